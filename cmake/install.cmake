@@ -1,0 +1,30 @@
+# make install: library, headers, command, manuals, completion, umbel.pc and
+# the CMake package.
+include(CMakePackageConfigHelpers)
+
+configure_file(cmake/umbel.pc.in umbel.pc @ONLY)
+configure_package_config_file(cmake/umbel-config.cmake.in umbel-config.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/umbel)
+write_basic_package_version_file(umbel-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+
+install(TARGETS umbel_cli DESTINATION ${CMAKE_INSTALL_BINDIR})
+set_target_properties(umbel_shared PROPERTIES EXPORT_NAME umbel)
+install(TARGETS umbel_shared EXPORT umbel-targets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS umbel_static DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT umbel-targets NAMESPACE umbel::
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/umbel)
+install(DIRECTORY include/umbel DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING PATTERN "*.h")
+install(FILES ${CMAKE_BINARY_DIR}/umbel.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${CMAKE_BINARY_DIR}/umbel-config.cmake
+  ${CMAKE_BINARY_DIR}/umbel-config-version.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/umbel)
+foreach(section 1 3 5)
+  file(GLOB pages ${CMAKE_SOURCE_DIR}/docs/man/*.${section})
+  install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+endforeach()
+install(FILES tools/completion.bash RENAME umbel
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

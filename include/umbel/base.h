@@ -1,0 +1,89 @@
+/*
+ * base.h - statuses, errors, key slices, allocators: what every header needs.
+ */
+#ifndef UMBEL_BASE_H
+#define UMBEL_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define UMBEL_API __attribute__((visibility("default")))
+#else
+#define UMBEL_API
+#endif
+
+/* "MAJOR.MINOR.PATCH" of the library that is running. */
+UMBEL_API const char *umbel_version(void);
+
+/* One list makes the enum, the names and the texts. */
+#define UMBEL_STATUS_LIST(X)                                                   \
+    X(OK, 0, "success")                                                        \
+    X(E_NOMEM, 1, "out of memory")                                             \
+    X(E_RANGE, 2, "parameter out of range")                                    \
+    X(E_UNKNOWN, 3, "no such name")                                            \
+    X(E_FORMAT, 4, "not a valid umbel encoding")                               \
+    X(E_VERSION, 5, "written in a version this library cannot read")           \
+    X(E_CHECKSUM, 6, "checksum mismatch")                                      \
+    X(E_LIMIT, 7, "over the memory limit")                                     \
+    X(E_MISMATCH, 8, "filters do not fit together")                            \
+    X(E_SECRET, 9, "missing or wrong secret key")                              \
+    X(E_KEY, 10, "key not accepted by this filter")                            \
+    X(E_UNSUPPORTED, 11, "not supported by this kind of filter")               \
+    X(E_READONLY, 12, "filter is read-only")                                   \
+    X(E_IO, 13, "input or output error")
+
+typedef enum umbel_status {
+#define UMBEL_STATUS_ENUM(name, number, text) UMBEL_##name = number,
+    UMBEL_STATUS_LIST(UMBEL_STATUS_ENUM)
+#undef UMBEL_STATUS_ENUM
+} umbel_status;
+
+/* "E_RANGE" and "parameter out of range"; never NULL, whatever the number. */
+UMBEL_API const char *umbel_status_name(umbel_status status);
+UMBEL_API const char *umbel_status_text(umbel_status status);
+
+/*
+ * What went wrong, in a sentence for people. Lives in the caller's memory;
+ * every call that takes one accepts NULL, and touches it only when the call
+ * fails.
+ */
+typedef struct umbel_error {
+    umbel_status status;
+    char text[256];
+} umbel_error;
+
+/* A key, or any bytes somebody else owns. len may be 0. */
+typedef struct umbel_slice {
+    const void *data;
+    size_t len;
+} umbel_slice;
+
+/*
+ * A key is hashed once, to this; filters of the same hash, seed and secret take
+ * the same digest. Under the hash "integer" lo is the key itself and hi is 0.
+ */
+typedef struct umbel_digest {
+    uint64_t lo, hi;
+} umbel_digest;
+
+/*
+ * Where memory comes from. get returns len bytes aligned to align (a power of
+ * two, at most 4096), of any content, or NULL; put gives them back. Kept by
+ * value in each filter that was made with it, so ctx must outlive the filter.
+ */
+typedef struct umbel_alloc {
+    void *ctx;
+    void *(*get)(void *ctx, size_t align, size_t len);
+    void (*put)(void *ctx, void *memory, size_t len);
+} umbel_alloc;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

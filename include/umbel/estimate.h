@@ -1,0 +1,46 @@
+/*
+ * estimate.h - how many keys are in there, and in both.
+ *
+ * Broder and Mitzenmacher's survey, section 2.4, for every addressing: the mean
+ * and variance of the cells in use follow from how a key falls on them.
+ */
+#ifndef UMBEL_ESTIMATE_H
+#define UMBEL_ESTIMATE_H
+
+#include <umbel/filter.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A value and its 99 % interval. INFINITY: a full filter says nothing. */
+typedef struct umbel_interval {
+    double value, low, high;
+} umbel_interval;
+
+/* Distinct keys, from the cells in use. */
+UMBEL_API umbel_status umbel_estimate_keys(const umbel_filter *f,
+                                           umbel_interval *out,
+                                           umbel_error *err);
+
+typedef struct umbel_overlap {
+    umbel_interval both_or_one; /* keys of the union */
+    umbel_interval both;        /* keys of the intersection */
+    umbel_interval jaccard;     /* intersection / union */
+} umbel_overlap;
+
+/* Both filters must have the same shape, as for umbel_merge. */
+UMBEL_API umbel_status umbel_estimate_overlap(const umbel_filter *a,
+                                              const umbel_filter *b,
+                                              umbel_overlap *out,
+                                              umbel_error *err);
+
+/*
+ * The 99 % interval of Clopper and Pearson for a rate, after hits of trials.
+ */
+UMBEL_API umbel_interval umbel_rate_interval(uint64_t hits, uint64_t trials);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

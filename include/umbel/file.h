@@ -1,0 +1,82 @@
+/*
+ * file.h - filters as bytes: encode, decode, load, map, save.
+ *
+ * The decoder takes bytes from anyone and returns a filter that every call
+ * accepts, or a status; there is no second validation step. docs/FORMAT.md has
+ * the bytes.
+ */
+#ifndef UMBEL_FILE_H
+#define UMBEL_FILE_H
+
+#include <umbel/filter.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Zero means the default everywhere; start with UMBEL_SOURCE_INIT. */
+typedef struct umbel_source {
+    size_t size; /* sizeof(umbel_source) */
+    /*
+     * Most memory the filter may take. 0 means: as much as the bytes given, and
+     * 256 MiB where their number is not known beforehand (a pipe).
+     */
+    uint64_t memory_limit;
+    bool verify; /* hold the payload against its checksum: a damaged one is safe
+                    to use without, but answers wrongly */
+    const uint8_t *secret;    /* as umbel_unlock, at once */
+    const umbel_alloc *alloc; /* NULL means the C library's */
+} umbel_source;
+
+#ifdef __cplusplus
+#define UMBEL_SOURCE_INIT                                                      \
+    {                                                                          \
+        sizeof(umbel_source)                                                   \
+    }
+#else
+#define UMBEL_SOURCE_INIT                                                      \
+    {                                                                          \
+        .size = sizeof(umbel_source)                                           \
+    }
+#endif
+
+/* Bytes that umbel_encode writes. */
+UMBEL_API size_t umbel_encoded_len(const umbel_filter *f);
+
+/* Write the file's bytes to out, of cap bytes; *len tells how many. */
+UMBEL_API umbel_status umbel_encode(const umbel_filter *f, void *out,
+                                    size_t cap, size_t *len, umbel_error *err);
+
+/* A filter of its own memory from bytes of any origin. source may be NULL. */
+UMBEL_API umbel_status umbel_decode(const void *bytes, size_t len,
+                                    const umbel_source *source,
+                                    umbel_filter **out, umbel_error *err);
+
+/* The same from a file, read by copy; path may name a pipe. */
+UMBEL_API umbel_status umbel_load(const char *path, const umbel_source *source,
+                                  umbel_filter **out, umbel_error *err);
+
+/*
+ * Use the file in place: opening takes no time (unless it verifies), processes
+ * share the pages, the filter is read-only. Who truncates a mapped file raises
+ * SIGBUS in its readers: load what you do not control.
+ */
+UMBEL_API umbel_status umbel_map(const char *path, const umbel_source *source,
+                                 umbel_filter **out, umbel_error *err);
+
+/*
+ * Write the file so that path holds, at every moment, the old bytes or the new:
+ * unnamed temporary file, fsync, rename, fsync of the directory. The mode of an
+ * existing file is kept. What is no regular file (a pipe, /dev/stdout) is
+ * written straight.
+ */
+UMBEL_API umbel_status umbel_save(const umbel_filter *f, const char *path,
+                                  umbel_error *err);
+
+/* XXH3-64 of the payload: equal for equal cells, whatever the head says. */
+UMBEL_API uint64_t umbel_payload_checksum(const umbel_filter *f);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,53 @@
+/*
+ * plan.h - how large must it be, how wrong will it be, how much goes in.
+ */
+#ifndef UMBEL_PLAN_H
+#define UMBEL_PLAN_H
+
+#include <umbel/filter.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct umbel_plan {
+    uint64_t keys;   /* that it holds */
+    uint64_t cells;  /* bits, for bloom */
+    uint32_t hashes; /* cells per key */
+    uint64_t bytes;  /* of the whole file */
+    double bits_per_key;
+    double error;        /* chance that a key never added matches, at keys */
+    double digest_error; /* the part of it that comes from the digest alone */
+} umbel_plan;
+
+/*
+ * Work out what params leave open. Enough are: capacity with an error or a
+ * size; size with an error. capacity, fpr, cells and hashes mean what they mean
+ * to umbel_open; bytes, when not 0, is a size as bytes of the whole file.
+ */
+UMBEL_API umbel_status umbel_make_plan(const char *kind,
+                                       const umbel_params *params,
+                                       uint64_t bytes, umbel_plan *out,
+                                       umbel_error *err);
+
+/*
+ * When nobody knows how many keys will come: open a filter of at most bytes
+ * bytes whose size has many divisors, add keys, then fit it. params say fpr and
+ * the rest; capacity and cells must be 0.
+ */
+UMBEL_API umbel_status umbel_open_unsized(const char *kind,
+                                          const umbel_params *params,
+                                          uint64_t bytes, umbel_filter **out,
+                                          umbel_error *err);
+
+/*
+ * The smallest fold of f that keeps its error within the fpr it was opened
+ * with, for the keys that it has been given. E_LIMIT when there are too many.
+ */
+UMBEL_API umbel_status umbel_fit(const umbel_filter *f, umbel_filter **out,
+                                 umbel_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

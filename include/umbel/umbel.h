@@ -1,0 +1,14 @@
+/*
+ * umbel.h - all of libumbel.
+ */
+#ifndef UMBEL_UMBEL_H
+#define UMBEL_UMBEL_H
+
+#include <umbel/base.h>
+#include <umbel/estimate.h>
+#include <umbel/file.h>
+#include <umbel/filter.h>
+#include <umbel/plan.h>
+#include <umbel/verify.h>
+
+#endif

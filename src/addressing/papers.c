@@ -1,0 +1,125 @@
+/*
+ * papers.c - addressings of the papers, which bring their own hash.
+ *
+ * They take a cell as a number modulo m, so they fold by parts, and cells below
+ * (range mod m) are a little likelier than the others: layout.range says so and
+ * the model counts it.
+ */
+#include "addressing/rows.h"
+#include "base/rng.h"
+
+/*
+ * universal: h(x) = ((c x + d) mod p) mod m, with c and d drawn from the seed
+ * (spam 2006, equation 2; generalized 2011, equation 14). The digest is the
+ * integer key itself. Linear: a few known cells give c and d away, so it is for
+ * reproducing the papers, not for defence.
+ */
+static uint64_t universal_granule(uint32_t hashes)
+{
+    return hashes >= 1 && hashes <= UM_MAX_HASHES;
+}
+
+static uint64_t universal_limit(uint32_t hashes)
+{
+    (void)hashes;
+    return UM_INTEGER_PRIME;
+}
+
+static void one_lane(um_layout *l)
+{
+    l->blocks = 1;
+    l->lanes = 1;
+    l->width = l->cells;
+    l->throws = l->hashes;
+}
+
+static void universal_prepare(um_layout *l)
+{
+    um_rng rng = {l->seed};
+
+    one_lane(l);
+    l->range = UM_INTEGER_PRIME;
+    for (uint32_t j = 0; j < l->hashes; j++) {
+        l->factor[2 * j] =
+            (uint32_t)(1 + um_random_below(&rng, UM_INTEGER_PRIME - 1));
+        l->factor[2 * j + 1] =
+            (uint32_t)um_random_below(&rng, UM_INTEGER_PRIME);
+    }
+}
+
+static void universal_positions(const um_layout *l, const umbel_digest *d,
+                                size_t n, uint64_t *pos)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t x = d[i].lo % UM_INTEGER_PRIME;
+        for (uint32_t j = 0; j < l->hashes; j++) {
+            uint64_t y = l->factor[2 * j] * x + l->factor[2 * j + 1];
+            *pos++ = y % UM_INTEGER_PRIME % l->cells;
+        }
+    }
+}
+
+const um_addressing um_addressing_universal = {
+    .name = "universal",
+    .summary = "((cx+d) mod p) mod m over integer keys, as in the papers",
+    .hash = "integer",
+    .distinct = 1,
+    .fold = UM_FOLD_PARTS,
+    .fold_unit = 1,
+    .granule = universal_granule,
+    .limit = universal_limit,
+    .prepare = universal_prepare,
+    .positions = universal_positions,
+};
+
+/*
+ * chunks-md5: MD5 cut into k equal chunks, each modulo m (Summary Cache with
+ * k = 4; spam 2006, section III). A chunk of 128/k bits reaches 2^(128/k) cells
+ * and no more: larger filters would have cells nobody can use, so they are
+ * refused.
+ */
+static uint64_t chunks_granule(uint32_t hashes)
+{
+    return hashes >= 1 && hashes <= UM_MAX_HASHES && 128 % hashes == 0;
+}
+
+static uint64_t chunks_limit(uint32_t hashes)
+{
+    uint32_t bits = 128 / hashes;
+    return bits >= 48 ? UM_MAX_CELLS : (uint64_t)1 << bits;
+}
+
+static void chunks_prepare(um_layout *l)
+{
+    uint32_t bits = 128 / l->hashes;
+
+    one_lane(l);
+    l->range = bits < 64 ? (uint64_t)1 << bits : 0;
+}
+
+static void chunks_positions(const um_layout *l, const umbel_digest *d,
+                             size_t n, uint64_t *pos)
+{
+    uint32_t bits = 128 / l->hashes;
+
+    for (size_t i = 0; i < n; i++) {
+        um_u128 sum = (um_u128)d[i].hi << 64 | d[i].lo;
+        for (uint32_t j = 0; j < l->hashes; j++) {
+            um_u128 chunk = sum << bits * j >> (128 - bits);
+            *pos++ = (uint64_t)(chunk % l->cells);
+        }
+    }
+}
+
+const um_addressing um_addressing_chunks_md5 = {
+    .name = "chunks-md5",
+    .summary = "k chunks of MD5 mod m, as in Summary Cache",
+    .hash = "md5",
+    .distinct = 1,
+    .fold = UM_FOLD_PARTS,
+    .fold_unit = 1,
+    .granule = chunks_granule,
+    .limit = chunks_limit,
+    .prepare = chunks_prepare,
+    .positions = chunks_positions,
+};

@@ -1,0 +1,57 @@
+/*
+ * alloc.c - the default allocator, and zeroing on top of any.
+ *
+ * Large blocks come from mmap: the kernel hands out zeroed pages lazily, so a
+ * filter of gigabytes costs what is touched.
+ */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { LINE = 64, MMAP_FROM = 1 << 20 };
+
+static void *library_get(void *ctx, size_t align, size_t len)
+{
+    (void)ctx;
+    if (len >= MMAP_FROM) {
+        void *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        return p == MAP_FAILED ? NULL : p;
+    }
+    void *p = NULL;
+    return posix_memalign(&p, align, len) ? NULL : p;
+}
+
+static void library_put(void *ctx, void *memory, size_t len)
+{
+    (void)ctx;
+    if (len >= MMAP_FROM)
+        munmap(memory, len);
+    else
+        free(memory);
+}
+
+umbel_alloc um_alloc_or_default(const umbel_alloc *given)
+{
+    if (given)
+        return *given;
+    return (umbel_alloc){.get = library_get, .put = library_put};
+}
+
+void *um_get(const umbel_alloc *a, size_t len)
+{
+    void *p = a->get(a->ctx, LINE, len);
+
+    if (p && !(a->get == library_get && len >= MMAP_FROM))
+        memset(p, 0, len);
+    return p;
+}
+
+void um_put(const umbel_alloc *a, void *memory, size_t len)
+{
+    if (memory)
+        a->put(a->ctx, memory, len);
+}

@@ -1,0 +1,63 @@
+/*
+ * bits.h - little-endian words, arrays of bits, wide products.
+ *
+ * Bit i of an array lives in byte i/8 at 1 << i%8, which is bit i%64 of the
+ * little-endian word i/64: the same bytes on every machine.
+ */
+#ifndef UM_BASE_BITS_H
+#define UM_BASE_BITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+__extension__ typedef unsigned __int128 um_u128;
+
+static inline uint64_t um_le64(uint64_t x)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return __builtin_bswap64(x);
+#else
+    return x;
+#endif
+}
+
+static inline uint64_t um_load64(const void *p)
+{
+    uint64_t x;
+    memcpy(&x, p, sizeof x);
+    return um_le64(x);
+}
+
+static inline void um_store64(void *p, uint64_t x)
+{
+    x = um_le64(x);
+    memcpy(p, &x, sizeof x);
+}
+
+/* A place in 0 .. n-1 from a uniform x: no division, no bias worth the name. */
+static inline uint64_t um_scale(uint64_t x, uint64_t n)
+{
+    return (uint64_t)((um_u128)x * n >> 64);
+}
+
+static inline bool um_bit(const uint8_t *bits, uint64_t i)
+{
+    return bits[i >> 3] >> (i & 7) & 1;
+}
+
+/* Set bit i; tells whether it was clear. */
+static inline bool um_set_bit(uint8_t *bits, uint64_t i)
+{
+    uint8_t mask = (uint8_t)(1u << (i & 7));
+    bool clear = !(bits[i >> 3] & mask);
+    bits[i >> 3] |= mask;
+    return clear;
+}
+
+/* Ones among the nbits bits from bit from on. */
+uint64_t um_popcount(const uint8_t *bits, uint64_t from, uint64_t nbits);
+/* Ones of a OR b, both of nbits bits from bit 0. */
+uint64_t um_popcount_or(const uint8_t *a, const uint8_t *b, uint64_t nbits);
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * error.c - statuses and their texts.
+ */
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifndef UM_VERSION
+#error "the build gives UM_VERSION"
+#endif
+
+const char *umbel_version(void)
+{
+    return UM_VERSION;
+}
+
+const char *umbel_status_name(umbel_status status)
+{
+    switch (status) {
+#define NAME(name, number, text)                                               \
+    case UMBEL_##name:                                                         \
+        return #name;
+        UMBEL_STATUS_LIST(NAME)
+#undef NAME
+    }
+    return "E_UNLISTED";
+}
+
+const char *umbel_status_text(umbel_status status)
+{
+    switch (status) {
+#define TEXT(name, number, text)                                               \
+    case UMBEL_##name:                                                         \
+        return text;
+        UMBEL_STATUS_LIST(TEXT)
+#undef TEXT
+    }
+    return "unlisted status";
+}
+
+/* Texts quote keys and paths from anyone: nothing may steer a terminal. */
+static void disarm(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 127)
+            *text = '?';
+}
+
+umbel_status um_fail(umbel_error *err, umbel_status status, const char *format,
+                     ...)
+{
+    if (err) {
+        va_list args;
+        va_start(args, format);
+        err->status = status;
+        vsnprintf(err->text, sizeof err->text, format, args);
+        va_end(args);
+        disarm(err->text);
+    }
+    return status;
+}
+
+umbel_status um_fail_errno(umbel_error *err, const char *format, ...)
+{
+    int number = errno;
+
+    if (err) {
+        va_list args;
+        va_start(args, format);
+        err->status = UMBEL_E_IO;
+        vsnprintf(err->text, sizeof err->text, format, args);
+        va_end(args);
+        size_t len = strlen(err->text);
+        snprintf(err->text + len, sizeof err->text - len, ": %s",
+                 strerror(number));
+        disarm(err->text);
+    }
+    return UMBEL_E_IO;
+}

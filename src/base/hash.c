@@ -1,0 +1,203 @@
+/*
+ * hash.c - the families of hash functions, and their table.
+ *
+ * xxh3 is the default: 64 bits of XXH3, and hi made from lo in registers, so a
+ * digest costs a third of the 128-bit function. The price is stated by plan:
+ * two keys share a digest with chance 2^-64, which adds n/2^64 to the error.
+ *
+ * sip is for keys an enemy may choose: without the secret nobody can aim at a
+ * cell. The seed is bound to the secret with BLAKE2b, so that filters of
+ * different seed hash independently.
+ *
+ * integer and md5 belong to addressings of the papers, which imply them.
+ */
+#define XXH_INLINE_ALL
+#include "base/hash.h"
+
+#include "base/error.h"
+
+#include <md5.h>
+#include <sodium.h>
+#include <string.h>
+#include <xxhash.h>
+
+static umbel_status xxh3(const um_hasher *h, const umbel_slice *keys, size_t n,
+                         umbel_digest *out, umbel_error *err)
+{
+    (void)err;
+    for (size_t i = 0; i < n; i++) {
+        out[i].lo = XXH3_64bits_withSeed(keys[i].data, keys[i].len, h->seed);
+        out[i].hi = um_remix(out[i].lo);
+    }
+    return UMBEL_OK;
+}
+
+static umbel_status xxh128(const um_hasher *h, const umbel_slice *keys,
+                           size_t n, umbel_digest *out, umbel_error *err)
+{
+    (void)err;
+    for (size_t i = 0; i < n; i++) {
+        XXH128_hash_t x =
+            XXH3_128bits_withSeed(keys[i].data, keys[i].len, h->seed);
+        out[i] = (umbel_digest){x.low64, x.high64};
+    }
+    return UMBEL_OK;
+}
+
+static void sip_prepare(um_hasher *h)
+{
+    uint8_t seed[8], bound[UM_SECRET_LEN];
+
+    um_store64(seed, h->seed);
+    crypto_generichash(bound, sizeof bound, seed, sizeof seed, h->secret,
+                       sizeof h->secret);
+    memcpy(h->secret, bound, sizeof bound);
+    sodium_memzero(bound, sizeof bound);
+}
+
+static umbel_status sip(const um_hasher *h, const umbel_slice *keys, size_t n,
+                        umbel_digest *out, umbel_error *err)
+{
+    (void)err;
+    for (size_t i = 0; i < n; i++) {
+        uint8_t mac[crypto_shorthash_siphashx24_BYTES];
+        crypto_shorthash_siphashx24(mac, keys[i].data, keys[i].len, h->secret);
+        out[i] = (umbel_digest){um_load64(mac), um_load64(mac + 8)};
+    }
+    return UMBEL_OK;
+}
+
+static umbel_status md5(const um_hasher *h, const umbel_slice *keys, size_t n,
+                        umbel_digest *out, umbel_error *err)
+{
+    (void)h, (void)err;
+    for (size_t i = 0; i < n; i++) {
+        MD5_CTX ctx;
+        uint8_t sum[MD5_DIGEST_LENGTH];
+        MD5Init(&ctx);
+        if (keys[i].len)
+            MD5Update(&ctx, keys[i].data, keys[i].len);
+        MD5Final(sum, &ctx);
+        /* As one big-endian number: the first bytes are its high half. */
+        out[i].hi = __builtin_bswap64(um_load64(sum));
+        out[i].lo = __builtin_bswap64(um_load64(sum + 8));
+    }
+    return UMBEL_OK;
+}
+
+/* Decimal digits of a number below the prime, or false. */
+static bool parse_integer(const umbel_slice *key, uint64_t *out)
+{
+    const uint8_t *s = key->data;
+    uint64_t x = 0;
+
+    for (size_t i = 0; i < key->len; i++) {
+        if (s[i] < '0' || s[i] > '9')
+            return false;
+        x = x * 10 + (uint64_t)(s[i] - '0');
+        if (x >= UM_INTEGER_PRIME)
+            return false;
+    }
+    *out = x;
+    return key->len > 0;
+}
+
+static umbel_status integer(const um_hasher *h, const umbel_slice *keys,
+                            size_t n, umbel_digest *out, umbel_error *err)
+{
+    (void)h;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t x;
+        if (!parse_integer(&keys[i], &x))
+            return um_fail(err, UMBEL_E_KEY,
+                           "this filter takes decimal integers below "
+                           "2100000011 only, got \"%.*s\"; use another "
+                           "addressing for other keys",
+                           keys[i].len > 40 ? 40 : (int)keys[i].len,
+                           (const char *)keys[i].data);
+        out[i] = (umbel_digest){x, 0};
+    }
+    return UMBEL_OK;
+}
+
+static const um_hash table[] = {
+    {.name = "xxh3",
+     .summary = "XXH3, 64 bits stretched to 128: fast, the default",
+     .seeded = true,
+     .entropy = 64,
+     .digest = xxh3},
+    {.name = "xxh128",
+     .summary = "XXH3, 128 bits: for errors below n/2^64",
+     .seeded = true,
+     .entropy = 128,
+     .digest = xxh128},
+    {.name = "sip",
+     .summary = "SipHash-2-4, 128 bits, secret key: for keys an enemy chooses",
+     .keyed = true,
+     .seeded = true,
+     .entropy = 128,
+     .prepare = sip_prepare,
+     .digest = sip},
+    {.name = "integer",
+     .summary = "the decimal key itself (comes with universal)",
+     .seeded = true,
+     .implied = true,
+     .entropy = 128,
+     .digest = integer},
+    {.name = "md5",
+     .summary = "MD5, 128 bits (comes with chunks-md5)",
+     .implied = true,
+     .entropy = 128,
+     .digest = md5},
+};
+
+const um_hash *um_hash_row(size_t i)
+{
+    return i < UM_COUNT(table) ? &table[i] : NULL;
+}
+
+const um_hash *um_hash_find(const char *name)
+{
+    for (size_t i = 0; i < UM_COUNT(table); i++)
+        if (strcmp(table[i].name, name) == 0)
+            return &table[i];
+    return NULL;
+}
+
+void um_hasher_init(um_hasher *h, const um_hash *row, uint64_t seed)
+{
+    *h = (um_hasher){.row = row, .seed = seed, .ready = !row->keyed};
+    if (h->ready && row->prepare)
+        row->prepare(h);
+}
+
+void um_hasher_unlock(um_hasher *h, const uint8_t *secret)
+{
+    h->secret_id = um_secret_id(secret);
+    memcpy(h->secret, secret, sizeof h->secret);
+    if (h->row->prepare)
+        h->row->prepare(h);
+    h->ready = true;
+}
+
+void um_hasher_fini(um_hasher *h)
+{
+    sodium_memzero(h->secret, sizeof h->secret);
+    h->ready = !h->row->keyed;
+}
+
+uint64_t um_secret_id(const uint8_t *secret)
+{
+    static const uint8_t purpose[] = "umbel secret id";
+    uint8_t sum[16];
+
+    crypto_generichash(sum, sizeof sum, purpose, sizeof purpose - 1, secret,
+                       UM_SECRET_LEN);
+    uint64_t id = um_load64(sum);
+    return id ? id : 1;
+}
+
+uint64_t um_checksum(const void *data, size_t len)
+{
+    return XXH3_64bits(data, len);
+}

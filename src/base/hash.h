@@ -1,0 +1,70 @@
+/*
+ * hash.h - from keys to digests: one row per family.
+ */
+#ifndef UM_BASE_HASH_H
+#define UM_BASE_HASH_H
+
+#include "base/bits.h"
+
+#include <umbel/base.h>
+
+enum { UM_SECRET_LEN = 16 };
+
+/*
+ * Keys of the family "integer" lie below this prime, the p of the papers'
+ * ((cx + d) mod p) mod m.
+ */
+#define UM_INTEGER_PRIME UINT64_C(2100000011)
+
+typedef struct um_hasher um_hasher;
+
+typedef struct um_hash {
+    const char *name; /* on the wire; never reused */
+    const char *summary;
+    bool keyed;       /* needs a secret */
+    bool seeded;      /* takes a seed other than 0 */
+    bool implied;     /* chosen by an addressing, never by itself */
+    unsigned entropy; /* bits of a digest that are independent */
+
+    /* Make ready after seed and secret are in place; NULL: nothing to do. */
+    void (*prepare)(um_hasher *h);
+    /* Fails (E_KEY) only in families that do not take every key; says which. */
+    umbel_status (*digest)(const um_hasher *h, const umbel_slice *keys,
+                           size_t n, umbel_digest *out, umbel_error *err);
+} um_hash;
+
+struct um_hasher {
+    const um_hash *row;
+    uint64_t seed;
+    uint64_t secret_id; /* names the secret in files; 0 when not keyed */
+    bool ready;         /* false: keyed, and the secret is not here */
+    uint8_t secret[UM_SECRET_LEN];
+};
+
+/* NULL when no family has that name, or i is past the end. */
+const um_hash *um_hash_find(const char *name);
+const um_hash *um_hash_row(size_t i);
+
+/* A hasher without its secret, if it needs one. */
+void um_hasher_init(um_hasher *h, const um_hash *row, uint64_t seed);
+/* Give it the secret; h->secret_id tells which one it was. */
+void um_hasher_unlock(um_hasher *h, const uint8_t *secret);
+/* Forget the secret. */
+void um_hasher_fini(um_hasher *h);
+/* The name of a secret: safe to publish, never 0. */
+uint64_t um_secret_id(const uint8_t *secret);
+
+/*
+ * A bijection of 64-bit numbers whose every output bit depends on many input
+ * bits; on the wire: part of what a digest means.
+ */
+static inline uint64_t um_remix(uint64_t x)
+{
+    x *= 0xD6E8FEB86659FD93;
+    return x ^ x >> 32;
+}
+
+/* XXH3-64 of bytes, the checksum of files. */
+uint64_t um_checksum(const void *data, size_t len);
+
+#endif

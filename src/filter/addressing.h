@@ -1,0 +1,103 @@
+/*
+ * addressing.h - which cells a digest owns: one row per way.
+ */
+#ifndef UM_FILTER_ADDRESSING_H
+#define UM_FILTER_ADDRESSING_H
+
+#include "base/hash.h"
+
+enum { UM_MAX_HASHES = 64 };
+#define UM_MAX_CELLS ((uint64_t)1 << 48)
+
+typedef struct um_addressing um_addressing;
+
+/*
+ * An addressing made ready for a size. Cells lie in equal blocks, a block in
+ * equal lanes. A key goes to one block and there throws `throws` times into
+ * every lane, and once more into `extra` neighbouring lanes that it chooses.
+ * Everything that formulas need to know is in these five numbers:
+ *
+ *     classic       1 block,  1 lane  of m cells,     k throws
+ *     partitioned   1 block,  k lanes of m/k cells,   1 throw
+ *     blocked512    m/512,    8 lanes of 64 cells,    k/8 throws, k%8 extra
+ */
+typedef struct um_layout {
+    const um_addressing *row;
+    uint64_t cells, seed;
+    uint32_t hashes;
+
+    uint64_t blocks;
+    uint64_t width; /* cells of a lane */
+    uint32_t lanes;
+    uint32_t throws, extra;
+    uint64_t
+        range; /* cell = uniform number below range, mod width; 0: no bias */
+
+    uint32_t
+        factor[2 * UM_MAX_HASHES]; /* universal: c and d of each function */
+} um_layout;
+
+/* How cells move when a filter shrinks by a divisor D. */
+typedef enum um_fold_way {
+    UM_FOLD_NEIGHBOURS, /* D neighbours become one: own addressings */
+    UM_FOLD_PARTS       /* D equal parts are laid over each other: mod m */
+} um_fold_way;
+
+struct um_addressing {
+    const char *name; /* in settings, commands, on the wire; never reused */
+    const char *summary;
+    const char *hash;  /* the family it implies, or NULL: any */
+    uint32_t distinct; /* a key of up to so many hashes owns distinct cells */
+    um_fold_way fold;
+    uint32_t fold_unit; /* cells that stay side by side when folding */
+
+    /* Sizes are multiples of this; tells 0 when so many hashes cannot be. */
+    uint64_t (*granule)(uint32_t hashes);
+    /* No size above this. */
+    uint64_t (*limit)(uint32_t hashes);
+    /* Fill blocks .. factor from cells, seed and hashes. */
+    void (*prepare)(um_layout *l);
+    /* pos[i * hashes + j] is the j-th cell of digest i. */
+    void (*positions)(const um_layout *l, const umbel_digest *d, size_t n,
+                      uint64_t *pos);
+};
+
+/* NULL when none has that name, or i is past the end. */
+const um_addressing *um_addressing_find(const char *name);
+const um_addressing *um_addressing_row(size_t i);
+
+/* Make l ready. cells must be a multiple of the granule, within the limit. */
+void um_layout_init(um_layout *l, const um_addressing *row, uint64_t cells,
+                    uint32_t hashes, uint64_t seed);
+
+/* The number a fold must divide. */
+uint64_t um_fold_parts(const um_layout *l);
+/* Where cell goes when l is folded by by. */
+uint64_t um_fold_cell(const um_layout *l, uint64_t by, uint64_t cell);
+
+/*
+ * The model: what follows from the five numbers above (addressing/model.c).
+ */
+
+/* Chance that all cells of a fresh key are in use after keys others. */
+double um_model_error(const um_layout *l, double keys);
+/* Expected share of cells in use after keys keys. */
+double um_model_fill(const um_layout *l, double keys);
+/*
+ * Chance that a throw into a lane meets one of used cells, used_hot of them
+ * among its first um_model_hot cells, which some addressings prefer.
+ */
+uint64_t um_model_hot(const um_layout *l);
+double um_model_hit(const um_layout *l, uint64_t used_hot, uint64_t used);
+/* Keys that explain used cells in use; INFINITY when all are. */
+double um_model_keys(const um_layout *l, uint64_t used);
+/*
+ * Covariance of the numbers of unused cells of two filters holding a and b
+ * keys, shared of them in both. With a = b = shared: the variance.
+ */
+double um_model_covariance(const um_layout *l, double a, double b,
+                           double shared);
+/* d(keys) / d(unused cells) at keys: the slope of um_model_keys. */
+double um_model_slope(const um_layout *l, double keys);
+
+#endif

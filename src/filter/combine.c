@@ -1,0 +1,153 @@
+/*
+ * combine.c - two filters, or one made smaller: same shape, merge, fold.
+ */
+#include "base/error.h"
+#include "filter/handle.h"
+#include "filter/sizing.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static umbel_status names_differ(const char *field, const char *a,
+                                 const char *b, umbel_error *err)
+{
+    return um_fail(err, UMBEL_E_MISMATCH,
+                   "the filters differ in %s: %s and %s; build both alike",
+                   field, a, b);
+}
+
+static umbel_status counts_differ(const char *field, uint64_t a, uint64_t b,
+                                  umbel_error *err)
+{
+    return um_fail(err, UMBEL_E_MISMATCH,
+                   "the filters differ in %s: %" PRIu64 " and %" PRIu64
+                   "; build both alike",
+                   field, a, b);
+}
+
+static umbel_status settings_agree(const um_shape *x, const um_shape *y,
+                                   umbel_error *err)
+{
+    const umbel_setting_info *info = x->kind->settings;
+
+    for (size_t i = 0; info && info[i].name; i++)
+        if (x->setting[i] != y->setting[i])
+            return counts_differ(info[i].name, x->setting[i], y->setting[i],
+                                 err);
+    return UMBEL_OK;
+}
+
+umbel_status umbel_same_shape(const umbel_filter *a, const umbel_filter *b,
+                              umbel_error *err)
+{
+    const um_shape *x = &a->shape, *y = &b->shape;
+
+    if (x->kind != y->kind)
+        return names_differ("kind", x->kind->name, y->kind->name, err);
+    if (x->addressing != y->addressing)
+        return names_differ("addressing", x->addressing->name,
+                            y->addressing->name, err);
+    if (x->hash != y->hash)
+        return names_differ("hash", x->hash->name, y->hash->name, err);
+    if (x->seed != y->seed)
+        return counts_differ("seed", x->seed, y->seed, err);
+    if (x->secret_id != y->secret_id)
+        return um_fail(err, UMBEL_E_MISMATCH,
+                       "the filters differ in secret key: %016" PRIx64
+                       " and %016" PRIx64 "; build both with the same",
+                       x->secret_id, y->secret_id);
+    if (x->cells != y->cells)
+        return counts_differ("cells", x->cells, y->cells, err);
+    if (x->hashes != y->hashes)
+        return counts_differ("hashes", x->hashes, y->hashes, err);
+    return settings_agree(x, y, err);
+}
+
+/* Keys that a payload explains, for the head of a merged filter. */
+static uint64_t guess_keys(const umbel_filter *f)
+{
+    double keys = um_model_keys(&f->layout, f->shape.kind->used(f->self, NULL));
+    return isfinite(keys) ? (uint64_t)llround(keys) : f->shape.cells;
+}
+
+umbel_status umbel_merge(umbel_filter *into, const umbel_filter *from,
+                         umbel_merge_op op, umbel_error *err)
+{
+    if (!into->shape.kind->merge)
+        return um_cannot(into, "merge", err);
+    umbel_status status = um_want_writable(into, err);
+    if (status == UMBEL_OK)
+        status = umbel_same_shape(into, from, err);
+    if (status != UMBEL_OK)
+        return status;
+    into->shape.kind->merge(into->self, from->self, op);
+    if (into->shape.kind->used)
+        into->shape.added = guess_keys(into);
+    into->shape.estimated = true;
+    into->shape.may_deny += from->shape.may_deny;
+    return UMBEL_OK;
+}
+
+uint64_t umbel_fold_parts(const umbel_filter *f)
+{
+    return um_fold_parts(&f->layout);
+}
+
+umbel_status umbel_fold(const umbel_filter *f, uint64_t by, umbel_filter **out,
+                        umbel_error *err)
+{
+    uint64_t parts = um_fold_parts(&f->layout);
+    um_shape shape = f->shape;
+    umbel_filter *small;
+
+    if (!f->shape.kind->fold)
+        return um_cannot(f, "fold", err);
+    if (by == 0 || parts % by)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%" PRIu64 " does not divide the filter's %" PRIu64
+                       " parts: fold by one of its divisors",
+                       by, parts);
+    shape.cells /= by;
+    umbel_status status = um_check_shape(&shape, err);
+    if (status == UMBEL_OK)
+        status = um_filter_make(&shape, &f->alloc, NULL, NULL, 0, &small, err);
+    if (status != UMBEL_OK)
+        return status;
+    small->hasher = f->hasher;
+    f->shape.kind->fold(small->self, f->self, by);
+    *out = small;
+    return UMBEL_OK;
+}
+
+static bool fold_keeps(const umbel_filter *f, uint64_t by, double keys,
+                       double fpr)
+{
+    um_shape shape = f->shape;
+
+    shape.cells /= by;
+    return um_check_shape(&shape, NULL) == UMBEL_OK &&
+           um_shape_error(&shape, keys) <= fpr;
+}
+
+/*
+ * Divisors come in pairs (d, parts/d); the error grows with the divisor, so
+ * the largest that holds is found by trying them all, of which there are at
+ * most a few hundred. Counting up costs the square root of parts.
+ */
+uint64_t umbel_fold_best(const umbel_filter *f, uint64_t keys, double fpr)
+{
+    uint64_t parts = um_fold_parts(&f->layout), best = 0;
+
+    if (!f->shape.kind->fold)
+        return 0;
+    for (uint64_t d = 1; d <= parts / d; d++) {
+        if (parts % d)
+            continue;
+        uint64_t pair[2] = {d, parts / d};
+        for (int i = 0; i < 2; i++)
+            if (pair[i] > best && fold_keeps(f, pair[i], (double)keys, fpr))
+                best = pair[i];
+    }
+    return best;
+}

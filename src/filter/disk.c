@@ -1,0 +1,363 @@
+/*
+ * disk.c - load, map, save.
+ *
+ * A save writes an unnamed file (O_TMPFILE), which vanishes by itself when we
+ * are killed, gives it a temporary name only when it is complete and synced,
+ * and renames it over the old one. Where the file system has no unnamed files
+ * it starts with the temporary name.
+ */
+#define _GNU_SOURCE /* O_TMPFILE */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "filter/envelope.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PIPE_LIMIT = 256 << 20 };
+
+static umbel_status open_to_read(const char *path, int *fd, struct stat *st,
+                                 umbel_error *err)
+{
+    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (*fd < 0)
+        return um_fail_errno(err, "%s", path);
+    if (fstat(*fd, st) == 0 && !S_ISDIR(st->st_mode))
+        return UMBEL_OK;
+    if (S_ISDIR(st->st_mode))
+        errno = EISDIR;
+    umbel_status status = um_fail_errno(err, "%s", path);
+    close(*fd);
+    return status;
+}
+
+/* Up to len bytes; fewer only at the end of the file. */
+static ssize_t read_fully(int fd, uint8_t *out, size_t len)
+{
+    size_t have = 0;
+
+    while (have < len) {
+        ssize_t got = read(fd, out + have, len - have);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -1;
+        if (got == 0)
+            break;
+        have += (size_t)got;
+    }
+    return (ssize_t)have;
+}
+
+static umbel_status read_head(int fd, um_head *head, umbel_error *err)
+{
+    uint8_t bytes[UM_HEAD_MAX];
+    size_t want;
+
+    ssize_t have = read_fully(fd, bytes, UM_HEAD_START);
+    if (have < 0)
+        return um_fail_errno(err, "cannot read");
+    umbel_status status = um_head_len(bytes, (size_t)have, &want, err);
+    if (status != UMBEL_OK)
+        return status;
+    ssize_t more = read_fully(fd, bytes + have, want - (size_t)have);
+    if (more < 0)
+        return um_fail_errno(err, "cannot read");
+    return um_head_decode(bytes, (size_t)(have + more), head, err);
+}
+
+/* Refuse before allocating: by the file's length, or by a limit. */
+static umbel_status check_room(const um_head *head, const struct stat *st,
+                               const umbel_source *source, umbel_error *err)
+{
+    uint64_t limit = source->memory_limit;
+
+    if (S_ISREG(st->st_mode)) {
+        umbel_status status = um_check_len(head, (uint64_t)st->st_size, err);
+        if (status != UMBEL_OK || !limit)
+            return status;
+    } else if (!limit) {
+        limit = PIPE_LIMIT;
+    }
+    if (head->payload_len > limit)
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "the filter takes %zu bytes, the limit is %" PRIu64,
+                       head->payload_len, limit);
+    return UMBEL_OK;
+}
+
+static umbel_status read_payload(int fd, const um_head *head, uint8_t *payload,
+                                 umbel_error *err)
+{
+    uint8_t extra;
+    ssize_t got = read_fully(fd, payload, head->payload_len);
+    if (got < 0)
+        return um_fail_errno(err, "cannot read");
+    ssize_t behind = read_fully(fd, &extra, 1);
+    if (behind < 0)
+        return um_fail_errno(err, "cannot read");
+    return um_check_len(head, head->len + (size_t)got + (size_t)behind, err);
+}
+
+static umbel_status load(int fd, const struct stat *st,
+                         const umbel_source *source, umbel_filter **out,
+                         umbel_error *err)
+{
+    umbel_alloc alloc = um_alloc_or_default(source->alloc);
+    um_head head;
+
+    umbel_status status = read_head(fd, &head, err);
+    if (status == UMBEL_OK)
+        status = check_room(&head, st, source, err);
+    if (status != UMBEL_OK)
+        return status;
+    uint8_t *payload = um_get(&alloc, head.payload_len);
+    if (!payload)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes",
+                       head.payload_len);
+    status = read_payload(fd, &head, payload, err);
+    if (status == UMBEL_OK)
+        status = um_enclose(&head, source, payload, NULL, 0, out, err);
+    if (status != UMBEL_OK)
+        um_put(&alloc, payload, head.payload_len);
+    return status;
+}
+
+/* Texts below this level say what is wrong; here they learn where. */
+static umbel_status name_file(umbel_status status, const char *path,
+                              umbel_error *err)
+{
+    umbel_error inner;
+
+    if (status == UMBEL_OK || !err)
+        return status;
+    inner = *err;
+    return um_fail(err, status, "%s: %s", path, inner.text);
+}
+
+umbel_status umbel_load(const char *path, const umbel_source *source,
+                        umbel_filter **out, umbel_error *err)
+{
+    struct stat st = {0};
+    int fd;
+
+    umbel_status status = open_to_read(path, &fd, &st, err);
+    if (status != UMBEL_OK)
+        return status;
+    status = load(fd, &st, um_source_or_default(source), out, err);
+    close(fd);
+    return name_file(status, path, err);
+}
+
+/* The head is copied before it is believed: the file may change meanwhile. */
+static umbel_status enclose_mapping(uint8_t *map, size_t len,
+                                    const umbel_source *source,
+                                    umbel_filter **out, umbel_error *err)
+{
+    uint8_t copy[UM_HEAD_MAX];
+    size_t part = len < sizeof copy ? len : sizeof copy;
+    um_head head;
+
+    memcpy(copy, map, part);
+    umbel_status status = um_head_decode(copy, part, &head, err);
+    if (status == UMBEL_OK)
+        status = um_check_len(&head, len, err);
+    if (status == UMBEL_OK)
+        status = um_enclose(&head, source, map + head.len, map, len, out, err);
+    return status;
+}
+
+static umbel_status map_fd(int fd, const struct stat *st,
+                           const umbel_source *source, umbel_filter **out,
+                           umbel_error *err)
+{
+    if (!S_ISREG(st->st_mode))
+        return um_fail(err, UMBEL_E_IO,
+                       "only a regular file can be mapped: load it");
+    if (st->st_size == 0)
+        return um_fail(err, UMBEL_E_FORMAT, "not an umbel file: it is empty");
+    size_t len = (size_t)st->st_size;
+    void *map = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED)
+        return um_fail_errno(err, "cannot map");
+    umbel_status status = enclose_mapping(map, len, source, out, err);
+    if (status != UMBEL_OK)
+        munmap(map, len);
+    return status;
+}
+
+umbel_status umbel_map(const char *path, const umbel_source *source,
+                       umbel_filter **out, umbel_error *err)
+{
+    struct stat st = {0};
+    int fd;
+
+    umbel_status status = open_to_read(path, &fd, &st, err);
+    if (status != UMBEL_OK)
+        return status;
+    status = map_fd(fd, &st, um_source_or_default(source), out, err);
+    close(fd);
+    return name_file(status, path, err);
+}
+
+static bool write_fully(int fd, const uint8_t *data, size_t len)
+{
+    while (len) {
+        ssize_t put = write(fd, data, len);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return false;
+        data += put;
+        len -= (size_t)put;
+    }
+    return true;
+}
+
+static bool write_filter(int fd, const umbel_filter *f)
+{
+    uint8_t head[UM_HEAD_MAX];
+    size_t len = um_head_encode(f, head);
+
+    return write_fully(fd, head, len) &&
+           write_fully(fd, f->payload, f->payload_len);
+}
+
+/* A save under way: everything needed to finish or to leave no trace. */
+typedef struct saving {
+    char target[PATH_MAX]; /* links resolved */
+    char dir[PATH_MAX];
+    char temp[PATH_MAX + 32];
+    int fd;
+    bool named; /* temp exists */
+    bool exists;
+    mode_t mode;
+} saving;
+
+static bool resolve(saving *s, const char *path)
+{
+    struct stat st;
+
+    s->exists = stat(path, &st) == 0;
+    s->mode = s->exists ? st.st_mode & 07777 : 0;
+    if (!s->exists || !realpath(path, s->target)) {
+        int len = snprintf(s->target, sizeof s->target, "%s", path);
+        if (len < 0 || (size_t)len >= sizeof s->target) {
+            errno = ENAMETOOLONG;
+            return false;
+        }
+    }
+    snprintf(s->dir, sizeof s->dir, "%s", s->target);
+    char *slash = strrchr(s->dir, '/');
+    if (!slash)
+        memcpy(s->dir, ".", 2);
+    else
+        slash[slash == s->dir] = '\0';
+    return true;
+}
+
+/* A name beside the target that nobody has; tries are bounded. */
+static bool try_names(saving *s, bool (*take)(saving *s))
+{
+    for (unsigned i = 0; i < 1000; i++) {
+        snprintf(s->temp, sizeof s->temp, "%s.%ld.%u.tmp", s->target,
+                 (long)getpid(), i);
+        if (take(s)) {
+            s->named = true;
+            return true;
+        }
+        if (errno != EEXIST)
+            return false;
+    }
+    return false;
+}
+
+static bool create_named(saving *s)
+{
+    s->fd = open(s->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return s->fd >= 0;
+}
+
+static bool link_unnamed(saving *s)
+{
+    char self[64];
+
+    snprintf(self, sizeof self, "/proc/self/fd/%d", s->fd);
+    return linkat(AT_FDCWD, self, AT_FDCWD, s->temp, AT_SYMLINK_FOLLOW) == 0;
+}
+
+static bool create(saving *s)
+{
+    s->fd = open(s->dir, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+    if (s->fd >= 0 && access("/proc/self/fd", X_OK) == 0)
+        return true;
+    if (s->fd >= 0)
+        close(s->fd);
+    return try_names(s, create_named);
+}
+
+static bool sync_directory(const char *dir)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool fine = fsync(fd) == 0 || errno == EINVAL;
+    close(fd);
+    return fine;
+}
+
+static bool save(saving *s, const umbel_filter *f)
+{
+    return write_filter(s->fd, f) &&
+           (!s->exists || fchmod(s->fd, s->mode) == 0) && fsync(s->fd) == 0 &&
+           (s->named || try_names(s, link_unnamed)) &&
+           rename(s->temp, s->target) == 0;
+}
+
+static umbel_status save_straight(const umbel_filter *f, const char *path,
+                                  umbel_error *err)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return um_fail_errno(err, "%s", path);
+    bool fine = write_filter(fd, f);
+    if (!fine)
+        um_fail_errno(err, "%s", path);
+    if (close(fd) != 0 && fine)
+        return um_fail_errno(err, "%s", path);
+    return fine ? UMBEL_OK : UMBEL_E_IO;
+}
+
+umbel_status umbel_save(const umbel_filter *f, const char *path,
+                        umbel_error *err)
+{
+    saving s = {.fd = -1};
+    struct stat st;
+
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        errno = EISDIR;
+        return um_fail_errno(err, "%s", path);
+    }
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return save_straight(f, path, err);
+    if (!resolve(&s, path) || !create(&s))
+        return um_fail_errno(err, "%s", path);
+    bool fine = save(&s, f);
+    if (!fine) {
+        um_fail_errno(err, "%s: not written", path);
+        if (s.named)
+            unlink(s.temp);
+    }
+    close(s.fd);
+    if (fine && !sync_directory(s.dir))
+        return um_fail_errno(err, "%s: written, but not synced", path);
+    return fine ? UMBEL_OK : UMBEL_E_IO;
+}

@@ -1,0 +1,388 @@
+/*
+ * envelope.c - filters as bytes.
+ *
+ *     0  magic  version  head length
+ *    16  kind  addressing  hash            names of 16 bytes each
+ *    64  seed  secret id  cells  hashes  flags
+ *    96  capacity  fpr  added  denied
+ *   128  settings  sections  payload checksum
+ *   144  a number per setting; per section cells, bits, coding, length
+ *        zeros up to a multiple of 64, the last 8 bytes the head's checksum
+ *    --  sections, each from a multiple of 64 on
+ *
+ * docs/FORMAT.md says more. There is one encoding per filter, and the decoder
+ * takes no other: what it accepts it would have written.
+ */
+#include "filter/envelope.h"
+
+#include "base/alloc.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "filter/sizing.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+enum {
+    VERSION = 1,
+    NAME_LEN = 16,
+    LINE = 64,
+    FIXED_LEN = 144,
+    SECTION_LEN = 24,
+    CHECKSUM_LEN = 8,
+    CODING_RAW = 0,
+    FLAG_ESTIMATED = 1
+};
+
+static const uint8_t magic[8] = {0x89, 'U', 'M', 'B', '\r', '\n', 0x1A, '\n'};
+
+static size_t count_settings(const um_kind *kind)
+{
+    size_t n = 0;
+    while (kind->settings && kind->settings[n].name)
+        n++;
+    return n;
+}
+
+static size_t head_len(size_t settings, size_t sections)
+{
+    size_t len = FIXED_LEN + 8 * settings + SECTION_LEN * sections;
+    return (len + CHECKSUM_LEN + LINE - 1) / LINE * LINE;
+}
+
+static void put_name(um_writer *w, const char *name)
+{
+    char field[NAME_LEN] = {0};
+    memcpy(field, name, strlen(name));
+    um_put_bytes(w, field, sizeof field);
+}
+
+static uint64_t section_bytes(const um_section *s)
+{
+    return (uint64_t)(((um_u128)s->cells * s->cell_bits + 7) / 8);
+}
+
+size_t um_head_encode(const umbel_filter *f, uint8_t out[UM_HEAD_MAX])
+{
+    const um_shape *s = &f->shape;
+    um_section section[UM_MAX_SECTIONS];
+    size_t sections = s->kind->sections(s, section);
+    size_t settings = count_settings(s->kind);
+    size_t len = head_len(settings, sections);
+    um_writer w = {out, out + len, false};
+
+    memset(out, 0, len);
+    um_put_bytes(&w, magic, sizeof magic);
+    um_put_u32(&w, VERSION);
+    um_put_u32(&w, (uint32_t)len);
+    put_name(&w, s->kind->name);
+    put_name(&w, s->addressing->name);
+    put_name(&w, s->hash->name);
+    um_put_u64(&w, s->seed);
+    um_put_u64(&w, s->secret_id);
+    um_put_u64(&w, s->cells);
+    um_put_u32(&w, s->hashes);
+    um_put_u32(&w, s->estimated ? FLAG_ESTIMATED : 0);
+    um_put_u64(&w, s->capacity);
+    um_put_f64(&w, s->fpr);
+    um_put_u64(&w, s->added);
+    um_put_u64(&w, s->may_deny);
+    um_put_u32(&w, (uint32_t)settings);
+    um_put_u32(&w, (uint32_t)sections);
+    um_put_u64(&w, umbel_payload_checksum(f));
+    for (size_t i = 0; i < settings; i++)
+        um_put_u64(&w, s->setting[i]);
+    for (size_t i = 0; i < sections; i++) {
+        um_put_u64(&w, section[i].cells);
+        um_put_u32(&w, section[i].cell_bits);
+        um_put_u32(&w, CODING_RAW);
+        um_put_u64(&w, section_bytes(&section[i]));
+    }
+    um_store64(out + len - CHECKSUM_LEN, um_checksum(out, len - CHECKSUM_LEN));
+    return len;
+}
+
+umbel_status um_head_len(const uint8_t *bytes, size_t len, size_t *out,
+                         umbel_error *err)
+{
+    um_reader r = {bytes, bytes + len, false};
+    uint8_t found[sizeof magic];
+
+    um_get_bytes(&r, found, sizeof found);
+    uint32_t version = um_get_u32(&r), head = um_get_u32(&r);
+    if (len == 0)
+        return um_fail(err, UMBEL_E_FORMAT, "not an umbel file: it is empty");
+    if (memcmp(bytes, magic, len < sizeof magic ? len : sizeof magic) != 0)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "not an umbel file: it does not begin like one");
+    if (r.bad)
+        return um_fail(err, UMBEL_E_FORMAT, "cut short inside the head");
+    if (version != VERSION)
+        return um_fail(err, UMBEL_E_VERSION,
+                       "the file has version %" PRIu32
+                       ", this umbel reads version %d: use a newer umbel",
+                       version, VERSION);
+    if (head < head_len(0, 1) || head > UM_HEAD_MAX || head % LINE)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "damaged: a head of %" PRIu32 " bytes cannot be", head);
+    *out = head;
+    return UMBEL_OK;
+}
+
+/* A name padded with zeros to NAME_LEN, or false. */
+static bool get_name(um_reader *r, char out[NAME_LEN])
+{
+    um_get_bytes(r, out, NAME_LEN);
+    size_t len = strnlen(out, NAME_LEN);
+    for (size_t i = len; i < NAME_LEN; i++)
+        if (out[i])
+            return false;
+    return len > 0 && len < NAME_LEN;
+}
+
+static umbel_status get_rows(um_reader *r, um_shape *s, umbel_error *err)
+{
+    char kind[NAME_LEN], addressing[NAME_LEN], hash[NAME_LEN];
+    bool fine = get_name(r, kind);
+
+    fine &= get_name(r, addressing);
+    fine &= get_name(r, hash);
+    if (!fine)
+        return um_fail(err, UMBEL_E_FORMAT, "damaged: a name is not a name");
+    s->kind = um_kind_find(kind);
+    s->addressing = um_addressing_find(addressing);
+    s->hash = um_hash_find(hash);
+    if (!s->kind || !s->addressing || !s->hash)
+        return um_fail(err, UMBEL_E_UNKNOWN,
+                       "the file is a %s filter, addressing %s, hash %s, which "
+                       "this umbel does not know: use a newer umbel",
+                       kind, addressing, hash);
+    return UMBEL_OK;
+}
+
+static umbel_status get_sections(um_reader *r, size_t n, const um_shape *s,
+                                 umbel_error *err)
+{
+    um_section want[UM_MAX_SECTIONS];
+    bool fine = n == s->kind->sections(s, want);
+
+    for (size_t i = 0; fine && i < n; i++) {
+        fine &= um_get_u64(r) == want[i].cells;
+        fine &= um_get_u32(r) == want[i].cell_bits;
+        fine &= um_get_u32(r) == CODING_RAW;
+        fine &= um_get_u64(r) == section_bytes(&want[i]);
+    }
+    if (!fine || r->bad)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "damaged: the sections are not those of a %s filter",
+                       s->kind->name);
+    return UMBEL_OK;
+}
+
+static umbel_status get_shape(um_reader *r, um_head *head, umbel_error *err)
+{
+    um_shape *s = &head->shape;
+
+    s->seed = um_get_u64(r);
+    s->secret_id = um_get_u64(r);
+    s->cells = um_get_u64(r);
+    s->hashes = um_get_u32(r);
+    uint32_t flags = um_get_u32(r);
+    s->capacity = um_get_u64(r);
+    s->fpr = um_get_f64(r);
+    s->added = um_get_u64(r);
+    s->may_deny = um_get_u64(r);
+    uint32_t settings = um_get_u32(r), sections = um_get_u32(r);
+    head->payload_checksum = um_get_u64(r);
+    s->estimated = flags & FLAG_ESTIMATED;
+
+    if (flags > FLAG_ESTIMATED || !(s->fpr > 0 && s->fpr < 1) ||
+        s->cells > UM_MAX_CELLS || s->capacity > UM_MAX_CELLS ||
+        settings != count_settings(s->kind) || sections > UM_MAX_SECTIONS ||
+        head->len != head_len(settings, sections))
+        return um_fail(err, UMBEL_E_FORMAT, "damaged: a field is out of range");
+    for (size_t i = 0; i < settings; i++)
+        s->setting[i] = um_get_u64(r);
+    umbel_status status = um_check_shape(s, err);
+    return status == UMBEL_OK ? get_sections(r, sections, s, err) : status;
+}
+
+static bool all_zero(const uint8_t *at, const uint8_t *end)
+{
+    while (at < end)
+        if (*at++)
+            return false;
+    return true;
+}
+
+umbel_status um_head_decode(const uint8_t *bytes, size_t len, um_head *out,
+                            umbel_error *err)
+{
+    um_head head = {.len = 0};
+    umbel_status status = um_head_len(bytes, len, &head.len, err);
+
+    if (status != UMBEL_OK)
+        return status;
+    if (len < head.len)
+        return um_fail(err, UMBEL_E_FORMAT, "cut short inside the head");
+    const uint8_t *sum = bytes + head.len - CHECKSUM_LEN;
+    if (um_load64(sum) != um_checksum(bytes, head.len - CHECKSUM_LEN))
+        return um_fail(err, UMBEL_E_CHECKSUM,
+                       "damaged: the head does not match its checksum");
+    um_reader r = {bytes + UM_HEAD_START, sum, false};
+    status = get_rows(&r, &head.shape, err);
+    if (status == UMBEL_OK)
+        status = get_shape(&r, &head, err);
+    if (status != UMBEL_OK)
+        return status;
+    if (r.bad || !all_zero(r.at, sum))
+        return um_fail(err, UMBEL_E_FORMAT, "damaged: the head's end");
+    if (!um_payload_len(&head.shape, &head.payload_len))
+        return um_fail(err, UMBEL_E_LIMIT, "%" PRIu64 " cells do not fit here",
+                       head.shape.cells);
+    *out = head;
+    return UMBEL_OK;
+}
+
+umbel_status um_check_len(const um_head *head, uint64_t file_len,
+                          umbel_error *err)
+{
+    uint64_t want = (uint64_t)head->len + head->payload_len;
+
+    if (file_len != want)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       file_len < want ? "cut short: %" PRIu64 " of %" PRIu64
+                                         " bytes"
+                                       : "%" PRIu64 " bytes where %" PRIu64
+                                         " should be: something was appended",
+                       file_len, want);
+    return UMBEL_OK;
+}
+
+/* Bits between a section's last cell and the next section must be zero. */
+static bool padding_is_zero(const um_head *head, const uint8_t *payload)
+{
+    um_section section[UM_MAX_SECTIONS];
+    size_t n = head->shape.kind->sections(&head->shape, section);
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bits = section[i].cells * section[i].cell_bits;
+        uint64_t len = section_bytes(&section[i]);
+        uint64_t full = (len + LINE - 1) / LINE * LINE;
+        if (bits % 8 && payload[len - 1] >> bits % 8)
+            return false;
+        if (!all_zero(payload + len, payload + full))
+            return false;
+        payload += full;
+    }
+    return true;
+}
+
+umbel_status um_enclose(const um_head *head, const umbel_source *source,
+                        uint8_t *payload, void *mapping, size_t mapping_len,
+                        umbel_filter **out, umbel_error *err)
+{
+    umbel_alloc alloc = um_alloc_or_default(source->alloc);
+    umbel_filter *f;
+
+    if (!padding_is_zero(head, payload))
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "damaged: something stands between the sections");
+    if (source->verify &&
+        um_checksum(payload, head->payload_len) != head->payload_checksum)
+        return um_fail(err, UMBEL_E_CHECKSUM,
+                       "damaged: the payload does not match its checksum");
+    umbel_status status = um_filter_make(&head->shape, &alloc, payload, mapping,
+                                         mapping_len, &f, err);
+    if (status != UMBEL_OK)
+        return status;
+    if (source->secret)
+        status = umbel_unlock(f, source->secret, err);
+    if (status != UMBEL_OK) {
+        f->payload = NULL; /* stays the caller's, as does the mapping */
+        f->mapping = NULL;
+        umbel_close(f);
+        return status;
+    }
+    *out = f;
+    return UMBEL_OK;
+}
+
+const umbel_source *um_source_or_default(const umbel_source *source)
+{
+    static const umbel_source standard = UMBEL_SOURCE_INIT;
+    return source ? source : &standard;
+}
+
+uint64_t umbel_payload_checksum(const umbel_filter *f)
+{
+    return um_checksum(f->payload, f->payload_len);
+}
+
+bool um_file_len(const um_shape *s, size_t *len)
+{
+    um_section section[UM_MAX_SECTIONS];
+    size_t payload;
+
+    if (!um_payload_len(s, &payload))
+        return false;
+    *len = payload +
+           head_len(count_settings(s->kind), s->kind->sections(s, section));
+    return true;
+}
+
+size_t umbel_encoded_len(const umbel_filter *f)
+{
+    size_t len = 0;
+    um_file_len(&f->shape, &len); /* cannot fail: the filter exists */
+    return len;
+}
+
+umbel_status umbel_encode(const umbel_filter *f, void *out, size_t cap,
+                          size_t *len, umbel_error *err)
+{
+    uint8_t head[UM_HEAD_MAX];
+    size_t want = umbel_encoded_len(f);
+
+    if (cap < want)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "the encoding takes %zu bytes, there is room for %zu",
+                       want, cap);
+    size_t head_bytes = um_head_encode(f, head);
+    memcpy(out, head, head_bytes);
+    memcpy((uint8_t *)out + head_bytes, f->payload, f->payload_len);
+    *len = want;
+    return UMBEL_OK;
+}
+
+umbel_status umbel_decode(const void *bytes, size_t len,
+                          const umbel_source *source, umbel_filter **out,
+                          umbel_error *err)
+{
+    source = um_source_or_default(source);
+    umbel_alloc alloc = um_alloc_or_default(source->alloc);
+    uint8_t copy[UM_HEAD_MAX];
+    size_t head_part = len < sizeof copy ? len : sizeof copy;
+    um_head head;
+
+    if (head_part)
+        memcpy(copy, bytes, head_part);
+    umbel_status status = um_head_decode(copy, head_part, &head, err);
+    if (status == UMBEL_OK)
+        status = um_check_len(&head, len, err);
+    if (status != UMBEL_OK)
+        return status;
+    if (source->memory_limit && head.payload_len > source->memory_limit)
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "the filter takes %zu bytes, the limit is %" PRIu64,
+                       head.payload_len, source->memory_limit);
+    uint8_t *payload = um_get(&alloc, head.payload_len);
+    if (!payload)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes",
+                       head.payload_len);
+    memcpy(payload, (const uint8_t *)bytes + head.len, head.payload_len);
+    status = um_enclose(&head, source, payload, NULL, 0, out, err);
+    if (status != UMBEL_OK)
+        um_put(&alloc, payload, head.payload_len);
+    return status;
+}

@@ -1,0 +1,49 @@
+/*
+ * envelope.h - the head of a file: a shape as bytes, and back.
+ */
+#ifndef UM_FILTER_ENVELOPE_H
+#define UM_FILTER_ENVELOPE_H
+
+#include "filter/handle.h"
+
+#include <umbel/file.h>
+
+enum {
+    UM_HEAD_START = 16, /* bytes that tell how long the head is */
+    UM_HEAD_MAX = 512
+};
+
+/* What a head says of the file around it. */
+typedef struct um_head {
+    um_shape shape;
+    size_t len;         /* of the head: the payload starts here */
+    size_t payload_len; /* the file ends behind it */
+    uint64_t payload_checksum;
+} um_head;
+
+/* The head of f, into UM_HEAD_MAX bytes; tells its length. */
+size_t um_head_encode(const umbel_filter *f, uint8_t out[UM_HEAD_MAX]);
+
+/* The head's length, from its first UM_HEAD_START bytes. */
+umbel_status um_head_len(const uint8_t *bytes, size_t len, size_t *head_len,
+                         umbel_error *err);
+/* The whole head, from a private copy of its bytes: believe, then use. */
+umbel_status um_head_decode(const uint8_t *bytes, size_t len, um_head *out,
+                            umbel_error *err);
+
+/* Whether the bytes given, or found, end where the head says. */
+umbel_status um_check_len(const um_head *head, uint64_t file_len,
+                          umbel_error *err);
+
+/*
+ * The filter of head around payload, as um_filter_make, checked and unlocked as
+ * source asks. When the call fails the payload stays the caller's.
+ */
+umbel_status um_enclose(const um_head *head, const umbel_source *source,
+                        uint8_t *payload, void *mapping, size_t mapping_len,
+                        umbel_filter **out, umbel_error *err);
+
+/* source, or the defaults. */
+const umbel_source *um_source_or_default(const umbel_source *source);
+
+#endif

@@ -1,0 +1,353 @@
+/*
+ * filter.c - the public verbs: check, hash, then call the row.
+ */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "filter/handle.h"
+#include "filter/sizing.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum {
+    BATCH = 64, /* digests at a time: they stay in the first cache */
+    ALIGN = 64  /* of sections, in memory and in files */
+};
+
+/* A section's bytes, rounded up to the next section's start. */
+static bool section_len(const um_section *s, size_t *len)
+{
+    um_u128 bits = (um_u128)s->cells * s->cell_bits;
+    um_u128 bytes = ((bits + 7) / 8 + ALIGN - 1) / ALIGN * ALIGN;
+
+    *len = (size_t)bytes;
+    return bytes <= SIZE_MAX / 4;
+}
+
+bool um_payload_len(const um_shape *s, size_t *len)
+{
+    um_section section[UM_MAX_SECTIONS];
+    size_t n = s->kind->sections(s, section), sum = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t bytes;
+        if (!section_len(&section[i], &bytes) || sum > SIZE_MAX / 4)
+            return false;
+        sum += bytes;
+    }
+    *len = sum;
+    return sum <= SIZE_MAX / 4;
+}
+
+static void attach(umbel_filter *f)
+{
+    um_section section[UM_MAX_SECTIONS];
+    void *memory[UM_MAX_SECTIONS] = {NULL};
+    size_t n = f->shape.kind->sections(&f->shape, section), at = 0, len;
+
+    for (size_t i = 0; i < n; i++) {
+        memory[i] = f->payload + at;
+        section_len(&section[i], &len);
+        at += len;
+    }
+    f->shape.kind->attach(f->self, &f->shape, &f->layout, memory);
+}
+
+/* The kind's part lies behind the handle, from a multiple of ALIGN on. */
+static size_t self_offset(void)
+{
+    return (sizeof(umbel_filter) + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static size_t handle_len(const um_kind *kind)
+{
+    return self_offset() + kind->self_len;
+}
+
+umbel_status um_filter_make(const um_shape *shape, const umbel_alloc *alloc,
+                            uint8_t *payload, void *mapping, size_t mapping_len,
+                            umbel_filter **out, umbel_error *err)
+{
+    size_t len;
+
+    if (!um_payload_len(shape, &len))
+        return um_fail(err, UMBEL_E_LIMIT, "%" PRIu64 " cells do not fit here",
+                       shape->cells);
+    umbel_filter *f = um_get(alloc, handle_len(shape->kind));
+    if (f && !payload)
+        payload = um_get(alloc, len);
+    if (!f || !payload) {
+        um_put(alloc, f, handle_len(shape->kind));
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", len);
+    }
+    f->shape = *shape;
+    f->alloc = *alloc;
+    f->payload = payload;
+    f->payload_len = len;
+    f->mapping = mapping;
+    f->mapping_len = mapping_len;
+    f->self = (uint8_t *)f + self_offset();
+    um_layout_init(&f->layout, shape->addressing, shape->cells, shape->hashes,
+                   shape->seed);
+    um_hasher_init(&f->hasher, shape->hash, shape->seed);
+    attach(f);
+    *out = f;
+    return UMBEL_OK;
+}
+
+umbel_status umbel_open(const char *kind, const umbel_params *params,
+                        umbel_filter **out, umbel_error *err)
+{
+    static const umbel_params none = UMBEL_PARAMS_INIT;
+    const umbel_params *p = params ? params : &none;
+    umbel_alloc alloc = um_alloc_or_default(p->alloc);
+    um_shape shape;
+    umbel_filter *f;
+
+    umbel_status status = um_shape_from_params(kind, p, &shape, err);
+    if (status == UMBEL_OK)
+        status = um_settle(&shape, err);
+    if (status == UMBEL_OK)
+        status = um_filter_make(&shape, &alloc, NULL, NULL, 0, &f, err);
+    if (status != UMBEL_OK)
+        return status;
+    if (shape.hash->keyed)
+        um_hasher_unlock(&f->hasher, p->secret);
+    *out = f;
+    return UMBEL_OK;
+}
+
+void umbel_close(umbel_filter *f)
+{
+    if (!f)
+        return;
+    umbel_alloc alloc = f->alloc;
+    um_hasher_fini(&f->hasher);
+    if (f->mapping)
+        munmap(f->mapping, f->mapping_len);
+    else
+        um_put(&alloc, f->payload, f->payload_len);
+    um_put(&alloc, f, handle_len(f->shape.kind));
+}
+
+umbel_status umbel_copy(const umbel_filter *f, umbel_filter **out,
+                        umbel_error *err)
+{
+    umbel_filter *copy;
+    umbel_status status =
+        um_filter_make(&f->shape, &f->alloc, NULL, NULL, 0, &copy, err);
+
+    if (status != UMBEL_OK)
+        return status;
+    memcpy(copy->payload, f->payload, f->payload_len);
+    copy->hasher = f->hasher;
+    *out = copy;
+    return UMBEL_OK;
+}
+
+umbel_status umbel_clear(umbel_filter *f, umbel_error *err)
+{
+    umbel_status status = um_want_writable(f, err);
+
+    if (status != UMBEL_OK)
+        return status;
+    memset(f->payload, 0, f->payload_len);
+    f->shape.added = 0;
+    f->shape.estimated = false;
+    f->shape.may_deny = 0;
+    attach(f);
+    return UMBEL_OK;
+}
+
+umbel_status umbel_unlock(umbel_filter *f, const uint8_t *secret,
+                          umbel_error *err)
+{
+    if (!f->shape.hash->keyed)
+        return um_fail(err, UMBEL_E_SECRET,
+                       "hash %s takes no secret key: leave it out",
+                       f->shape.hash->name);
+    uint64_t id = um_secret_id(secret);
+    if (id != f->shape.secret_id)
+        return um_fail(err, UMBEL_E_SECRET,
+                       "wrong secret key: the filter was made with key "
+                       "%016" PRIx64 ", this is key %016" PRIx64,
+                       f->shape.secret_id, id);
+    um_hasher_unlock(&f->hasher, secret);
+    return UMBEL_OK;
+}
+
+umbel_status um_want_writable(const umbel_filter *f, umbel_error *err)
+{
+    if (f->mapping)
+        return um_fail(err, UMBEL_E_READONLY,
+                       "a mapped filter is read-only: load or copy it");
+    return UMBEL_OK;
+}
+
+umbel_status um_want_ready(const umbel_filter *f, umbel_error *err)
+{
+    if (!f->hasher.ready)
+        return um_fail(err, UMBEL_E_SECRET,
+                       "this filter hashes with secret key %016" PRIx64
+                       ": give that key first",
+                       f->shape.secret_id);
+    return UMBEL_OK;
+}
+
+umbel_status um_cannot(const umbel_filter *f, const char *verb,
+                       umbel_error *err)
+{
+    return um_fail(err, UMBEL_E_UNSUPPORTED, "kind %s cannot %s",
+                   f->shape.kind->name, verb);
+}
+
+static umbel_status want_add(const umbel_filter *f, umbel_error *err)
+{
+    if (!f->shape.kind->add)
+        return um_cannot(f, "take further keys", err);
+    umbel_status status = um_want_writable(f, err);
+    return status == UMBEL_OK ? um_want_ready(f, err) : status;
+}
+
+/* Keys as slices, or width bytes each from a base on: filled slice by slice. */
+static void slice_up(umbel_slice *out, const void *keys, size_t width, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = (umbel_slice){(const uint8_t *)keys + i * width, width};
+}
+
+static size_t next_batch(size_t left)
+{
+    return left < BATCH ? left : BATCH;
+}
+
+static umbel_status digest(const umbel_filter *f, const umbel_slice *keys,
+                           size_t n, umbel_digest *out, umbel_error *err)
+{
+    return f->shape.hash->digest(&f->hasher, keys, n, out, err);
+}
+
+umbel_status umbel_add_digests(umbel_filter *f, const umbel_digest *digests,
+                               size_t n, bool *fresh, umbel_error *err)
+{
+    umbel_status status = want_add(f, err);
+
+    if (status == UMBEL_OK)
+        f->shape.added += f->shape.kind->add(f->self, digests, n, fresh);
+    return status;
+}
+
+umbel_status umbel_add_many(umbel_filter *f, const umbel_slice *keys, size_t n,
+                            bool *fresh, umbel_error *err)
+{
+    umbel_digest d[BATCH];
+    umbel_status status = want_add(f, err);
+
+    for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
+        some = next_batch(n - i);
+        status = digest(f, keys + i, some, d, err);
+        if (status == UMBEL_OK)
+            f->shape.added +=
+                f->shape.kind->add(f->self, d, some, fresh ? fresh + i : NULL);
+    }
+    return status;
+}
+
+umbel_status umbel_add_fixed(umbel_filter *f, const void *keys, size_t width,
+                             size_t n, bool *fresh, umbel_error *err)
+{
+    umbel_slice s[BATCH];
+    umbel_status status = want_add(f, err);
+
+    for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
+        some = next_batch(n - i);
+        slice_up(s, (const uint8_t *)keys + i * width, width, some);
+        status = umbel_add_many(f, s, some, fresh ? fresh + i : NULL, err);
+    }
+    return status;
+}
+
+umbel_status umbel_add(umbel_filter *f, const void *key, size_t len,
+                       bool *fresh, umbel_error *err)
+{
+    umbel_slice slice = {key, len};
+    return umbel_add_many(f, &slice, 1, fresh, err);
+}
+
+static umbel_status want_query(const umbel_filter *f, umbel_error *err)
+{
+    if (!f->shape.kind->query)
+        return um_cannot(f, "tell members", err);
+    return um_want_ready(f, err);
+}
+
+umbel_status umbel_query_digests(const umbel_filter *f,
+                                 const umbel_digest *digests, size_t n,
+                                 bool *hit, umbel_error *err)
+{
+    umbel_status status = want_query(f, err);
+
+    if (status == UMBEL_OK)
+        f->shape.kind->query(f->self, digests, n, hit);
+    return status;
+}
+
+umbel_status umbel_query_many(const umbel_filter *f, const umbel_slice *keys,
+                              size_t n, bool *hit, umbel_error *err)
+{
+    umbel_digest d[BATCH];
+    umbel_status status = want_query(f, err);
+
+    for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
+        some = next_batch(n - i);
+        status = digest(f, keys + i, some, d, err);
+        if (status == UMBEL_OK)
+            f->shape.kind->query(f->self, d, some, hit + i);
+    }
+    return status;
+}
+
+umbel_status umbel_query_fixed(const umbel_filter *f, const void *keys,
+                               size_t width, size_t n, bool *hit,
+                               umbel_error *err)
+{
+    umbel_slice s[BATCH];
+    umbel_status status = want_query(f, err);
+
+    for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
+        some = next_batch(n - i);
+        slice_up(s, (const uint8_t *)keys + i * width, width, some);
+        status = umbel_query_many(f, s, some, hit + i, err);
+    }
+    return status;
+}
+
+umbel_status umbel_query(const umbel_filter *f, const void *key, size_t len,
+                         bool *hit, umbel_error *err)
+{
+    umbel_slice slice = {key, len};
+    return umbel_query_many(f, &slice, 1, hit, err);
+}
+
+umbel_status umbel_digest_many(const umbel_filter *f, const umbel_slice *keys,
+                               size_t n, umbel_digest *out, umbel_error *err)
+{
+    umbel_status status = um_want_ready(f, err);
+    return status == UMBEL_OK ? digest(f, keys, n, out, err) : status;
+}
+
+umbel_status umbel_digest_fixed(const umbel_filter *f, const void *keys,
+                                size_t width, size_t n, umbel_digest *out,
+                                umbel_error *err)
+{
+    umbel_slice s[BATCH];
+    umbel_status status = um_want_ready(f, err);
+
+    for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
+        some = next_batch(n - i);
+        slice_up(s, (const uint8_t *)keys + i * width, width, some);
+        status = digest(f, s, some, out + i, err);
+    }
+    return status;
+}

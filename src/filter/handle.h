@@ -1,0 +1,47 @@
+/*
+ * handle.h - the inside of an umbel_filter.
+ *
+ * The payload is one stretch of memory laid out as in the file: sections one
+ * after the other, each from a multiple of 64 bytes on. It belongs to the
+ * filter, or to a mapping.
+ */
+#ifndef UM_FILTER_HANDLE_H
+#define UM_FILTER_HANDLE_H
+
+#include "filter/kind.h"
+
+struct umbel_filter {
+    um_shape shape;
+    um_layout layout;
+    um_hasher hasher;
+    umbel_alloc alloc;
+    uint8_t *payload;
+    size_t payload_len;
+    void *mapping; /* the whole file, or NULL: payload is ours */
+    size_t mapping_len;
+    void *self; /* the kind's part, behind this struct */
+};
+
+/*
+ * A filter of that shape around payload, which it takes over when the call
+ * succeeds: with mapping NULL, memory from alloc; else a part of the mapping.
+ * payload NULL asks for zeroed memory. The shape must be settled.
+ */
+umbel_status um_filter_make(const um_shape *shape, const umbel_alloc *alloc,
+                            uint8_t *payload, void *mapping, size_t mapping_len,
+                            umbel_filter **out, umbel_error *err);
+
+/* Bytes of the payload; false when they do not fit into an address space. */
+bool um_payload_len(const um_shape *s, size_t *len);
+/* The same for the whole file. */
+bool um_file_len(const um_shape *s, size_t *len);
+
+/* E_READONLY for mapped filters, E_SECRET for locked ones. */
+umbel_status um_want_writable(const umbel_filter *f, umbel_error *err);
+umbel_status um_want_ready(const umbel_filter *f, umbel_error *err);
+
+/* E_UNSUPPORTED: this kind has an empty slot where verb should be. */
+umbel_status um_cannot(const umbel_filter *f, const char *verb,
+                       umbel_error *err);
+
+#endif

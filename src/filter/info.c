@@ -1,0 +1,163 @@
+/*
+ * info.c - what a filter and the tables say of themselves.
+ */
+#include "filter/handle.h"
+#include "filter/sizing.h"
+
+#include <umbel/file.h>
+
+const char *umbel_kind(const umbel_filter *f)
+{
+    return f->shape.kind->name;
+}
+
+uint64_t umbel_cells(const umbel_filter *f)
+{
+    return f->shape.cells;
+}
+
+uint32_t umbel_hashes(const umbel_filter *f)
+{
+    return f->shape.hashes;
+}
+
+double umbel_target_fpr(const umbel_filter *f)
+{
+    return f->shape.fpr;
+}
+
+uint64_t umbel_added(const umbel_filter *f)
+{
+    return f->shape.added;
+}
+
+bool umbel_may_deny(const umbel_filter *f)
+{
+    return f->shape.may_deny || f->shape.kind->traits & UM_FORGETS;
+}
+
+double umbel_predict(const umbel_filter *f)
+{
+    return f->shape.kind->predict(f->self);
+}
+
+double umbel_error_at(const umbel_filter *f, double keys)
+{
+    return um_shape_error(&f->shape, keys);
+}
+
+static umbel_field *append(umbel_info *out, const char *name,
+                           umbel_field_type type)
+{
+    static const size_t last = UMBEL_MAX_FIELDS - 1;
+    umbel_field *field = &out->field[out->n < last ? out->n++ : last];
+
+    field->name = name;
+    field->type = type;
+    return field;
+}
+
+void um_info_text(umbel_info *out, const char *name, const char *text)
+{
+    append(out, name, UMBEL_FIELD_TEXT)->value.text = text;
+}
+
+void um_info_count(umbel_info *out, const char *name, uint64_t count)
+{
+    append(out, name, UMBEL_FIELD_COUNT)->value.count = count;
+}
+
+void um_info_real(umbel_info *out, const char *name, double real)
+{
+    append(out, name, UMBEL_FIELD_REAL)->value.real = real;
+}
+
+void um_info_hex(umbel_info *out, const char *name, uint64_t hex)
+{
+    append(out, name, UMBEL_FIELD_HEX)->value.count = hex;
+}
+
+void um_info_flag(umbel_info *out, const char *name, bool flag)
+{
+    append(out, name, UMBEL_FIELD_FLAG)->value.count = flag;
+}
+
+static void describe_shape(const um_shape *s, umbel_info *out)
+{
+    um_info_text(out, "kind", s->kind->name);
+    um_info_text(out, "addressing", s->addressing->name);
+    um_info_text(out, "hash", s->hash->name);
+    um_info_count(out, "seed", s->seed);
+    if (s->hash->keyed)
+        um_info_hex(out, "secret_id", s->secret_id);
+    um_info_count(out, "bits", s->cells);
+    um_info_count(out, "hashes", s->hashes);
+    for (size_t i = 0; s->kind->settings && s->kind->settings[i].name; i++)
+        um_info_count(out, s->kind->settings[i].name, s->setting[i]);
+    um_info_count(out, "capacity", s->capacity);
+    um_info_real(out, "fpr", s->fpr);
+}
+
+void umbel_describe(const umbel_filter *f, umbel_info *out)
+{
+    const um_kind *kind = f->shape.kind;
+
+    out->n = 0;
+    describe_shape(&f->shape, out);
+    um_info_count(out, "bytes", umbel_encoded_len(f));
+    um_info_count(out, "added", f->shape.added);
+    um_info_flag(out, "added_is_estimate", f->shape.estimated);
+    um_info_flag(out, "may_deny", umbel_may_deny(f));
+    um_info_count(out, "denied_members", f->shape.may_deny);
+    if (kind->used)
+        um_info_real(out, "fill",
+                     (double)kind->used(f->self, NULL) /
+                         (double)f->shape.cells);
+    um_info_real(out, "predicted_error", umbel_predict(f));
+    um_info_hex(out, "payload_checksum", umbel_payload_checksum(f));
+    if (kind->info)
+        kind->info(f->self, out);
+}
+
+static bool tell(const char *name, const char *summary, const char **out_name,
+                 const char **out_summary)
+{
+    *out_name = name;
+    if (out_summary)
+        *out_summary = summary;
+    return true;
+}
+
+bool umbel_kind_at(size_t i, const char **name, const char **summary)
+{
+    const um_kind *row = um_kind_row(i);
+    return row && tell(row->name, row->summary, name, summary);
+}
+
+bool umbel_addressing_at(size_t i, const char **name, const char **summary)
+{
+    const um_addressing *row = um_addressing_row(i);
+    return row && tell(row->name, row->summary, name, summary);
+}
+
+bool umbel_hash_at(size_t i, const char **name, const char **summary,
+                   bool *keyed)
+{
+    const um_hash *row = um_hash_row(i);
+
+    if (row && keyed)
+        *keyed = row->keyed;
+    return row && tell(row->name, row->summary, name, summary);
+}
+
+bool umbel_kind_setting(const char *kind, size_t i, umbel_setting_info *out)
+{
+    const um_kind *row = um_kind_find(kind);
+
+    for (size_t j = 0; row && row->settings && row->settings[j].name; j++)
+        if (j == i) {
+            *out = row->settings[j];
+            return true;
+        }
+    return false;
+}

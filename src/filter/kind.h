@@ -1,0 +1,99 @@
+/*
+ * kind.h - what a cell means: one row per kind of filter.
+ *
+ * A kind declares its payload; the envelope owns memory, files and checksums
+ * for all of them. Kinds see digests, never keys. An empty slot means "cannot",
+ * and filter.c answers E_UNSUPPORTED for it.
+ */
+#ifndef UM_FILTER_KIND_H
+#define UM_FILTER_KIND_H
+
+#include "filter/addressing.h"
+
+#include <umbel/filter.h>
+
+enum { UM_MAX_SECTIONS = 8, UM_MAX_SETTINGS = 8 };
+
+/* What may be said of a kind as a whole. */
+enum {
+    UM_FORGETS = 1 << 0 /* may deny a key that was added */
+};
+
+typedef struct um_kind um_kind;
+
+/* All that decides what a filter is; the head of its file. */
+typedef struct um_shape {
+    const um_kind *kind;
+    const um_addressing *addressing;
+    const um_hash *hash;
+    uint64_t seed;
+    uint64_t secret_id;
+    uint64_t cells;
+    uint32_t hashes;
+    uint64_t capacity; /* as asked; 0: not said */
+    double fpr;        /* as asked */
+    uint64_t setting[UM_MAX_SETTINGS];
+
+    /* What happened to it since. */
+    uint64_t added;    /* keys that were new */
+    bool estimated;    /* ... a guess, after a merge */
+    uint64_t may_deny; /* members known to be denied */
+} um_shape;
+
+/* A stretch of the payload: so many cells of so many bits. */
+typedef struct um_section {
+    uint64_t cells;
+    uint32_t cell_bits; /* 1 .. 64 */
+} um_section;
+
+struct um_kind {
+    const char *name; /* in settings, commands, on the wire; never reused */
+    const char *summary;
+    unsigned traits;
+    const umbel_setting_info *settings; /* ends with a NULL name; or NULL */
+    size_t self_len;                    /* bytes of its handle's own part */
+
+    /* Settings that exclude each other; NULL: any in range will do. */
+    umbel_status (*check)(const um_shape *s, umbel_error *err);
+    size_t (*sections)(const um_shape *s, um_section out[UM_MAX_SECTIONS]);
+    /*
+     * self is zeroed; memory[i] is section i. Any content of the memory must be
+     * safe to use, even one that changes: reduce what you read from it.
+     */
+    void (*attach)(void *self, const um_shape *s, const um_layout *l,
+                   void *const memory[]);
+
+    /* Tells how many were new, and which when fresh is given. */
+    size_t (*add)(void *self, const umbel_digest *d, size_t n, bool *fresh);
+    void (*query)(const void *self, const umbel_digest *d, size_t n, bool *hit);
+    void (*merge)(void *self, const void *from, umbel_merge_op op);
+    /* self is empty and by times smaller. */
+    void (*fold)(void *self, const void *from, uint64_t by);
+
+    /* Chance that a key never added matches: by the formula, by the cells. */
+    double (*error)(const um_shape *s, const um_layout *l, double keys);
+    double (*predict)(const void *self);
+    /* Cells in use; with other, in use here or there. For estimates. */
+    uint64_t (*used)(const void *self, const void *other);
+    /* Fields of its own, after the common ones; NULL: none. */
+    void (*info)(const void *self, umbel_info *out);
+};
+
+/* NULL when none has that name, or i is past the end. */
+const um_kind *um_kind_find(const char *name);
+const um_kind *um_kind_row(size_t i);
+
+/* The value of a setting, by the row's order. */
+static inline uint64_t um_setting(const um_shape *s, size_t i)
+{
+    return s->setting[i];
+}
+
+/* Append to a description; more than fits is dropped. */
+void um_info_text(umbel_info *out, const char *name, const char *text);
+void um_info_count(umbel_info *out, const char *name, uint64_t count);
+void um_info_real(umbel_info *out, const char *name, double real);
+void um_info_hex(umbel_info *out, const char *name, uint64_t hex);
+void um_info_flag(umbel_info *out, const char *name, bool flag);
+
+#endif

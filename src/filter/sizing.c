@@ -1,0 +1,339 @@
+/*
+ * sizing.c - how many cells, how many hashes.
+ *
+ * There is no closed form that holds for every addressing, so sizes are found
+ * by bisection on the kind's own error formula, once per number of hashes. A
+ * plan takes milliseconds.
+ */
+#include "filter/sizing.h"
+
+#include "base/error.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static umbel_status find_rows(const char *kind, const umbel_params *p,
+                              um_shape *s, umbel_error *err)
+{
+    const char *addressing = p->addressing ? p->addressing : "blocked512";
+
+    s->kind = um_kind_find(kind ? kind : "bloom");
+    if (!s->kind)
+        return um_fail(err, UMBEL_E_UNKNOWN, "there is no kind \"%s\"", kind);
+    s->addressing = um_addressing_find(addressing);
+    if (!s->addressing)
+        return um_fail(err, UMBEL_E_UNKNOWN, "there is no addressing \"%s\"",
+                       addressing);
+    const char *implied = s->addressing->hash;
+    const char *hash = p->hash ? p->hash : implied ? implied : "xxh3";
+    s->hash = um_hash_find(hash);
+    if (!s->hash)
+        return um_fail(err, UMBEL_E_UNKNOWN, "there is no hash \"%s\"", hash);
+    return UMBEL_OK;
+}
+
+static umbel_status check_hash(const um_shape *s, umbel_error *err)
+{
+    const char *implied = s->addressing->hash;
+
+    if (implied && strcmp(implied, s->hash->name) != 0)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "addressing %s brings its own hash, %s; leave the hash "
+                       "out",
+                       s->addressing->name, implied);
+    if (!implied && s->hash->implied)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "hash %s works only with the addressing that implies it",
+                       s->hash->name);
+    if (!s->hash->seeded && s->seed)
+        return um_fail(err, UMBEL_E_RANGE, "hash %s takes no seed",
+                       s->hash->name);
+    if (!s->hash->keyed != !s->secret_id)
+        return um_fail(err, UMBEL_E_SECRET,
+                       s->hash->keyed ? "hash %s needs a secret key"
+                                      : "hash %s takes no secret key",
+                       s->hash->name);
+    return UMBEL_OK;
+}
+
+static size_t count_settings(const um_kind *k)
+{
+    size_t n = 0;
+    while (k->settings && k->settings[n].name)
+        n++;
+    return n;
+}
+
+static umbel_status check_settings(const um_shape *s, umbel_error *err)
+{
+    for (size_t i = 0; i < count_settings(s->kind); i++) {
+        const umbel_setting_info *info = &s->kind->settings[i];
+        if (s->setting[i] < info->min || s->setting[i] > info->max)
+            return um_fail(err, UMBEL_E_RANGE,
+                           "%s must be %" PRIu64 "..%" PRIu64 ", got %" PRIu64,
+                           info->name, info->min, info->max, s->setting[i]);
+    }
+    return s->kind->check ? s->kind->check(s, err) : UMBEL_OK;
+}
+
+static umbel_status take_settings(const umbel_params *p, um_shape *s,
+                                  umbel_error *err)
+{
+    size_t n = count_settings(s->kind);
+
+    for (size_t i = 0; i < n; i++)
+        s->setting[i] = s->kind->settings[i].standard;
+    for (size_t j = 0; j < p->nsettings; j++) {
+        size_t i = 0;
+        while (i < n &&
+               strcmp(s->kind->settings[i].name, p->settings[j].name) != 0)
+            i++;
+        if (i == n)
+            return um_fail(err, UMBEL_E_UNKNOWN,
+                           "kind %s has no setting \"%s\"", s->kind->name,
+                           p->settings[j].name);
+        s->setting[i] = p->settings[j].value;
+    }
+    return check_settings(s, err);
+}
+
+umbel_status um_shape_from_params(const char *kind, const umbel_params *p,
+                                  um_shape *out, umbel_error *err)
+{
+    um_shape s = {.seed = p->seed,
+                  .capacity = p->capacity,
+                  .fpr = p->fpr == 0 ? UM_DEFAULT_FPR : p->fpr,
+                  .cells = p->cells,
+                  .hashes = p->hashes,
+                  .secret_id = p->secret ? um_secret_id(p->secret) : 0};
+
+    if (p->size < sizeof(umbel_params))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "params.size is not set: start from UMBEL_PARAMS_INIT");
+    if (!(s.fpr > 0 && s.fpr < 1))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "fpr must lie between 0 and 1, got %g", s.fpr);
+    if (s.hashes > UM_MAX_HASHES)
+        return um_fail(err, UMBEL_E_RANGE, "hashes must be 1..%d, got %" PRIu32,
+                       UM_MAX_HASHES, s.hashes);
+    if (s.cells > UM_MAX_CELLS || s.capacity > UM_MAX_CELLS)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "cells and capacity go up to 2^48 each");
+    umbel_status status = find_rows(kind, p, &s, err);
+    if (status == UMBEL_OK)
+        status = check_hash(&s, err);
+    if (status == UMBEL_OK)
+        status = take_settings(p, &s, err);
+    if (status == UMBEL_OK)
+        *out = s;
+    return status;
+}
+
+/* cells rounded up to whole granules; 0 when so many hashes cannot be. */
+static uint64_t round_up(const um_shape *s, uint64_t cells, uint32_t hashes)
+{
+    uint64_t granule = s->addressing->granule(hashes);
+    return granule ? (cells + granule - 1) / granule * granule : 0;
+}
+
+double um_digest_error(const um_shape *s, double keys)
+{
+    return keys * ldexp(1, -(int)s->hash->entropy);
+}
+
+double um_shape_error(const um_shape *s, double keys)
+{
+    um_layout l;
+
+    um_layout_init(&l, s->addressing, s->cells, s->hashes, s->seed);
+    double error = s->kind->error(s, &l, keys) + um_digest_error(s, keys);
+    return error < 1 ? error : 1;
+}
+
+static double error_of(const um_shape *s, uint64_t cells, uint32_t hashes,
+                       double keys)
+{
+    um_shape t = *s;
+    t.cells = cells;
+    t.hashes = hashes;
+    return um_shape_error(&t, keys);
+}
+
+/* A lane of a single cell is always in use: no filter. */
+static bool has_width(const um_shape *s, uint64_t cells, uint32_t hashes)
+{
+    um_layout l;
+    um_layout_init(&l, s->addressing, cells, hashes, s->seed);
+    return l.width >= 2;
+}
+
+static bool suffices(const um_shape *s, uint64_t cells, uint32_t hashes)
+{
+    return has_width(s, cells, hashes) &&
+           error_of(s, cells, hashes, (double)s->capacity) <= s->fpr;
+}
+
+/*
+ * Fewest cells, below a bound, that keep the error at so many hashes; 0: none
+ * do. The bound saves the search where another number of hashes did better.
+ */
+static uint64_t least_cells(const um_shape *s, uint32_t hashes, uint64_t below)
+{
+    uint64_t granule = s->addressing->granule(hashes);
+    if (!granule)
+        return 0;
+    uint64_t limit = s->addressing->limit(hashes) / granule;
+    uint64_t high = (below - 1) / granule;
+    if (high > limit)
+        high = limit;
+    if (high == 0 || !suffices(s, high * granule, hashes))
+        return 0;
+
+    /* No filter at all does with fewer than log2(1/fpr) bits a key. */
+    double least = (double)s->capacity * -log2(s->fpr) / (double)granule;
+    uint64_t low = least < (double)high ? (uint64_t)(least / 2) : 0;
+    for (uint64_t step = low + 1; low + step < high; step *= 2) {
+        if (suffices(s, (low + step) * granule, hashes)) {
+            high = low + step;
+            break;
+        }
+        low += step;
+    }
+    while (low + 1 < high) {
+        uint64_t mid = low + (high - low) / 2;
+        if (suffices(s, mid * granule, hashes))
+            high = mid;
+        else
+            low = mid;
+    }
+    return high * granule;
+}
+
+static umbel_status settle_by_error(um_shape *s, umbel_error *err)
+{
+    uint64_t best = 0;
+    uint32_t best_hashes = 0;
+    uint32_t most = 2 * (uint32_t)fmin(-log2(s->fpr), UM_MAX_HASHES) + 2;
+
+    if (most > UM_MAX_HASHES)
+        most = UM_MAX_HASHES;
+    for (uint32_t k = s->hashes ? s->hashes : 1;
+         k <= (s->hashes ? s->hashes : most); k++) {
+        uint64_t cells = least_cells(s, k, best ? best : UM_MAX_CELLS + 1);
+        if (cells)
+            best = cells, best_hashes = k;
+    }
+    if (!best)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%s with hash %s cannot hold %" PRIu64
+                       " keys at error %g: allow more error, or choose another "
+                       "addressing or hash",
+                       s->addressing->name, s->hash->name, s->capacity, s->fpr);
+    s->cells = best;
+    s->hashes = best_hashes;
+    return UMBEL_OK;
+}
+
+static bool fits(const um_shape *s, uint64_t cells, uint32_t hashes)
+{
+    uint64_t rounded = round_up(s, cells, hashes);
+    return rounded && rounded <= s->addressing->limit(hashes) &&
+           has_width(s, rounded, hashes);
+}
+
+/* The number of hashes that errs least at so many keys; 0: none fits. */
+static uint32_t best_hashes(const um_shape *s, double keys)
+{
+    uint32_t best = 0;
+    double best_error = 2;
+
+    for (uint32_t k = 1; k <= UM_MAX_HASHES; k++) {
+        if (!fits(s, s->cells, k))
+            continue;
+        double error = error_of(s, round_up(s, s->cells, k), k, keys);
+        if (error < best_error)
+            best = k, best_error = error;
+    }
+    return best;
+}
+
+/* The hashes that suit an error when nothing is known of keys or size. */
+static uint32_t usual_hashes(const um_shape *s)
+{
+    um_shape t = *s;
+    t.capacity = 100000;
+    t.hashes = 0;
+    return settle_by_error(&t, NULL) == UMBEL_OK ? t.hashes : 0;
+}
+
+static umbel_status settle_by_size(um_shape *s, umbel_error *err)
+{
+    if (!s->hashes)
+        s->hashes =
+            s->capacity ? best_hashes(s, (double)s->capacity) : usual_hashes(s);
+    if (s->hashes && !s->addressing->granule(s->hashes))
+        return um_fail(err, UMBEL_E_RANGE, "%s cannot have %" PRIu32 " hashes",
+                       s->addressing->name, s->hashes);
+    uint64_t cells = s->hashes ? round_up(s, s->cells, s->hashes) : 0;
+    if (cells)
+        s->cells = cells;
+    return um_check_shape(s, err);
+}
+
+umbel_status um_settle(um_shape *s, umbel_error *err)
+{
+    if (s->cells)
+        return settle_by_size(s, err);
+    if (s->hashes && !s->addressing->granule(s->hashes))
+        return um_fail(err, UMBEL_E_RANGE, "%s cannot have %" PRIu32 " hashes",
+                       s->addressing->name, s->hashes);
+    if (!s->capacity)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "say how large: a capacity in keys, or a size in cells");
+    return settle_by_error(s, err);
+}
+
+umbel_status um_check_shape(const um_shape *s, umbel_error *err)
+{
+    uint64_t granule = s->hashes <= UM_MAX_HASHES && s->hashes
+                           ? s->addressing->granule(s->hashes)
+                           : 0;
+
+    if (!granule)
+        return um_fail(err, UMBEL_E_RANGE, "%s cannot have %" PRIu32 " hashes",
+                       s->addressing->name, s->hashes);
+    uint64_t limit = s->addressing->limit(s->hashes);
+    if (s->cells > limit)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%s with %" PRIu32 " hashes reaches %" PRIu64
+                       " cells; %" PRIu64 " would leave cells that no key can "
+                       "use: take fewer hashes or cells",
+                       s->addressing->name, s->hashes, limit, s->cells);
+    if (s->cells == 0 || s->cells % granule ||
+        !has_width(s, s->cells, s->hashes))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%s with %" PRIu32 " hashes takes sizes in multiples of "
+                       "%" PRIu64 " cells, at least two a hash, got %" PRIu64,
+                       s->addressing->name, s->hashes, granule, s->cells);
+    umbel_status status = check_hash(s, err);
+    return status == UMBEL_OK ? check_settings(s, err) : status;
+}
+
+uint64_t um_most_keys(um_shape *s, double fpr)
+{
+    uint64_t low = 0, high = s->cells;
+    bool choose = s->hashes == 0;
+
+    while (low < high) {
+        uint64_t mid = low + (high - low + 1) / 2;
+        uint32_t k = choose ? best_hashes(s, (double)mid) : s->hashes;
+        if (k && error_of(s, round_up(s, s->cells, k), k, (double)mid) <= fpr)
+            low = mid;
+        else
+            high = mid - 1;
+    }
+    if (choose)
+        s->hashes = best_hashes(s, (double)(low ? low : 1));
+    return low;
+}

@@ -1,0 +1,37 @@
+/*
+ * sizing.h - from what was asked to a settled shape.
+ */
+#ifndef UM_FILTER_SIZING_H
+#define UM_FILTER_SIZING_H
+
+#include "filter/kind.h"
+
+#define UM_DEFAULT_FPR 0.001
+
+/*
+ * Look up names, copy settings, check ranges. cells and hashes may still be 0.
+ */
+umbel_status um_shape_from_params(const char *kind, const umbel_params *p,
+                                  um_shape *out, umbel_error *err);
+
+/*
+ * Fill in cells and hashes: capacity and fpr give both; cells alone are kept,
+ * rounded up to whole granules, with the best hashes for the capacity.
+ */
+umbel_status um_settle(um_shape *s, umbel_error *err);
+
+/* Whether a shape, wherever it came from, may be made into a filter. */
+umbel_status um_check_shape(const um_shape *s, umbel_error *err);
+
+/* Error of a shape at so many keys, digest collisions included. */
+double um_shape_error(const um_shape *s, double keys);
+/* The part that comes from equal digests alone. */
+double um_digest_error(const um_shape *s, double keys);
+
+/*
+ * Most keys that a settled size holds at error fpr, with the best hashes when
+ * s->hashes is 0; fills s->hashes. 0 when not even one fits.
+ */
+uint64_t um_most_keys(um_shape *s, double fpr);
+
+#endif

@@ -1,0 +1,202 @@
+/*
+ * bloom.c - one bit a cell (Bloom 1970).
+ *
+ * A key sets its cells; a query asks whether all of them are set. Nothing that
+ * went in is ever denied, and a key that did not go in matches with a chance
+ * that the cells themselves tell. One section: cells x 1 bit, cell i at bit i%8
+ * of byte i/8.
+ *
+ * Union is OR. AND keeps every key of both, and false ones: its error lies
+ * between that of the true intersection and that of either side. Keys cannot be
+ * taken out again; where that is needed, count.
+ */
+#include "kinds/rows.h"
+
+typedef struct bloom {
+    const um_layout *layout;
+    uint8_t *bits;
+} bloom;
+
+enum { BATCH = 1024 }; /* positions that are made at a time */
+
+static size_t sections(const um_shape *s, um_section out[UM_MAX_SECTIONS])
+{
+    out[0] = (um_section){.cells = s->cells, .cell_bits = 1};
+    return 1;
+}
+
+static void attach(void *self, const um_shape *s, const um_layout *l,
+                   void *const memory[])
+{
+    (void)s;
+    *(bloom *)self = (bloom){.layout = l, .bits = memory[0]};
+}
+
+static bool set_all(uint8_t *bits, const uint64_t *pos, uint32_t hashes)
+{
+    bool fresh = false;
+    for (uint32_t j = 0; j < hashes; j++)
+        fresh |= um_set_bit(bits, pos[j]);
+    return fresh;
+}
+
+static bool all_set(const uint8_t *bits, const uint64_t *pos, uint32_t hashes)
+{
+    for (uint32_t j = 0; j < hashes; j++)
+        if (!um_bit(bits, pos[j]))
+            return false;
+    return true;
+}
+
+/* How many digests have room in a batch. */
+static size_t batch_of(const bloom *b, size_t n)
+{
+    size_t room = BATCH / b->layout->hashes;
+    return n < room ? n : room;
+}
+
+static size_t add(void *self, const umbel_digest *d, size_t n, bool *fresh)
+{
+    const bloom *b = self;
+    uint32_t hashes = b->layout->hashes;
+    uint64_t pos[BATCH];
+    size_t added = 0;
+
+    for (size_t done = 0, some; done < n; done += some) {
+        some = batch_of(b, n - done);
+        b->layout->row->positions(b->layout, d + done, some, pos);
+        for (size_t i = 0; i < some; i++) {
+            bool new_key = set_all(b->bits, pos + i * hashes, hashes);
+            added += new_key;
+            if (fresh)
+                fresh[done + i] = new_key;
+        }
+    }
+    return added;
+}
+
+static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
+{
+    const bloom *b = self;
+    uint32_t hashes = b->layout->hashes;
+    uint64_t pos[BATCH];
+
+    for (size_t done = 0, some; done < n; done += some) {
+        some = batch_of(b, n - done);
+        b->layout->row->positions(b->layout, d + done, some, pos);
+        for (size_t i = 0; i < some; i++)
+            hit[done + i] = all_set(b->bits, pos + i * hashes, hashes);
+    }
+}
+
+static void merge(void *self, const void *from, umbel_merge_op op)
+{
+    uint8_t *to = ((bloom *)self)->bits;
+    const uint8_t *bits = ((const bloom *)from)->bits;
+    size_t len = (size_t)((((const bloom *)from)->layout->cells + 7) / 8);
+
+    if (op == UMBEL_OR)
+        for (size_t i = 0; i < len; i++)
+            to[i] |= bits[i];
+    else
+        for (size_t i = 0; i < len; i++)
+            to[i] &= bits[i];
+}
+
+static void fold_bits(const bloom *to, const bloom *from, uint64_t by,
+                      uint64_t cell, uint64_t word)
+{
+    for (; word; word &= word - 1) {
+        uint64_t bit = cell + (uint64_t)__builtin_ctzll(word);
+        um_set_bit(to->bits, um_fold_cell(from->layout, by, bit));
+    }
+}
+
+/* Word by word; where whole words stay together (blocks) they move as such. */
+static void fold(void *self, const void *from, uint64_t by)
+{
+    const bloom *to = self, *b = from;
+    bool whole = b->layout->row->fold_unit % 64 == 0;
+
+    for (uint64_t cell = 0; cell < b->layout->cells; cell += 64) {
+        uint64_t word = um_load64(b->bits + cell / 8);
+        if (!word)
+            continue;
+        if (!whole) {
+            fold_bits(to, b, by, cell, word);
+            continue;
+        }
+        uint8_t *at = to->bits + um_fold_cell(b->layout, by, cell) / 8;
+        um_store64(at, um_load64(at) | word);
+    }
+}
+
+static double error(const um_shape *s, const um_layout *l, double keys)
+{
+    (void)s;
+    return um_model_error(l, keys);
+}
+
+/*
+ * Chance that a key landing in this block matches: over the lanes where its
+ * extra hashes may start, the product of the lanes' fills.
+ */
+static double block_error(const bloom *b, uint64_t block)
+{
+    const um_layout *l = b->layout;
+    double fill[UM_MAX_HASHES], everywhere = 1, sum = 0;
+
+    for (uint32_t i = 0; i < l->lanes; i++) {
+        uint64_t from = (block * l->lanes + i) * l->width;
+        uint64_t hot = um_model_hot(l);
+        uint64_t used_hot = um_popcount(b->bits, from, hot);
+        uint64_t rest = um_popcount(b->bits, from + hot, l->width - hot);
+        fill[i] = um_model_hit(l, used_hot, used_hot + rest);
+        for (uint32_t t = 0; t < l->throws; t++)
+            everywhere *= fill[i];
+    }
+    if (l->extra == 0)
+        return everywhere;
+    for (uint32_t start = 0; start < l->lanes; start++) {
+        double product = 1;
+        for (uint32_t i = 0; i < l->extra; i++)
+            product *= fill[(start + i) % l->lanes];
+        sum += product;
+    }
+    return everywhere * sum / l->lanes;
+}
+
+static double predict(const void *self)
+{
+    const bloom *b = self;
+    double sum = 0;
+
+    for (uint64_t i = 0; i < b->layout->blocks; i++)
+        sum += block_error(b, i);
+    return sum / (double)b->layout->blocks;
+}
+
+static uint64_t used(const void *self, const void *other)
+{
+    const bloom *b = self;
+
+    if (!other)
+        return um_popcount(b->bits, 0, b->layout->cells);
+    return um_popcount_or(b->bits, ((const bloom *)other)->bits,
+                          b->layout->cells);
+}
+
+const um_kind um_kind_bloom = {
+    .name = "bloom",
+    .summary = "one bit a cell: a set; merges, folds, never forgets",
+    .self_len = sizeof(bloom),
+    .sections = sections,
+    .attach = attach,
+    .add = add,
+    .query = query,
+    .merge = merge,
+    .fold = fold,
+    .error = error,
+    .predict = predict,
+    .used = used,
+};

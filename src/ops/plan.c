@@ -1,0 +1,107 @@
+/*
+ * plan.c - any sufficient set of keys, error and size, made complete.
+ */
+#include "base/error.h"
+#include "filter/handle.h"
+#include "filter/sizing.h"
+
+#include <umbel/plan.h>
+
+#include <inttypes.h>
+
+static bool within(const um_shape *s, uint64_t cells, uint64_t bytes)
+{
+    um_shape t = *s;
+    size_t len;
+
+    t.cells = cells;
+    return um_file_len(&t, &len) && len <= bytes;
+}
+
+/* Most cells of a file of at most bytes, in whole steps. 0: not even one. */
+static uint64_t cells_within(const um_shape *s, uint64_t bytes, uint64_t step)
+{
+    uint64_t low = 0, high = UM_MAX_CELLS / step;
+
+    while (low < high) {
+        uint64_t mid = low + (high - low + 1) / 2;
+        if (within(s, mid * step, bytes))
+            low = mid;
+        else
+            high = mid - 1;
+    }
+    return low * step;
+}
+
+/* After the hashes are known, sizes go down to whole granules, not up. */
+static umbel_status fit_bytes(um_shape *s, uint64_t bytes, umbel_error *err)
+{
+    uint64_t granule = s->addressing->granule(s->hashes);
+
+    s->cells = granule ? cells_within(s, bytes, granule) : 0;
+    if (granule && s->cells > s->addressing->limit(s->hashes))
+        s->cells = s->addressing->limit(s->hashes) / granule * granule;
+    return um_check_shape(s, err);
+}
+
+static umbel_status start_from_bytes(um_shape *s, uint64_t bytes,
+                                     umbel_error *err)
+{
+    if (s->cells)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "say the size once: in cells or in bytes");
+    s->cells = cells_within(s, bytes, 1);
+    if (!s->cells)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%" PRIu64 " bytes do not even hold the head of a file",
+                       bytes);
+    return UMBEL_OK;
+}
+
+static umbel_status complete(um_shape *s, uint64_t bytes, umbel_error *err)
+{
+    umbel_status status = UMBEL_OK;
+    bool ask_keys = s->capacity == 0;
+
+    if (bytes)
+        status = start_from_bytes(s, bytes, err);
+    if (status != UMBEL_OK)
+        return status;
+    if (!s->cells)
+        return um_settle(s, err);
+    if (ask_keys && !s->hashes)
+        um_most_keys(s, s->fpr);
+    status = bytes && s->hashes ? fit_bytes(s, bytes, err) : um_settle(s, err);
+    if (status == UMBEL_OK && bytes)
+        status = fit_bytes(s, bytes, err);
+    if (status == UMBEL_OK && ask_keys)
+        s->capacity = um_most_keys(s, s->fpr);
+    return status;
+}
+
+umbel_status umbel_make_plan(const char *kind, const umbel_params *params,
+                             uint64_t bytes, umbel_plan *out, umbel_error *err)
+{
+    um_shape s;
+    size_t len;
+
+    umbel_status status = um_shape_from_params(kind, params, &s, err);
+    if (status == UMBEL_OK)
+        status = complete(&s, bytes, err);
+    if (status != UMBEL_OK)
+        return status;
+    if (!um_file_len(&s, &len))
+        return um_fail(err, UMBEL_E_LIMIT, "%" PRIu64 " cells do not fit here",
+                       s.cells);
+    double keys = (double)s.capacity;
+    *out = (umbel_plan){
+        .keys = s.capacity,
+        .cells = s.cells,
+        .hashes = s.hashes,
+        .bytes = len,
+        .bits_per_key = keys > 0 ? (double)s.cells / keys : 0,
+        .error = um_shape_error(&s, keys),
+        .digest_error = um_digest_error(&s, keys),
+    };
+    return UMBEL_OK;
+}

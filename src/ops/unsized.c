@@ -1,0 +1,103 @@
+/*
+ * unsized.c - filters for a number of keys that only the end of the input
+ * tells.
+ *
+ * Fill a large one, then fold it: the result is, bit for bit, what the right
+ * size would have given. Folding goes by divisors, so the large size is one
+ * that has many: the number of parts is a product of small primes.
+ */
+#include "base/error.h"
+#include "filter/handle.h"
+#include "filter/sizing.h"
+
+#include <umbel/plan.h>
+
+#include <inttypes.h>
+
+/* A size in the making: a product and the number of its divisors. */
+typedef struct product {
+    uint64_t value;
+    uint32_t divisors;
+} product;
+
+/* Most divisors among the products of small primes in (most * 3/4, most]. */
+static void best_product(product so_far, size_t prime, uint64_t most,
+                         product *best)
+{
+    static const uint64_t primes[] = {2, 3, 5, 7, 11, 13};
+
+    if (so_far.value > most / 4 * 3 && so_far.divisors > best->divisors)
+        *best = so_far;
+    if (prime == UM_COUNT(primes))
+        return;
+    product p = so_far;
+    for (uint32_t power = 1; p.value <= most; power++) {
+        p.divisors = so_far.divisors * power;
+        best_product(p, prime + 1, most, best);
+        if (p.value > most / primes[prime])
+            break;
+        p.value *= primes[prime];
+    }
+}
+
+/* Parts of a filter of that shape with room for cells. */
+static uint64_t parts_of(const um_shape *s, uint64_t cells)
+{
+    um_layout l;
+    uint64_t granule = s->addressing->granule(s->hashes);
+
+    um_layout_init(&l, s->addressing, cells / granule * granule, s->hashes,
+                   s->seed);
+    return um_fold_parts(&l);
+}
+
+static uint64_t foldable_cells(const um_shape *s, uint64_t most)
+{
+    uint64_t parts = parts_of(s, most);
+    product best = {1, 1};
+
+    if (parts == 0)
+        return 0;
+    best_product((product){1, 1}, 0, parts, &best);
+    uint64_t cells_a_part = most / parts;
+    return best.value * cells_a_part;
+}
+
+umbel_status umbel_open_unsized(const char *kind, const umbel_params *params,
+                                uint64_t bytes, umbel_filter **out,
+                                umbel_error *err)
+{
+    umbel_params p = *params;
+    umbel_plan plan;
+    um_shape s;
+
+    if (p.capacity || p.cells)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "an unsized filter has no capacity and no size");
+    umbel_status status = umbel_make_plan(kind, &p, bytes, &plan, err);
+    if (status == UMBEL_OK)
+        status = um_shape_from_params(kind, &p, &s, err);
+    if (status != UMBEL_OK)
+        return status;
+    s.hashes = p.hashes = plan.hashes;
+    p.cells = foldable_cells(&s, plan.cells);
+    return umbel_open(kind, &p, out, err);
+}
+
+umbel_status umbel_fit(const umbel_filter *f, umbel_filter **out,
+                       umbel_error *err)
+{
+    uint64_t keys = f->shape.added, by;
+
+    by = umbel_fold_best(f, keys, f->shape.fpr);
+    if (by == 0)
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "%" PRIu64 " keys are too many for %zu bytes at error "
+                       "%g: allow more memory or more error, or say how many "
+                       "keys there will be",
+                       keys, f->payload_len, f->shape.fpr);
+    umbel_status status = umbel_fold(f, by, out, err);
+    if (status == UMBEL_OK)
+        (*out)->shape.capacity = keys;
+    return status;
+}
