@@ -1,0 +1,114 @@
+/*
+ * cmd_add.c - umbel add: more keys into a filter file.
+ *
+ * The file is locked, read, and replaced. A lock belongs to the file and not to
+ * its name, so whoever waited for it may hold a file that has been replaced
+ * meanwhile: then it takes the new one.
+ */
+#include "base/error.h"
+#include "cli/files.h"
+#include "cli/keys.h"
+#include "cli/report.h"
+#include "cli/table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool same_file(int fd, const char *path)
+{
+    struct stat a, b;
+
+    return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+/* Until *fd is closed nobody else who locks may replace path. */
+static umbel_status lock(const char *path, int *fd, umbel_error *err)
+{
+    for (;;) {
+        *fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (*fd < 0)
+            return um_fail_errno(err, "%s", path);
+        while (flock(*fd, LOCK_EX) != 0)
+            if (errno != EINTR) {
+                um_fail_errno(err, "%s: cannot lock", path);
+                close(*fd);
+                return UMBEL_E_IO;
+            }
+        if (same_file(*fd, path))
+            return UMBEL_OK;
+        close(*fd);
+    }
+}
+
+static void report(const um_args *args, const umbel_filter *f, uint64_t n,
+                   uint64_t fresh)
+{
+    const char *path = args->operands[0];
+    double error = umbel_predict(f), asked = umbel_target_fpr(f);
+    umbel_info info = {0};
+
+    if (um_has(args, "json")) {
+        um_info_text(&info, "file", path);
+        um_info_count(&info, "keys", n);
+        um_info_count(&info, "new", fresh);
+        um_info_real(&info, "predicted_error", error);
+        um_print_json(stdout, &info);
+    } else if (!um_has(args, "quiet")) {
+        printf("%s: %s keys, %s new, predicted error now %s\n", path,
+               um_grouped(n).text, um_grouped(fresh).text,
+               um_percent(error).text);
+        if (error > 1.2 * asked)
+            printf("that is more than the %s asked for: build a larger one\n",
+                   um_percent(asked).text);
+    }
+}
+
+static umbel_status add(const um_args *args, umbel_error *err)
+{
+    const char *path = args->operands[0];
+    umbel_filter *f;
+    uint64_t n = 0;
+
+    umbel_status status = um_load_filter(args, path, &f, err);
+    if (status != UMBEL_OK)
+        return status;
+    uint64_t before = umbel_added(f);
+    status =
+        um_add_all(args, args->operands + 1, args->noperands - 1, f, &n, err);
+    if (status == UMBEL_OK)
+        status = umbel_save(f, path, err);
+    if (status == UMBEL_OK)
+        report(args, f, n, umbel_added(f) - before);
+    umbel_close(f);
+    return status;
+}
+
+static int run(const um_args *args)
+{
+    umbel_error err;
+    int fd;
+
+    if (args->noperands < 1)
+        return um_misuse(args, "say which filter: umbel add FILE [KEYS...]");
+    umbel_status status = lock(args->operands[0], &fd, &err);
+    if (status == UMBEL_OK) {
+        status = add(args, &err);
+        close(fd);
+    }
+    return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
+}
+
+const um_command um_cmd_add = {
+    .name = "add",
+    .args = "FILE [KEYS...]",
+    .summary = "put more keys into a filter, safely beside others",
+    .options = {um_keys_options, um_filter_options},
+    .run = run,
+    .details = "KEYS are files with a key a line; none, or -, is standard "
+               "input. Two at once lose\nnothing: the second waits.\n",
+};

@@ -1,0 +1,176 @@
+/*
+ * cmd_build.c - umbel build: a filter from lists of keys.
+ *
+ * Files are read twice, to count and to add. What can be read only once (a
+ * pipe) fills a large filter that is folded to size at the end.
+ */
+#include "base/error.h"
+#include "cli/files.h"
+#include "cli/keys.h"
+#include "cli/report.h"
+#include "cli/table.h"
+
+#include <inttypes.h>
+
+static const um_option options[] = {
+    {"output", 'o', "FILE", "write the filter there; - is standard output"},
+    {"capacity", 'n', "N", "room for N keys (default: as many as there are)"},
+    {"max-memory", 0, "N", "bytes to fill from a pipe (default 256MB)"},
+    {"key-file", 0, "FILE", "secret for --hash sip (umbel keygen)"},
+    {0}};
+
+static umbel_status count_batch(void *ctx, const um_batch *batch,
+                                umbel_error *err)
+{
+    (void)err;
+    *(uint64_t *)ctx += batch->n;
+    return UMBEL_OK;
+}
+
+static umbel_status add_keys(const um_args *args, umbel_filter *f, uint64_t *n,
+                             umbel_error *err)
+{
+    return um_add_all(args, args->operands, args->noperands, f, n, err);
+}
+
+static umbel_status no_keys(umbel_error *err)
+{
+    return um_fail(err, UMBEL_E_RANGE,
+                   "there is no key in the input; for an empty filter say "
+                   "--capacity N");
+}
+
+/* The size is known, or can be counted. */
+static umbel_status build_sized(const um_args *args, um_asked *asked,
+                                umbel_filter **out, uint64_t *n,
+                                umbel_error *err)
+{
+    umbel_params *p = &asked->params;
+    umbel_status status = UMBEL_OK;
+    umbel_filter *f;
+
+    if (!p->capacity && um_keys_again(args->operands, args->noperands)) {
+        status = um_each_batch(args, args->operands, args->noperands,
+                               count_batch, &p->capacity, NULL, err);
+        if (status == UMBEL_OK && !p->capacity)
+            return no_keys(err);
+    }
+    if (status == UMBEL_OK)
+        status = umbel_open(asked->kind, p, &f, err);
+    if (status != UMBEL_OK)
+        return status;
+    status = add_keys(args, f, n, err);
+    if (status == UMBEL_OK)
+        *out = f;
+    else
+        umbel_close(f);
+    return status;
+}
+
+static umbel_status build_unsized(const um_args *args, um_asked *asked,
+                                  umbel_filter **out, uint64_t *n,
+                                  umbel_error *err)
+{
+    uint64_t memory = 256000000;
+    umbel_filter *large;
+    umbel_status status = um_value_count(args, "max-memory", &memory, err);
+
+    if (status == UMBEL_OK)
+        status = umbel_open_unsized(asked->kind, &asked->params, memory, &large,
+                                    err);
+    if (status != UMBEL_OK)
+        return status;
+    status = add_keys(args, large, n, err);
+    if (status == UMBEL_OK && *n == 0)
+        status = no_keys(err);
+    if (status == UMBEL_OK)
+        status = umbel_fit(large, out, err);
+    umbel_close(large);
+    return status;
+}
+
+static void report(const um_args *args, const umbel_filter *f, uint64_t n)
+{
+    FILE *out = um_report_to(args);
+    const char *path = um_value(args, "output");
+    double bits = (double)umbel_cells(f);
+    uint64_t added = umbel_added(f);
+
+    fprintf(out, "%s: %s keys, %s new, in %s bytes", path, um_grouped(n).text,
+            um_grouped(added).text, um_grouped(umbel_encoded_len(f)).text);
+    if (added)
+        fprintf(out, " (%.2f bits a key)", bits / (double)added);
+    fprintf(out, "\n%" PRIu32 " hashes, predicted error %s (asked: %s)\n",
+            umbel_hashes(f), um_percent(umbel_predict(f)).text,
+            um_percent(umbel_target_fpr(f)).text);
+    if (out == stdout && um_keys_again(args->operands, args->noperands))
+        fprintf(out, "next: umbel verify %s --members %s\n", path,
+                args->operands[0]);
+    else if (out == stdout)
+        fprintf(out, "next: umbel check %s KEY...\n", path);
+}
+
+static void report_json(const um_args *args, const umbel_filter *f, uint64_t n)
+{
+    umbel_info info = {0};
+
+    um_info_text(&info, "file", um_value(args, "output"));
+    um_info_count(&info, "keys", n);
+    um_info_count(&info, "new", umbel_added(f));
+    um_info_count(&info, "bits", umbel_cells(f));
+    um_info_count(&info, "hashes", umbel_hashes(f));
+    um_info_count(&info, "bytes", umbel_encoded_len(f));
+    um_info_real(&info, "predicted_error", umbel_predict(f));
+    um_info_hex(&info, "payload_checksum", umbel_payload_checksum(f));
+    um_print_json(um_report_to(args), &info);
+}
+
+static umbel_status build(const um_args *args, umbel_filter **out, uint64_t *n,
+                          umbel_error *err)
+{
+    um_asked asked;
+    umbel_status status = um_ask(args, &asked, err);
+
+    if (status == UMBEL_OK)
+        status = um_value_count(args, "capacity", &asked.params.capacity, err);
+    if (status == UMBEL_OK && um_has(args, "capacity") &&
+        !asked.params.capacity)
+        status = um_fail(err, UMBEL_E_RANGE, "--capacity must be at least 1");
+    if (status != UMBEL_OK)
+        return status;
+    bool sized = asked.params.capacity || asked.params.cells ||
+                 um_keys_again(args->operands, args->noperands);
+    return sized ? build_sized(args, &asked, out, n, err)
+                 : build_unsized(args, &asked, out, n, err);
+}
+
+static int run(const um_args *args)
+{
+    const char *path = um_value(args, "output");
+    umbel_filter *f;
+    umbel_error err;
+    uint64_t n = 0;
+
+    if (!path)
+        return um_misuse(args, "say where the filter goes: -o FILE");
+    if (build(args, &f, &n, &err) != UMBEL_OK)
+        return um_trouble(args, &err);
+    umbel_status status = um_save_filter(f, path, &err);
+    if (status == UMBEL_OK && um_has(args, "json"))
+        report_json(args, f, n);
+    else if (status == UMBEL_OK && !um_has(args, "quiet"))
+        report(args, f, n);
+    umbel_close(f);
+    return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
+}
+
+const um_command um_cmd_build = {
+    .name = "build",
+    .args = "[KEYS...] -o FILE",
+    .summary = "make a filter from lists of keys",
+    .options = {options, um_shape_options, um_keys_options},
+    .run = run,
+    .details = "KEYS are files with a key a line; none, or -, is standard "
+               "input. Files are counted\nfirst; a pipe is read once, into "
+               "--max-memory, and the filter folded to size.\n",
+};

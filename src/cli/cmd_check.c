@@ -1,0 +1,147 @@
+/*
+ * cmd_check.c - umbel check: which keys match, with grep's manners.
+ */
+#include "cli/files.h"
+#include "cli/keys.h"
+#include "cli/report.h"
+#include "cli/table.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const um_option options[] = {
+    {"from", 'f', "FILE", "read keys from FILE; - is standard input"},
+    {"count", 'c', NULL, "print only how many match"},
+    {"invert", 'v', NULL, "print keys that do not match"},
+    {0}};
+
+/* What has been asked and answered so far. */
+typedef struct asking {
+    const um_args *args;
+    const umbel_filter *filter;
+    bool json, count, invert, quiet;
+    char end;
+    uint64_t selected;
+    bool decided; /* no further key can change the exit code */
+} asking;
+
+static void print_key(const asking *a, const umbel_slice *line, bool hit)
+{
+    if (a->json) {
+        putc('{', stdout);
+        um_print_json_key(stdout, line);
+        printf(", \"match\": %s}\n", hit ? "true" : "false");
+    } else {
+        fwrite(line->data, 1, line->len, stdout);
+        putc(a->end, stdout);
+    }
+}
+
+static umbel_status ask(asking *a, const umbel_slice *keys,
+                        const umbel_slice *lines, size_t n, umbel_error *err)
+{
+    enum { SOME = 4096 };
+    bool hit[SOME];
+
+    for (size_t done = 0, some; done < n; done += some) {
+        some = n - done < SOME ? n - done : SOME;
+        umbel_status status =
+            umbel_query_many(a->filter, keys + done, some, hit, err);
+        if (status != UMBEL_OK)
+            return status;
+        for (size_t i = 0; i < some; i++) {
+            bool selected = hit[i] != a->invert;
+            a->selected += selected;
+            if (!a->count && !a->quiet && (selected || a->json))
+                print_key(a, &lines[done + i], hit[i]);
+        }
+    }
+    return UMBEL_OK;
+}
+
+static umbel_status ask_batch(void *ctx, const um_batch *batch,
+                              umbel_error *err)
+{
+    asking *a = ctx;
+    umbel_status status = ask(a, batch->keys, batch->lines, batch->n, err);
+
+    a->decided = a->quiet && a->selected;
+    return status;
+}
+
+static umbel_status ask_stream(asking *a, umbel_error *err)
+{
+    const char *from = um_value(a->args, "from");
+    const char *paths[] = {from ? from : "-"};
+
+    return um_each_batch(a->args, paths, 1, ask_batch, a, &a->decided, err);
+}
+
+static umbel_status ask_operands(asking *a, umbel_error *err)
+{
+    umbel_status status = UMBEL_OK;
+
+    for (size_t i = 1; status == UMBEL_OK && i < a->args->noperands; i++) {
+        const char *text = a->args->operands[i];
+        umbel_slice key = {text, strlen(text)};
+        status = ask(a, &key, &key, 1, err);
+    }
+    return status;
+}
+
+static umbel_status ask_all(asking *a, umbel_error *err)
+{
+    const um_args *args = a->args;
+    bool literal = args->noperands > 1 && strcmp(args->operands[1], "-") != 0;
+
+    return literal ? ask_operands(a, err) : ask_stream(a, err);
+}
+
+static void print_count(const asking *a)
+{
+    if (!a->count || a->quiet)
+        return;
+    if (a->json)
+        printf("{\"count\": %" PRIu64 "}\n", a->selected);
+    else
+        printf("%" PRIu64 "\n", a->selected);
+}
+
+static int run(const um_args *args)
+{
+    asking a = {.args = args,
+                .json = um_has(args, "json"),
+                .count = um_has(args, "count"),
+                .invert = um_has(args, "invert"),
+                .quiet = um_has(args, "quiet"),
+                .end = um_has(args, "null") ? '\0' : '\n'};
+    umbel_filter *f;
+    umbel_error err;
+
+    if (args->noperands < 1)
+        return um_misuse(args, "say which filter: umbel check FILE [KEY...]");
+    if (args->noperands > 1 && um_has(args, "from"))
+        return um_misuse(args, "give keys, or a file of keys, not both");
+    if (args->noperands > 1 && (um_has(args, "hex") || um_has(args, "field")))
+        return um_misuse(args, "--hex and --field are for keys from files");
+    if (um_open_filter(args, args->operands[0], &f, &err) != UMBEL_OK)
+        return um_trouble(args, &err);
+    a.filter = f;
+    umbel_status status = ask_all(&a, &err);
+    if (status == UMBEL_OK)
+        print_count(&a);
+    umbel_close(f);
+    if (status != UMBEL_OK)
+        return um_trouble(args, &err);
+    return a.selected ? UM_EXIT_FINE : UM_EXIT_NO;
+}
+
+const um_command um_cmd_check = {
+    .name = "check",
+    .args = "FILE [KEY...]",
+    .summary = "print the keys that match",
+    .options = {options, um_keys_options, um_filter_options},
+    .run = run,
+    .details = "Without KEY, keys come a line each from standard input. Exit "
+               "code as grep: 0 some\nmatch, 1 none, 2 trouble.\n",
+};

@@ -1,0 +1,205 @@
+/*
+ * cmd_verify.c - umbel verify: the error, measured.
+ */
+#include "base/error.h"
+#include "cli/files.h"
+#include "cli/keys.h"
+#include "cli/report.h"
+#include "cli/table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+static const um_option options[] = {
+    {"members", 0, "FILE", "keys that are in; may be given again"},
+    {"outside", 0, "FILE", "keys that are not in; may be given again"},
+    {"list", 0, "FILE", "write outside keys that match; - is standard output"},
+    {0}};
+
+typedef struct verifying {
+    umbel_verifier *verifier;
+    FILE *list; /* NULL: not asked for */
+} verifying;
+
+static umbel_status take_members(void *ctx, const um_batch *batch,
+                                 umbel_error *err)
+{
+    verifying *v = ctx;
+    return umbel_verify_members(v->verifier, batch->keys, batch->n, err);
+}
+
+static void list_wrong(FILE *list, const umbel_slice *lines, const bool *wrong,
+                       size_t n)
+{
+    for (size_t i = 0; list && i < n; i++)
+        if (wrong[i]) {
+            fwrite(lines[i].data, 1, lines[i].len, list);
+            putc('\n', list);
+        }
+}
+
+static umbel_status take_outside(void *ctx, const um_batch *batch,
+                                 umbel_error *err)
+{
+    enum { SOME = 256 };
+    verifying *v = ctx;
+    bool wrong[SOME];
+    umbel_status status = UMBEL_OK;
+
+    for (size_t done = 0, some; status == UMBEL_OK && done < batch->n;
+         done += some) {
+        some = batch->n - done < SOME ? batch->n - done : SOME;
+        status = umbel_verify_outside(v->verifier, batch->keys + done, some,
+                                      wrong, err);
+        if (status == UMBEL_OK)
+            list_wrong(v->list, batch->lines + done, wrong, some);
+    }
+    return status;
+}
+
+/* Every file given with option. */
+static umbel_status read_all(const um_args *args, const char *option,
+                             um_take_batch *take, verifying *v,
+                             umbel_error *err)
+{
+    umbel_status status = UMBEL_OK;
+    const char *path;
+
+    for (size_t i = 0;
+         status == UMBEL_OK && (path = um_value_at(args, option, i)); i++)
+        status = um_each_batch(args, &path, 1, take, v, NULL, err);
+    return status;
+}
+
+static void report_text(const umbel_verdict *v, bool may_deny)
+{
+    if (v->members)
+        printf("members          %s asked, %s denied%s\n",
+               um_grouped(v->members).text, um_grouped(v->false_negatives).text,
+               !v->false_negatives ? ""
+               : may_deny          ? " (this filter may deny members)"
+                                   : ": the filter was not built from them");
+    if (!v->outside && !v->dropped)
+        return;
+    printf("outside          %s asked, %s match falsely\n",
+           um_grouped(v->outside).text, um_grouped(v->false_positives).text);
+    if (v->dropped)
+        printf("dropped          %s of the outside keys were members\n",
+               um_grouped(v->dropped).text);
+    printf("measured error   %s, 99 %% interval %s", um_percent(v->rate).text,
+           um_percent(v->low).text);
+    printf(" to %s\n", um_percent(v->high).text);
+    printf("predicted error  %s\n", um_percent(v->predicted).text);
+}
+
+static void report_json(const umbel_verdict *v, bool may_deny)
+{
+    umbel_info info = {0};
+
+    um_info_count(&info, "members", v->members);
+    um_info_count(&info, "false_negatives", v->false_negatives);
+    um_info_flag(&info, "may_deny", may_deny);
+    um_info_count(&info, "outside", v->outside);
+    um_info_count(&info, "false_positives", v->false_positives);
+    um_info_count(&info, "dropped", v->dropped);
+    um_info_real(&info, "rate", v->rate);
+    um_info_real(&info, "low", v->low);
+    um_info_real(&info, "high", v->high);
+    um_info_real(&info, "predicted", v->predicted);
+    um_print_json(stdout, &info);
+}
+
+static umbel_status verify(const um_args *args, const umbel_filter *f,
+                           FILE *list, umbel_verdict *out, umbel_error *err)
+{
+    verifying v = {.list = list};
+    umbel_status status = umbel_verify_open(f, &v.verifier, err);
+
+    if (status != UMBEL_OK)
+        return status;
+    status = read_all(args, "members", take_members, &v, err);
+    if (status == UMBEL_OK)
+        status = read_all(args, "outside", take_outside, &v, err);
+    if (status == UMBEL_OK)
+        umbel_verify_result(v.verifier, out);
+    umbel_verify_close(v.verifier);
+    return status;
+}
+
+static umbel_status open_list(const um_args *args, FILE **out, umbel_error *err)
+{
+    const char *path = um_value(args, "list");
+
+    *out = NULL;
+    if (!path)
+        return UMBEL_OK;
+    *out = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+    return *out ? UMBEL_OK : um_fail_errno(err, "%s", path);
+}
+
+static umbel_status close_list(const um_args *args, FILE *list,
+                               umbel_error *err)
+{
+    if (!list || list == stdout)
+        return UMBEL_OK;
+    bool failed = ferror(list);
+    if (fclose(list) != 0 || failed)
+        return um_fail_errno(err, "%s", um_value(args, "list"));
+    return UMBEL_OK;
+}
+
+static umbel_status verify_file(const um_args *args, umbel_verdict *out,
+                                bool *may_deny, umbel_error *err)
+{
+    umbel_filter *f;
+    FILE *list;
+
+    umbel_status status = um_open_filter(args, args->operands[0], &f, err);
+    if (status != UMBEL_OK)
+        return status;
+    *may_deny = umbel_may_deny(f);
+    status = open_list(args, &list, err);
+    if (status == UMBEL_OK) {
+        status = verify(args, f, list, out, err);
+        umbel_status closed =
+            close_list(args, list, status == UMBEL_OK ? err : NULL);
+        if (status == UMBEL_OK)
+            status = closed;
+    }
+    umbel_close(f);
+    return status;
+}
+
+static int run(const um_args *args)
+{
+    umbel_verdict verdict;
+    umbel_error err;
+    bool may_deny;
+
+    if (args->noperands != 1)
+        return um_misuse(args, "give one filter");
+    if (!um_has(args, "members") && !um_has(args, "outside"))
+        return um_misuse(args, "say what is true: --members FILE, "
+                               "--outside FILE, or both");
+    if (um_has(args, "list") && !um_has(args, "outside"))
+        return um_misuse(args, "--list wants --outside");
+    if (verify_file(args, &verdict, &may_deny, &err) != UMBEL_OK)
+        return um_trouble(args, &err);
+    if (um_has(args, "json"))
+        report_json(&verdict, may_deny);
+    else if (!um_has(args, "quiet"))
+        report_text(&verdict, may_deny);
+    return verdict.false_negatives && !may_deny ? UM_EXIT_NO : UM_EXIT_FINE;
+}
+
+const um_command um_cmd_verify = {
+    .name = "verify",
+    .args = "FILE [--members FILE] [--outside FILE]",
+    .summary = "measure the error on keys whose truth is known",
+    .options = {options, um_keys_options, um_filter_options},
+    .run = run,
+    .details = "Exit code 1 when a member is denied and the filter does not "
+               "admit that it may.\nMembers found among the outside keys are "
+               "dropped and counted. Intervals are 99 %.\n",
+};

@@ -1,0 +1,156 @@
+/*
+ * files.c - filters and parameters from a command line.
+ */
+#include "cli/files.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const um_option um_filter_options[] = {
+    {"key-file", 0, "FILE", "secret of a keyed filter (umbel keygen)"},
+    {"no-checksum", 0, NULL, "do not check the filter's payload first"},
+    {0}};
+
+const um_option um_shape_options[] = {
+    {"kind", 0, "K", "kind of filter (default bloom)"},
+    {"addressing", 0, "A", "which cells a key owns (default blocked512)"},
+    {"hash", 0, "H", "hash family (default xxh3)"},
+    {"seed", 0, "S", "another seed, other false positives (default 0)"},
+    {"fpr", 0, "P", "error asked for: 0.001 or 0.1% (the default)"},
+    {"bits", 0, "M", "size in bits instead"},
+    {"hashes", 0, "K", "cells a key (default: the best)"},
+    {"set", 0, "NAME=N", "a setting of the kind's own"},
+    {0}};
+
+static umbel_status take_setting(um_asked *out, const char *text,
+                                 umbel_error *err)
+{
+    size_t i = out->params.nsettings;
+    const char *equals = strchr(text, '=');
+    char *end;
+
+    if (i == UM_MAX_SET)
+        return um_fail(err, UMBEL_E_RANGE, "too many --set");
+    if (!equals || equals == text ||
+        (size_t)(equals - text) >= sizeof out->names[i])
+        return um_fail(err, UMBEL_E_RANGE, "--set wants NAME=NUMBER, got %s",
+                       text);
+    errno = 0;
+    uint64_t value = strtoull(equals + 1, &end, 10);
+    if (errno || *end || end == equals + 1 || equals[1] == '-')
+        return um_fail(err, UMBEL_E_RANGE, "--set wants NAME=NUMBER, got %s",
+                       text);
+    memcpy(out->names[i], text, (size_t)(equals - text));
+    out->settings[i] = (umbel_setting){out->names[i], value};
+    out->params.nsettings++;
+    return UMBEL_OK;
+}
+
+static umbel_status take_settings(const um_args *args, um_asked *out,
+                                  umbel_error *err)
+{
+    const char *text;
+    umbel_status status = UMBEL_OK;
+
+    out->params.settings = out->settings;
+    for (size_t i = 0;
+         status == UMBEL_OK && (text = um_value_at(args, "set", i)); i++)
+        status = take_setting(out, text, err);
+    return status;
+}
+
+static umbel_status take_numbers(const um_args *args, umbel_params *p,
+                                 umbel_error *err)
+{
+    uint64_t hashes = 0;
+    umbel_status status = um_value_count(args, "seed", &p->seed, err);
+
+    if (status == UMBEL_OK)
+        status = um_value_share(args, "fpr", &p->fpr, err);
+    if (status == UMBEL_OK)
+        status = um_value_count(args, "bits", &p->cells, err);
+    if (status == UMBEL_OK)
+        status = um_value_count(args, "hashes", &hashes, err);
+    if (status != UMBEL_OK)
+        return status;
+    if (um_has(args, "bits") && p->cells == 0)
+        return um_fail(err, UMBEL_E_RANGE, "--bits must be at least 1");
+    if (um_has(args, "hashes") && (hashes == 0 || hashes > 64))
+        return um_fail(err, UMBEL_E_RANGE, "--hashes must be 1..64, got %s",
+                       um_value(args, "hashes"));
+    p->hashes = (uint32_t)hashes;
+    return UMBEL_OK;
+}
+
+umbel_status um_ask(const um_args *args, um_asked *out, umbel_error *err)
+{
+    bool secret;
+
+    *out = (um_asked){.kind = um_value(args, "kind")};
+    out->params = (umbel_params)UMBEL_PARAMS_INIT;
+    out->params.addressing = um_value(args, "addressing");
+    out->params.hash = um_value(args, "hash");
+    umbel_status status = take_numbers(args, &out->params, err);
+    if (status == UMBEL_OK)
+        status = take_settings(args, out, err);
+    if (status == UMBEL_OK)
+        status = um_read_secret(args, out->secret, &secret, err);
+    if (status == UMBEL_OK && secret)
+        out->params.secret = out->secret;
+    return status;
+}
+
+static umbel_status read_filter(const um_args *args, const char *path, bool map,
+                                umbel_filter **out, umbel_error *err)
+{
+    umbel_source source = UMBEL_SOURCE_INIT;
+    uint8_t secret[UMBEL_SECRET_LEN];
+    bool given;
+    struct stat st;
+
+    umbel_status status = um_read_secret(args, secret, &given, err);
+    if (status != UMBEL_OK)
+        return status;
+    source.verify = !um_has(args, "no-checksum");
+    source.secret = given ? secret : NULL;
+    if (strcmp(path, "-") == 0)
+        path = "/dev/stdin";
+    if (map && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+        return umbel_map(path, &source, out, err);
+    return umbel_load(path, &source, out, err);
+}
+
+umbel_status um_open_filter(const um_args *args, const char *path,
+                            umbel_filter **out, umbel_error *err)
+{
+    return read_filter(args, path, true, out, err);
+}
+
+umbel_status um_load_filter(const um_args *args, const char *path,
+                            umbel_filter **out, umbel_error *err)
+{
+    return read_filter(args, path, false, out, err);
+}
+
+umbel_status um_save_filter(const umbel_filter *f, const char *path,
+                            umbel_error *err)
+{
+    if (strcmp(path, "-") != 0)
+        return umbel_save(f, path, err);
+    if (isatty(STDOUT_FILENO))
+        return um_fail(err, UMBEL_E_IO,
+                       "a filter is no text for a terminal: use -o FILE");
+    fflush(stdout);
+    return umbel_save(f, "/dev/stdout", err);
+}
+
+FILE *um_report_to(const um_args *args)
+{
+    const char *path = um_value(args, "output");
+    return path && strcmp(path, "-") == 0 ? stderr : stdout;
+}

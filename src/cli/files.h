@@ -1,0 +1,47 @@
+/*
+ * files.h - filters, secrets and parameters from a command line.
+ */
+#ifndef UM_CLI_FILES_H
+#define UM_CLI_FILES_H
+
+#include "cli/command.h"
+
+/* --key-file, --no-checksum: of commands that read a filter. */
+extern const um_option um_filter_options[];
+/* --kind, --addressing, --hash ...: of commands that choose a shape. */
+extern const um_option um_shape_options[];
+
+enum { UM_MAX_SET = 8 };
+
+/* Parameters from options, with the memory they point to. */
+typedef struct um_asked {
+    const char *kind;
+    umbel_params params;
+    uint8_t secret[UMBEL_SECRET_LEN];
+    umbel_setting settings[UM_MAX_SET];
+    char names[UM_MAX_SET][32];
+} um_asked;
+
+umbel_status um_ask(const um_args *args, um_asked *out, umbel_error *err);
+
+/* Read-only, mapped where possible; or in memory of its own. */
+umbel_status um_open_filter(const um_args *args, const char *path,
+                            umbel_filter **out, umbel_error *err);
+umbel_status um_load_filter(const um_args *args, const char *path,
+                            umbel_filter **out, umbel_error *err);
+
+/* To -o FILE, or standard output for "-". */
+umbel_status um_save_filter(const umbel_filter *f, const char *path,
+                            umbel_error *err);
+
+/* Where the report goes: standard output, unless the filter goes there. */
+FILE *um_report_to(const um_args *args);
+
+/* The secret in --key-file; *given is false without that option. */
+umbel_status um_read_secret(const um_args *args, uint8_t *secret, bool *given,
+                            umbel_error *err);
+/* A new file, mode 0600, that holds secret. */
+umbel_status um_write_secret(const char *path, const uint8_t *secret,
+                             umbel_error *err);
+
+#endif

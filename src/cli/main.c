@@ -1,0 +1,145 @@
+/*
+ * main.c - umbel COMMAND ...
+ *
+ * A name that is no command of ours runs umbel-NAME from the PATH, as git does.
+ */
+#include "cli/command.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void print_table(FILE *out, const char *title,
+                        bool (*row)(size_t i, const char **name,
+                                    const char **summary))
+{
+    const char *name, *summary;
+
+    fprintf(out, "\n%s:\n", title);
+    for (size_t i = 0; row(i, &name, &summary); i++)
+        fprintf(out, "  %-12s %s\n", name, summary);
+}
+
+static bool command_at(size_t i, const char **name, const char **summary)
+{
+    const um_command *c = um_command_row(i);
+
+    if (c) {
+        *name = c->name;
+        *summary = c->summary;
+    }
+    return c != NULL;
+}
+
+static bool hash_at(size_t i, const char **name, const char **summary)
+{
+    return umbel_hash_at(i, name, summary, NULL);
+}
+
+static void help(FILE *out)
+{
+    fputs("usage: umbel COMMAND ...\n"
+          "Ship a set of keys as a small file with an error you can state.\n",
+          out);
+    print_table(out, "commands", command_at);
+    print_table(out, "kinds (--kind)", umbel_kind_at);
+    print_table(out, "addressings (--addressing)", umbel_addressing_at);
+    print_table(out, "hashes (--hash)", hash_at);
+    fputs("\n'umbel COMMAND --help' explains one; 'man umbel' says it all.\n",
+          out);
+}
+
+/* Lines "COMMAND OPTION" for the shell's completion. */
+static void list_options(void)
+{
+    for (size_t i = 0; um_command_row(i); i++) {
+        const um_command *c = um_command_row(i);
+        for (size_t g = 0; g <= UM_MAX_GROUPS; g++) {
+            const um_option *o = g < UM_MAX_GROUPS && c->options[g]
+                                     ? c->options[g]
+                                     : um_common_options;
+            for (const um_option *p = o; p->name; p++)
+                printf("%s --%s%s\n", c->name, p->name, p->arg ? "=" : "");
+            if (o == um_common_options)
+                break;
+        }
+    }
+}
+
+/* A mapped file that somebody truncates under us ends here. */
+static void on_bus_error(int number)
+{
+    static const char text[] =
+        "umbel: a file was cut short while it was being read\n";
+    ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
+
+    (void)number, (void)ignored;
+    _exit(UM_EXIT_TROUBLE);
+}
+
+/* Answers that never reached their reader are trouble, not success. */
+static int finish(int code)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    fprintf(stderr, "umbel: cannot write: %s\n", strerror(errno));
+    return UM_EXIT_TROUBLE;
+}
+
+static int run(const um_command *command, char **argv)
+{
+    um_args args = {.command = command};
+    umbel_error err;
+
+    if (!um_args_init(&args, command, argv, &err))
+        return um_misuse(&args, "%s", err.text);
+    if (um_has(&args, "help")) {
+        um_print_usage(stdout, command);
+        um_args_fini(&args);
+        return finish(UM_EXIT_FINE);
+    }
+    int code = command->run(&args);
+    um_args_fini(&args);
+    return finish(code);
+}
+
+static int run_other(const char *name, char **argv)
+{
+    char program[256];
+
+    if (!strchr(name, '/') && snprintf(program, sizeof program, "umbel-%s",
+                                       name) < (int)sizeof program)
+        execvp(program, argv);
+    fprintf(stderr,
+            "umbel: there is no command \"%s\"; 'umbel --help' lists them\n",
+            name);
+    return UM_EXIT_TROUBLE;
+}
+
+int main(int argc, char **argv)
+{
+    struct sigaction action = {.sa_handler = on_bus_error};
+
+    sigaction(SIGBUS, &action, NULL);
+    if (argc < 2) {
+        help(stderr);
+        return UM_EXIT_TROUBLE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        help(stdout);
+        return finish(UM_EXIT_FINE);
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("umbel %s\n", umbel_version());
+        return finish(UM_EXIT_FINE);
+    }
+    if (strcmp(argv[1], "--list-options") == 0) {
+        list_options();
+        return finish(UM_EXIT_FINE);
+    }
+    const um_command *command = um_command_find(argv[1]);
+    return command ? run(command, argv + 2) : run_other(argv[1], argv + 1);
+}

@@ -1,0 +1,198 @@
+/*
+ * report.c - fields as JSON and as lines.
+ */
+#include "cli/report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static void print_string(FILE *out, const char *text, size_t len)
+{
+    putc('"', out);
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c == '"' || c == '\\')
+            fprintf(out, "\\%c", c);
+        else if (c < ' ' || c == 127)
+            fprintf(out, "\\u%04x", c);
+        else
+            putc(c, out);
+    }
+    putc('"', out);
+}
+
+/* The shortest text that reads back as the same number. */
+static void print_real(FILE *out, double x)
+{
+    char text[40];
+
+    if (!isfinite(x)) {
+        fputs("null", out);
+        return;
+    }
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, x);
+        double back;
+        if (sscanf(text, "%lf", &back) == 1 && back == x)
+            break;
+    }
+    fputs(text, out);
+}
+
+static void print_json_value(FILE *out, const umbel_field *f)
+{
+    switch (f->type) {
+    case UMBEL_FIELD_TEXT:
+        print_string(out, f->value.text, strlen(f->value.text));
+        break;
+    case UMBEL_FIELD_COUNT:
+        fprintf(out, "%" PRIu64, f->value.count);
+        break;
+    case UMBEL_FIELD_REAL:
+        print_real(out, f->value.real);
+        break;
+    case UMBEL_FIELD_HEX:
+        fprintf(out, "\"%016" PRIx64 "\"", f->value.count);
+        break;
+    case UMBEL_FIELD_FLAG:
+        fputs(f->value.count ? "true" : "false", out);
+        break;
+    }
+}
+
+void um_print_json(FILE *out, const umbel_info *info)
+{
+    for (size_t i = 0; i < info->n; i++) {
+        fprintf(out, "%s\"%s\": ", i ? ", " : "{", info->field[i].name);
+        print_json_value(out, &info->field[i]);
+    }
+    fputs("}\n", out);
+}
+
+static void print_text_value(FILE *out, const umbel_field *f)
+{
+    switch (f->type) {
+    case UMBEL_FIELD_TEXT:
+        fputs(f->value.text, out);
+        break;
+    case UMBEL_FIELD_COUNT:
+        fputs(um_grouped(f->value.count).text, out);
+        break;
+    case UMBEL_FIELD_REAL:
+        if (isfinite(f->value.real))
+            fprintf(out, "%.4g", f->value.real);
+        else
+            fputs("not known", out);
+        break;
+    case UMBEL_FIELD_HEX:
+        fprintf(out, "%016" PRIx64, f->value.count);
+        break;
+    case UMBEL_FIELD_FLAG:
+        fputs(f->value.count ? "yes" : "no", out);
+        break;
+    }
+}
+
+void um_print_fields(FILE *out, const umbel_info *info)
+{
+    for (size_t i = 0; i < info->n; i++) {
+        char label[40];
+        snprintf(label, sizeof label, "%s", info->field[i].name);
+        for (char *p = label; *p; p++)
+            if (*p == '_')
+                *p = ' ';
+        fprintf(out, "%-18s ", label);
+        print_text_value(out, &info->field[i]);
+        putc('\n', out);
+    }
+}
+
+/* Bytes of the UTF-8 sequence at s, 0 when it is none. */
+static size_t utf8_len(const uint8_t *s, size_t left)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t len = s[0] < 0x80   ? 1
+                 : s[0] < 0xC0 ? 0
+                 : s[0] < 0xE0 ? 2
+                 : s[0] < 0xF0 ? 3
+                 : s[0] < 0xF8 ? 4
+                               : 0;
+    if (len <= 1)
+        return len;
+    if (len > left)
+        return 0;
+    uint32_t x = s[0] & (0x7Fu >> len);
+    for (size_t i = 1; i < len; i++) {
+        if ((s[i] & 0xC0) != 0x80)
+            return 0;
+        x = x << 6 | (s[i] & 0x3Fu);
+    }
+    bool fine = x >= least[len] && x < 0x110000 && (x < 0xD800 || x > 0xDFFF);
+    return fine ? len : 0;
+}
+
+static bool is_utf8(const umbel_slice *key)
+{
+    const uint8_t *s = key->data;
+
+    for (size_t i = 0, len; i < key->len; i += len)
+        if (!(len = utf8_len(s + i, key->len - i)))
+            return false;
+    return true;
+}
+
+void um_print_json_key(FILE *out, const umbel_slice *key)
+{
+    const uint8_t *bytes = key->data;
+
+    if (is_utf8(key)) {
+        fputs("\"key\": ", out);
+        print_string(out, key->data, key->len);
+        return;
+    }
+    fputs("\"key_hex\": \"", out);
+    for (size_t i = 0; i < key->len; i++)
+        fprintf(out, "%02x", bytes[i]);
+    putc('"', out);
+}
+
+um_text um_percent(double share)
+{
+    um_text t;
+    snprintf(t.text, sizeof t.text, "%.3g %%", share * 100);
+    return t;
+}
+
+um_text um_grouped(uint64_t n)
+{
+    char digits[24];
+    um_text t;
+    char *out = t.text;
+    int len = snprintf(digits, sizeof digits, "%" PRIu64, n);
+
+    for (int i = 0; i < len; i++) {
+        if (i && (len - i) % 3 == 0)
+            *out++ = ',';
+        *out++ = digits[i];
+    }
+    *out = '\0';
+    return t;
+}
+
+static void whole_or_real(umbel_info *out, const char *name, double x,
+                          bool whole)
+{
+    if (whole && isfinite(x) && x < 1e18)
+        um_info_count(out, name, (uint64_t)x);
+    else
+        um_info_real(out, name, x);
+}
+
+void um_info_interval(umbel_info *out, const char *names[3],
+                      const umbel_interval *i, bool whole)
+{
+    whole_or_real(out, names[0], whole ? round(i->value) : i->value, whole);
+    whole_or_real(out, names[1], whole ? floor(i->low) : i->low, whole);
+    whole_or_real(out, names[2], whole ? ceil(i->high) : i->high, whole);
+}

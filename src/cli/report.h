@@ -1,0 +1,32 @@
+/*
+ * report.h - what commands print, for people and for programs.
+ *
+ * A report is a umbel_info: named fields, appended with um_info_text and its
+ * siblings (filter/kind.h), printed the same way by every command.
+ */
+#ifndef UM_CLI_REPORT_H
+#define UM_CLI_REPORT_H
+
+#include "cli/command.h"
+#include "filter/kind.h"
+
+/* One JSON object on one line, or a line per field. */
+void um_print_json(FILE *out, const umbel_info *info);
+void um_print_fields(FILE *out, const umbel_info *info);
+
+/* JSON's spelling of bytes; such as are not UTF-8 come as hexadecimal. */
+void um_print_json_key(FILE *out, const umbel_slice *key);
+
+/* A share as people read it: "0.0998 %". */
+typedef struct um_text {
+    char text[40];
+} um_text;
+um_text um_percent(double share);
+/* 1,234,567 */
+um_text um_grouped(uint64_t n);
+
+/* value, value_low, value_high. whole: rounded, the interval outwards. */
+void um_info_interval(umbel_info *out, const char *names[3],
+                      const umbel_interval *i, bool whole);
+
+#endif
