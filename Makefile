@@ -1,0 +1,48 @@
+# The short way in. Everything else is CMake: see CMakePresets.json.
+PREFIX ?= /usr/local
+BUILD := build/release
+
+.PHONY: all run test test-long lint bench fuzz install deps clean
+
+all: $(BUILD)/build.ninja
+	@cmake --build $(BUILD) --target umbel_cli umbel_shared umbel_static
+
+$(BUILD)/build.ninja:
+	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
+
+# Installs what is missing, builds, and shows the main job on real data.
+run:
+	@tools/deps build run
+	@$(MAKE) --no-print-directory all
+	@tools/tour $(BUILD)/umbel
+
+# Installs what is missing, builds twice (release, sanitizers), runs all tests.
+test:
+	@tools/deps build test
+	@tools/test
+
+# 100 million keys from a file, and long fuzzing. Hours.
+test-long:
+	@tools/deps build test lint
+	@tools/test-long
+
+lint:
+	@tools/deps build test lint
+	@tools/lint
+
+bench: all
+	@bench/run $(BUILD)/umbel
+
+# FUZZ_SECONDS for each target.
+FUZZ_SECONDS ?= 60
+fuzz:
+	@tools/deps build lint
+	@cmake --preset fuzz >/dev/null
+	@cmake --build build/fuzz
+	@fuzz/run.sh $(FUZZ_SECONDS)
+
+install: all
+	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix $(PREFIX)
+
+clean:
+	rm -rf build
