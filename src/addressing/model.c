@@ -64,7 +64,8 @@ typedef struct bias {
 
 static bias bias_of(const um_layout *l)
 {
-    double range = (double)l->range, often = (double)(l->range / l->width);
+    uint64_t turns = l->range / l->width;
+    double range = (double)l->range, often = (double)turns;
     double hot = (double)(l->range % l->width);
 
     return (bias){hot, (double)l->width - hot, (often + 1) / range,

@@ -39,7 +39,7 @@ static void universal_prepare(um_layout *l)
 
     one_lane(l);
     l->range = UM_INTEGER_PRIME;
-    for (uint32_t j = 0; j < l->hashes; j++) {
+    for (size_t j = 0; j < l->hashes; j++) {
         l->factor[2 * j] =
             (uint32_t)(1 + um_random_below(&rng, UM_INTEGER_PRIME - 1));
         l->factor[2 * j + 1] =
@@ -52,7 +52,7 @@ static void universal_positions(const um_layout *l, const umbel_digest *d,
 {
     for (size_t i = 0; i < n; i++) {
         uint64_t x = d[i].lo % UM_INTEGER_PRIME;
-        for (uint32_t j = 0; j < l->hashes; j++) {
+        for (size_t j = 0; j < l->hashes; j++) {
             uint64_t y = l->factor[2 * j] * x + l->factor[2 * j + 1];
             *pos++ = y % UM_INTEGER_PRIME % l->cells;
         }

@@ -49,34 +49,31 @@ static void disarm(char *text)
             *text = '?';
 }
 
-umbel_status um_fail(umbel_error *err, umbel_status status, const char *format,
-                     ...)
+void um_note(umbel_error *err, umbel_status status, const char *format, ...)
 {
-    if (err) {
-        va_list args;
-        va_start(args, format);
-        err->status = status;
-        vsnprintf(err->text, sizeof err->text, format, args);
-        va_end(args);
-        disarm(err->text);
-    }
-    return status;
+    va_list args;
+
+    if (!err)
+        return;
+    va_start(args, format);
+    err->status = status;
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    disarm(err->text);
 }
 
-umbel_status um_fail_errno(umbel_error *err, const char *format, ...)
+void um_note_errno(umbel_error *err, const char *format, ...)
 {
     int number = errno;
+    va_list args;
 
-    if (err) {
-        va_list args;
-        va_start(args, format);
-        err->status = UMBEL_E_IO;
-        vsnprintf(err->text, sizeof err->text, format, args);
-        va_end(args);
-        size_t len = strlen(err->text);
-        snprintf(err->text + len, sizeof err->text - len, ": %s",
-                 strerror(number));
-        disarm(err->text);
-    }
-    return UMBEL_E_IO;
+    if (!err)
+        return;
+    va_start(args, format);
+    err->status = UMBEL_E_IO;
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    size_t len = strlen(err->text);
+    snprintf(err->text + len, sizeof err->text - len, ": %s", strerror(number));
+    disarm(err->text);
 }

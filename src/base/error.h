@@ -8,13 +8,18 @@
 
 #define UM_COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-/* Fill *err, when given, and return status: one line at the place of failure.
+/*
+ * Fill *err, when given, and give status: one line at the place of failure.
+ * Macros, so that compilers and analyzers see which status it is.
  */
-umbel_status um_fail(umbel_error *err, umbel_status status, const char *format,
-                     ...) __attribute__((format(printf, 3, 4)));
+#define um_fail(err, status, ...) (um_note(err, status, __VA_ARGS__), (status))
+/* The same with E_IO, and ": " and strerror(errno) appended. */
+#define um_fail_errno(err, ...) (um_note_errno(err, __VA_ARGS__), UMBEL_E_IO)
 
-/* The same with ": " and strerror(errno) appended. */
-umbel_status um_fail_errno(umbel_error *err, const char *format, ...)
+/* Only fill *err. */
+void um_note(umbel_error *err, umbel_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void um_note_errno(umbel_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -71,16 +71,16 @@ static bool take_long(um_args *a, char ***argv, umbel_error *err)
     const um_option *o = find_long(a->command, name, len);
 
     if (!o) {
-        um_fail(err, UMBEL_E_UNKNOWN, "there is no option --%.*s", (int)len,
+        um_note(err, UMBEL_E_UNKNOWN, "there is no option --%.*s", (int)len,
                 name);
         return false;
     }
     if (!o->arg && equals) {
-        um_fail(err, UMBEL_E_RANGE, "--%s takes no value", o->name);
+        um_note(err, UMBEL_E_RANGE, "--%s takes no value", o->name);
         return false;
     }
     if (o->arg && !equals && !(*argv)[1]) {
-        um_fail(err, UMBEL_E_RANGE, "--%s wants a value: %s", o->name, o->arg);
+        um_note(err, UMBEL_E_RANGE, "--%s wants a value: %s", o->name, o->arg);
         return false;
     }
     give(a, o, !o->arg ? NULL : equals ? equals + 1 : *++*argv);
@@ -92,7 +92,7 @@ static bool take_letters(um_args *a, char ***argv, umbel_error *err)
     for (const char *p = **argv + 1; *p; p++) {
         const um_option *o = find_letter(a->command, *p);
         if (!o) {
-            um_fail(err, UMBEL_E_UNKNOWN, "there is no option -%c", *p);
+            um_note(err, UMBEL_E_UNKNOWN, "there is no option -%c", *p);
             return false;
         }
         if (!o->arg) {
@@ -101,7 +101,7 @@ static bool take_letters(um_args *a, char ***argv, umbel_error *err)
         }
         const char *value = p[1] ? p + 1 : *++*argv;
         if (!value) {
-            um_fail(err, UMBEL_E_RANGE, "-%c wants a value: %s", *p, o->arg);
+            um_note(err, UMBEL_E_RANGE, "-%c wants a value: %s", *p, o->arg);
             return false;
         }
         give(a, o, value);
@@ -135,7 +135,7 @@ bool um_args_init(um_args *out, const um_command *command, char **argv,
     a.given = calloc(most_given(argv), sizeof *a.given);
     a.operands = calloc(count(argv) + 1, sizeof *a.operands);
     if (!a.given || !a.operands) {
-        um_fail(err, UMBEL_E_NOMEM, "no memory for the arguments");
+        um_note(err, UMBEL_E_NOMEM, "no memory for the arguments");
         fine = false;
     }
     for (; fine && *argv; argv++) {

@@ -35,7 +35,7 @@ static umbel_status lock(const char *path, int *fd, umbel_error *err)
             return um_fail_errno(err, "%s", path);
         while (flock(*fd, LOCK_EX) != 0)
             if (errno != EINTR) {
-                um_fail_errno(err, "%s: cannot lock", path);
+                um_note_errno(err, "%s: cannot lock", path);
                 close(*fd);
                 return UMBEL_E_IO;
             }

@@ -159,7 +159,7 @@ void um_print_json_key(FILE *out, const umbel_slice *key)
 
 um_text um_percent(double share)
 {
-    um_text t;
+    um_text t = {{0}};
     snprintf(t.text, sizeof t.text, "%.3g %%", share * 100);
     return t;
 }
@@ -167,7 +167,7 @@ um_text um_percent(double share)
 um_text um_grouped(uint64_t n)
 {
     char digits[24];
-    um_text t;
+    um_text t = {{0}};
     char *out = t.text;
     int len = snprintf(digits, sizeof digits, "%" PRIu64, n);
 

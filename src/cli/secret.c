@@ -85,7 +85,7 @@ umbel_status um_write_secret(const char *path, const uint8_t *secret,
         return um_fail_errno(err, "%s", path);
     bool fine = write(fd, text, TEXT_LEN) == TEXT_LEN && fsync(fd) == 0;
     if (!fine)
-        um_fail_errno(err, "%s", path);
+        um_note_errno(err, "%s", path);
     close(fd);
     if (!fine)
         unlink(path);

@@ -330,7 +330,7 @@ static umbel_status save_straight(const umbel_filter *f, const char *path,
         return um_fail_errno(err, "%s", path);
     bool fine = write_filter(fd, f);
     if (!fine)
-        um_fail_errno(err, "%s", path);
+        um_note_errno(err, "%s", path);
     if (close(fd) != 0 && fine)
         return um_fail_errno(err, "%s", path);
     return fine ? UMBEL_OK : UMBEL_E_IO;
@@ -352,7 +352,7 @@ umbel_status umbel_save(const umbel_filter *f, const char *path,
         return um_fail_errno(err, "%s", path);
     bool fine = save(&s, f);
     if (!fine) {
-        um_fail_errno(err, "%s: not written", path);
+        um_note_errno(err, "%s: not written", path);
         if (s.named)
             unlink(s.temp);
     }

@@ -53,7 +53,8 @@ static size_t head_len(size_t settings, size_t sections)
 static void put_name(um_writer *w, const char *name)
 {
     char field[NAME_LEN] = {0};
-    memcpy(field, name, strlen(name));
+    for (size_t i = 0; i < NAME_LEN && name[i]; i++)
+        field[i] = name[i];
     um_put_bytes(w, field, sizeof field);
 }
 
