@@ -67,11 +67,15 @@ UMBEL_API umbel_status umbel_map(const char *path, const umbel_source *source,
 /*
  * Write the file so that path holds, at every moment, the old bytes or the new:
  * unnamed temporary file, fsync, rename, fsync of the directory. The mode of an
- * existing file is kept. What is no regular file (a pipe, /dev/stdout) is
- * written straight.
+ * existing file is kept, and its owner where we may. What is no regular file (a
+ * pipe, a device) is written straight.
  */
 UMBEL_API umbel_status umbel_save(const umbel_filter *f, const char *path,
                                   umbel_error *err);
+
+/* Write the file's bytes to an open descriptor, from where it stands on. */
+UMBEL_API umbel_status umbel_write(const umbel_filter *f, int fd,
+                                   umbel_error *err);
 
 /* XXH3-64 of the payload: equal for equal cells, whatever the head says. */
 UMBEL_API uint64_t umbel_payload_checksum(const umbel_filter *f);

@@ -53,9 +53,10 @@ typedef struct umbel_params {
 #endif
 
 /*
- * Build an empty filter of the named kind (NULL means "bloom"), sized for
- * capacity keys at error fpr, or of exactly cells cells. With both cells and
- * capacity the size stands and the number of hashes suits the capacity.
+ * Build an empty filter of the named kind (NULL means "bloom", params NULL all
+ * defaults, which lack a size), sized for capacity keys at error fpr, or of
+ * exactly cells cells. With both cells and capacity the size stands and the
+ * number of hashes suits the capacity.
  *
  * On success *out owns the filter; release it with umbel_close. On failure *err
  * says which parameter was wrong and what it may be.
@@ -139,7 +140,7 @@ UMBEL_API umbel_status umbel_same_shape(const umbel_filter *a,
 /*
  * A filter by times smaller with the same keys, bit for bit what building it
  * small would have given. by must divide the number of parts (blocks, or cells)
- * that umbel_fold_parts tells.
+ * that umbel_fold_parts tells. The error it aims at grows accordingly.
  */
 UMBEL_API umbel_status umbel_fold(const umbel_filter *f, uint64_t by,
                                   umbel_filter **out, umbel_error *err);

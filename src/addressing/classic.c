@@ -3,9 +3,9 @@
  *
  * A linear congruential sequence with an increment of the key's own walks from
  * lo; the high half of its product with m is the cell. Plain double hashing
- * (lo + i hi) would be an addition cheaper, but steps near 0, 1/2, 1/3, ... of
- * the range revisit cells, which puts a floor of about 2/(k m) under the error:
- * 0.000001 asked at 3,000 keys would be 0.000002.
+ * (lo + i hi) would be a multiplication cheaper, but steps near 0, 1/2, 1/3,
+ * ... of the range revisit cells, which puts a floor of about 2/(k m) under the
+ * error: 0.000001 asked at 3,000 keys would be 0.000002.
  *
  * A query costs k cache lines when the key is in, about two when it is not.
  */

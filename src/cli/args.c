@@ -272,13 +272,16 @@ int um_trouble(const um_args *args, const umbel_error *err)
 
 int um_misuse(const um_args *args, const char *format, ...)
 {
+    char text[256];
+    umbel_error err;
     va_list list;
 
-    fprintf(stderr, "umbel %s: ", args->command->name);
     va_start(list, format);
-    vfprintf(stderr, format, list);
+    vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    fprintf(stderr, "\nTry 'umbel %s --help'.\n", args->command->name);
+    um_note(&err, UMBEL_E_RANGE, "%s", text);
+    um_trouble(args, &err);
+    fprintf(stderr, "Try 'umbel %s --help'.\n", args->command->name);
     return UM_EXIT_TROUBLE;
 }
 

@@ -89,6 +89,13 @@ static umbel_status build_unsized(const um_args *args, um_asked *asked,
     return status;
 }
 
+static uint64_t asked_bits(const um_args *args)
+{
+    uint64_t bits = 0;
+    um_value_count(args, "bits", &bits, NULL);
+    return bits;
+}
+
 static void report(const um_args *args, const umbel_filter *f, uint64_t n)
 {
     FILE *out = um_report_to(args);
@@ -103,6 +110,7 @@ static void report(const um_args *args, const umbel_filter *f, uint64_t n)
     fprintf(out, "\n%" PRIu32 " hashes, predicted error %s (asked: %s)\n",
             umbel_hashes(f), um_percent(umbel_predict(f)).text,
             um_percent(umbel_target_fpr(f)).text);
+    um_tell_rounding(out, asked_bits(args), umbel_cells(f));
     if (out == stdout && um_keys_again(args->operands, args->noperands))
         fprintf(out, "next: umbel verify %s --members %s\n", path,
                 args->operands[0]);

@@ -89,12 +89,11 @@ static umbel_status ask_operands(asking *a, umbel_error *err)
     return status;
 }
 
-static umbel_status ask_all(asking *a, umbel_error *err)
+/* Keys on the command line; a lone "-" is standard input. */
+static bool literal_keys(const um_args *args)
 {
-    const um_args *args = a->args;
-    bool literal = args->noperands > 1 && strcmp(args->operands[1], "-") != 0;
-
-    return literal ? ask_operands(a, err) : ask_stream(a, err);
+    return args->noperands > 2 ||
+           (args->noperands == 2 && strcmp(args->operands[1], "-") != 0);
 }
 
 static void print_count(const asking *a)
@@ -122,12 +121,13 @@ static int run(const um_args *args)
         return um_misuse(args, "say which filter: umbel check FILE [KEY...]");
     if (args->noperands > 1 && um_has(args, "from"))
         return um_misuse(args, "give keys, or a file of keys, not both");
-    if (args->noperands > 1 && (um_has(args, "hex") || um_has(args, "field")))
+    if (literal_keys(args) && (um_has(args, "hex") || um_has(args, "field")))
         return um_misuse(args, "--hex and --field are for keys from files");
     if (um_open_filter(args, args->operands[0], &f, &err) != UMBEL_OK)
         return um_trouble(args, &err);
     a.filter = f;
-    umbel_status status = ask_all(&a, &err);
+    umbel_status status =
+        literal_keys(args) ? ask_operands(&a, &err) : ask_stream(&a, &err);
     if (status == UMBEL_OK)
         print_count(&a);
     umbel_close(f);

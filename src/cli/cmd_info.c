@@ -9,7 +9,7 @@ static void print(const um_args *args, const umbel_info *info)
 {
     if (um_has(args, "json"))
         um_print_json(stdout, info);
-    else
+    else if (!um_has(args, "quiet"))
         um_print_fields(stdout, info);
 }
 

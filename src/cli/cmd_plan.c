@@ -77,20 +77,25 @@ static void print_row(const char *name, const umbel_plan *plan)
            plan->hashes, plan->bits_per_key, um_percent(plan->error).text);
 }
 
-/* The same question for every addressing that can answer it. */
-static void print_all(question *q)
+/* The same question for every addressing; tells whether any can answer it. */
+static bool print_all(question *q)
 {
     const char *name;
     umbel_plan plan;
+    bool any = false;
 
     for (size_t i = 0; umbel_addressing_at(i, &name, NULL); i++) {
         q->asked.params.addressing = name;
         if (umbel_make_plan(q->asked.kind, &q->asked.params, q->bytes, &plan,
-                            NULL) == UMBEL_OK)
+                            NULL) == UMBEL_OK) {
             print_row(name, &plan);
+            any = true;
+        }
     }
-    printf(
-        "The first is what 'umbel build' takes; choose with --addressing.\n");
+    if (any)
+        printf("'umbel build' takes blocked512 unless --addressing says "
+               "otherwise.\n");
+    return any;
 }
 
 static int run(const um_args *args)
@@ -104,16 +109,21 @@ static int run(const um_args *args)
         return um_misuse(args, "unexpected \"%s\"", args->operands[0]);
     if (read_question(args, &q, &err) != UMBEL_OK)
         return um_trouble(args, &err);
-    if (umbel_make_plan(q.asked.kind, &q.asked.params, q.bytes, &plan, &err) !=
-        UMBEL_OK)
+    uint64_t asked_bits = q.asked.params.cells;
+    umbel_status status =
+        umbel_make_plan(q.asked.kind, &q.asked.params, q.bytes, &plan, &err);
+    bool every = !q.asked.params.addressing && !um_has(args, "json");
+    if (every && !um_has(args, "quiet") && print_all(&q))
+        return UM_EXIT_FINE;
+    if (status != UMBEL_OK)
         return um_trouble(args, &err);
     to_info(&q, &plan, &info);
-    if (um_has(args, "json"))
+    if (um_has(args, "json")) {
         um_print_json(stdout, &info);
-    else if (q.asked.params.addressing)
+    } else if (!every && !um_has(args, "quiet")) {
         print_row(q.asked.params.addressing, &plan);
-    else
-        print_all(&q);
+        um_tell_rounding(stdout, asked_bits, plan.cells);
+    }
     return UM_EXIT_FINE;
 }
 

@@ -20,6 +20,7 @@ static const um_option options[] = {
 typedef struct verifying {
     umbel_verifier *verifier;
     FILE *list; /* NULL: not asked for */
+    char end;   /* of its lines */
 } verifying;
 
 static umbel_status take_members(void *ctx, const um_batch *batch,
@@ -29,13 +30,13 @@ static umbel_status take_members(void *ctx, const um_batch *batch,
     return umbel_verify_members(v->verifier, batch->keys, batch->n, err);
 }
 
-static void list_wrong(FILE *list, const umbel_slice *lines, const bool *wrong,
-                       size_t n)
+static void list_wrong(const verifying *v, const umbel_slice *lines,
+                       const bool *wrong, size_t n)
 {
-    for (size_t i = 0; list && i < n; i++)
+    for (size_t i = 0; v->list && i < n; i++)
         if (wrong[i]) {
-            fwrite(lines[i].data, 1, lines[i].len, list);
-            putc('\n', list);
+            fwrite(lines[i].data, 1, lines[i].len, v->list);
+            putc(v->end, v->list);
         }
 }
 
@@ -53,7 +54,7 @@ static umbel_status take_outside(void *ctx, const um_batch *batch,
         status = umbel_verify_outside(v->verifier, batch->keys + done, some,
                                       wrong, err);
         if (status == UMBEL_OK)
-            list_wrong(v->list, batch->lines + done, wrong, some);
+            list_wrong(v, batch->lines + done, wrong, some);
     }
     return status;
 }
@@ -72,28 +73,29 @@ static umbel_status read_all(const um_args *args, const char *option,
     return status;
 }
 
-static void report_text(const umbel_verdict *v, bool may_deny)
+static void report_text(FILE *out, const umbel_verdict *v, bool may_deny)
 {
     if (v->members)
-        printf("members          %s asked, %s denied%s\n",
-               um_grouped(v->members).text, um_grouped(v->false_negatives).text,
-               !v->false_negatives ? ""
-               : may_deny          ? " (this filter may deny members)"
-                                   : ": the filter was not built from them");
+        fprintf(out, "members          %s asked, %s denied%s\n",
+                um_grouped(v->members).text,
+                um_grouped(v->false_negatives).text,
+                !v->false_negatives ? ""
+                : may_deny          ? " (this filter may deny members)"
+                                    : ": the filter was not built from them");
     if (!v->outside && !v->dropped)
         return;
-    printf("outside          %s asked, %s match falsely\n",
-           um_grouped(v->outside).text, um_grouped(v->false_positives).text);
+    fprintf(out, "outside          %s asked, %s match falsely\n",
+            um_grouped(v->outside).text, um_grouped(v->false_positives).text);
     if (v->dropped)
-        printf("dropped          %s of the outside keys were members\n",
-               um_grouped(v->dropped).text);
-    printf("measured error   %s, 99 %% interval %s", um_percent(v->rate).text,
-           um_percent(v->low).text);
-    printf(" to %s\n", um_percent(v->high).text);
-    printf("predicted error  %s\n", um_percent(v->predicted).text);
+        fprintf(out, "dropped          %s of the outside keys were members\n",
+                um_grouped(v->dropped).text);
+    fprintf(out, "measured error   %s, 99 %% interval %s",
+            um_percent(v->rate).text, um_percent(v->low).text);
+    fprintf(out, " to %s\n", um_percent(v->high).text);
+    fprintf(out, "predicted error  %s\n", um_percent(v->predicted).text);
 }
 
-static void report_json(const umbel_verdict *v, bool may_deny)
+static void report_json(FILE *out, const umbel_verdict *v, bool may_deny)
 {
     umbel_info info = {0};
 
@@ -107,13 +109,13 @@ static void report_json(const umbel_verdict *v, bool may_deny)
     um_info_real(&info, "low", v->low);
     um_info_real(&info, "high", v->high);
     um_info_real(&info, "predicted", v->predicted);
-    um_print_json(stdout, &info);
+    um_print_json(out, &info);
 }
 
 static umbel_status verify(const um_args *args, const umbel_filter *f,
                            FILE *list, umbel_verdict *out, umbel_error *err)
 {
-    verifying v = {.list = list};
+    verifying v = {.list = list, .end = um_has(args, "null") ? '\0' : '\n'};
     umbel_status status = umbel_verify_open(f, &v.verifier, err);
 
     if (status != UMBEL_OK)
@@ -186,10 +188,12 @@ static int run(const um_args *args)
         return um_misuse(args, "--list wants --outside");
     if (verify_file(args, &verdict, &may_deny, &err) != UMBEL_OK)
         return um_trouble(args, &err);
+    const char *list = um_value(args, "list");
+    FILE *out = list && strcmp(list, "-") == 0 ? stderr : stdout;
     if (um_has(args, "json"))
-        report_json(&verdict, may_deny);
+        report_json(out, &verdict, may_deny);
     else if (!um_has(args, "quiet"))
-        report_text(&verdict, may_deny);
+        report_text(out, &verdict, may_deny);
     return verdict.false_negatives && !may_deny ? UM_EXIT_NO : UM_EXIT_FINE;
 }
 

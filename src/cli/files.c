@@ -146,7 +146,7 @@ umbel_status um_save_filter(const umbel_filter *f, const char *path,
         return um_fail(err, UMBEL_E_IO,
                        "a filter is no text for a terminal: use -o FILE");
     fflush(stdout);
-    return umbel_save(f, "/dev/stdout", err);
+    return umbel_write(f, STDOUT_FILENO, err);
 }
 
 FILE *um_report_to(const um_args *args)

@@ -30,7 +30,8 @@ const um_option um_keys_options[] = {
 struct um_keys {
     const char *const *paths;
     size_t npaths, at;
-    int fd; /* -1: none open */
+    int fd;    /* -1: none open */
+    bool ours; /* fd: not standard input */
     const char *name;
     uint64_t line; /* number of the last one taken from this file */
     char end, delimiter;
@@ -93,7 +94,7 @@ void um_keys_close(um_keys *k)
 {
     if (!k)
         return;
-    if (k->fd > 0)
+    if (k->fd >= 0 && k->ours)
         close(k->fd);
     um_progress_close(k->progress);
     free(k->buffer);
@@ -116,7 +117,8 @@ static umbel_status open_next(um_keys *k, umbel_error *err)
 {
     k->name = k->paths[k->at++];
     k->line = 0;
-    k->fd = 0;
+    k->fd = STDIN_FILENO;
+    k->ours = false;
     if (strcmp(k->name, "-") == 0) {
         k->name = "standard input";
         return UMBEL_OK;
@@ -124,6 +126,7 @@ static umbel_status open_next(um_keys *k, umbel_error *err)
     k->fd = open(k->name, O_RDONLY | O_CLOEXEC);
     if (k->fd < 0)
         return um_fail_errno(err, "%s", k->name);
+    k->ours = true;
     posix_fadvise(k->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     return UMBEL_OK;
 }
@@ -249,7 +252,7 @@ static umbel_status finish_file(um_keys *k, size_t *n, umbel_error *err)
     const uint8_t *at = k->buffer + k->start;
 
     k->start = k->stop;
-    if (k->fd > 0)
+    if (k->ours)
         close(k->fd);
     k->fd = -1;
     return len ? take_line(k, at, len, n, err) : UMBEL_OK;

@@ -3,6 +3,7 @@
  *
  * A name that is no command of ours runs umbel-NAME from the PATH, as git does.
  */
+#include "base/error.h"
 #include "cli/command.h"
 
 #include <errno.h>
@@ -108,13 +109,15 @@ static int run(const um_command *command, char **argv)
 static int run_other(const char *name, char **argv)
 {
     char program[256];
+    umbel_error err;
 
     if (!strchr(name, '/') && snprintf(program, sizeof program, "umbel-%s",
                                        name) < (int)sizeof program)
         execvp(program, argv);
-    fprintf(stderr,
-            "umbel: there is no command \"%s\"; 'umbel --help' lists them\n",
+    um_note(&err, UMBEL_E_UNKNOWN,
+            "umbel: there is no command \"%s\"; 'umbel --help' lists them",
             name);
+    fprintf(stderr, "%s\n", err.text);
     return UM_EXIT_TROUBLE;
 }
 

@@ -7,17 +7,51 @@
 #include <math.h>
 #include <string.h>
 
-static void print_string(FILE *out, const char *text, size_t len)
+/* Bytes of the UTF-8 sequence at s, 0 when it is none. */
+static size_t utf8_len(const uint8_t *s, size_t left)
 {
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t len = s[0] < 0x80   ? 1
+                 : s[0] < 0xC0 ? 0
+                 : s[0] < 0xE0 ? 2
+                 : s[0] < 0xF0 ? 3
+                 : s[0] < 0xF8 ? 4
+                               : 0;
+    if (len <= 1)
+        return len;
+    if (len > left)
+        return 0;
+    uint32_t x = s[0] & (0x7Fu >> len);
+    for (size_t i = 1; i < len; i++) {
+        if ((s[i] & 0xC0) != 0x80)
+            return 0;
+        x = x << 6 | (s[i] & 0x3Fu);
+    }
+    bool fine = x >= least[len] && x < 0x110000 && (x < 0xD800 || x > 0xDFFF);
+    return fine ? len : 0;
+}
+
+static void print_character(FILE *out, const uint8_t *s, size_t len)
+{
+    if (len == 0)
+        fputs("\\ufffd", out); /* not UTF-8: JSON has no word for it */
+    else if (len == 1 && (*s == '"' || *s == '\\'))
+        fprintf(out, "\\%c", *s);
+    else if (len == 1 && (*s < ' ' || *s == 127))
+        fprintf(out, "\\u%04x", *s);
+    else
+        fwrite(s, 1, len, out);
+}
+
+static void print_string(FILE *out, const void *text, size_t len)
+{
+    const uint8_t *s = text;
+
     putc('"', out);
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (c == '"' || c == '\\')
-            fprintf(out, "\\%c", c);
-        else if (c < ' ' || c == 127)
-            fprintf(out, "\\u%04x", c);
-        else
-            putc(c, out);
+    for (size_t i = 0; i < len;) {
+        size_t some = utf8_len(s + i, len - i);
+        print_character(out, s + i, some);
+        i += some ? some : 1;
     }
     putc('"', out);
 }
@@ -108,30 +142,6 @@ void um_print_fields(FILE *out, const umbel_info *info)
     }
 }
 
-/* Bytes of the UTF-8 sequence at s, 0 when it is none. */
-static size_t utf8_len(const uint8_t *s, size_t left)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t len = s[0] < 0x80   ? 1
-                 : s[0] < 0xC0 ? 0
-                 : s[0] < 0xE0 ? 2
-                 : s[0] < 0xF0 ? 3
-                 : s[0] < 0xF8 ? 4
-                               : 0;
-    if (len <= 1)
-        return len;
-    if (len > left)
-        return 0;
-    uint32_t x = s[0] & (0x7Fu >> len);
-    for (size_t i = 1; i < len; i++) {
-        if ((s[i] & 0xC0) != 0x80)
-            return 0;
-        x = x << 6 | (s[i] & 0x3Fu);
-    }
-    bool fine = x >= least[len] && x < 0x110000 && (x < 0xD800 || x > 0xDFFF);
-    return fine ? len : 0;
-}
-
 static bool is_utf8(const umbel_slice *key)
 {
     const uint8_t *s = key->data;
@@ -178,6 +188,13 @@ um_text um_grouped(uint64_t n)
     }
     *out = '\0';
     return t;
+}
+
+void um_tell_rounding(FILE *out, uint64_t asked, uint64_t got)
+{
+    if (asked && asked != got)
+        fprintf(out, "%s bits were asked for; rounded to %s, in whole parts\n",
+                um_grouped(asked).text, um_grouped(got).text);
 }
 
 static void whole_or_real(umbel_info *out, const char *name, double x,

@@ -25,6 +25,9 @@ um_text um_percent(double share);
 /* 1,234,567 */
 um_text um_grouped(uint64_t n);
 
+/* Sizes go up to whole blocks or slices; who asked for another learns it. */
+void um_tell_rounding(FILE *out, uint64_t asked, uint64_t got);
+
 /* value, value_low, value_high. whole: rounded, the interval outwards. */
 void um_info_interval(umbel_info *out, const char *names[3],
                       const umbel_interval *i, bool whole);

@@ -71,6 +71,11 @@ static uint64_t guess_keys(const umbel_filter *f)
     return isfinite(keys) ? (uint64_t)llround(keys) : f->shape.cells;
 }
 
+static uint64_t add_saturating(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
 umbel_status umbel_merge(umbel_filter *into, const umbel_filter *from,
                          umbel_merge_op op, umbel_error *err)
 {
@@ -85,13 +90,23 @@ umbel_status umbel_merge(umbel_filter *into, const umbel_filter *from,
     if (into->shape.kind->used)
         into->shape.added = guess_keys(into);
     into->shape.estimated = true;
-    into->shape.may_deny += from->shape.may_deny;
+    into->shape.may_deny =
+        add_saturating(into->shape.may_deny, from->shape.may_deny);
     return UMBEL_OK;
 }
 
 uint64_t umbel_fold_parts(const umbel_filter *f)
 {
     return um_fold_parts(&f->layout);
+}
+
+/* Who folds accepts more error: what the filter aims at from now on. */
+static double folded_fpr(const um_shape *s)
+{
+    uint64_t keys = s->added > s->capacity ? s->added : s->capacity;
+    double error = um_shape_error(s, (double)keys);
+
+    return error > s->fpr && error < 1 ? error : s->fpr;
 }
 
 umbel_status umbel_fold(const umbel_filter *f, uint64_t by, umbel_filter **out,
@@ -115,6 +130,7 @@ umbel_status umbel_fold(const umbel_filter *f, uint64_t by, umbel_filter **out,
     if (status != UMBEL_OK)
         return status;
     small->hasher = f->hasher;
+    small->shape.fpr = folded_fpr(&shape);
     f->shape.kind->fold(small->self, f->self, by);
     *out = small;
     return UMBEL_OK;

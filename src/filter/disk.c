@@ -148,10 +148,12 @@ umbel_status umbel_load(const char *path, const umbel_source *source,
     struct stat st = {0};
     int fd;
 
-    umbel_status status = open_to_read(path, &fd, &st, err);
+    umbel_status status = um_check_source(&source, err);
+    if (status == UMBEL_OK)
+        status = open_to_read(path, &fd, &st, err);
     if (status != UMBEL_OK)
         return status;
-    status = load(fd, &st, um_source_or_default(source), out, err);
+    status = load(fd, &st, source, out, err);
     close(fd);
     return name_file(status, path, err);
 }
@@ -199,10 +201,12 @@ umbel_status umbel_map(const char *path, const umbel_source *source,
     struct stat st = {0};
     int fd;
 
-    umbel_status status = open_to_read(path, &fd, &st, err);
+    umbel_status status = um_check_source(&source, err);
+    if (status == UMBEL_OK)
+        status = open_to_read(path, &fd, &st, err);
     if (status != UMBEL_OK)
         return status;
-    status = map_fd(fd, &st, um_source_or_default(source), out, err);
+    status = map_fd(fd, &st, source, out, err);
     close(fd);
     return name_file(status, path, err);
 }
@@ -230,6 +234,11 @@ static bool write_filter(int fd, const umbel_filter *f)
            write_fully(fd, f->payload, f->payload_len);
 }
 
+umbel_status umbel_write(const umbel_filter *f, int fd, umbel_error *err)
+{
+    return write_filter(fd, f) ? UMBEL_OK : um_fail_errno(err, "not written");
+}
+
 /* A save under way: everything needed to finish or to leave no trace. */
 typedef struct saving {
     char target[PATH_MAX]; /* links resolved */
@@ -238,15 +247,12 @@ typedef struct saving {
     int fd;
     bool named; /* temp exists */
     bool exists;
-    mode_t mode;
+    struct stat old; /* when it exists */
 } saving;
 
 static bool resolve(saving *s, const char *path)
 {
-    struct stat st;
-
-    s->exists = stat(path, &st) == 0;
-    s->mode = s->exists ? st.st_mode & 07777 : 0;
+    s->exists = stat(path, &s->old) == 0;
     if (!s->exists || !realpath(path, s->target)) {
         int len = snprintf(s->target, sizeof s->target, "%s", path);
         if (len < 0 || (size_t)len >= sizeof s->target) {
@@ -313,10 +319,19 @@ static bool sync_directory(const char *dir)
     return fine;
 }
 
+/* The owner only where we may: who cannot give a file away keeps it. */
+static bool keep_rights(const saving *s)
+{
+    if (!s->exists)
+        return true;
+    if (fchown(s->fd, s->old.st_uid, s->old.st_gid) != 0 && errno != EPERM)
+        return false;
+    return fchmod(s->fd, s->old.st_mode & 07777) == 0;
+}
+
 static bool save(saving *s, const umbel_filter *f)
 {
-    return write_filter(s->fd, f) &&
-           (!s->exists || fchmod(s->fd, s->mode) == 0) && fsync(s->fd) == 0 &&
+    return write_filter(s->fd, f) && keep_rights(s) && fsync(s->fd) == 0 &&
            (s->named || try_names(s, link_unnamed)) &&
            rename(s->temp, s->target) == 0;
 }

@@ -204,8 +204,10 @@ static umbel_status get_shape(um_reader *r, um_head *head, umbel_error *err)
         return um_fail(err, UMBEL_E_FORMAT, "damaged: a field is out of range");
     for (size_t i = 0; i < settings; i++)
         s->setting[i] = um_get_u64(r);
-    umbel_status status = um_check_shape(s, err);
-    return status == UMBEL_OK ? get_sections(r, sections, s, err) : status;
+    umbel_error inner;
+    if (um_check_shape(s, &inner) != UMBEL_OK)
+        return um_fail(err, UMBEL_E_FORMAT, "damaged: %s", inner.text);
+    return get_sections(r, sections, s, err);
 }
 
 static bool all_zero(const uint8_t *at, const uint8_t *end)
@@ -309,10 +311,16 @@ umbel_status um_enclose(const um_head *head, const umbel_source *source,
     return UMBEL_OK;
 }
 
-const umbel_source *um_source_or_default(const umbel_source *source)
+umbel_status um_check_source(const umbel_source **source, umbel_error *err)
 {
     static const umbel_source standard = UMBEL_SOURCE_INIT;
-    return source ? source : &standard;
+
+    if (!*source)
+        *source = &standard;
+    if ((*source)->size < sizeof(umbel_source))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "source.size is not set: start from UMBEL_SOURCE_INIT");
+    return UMBEL_OK;
 }
 
 uint64_t umbel_payload_checksum(const umbel_filter *f)
@@ -360,19 +368,21 @@ umbel_status umbel_decode(const void *bytes, size_t len,
                           const umbel_source *source, umbel_filter **out,
                           umbel_error *err)
 {
-    source = um_source_or_default(source);
-    umbel_alloc alloc = um_alloc_or_default(source->alloc);
     uint8_t copy[UM_HEAD_MAX];
     size_t head_part = len < sizeof copy ? len : sizeof copy;
     um_head head;
 
+    umbel_status status = um_check_source(&source, err);
+    if (status != UMBEL_OK)
+        return status;
     if (head_part)
         memcpy(copy, bytes, head_part);
-    umbel_status status = um_head_decode(copy, head_part, &head, err);
+    status = um_head_decode(copy, head_part, &head, err);
     if (status == UMBEL_OK)
         status = um_check_len(&head, len, err);
     if (status != UMBEL_OK)
         return status;
+    umbel_alloc alloc = um_alloc_or_default(source->alloc);
     if (source->memory_limit && head.payload_len > source->memory_limit)
         return um_fail(err, UMBEL_E_LIMIT,
                        "the filter takes %zu bytes, the limit is %" PRIu64,

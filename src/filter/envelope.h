@@ -43,7 +43,7 @@ umbel_status um_enclose(const um_head *head, const umbel_source *source,
                         uint8_t *payload, void *mapping, size_t mapping_len,
                         umbel_filter **out, umbel_error *err);
 
-/* source, or the defaults. */
-const umbel_source *um_source_or_default(const umbel_source *source);
+/* *source, or the defaults when it is NULL; its size must be set. */
+umbel_status um_check_source(const umbel_source **source, umbel_error *err);
 
 #endif

@@ -96,24 +96,33 @@ umbel_status um_filter_make(const um_shape *shape, const umbel_alloc *alloc,
     return UMBEL_OK;
 }
 
+/* Who chose a size and no error gets the error of that size. */
+static void aim_at_size(um_shape *s)
+{
+    double error = s->capacity ? um_shape_error(s, (double)s->capacity) : 0;
+
+    if (error > 0 && error < 1)
+        s->fpr = error;
+}
+
 umbel_status umbel_open(const char *kind, const umbel_params *params,
                         umbel_filter **out, umbel_error *err)
 {
-    static const umbel_params none = UMBEL_PARAMS_INIT;
-    const umbel_params *p = params ? params : &none;
-    umbel_alloc alloc = um_alloc_or_default(p->alloc);
+    umbel_alloc alloc = um_alloc_or_default(params ? params->alloc : NULL);
     um_shape shape;
     umbel_filter *f;
 
-    umbel_status status = um_shape_from_params(kind, p, &shape, err);
+    umbel_status status = um_shape_from_params(kind, params, &shape, err);
     if (status == UMBEL_OK)
         status = um_settle(&shape, err);
+    if (status == UMBEL_OK && params && params->cells && params->fpr == 0)
+        aim_at_size(&shape);
     if (status == UMBEL_OK)
         status = um_filter_make(&shape, &alloc, NULL, NULL, 0, &f, err);
     if (status != UMBEL_OK)
         return status;
     if (shape.hash->keyed)
-        um_hasher_unlock(&f->hasher, p->secret);
+        um_hasher_unlock(&f->hasher, params->secret);
     *out = f;
     return UMBEL_OK;
 }

@@ -11,7 +11,41 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+typedef bool name_at(size_t i, const char **name);
+
+static bool kind_at(size_t i, const char **name)
+{
+    return umbel_kind_at(i, name, NULL);
+}
+
+static bool addressing_at(size_t i, const char **name)
+{
+    return umbel_addressing_at(i, name, NULL);
+}
+
+static bool hash_at(size_t i, const char **name)
+{
+    return umbel_hash_at(i, name, NULL, NULL);
+}
+
+/* "there is no hash "x"; there are xxh3, xxh128, sip" */
+static umbel_status no_such(const char *what, const char *name, name_at *row,
+                            umbel_error *err)
+{
+    char list[160] = "";
+    const char *known;
+
+    for (size_t i = 0; row(i, &known); i++) {
+        size_t len = strlen(list);
+        snprintf(list + len, sizeof list - len, "%s%s", i ? ", " : "", known);
+    }
+    return um_fail(err, UMBEL_E_UNKNOWN,
+                   "there is no %s \"%.40s\"; there %s %s", what, name,
+                   strchr(list, ',') ? "are" : "is", list);
+}
 
 static umbel_status find_rows(const char *kind, const umbel_params *p,
                               um_shape *s, umbel_error *err)
@@ -20,16 +54,15 @@ static umbel_status find_rows(const char *kind, const umbel_params *p,
 
     s->kind = um_kind_find(kind ? kind : "bloom");
     if (!s->kind)
-        return um_fail(err, UMBEL_E_UNKNOWN, "there is no kind \"%s\"", kind);
+        return no_such("kind", kind, kind_at, err);
     s->addressing = um_addressing_find(addressing);
     if (!s->addressing)
-        return um_fail(err, UMBEL_E_UNKNOWN, "there is no addressing \"%s\"",
-                       addressing);
+        return no_such("addressing", addressing, addressing_at, err);
     const char *implied = s->addressing->hash;
     const char *hash = p->hash ? p->hash : implied ? implied : "xxh3";
     s->hash = um_hash_find(hash);
     if (!s->hash)
-        return um_fail(err, UMBEL_E_UNKNOWN, "there is no hash \"%s\"", hash);
+        return no_such("hash", hash, hash_at, err);
     return UMBEL_OK;
 }
 
@@ -98,9 +131,11 @@ static umbel_status take_settings(const umbel_params *p, um_shape *s,
     return check_settings(s, err);
 }
 
-umbel_status um_shape_from_params(const char *kind, const umbel_params *p,
+umbel_status um_shape_from_params(const char *kind, const umbel_params *params,
                                   um_shape *out, umbel_error *err)
 {
+    static const umbel_params standard = UMBEL_PARAMS_INIT;
+    const umbel_params *p = params ? params : &standard;
     um_shape s = {.seed = p->seed,
                   .capacity = p->capacity,
                   .fpr = p->fpr == 0 ? UM_DEFAULT_FPR : p->fpr,
@@ -275,9 +310,12 @@ static umbel_status settle_by_size(um_shape *s, umbel_error *err)
     if (s->hashes && !s->addressing->granule(s->hashes))
         return um_fail(err, UMBEL_E_RANGE, "%s cannot have %" PRIu32 " hashes",
                        s->addressing->name, s->hashes);
-    uint64_t cells = s->hashes ? round_up(s, s->cells, s->hashes) : 0;
-    if (cells)
-        s->cells = cells;
+    if (!s->hashes)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%s cannot have %" PRIu64 " cells, with any number of "
+                       "hashes",
+                       s->addressing->name, s->cells);
+    s->cells = round_up(s, s->cells, s->hashes);
     return um_check_shape(s, err);
 }
 

@@ -9,9 +9,10 @@
 #define UM_DEFAULT_FPR 0.001
 
 /*
- * Look up names, copy settings, check ranges. cells and hashes may still be 0.
+ * Look up names (params NULL: all defaults), copy settings, check ranges. cells
+ * and hashes may still be 0.
  */
-umbel_status um_shape_from_params(const char *kind, const umbel_params *p,
+umbel_status um_shape_from_params(const char *kind, const umbel_params *params,
                                   um_shape *out, umbel_error *err);
 
 /*

@@ -69,8 +69,11 @@ static umbel_status complete(um_shape *s, uint64_t bytes, umbel_error *err)
         return status;
     if (!s->cells)
         return um_settle(s, err);
-    if (ask_keys && !s->hashes)
+    if (ask_keys && !s->hashes) {
         um_most_keys(s, s->fpr);
+        if (!s->hashes)
+            return um_settle(s, err); /* which says what is wrong */
+    }
     status = bytes && s->hashes ? fit_bytes(s, bytes, err) : um_settle(s, err);
     if (status == UMBEL_OK && bytes)
         status = fit_bytes(s, bytes, err);

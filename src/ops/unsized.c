@@ -67,7 +67,8 @@ umbel_status umbel_open_unsized(const char *kind, const umbel_params *params,
                                 uint64_t bytes, umbel_filter **out,
                                 umbel_error *err)
 {
-    umbel_params p = *params;
+    static const umbel_params standard = UMBEL_PARAMS_INIT;
+    umbel_params p = params ? *params : standard;
     umbel_plan plan;
     um_shape s;
 
