@@ -56,6 +56,10 @@ UMBEL_API umbel_status umbel_decode(const void *bytes, size_t len,
 UMBEL_API umbel_status umbel_load(const char *path, const umbel_source *source,
                                   umbel_filter **out, umbel_error *err);
 
+/* The same from an open descriptor, from where it stands to its end. */
+UMBEL_API umbel_status umbel_read(int fd, const umbel_source *source,
+                                  umbel_filter **out, umbel_error *err);
+
 /*
  * Use the file in place: opening takes no time (unless it verifies), processes
  * share the pages, the filter is read-only. Who truncates a mapped file raises

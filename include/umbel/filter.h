@@ -85,7 +85,7 @@ UMBEL_API umbel_status umbel_unlock(umbel_filter *f, const uint8_t *secret,
 /*
  * Add keys. fresh[i], when fresh is given, tells whether keys[i] changed the
  * filter, so whether it was certainly not there before. When a key is refused
- * (E_KEY) none from its batch of 64 on has been added.
+ * (E_KEY) none has been added.
  */
 UMBEL_API umbel_status umbel_add_many(umbel_filter *f, const umbel_slice *keys,
                                       size_t n, bool *fresh, umbel_error *err);

@@ -26,6 +26,8 @@
 
 /* Below this error the exact sum loses too many digits. */
 #define EXACT_FROM 1e-8
+/* Keys in a block of at most 512 cells from which on all blocks are alike. */
+#define CROWDED 1e5
 
 /* Logarithms of one, twin and apart. */
 typedef struct avoid {
@@ -137,6 +139,9 @@ static double block_hit(const um_layout *l, const avoid *a, double load)
 static double over_loads(const um_layout *l, const avoid *a, double keys)
 {
     double p = 1 / (double)l->blocks, mode = floor(keys * p), sum = 0;
+
+    if (mode > CROWDED)
+        return block_hit(l, a, mode);
     double odds = p / (1 - p);
     double peak = exp(um_ln_binomial(keys, mode, p));
 

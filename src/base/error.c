@@ -3,6 +3,8 @@
  */
 #include "base/error.h"
 
+#include "base/text.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,14 +43,6 @@ const char *umbel_status_text(umbel_status status)
     return "unlisted status";
 }
 
-/* Texts quote keys and paths from anyone: nothing may steer a terminal. */
-static void disarm(char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ' || *text == 127)
-            *text = '?';
-}
-
 void um_note(umbel_error *err, umbel_status status, const char *format, ...)
 {
     va_list args;
@@ -59,7 +53,7 @@ void um_note(umbel_error *err, umbel_status status, const char *format, ...)
     err->status = status;
     vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
-    disarm(err->text);
+    um_disarm(err->text);
 }
 
 void um_note_errno(umbel_error *err, const char *format, ...)
@@ -75,5 +69,10 @@ void um_note_errno(umbel_error *err, const char *format, ...)
     va_end(args);
     size_t len = strlen(err->text);
     snprintf(err->text + len, sizeof err->text - len, ": %s", strerror(number));
-    disarm(err->text);
+    um_disarm(err->text);
+}
+
+void um_note_path(umbel_error *err, const char *path)
+{
+    um_note_errno(err, "%s%s", um_path_dots(path), um_path_tail(path));
 }

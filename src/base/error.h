@@ -16,10 +16,14 @@
 /* The same with E_IO, and ": " and strerror(errno) appended. */
 #define um_fail_errno(err, ...) (um_note_errno(err, __VA_ARGS__), UMBEL_E_IO)
 
-/* Only fill *err. */
+/* The same with "PATH: ", shortened so that the reason has room. */
+#define um_fail_path(err, path) (um_note_path(err, path), UMBEL_E_IO)
+
+/* Only fill *err. Nothing in it can steer a terminal. */
 void um_note(umbel_error *err, umbel_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void um_note_errno(umbel_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+void um_note_path(umbel_error *err, const char *path);
 
 #endif

@@ -21,27 +21,23 @@
 #include <string.h>
 #include <xxhash.h>
 
-static umbel_status xxh3(const um_hasher *h, const umbel_slice *keys, size_t n,
-                         umbel_digest *out, umbel_error *err)
+static void xxh3(const um_hasher *h, const umbel_slice *keys, size_t n,
+                 umbel_digest *out)
 {
-    (void)err;
     for (size_t i = 0; i < n; i++) {
         out[i].lo = XXH3_64bits_withSeed(keys[i].data, keys[i].len, h->seed);
         out[i].hi = um_remix(out[i].lo);
     }
-    return UMBEL_OK;
 }
 
-static umbel_status xxh128(const um_hasher *h, const umbel_slice *keys,
-                           size_t n, umbel_digest *out, umbel_error *err)
+static void xxh128(const um_hasher *h, const umbel_slice *keys, size_t n,
+                   umbel_digest *out)
 {
-    (void)err;
     for (size_t i = 0; i < n; i++) {
         XXH128_hash_t x =
             XXH3_128bits_withSeed(keys[i].data, keys[i].len, h->seed);
         out[i] = (umbel_digest){x.low64, x.high64};
     }
-    return UMBEL_OK;
 }
 
 static void sip_prepare(um_hasher *h)
@@ -55,22 +51,20 @@ static void sip_prepare(um_hasher *h)
     sodium_memzero(bound, sizeof bound);
 }
 
-static umbel_status sip(const um_hasher *h, const umbel_slice *keys, size_t n,
-                        umbel_digest *out, umbel_error *err)
+static void sip(const um_hasher *h, const umbel_slice *keys, size_t n,
+                umbel_digest *out)
 {
-    (void)err;
     for (size_t i = 0; i < n; i++) {
         uint8_t mac[crypto_shorthash_siphashx24_BYTES];
         crypto_shorthash_siphashx24(mac, keys[i].data, keys[i].len, h->secret);
         out[i] = (umbel_digest){um_load64(mac), um_load64(mac + 8)};
     }
-    return UMBEL_OK;
 }
 
-static umbel_status md5(const um_hasher *h, const umbel_slice *keys, size_t n,
-                        umbel_digest *out, umbel_error *err)
+static void md5(const um_hasher *h, const umbel_slice *keys, size_t n,
+                umbel_digest *out)
 {
-    (void)h, (void)err;
+    (void)h;
     for (size_t i = 0; i < n; i++) {
         MD5_CTX ctx;
         uint8_t sum[MD5_DIGEST_LENGTH];
@@ -82,7 +76,6 @@ static umbel_status md5(const um_hasher *h, const umbel_slice *keys, size_t n,
         out[i].hi = __builtin_bswap64(um_load64(sum));
         out[i].lo = __builtin_bswap64(um_load64(sum + 8));
     }
-    return UMBEL_OK;
 }
 
 /* Decimal digits of a number below the prime, or false. */
@@ -102,12 +95,12 @@ static bool parse_integer(const umbel_slice *key, uint64_t *out)
     return key->len > 0;
 }
 
-static umbel_status integer(const um_hasher *h, const umbel_slice *keys,
-                            size_t n, umbel_digest *out, umbel_error *err)
+static umbel_status accept_integers(const umbel_slice *keys, size_t n,
+                                    umbel_error *err)
 {
-    (void)h;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t x;
+    uint64_t x;
+
+    for (size_t i = 0; i < n; i++)
         if (!parse_integer(&keys[i], &x))
             return um_fail(err, UMBEL_E_KEY,
                            "this filter takes decimal integers below "
@@ -115,9 +108,17 @@ static umbel_status integer(const um_hasher *h, const umbel_slice *keys,
                            "addressing for other keys",
                            keys[i].len > 40 ? 40 : (int)keys[i].len,
                            (const char *)keys[i].data);
-        out[i] = (umbel_digest){x, 0};
-    }
     return UMBEL_OK;
+}
+
+static void integer(const um_hasher *h, const umbel_slice *keys, size_t n,
+                    umbel_digest *out)
+{
+    (void)h;
+    for (size_t i = 0; i < n; i++) {
+        out[i] = (umbel_digest){0, 0};
+        parse_integer(&keys[i], &out[i].lo);
+    }
 }
 
 static const um_hash table[] = {
@@ -143,6 +144,7 @@ static const um_hash table[] = {
      .seeded = true,
      .implied = true,
      .entropy = 128,
+     .accept = accept_integers,
      .digest = integer},
     {.name = "md5",
      .summary = "MD5, 128 bits (comes with chunks-md5)",

@@ -28,9 +28,11 @@ typedef struct um_hash {
 
     /* Make ready after seed and secret are in place; NULL: nothing to do. */
     void (*prepare)(um_hasher *h);
-    /* Fails (E_KEY) only in families that do not take every key; says which. */
-    umbel_status (*digest)(const um_hasher *h, const umbel_slice *keys,
-                           size_t n, umbel_digest *out, umbel_error *err);
+    /* E_KEY, naming the first key that it does not take; NULL: takes all. */
+    umbel_status (*accept)(const umbel_slice *keys, size_t n, umbel_error *err);
+    /* Of keys that were accepted. */
+    void (*digest)(const um_hasher *h, const umbel_slice *keys, size_t n,
+                   umbel_digest *out);
 } um_hash;
 
 struct um_hasher {

@@ -266,7 +266,10 @@ umbel_status um_value_share(const um_args *args, const char *name, double *out,
 
 int um_trouble(const um_args *args, const umbel_error *err)
 {
-    fprintf(stderr, "umbel %s: %s\n", args->command->name, err->text);
+    bool lacks = err->status == UMBEL_E_SECRET && !um_has(args, "key-file");
+
+    fprintf(stderr, "umbel %s: %s%s\n", args->command->name, err->text,
+            lacks ? " (with --key-file FILE)" : "");
     return UM_EXIT_TROUBLE;
 }
 

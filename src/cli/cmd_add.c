@@ -32,7 +32,7 @@ static umbel_status lock(const char *path, int *fd, umbel_error *err)
     for (;;) {
         *fd = open(path, O_RDONLY | O_CLOEXEC);
         if (*fd < 0)
-            return um_fail_errno(err, "%s", path);
+            return um_fail_path(err, path);
         while (flock(*fd, LOCK_EX) != 0)
             if (errno != EINTR) {
                 um_note_errno(err, "%s: cannot lock", path);
@@ -95,6 +95,8 @@ static int run(const um_args *args)
 
     if (args->noperands < 1)
         return um_misuse(args, "say which filter: umbel add FILE [KEYS...]");
+    if (um_stdin_twice(args->operands, args->noperands))
+        return um_misuse(args, "standard input can be read only once");
     umbel_status status = lock(args->operands[0], &fd, &err);
     if (status == UMBEL_OK) {
         status = add(args, &err);

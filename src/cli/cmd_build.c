@@ -60,6 +60,8 @@ static umbel_status build_sized(const um_args *args, um_asked *asked,
     if (status != UMBEL_OK)
         return status;
     status = add_keys(args, f, n, err);
+    if (status == UMBEL_OK && *n == 0 && !um_has(args, "capacity"))
+        status = no_keys(err);
     if (status == UMBEL_OK)
         *out = f;
     else
@@ -75,6 +77,9 @@ static umbel_status build_unsized(const um_args *args, um_asked *asked,
     umbel_filter *large;
     umbel_status status = um_value_count(args, "max-memory", &memory, err);
 
+    if (status == UMBEL_OK && memory < 1024)
+        status =
+            um_fail(err, UMBEL_E_RANGE, "--max-memory must be 1 KB at least");
     if (status == UMBEL_OK)
         status = umbel_open_unsized(asked->kind, &asked->params, memory, &large,
                                     err);
@@ -161,6 +166,11 @@ static int run(const um_args *args)
 
     if (!path)
         return um_misuse(args, "say where the filter goes: -o FILE");
+    if (um_stdin_twice(args->operands, args->noperands))
+        return um_misuse(args, "standard input can be read only once");
+    for (size_t i = 0; i < args->noperands; i++)
+        if (um_spare(path, args->operands[i], &err) != UMBEL_OK)
+            return um_trouble(args, &err);
     if (build(args, &f, &n, &err) != UMBEL_OK)
         return um_trouble(args, &err);
     umbel_status status = um_save_filter(f, path, &err);

@@ -1,6 +1,7 @@
 /*
  * cmd_check.c - umbel check: which keys match, with grep's manners.
  */
+#include "base/error.h"
 #include "cli/files.h"
 #include "cli/keys.h"
 #include "cli/report.h"
@@ -65,16 +66,25 @@ static umbel_status ask_batch(void *ctx, const um_batch *batch,
     asking *a = ctx;
     umbel_status status = ask(a, batch->keys, batch->lines, batch->n, err);
 
+    if (status == UMBEL_OK && ferror(stdout))
+        status = um_fail_errno(err, "standard output");
     a->decided = a->quiet && a->selected;
     return status;
 }
 
 static umbel_status ask_stream(asking *a, umbel_error *err)
 {
-    const char *from = um_value(a->args, "from");
-    const char *paths[] = {from ? from : "-"};
+    umbel_status status = UMBEL_OK;
+    const char *path = um_value_at(a->args, "from", 0);
 
-    return um_each_batch(a->args, paths, 1, ask_batch, a, &a->decided, err);
+    if (!path)
+        path = "-";
+    for (size_t i = 1; status == UMBEL_OK && path && !a->decided; i++) {
+        status =
+            um_each_batch(a->args, &path, 1, ask_batch, a, &a->decided, err);
+        path = um_value_at(a->args, "from", i);
+    }
+    return status;
 }
 
 static umbel_status ask_operands(asking *a, umbel_error *err)
@@ -94,6 +104,18 @@ static bool literal_keys(const um_args *args)
 {
     return args->noperands > 2 ||
            (args->noperands == 2 && strcmp(args->operands[1], "-") != 0);
+}
+
+/* The filter, and what the keys come from. */
+static bool stdin_twice(const um_args *args)
+{
+    size_t uses = strcmp(args->operands[0], "-") == 0;
+    const char *from;
+
+    uses += !literal_keys(args) && !um_has(args, "from");
+    for (size_t i = 0; (from = um_value_at(args, "from", i)); i++)
+        uses += strcmp(from, "-") == 0;
+    return uses > 1;
 }
 
 static void print_count(const asking *a)
@@ -123,6 +145,8 @@ static int run(const um_args *args)
         return um_misuse(args, "give keys, or a file of keys, not both");
     if (literal_keys(args) && (um_has(args, "hex") || um_has(args, "field")))
         return um_misuse(args, "--hex and --field are for keys from files");
+    if (stdin_twice(args))
+        return um_misuse(args, "standard input can be read only once");
     if (um_open_filter(args, args->operands[0], &f, &err) != UMBEL_OK)
         return um_trouble(args, &err);
     a.filter = f;

@@ -74,6 +74,8 @@ static int run(const um_args *args)
 
     if (args->noperands < 1 || args->noperands > 2)
         return um_misuse(args, "give one filter, or two to compare");
+    if (um_stdin_twice(args->operands, args->noperands))
+        return um_misuse(args, "standard input can be read only once");
     umbel_status status = args->noperands == 1
                               ? describe(args, args->operands[0], &err)
                               : compare_files(args, &err);

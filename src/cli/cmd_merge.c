@@ -2,6 +2,7 @@
  * cmd_merge.c - umbel merge: the union, or intersection, of filters.
  */
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/files.h"
 #include "cli/report.h"
 #include "cli/table.h"
@@ -45,8 +46,8 @@ static umbel_status merge_one(const um_args *args, umbel_filter *into,
     status = umbel_merge(into, f, op, &inner);
     umbel_close(f);
     if (status != UMBEL_OK)
-        return um_fail(err, status, "%s and %s: %s", args->operands[0], path,
-                       inner.text);
+        return um_fail(err, status, "%s%s: %s", um_path_dots(path),
+                       um_path_tail(path), inner.text);
     return UMBEL_OK;
 }
 
@@ -100,6 +101,8 @@ static int run(const um_args *args)
 
     if (!path || args->noperands < 1)
         return um_misuse(args, "give filters, and where to: -o FILE");
+    if (um_stdin_twice(args->operands, args->noperands))
+        return um_misuse(args, "standard input can be read only once");
     if (merge_all(args, &f, &err) != UMBEL_OK)
         return um_trouble(args, &err);
     umbel_status status = um_save_filter(f, path, &err);

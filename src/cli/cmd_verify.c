@@ -73,16 +73,17 @@ static umbel_status read_all(const um_args *args, const char *option,
     return status;
 }
 
-static void report_text(FILE *out, const umbel_verdict *v, bool may_deny)
+static void report_text(const um_args *args, FILE *out, const umbel_verdict *v,
+                        bool may_deny)
 {
-    if (v->members)
+    if (um_has(args, "members"))
         fprintf(out, "members          %s asked, %s denied%s\n",
                 um_grouped(v->members).text,
                 um_grouped(v->false_negatives).text,
                 !v->false_negatives ? ""
                 : may_deny          ? " (this filter may deny members)"
                                     : ": the filter was not built from them");
-    if (!v->outside && !v->dropped)
+    if (!um_has(args, "outside"))
         return;
     fprintf(out, "outside          %s asked, %s match falsely\n",
             um_grouped(v->outside).text, um_grouped(v->false_positives).text);
@@ -129,6 +130,39 @@ static umbel_status verify(const um_args *args, const umbel_filter *f,
     return status;
 }
 
+static size_t stdin_uses(const um_args *args, const char *option)
+{
+    const char *path;
+    size_t uses = 0;
+
+    for (size_t i = 0; (path = um_value_at(args, option, i)); i++)
+        uses += strcmp(path, "-") == 0;
+    return uses;
+}
+
+static bool stdin_twice(const um_args *args)
+{
+    bool filter = strcmp(args->operands[0], "-") == 0;
+    return filter + stdin_uses(args, "members") + stdin_uses(args, "outside") >
+           1;
+}
+
+/* The list must not be one of the files that are read. */
+static umbel_status spare_inputs(const um_args *args, const char *list,
+                                 umbel_error *err)
+{
+    umbel_status status = um_spare(list, args->operands[0], err);
+    const char *path;
+
+    for (size_t i = 0;
+         status == UMBEL_OK && (path = um_value_at(args, "members", i)); i++)
+        status = um_spare(list, path, err);
+    for (size_t i = 0;
+         status == UMBEL_OK && (path = um_value_at(args, "outside", i)); i++)
+        status = um_spare(list, path, err);
+    return status;
+}
+
 static umbel_status open_list(const um_args *args, FILE **out, umbel_error *err)
 {
     const char *path = um_value(args, "list");
@@ -136,8 +170,11 @@ static umbel_status open_list(const um_args *args, FILE **out, umbel_error *err)
     *out = NULL;
     if (!path)
         return UMBEL_OK;
+    umbel_status status = spare_inputs(args, path, err);
+    if (status != UMBEL_OK)
+        return status;
     *out = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
-    return *out ? UMBEL_OK : um_fail_errno(err, "%s", path);
+    return *out ? UMBEL_OK : um_fail_path(err, path);
 }
 
 static umbel_status close_list(const um_args *args, FILE *list,
@@ -147,7 +184,7 @@ static umbel_status close_list(const um_args *args, FILE *list,
         return UMBEL_OK;
     bool failed = ferror(list);
     if (fclose(list) != 0 || failed)
-        return um_fail_errno(err, "%s", um_value(args, "list"));
+        return um_fail_path(err, um_value(args, "list"));
     return UMBEL_OK;
 }
 
@@ -186,6 +223,8 @@ static int run(const um_args *args)
                                "--outside FILE, or both");
     if (um_has(args, "list") && !um_has(args, "outside"))
         return um_misuse(args, "--list wants --outside");
+    if (stdin_twice(args))
+        return um_misuse(args, "standard input can be read only once");
     if (verify_file(args, &verdict, &may_deny, &err) != UMBEL_OK)
         return um_trouble(args, &err);
     const char *list = um_value(args, "list");
@@ -193,7 +232,7 @@ static int run(const um_args *args)
     if (um_has(args, "json"))
         report_json(out, &verdict, may_deny);
     else if (!um_has(args, "quiet"))
-        report_text(out, &verdict, may_deny);
+        report_text(args, out, &verdict, may_deny);
     return verdict.false_negatives && !may_deny ? UM_EXIT_NO : UM_EXIT_FINE;
 }
 

@@ -4,6 +4,7 @@
 #include "cli/files.h"
 
 #include "base/error.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -119,7 +120,7 @@ static umbel_status read_filter(const um_args *args, const char *path, bool map,
     source.verify = !um_has(args, "no-checksum");
     source.secret = given ? secret : NULL;
     if (strcmp(path, "-") == 0)
-        path = "/dev/stdin";
+        return umbel_read(STDIN_FILENO, &source, out, err);
     if (map && stat(path, &st) == 0 && S_ISREG(st.st_mode))
         return umbel_map(path, &source, out, err);
     return umbel_load(path, &source, out, err);
@@ -147,6 +148,26 @@ umbel_status um_save_filter(const umbel_filter *f, const char *path,
                        "a filter is no text for a terminal: use -o FILE");
     fflush(stdout);
     return umbel_write(f, STDOUT_FILENO, err);
+}
+
+bool um_stdin_twice(const char *const *paths, size_t n)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < n; i++)
+        count += paths[i] && strcmp(paths[i], "-") == 0;
+    return count > 1;
+}
+
+umbel_status um_spare(const char *path, const char *input, umbel_error *err)
+{
+    struct stat a, b;
+
+    if (strcmp(path, "-") == 0 || stat(path, &a) != 0 || stat(input, &b) != 0 ||
+        !S_ISREG(a.st_mode) || a.st_dev != b.st_dev || a.st_ino != b.st_ino)
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_IO, "%s%s is also read: write somewhere else",
+                   um_path_dots(path), um_path_tail(path));
 }
 
 FILE *um_report_to(const um_args *args)

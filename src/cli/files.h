@@ -34,6 +34,11 @@ umbel_status um_load_filter(const um_args *args, const char *path,
 umbel_status um_save_filter(const umbel_filter *f, const char *path,
                             umbel_error *err);
 
+/* "-" more often than once among them: standard input can be read once. */
+bool um_stdin_twice(const char *const *paths, size_t n);
+/* E_IO when writing path would destroy input, which the same file holds. */
+umbel_status um_spare(const char *path, const char *input, umbel_error *err);
+
 /* Where the report goes: standard output, unless the filter goes there. */
 FILE *um_report_to(const um_args *args);
 

@@ -8,6 +8,7 @@
 #include "cli/keys.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/progress.h"
 
 #include <errno.h>
@@ -125,7 +126,7 @@ static umbel_status open_next(um_keys *k, umbel_error *err)
     }
     k->fd = open(k->name, O_RDONLY | O_CLOEXEC);
     if (k->fd < 0)
-        return um_fail_errno(err, "%s", k->name);
+        return um_fail_path(err, k->name);
     k->ours = true;
     posix_fadvise(k->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     return UMBEL_OK;
@@ -134,8 +135,8 @@ static umbel_status open_next(um_keys *k, umbel_error *err)
 static umbel_status bad_line(const um_keys *k, const char *what,
                              umbel_error *err)
 {
-    return um_fail(err, UMBEL_E_KEY, "%s, line %" PRIu64 ": %s", k->name,
-                   k->line, what);
+    return um_fail(err, UMBEL_E_KEY, "%s%s, line %" PRIu64 ": %s",
+                   um_path_dots(k->name), um_path_tail(k->name), k->line, what);
 }
 
 static umbel_status take_field(const um_keys *k, umbel_slice *key,
@@ -238,7 +239,7 @@ static umbel_status refill(um_keys *k, bool *more, umbel_error *err)
         got = read(k->fd, k->buffer + k->stop, BUFFER - k->stop);
     while (got < 0 && errno == EINTR);
     if (got < 0)
-        return um_fail_errno(err, "%s", k->name);
+        return um_fail_path(err, k->name);
     *more = got > 0;
     k->stop += (size_t)got;
     um_progress_tell(k->progress, (uint64_t)got);

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,8 @@ static void on_bus_error(int number)
 /* Answers that never reached their reader are trouble, not success. */
 static int finish(int code)
 {
+    if (code == UM_EXIT_TROUBLE)
+        return code;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return code;
     fprintf(stderr, "umbel: cannot write: %s\n", strerror(errno));
@@ -121,10 +124,24 @@ static int run_other(const char *name, char **argv)
     return UM_EXIT_TROUBLE;
 }
 
+/*
+ * A file that we open must not become standard input or output because
+ * somebody closed those. What takes their place cannot be read, or written.
+ */
+static void guard_standard_files(void)
+{
+    static const int modes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd]) != fd)
+            _exit(UM_EXIT_TROUBLE);
+}
+
 int main(int argc, char **argv)
 {
     struct sigaction action = {.sa_handler = on_bus_error};
 
+    guard_standard_files();
     sigaction(SIGBUS, &action, NULL);
     if (argc < 2) {
         help(stderr);

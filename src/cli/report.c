@@ -3,33 +3,11 @@
  */
 #include "cli/report.h"
 
+#include "base/text.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-
-/* Bytes of the UTF-8 sequence at s, 0 when it is none. */
-static size_t utf8_len(const uint8_t *s, size_t left)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t len = s[0] < 0x80   ? 1
-                 : s[0] < 0xC0 ? 0
-                 : s[0] < 0xE0 ? 2
-                 : s[0] < 0xF0 ? 3
-                 : s[0] < 0xF8 ? 4
-                               : 0;
-    if (len <= 1)
-        return len;
-    if (len > left)
-        return 0;
-    uint32_t x = s[0] & (0x7Fu >> len);
-    for (size_t i = 1; i < len; i++) {
-        if ((s[i] & 0xC0) != 0x80)
-            return 0;
-        x = x << 6 | (s[i] & 0x3Fu);
-    }
-    bool fine = x >= least[len] && x < 0x110000 && (x < 0xD800 || x > 0xDFFF);
-    return fine ? len : 0;
-}
 
 static void print_character(FILE *out, const uint8_t *s, size_t len)
 {
@@ -49,7 +27,7 @@ static void print_string(FILE *out, const void *text, size_t len)
 
     putc('"', out);
     for (size_t i = 0; i < len;) {
-        size_t some = utf8_len(s + i, len - i);
+        size_t some = um_utf8_len(s + i, len - i);
         print_character(out, s + i, some);
         i += some ? some : 1;
     }
@@ -147,7 +125,7 @@ static bool is_utf8(const umbel_slice *key)
     const uint8_t *s = key->data;
 
     for (size_t i = 0, len; i < key->len; i += len)
-        if (!(len = utf8_len(s + i, key->len - i)))
+        if (!(len = um_utf8_len(s + i, key->len - i)))
             return false;
     return true;
 }

@@ -5,6 +5,7 @@
  * others is refused.
  */
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/files.h"
 
 #include <errno.h>
@@ -33,7 +34,8 @@ static umbel_status parse(const char *text, size_t len, const char *path,
     }
     if (!fine)
         return um_fail(err, UMBEL_E_SECRET,
-                       "%s is no key file: make one with umbel keygen", path);
+                       "%s%s is no key file: make one with umbel keygen",
+                       um_path_dots(path), um_path_tail(path));
     return UMBEL_OK;
 }
 
@@ -44,14 +46,15 @@ static umbel_status read_open_file(int fd, const char *path, uint8_t *secret,
     struct stat st;
 
     if (fstat(fd, &st) != 0)
-        return um_fail_errno(err, "%s", path);
+        return um_fail_path(err, path);
     if (st.st_mode & 077)
         return um_fail(err, UMBEL_E_SECRET,
-                       "%s can be read by others (mode %04o): chmod 600 it",
-                       path, (unsigned)(st.st_mode & 07777));
+                       "%s%s can be read by others (mode %04o): chmod 600 it",
+                       um_path_dots(path), um_path_tail(path),
+                       (unsigned)(st.st_mode & 07777));
     ssize_t len = read(fd, text, sizeof text);
     if (len < 0)
-        return um_fail_errno(err, "%s", path);
+        return um_fail_path(err, path);
     return parse(text, (size_t)len, path, secret, err);
 }
 
@@ -65,7 +68,7 @@ umbel_status um_read_secret(const um_args *args, uint8_t *secret, bool *given,
         return UMBEL_OK;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return um_fail_errno(err, "%s", path);
+        return um_fail_path(err, path);
     umbel_status status = read_open_file(fd, path, secret, err);
     close(fd);
     return status;
@@ -82,10 +85,10 @@ umbel_status um_write_secret(const char *path, const uint8_t *secret,
     text[TEXT_LEN - 1] = '\n';
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
-        return um_fail_errno(err, "%s", path);
+        return um_fail_path(err, path);
     bool fine = write(fd, text, TEXT_LEN) == TEXT_LEN && fsync(fd) == 0;
     if (!fine)
-        um_note_errno(err, "%s", path);
+        um_note_path(err, path);
     close(fd);
     if (!fine)
         unlink(path);

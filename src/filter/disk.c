@@ -9,6 +9,7 @@
 #define _GNU_SOURCE /* O_TMPFILE */
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "filter/envelope.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,12 +29,12 @@ static umbel_status open_to_read(const char *path, int *fd, struct stat *st,
 {
     *fd = open(path, O_RDONLY | O_CLOEXEC);
     if (*fd < 0)
-        return um_fail_errno(err, "%s", path);
+        return um_fail_path(err, path);
     if (fstat(*fd, st) == 0 && !S_ISDIR(st->st_mode))
         return UMBEL_OK;
     if (S_ISDIR(st->st_mode))
         errno = EISDIR;
-    umbel_status status = um_fail_errno(err, "%s", path);
+    umbel_status status = um_fail_path(err, path);
     close(*fd);
     return status;
 }
@@ -139,7 +140,18 @@ static umbel_status name_file(umbel_status status, const char *path,
     if (status == UMBEL_OK || !err)
         return status;
     inner = *err;
-    return um_fail(err, status, "%s: %s", path, inner.text);
+    return um_fail(err, status, "%s%s: %s", um_path_dots(path),
+                   um_path_tail(path), inner.text);
+}
+
+umbel_status umbel_read(int fd, const umbel_source *source, umbel_filter **out,
+                        umbel_error *err)
+{
+    /* From where it stands on: the file's length says nothing then. */
+    const struct stat st = {.st_mode = S_IFIFO};
+    umbel_status status = um_check_source(&source, err);
+
+    return status == UMBEL_OK ? load(fd, &st, source, out, err) : status;
 }
 
 umbel_status umbel_load(const char *path, const umbel_source *source,
@@ -243,24 +255,55 @@ umbel_status umbel_write(const umbel_filter *f, int fd, umbel_error *err)
 typedef struct saving {
     char target[PATH_MAX]; /* links resolved */
     char dir[PATH_MAX];
-    char temp[PATH_MAX + 32];
+    char temp[PATH_MAX + 64];
     int fd;
     bool named; /* temp exists */
     bool exists;
     struct stat old; /* when it exists */
 } saving;
 
+/* out = the directory of path, with what behind it; false: too long. */
+static bool beside(char out[PATH_MAX], const char *path, const char *what)
+{
+    const char *slash = strrchr(path, '/');
+    int dir = *what == '/' || !slash ? 0 : (int)(slash - path) + 1;
+    int len = snprintf(out, PATH_MAX, "%.*s%s", dir, path, what);
+
+    if (len >= 0 && len < PATH_MAX)
+        return true;
+    errno = ENAMETOOLONG;
+    return false;
+}
+
+/* Follow links, also one whose target is not there yet. */
+static bool follow(char target[PATH_MAX], const char *path)
+{
+    char link[PATH_MAX], at[PATH_MAX];
+
+    if (!beside(at, "", path))
+        return false;
+    for (int hops = 0; hops < 40; hops++) {
+        ssize_t len = readlink(at, link, sizeof link - 1);
+        if (len < 0) {
+            memcpy(target, at, sizeof at);
+            return true;
+        }
+        link[len] = '\0';
+        char next[PATH_MAX];
+        if (!beside(next, at, link))
+            return false;
+        memcpy(at, next, sizeof at);
+    }
+    errno = ELOOP;
+    return false;
+}
+
 static bool resolve(saving *s, const char *path)
 {
-    s->exists = stat(path, &s->old) == 0;
-    if (!s->exists || !realpath(path, s->target)) {
-        int len = snprintf(s->target, sizeof s->target, "%s", path);
-        if (len < 0 || (size_t)len >= sizeof s->target) {
-            errno = ENAMETOOLONG;
-            return false;
-        }
-    }
-    snprintf(s->dir, sizeof s->dir, "%s", s->target);
+    if (!follow(s->target, path))
+        return false;
+    s->exists = stat(s->target, &s->old) == 0;
+    memcpy(s->dir, s->target, sizeof s->dir);
     char *slash = strrchr(s->dir, '/');
     if (!slash)
         memcpy(s->dir, ".", 2);
@@ -273,7 +316,7 @@ static bool resolve(saving *s, const char *path)
 static bool try_names(saving *s, bool (*take)(saving *s))
 {
     for (unsigned i = 0; i < 1000; i++) {
-        snprintf(s->temp, sizeof s->temp, "%s.%ld.%u.tmp", s->target,
+        snprintf(s->temp, sizeof s->temp, "%s/.umbel-%ld-%u.tmp", s->dir,
                  (long)getpid(), i);
         if (take(s)) {
             s->named = true;
@@ -342,12 +385,12 @@ static umbel_status save_straight(const umbel_filter *f, const char *path,
     int fd = open(path, O_WRONLY | O_CLOEXEC);
 
     if (fd < 0)
-        return um_fail_errno(err, "%s", path);
+        return um_fail_path(err, path);
     bool fine = write_filter(fd, f);
     if (!fine)
-        um_note_errno(err, "%s", path);
+        um_note_path(err, path);
     if (close(fd) != 0 && fine)
-        return um_fail_errno(err, "%s", path);
+        return um_fail_path(err, path);
     return fine ? UMBEL_OK : UMBEL_E_IO;
 }
 
@@ -359,20 +402,22 @@ umbel_status umbel_save(const umbel_filter *f, const char *path,
 
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
         errno = EISDIR;
-        return um_fail_errno(err, "%s", path);
+        return um_fail_path(err, path);
     }
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return save_straight(f, path, err);
     if (!resolve(&s, path) || !create(&s))
-        return um_fail_errno(err, "%s", path);
+        return um_fail_path(err, path);
     bool fine = save(&s, f);
     if (!fine) {
-        um_note_errno(err, "%s: not written", path);
+        um_note_errno(err, "%s%s: not written", um_path_dots(path),
+                      um_path_tail(path));
         if (s.named)
             unlink(s.temp);
     }
     close(s.fd);
     if (fine && !sync_directory(s.dir))
-        return um_fail_errno(err, "%s: written, but not synced", path);
+        return um_fail_errno(err, "%s%s: written, but not synced",
+                             um_path_dots(path), um_path_tail(path));
     return fine ? UMBEL_OK : UMBEL_E_IO;
 }

@@ -231,10 +231,40 @@ static size_t next_batch(size_t left)
     return left < BATCH ? left : BATCH;
 }
 
-static umbel_status digest(const umbel_filter *f, const umbel_slice *keys,
-                           size_t n, umbel_digest *out, umbel_error *err)
+static void digest(const umbel_filter *f, const umbel_slice *keys, size_t n,
+                   umbel_digest *out)
 {
-    return f->shape.hash->digest(&f->hasher, keys, n, out, err);
+    f->shape.hash->digest(&f->hasher, keys, n, out);
+}
+
+/* All keys are looked at before the first is used: all or nothing. */
+static umbel_status accept_many(const umbel_filter *f, const umbel_slice *keys,
+                                size_t n, umbel_error *err)
+{
+    const um_hash *hash = f->shape.hash;
+    return hash->accept ? hash->accept(keys, n, err) : UMBEL_OK;
+}
+
+static umbel_status accept_fixed(const umbel_filter *f, const void *keys,
+                                 size_t width, size_t n, umbel_error *err)
+{
+    umbel_slice s[BATCH];
+    umbel_status status = UMBEL_OK;
+
+    if (!f->shape.hash->accept)
+        return UMBEL_OK;
+    for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
+        some = next_batch(n - i);
+        slice_up(s, (const uint8_t *)keys + i * width, width, some);
+        status = accept_many(f, s, some, err);
+    }
+    return status;
+}
+
+static void count_added(umbel_filter *f, size_t fresh)
+{
+    uint64_t *added = &f->shape.added; /* as a file claims: may be anything */
+    *added = *added > UINT64_MAX - fresh ? UINT64_MAX : *added + fresh;
 }
 
 umbel_status umbel_add_digests(umbel_filter *f, const umbel_digest *digests,
@@ -243,22 +273,29 @@ umbel_status umbel_add_digests(umbel_filter *f, const umbel_digest *digests,
     umbel_status status = want_add(f, err);
 
     if (status == UMBEL_OK)
-        f->shape.added += f->shape.kind->add(f->self, digests, n, fresh);
+        count_added(f, f->shape.kind->add(f->self, digests, n, fresh));
     return status;
+}
+
+static void add_batch(umbel_filter *f, const umbel_slice *keys, size_t n,
+                      bool *fresh)
+{
+    umbel_digest d[BATCH];
+
+    digest(f, keys, n, d);
+    count_added(f, f->shape.kind->add(f->self, d, n, fresh));
 }
 
 umbel_status umbel_add_many(umbel_filter *f, const umbel_slice *keys, size_t n,
                             bool *fresh, umbel_error *err)
 {
-    umbel_digest d[BATCH];
     umbel_status status = want_add(f, err);
 
+    if (status == UMBEL_OK)
+        status = accept_many(f, keys, n, err);
     for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
         some = next_batch(n - i);
-        status = digest(f, keys + i, some, d, err);
-        if (status == UMBEL_OK)
-            f->shape.added +=
-                f->shape.kind->add(f->self, d, some, fresh ? fresh + i : NULL);
+        add_batch(f, keys + i, some, fresh ? fresh + i : NULL);
     }
     return status;
 }
@@ -269,10 +306,12 @@ umbel_status umbel_add_fixed(umbel_filter *f, const void *keys, size_t width,
     umbel_slice s[BATCH];
     umbel_status status = want_add(f, err);
 
+    if (status == UMBEL_OK)
+        status = accept_fixed(f, keys, width, n, err);
     for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
         some = next_batch(n - i);
         slice_up(s, (const uint8_t *)keys + i * width, width, some);
-        status = umbel_add_many(f, s, some, fresh ? fresh + i : NULL, err);
+        add_batch(f, s, some, fresh ? fresh + i : NULL);
     }
     return status;
 }
@@ -302,17 +341,25 @@ umbel_status umbel_query_digests(const umbel_filter *f,
     return status;
 }
 
+static void query_batch(const umbel_filter *f, const umbel_slice *keys,
+                        size_t n, bool *hit)
+{
+    umbel_digest d[BATCH];
+
+    digest(f, keys, n, d);
+    f->shape.kind->query(f->self, d, n, hit);
+}
+
 umbel_status umbel_query_many(const umbel_filter *f, const umbel_slice *keys,
                               size_t n, bool *hit, umbel_error *err)
 {
-    umbel_digest d[BATCH];
     umbel_status status = want_query(f, err);
 
+    if (status == UMBEL_OK)
+        status = accept_many(f, keys, n, err);
     for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
         some = next_batch(n - i);
-        status = digest(f, keys + i, some, d, err);
-        if (status == UMBEL_OK)
-            f->shape.kind->query(f->self, d, some, hit + i);
+        query_batch(f, keys + i, some, hit + i);
     }
     return status;
 }
@@ -324,10 +371,12 @@ umbel_status umbel_query_fixed(const umbel_filter *f, const void *keys,
     umbel_slice s[BATCH];
     umbel_status status = want_query(f, err);
 
+    if (status == UMBEL_OK)
+        status = accept_fixed(f, keys, width, n, err);
     for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
         some = next_batch(n - i);
         slice_up(s, (const uint8_t *)keys + i * width, width, some);
-        status = umbel_query_many(f, s, some, hit + i, err);
+        query_batch(f, s, some, hit + i);
     }
     return status;
 }
@@ -343,7 +392,12 @@ umbel_status umbel_digest_many(const umbel_filter *f, const umbel_slice *keys,
                                size_t n, umbel_digest *out, umbel_error *err)
 {
     umbel_status status = um_want_ready(f, err);
-    return status == UMBEL_OK ? digest(f, keys, n, out, err) : status;
+
+    if (status == UMBEL_OK)
+        status = accept_many(f, keys, n, err);
+    if (status == UMBEL_OK)
+        digest(f, keys, n, out);
+    return status;
 }
 
 umbel_status umbel_digest_fixed(const umbel_filter *f, const void *keys,
@@ -353,10 +407,12 @@ umbel_status umbel_digest_fixed(const umbel_filter *f, const void *keys,
     umbel_slice s[BATCH];
     umbel_status status = um_want_ready(f, err);
 
+    if (status == UMBEL_OK)
+        status = accept_fixed(f, keys, width, n, err);
     for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
         some = next_batch(n - i);
         slice_up(s, (const uint8_t *)keys + i * width, width, some);
-        status = digest(f, s, some, out + i, err);
+        digest(f, s, some, out + i);
     }
     return status;
 }

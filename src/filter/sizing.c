@@ -85,7 +85,8 @@ static umbel_status check_hash(const um_shape *s, umbel_error *err)
     if (!s->hash->keyed != !s->secret_id)
         return um_fail(err, UMBEL_E_SECRET,
                        s->hash->keyed ? "hash %s needs a secret key"
-                                      : "hash %s takes no secret key",
+                                      : "hash %s takes no secret key: leave it "
+                                        "out, or choose hash sip",
                        s->hash->name);
     return UMBEL_OK;
 }
@@ -165,6 +166,31 @@ umbel_status um_shape_from_params(const char *kind, const umbel_params *params,
     return status;
 }
 
+/* Names the numbers of hashes below and above that can be. */
+static umbel_status bad_hashes(const um_shape *s, umbel_error *err)
+{
+    uint32_t below = s->hashes < UM_MAX_HASHES ? s->hashes : UM_MAX_HASHES;
+    uint32_t above = s->hashes;
+
+    while (below > 1 && !s->addressing->granule(below))
+        below--;
+    while (above < UM_MAX_HASHES && !s->addressing->granule(above))
+        above++;
+    if (below == 0)
+        below = above = 1;
+    if (above > UM_MAX_HASHES || !s->addressing->granule(above))
+        above = below;
+    if (above == below)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%s cannot have %" PRIu32 " hashes; the nearest is "
+                       "%" PRIu32,
+                       s->addressing->name, s->hashes, below);
+    return um_fail(err, UMBEL_E_RANGE,
+                   "%s cannot have %" PRIu32 " hashes; the nearest are "
+                   "%" PRIu32 " and %" PRIu32,
+                   s->addressing->name, s->hashes, below, above);
+}
+
 /* cells rounded up to whole granules; 0 when so many hashes cannot be. */
 static uint64_t round_up(const um_shape *s, uint64_t cells, uint32_t hashes)
 {
@@ -181,9 +207,11 @@ double um_shape_error(const um_shape *s, double keys)
 {
     um_layout l;
 
+    if (!(keys > 0))
+        return 0;
     um_layout_init(&l, s->addressing, s->cells, s->hashes, s->seed);
     double error = s->kind->error(s, &l, keys) + um_digest_error(s, keys);
-    return error < 1 ? error : 1;
+    return fmin(fmax(error, 0), 1);
 }
 
 static double error_of(const um_shape *s, uint64_t cells, uint32_t hashes,
@@ -308,8 +336,7 @@ static umbel_status settle_by_size(um_shape *s, umbel_error *err)
         s->hashes =
             s->capacity ? best_hashes(s, (double)s->capacity) : usual_hashes(s);
     if (s->hashes && !s->addressing->granule(s->hashes))
-        return um_fail(err, UMBEL_E_RANGE, "%s cannot have %" PRIu32 " hashes",
-                       s->addressing->name, s->hashes);
+        return bad_hashes(s, err);
     if (!s->hashes)
         return um_fail(err, UMBEL_E_RANGE,
                        "%s cannot have %" PRIu64 " cells, with any number of "
@@ -324,8 +351,7 @@ umbel_status um_settle(um_shape *s, umbel_error *err)
     if (s->cells)
         return settle_by_size(s, err);
     if (s->hashes && !s->addressing->granule(s->hashes))
-        return um_fail(err, UMBEL_E_RANGE, "%s cannot have %" PRIu32 " hashes",
-                       s->addressing->name, s->hashes);
+        return bad_hashes(s, err);
     if (!s->capacity)
         return um_fail(err, UMBEL_E_RANGE,
                        "say how large: a capacity in keys, or a size in cells");
@@ -339,8 +365,7 @@ umbel_status um_check_shape(const um_shape *s, umbel_error *err)
                            : 0;
 
     if (!granule)
-        return um_fail(err, UMBEL_E_RANGE, "%s cannot have %" PRIu32 " hashes",
-                       s->addressing->name, s->hashes);
+        return bad_hashes(s, err);
     uint64_t limit = s->addressing->limit(s->hashes);
     if (s->cells > limit)
         return um_fail(err, UMBEL_E_RANGE,

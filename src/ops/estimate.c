@@ -17,20 +17,17 @@
 
 #include <math.h>
 
+static double clamp(double x, double top)
+{
+    return fmin(fmax(x, 0), top);
+}
+
 static umbel_interval around(double value, double variance, double top)
 {
     double reach = UM_Z99 * sqrt(variance > 0 ? variance : 0);
-    umbel_interval out = {value, value - reach, value + reach};
 
-    if (out.value < 0)
-        out.value = 0;
-    if (out.low < 0)
-        out.low = 0;
-    if (out.value > top)
-        out.value = top;
-    if (out.high > top)
-        out.high = top;
-    return out;
+    return (umbel_interval){clamp(value, top), clamp(value - reach, top),
+                            clamp(value + reach, top)};
 }
 
 /* Covariance of the estimated numbers of keys of two filters. */
@@ -99,7 +96,7 @@ static void overlap_from(const trio *t, umbel_overlap *out)
     double a = t->keys[A], b = t->keys[B], u = t->keys[U];
 
     out->both_or_one = around(u, variance_of(t, only_union), INFINITY);
-    out->both = around(a + b - u, variance_of(t, shared), fmin(a, b));
+    out->both = around(a + b - u, variance_of(t, shared), INFINITY);
     if (u <= 0) {
         out->jaccard = (umbel_interval){0, 0, 0};
         return;

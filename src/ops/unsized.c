@@ -90,6 +90,8 @@ umbel_status umbel_fit(const umbel_filter *f, umbel_filter **out,
 {
     uint64_t keys = f->shape.added, by;
 
+    if (!f->shape.kind->fold)
+        return um_cannot(f, "fold", err);
     by = umbel_fold_best(f, keys, f->shape.fpr);
     if (by == 0)
         return um_fail(err, UMBEL_E_LIMIT,
