@@ -147,11 +147,18 @@ static umbel_status name_file(umbel_status status, const char *path,
 umbel_status umbel_read(int fd, const umbel_source *source, umbel_filter **out,
                         umbel_error *err)
 {
-    /* From where it stands on: the file's length says nothing then. */
-    const struct stat st = {.st_mode = S_IFIFO};
+    struct stat st;
     umbel_status status = um_check_source(&source, err);
 
-    return status == UMBEL_OK ? load(fd, &st, source, out, err) : status;
+    if (status != UMBEL_OK)
+        return status;
+    if (fstat(fd, &st) != 0)
+        return um_fail_errno(err, "cannot read");
+    if (S_ISREG(st.st_mode)) {
+        off_t at = lseek(fd, 0, SEEK_CUR);
+        st.st_size = at < 0 || at > st.st_size ? 0 : st.st_size - at;
+    }
+    return load(fd, &st, source, out, err);
 }
 
 umbel_status umbel_load(const char *path, const umbel_source *source,
@@ -367,8 +374,8 @@ static bool keep_rights(const saving *s)
 {
     if (!s->exists)
         return true;
-    if (fchown(s->fd, s->old.st_uid, s->old.st_gid) != 0 && errno != EPERM)
-        return false;
+    int kept = fchown(s->fd, s->old.st_uid, s->old.st_gid);
+    (void)kept;
     return fchmod(s->fd, s->old.st_mode & 07777) == 0;
 }
 

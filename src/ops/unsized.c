@@ -13,6 +13,7 @@
 #include <umbel/plan.h>
 
 #include <inttypes.h>
+#include <math.h>
 
 /* A size in the making: a product and the number of its divisors. */
 typedef struct product {
@@ -85,14 +86,29 @@ umbel_status umbel_open_unsized(const char *kind, const umbel_params *params,
     return umbel_open(kind, &p, out, err);
 }
 
+/*
+ * Keys that seemed to be in already were not counted; near its end a filter
+ * tells by its fill how many there were.
+ */
+static uint64_t keys_given(const umbel_filter *f)
+{
+    uint64_t added = f->shape.added;
+
+    if (!f->shape.kind->used)
+        return added;
+    double keys = um_model_keys(&f->layout, f->shape.kind->used(f->self, NULL));
+    if (isinf(keys))
+        return UM_MAX_CELLS;
+    return keys > (double)added ? (uint64_t)ceil(keys) : added;
+}
+
 umbel_status umbel_fit(const umbel_filter *f, umbel_filter **out,
                        umbel_error *err)
 {
-    uint64_t keys = f->shape.added, by;
-
     if (!f->shape.kind->fold)
         return um_cannot(f, "fold", err);
-    by = umbel_fold_best(f, keys, f->shape.fpr);
+    uint64_t keys = keys_given(f);
+    uint64_t by = umbel_fold_best(f, keys, f->shape.fpr);
     if (by == 0)
         return um_fail(err, UMBEL_E_LIMIT,
                        "%" PRIu64 " keys are too many for %zu bytes at error "
@@ -101,6 +117,6 @@ umbel_status umbel_fit(const umbel_filter *f, umbel_filter **out,
                        keys, f->payload_len, f->shape.fpr);
     umbel_status status = umbel_fold(f, by, out, err);
     if (status == UMBEL_OK)
-        (*out)->shape.capacity = keys;
+        (*out)->shape.capacity = keys < UM_MAX_CELLS ? keys : UM_MAX_CELLS;
     return status;
 }
