@@ -87,14 +87,15 @@ umbel_status umbel_open_unsized(const char *kind, const umbel_params *params,
 }
 
 /*
- * Keys that seemed to be in already were not counted; near its end a filter
- * tells by its fill how many there were.
+ * Keys that seemed to be in already were not counted. Where the error is large
+ * that is many, and the fill tells better how many there were.
  */
 static uint64_t keys_given(const umbel_filter *f)
 {
     uint64_t added = f->shape.added;
 
-    if (!f->shape.kind->used)
+    bool few_missed = um_shape_error(&f->shape, (double)added) < 0.01;
+    if (few_missed || !f->shape.kind->used)
         return added;
     double keys = um_model_keys(&f->layout, f->shape.kind->used(f->self, NULL));
     if (isinf(keys))

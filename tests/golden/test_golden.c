@@ -1,0 +1,120 @@
+/*
+ * test_golden.c - files written once decode for ever.
+ */
+#include "support/golden.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The secret is that of support/filters.c: "sixteen letters" and a zero. */
+static umbel_filter *load(const char *path, bool keyed)
+{
+    umbel_source source = UMBEL_SOURCE_INIT;
+    umbel_filter *f = NULL;
+
+    source.verify = true;
+    source.secret = keyed ? test_secret : NULL;
+    assert_ok(umbel_load(path, &source, &f, &test_refusal));
+    return f;
+}
+
+static void every_combination_has_its_file(void **state)
+{
+    test_combo c;
+    size_t missing = 0;
+
+    (void)state;
+    for (size_t i = 0; test_combo_at(i, &c); i++) {
+        char *path = golden_path(&c);
+        if (access(path, R_OK) != 0) {
+            print_error("%s is missing\n", path);
+            missing++;
+        }
+        free(path);
+    }
+    if (missing)
+        fail_msg("%zu golden files are missing: build the target golden_make, "
+                 "run it, and commit the files it wrote",
+                 missing);
+}
+
+static void known_members_match(void **state)
+{
+    test_combo c;
+
+    (void)state;
+    for (size_t i = 0; test_combo_at(i, &c); i++) {
+        char *path = golden_path(&c);
+        umbel_filter *f = load(path, c.keyed);
+        if (!umbel_may_deny(f))
+            assert_int_equal(test_hits(f, 0, GOLDEN_KEYS), GOLDEN_KEYS);
+        assert_true(test_hits(f, GOLDEN_KEYS, 1000) < 100);
+        umbel_close(f);
+        free(path);
+    }
+}
+
+static void building_the_same_today_gives_the_same_bytes(void **state)
+{
+    test_combo c;
+
+    (void)state;
+    for (size_t i = 0; test_combo_at(i, &c); i++) {
+        char *path = golden_path(&c);
+        umbel_filter *f = golden_build(&c);
+        size_t len, want_len;
+        uint8_t *bytes = test_encode(f, &len);
+        uint8_t *want = test_read_file(path, &want_len);
+        assert_int_equal(len, want_len);
+        assert_memory_equal(bytes, want, len);
+        umbel_close(f);
+        free(bytes);
+        free(want);
+        free(path);
+    }
+}
+
+static bool is_golden(const char *name)
+{
+    size_t len = strlen(name);
+    return len > 4 && strcmp(name + len - 4, ".umb") == 0;
+}
+
+/* Also those of rows or versions that nobody writes any more. */
+static void every_file_here_still_decodes(void **state)
+{
+    DIR *d = opendir(UM_GOLDEN_DIR);
+    size_t n = 0;
+
+    (void)state;
+    assert_non_null(d);
+    for (struct dirent *e = readdir(d); e; e = readdir(d)) {
+        if (!is_golden(e->d_name))
+            continue;
+        char *path = test_path(UM_GOLDEN_DIR, e->d_name);
+        umbel_filter *f = load(path, false);
+        size_t len;
+        uint8_t *bytes = test_encode(f, &len);
+        assert_int_equal(umbel_encoded_len(f), len);
+        umbel_close(f);
+        free(bytes);
+        free(path);
+        n++;
+    }
+    closedir(d);
+    assert_true(n > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_combination_has_its_file),
+        cmocka_unit_test(known_members_match),
+        cmocka_unit_test(building_the_same_today_gives_the_same_bytes),
+        cmocka_unit_test(every_file_here_still_decodes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

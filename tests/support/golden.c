@@ -1,0 +1,33 @@
+/*
+ * golden.c - the filters behind the golden files.
+ *
+ * Size and hashes are given, not planned: plans may improve, bytes may not
+ * change. 1,000 cells are rounded up by addressings in blocks and leave padding
+ * in the others.
+ */
+#include "support/golden.h"
+
+#include <stdio.h>
+
+char *golden_path(const test_combo *c)
+{
+    char name[128];
+
+    snprintf(name, sizeof name, "%s-%s-%s-v1.umb", c->kind, c->addressing,
+             c->hash);
+    return test_path(UM_GOLDEN_DIR, name);
+}
+
+umbel_filter *golden_build(const test_combo *c)
+{
+    umbel_params p = test_combo_params(c);
+    umbel_filter *f = NULL;
+
+    p.cells = 1000;
+    p.hashes = 4;
+    p.capacity = GOLDEN_KEYS;
+    p.fpr = 0.01;
+    assert_ok(umbel_open(c->kind, &p, &f, &test_refusal));
+    test_add(f, 0, GOLDEN_KEYS);
+    return f;
+}

@@ -1,0 +1,103 @@
+/*
+ * test.h - what the tests share: keys, filters, files, assertions.
+ *
+ * Everything here asserts for itself: a helper that returns has succeeded.
+ */
+#ifndef UM_TEST_H
+#define UM_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <umbel/umbel.h>
+
+#define TEST_COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+/* Pass this as err, so that a failing assertion can tell the reason. */
+extern umbel_error test_refusal;
+
+#define assert_ok(call) test_assert_ok((call), #call, __FILE__, __LINE__)
+/* The call fails with that status, and the text mentions word. */
+#define assert_refused(call, status, word)                                     \
+    test_assert_refused((call), (status), (word), #call, __FILE__, __LINE__)
+/* |got - want| <= tolerance; a NAN is near nothing. */
+#define assert_near(got, want, tolerance)                                      \
+    test_assert_near((got), (want), (tolerance), #got, __FILE__, __LINE__)
+
+void test_assert_ok(umbel_status status, const char *call, const char *file,
+                    int line);
+void test_assert_refused(umbel_status status, umbel_status want,
+                         const char *word, const char *call, const char *file,
+                         int line);
+void test_assert_near(double got, double want, double tolerance,
+                      const char *what, const char *file, int line);
+
+/*
+ * Keys are decimal numbers of ten digits, which every hash accepts. Their order
+ * is scrambled: the linear hash of the papers maps consecutive numbers evenly,
+ * not randomly. Different i give different keys, up to 2^30.
+ */
+enum { TEST_KEY_LEN = 10 };
+
+void test_key(uint64_t i, char out[TEST_KEY_LEN]);
+/* Keys from .. from+n-1, one after the other; release with free. */
+char *test_keys(uint64_t from, size_t n);
+/* The same as slices of them. */
+umbel_slice *test_slices(const char *keys, size_t n);
+
+/* A secret for keyed hashes, and another. */
+extern const uint8_t test_secret[UMBEL_SECRET_LEN];
+extern const uint8_t test_other_secret[UMBEL_SECRET_LEN];
+
+umbel_filter *test_open(const umbel_params *params);
+/* Add keys from .. from+n-1. */
+void test_add(umbel_filter *f, uint64_t from, size_t n);
+/* How many of the keys from .. from+n-1 match. */
+size_t test_hits(const umbel_filter *f, uint64_t from, size_t n);
+bool test_has(const umbel_filter *f, uint64_t i);
+
+/* The file's bytes; release with free. */
+uint8_t *test_encode(const umbel_filter *f, size_t *len);
+void test_assert_same_file(const umbel_filter *a, const umbel_filter *b);
+/* Cell for cell, whatever the heads say. */
+void test_assert_same_payload(const umbel_filter *a, const umbel_filter *b);
+/* Make the checksum of a changed head right again. */
+void test_reseal(uint8_t *file);
+
+/* One kind on one addressing with one hash that fits it. */
+typedef struct test_combo {
+    const char *kind, *addressing, *hash;
+    bool keyed, seeded;
+} test_combo;
+
+/* The i-th of all that the tables allow; false when i is past the end. */
+bool test_combo_at(size_t i, test_combo *out);
+/* Parameters that choose it, with a secret where one is needed. */
+umbel_params test_combo_params(const test_combo *c);
+
+/* The addressings that take any hash; NULL when i is past the end. */
+const char *test_own_addressing(size_t i);
+
+/* A directory of one's own, removed with all that is in it. */
+char *test_dir_make(void);
+void test_dir_remove(char *dir);
+/* dir/name, in memory to be freed. */
+char *test_path(const char *dir, const char *name);
+size_t test_dir_count(const char *dir);
+void test_write_file(const char *path, const void *data, size_t len);
+uint8_t *test_read_file(const char *path, size_t *len);
+
+/* A running mean and variance (Welford 1962). */
+typedef struct test_spread {
+    double n, mean, squares;
+} test_spread;
+
+void test_spread_add(test_spread *s, double x);
+double test_variance(const test_spread *s);
+
+#endif
