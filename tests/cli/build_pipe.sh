@@ -1,0 +1,17 @@
+# A pipe tells only at its end how many keys there were; the error asked for
+# holds all the same, and the room taken is not the room allowed.
+seq 20000 | umbel build --max-memory 1MB --fpr 1% --json -o pipe.umb > report
+awk -v error="$(field predicted_error < report)" \
+    -v bytes="$(field bytes < report)" \
+    'BEGIN { print (error <= 0.01 ? "within" : error), bytes < 60000 }'
+seq 20000 > keys
+seq 1000001 1020000 > others
+try umbel verify pipe.umb --members keys --outside others --json > verdict
+field false_negatives < verdict
+awk -v n="$(field false_positives < verdict)" \
+    'BEGIN { print (n < 300 ? "few" : n) }'
+
+# Standard input that is a file, and "-" among files, are read once too.
+try umbel build -q --max-memory 1MB -o file.umb < keys
+try umbel build -q --max-memory 1MB keys - -o both.umb < others
+try umbel check -c both.umb -f others

@@ -1,0 +1,17 @@
+# As small as an error allows: it is reached, and the next smaller would miss it.
+seq 1000 > keys
+seq 5001 25000 > outside
+umbel build -q keys --bits 98304 -o f.umb
+try umbel convert f.umb --fpr 1% -o small.umb
+try umbel verify small.umb --members keys --outside outside --json > verdict
+field false_negatives < verdict
+awk -v p="$(field predicted < verdict)" 'BEGIN { print (p <= 0.01) }'
+umbel convert f.umb --fold 8 -o smaller.umb --json > report
+awk -v p="$(field predicted_error < report)" 'BEGIN { print (p > 0.01) }'
+
+# The report makes way for a filter on standard output.
+umbel convert f.umb --fpr 1% -o - --json 2>&1 > /dev/null | field fold
+
+# In place.
+try umbel convert -q f.umb --fold 2 -o f.umb
+try umbel verify -q f.umb --members keys

@@ -1,0 +1,18 @@
+# Help on standard output with exit 0; without a command the same as trouble.
+try umbel --help
+try umbel -h | cmp - <(umbel --help)
+try umbel help | cmp - <(umbel --help)
+umbel 2>&1 > /dev/null | cmp - <(umbel --help)
+umbel > /dev/null 2>&1
+echo "$?"
+for command in plan build add check info verify merge convert keygen; do
+    try umbel $command --help | head -n 2
+done
+try umbel check -h | tail -n 3
+
+# Asked for help, a command does nothing else.
+try umbel build nothing -o no.umb --help | head -n 1
+absent no.umb
+
+# For the shell's completion.
+try umbel --list-options | grep '^keygen'

@@ -1,0 +1,25 @@
+# A refusal says what to do: the word that helps must be in it.
+seq 10 > keys
+umbel keygen -q -o my.key
+umbel build -q keys -o plain.umb
+umbel build -q keys --hash sip --key-file my.key -o keyed.umb
+hint() {
+    local word=$1
+    shift
+    try "$@" 2> err
+    grep -q -e "$word" err || echo "no word of $word: $(cat err)"
+}
+hint --key-file umbel build -q keys --hash sip -o f.umb
+hint --key-file umbel check keyed.umb 1
+hint --key-file umbel add keyed.umb keys
+hint --key-file umbel verify keyed.umb --members keys
+hint sip umbel build -q keys --key-file my.key -o f.umb
+hint 'bloom\|umbel --help' umbel build -q keys --kind cuckoo -o f.umb
+hint 'classic\|umbel --help' umbel build -q keys --addressing modulo -o f.umb
+hint 'xxh128\|umbel --help' umbel build -q keys --hash md4 -o f.umb
+hint '128\| 4' umbel build -q keys --addressing chunks-md5 --hashes 5 -o f.umb
+hint --max-memory umbel build -q --max-memory 0 -o f.umb < keys
+hint --capacity umbel build -q /dev/null -o f.umb
+hint --help umbel wrong
+chmod 600 keys
+hint 'umbel keygen' umbel check keyed.umb --key-file keys 1

@@ -1,0 +1,19 @@
+# One option, many spellings; the last one counts.
+seq 10 > keys
+umbel build -q keys -n 20 -o want
+for spelling in '-o got -n 20' '-ogot -n20' '--output got --capacity 20' \
+    '--output=got --capacity=20' '-qogot -n 20' '-n 5 -n 20 -o no -o got' \
+    '--no-progress -n 20 -o got'; do
+    # shellcheck disable=SC2086 # the spelling is meant to be split
+    umbel build -q keys $spelling
+    try cmp want got
+    rm -f got
+done
+umbel build -q -n 20 -o got -- keys
+try cmp want got
+absent no
+
+# A file that is called like an option.
+cp keys ./-n
+try umbel build -q -o got -n 20 -- -n
+try cmp want got

@@ -1,0 +1,33 @@
+# Names that are not: of commands, options, rows and settings.
+seq 10 > keys
+build() { try umbel build keys -o no.umb "$@"; }
+build --kind cuckoo
+build --kind ''
+build --addressing modulo
+build --hash md4
+build --hash md5
+build --hash integer
+build --addressing universal --hash xxh3
+build --addressing chunks-md5 --seed 1
+build --set depth=3
+build --set depth
+build --set =3
+build --set depth=x
+build --set depth=-1
+build --set depth=99999999999999999999
+build --set "$(printf 'n%.0s' {1..40})=1"
+build --set a=1 --set a=1 --set a=1 --set a=1 --set a=1 --set a=1 --set a=1 \
+    --set a=1 --set a=1
+build --wrong
+build --wrong=1
+build --json=yes
+build --bits
+build -n
+build -x
+build -qx
+build --fp 0.1
+try umbel wrong
+try umbel ''
+try umbel -x
+try umbel ../umbel
+absent no.umb

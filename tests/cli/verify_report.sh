@@ -1,0 +1,22 @@
+# Error measured on keys whose truth is known.
+seq 1000 > members
+seq 5001 25000 > outside
+umbel build -q members -o f.umb
+try umbel verify f.umb --members members
+try umbel verify f.umb --members members --outside outside
+try umbel verify f.umb --members members --outside outside --json
+try umbel verify f.umb --outside outside --json
+try umbel verify f.umb --members members -q
+
+# The options may be given again; each file counts.
+try umbel verify f.umb --members members --members members
+
+# A list that turns out empty is told, not passed over.
+umbel verify f.umb --members /dev/null 2>&1 | grep -q . || echo silence
+umbel verify f.umb --outside /dev/null 2>&1 | grep -q . || echo silence
+
+try umbel verify f.umb
+try umbel verify --members members
+try umbel verify f.umb f.umb --members members
+try umbel verify f.umb --members members --list found
+try umbel verify f.umb --members missing
