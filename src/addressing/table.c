@@ -1,16 +1,13 @@
 /*
- * table.c - all addressings, and what works on each alike.
+ * table.c - look up addressings, and what works on each alike.
  */
 #include "addressing/rows.h"
 #include "base/error.h"
 
 #include <string.h>
 
-static const um_addressing *const table[] = {
-    &um_addressing_blocked512, &um_addressing_blocked256,
-    &um_addressing_classic,    &um_addressing_partitioned,
-    &um_addressing_universal,  &um_addressing_chunks_md5,
-};
+#define ROW(name) &um_addressing_##name,
+static const um_addressing *const table[] = {UM_ADDRESSINGS(ROW)};
 
 const um_addressing *um_addressing_row(size_t i)
 {

@@ -234,12 +234,12 @@ umbel_status um_value_count(const um_args *args, const char *name,
         return UMBEL_OK;
     double x = strtod(text, &end) * unit(end);
     if (end == text || !(x >= 0) || x >= 18e18 || unit(end) == 0 ||
-        x != floor(x))
+        fabs(x - round(x)) > 1e-6)
         return um_fail(err, UMBEL_E_RANGE,
                        "--%s wants a whole number such as 5000, 1e6, 850M or "
                        "64MiB, got \"%s\"",
                        name, text);
-    *out = (uint64_t)x;
+    *out = (uint64_t)round(x);
     return UMBEL_OK;
 }
 

@@ -1,5 +1,5 @@
 /*
- * table.c - all commands, in the order of a first session.
+ * table.c - look up commands.
  */
 #include "cli/table.h"
 
@@ -7,11 +7,8 @@
 
 #include <string.h>
 
-static const um_command *const table[] = {
-    &um_cmd_plan,  &um_cmd_build,   &um_cmd_add,
-    &um_cmd_check, &um_cmd_info,    &um_cmd_verify,
-    &um_cmd_merge, &um_cmd_convert, &um_cmd_keygen,
-};
+#define ROW(name) &um_cmd_##name,
+static const um_command *const table[] = {UM_COMMANDS(ROW)};
 
 const um_command *um_command_row(size_t i)
 {

@@ -1,19 +1,24 @@
 /*
- * table.h - the commands, for their table.
+ * table.h - the commands. A new one is a line here.
  */
 #ifndef UM_CLI_TABLE_H
 #define UM_CLI_TABLE_H
 
 #include "cli/command.h"
 
-extern const um_command um_cmd_plan;
-extern const um_command um_cmd_build;
-extern const um_command um_cmd_add;
-extern const um_command um_cmd_check;
-extern const um_command um_cmd_info;
-extern const um_command um_cmd_verify;
-extern const um_command um_cmd_merge;
-extern const um_command um_cmd_convert;
-extern const um_command um_cmd_keygen;
+/* In the order of a first session. X(name) stands for the row um_cmd_name. */
+#define UM_COMMANDS(X)                                                         \
+    X(plan)                                                                    \
+    X(build)                                                                   \
+    X(add)                                                                     \
+    X(check)                                                                   \
+    X(info)                                                                    \
+    X(verify)                                                                  \
+    X(merge)                                                                   \
+    X(convert)                                                                 \
+    X(keygen)
+
+#define UM_COMMAND_DECLARE(name) extern const um_command um_cmd_##name;
+UM_COMMANDS(UM_COMMAND_DECLARE)
 
 #endif

@@ -376,7 +376,7 @@ static bool keep_rights(const saving *s)
         return true;
     int kept = fchown(s->fd, s->old.st_uid, s->old.st_gid);
     (void)kept;
-    return fchmod(s->fd, s->old.st_mode & 07777) == 0;
+    return fchmod(s->fd, s->old.st_mode & 0777) == 0;
 }
 
 static bool save(saving *s, const umbel_filter *f)

@@ -121,7 +121,8 @@ umbel_status um_head_len(const uint8_t *bytes, size_t len, size_t *out,
     if (version != VERSION)
         return um_fail(err, UMBEL_E_VERSION,
                        "the file has version %" PRIu32
-                       ", this umbel reads version %d: use a newer umbel",
+                       ", this umbel reads version %d: use the umbel that "
+                       "wrote it",
                        version, VERSION);
     if (head < head_len(0, 1) || head > UM_HEAD_MAX || head % LINE)
         return um_fail(err, UMBEL_E_FORMAT,

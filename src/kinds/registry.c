@@ -1,14 +1,13 @@
 /*
- * registry.c - all kinds of filter.
+ * registry.c - look up kinds of filter.
  */
 #include "base/error.h"
 #include "kinds/rows.h"
 
 #include <string.h>
 
-static const um_kind *const table[] = {
-    &um_kind_bloom,
-};
+#define ROW(name) &um_kind_##name,
+static const um_kind *const table[] = {UM_KINDS(ROW)};
 
 const um_kind *um_kind_row(size_t i)
 {

@@ -1,11 +1,15 @@
 /*
- * rows.h - the kinds, for their table.
+ * rows.h - the kinds of filter. A new one is a line here.
  */
 #ifndef UM_KINDS_ROWS_H
 #define UM_KINDS_ROWS_H
 
 #include "filter/kind.h"
 
-extern const um_kind um_kind_bloom;
+/* In the order of --help. X(name) stands for the row um_kind_name. */
+#define UM_KINDS(X) X(bloom)
+
+#define UM_KIND_DECLARE(name) extern const um_kind um_kind_##name;
+UM_KINDS(UM_KIND_DECLARE)
 
 #endif
