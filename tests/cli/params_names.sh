@@ -1,6 +1,10 @@
 # Names that are not: of commands, options, rows and settings.
 seq 10 > keys
-build() { try umbel build keys -o no.umb "$@"; }
+# The tables grow; what they hold today is not what this is about.
+build() {
+    try umbel build keys -o no.umb "$@" 2>&1 |
+        sed -E 's/; there (is|are) .*/; there are .../'
+}
 build --kind cuckoo
 build --kind ''
 build --addressing modulo

@@ -380,8 +380,9 @@ static void its_error_at_capacity_is_within_what_was_asked(void **state)
     assert_true(umbel_target_fpr(f) == 0.01);
     assert_true(umbel_error_at(f, KEYS) <= 0.01);
     assert_true(umbel_error_at(f, KEYS) > 0);
-    assert_true(umbel_error_at(f, 2 * KEYS) > umbel_error_at(f, KEYS));
-    assert_near(umbel_error_at(f, 1e7), 1, 1e-6);
+    assert_true(umbel_error_at(f, 2 * KEYS) >= umbel_error_at(f, KEYS));
+    if (!umbel_may_deny(f)) /* who never forgets fills up */
+        assert_near(umbel_error_at(f, 1e7), 1, 1e-6);
     umbel_close(f);
 }
 
