@@ -38,7 +38,7 @@ FUZZ_SECONDS ?= 60
 fuzz:
 	@tools/deps build lint
 	@cmake --preset fuzz >/dev/null
-	@cmake --build build/fuzz
+	@cmake --build build/fuzz --target fuzzers
 	@fuzz/run.sh $(FUZZ_SECONDS)
 
 install: all

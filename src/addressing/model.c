@@ -20,7 +20,6 @@
  * reach; and covariances leave out the bias of addressings that reduce mod m.
  */
 #include "addressing/extra.h"
-#include "base/stats.h"
 
 #include <math.h>
 
@@ -28,6 +27,8 @@
 #define EXACT_FROM 1e-8
 /* Keys in a block of at most 512 cells from which on all blocks are alike. */
 #define CROWDED 1e5
+/* A load so much rarer than the commonest does not matter. */
+#define NEGLIGIBLE 1e-20
 
 /* Logarithms of one, twin and apart. */
 typedef struct avoid {
@@ -133,30 +134,32 @@ static double block_hit(const um_layout *l, const avoid *a, double load)
 }
 
 /*
- * Sum of block_hit over the binomial distribution of a block's load, from its
- * middle outwards until the rest cannot matter.
+ * Mean of block_hit over the binomial distribution of a block's load, from its
+ * middle outwards until the rest cannot matter. The weights are relative to the
+ * middle's, and their sum divides in the end: their own formula would lose
+ * digits in large filters.
  */
 static double over_loads(const um_layout *l, const avoid *a, double keys)
 {
-    double p = 1 / (double)l->blocks, mode = floor(keys * p), sum = 0;
+    double p = 1 / (double)l->blocks, odds = p / (1 - p);
+    double mode = floor(keys * p);
 
     if (mode > CROWDED)
         return block_hit(l, a, mode);
-    double odds = p / (1 - p);
-    double peak = exp(um_ln_binomial(keys, mode, p));
-
-    double weight = peak;
-    for (double j = mode; j >= 0 && weight > 1e-20 * peak; j--) {
+    double sum = 0, total = 0, weight = 1;
+    for (double j = mode; j >= 0 && weight > NEGLIGIBLE; j--) {
         sum += weight * block_hit(l, a, j);
+        total += weight;
         weight *= j / ((keys - j + 1) * odds);
     }
-    weight = peak;
-    for (double j = mode; j < keys && weight > 1e-20 * peak;) {
+    weight = 1;
+    for (double j = mode; j < keys && weight > NEGLIGIBLE;) {
         weight *= (keys - j) / (j + 1) * odds;
         j++;
         sum += weight * block_hit(l, a, j);
+        total += weight;
     }
-    return sum;
+    return sum / total;
 }
 
 double um_model_error(const um_layout *l, double keys)

@@ -70,9 +70,3 @@ double um_beta_quantile(double p, double a, double b)
     }
     return (low + high) / 2;
 }
-
-double um_ln_binomial(double n, double k, double p)
-{
-    return ln_gamma(n + 1) - ln_gamma(k + 1) - ln_gamma(n - k + 1) +
-           k * log(p) + (n - k) * log1p(-p);
-}

@@ -12,7 +12,4 @@ double um_beta_cdf(double x, double a, double b);
 /* Its inverse in x, for 0 < p < 1. */
 double um_beta_quantile(double p, double a, double b);
 
-/* ln of P(X = k), X ~ Binomial(n, p), 0 < p < 1. */
-double um_ln_binomial(double n, double k, double p);
-
 #endif

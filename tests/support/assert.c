@@ -59,3 +59,9 @@ double test_variance(const test_spread *s)
 {
     return s->squares / (s->n - 1);
 }
+
+double test_ln_binomial(double n, double k, double p)
+{
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + k * log(p) +
+           (n - k) * log1p(-p);
+}

@@ -37,6 +37,9 @@ void test_assert_refused(umbel_status status, umbel_status want,
 void test_assert_near(double got, double want, double tolerance,
                       const char *what, const char *file, int line);
 
+/* ln of P(X = k), X ~ Binomial(n, p), 0 < p < 1. */
+double test_ln_binomial(double n, double k, double p);
+
 /*
  * Keys are decimal numbers of ten digits, which every hash accepts. Their order
  * is scrambled: the linear hash of the papers maps consecutive numbers evenly,

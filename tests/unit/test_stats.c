@@ -57,17 +57,6 @@ static void quantiles_undo_the_distribution(void **state)
         }
 }
 
-static void binomial_chances_sum_to_one(void **state)
-{
-    double sum = 0;
-
-    (void)state;
-    for (int k = 0; k <= 300; k++)
-        sum += exp(um_ln_binomial(300, k, 0.17));
-    assert_near(sum, 1, 1e-11);
-    assert_near(exp(um_ln_binomial(4, 2, 0.5)), 0.375, 1e-14);
-}
-
 /* Bounds bisected on exact binomial sums of 60 digits, outside this library. */
 static void rate_intervals_are_clopper_and_pearsons(void **state)
 {
@@ -139,7 +128,6 @@ int main(void)
         cmocka_unit_test(beta_equals_binomial_sums),
         cmocka_unit_test(beta_is_zero_and_one_at_its_ends),
         cmocka_unit_test(quantiles_undo_the_distribution),
-        cmocka_unit_test(binomial_chances_sum_to_one),
         cmocka_unit_test(rate_intervals_are_clopper_and_pearsons),
         cmocka_unit_test(intervals_hold_at_millions_of_trials),
         cmocka_unit_test(no_trials_say_nothing),

@@ -1,0 +1,269 @@
+/*
+ * common.c - what the fuzz targets share.
+ */
+#include "fuzz.h"
+
+#include "base/hash.h"
+#include "filter/envelope.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { KEYS = 8, SUM_AT = 136, LEN_AT = 12 };
+
+const uint8_t um_fuzz_secret[UMBEL_SECRET_LEN] = "umbel fuzz keys";
+
+void um_fuzz_broken(const char *promise, const char *file, int line)
+{
+    fprintf(stderr, "%s:%d: broken promise: %s\n", file, line, promise);
+    abort();
+}
+
+static void *get(void *ctx, size_t align, size_t len)
+{
+    um_fuzz_memory *m = ctx;
+    void *p = NULL;
+
+    if (len > m->limit - m->live) {
+        m->refused = true;
+        return NULL;
+    }
+    if (posix_memalign(&p, align, len))
+        abort();
+    m->live += len;
+    return p;
+}
+
+static void put(void *ctx, void *memory, size_t len)
+{
+    um_fuzz_memory *m = ctx;
+
+    UM_WANT(len <= m->live);
+    m->live -= len;
+    free(memory);
+}
+
+umbel_alloc um_fuzz_alloc(um_fuzz_memory *memory)
+{
+    return (umbel_alloc){.ctx = memory, .get = get, .put = put};
+}
+
+void um_fuzz_check_error(umbel_status status, const umbel_error *err)
+{
+    size_t len = strnlen(err->text, sizeof err->text);
+
+    UM_WANT(err->status == status && status != UMBEL_OK);
+    UM_WANT(len > 0 && len < sizeof err->text);
+    for (size_t i = 0; i < len; i++)
+        UM_WANT((unsigned char)err->text[i] >= ' ' && err->text[i] != 127);
+}
+
+/* The length that the head claims for itself; 0 when it cannot be. */
+static size_t head_len(const uint8_t *bytes, size_t len)
+{
+    if (len < UM_HEAD_START)
+        return 0;
+    uint64_t head = um_load64(bytes + LEN_AT - 4) >> 32;
+    return head >= SUM_AT + 16 && head <= len && head <= UM_HEAD_MAX
+               ? (size_t)head
+               : 0;
+}
+
+void um_fuzz_repair(uint8_t *bytes, size_t len, bool payload)
+{
+    size_t head = head_len(bytes, len);
+
+    if (!head)
+        return;
+    if (payload)
+        um_store64(bytes + SUM_AT, um_checksum(bytes + head, len - head));
+    um_store64(bytes + head - 8, um_checksum(bytes, head - 8));
+}
+
+bool um_fuzz_payload_is_right(const uint8_t *bytes, size_t len)
+{
+    size_t head = head_len(bytes, len);
+
+    return um_load64(bytes + SUM_AT) == um_checksum(bytes + head, len - head);
+}
+
+um_fuzz_effort um_fuzz_effort_for(const uint8_t *bytes, size_t len)
+{
+    uint64_t dice = um_load64(bytes + head_len(bytes, len) - 8);
+
+    return dice % 512 == 0 ? UM_FUZZ_ALL
+           : dice % 4 == 0 ? UM_FUZZ_MORE
+                           : UM_FUZZ_LITTLE;
+}
+
+uint8_t *um_fuzz_encode(const umbel_filter *f, size_t *len)
+{
+    size_t cap = umbel_encoded_len(f);
+    uint8_t *bytes = malloc(cap);
+
+    if (!bytes)
+        abort();
+    UM_WANT(umbel_encode(f, bytes, cap, len, NULL) == UMBEL_OK);
+    UM_WANT(*len == cap);
+    return bytes;
+}
+
+static umbel_filter *copy_of(const umbel_filter *f)
+{
+    umbel_filter *copy = NULL;
+
+    UM_WANT(umbel_copy(f, &copy, NULL) == UMBEL_OK);
+    return copy;
+}
+
+static void use_description(const umbel_filter *f)
+{
+    umbel_info info;
+
+    umbel_describe(f, &info);
+    UM_WANT(info.n > 0 && info.n <= UMBEL_MAX_FIELDS);
+    for (size_t i = 0; i < info.n; i++) {
+        const umbel_field *field = &info.field[i];
+        UM_WANT(field->name && *field->name);
+        if (field->type == UMBEL_FIELD_TEXT)
+            UM_WANT(*field->value.text);
+        if (field->type == UMBEL_FIELD_REAL) /* all of them are shares */
+            UM_WANT(field->value.real >= 0 && field->value.real <= 1 + 1e-9);
+    }
+}
+
+/* Short decimal keys, which every family takes. */
+static void use_keys(umbel_filter *f)
+{
+    static const char text[KEYS + 1] = "01234567";
+    bool hit[KEYS], fresh[KEYS];
+    umbel_error err;
+
+    umbel_status status = umbel_query_fixed(f, text, 1, KEYS, hit, &err);
+    if (status != UMBEL_OK) {
+        um_fuzz_check_error(status, &err);
+        UM_WANT(status == UMBEL_E_SECRET || status == UMBEL_E_UNSUPPORTED);
+        UM_WANT(umbel_add_fixed(f, text, 1, KEYS, NULL, NULL) == status);
+        return;
+    }
+    uint64_t before = umbel_added(f);
+    status = umbel_add_fixed(f, text, 1, KEYS, fresh, NULL);
+    if (status == UMBEL_E_UNSUPPORTED)
+        return;
+    UM_WANT(status == UMBEL_OK);
+    UM_WANT(umbel_added(f) >= before);
+    UM_WANT(!(hit[0] && fresh[0]) && (hit[0] || fresh[0]));
+    UM_WANT(umbel_query_fixed(f, text, 1, KEYS, hit, NULL) == UMBEL_OK);
+    for (size_t i = 0; i < KEYS && !umbel_may_deny(f); i++)
+        UM_WANT(hit[i]);
+}
+
+/* A set merged with itself stays what it is. */
+static void use_merge(const umbel_filter *f)
+{
+    uint64_t before = umbel_payload_checksum(f);
+    umbel_filter *copy = copy_of(f);
+
+    UM_WANT(umbel_same_shape(copy, f, NULL) == UMBEL_OK);
+    for (int op = UMBEL_OR; op <= UMBEL_AND; op++) {
+        umbel_status status = umbel_merge(copy, f, (umbel_merge_op)op, NULL);
+        UM_WANT(status == UMBEL_OK || status == UMBEL_E_UNSUPPORTED);
+        UM_WANT(umbel_payload_checksum(copy) == before);
+        UM_WANT(umbel_may_deny(copy) == umbel_may_deny(f));
+    }
+    UM_WANT(umbel_clear(copy, NULL) == UMBEL_OK);
+    UM_WANT(umbel_added(copy) == 0);
+    umbel_close(copy);
+}
+
+/* The smallest divisor above 1 of small numbers; n itself for primes. */
+static uint64_t divisor_of(uint64_t n)
+{
+    for (uint64_t d = 2; d < 100 && d <= n / d; d++)
+        if (n % d == 0)
+            return d;
+    return n;
+}
+
+static void use_fold(const umbel_filter *f)
+{
+    uint64_t parts = umbel_fold_parts(f), by = divisor_of(parts);
+    umbel_filter *small = NULL;
+    umbel_error err;
+
+    UM_WANT(parts > 0);
+    umbel_status status = umbel_fold(f, by, &small, &err);
+    if (status == UMBEL_OK) {
+        UM_WANT(umbel_cells(small) == umbel_cells(f) / by);
+        use_description(small);
+        use_keys(small);
+    } else { /* folded to less than two cells a hash */
+        um_fuzz_check_error(status, &err);
+        UM_WANT(small == NULL);
+    }
+    umbel_close(small);
+    small = NULL;
+    UM_WANT(umbel_fold(f, parts + 1, &small, NULL) != UMBEL_OK);
+    UM_WANT(umbel_fold(f, 0, &small, NULL) != UMBEL_OK && !small);
+}
+
+static void check_interval(const umbel_interval *x)
+{
+    UM_WANT(x->low >= 0 && x->low <= x->value && x->value <= x->high);
+}
+
+static void use_estimates(const umbel_filter *f)
+{
+    umbel_interval keys;
+    umbel_overlap overlap;
+
+    umbel_status status = umbel_estimate_keys(f, &keys, NULL);
+    UM_WANT(umbel_estimate_overlap(f, f, &overlap, NULL) == status);
+    if (status != UMBEL_OK)
+        return;
+    check_interval(&keys);
+    if (!isinf(keys.value)) { /* else full: everything is unknown */
+        check_interval(&overlap.both_or_one);
+        check_interval(&overlap.both);
+        check_interval(&overlap.jaccard);
+        UM_WANT(overlap.jaccard.high <= 1);
+    }
+}
+
+static void use_fit(const umbel_filter *f)
+{
+    umbel_filter *small = NULL;
+    umbel_error err;
+    double keys = (double)umbel_added(f), error = umbel_error_at(f, keys);
+
+    UM_WANT(error >= 0 && error <= 1);
+    if (keys >= 64.0 * (double)umbel_cells(f)) /* no cell is left unused */
+        UM_WANT(error > 0.99);
+    umbel_status status = umbel_fit(f, &small, &err);
+    if (status != UMBEL_OK) {
+        um_fuzz_check_error(status, &err);
+        UM_WANT(status == UMBEL_E_LIMIT && !small);
+        return;
+    }
+    UM_WANT(umbel_error_at(small, (double)umbel_added(small)) <=
+            umbel_target_fpr(f));
+    umbel_close(small);
+}
+
+void um_fuzz_use(const umbel_filter *f, um_fuzz_effort effort)
+{
+    umbel_filter *copy = copy_of(f);
+
+    use_description(f);
+    use_keys(copy);
+    umbel_close(copy);
+    if (effort >= UM_FUZZ_MORE) {
+        use_merge(f);
+        use_fold(f);
+    }
+    if (effort >= UM_FUZZ_ALL) {
+        use_estimates(f);
+        use_fit(f);
+    }
+}

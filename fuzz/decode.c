@@ -1,0 +1,125 @@
+/*
+ * decode.c - bytes from anyone: a filter that every call accepts, or a status.
+ *
+ * The input is the file. It is decoded once as it comes and then under every
+ * other umbel_source, whose verdicts follow from the first: so nothing of the
+ * input is spent on choosing, and each corpus file is a file for the command.
+ */
+#include "fuzz.h"
+
+#include "base/bits.h"
+
+#include <stdlib.h>
+
+/* What an encoding must not keep of a damaged payload's head: the checksums. */
+enum { SUM_AT = 136, SUM_LEN = 8, PAYLOAD_MIN = 64 };
+
+static umbel_status decode(const uint8_t *data, size_t len,
+                           const umbel_source *source, umbel_filter **out)
+{
+    umbel_error err;
+    umbel_status status = umbel_decode(data, len, source, out, &err);
+
+    if (status != UMBEL_OK)
+        um_fuzz_check_error(status, &err);
+    return status;
+}
+
+/* decode must say status, and leave nothing behind. */
+static void expect(const uint8_t *data, size_t len, const umbel_source *source,
+                   umbel_status status)
+{
+    umbel_filter *f = NULL;
+
+    UM_WANT(umbel_decode(data, len, source, &f, NULL) == status);
+    UM_WANT((status == UMBEL_OK) == (f != NULL));
+    umbel_close(f);
+}
+
+/* Verified, and with a limit that is just enough. */
+static void expect_verified(const uint8_t *data, size_t len,
+                            const umbel_source *plain)
+{
+    umbel_source source = *plain;
+    bool right = um_fuzz_payload_is_right(data, len);
+
+    source.verify = true;
+    source.memory_limit = len;
+    expect(data, len, &source, right ? UMBEL_OK : UMBEL_E_CHECKSUM);
+}
+
+static void expect_limited(const uint8_t *data, size_t len,
+                           const umbel_source *plain)
+{
+    umbel_source source = *plain;
+
+    source.memory_limit = PAYLOAD_MIN - 1;
+    expect(data, len, &source, UMBEL_E_LIMIT);
+}
+
+/* Ours opens what it is for, and is refused by everything else. */
+static void expect_unlocked(const uint8_t *data, size_t len,
+                            const umbel_source *plain, umbel_filter *f)
+{
+    umbel_source source = *plain;
+
+    source.secret = um_fuzz_secret;
+    expect(data, len, &source, umbel_unlock(f, um_fuzz_secret, NULL));
+}
+
+static size_t head_len(const uint8_t *data)
+{
+    return um_load64(data + 8) >> 32;
+}
+
+static bool same(const uint8_t *a, const uint8_t *b, size_t from, size_t to)
+{
+    return memcmp(a + from, b + from, to - from) == 0;
+}
+
+/* There is one encoding per filter, and the decoder takes no other. */
+static void expect_same_bytes(const umbel_filter *f, const uint8_t *data,
+                              size_t len)
+{
+    size_t again_len;
+    uint8_t *again = um_fuzz_encode(f, &again_len);
+    umbel_source source = UMBEL_SOURCE_INIT;
+
+    UM_WANT(again_len == len);
+    if (um_fuzz_payload_is_right(data, len)) {
+        UM_WANT(same(again, data, 0, len));
+    } else {
+        size_t head = head_len(data);
+        UM_WANT(same(again, data, 0, SUM_AT));
+        UM_WANT(same(again, data, SUM_AT + SUM_LEN, head - SUM_LEN));
+        UM_WANT(same(again, data, head, len));
+        source.verify = true;
+        expect(again, again_len, &source, UMBEL_OK);
+    }
+    free(again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    um_fuzz_memory memory = {.limit = len + UM_FUZZ_HANDLE};
+    umbel_alloc alloc = um_fuzz_alloc(&memory);
+    umbel_source source = UMBEL_SOURCE_INIT;
+    umbel_filter *f = NULL;
+
+    source.alloc = &alloc;
+    umbel_status status = decode(data, len, &source, &f);
+    UM_WANT(!memory.refused); /* as much as the bytes given, at most */
+    if (status != UMBEL_OK) {
+        UM_WANT(!f && memory.live == 0);
+        return 0;
+    }
+    memory.limit = SIZE_MAX;
+    expect_verified(data, len, &source);
+    expect_limited(data, len, &source);
+    expect_same_bytes(f, data, len);
+    expect_unlocked(data, len, &source, f);
+    um_fuzz_use(f, um_fuzz_effort_for(data, len));
+    umbel_close(f);
+    UM_WANT(memory.live == 0);
+    return 0;
+}

@@ -1,0 +1,66 @@
+/*
+ * fuzz.h - what the fuzz targets share.
+ */
+#ifndef UM_FUZZ_H
+#define UM_FUZZ_H
+
+#include <umbel/umbel.h>
+
+/* A promise of the library; a broken one is a finding, as a crash is. */
+#define UM_WANT(promise)                                                       \
+    ((promise) ? (void)0 : um_fuzz_broken(#promise, __FILE__, __LINE__))
+
+_Noreturn void um_fuzz_broken(const char *promise, const char *file, int line);
+
+/* The one secret that keyed filters of the corpora are made with. */
+extern const uint8_t um_fuzz_secret[UMBEL_SECRET_LEN];
+
+/* An allocator that refuses to hold more than limit bytes, and counts. */
+typedef struct um_fuzz_memory {
+    size_t limit, live;
+    bool refused;
+} um_fuzz_memory;
+
+umbel_alloc um_fuzz_alloc(um_fuzz_memory *memory);
+
+enum { UM_FUZZ_HANDLE = 4096 }; /* what a filter may take beside its payload */
+
+/* A failed call filled err with its status and a line of plain text. */
+void um_fuzz_check_error(umbel_status status, const umbel_error *err);
+
+/*
+ * Write the right checksums into a file's bytes where it has a head: that of
+ * the payload when asked, that of the head always.
+ */
+void um_fuzz_repair(uint8_t *bytes, size_t len, bool payload);
+/* Whether the payload is the one that the (decodable) head was written for. */
+bool um_fuzz_payload_is_right(const uint8_t *bytes, size_t len);
+
+/*
+ * Every call takes f, whatever it holds. Fuzzing lives from many executions, so
+ * those that walk all cells, and those that take milliseconds, only when asked.
+ */
+typedef enum um_fuzz_effort {
+    UM_FUZZ_LITTLE, /* describe, copy, query, add */
+    UM_FUZZ_MORE,   /* and merge, fold */
+    UM_FUZZ_ALL     /* and estimate, fit */
+} um_fuzz_effort;
+
+void um_fuzz_use(const umbel_filter *f, um_fuzz_effort effort);
+/*
+ * How much for a (decodable) file, by its head's checksum: the same each time,
+ * and not inherited. The fuzzer prefers inputs that reach far, and would go on
+ * changing only slow ones.
+ */
+um_fuzz_effort um_fuzz_effort_for(const uint8_t *bytes, size_t len);
+
+/* The encoding of f, to be freed. */
+uint8_t *um_fuzz_encode(const umbel_filter *f, size_t *len);
+
+/* libFuzzer's names. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t len, size_t cap,
+                               unsigned seed);
+size_t LLVMFuzzerMutate(uint8_t *data, size_t len, size_t cap);
+
+#endif

@@ -1,0 +1,160 @@
+/*
+ * load.c - a file, a descriptor or a pipe says what its bytes say.
+ *
+ * umbel_load and umbel_map of a file must agree with umbel_decode of its bytes,
+ * status by status, and give the same filter. Where nobody knows the length
+ * beforehand (umbel_read, a pipe) the reason may be another, not the verdict.
+ */
+#define _GNU_SOURCE /* memfd_create */
+#include "fuzz.h"
+
+#include "base/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PIPE_ROOM = 16384 }; /* fits into any pipe, so writing does not wait */
+
+/* Sources that differ in what they refuse. */
+typedef struct way {
+    bool verify, secret;
+    uint64_t limit;
+} way;
+
+static const way ways[] = {
+    {.verify = false},
+    {.verify = true},
+    {.limit = 128},
+    {.secret = true, .verify = true},
+};
+
+static umbel_source source_of(const way *w)
+{
+    umbel_source source = UMBEL_SOURCE_INIT;
+
+    source.verify = w->verify;
+    source.memory_limit = w->limit;
+    source.secret = w->secret ? um_fuzz_secret : NULL;
+    return source;
+}
+
+static void path_of(int fd, char path[64])
+{
+    snprintf(path, 64, "/proc/self/fd/%d", fd);
+}
+
+static void expect_equal(const umbel_filter *f, const umbel_filter *decoded)
+{
+    size_t len, decoded_len;
+    uint8_t *a = um_fuzz_encode(f, &len);
+    uint8_t *b = um_fuzz_encode(decoded, &decoded_len);
+
+    UM_WANT(len == decoded_len && memcmp(a, b, len) == 0);
+    free(a);
+    free(b);
+}
+
+typedef umbel_status opener(const char *path, const umbel_source *source,
+                            umbel_filter **out, umbel_error *err);
+
+static umbel_status compare(opener *open_it, const char *path,
+                            const umbel_source *source,
+                            const umbel_filter *decoded)
+{
+    umbel_filter *f = NULL;
+    umbel_error err;
+    umbel_status status = open_it(path, source, &f, &err);
+
+    UM_WANT((status == UMBEL_OK) == (f != NULL));
+    if (status != UMBEL_OK)
+        um_fuzz_check_error(status, &err);
+    else if (decoded)
+        expect_equal(f, decoded);
+    umbel_close(f);
+    return status;
+}
+
+/* A mapping answers as a copy does, and takes nothing in. */
+static void use_mapping(const char *path, const umbel_filter *decoded)
+{
+    umbel_filter *f = NULL;
+    bool mapped, copied;
+
+    UM_WANT(umbel_map(path, NULL, &f, NULL) == UMBEL_OK);
+    UM_WANT(umbel_add(f, "1", 1, NULL, NULL) == UMBEL_E_READONLY);
+    UM_WANT(umbel_clear(f, NULL) == UMBEL_E_READONLY);
+    UM_WANT(umbel_merge(f, decoded, UMBEL_OR, NULL) == UMBEL_E_READONLY);
+    umbel_status status = umbel_query(f, "1", 1, &mapped, NULL);
+    UM_WANT(umbel_query(decoded, "1", 1, &copied, NULL) == status);
+    UM_WANT(status != UMBEL_OK || mapped == copied);
+    um_fuzz_use(f, UM_FUZZ_LITTLE);
+    umbel_close(f);
+}
+
+/* A descriptor is read to its end, as a pipe is. */
+static void try_descriptor(int fd, const umbel_source *source,
+                           const umbel_filter *decoded)
+{
+    umbel_filter *f = NULL;
+
+    if (lseek(fd, 0, SEEK_SET) != 0)
+        abort();
+    umbel_status status = umbel_read(fd, source, &f, NULL);
+    UM_WANT((status == UMBEL_OK) == (f != NULL));
+    UM_WANT((f != NULL) == (decoded != NULL));
+    if (f)
+        expect_equal(f, decoded);
+    umbel_close(f);
+}
+
+static void try_file(const uint8_t *data, size_t len)
+{
+    int fd = memfd_create("umbel", MFD_CLOEXEC);
+    char path[64];
+
+    if (fd < 0 || write(fd, data, len) != (ssize_t)len)
+        abort();
+    path_of(fd, path);
+    for (size_t i = 0; i < UM_COUNT(ways); i++) {
+        umbel_source source = source_of(&ways[i]);
+        umbel_filter *decoded = NULL;
+        umbel_status want = umbel_decode(data, len, &source, &decoded, NULL);
+        UM_WANT(compare(umbel_load, path, &source, decoded) == want);
+        if (!ways[i].limit) /* a mapping takes no memory */
+            UM_WANT(compare(umbel_map, path, &source, decoded) == want);
+        try_descriptor(fd, &source, decoded);
+        if (i == 0 && want == UMBEL_OK)
+            use_mapping(path, decoded);
+        umbel_close(decoded);
+    }
+    close(fd);
+}
+
+static void try_pipe(const uint8_t *data, size_t len)
+{
+    umbel_source source = UMBEL_SOURCE_INIT;
+    umbel_filter *decoded = NULL;
+    int fd[2];
+    char path[64];
+
+    if (pipe(fd) != 0 || write(fd[1], data, len) != (ssize_t)len)
+        abort();
+    close(fd[1]);
+    path_of(fd[0], path);
+    umbel_status want = umbel_decode(data, len, &source, &decoded, NULL);
+    umbel_status found = compare(umbel_load, path, &source, decoded);
+    UM_WANT((want == UMBEL_OK) == (found == UMBEL_OK));
+    umbel_close(decoded);
+    close(fd[0]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    try_file(data, len);
+    if (len <= PIPE_ROOM)
+        try_pipe(data, len);
+    return 0;
+}

@@ -1,0 +1,287 @@
+/*
+ * ops.c - programs of operations on three filters, against exact sets.
+ *
+ * The keys are the numbers 0..255, so a set is 256 bits and may be asked whole.
+ * Promised: a filter finds every key that its exact set holds; what only adding
+ * and OR made is, byte for byte, what adding the set's keys to an empty filter
+ * of that size gives, also after folding; equal programs give equal bytes.
+ *
+ *     kind addressing hash hashes seed      a byte each
+ *     cells                                 2 bytes
+ *     op slots key                          3 bytes each: the program
+ */
+#include "fuzz.h"
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/hash.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SLOTS = 3, KEYS = 256, MOST_STEPS = 100 };
+
+typedef struct slot {
+    umbel_filter *f;
+    bool has[KEYS];
+    bool exact; /* made by adding and OR alone */
+} slot;
+
+typedef struct machine {
+    const char *kind;
+    umbel_params params;
+    slot slot[SLOTS];
+    uint64_t trace; /* of everything that was answered */
+} machine;
+
+typedef struct step {
+    slot *a, *b;
+    uint8_t key;
+} step;
+
+static char key_text[KEYS][4];
+static umbel_slice keys[KEYS];
+
+static void make_keys(void)
+{
+    for (int i = 0; i < KEYS; i++) {
+        int len = snprintf(key_text[i], sizeof key_text[i], "%d", i);
+        keys[i] = (umbel_slice){key_text[i], (size_t)len};
+    }
+}
+
+static void note(machine *m, uint64_t x)
+{
+    m->trace = um_remix(m->trace ^ x);
+}
+
+static void replace(slot *s, umbel_filter *f)
+{
+    umbel_close(s->f);
+    s->f = f;
+}
+
+static void op_add(machine *m, const step *s)
+{
+    bool was, fresh;
+
+    UM_WANT(umbel_query_many(s->a->f, &keys[s->key], 1, &was, NULL) ==
+            UMBEL_OK);
+    UM_WANT(umbel_add_many(s->a->f, &keys[s->key], 1, &fresh, NULL) ==
+            UMBEL_OK);
+    UM_WANT(fresh == !was);
+    UM_WANT(!(fresh && s->a->has[s->key]));
+    s->a->has[s->key] = true;
+    note(m, fresh);
+}
+
+/* A run of keys at once, more than one batch when it is long. */
+static void op_add_many(machine *m, const step *s)
+{
+    size_t n = KEYS - s->key;
+
+    UM_WANT(umbel_add_many(s->a->f, &keys[s->key], n, NULL, NULL) == UMBEL_OK);
+    for (size_t i = s->key; i < KEYS; i++)
+        s->a->has[i] = true;
+    note(m, umbel_added(s->a->f));
+}
+
+static void op_query(machine *m, const step *s)
+{
+    bool hit[KEYS];
+
+    UM_WANT(umbel_query_many(s->a->f, keys, KEYS, hit, NULL) == UMBEL_OK);
+    for (int i = 0; i < KEYS; i++)
+        UM_WANT(hit[i] || !s->a->has[i] || umbel_may_deny(s->a->f));
+    note(m, um_checksum(hit, sizeof hit));
+}
+
+/* Whether a OP b could be; only sizes may keep filters of one program apart. */
+static bool merged(const step *s, umbel_merge_op op)
+{
+    umbel_error err;
+    bool alike = umbel_cells(s->a->f) == umbel_cells(s->b->f);
+    umbel_status status = umbel_merge(s->a->f, s->b->f, op, &err);
+
+    if (status == UMBEL_E_UNSUPPORTED)
+        return false;
+    UM_WANT(status == (alike ? UMBEL_OK : UMBEL_E_MISMATCH));
+    if (!alike)
+        um_fuzz_check_error(status, &err);
+    return alike;
+}
+
+static void op_or(machine *m, const step *s)
+{
+    (void)m;
+    if (!merged(s, UMBEL_OR))
+        return;
+    for (int i = 0; i < KEYS; i++)
+        s->a->has[i] |= s->b->has[i];
+    s->a->exact &= s->b->exact;
+}
+
+static void op_and(machine *m, const step *s)
+{
+    (void)m;
+    if (!merged(s, UMBEL_AND))
+        return;
+    for (int i = 0; i < KEYS; i++)
+        s->a->has[i] &= s->b->has[i];
+    s->a->exact &= s->a == s->b;
+}
+
+static void op_fold(machine *m, const step *s)
+{
+    uint64_t parts = umbel_fold_parts(s->a->f), by = s->key % 16;
+    umbel_filter *small = NULL;
+
+    umbel_status status = umbel_fold(s->a->f, by, &small, NULL);
+    UM_WANT((status == UMBEL_OK) == (small != NULL));
+    if (by == 0 || parts % by)
+        UM_WANT(status != UMBEL_OK);
+    if (small)
+        replace(s->a, small);
+    note(m, status);
+}
+
+static void op_copy(machine *m, const step *s)
+{
+    umbel_filter *copy = NULL;
+
+    (void)m;
+    if (s->a == s->b)
+        return;
+    UM_WANT(umbel_copy(s->b->f, &copy, NULL) == UMBEL_OK);
+    umbel_close(s->a->f);
+    *s->a = *s->b;
+    s->a->f = copy;
+}
+
+static void op_clear(machine *m, const step *s)
+{
+    umbel_filter *f = s->a->f;
+
+    (void)m;
+    UM_WANT(umbel_clear(f, NULL) == UMBEL_OK);
+    UM_WANT(umbel_added(f) == 0);
+    *s->a = (slot){.f = f, .exact = true};
+}
+
+static void op_wire(machine *m, const step *s)
+{
+    umbel_source source = UMBEL_SOURCE_INIT;
+    umbel_filter *f = NULL;
+    size_t len;
+    uint8_t *bytes = um_fuzz_encode(s->a->f, &len);
+
+    source.verify = true;
+    source.secret = m->params.secret;
+    UM_WANT(umbel_decode(bytes, len, &source, &f, NULL) == UMBEL_OK);
+    UM_WANT(umbel_same_shape(f, s->a->f, NULL) == UMBEL_OK);
+    UM_WANT(umbel_added(f) == umbel_added(s->a->f));
+    note(m, um_checksum(bytes, len));
+    free(bytes);
+    replace(s->a, f);
+}
+
+/* What was made bit by bit is what building it at once gives. */
+static void op_rebuild(machine *m, const step *s)
+{
+    umbel_params p = m->params;
+    umbel_filter *f = NULL;
+
+    if (!s->a->exact)
+        return;
+    p.cells = umbel_cells(s->a->f);
+    p.hashes = umbel_hashes(s->a->f);
+    UM_WANT(umbel_open(m->kind, &p, &f, NULL) == UMBEL_OK);
+    UM_WANT(umbel_same_shape(f, s->a->f, NULL) == UMBEL_OK);
+    for (int i = 0; i < KEYS; i++)
+        if (s->a->has[i])
+            UM_WANT(umbel_add_many(f, &keys[i], 1, NULL, NULL) == UMBEL_OK);
+    UM_WANT(umbel_payload_checksum(f) == umbel_payload_checksum(s->a->f));
+    umbel_close(f);
+}
+
+typedef void operation(machine *m, const step *s);
+
+static operation *const operations[] = {
+    op_add,  op_add_many, op_query, op_or,   op_and,
+    op_fold, op_copy,     op_clear, op_wire, op_rebuild,
+};
+
+static uint8_t get_u8(um_reader *r)
+{
+    uint8_t x;
+    um_get_bytes(r, &x, 1);
+    return x;
+}
+
+static bool begin(machine *m, um_reader *r)
+{
+    umbel_params *p = &m->params;
+    bool keyed = false;
+
+    *m = (machine){.params = UMBEL_PARAMS_INIT};
+    if (!umbel_kind_at(get_u8(r), &m->kind, NULL) ||
+        !umbel_addressing_at(get_u8(r), &p->addressing, NULL))
+        return false;
+    umbel_hash_at(get_u8(r) - 1u, &p->hash, NULL, &keyed); /* 0: as implied */
+    p->secret = keyed ? um_fuzz_secret : NULL;
+    p->hashes = 1 + get_u8(r) % 64; /* 0 would search the best, slowly */
+    p->seed = get_u8(r);
+    p->cells = get_u8(r);
+    p->cells |= (uint64_t)(get_u8(r) % 64) << 8;
+    for (size_t i = 0; i < SLOTS; i++) {
+        if (umbel_open(m->kind, p, &m->slot[i].f, NULL) != UMBEL_OK)
+            return false;
+        m->slot[i].exact = true;
+    }
+    return true;
+}
+
+static void run(machine *m, um_reader *r)
+{
+    for (int i = 0; i < MOST_STEPS && r->at < r->end; i++) {
+        uint8_t op = get_u8(r), slots = get_u8(r);
+        step s = {.a = &m->slot[slots % SLOTS],
+                  .b = &m->slot[slots / SLOTS % SLOTS],
+                  .key = get_u8(r)};
+        operations[op % UM_COUNT(operations)](m, &s);
+    }
+}
+
+/* Everything holds at the end, whatever the program asked on its way. */
+static void finish(machine *m)
+{
+    for (size_t i = 0; i < SLOTS; i++) {
+        step s = {.a = &m->slot[i], .b = &m->slot[i]};
+        op_query(m, &s);
+        op_rebuild(m, &s);
+        op_wire(m, &s);
+    }
+}
+
+/* The program's trace: the bytes it wrote, the answers it got. */
+static uint64_t execute(const uint8_t *data, size_t len)
+{
+    um_reader r = {data, data + len, false};
+    machine m;
+
+    if (begin(&m, &r)) {
+        run(&m, &r);
+        finish(&m);
+    }
+    for (size_t i = 0; i < SLOTS; i++)
+        umbel_close(m.slot[i].f);
+    return m.trace;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    if (!keys[0].len)
+        make_keys();
+    UM_WANT(execute(data, len) == execute(data, len));
+    return 0;
+}
