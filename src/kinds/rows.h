@@ -7,7 +7,9 @@
 #include "filter/kind.h"
 
 /* In the order of --help. X(name) stands for the row um_kind_name. */
-#define UM_KINDS(X) X(bloom)
+#define UM_KINDS(X)                                                            \
+    X(bloom)                                                                   \
+    X(aging)
 
 #define UM_KIND_DECLARE(name) extern const um_kind um_kind_##name;
 UM_KINDS(UM_KIND_DECLARE)

@@ -1,0 +1,173 @@
+/*
+ * aging.c - two filters that take turns: the latest keys, forgotten in time.
+ *
+ * For "have I seen this lately?" over a stream without end. Keys go into the
+ * active generation; when it holds as many new ones as it was made for, the
+ * other, older generation is emptied and becomes the active one. A query asks
+ * both. So at least the last `capacity` different keys are known, at most twice
+ * as many, and the error stays bounded for ever. Idea: Yoon, "Aging Bloom
+ * filter with two active buffers for dynamic sets" (generalized 2011,
+ * section 6.2); what proxies call a ping-pong filter.
+ *
+ *   section 0, 1   the generations, as in bloom
+ *   section 2      two numbers: which one is active, how many keys it holds
+ *
+ * Each generation is a bloom filter, reached through its row. Two streams have
+ * no common order, so aging filters do not merge.
+ */
+#include "base/error.h"
+#include "kinds/rows.h"
+
+enum { INNER_LEN = 64, ACTIVE = 0, HELD = 8 };
+
+typedef struct aging {
+    _Alignas(16) unsigned char inner[2][INNER_LEN];
+    uint8_t *bits[2];
+    uint8_t *state;
+    size_t bits_len;
+    uint64_t generation; /* keys after which the generations change */
+} aging;
+
+static const umbel_setting_info settings[] = {
+    {.name = "generation",
+     .summary = "new keys after which the older half is forgotten; 0: capacity",
+     .max = UM_MAX_CELLS},
+    {0}};
+
+static uint64_t generation_of(const um_shape *s)
+{
+    return um_setting(s, 0) ? um_setting(s, 0) : s->capacity;
+}
+
+static umbel_status check(const um_shape *s, umbel_error *err)
+{
+    if (generation_of(s) == 0)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "an aging filter wants a capacity: how many keys it "
+                       "remembers at least");
+    return UMBEL_OK;
+}
+
+static size_t sections(const um_shape *s, um_section out[UM_MAX_SECTIONS])
+{
+    out[0] = out[1] = (um_section){.cells = s->cells, .cell_bits = 1};
+    out[2] = (um_section){.cells = 2, .cell_bits = 64};
+    return 3;
+}
+
+static void attach(void *self, const um_shape *s, const um_layout *l,
+                   void *const memory[])
+{
+    aging *a = self;
+
+    for (int i = 0; i < 2; i++) {
+        a->bits[i] = memory[i];
+        um_kind_bloom.attach(a->inner[i], s, l, &memory[i]);
+    }
+    a->state = memory[2];
+    a->bits_len = (size_t)((s->cells + 7) / 8);
+    a->generation = generation_of(s);
+}
+
+/* The memory may hold anything: reduce what is read from it. */
+static int active(const aging *a)
+{
+    return (int)(um_load64(a->state + ACTIVE) & 1);
+}
+
+static void count_key(aging *a)
+{
+    uint64_t held = um_load64(a->state + HELD) + 1;
+    int older = !active(a);
+
+    if (held >= a->generation) {
+        memset(a->bits[older], 0, a->bits_len);
+        um_store64(a->state + ACTIVE, (uint64_t)older);
+        held = 0;
+    }
+    um_store64(a->state + HELD, held);
+}
+
+/* One by one: any key may be the one that changes the generations. */
+static size_t add(void *self, const umbel_digest *d, size_t n, bool *fresh)
+{
+    aging *a = self;
+    size_t added = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        bool known, new_here;
+        um_kind_bloom.query(a->inner[!active(a)], &d[i], 1, &known);
+        um_kind_bloom.add(a->inner[active(a)], &d[i], 1, &new_here);
+        if (new_here)
+            count_key(a);
+        added += new_here && !known;
+        if (fresh)
+            fresh[i] = new_here && !known;
+    }
+    return added;
+}
+
+static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
+{
+    const aging *a = self;
+
+    for (size_t i = 0; i < n; i++) {
+        bool older;
+        um_kind_bloom.query(a->inner[0], &d[i], 1, &hit[i]);
+        um_kind_bloom.query(a->inner[1], &d[i], 1, &older);
+        hit[i] |= older;
+    }
+}
+
+static void fold(void *self, const void *from, uint64_t by)
+{
+    aging *a = self;
+    const aging *b = from;
+
+    for (int i = 0; i < 2; i++)
+        um_kind_bloom.fold(a->inner[i], b->inner[i], by);
+    memcpy(a->state, b->state, 16);
+}
+
+/* As it will be in the long run: both generations full. */
+static double error(const um_shape *s, const um_layout *l, double keys)
+{
+    double most = (double)generation_of(s);
+    double one = um_kind_bloom.error(s, l, keys < most ? keys : most);
+
+    return 2 * one - one * one;
+}
+
+static double predict(const void *self)
+{
+    const aging *a = self;
+    double one = um_kind_bloom.predict(a->inner[0]);
+    double other = um_kind_bloom.predict(a->inner[1]);
+
+    return one + other - one * other;
+}
+
+static void info(const void *self, umbel_info *out)
+{
+    const aging *a = self;
+
+    um_info_count(out, "active_generation", (uint64_t)active(a));
+    um_info_count(out, "active_keys", um_load64(a->state + HELD));
+}
+
+const um_kind um_kind_aging = {
+    .name = "aging",
+    .summary = "the latest keys of a stream; forgets the older half in turns",
+    .traits = UM_FORGETS,
+    .settings = settings,
+    .self_len = sizeof(aging),
+    .check = check,
+    .sections = sections,
+    .attach = attach,
+    .add = add,
+    .query = query,
+    .fold = fold,
+    .error = error,
+    .predict = predict,
+    .info = info,
+};
