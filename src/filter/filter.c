@@ -121,7 +121,7 @@ umbel_status umbel_open(const char *kind, const umbel_params *params,
         status = um_filter_make(&shape, &alloc, NULL, NULL, 0, &f, err);
     if (status != UMBEL_OK)
         return status;
-    if (shape.hash->keyed)
+    if (params && params->secret) /* as check_hash demands, when keyed */
         um_hasher_unlock(&f->hasher, params->secret);
     *out = f;
     return UMBEL_OK;
