@@ -117,7 +117,7 @@ umbel_status umbel_fit(const umbel_filter *f, umbel_filter **out,
                        "keys there will be",
                        keys, f->payload_len, f->shape.fpr);
     umbel_status status = umbel_fold(f, by, out, err);
-    if (status == UMBEL_OK)
+    if (status == UMBEL_OK && !f->shape.capacity) /* what was asked stays */
         (*out)->shape.capacity = keys < UM_MAX_CELLS ? keys : UM_MAX_CELLS;
     return status;
 }
