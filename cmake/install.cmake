@@ -2,6 +2,9 @@
 # the CMake package.
 include(CMakePackageConfigHelpers)
 
+# Relative, so that it is right wherever the tree is installed to.
+file(RELATIVE_PATH UMBEL_PC_UP /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" UMBEL_PC_UP "${UMBEL_PC_UP}")
 configure_file(cmake/umbel.pc.in umbel.pc @ONLY)
 configure_package_config_file(cmake/umbel-config.cmake.in umbel-config.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/umbel)

@@ -31,7 +31,7 @@ typedef struct umbel_source {
 #ifdef __cplusplus
 #define UMBEL_SOURCE_INIT                                                      \
     {                                                                          \
-        sizeof(umbel_source)                                                   \
+        sizeof(umbel_source), 0, false, 0, 0                                   \
     }
 #else
 #define UMBEL_SOURCE_INIT                                                      \

@@ -43,7 +43,7 @@ typedef struct umbel_params {
 #ifdef __cplusplus
 #define UMBEL_PARAMS_INIT                                                      \
     {                                                                          \
-        sizeof(umbel_params)                                                   \
+        sizeof(umbel_params), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                  \
     }
 #else
 #define UMBEL_PARAMS_INIT                                                      \

@@ -84,7 +84,7 @@ static void positions512(const um_layout *l, const umbel_digest *d, size_t n,
 
 const um_addressing um_addressing_blocked512 = {
     .name = "blocked512",
-    .summary = "all cells in one cache line: fast, the default",
+    .summary = "all cells in one cache line; the default",
     .distinct = LANES,
     .fold = UM_FOLD_NEIGHBOURS,
     .fold_unit = 512,
@@ -112,7 +112,7 @@ static void positions256(const um_layout *l, const umbel_digest *d, size_t n,
 
 const um_addressing um_addressing_blocked256 = {
     .name = "blocked256",
-    .summary = "all cells in half a cache line: fastest, more bits",
+    .summary = "all cells in half a cache line; more bits",
     .distinct = LANES,
     .fold = UM_FOLD_NEIGHBOURS,
     .fold_unit = 256,

@@ -12,7 +12,8 @@
  *
  * Multiplied over the lanes this is a sum of terms c * g^load, where g is the
  * mean of products over the lanes a key may start at; and the mean of g^load
- * over the loads of a block has the closed form (1 - (1-g)/blocks)^keys.
+ * over the loads of a block has the closed form (1 - (1-g)/blocks)^keys. The
+ * terms nearly cancel, so they are summed in long double.
  */
 #include "addressing/extra.h"
 
@@ -23,26 +24,26 @@ enum { LANES = 8, MOST_THROWS = 2 };
 typedef struct expansion {
     const um_layout *layout;
     double keys;
-    double coefficient[MOST_THROWS + 1][MOST_THROWS + 1]; /* [u][s] */
-    double sum;
+    long double coefficient[MOST_THROWS + 1][MOST_THROWS + 1]; /* [u][s] */
+    long double sum; /* of terms that nearly cancel */
 } expansion;
 
 /* One choice of s in each lane before lane. */
 typedef struct term {
-    double coefficient;
-    double base;         /* product of a(s)^throws */
-    double extra[LANES]; /* per start: product of a(s) over its lanes */
+    long double coefficient;
+    long double base;         /* product of a(s)^throws */
+    long double extra[LANES]; /* per start: product of a(s) over its lanes */
 } term;
 
 static void add_term(expansion *x, const term *t)
 {
-    double g = 0;
+    long double g = 0;
 
     for (int start = 0; start < LANES; start++)
         g += t->extra[start];
     g *= t->base / LANES;
     x->sum += t->coefficient *
-              exp(x->keys * log1p((g - 1) / (double)x->layout->blocks));
+              expl(x->keys * log1pl((g - 1) / (long double)x->layout->blocks));
 }
 
 static bool covers(const um_layout *l, int start, int lane)
@@ -61,7 +62,7 @@ static void expand(expansion *x, const term *before, int lane)
     }
     uint32_t u = l->throws + covers(l, 0, lane);
     for (uint32_t s = 0; s <= u; s++) {
-        double alone = 1 - s / (double)l->width;
+        long double alone = 1 - s / (long double)l->width;
         term t = *before;
         t.coefficient *= x->coefficient[u][s];
         for (uint32_t i = 0; i < l->throws; i++)
@@ -80,7 +81,7 @@ bool um_extra_can(const um_layout *l)
 
 double um_extra_error(const um_layout *l, double keys)
 {
-    double w = (double)l->width;
+    long double w = (long double)l->width;
     expansion x = {.layout = l,
                    .keys = keys,
                    .coefficient = {{1}, {1, -1}, {1, -(2 - 1 / w), 1 - 1 / w}}};
@@ -89,5 +90,5 @@ double um_extra_error(const um_layout *l, double keys)
     for (int start = 0; start < LANES; start++)
         one.extra[start] = 1;
     expand(&x, &one, 0);
-    return x.sum;
+    return (double)x.sum;
 }

@@ -8,7 +8,7 @@
 
 /* Whether the sum below is short enough: up to 15 hashes in 8 lanes. */
 bool um_extra_can(const um_layout *l);
-/* As um_model_error; absolute precision about 1e-11. */
+/* As um_model_error; absolute precision about 1e-14. */
 double um_extra_error(const um_layout *l, double keys);
 
 #endif

@@ -13,6 +13,10 @@
 
 __extension__ typedef unsigned __int128 um_u128;
 
+#ifndef __BYTE_ORDER__
+#error "the compiler does not tell the byte order"
+#endif
+
 static inline uint64_t um_le64(uint64_t x)
 {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__

@@ -175,7 +175,6 @@ void um_hasher_init(um_hasher *h, const um_hash *row, uint64_t seed)
 
 void um_hasher_unlock(um_hasher *h, const uint8_t *secret)
 {
-    h->secret_id = um_secret_id(secret);
     memcpy(h->secret, secret, sizeof h->secret);
     if (h->row->prepare)
         h->row->prepare(h);

@@ -38,8 +38,7 @@ typedef struct um_hash {
 struct um_hasher {
     const um_hash *row;
     uint64_t seed;
-    uint64_t secret_id; /* names the secret in files; 0 when not keyed */
-    bool ready;         /* false: keyed, and the secret is not here */
+    bool ready; /* false: keyed, and the secret is not here */
     uint8_t secret[UM_SECRET_LEN];
 };
 
@@ -49,7 +48,7 @@ const um_hash *um_hash_row(size_t i);
 
 /* A hasher without its secret, if it needs one. */
 void um_hasher_init(um_hasher *h, const um_hash *row, uint64_t seed);
-/* Give it the secret; h->secret_id tells which one it was. */
+/* Give it the secret. */
 void um_hasher_unlock(um_hasher *h, const uint8_t *secret);
 /* Forget the secret. */
 void um_hasher_fini(um_hasher *h);

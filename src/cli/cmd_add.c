@@ -49,7 +49,7 @@ static void report(const um_args *args, const umbel_filter *f, uint64_t n,
                    uint64_t fresh)
 {
     const char *path = args->operands[0];
-    double error = umbel_predict(f), asked = umbel_target_fpr(f);
+    double error = umbel_predict(f);
     umbel_info info = {0};
 
     if (um_has(args, "json")) {
@@ -62,9 +62,7 @@ static void report(const um_args *args, const umbel_filter *f, uint64_t n,
         printf("%s: %s keys, %s new, predicted error now %s\n", path,
                um_grouped(n).text, um_grouped(fresh).text,
                um_percent(error).text);
-        if (error > 1.2 * asked)
-            printf("that is more than the %s asked for: build a larger one\n",
-                   um_percent(asked).text);
+        um_tell_overfull(stdout, f);
     }
 }
 

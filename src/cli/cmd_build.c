@@ -16,7 +16,6 @@ static const um_option options[] = {
     {"output", 'o', "FILE", "write the filter there; - is standard output"},
     {"capacity", 'n', "N", "room for N keys (default: as many as there are)"},
     {"max-memory", 0, "N", "bytes to fill from a pipe (default 256MB)"},
-    {"key-file", 0, "FILE", "secret for --hash sip (umbel keygen)"},
     {0}};
 
 static umbel_status count_batch(void *ctx, const um_batch *batch,
@@ -101,6 +100,25 @@ static uint64_t asked_bits(const um_args *args)
     return bits;
 }
 
+/* The command to type next, with what made the keys of the input keys. */
+static void suggest(const um_args *args, const char *path)
+{
+    bool again = um_keys_again(args->operands, args->noperands);
+
+    fputs("next: umbel ", stdout);
+    fputs(again ? "verify " : "check ", stdout);
+    um_print_quoted(stdout, path);
+    um_print_given(stdout, args, um_keys_options);
+    um_print_given(stdout, args, um_secret_options);
+    if (again) {
+        fputs(" --members ", stdout);
+        um_print_quoted(stdout, args->operands[0]);
+        putchar('\n');
+    } else {
+        puts(" -f KEYS");
+    }
+}
+
 static void report(const um_args *args, const umbel_filter *f, uint64_t n)
 {
     FILE *out = um_report_to(args);
@@ -108,19 +126,20 @@ static void report(const um_args *args, const umbel_filter *f, uint64_t n)
     double bits = (double)umbel_cells(f);
     uint64_t added = umbel_added(f);
 
-    fprintf(out, "%s: %s keys, %s new, in %s bytes", path, um_grouped(n).text,
+    fprintf(out, "%s: %s keys, %s new, in %s bytes",
+            out == stdout ? path : "standard output", um_grouped(n).text,
             um_grouped(added).text, um_grouped(umbel_encoded_len(f)).text);
-    if (added)
+    if (added && !umbel_may_deny(f))
         fprintf(out, " (%.2f bits a key)", bits / (double)added);
-    fprintf(out, "\n%" PRIu32 " hashes, predicted error %s (asked: %s)\n",
-            umbel_hashes(f), um_percent(umbel_predict(f)).text,
-            um_percent(umbel_target_fpr(f)).text);
+    fprintf(out, "\n%" PRIu32 " hashes, predicted error %s", umbel_hashes(f),
+            um_percent(umbel_predict(f)).text);
+    if (um_has(args, "bits") && !um_has(args, "fpr"))
+        putc('\n', out);
+    else
+        fprintf(out, " (asked: %s)\n", um_percent(umbel_target_fpr(f)).text);
     um_tell_rounding(out, asked_bits(args), umbel_cells(f));
-    if (out == stdout && um_keys_again(args->operands, args->noperands))
-        fprintf(out, "next: umbel verify %s --members %s\n", path,
-                args->operands[0]);
-    else if (out == stdout)
-        fprintf(out, "next: umbel check %s KEY...\n", path);
+    if (out == stdout)
+        suggest(args, path);
 }
 
 static void report_json(const um_args *args, const umbel_filter *f, uint64_t n)
@@ -186,7 +205,7 @@ const um_command um_cmd_build = {
     .name = "build",
     .args = "[KEYS...] -o FILE",
     .summary = "make a filter from lists of keys",
-    .options = {options, um_shape_options, um_keys_options},
+    .options = {options, um_shape_options, um_keys_options, um_secret_options},
     .run = run,
     .details = "KEYS are files with a key a line; none, or -, is standard "
                "input. Files are counted\nfirst; a pipe is read once, into "

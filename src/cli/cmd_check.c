@@ -87,14 +87,27 @@ static umbel_status ask_stream(asking *a, umbel_error *err)
     return status;
 }
 
+static umbel_status ask_hex(asking *a, const umbel_slice *text,
+                            umbel_error *err)
+{
+    uint8_t bytes[4096];
+    umbel_slice key = {bytes, text->len / 2};
+
+    if (key.len > sizeof bytes || !um_decode_hex(text->data, text->len, bytes))
+        return um_fail(err, UMBEL_E_KEY, "\"%.40s\" is not hexadecimal",
+                       (const char *)text->data);
+    return ask(a, &key, text, 1, err);
+}
+
 static umbel_status ask_operands(asking *a, umbel_error *err)
 {
+    bool hex = um_has(a->args, "hex");
     umbel_status status = UMBEL_OK;
 
     for (size_t i = 1; status == UMBEL_OK && i < a->args->noperands; i++) {
         const char *text = a->args->operands[i];
         umbel_slice key = {text, strlen(text)};
-        status = ask(a, &key, &key, 1, err);
+        status = hex ? ask_hex(a, &key, err) : ask(a, &key, &key, 1, err);
     }
     return status;
 }
@@ -143,8 +156,8 @@ static int run(const um_args *args)
         return um_misuse(args, "say which filter: umbel check FILE [KEY...]");
     if (args->noperands > 1 && um_has(args, "from"))
         return um_misuse(args, "give keys, or a file of keys, not both");
-    if (literal_keys(args) && (um_has(args, "hex") || um_has(args, "field")))
-        return um_misuse(args, "--hex and --field are for keys from files");
+    if (literal_keys(args) && um_has(args, "field"))
+        return um_misuse(args, "--field is for keys from files");
     if (stdin_twice(args))
         return um_misuse(args, "standard input can be read only once");
     if (um_open_filter(args, args->operands[0], &f, &err) != UMBEL_OK)

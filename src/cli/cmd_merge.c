@@ -90,6 +90,7 @@ static void report(const um_args *args, const umbel_filter *f)
                 "%s: %zu filters merged, about %s keys, predicted error %s\n",
                 path, args->noperands, um_grouped(umbel_added(f)).text,
                 um_percent(umbel_predict(f)).text);
+        um_tell_overfull(out, f);
     }
 }
 

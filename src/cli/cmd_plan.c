@@ -44,6 +44,11 @@ static umbel_status read_question(const um_args *args, question *q,
         status = um_value_count(args, "bytes", &q->bytes, err);
     if (status != UMBEL_OK)
         return status;
+    if (um_has(args, "keys") && !p->capacity)
+        return um_fail(err, UMBEL_E_RANGE, "--keys must be at least 1");
+    if (p->capacity && (p->cells || q->bytes) && um_has(args, "fpr"))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "give two of keys, error and size; the third follows");
     if (!p->capacity && !p->cells && !q->bytes)
         return um_fail(err, UMBEL_E_RANGE,
                        "say two of: how many (--keys), how wrong (--fpr), how "
@@ -82,7 +87,7 @@ static bool print_all(question *q)
 {
     const char *name;
     umbel_plan plan;
-    bool any = false;
+    bool any = false, standard = false;
 
     for (size_t i = 0; umbel_addressing_at(i, &name, NULL); i++) {
         q->asked.params.addressing = name;
@@ -90,9 +95,10 @@ static bool print_all(question *q)
                             NULL) == UMBEL_OK) {
             print_row(name, &plan);
             any = true;
+            standard |= i == 0;
         }
     }
-    if (any)
+    if (standard)
         printf("'umbel build' takes blocked512 unless --addressing says "
                "otherwise.\n");
     return any;
@@ -129,7 +135,7 @@ static int run(const um_args *args)
 
 const um_command um_cmd_plan = {
     .name = "plan",
-    .args = "--keys N [--fpr P | --bits M | --bytes N]",
+    .args = "[--keys N] [--fpr P] [--bits M | --bytes N]",
     .summary = "tell size, hashes and error before anything is built",
     .options = {options, um_shape_options},
     .run = run,

@@ -82,7 +82,8 @@ static void report_text(const um_args *args, FILE *out, const umbel_verdict *v,
                 um_grouped(v->false_negatives).text,
                 !v->false_negatives ? ""
                 : may_deny          ? " (this filter may deny members)"
-                                    : ": the filter was not built from them");
+                           : ": was the filter built from these, with the "
+                             "same -0, --hex and --field?");
     if (!um_has(args, "outside"))
         return;
     fprintf(out, "outside          %s asked, %s match falsely\n",

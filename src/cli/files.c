@@ -12,6 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+const um_option um_secret_options[] = {
+    {"key-file", 0, "FILE", "secret of a keyed filter (umbel keygen)"}, {0}};
+
 const um_option um_filter_options[] = {
     {"key-file", 0, "FILE", "secret of a keyed filter (umbel keygen)"},
     {"no-checksum", 0, NULL, "do not check the filter's payload first"},
@@ -43,7 +46,7 @@ static umbel_status take_setting(um_asked *out, const char *text,
                        text);
     errno = 0;
     uint64_t value = strtoull(equals + 1, &end, 10);
-    if (errno || *end || end == equals + 1 || equals[1] == '-')
+    if (errno || *end || equals[1] < '0' || equals[1] > '9')
         return um_fail(err, UMBEL_E_RANGE, "--set wants NAME=NUMBER, got %s",
                        text);
     memcpy(out->names[i], text, (size_t)(equals - text));

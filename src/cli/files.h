@@ -6,7 +6,9 @@
 
 #include "cli/command.h"
 
-/* --key-file, --no-checksum: of commands that read a filter. */
+/* --key-file: of commands that hash keys. */
+extern const um_option um_secret_options[];
+/* --key-file and --no-checksum: of commands that read a filter. */
 extern const um_option um_filter_options[];
 /* --kind, --addressing, --hash ...: of commands that choose a shape. */
 extern const um_option um_shape_options[];

@@ -151,7 +151,9 @@ static umbel_status take_field(const um_keys *k, umbel_slice *key,
             return UMBEL_OK;
         }
         if (!stop)
-            return bad_line(k, "it has fewer fields than --field asks for",
+            return bad_line(k,
+                            "it has fewer fields than --field asks for (what "
+                            "stands between them: --delimiter, default a tab)",
                             err);
         at = stop + 1;
     }
@@ -165,20 +167,28 @@ static int nibble(uint8_t c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+bool um_decode_hex(const void *text, size_t len, uint8_t *out)
+{
+    const uint8_t *digits = text;
+
+    for (size_t i = 0; i < len / 2; i++) {
+        int high = nibble(digits[2 * i]), low = nibble(digits[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        out[i] = (uint8_t)(high << 4 | low);
+    }
+    return len % 2 == 0;
+}
+
 static umbel_status take_hex(um_keys *k, umbel_slice *key, umbel_error *err)
 {
-    const uint8_t *text = key->data;
     uint8_t *out = k->decoded + k->decoded_len;
     size_t len = key->len / 2;
 
     if (key->len % 2)
         return bad_line(k, "an odd number of hexadecimal digits", err);
-    for (size_t i = 0; i < len; i++) {
-        int high = nibble(text[2 * i]), low = nibble(text[2 * i + 1]);
-        if (high < 0 || low < 0)
-            return bad_line(k, "not hexadecimal", err);
-        out[i] = (uint8_t)(high << 4 | low);
-    }
+    if (!um_decode_hex(key->data, key->len, out))
+        return bad_line(k, "not hexadecimal", err);
     k->decoded_len += len;
     *key = (umbel_slice){out, len};
     return UMBEL_OK;

@@ -46,6 +46,9 @@ umbel_status um_add_all(const um_args *args, const char *const *paths,
                         size_t npaths, umbel_filter *f, uint64_t *n,
                         umbel_error *err);
 
+/* Decode hexadecimal text of len digits; false when it is none. */
+bool um_decode_hex(const void *text, size_t len, uint8_t *out);
+
 /* Whether all of it can be read twice. */
 bool um_keys_again(const char *const *paths, size_t npaths);
 

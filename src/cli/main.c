@@ -147,6 +147,10 @@ int main(int argc, char **argv)
         help(stderr);
         return UM_EXIT_TROUBLE;
     }
+    if (argc == 3 && strcmp(argv[1], "help") == 0 && um_command_find(argv[2])) {
+        um_print_usage(stdout, um_command_find(argv[2]));
+        return finish(UM_EXIT_FINE);
+    }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
         help(stdout);

@@ -168,6 +168,46 @@ um_text um_grouped(uint64_t n)
     return t;
 }
 
+void um_print_quoted(FILE *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+:=,-";
+
+    if (*word && strspn(word, plain) == strlen(word)) {
+        fputs(word, out);
+        return;
+    }
+    putc('\'', out);
+    for (; *word; word++)
+        if (*word == '\'')
+            fputs("'\\''", out);
+        else
+            putc((unsigned char)*word < ' ' || *word == 127 ? '?' : *word, out);
+    putc('\'', out);
+}
+
+void um_print_given(FILE *out, const um_args *args, const um_option *group)
+{
+    for (; group->name; group++) {
+        if (!um_has(args, group->name))
+            continue;
+        fprintf(out, " --%s", group->name);
+        if (group->arg) {
+            putc(' ', out);
+            um_print_quoted(out, um_value(args, group->name));
+        }
+    }
+}
+
+void um_tell_overfull(FILE *out, const umbel_filter *f)
+{
+    double asked = umbel_target_fpr(f);
+
+    if (umbel_predict(f) > 1.2 * asked)
+        fprintf(out, "that is more than the %s asked for: build a larger one\n",
+                um_percent(asked).text);
+}
+
 void um_tell_rounding(FILE *out, uint64_t asked, uint64_t got)
 {
     if (asked && asked != got)

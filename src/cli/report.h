@@ -25,6 +25,14 @@ um_text um_percent(double share);
 /* 1,234,567 */
 um_text um_grouped(uint64_t n);
 
+/* A word as the shell wants it. */
+void um_print_quoted(FILE *out, const char *word);
+/* The options of a group that were given, as they can be typed again. */
+void um_print_given(FILE *out, const um_args *args, const um_option *group);
+
+/* One line when the filter errs more than was asked for. */
+void um_tell_overfull(FILE *out, const umbel_filter *f);
+
 /* Sizes go up to whole blocks or slices; who asked for another learns it. */
 void um_tell_rounding(FILE *out, uint64_t asked, uint64_t got);
 

@@ -15,7 +15,7 @@ typedef struct um_addressing um_addressing;
  * An addressing made ready for a size. Cells lie in equal blocks, a block in
  * equal lanes. A key goes to one block and there throws `throws` times into
  * every lane, and once more into `extra` neighbouring lanes that it chooses.
- * Everything that formulas need to know is in these five numbers:
+ * Everything that formulas need to know is in these numbers:
  *
  *     classic       1 block,  1 lane  of m cells,     k throws
  *     partitioned   1 block,  k lanes of m/k cells,   1 throw

@@ -29,12 +29,10 @@ static umbel_status counts_differ(const char *field, uint64_t a, uint64_t b,
 static umbel_status settings_agree(const um_shape *x, const um_shape *y,
                                    umbel_error *err)
 {
-    const umbel_setting_info *info = x->kind->settings;
-
-    for (size_t i = 0; info && info[i].name; i++)
+    for (size_t i = 0; i < um_count_settings(x->kind); i++)
         if (x->setting[i] != y->setting[i])
-            return counts_differ(info[i].name, x->setting[i], y->setting[i],
-                                 err);
+            return counts_differ(x->kind->settings[i].name, x->setting[i],
+                                 y->setting[i], err);
     return UMBEL_OK;
 }
 
@@ -58,17 +56,33 @@ umbel_status umbel_same_shape(const umbel_filter *a, const umbel_filter *b,
                        " and %016" PRIx64 "; build both with the same",
                        x->secret_id, y->secret_id);
     if (x->cells != y->cells)
-        return counts_differ("cells", x->cells, y->cells, err);
+        return um_fail(err, UMBEL_E_MISMATCH,
+                       "the filters differ in cells (bits): %" PRIu64
+                       " and %" PRIu64
+                       "; build both for the same capacity and error",
+                       x->cells, y->cells);
     if (x->hashes != y->hashes)
         return counts_differ("hashes", x->hashes, y->hashes, err);
     return settings_agree(x, y, err);
 }
 
-/* Keys that a payload explains, for the head of a merged filter. */
-static uint64_t guess_keys(const umbel_filter *f)
+static double keys_of(const umbel_filter *f, const umbel_filter *other)
 {
-    double keys = um_model_keys(&f->layout, f->shape.kind->used(f->self, NULL));
-    return isfinite(keys) ? (uint64_t)llround(keys) : f->shape.cells;
+    uint64_t used = f->shape.kind->used(f->self, other ? other->self : NULL);
+    return um_model_keys(&f->layout, used);
+}
+
+/* Keys of a merged filter, for its head; asked before the cells change. */
+static uint64_t guess_keys(const umbel_filter *a, const umbel_filter *b,
+                           umbel_merge_op op)
+{
+    double keys = keys_of(a, b); /* of the union */
+
+    if (op == UMBEL_AND)
+        keys = keys_of(a, NULL) + keys_of(b, NULL) - keys;
+    if (!isfinite(keys))
+        return a->shape.cells;
+    return keys > 0 ? (uint64_t)llround(keys) : 0;
 }
 
 static uint64_t add_saturating(uint64_t a, uint64_t b)
@@ -79,19 +93,26 @@ static uint64_t add_saturating(uint64_t a, uint64_t b)
 umbel_status umbel_merge(umbel_filter *into, const umbel_filter *from,
                          umbel_merge_op op, umbel_error *err)
 {
-    if (!into->shape.kind->merge)
+    const um_kind *kind = into->shape.kind;
+
+    if (!kind->merge)
         return um_cannot(into, "merge", err);
+    if ((unsigned)op >= 32 || !(kind->merge_ops >> op & 1))
+        return um_cannot(into, "merge in that way", err);
     umbel_status status = um_want_writable(into, err);
     if (status == UMBEL_OK)
         status = umbel_same_shape(into, from, err);
     if (status != UMBEL_OK)
         return status;
-    into->shape.kind->merge(into->self, from->self, op);
-    if (into->shape.kind->used)
-        into->shape.added = guess_keys(into);
+    uint64_t keys = kind->used ? guess_keys(into, from, op) : 0;
+    status = kind->merge(into->self, from->self, op, err);
+    if (status != UMBEL_OK)
+        return status;
+    um_clear_padding(into);
+    into->shape.added = keys;
     into->shape.estimated = true;
-    into->shape.may_deny =
-        add_saturating(into->shape.may_deny, from->shape.may_deny);
+    into->shape.intersected |= op == UMBEL_AND || from->shape.intersected;
+    into->shape.denied = add_saturating(into->shape.denied, from->shape.denied);
     return UMBEL_OK;
 }
 
@@ -132,6 +153,7 @@ umbel_status umbel_fold(const umbel_filter *f, uint64_t by, umbel_filter **out,
     small->hasher = f->hasher;
     small->shape.fpr = folded_fpr(&shape);
     f->shape.kind->fold(small->self, f->self, by);
+    um_clear_padding(small);
     *out = small;
     return UMBEL_OK;
 }

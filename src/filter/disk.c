@@ -337,7 +337,8 @@ static bool try_names(saving *s, bool (*take)(saving *s))
 
 static bool create_named(saving *s)
 {
-    s->fd = open(s->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    s->fd = open(s->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                 s->exists ? 0600 : 0666);
     return s->fd >= 0;
 }
 
@@ -369,19 +370,24 @@ static bool sync_directory(const char *dir)
     return fine;
 }
 
-/* The owner only where we may: who cannot give a file away keeps it. */
+/*
+ * Owner and group where we may; a group that we cannot keep must not pass its
+ * rights on to ours.
+ */
 static bool keep_rights(const saving *s)
 {
+    const uid_t same = (uid_t)-1;
+
     if (!s->exists)
         return true;
-    int kept = fchown(s->fd, s->old.st_uid, s->old.st_gid);
-    (void)kept;
-    return fchmod(s->fd, s->old.st_mode & 0777) == 0;
+    bool group = fchown(s->fd, s->old.st_uid, s->old.st_gid) == 0 ||
+                 fchown(s->fd, same, s->old.st_gid) == 0;
+    return fchmod(s->fd, s->old.st_mode & (group ? 0777 : 0707)) == 0;
 }
 
 static bool save(saving *s, const umbel_filter *f)
 {
-    return write_filter(s->fd, f) && keep_rights(s) && fsync(s->fd) == 0 &&
+    return keep_rights(s) && write_filter(s->fd, f) && fsync(s->fd) == 0 &&
            (s->named || try_names(s, link_unnamed)) &&
            rename(s->temp, s->target) == 0;
 }

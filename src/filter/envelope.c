@@ -31,16 +31,24 @@ enum {
     SECTION_LEN = 24,
     CHECKSUM_LEN = 8,
     CODING_RAW = 0,
-    FLAG_ESTIMATED = 1
+    FLAG_ESTIMATED = 1,
+    FLAG_INTERSECTED = 2,
+    FLAGS_KNOWN = 3,
+    FLAGS_DEMANDING = 0xFFFF /* who does not know one of these must refuse */
 };
 
 static const uint8_t magic[8] = {0x89, 'U', 'M', 'B', '\r', '\n', 0x1A, '\n'};
 
-static size_t count_settings(const um_kind *kind)
+/*
+ * Settings that a file carries: up to the last that is not standard. So a kind
+ * may get further ones, whose standard is what files without them mean.
+ */
+static size_t settings_told(const um_shape *s)
 {
-    size_t n = 0;
-    while (kind->settings && kind->settings[n].name)
-        n++;
+    size_t n = um_count_settings(s->kind);
+
+    while (n && s->setting[n - 1] == s->kind->settings[n - 1].standard)
+        n--;
     return n;
 }
 
@@ -68,7 +76,7 @@ size_t um_head_encode(const umbel_filter *f, uint8_t out[UM_HEAD_MAX])
     const um_shape *s = &f->shape;
     um_section section[UM_MAX_SECTIONS];
     size_t sections = s->kind->sections(s, section);
-    size_t settings = count_settings(s->kind);
+    size_t settings = settings_told(s);
     size_t len = head_len(settings, sections);
     um_writer w = {out, out + len, false};
 
@@ -83,11 +91,13 @@ size_t um_head_encode(const umbel_filter *f, uint8_t out[UM_HEAD_MAX])
     um_put_u64(&w, s->secret_id);
     um_put_u64(&w, s->cells);
     um_put_u32(&w, s->hashes);
-    um_put_u32(&w, s->estimated ? FLAG_ESTIMATED : 0);
+    um_put_u32(&w, (uint32_t)s->remarks << 16 |
+                       (s->estimated ? FLAG_ESTIMATED : 0) |
+                       (s->intersected ? FLAG_INTERSECTED : 0));
     um_put_u64(&w, s->capacity);
     um_put_f64(&w, s->fpr);
     um_put_u64(&w, s->added);
-    um_put_u64(&w, s->may_deny);
+    um_put_u64(&w, s->denied);
     um_put_u32(&w, (uint32_t)settings);
     um_put_u32(&w, (uint32_t)sections);
     um_put_u64(&w, umbel_payload_checksum(f));
@@ -142,6 +152,13 @@ static bool get_name(um_reader *r, char out[NAME_LEN])
     return len > 0 && len < NAME_LEN;
 }
 
+/* The bytes are sound, but we are too old for them. */
+static umbel_status newer(const char *what, umbel_error *err)
+{
+    return um_fail(err, UMBEL_E_VERSION,
+                   "%s, which this umbel cannot read: use a newer umbel", what);
+}
+
 static umbel_status get_rows(um_reader *r, um_shape *s, umbel_error *err)
 {
     char kind[NAME_LEN], addressing[NAME_LEN], hash[NAME_LEN];
@@ -166,24 +183,35 @@ static umbel_status get_sections(um_reader *r, size_t n, const um_shape *s,
                                  umbel_error *err)
 {
     um_section want[UM_MAX_SECTIONS];
-    bool fine = n == s->kind->sections(s, want);
+    bool fine = n == s->kind->sections(s, want), raw = true;
 
     for (size_t i = 0; fine && i < n; i++) {
         fine &= um_get_u64(r) == want[i].cells;
         fine &= um_get_u32(r) == want[i].cell_bits;
-        fine &= um_get_u32(r) == CODING_RAW;
-        fine &= um_get_u64(r) == section_bytes(&want[i]);
+        raw &= um_get_u32(r) == CODING_RAW;
+        fine &= um_get_u64(r) == section_bytes(&want[i]) || !raw;
     }
     if (!fine || r->bad)
         return um_fail(err, UMBEL_E_FORMAT,
                        "damaged: the sections are not those of a %s filter",
                        s->kind->name);
-    return UMBEL_OK;
+    return raw ? UMBEL_OK : newer("its cells are coded", err);
+}
+
+/* Settings that the file does not tell are standard. */
+static void get_settings(um_reader *r, size_t told, um_shape *s)
+{
+    size_t n = um_count_settings(s->kind);
+
+    for (size_t i = 0; i < n; i++)
+        s->setting[i] =
+            i < told ? um_get_u64(r) : s->kind->settings[i].standard;
 }
 
 static umbel_status get_shape(um_reader *r, um_head *head, umbel_error *err)
 {
     um_shape *s = &head->shape;
+    umbel_error inner;
 
     s->seed = um_get_u64(r);
     s->secret_id = um_get_u64(r);
@@ -193,21 +221,27 @@ static umbel_status get_shape(um_reader *r, um_head *head, umbel_error *err)
     s->capacity = um_get_u64(r);
     s->fpr = um_get_f64(r);
     s->added = um_get_u64(r);
-    s->may_deny = um_get_u64(r);
+    s->denied = um_get_u64(r);
     uint32_t settings = um_get_u32(r), sections = um_get_u32(r);
     head->payload_checksum = um_get_u64(r);
     s->estimated = flags & FLAG_ESTIMATED;
+    s->intersected = flags & FLAG_INTERSECTED;
+    s->remarks = (uint16_t)(flags >> 16);
 
-    if (flags > FLAG_ESTIMATED || !(s->fpr > 0 && s->fpr < 1) ||
-        s->cells > UM_MAX_CELLS || s->capacity > UM_MAX_CELLS ||
-        settings != count_settings(s->kind) || sections > UM_MAX_SECTIONS ||
-        head->len != head_len(settings, sections))
+    if (flags & FLAGS_DEMANDING & ~(uint32_t)FLAGS_KNOWN)
+        return newer("it has flags of a later version", err);
+    if (settings > UM_MAX_SETTINGS || sections > UM_MAX_SECTIONS ||
+        head->len != head_len(settings, sections) ||
+        !(s->fpr > 0 && s->fpr < 1) || s->cells > UM_MAX_CELLS ||
+        s->capacity > UM_MAX_CELLS)
         return um_fail(err, UMBEL_E_FORMAT, "damaged: a field is out of range");
-    for (size_t i = 0; i < settings; i++)
-        s->setting[i] = um_get_u64(r);
-    umbel_error inner;
+    if (settings > um_count_settings(s->kind))
+        return newer("it has settings of a later version", err);
+    get_settings(r, settings, s);
     if (um_check_shape(s, &inner) != UMBEL_OK)
         return um_fail(err, UMBEL_E_FORMAT, "damaged: %s", inner.text);
+    if (settings != settings_told(s))
+        return um_fail(err, UMBEL_E_FORMAT, "damaged: a field is out of range");
     return get_sections(r, sections, s, err);
 }
 
@@ -318,6 +352,7 @@ umbel_status um_check_source(const umbel_source **source, umbel_error *err)
 
     if (!*source)
         *source = &standard;
+    /* The first version: later ones will read what size says is there. */
     if ((*source)->size < sizeof(umbel_source))
         return um_fail(err, UMBEL_E_RANGE,
                        "source.size is not set: start from UMBEL_SOURCE_INIT");
@@ -336,8 +371,7 @@ bool um_file_len(const um_shape *s, size_t *len)
 
     if (!um_payload_len(s, &payload))
         return false;
-    *len = payload +
-           head_len(count_settings(s->kind), s->kind->sections(s, section));
+    *len = payload + head_len(settings_told(s), s->kind->sections(s, section));
     return true;
 }
 

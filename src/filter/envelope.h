@@ -10,7 +10,7 @@
 
 enum {
     UM_HEAD_START = 16, /* bytes that tell how long the head is */
-    UM_HEAD_MAX = 512
+    UM_HEAD_MAX = 4096
 };
 
 /* What a head says of the file around it. */

@@ -51,7 +51,24 @@ static void attach(umbel_filter *f)
         section_len(&section[i], &len);
         at += len;
     }
+    memset(f->self, 0, f->shape.kind->self_len);
     f->shape.kind->attach(f->self, &f->shape, &f->layout, memory);
+}
+
+void um_clear_padding(umbel_filter *f)
+{
+    um_section section[UM_MAX_SECTIONS];
+    size_t n = f->shape.kind->sections(&f->shape, section), len;
+    uint8_t *at = f->payload;
+
+    for (size_t i = 0; i < n; i++, at += len) {
+        uint64_t bits = section[i].cells * section[i].cell_bits;
+        size_t used = (size_t)((bits + 7) / 8);
+        section_len(&section[i], &len);
+        if (bits % 8)
+            at[used - 1] &= (uint8_t)((1u << bits % 8) - 1);
+        memset(at + used, 0, len - used);
+    }
 }
 
 /* The kind's part lies behind the handle, from a multiple of ALIGN on. */
@@ -108,21 +125,25 @@ static void aim_at_size(um_shape *s)
 umbel_status umbel_open(const char *kind, const umbel_params *params,
                         umbel_filter **out, umbel_error *err)
 {
-    umbel_alloc alloc = um_alloc_or_default(params ? params->alloc : NULL);
+    umbel_params p;
     um_shape shape;
     umbel_filter *f;
 
-    umbel_status status = um_shape_from_params(kind, params, &shape, err);
+    umbel_status status = um_params_take(params, &p, err);
+    if (status == UMBEL_OK)
+        status = um_shape_from_params(kind, &p, &shape, err);
     if (status == UMBEL_OK)
         status = um_settle(&shape, err);
-    if (status == UMBEL_OK && params && params->cells && params->fpr == 0)
-        aim_at_size(&shape);
-    if (status == UMBEL_OK)
-        status = um_filter_make(&shape, &alloc, NULL, NULL, 0, &f, err);
     if (status != UMBEL_OK)
         return status;
-    if (params && params->secret) /* as check_hash demands, when keyed */
-        um_hasher_unlock(&f->hasher, params->secret);
+    if (p.cells && p.fpr == 0)
+        aim_at_size(&shape);
+    umbel_alloc alloc = um_alloc_or_default(p.alloc);
+    status = um_filter_make(&shape, &alloc, NULL, NULL, 0, &f, err);
+    if (status != UMBEL_OK)
+        return status;
+    if (p.secret)
+        um_hasher_unlock(&f->hasher, p.secret);
     *out = f;
     return UMBEL_OK;
 }
@@ -150,6 +171,7 @@ umbel_status umbel_copy(const umbel_filter *f, umbel_filter **out,
     if (status != UMBEL_OK)
         return status;
     memcpy(copy->payload, f->payload, f->payload_len);
+    um_clear_padding(copy);
     copy->hasher = f->hasher;
     *out = copy;
     return UMBEL_OK;
@@ -164,7 +186,8 @@ umbel_status umbel_clear(umbel_filter *f, umbel_error *err)
     memset(f->payload, 0, f->payload_len);
     f->shape.added = 0;
     f->shape.estimated = false;
-    f->shape.may_deny = 0;
+    f->shape.intersected = false;
+    f->shape.denied = 0;
     attach(f);
     return UMBEL_OK;
 }
@@ -220,10 +243,13 @@ static umbel_status want_add(const umbel_filter *f, umbel_error *err)
 }
 
 /* Keys as slices, or width bytes each from a base on: filled slice by slice. */
-static void slice_up(umbel_slice *out, const void *keys, size_t width, size_t n)
+static void slice_up(umbel_slice *out, const void *keys, size_t from,
+                     size_t width, size_t n)
 {
+    const uint8_t *base = width ? keys : (const uint8_t *)"";
+
     for (size_t i = 0; i < n; i++)
-        out[i] = (umbel_slice){(const uint8_t *)keys + i * width, width};
+        out[i] = (umbel_slice){base + (from + i) * width, width};
 }
 
 static size_t next_batch(size_t left)
@@ -255,7 +281,7 @@ static umbel_status accept_fixed(const umbel_filter *f, const void *keys,
         return UMBEL_OK;
     for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
         some = next_batch(n - i);
-        slice_up(s, (const uint8_t *)keys + i * width, width, some);
+        slice_up(s, keys, i, width, some);
         status = accept_many(f, s, some, err);
     }
     return status;
@@ -310,7 +336,7 @@ umbel_status umbel_add_fixed(umbel_filter *f, const void *keys, size_t width,
         status = accept_fixed(f, keys, width, n, err);
     for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
         some = next_batch(n - i);
-        slice_up(s, (const uint8_t *)keys + i * width, width, some);
+        slice_up(s, keys, i, width, some);
         add_batch(f, s, some, fresh ? fresh + i : NULL);
     }
     return status;
@@ -375,7 +401,7 @@ umbel_status umbel_query_fixed(const umbel_filter *f, const void *keys,
         status = accept_fixed(f, keys, width, n, err);
     for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
         some = next_batch(n - i);
-        slice_up(s, (const uint8_t *)keys + i * width, width, some);
+        slice_up(s, keys, i, width, some);
         query_batch(f, s, some, hit + i);
     }
     return status;
@@ -411,7 +437,7 @@ umbel_status umbel_digest_fixed(const umbel_filter *f, const void *keys,
         status = accept_fixed(f, keys, width, n, err);
     for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
         some = next_batch(n - i);
-        slice_up(s, (const uint8_t *)keys + i * width, width, some);
+        slice_up(s, keys, i, width, some);
         digest(f, s, some, out + i);
     }
     return status;

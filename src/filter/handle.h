@@ -36,6 +36,12 @@ bool um_payload_len(const um_shape *s, size_t *len);
 /* The same for the whole file. */
 bool um_file_len(const um_shape *s, size_t *len);
 
+/*
+ * Zero what lies between sections. A mapped file may have put something there
+ * after it was checked; it must not get into filters made from it.
+ */
+void um_clear_padding(umbel_filter *f);
+
 /* E_READONLY for mapped filters, E_SECRET for locked ones. */
 umbel_status um_want_writable(const umbel_filter *f, umbel_error *err);
 umbel_status um_want_ready(const umbel_filter *f, umbel_error *err);

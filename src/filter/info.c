@@ -6,6 +6,8 @@
 
 #include <umbel/file.h>
 
+#include <math.h>
+
 const char *umbel_kind(const umbel_filter *f)
 {
     return f->shape.kind->name;
@@ -33,12 +35,13 @@ uint64_t umbel_added(const umbel_filter *f)
 
 bool umbel_may_deny(const umbel_filter *f)
 {
-    return f->shape.may_deny || f->shape.kind->traits & UM_FORGETS;
+    return f->shape.denied || f->shape.kind->traits & UM_FORGETS;
 }
 
 double umbel_predict(const umbel_filter *f)
 {
-    return f->shape.kind->predict(f->self);
+    const um_kind *kind = f->shape.kind;
+    return kind->predict ? kind->predict(f->self) : NAN;
 }
 
 double umbel_error_at(const umbel_filter *f, double keys)
@@ -49,8 +52,8 @@ double umbel_error_at(const umbel_filter *f, double keys)
 static umbel_field *append(umbel_info *out, const char *name,
                            umbel_field_type type)
 {
-    static const size_t last = UMBEL_MAX_FIELDS - 1;
-    umbel_field *field = &out->field[out->n < last ? out->n++ : last];
+    size_t i = out->n < UMBEL_MAX_FIELDS ? out->n++ : UMBEL_MAX_FIELDS - 1;
+    umbel_field *field = &out->field[i];
 
     field->name = name;
     field->type = type;
@@ -92,7 +95,7 @@ static void describe_shape(const um_shape *s, umbel_info *out)
         um_info_hex(out, "secret_id", s->secret_id);
     um_info_count(out, "bits", s->cells);
     um_info_count(out, "hashes", s->hashes);
-    for (size_t i = 0; s->kind->settings && s->kind->settings[i].name; i++)
+    for (size_t i = 0; i < um_count_settings(s->kind); i++)
         um_info_count(out, s->kind->settings[i].name, s->setting[i]);
     um_info_count(out, "capacity", s->capacity);
     um_info_real(out, "fpr", s->fpr);
@@ -108,7 +111,7 @@ void umbel_describe(const umbel_filter *f, umbel_info *out)
     um_info_count(out, "added", f->shape.added);
     um_info_flag(out, "added_is_estimate", f->shape.estimated);
     um_info_flag(out, "may_deny", umbel_may_deny(f));
-    um_info_count(out, "denied_members", f->shape.may_deny);
+    um_info_count(out, "denied_members", f->shape.denied);
     if (kind->used)
         um_info_real(out, "fill",
                      (double)kind->used(f->self, NULL) /
@@ -117,6 +120,14 @@ void umbel_describe(const umbel_filter *f, umbel_info *out)
     um_info_hex(out, "payload_checksum", umbel_payload_checksum(f));
     if (kind->info)
         kind->info(f->self, out);
+}
+
+size_t um_count_settings(const um_kind *kind)
+{
+    size_t n = 0;
+    while (kind->settings && kind->settings[n].name)
+        n++;
+    return n;
 }
 
 static bool tell(const char *name, const char *summary, const char **out_name,
@@ -152,12 +163,10 @@ bool umbel_hash_at(size_t i, const char **name, const char **summary,
 
 bool umbel_kind_setting(const char *kind, size_t i, umbel_setting_info *out)
 {
-    const um_kind *row = um_kind_find(kind);
+    const um_kind *row = um_kind_find(kind ? kind : "bloom");
 
-    for (size_t j = 0; row && row->settings && row->settings[j].name; j++)
-        if (j == i) {
-            *out = row->settings[j];
-            return true;
-        }
-    return false;
+    if (!row || i >= um_count_settings(row))
+        return false;
+    *out = row->settings[i];
+    return true;
 }

@@ -3,7 +3,8 @@
  *
  * A kind declares its payload; the envelope owns memory, files and checksums
  * for all of them. Kinds see digests, never keys. An empty slot means "cannot",
- * and filter.c answers E_UNSUPPORTED for it.
+ * and filter.c answers E_UNSUPPORTED for it; sections, attach and error are in
+ * every row.
  */
 #ifndef UM_FILTER_KIND_H
 #define UM_FILTER_KIND_H
@@ -35,9 +36,11 @@ typedef struct um_shape {
     uint64_t setting[UM_MAX_SETTINGS];
 
     /* What happened to it since. */
-    uint64_t added;    /* keys that were new */
-    bool estimated;    /* ... a guess, after a merge */
-    uint64_t may_deny; /* members known to be denied */
+    uint64_t added;   /* keys that were new */
+    bool estimated;   /* ... a guess, after a merge */
+    bool intersected; /* by AND: its cells do not tell its keys */
+    uint16_t remarks; /* flags of a file that may be ignored: kept */
+    uint64_t denied;  /* members known to be denied */
 } um_shape;
 
 /* A stretch of the payload: so many cells of so many bits. */
@@ -66,7 +69,9 @@ struct um_kind {
     /* Tells how many were new, and which when fresh is given. */
     size_t (*add)(void *self, const umbel_digest *d, size_t n, bool *fresh);
     void (*query)(const void *self, const umbel_digest *d, size_t n, bool *hit);
-    void (*merge)(void *self, const void *from, umbel_merge_op op);
+    unsigned merge_ops; /* bit 1 << op for each that merge knows */
+    umbel_status (*merge)(void *self, const void *from, umbel_merge_op op,
+                          umbel_error *err);
     /* self is empty and by times smaller. */
     void (*fold)(void *self, const void *from, uint64_t by);
 
@@ -83,11 +88,8 @@ struct um_kind {
 const um_kind *um_kind_find(const char *name);
 const um_kind *um_kind_row(size_t i);
 
-/* The value of a setting, by the row's order. */
-static inline uint64_t um_setting(const um_shape *s, size_t i)
-{
-    return s->setting[i];
-}
+/* How many settings a kind has. */
+size_t um_count_settings(const um_kind *kind);
 
 /* Append to a description; more than fits is dropped. */
 void um_info_text(umbel_info *out, const char *name, const char *text);

@@ -11,6 +11,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -91,17 +92,9 @@ static umbel_status check_hash(const um_shape *s, umbel_error *err)
     return UMBEL_OK;
 }
 
-static size_t count_settings(const um_kind *k)
-{
-    size_t n = 0;
-    while (k->settings && k->settings[n].name)
-        n++;
-    return n;
-}
-
 static umbel_status check_settings(const um_shape *s, umbel_error *err)
 {
-    for (size_t i = 0; i < count_settings(s->kind); i++) {
+    for (size_t i = 0; i < um_count_settings(s->kind); i++) {
         const umbel_setting_info *info = &s->kind->settings[i];
         if (s->setting[i] < info->min || s->setting[i] > info->max)
             return um_fail(err, UMBEL_E_RANGE,
@@ -114,7 +107,7 @@ static umbel_status check_settings(const um_shape *s, umbel_error *err)
 static umbel_status take_settings(const umbel_params *p, um_shape *s,
                                   umbel_error *err)
 {
-    size_t n = count_settings(s->kind);
+    size_t n = um_count_settings(s->kind);
 
     for (size_t i = 0; i < n; i++)
         s->setting[i] = s->kind->settings[i].standard;
@@ -132,11 +125,45 @@ static umbel_status take_settings(const umbel_params *p, um_shape *s,
     return check_settings(s, err);
 }
 
-umbel_status um_shape_from_params(const char *kind, const umbel_params *params,
+/* The first version ended with alloc; shorter ones were never set. */
+#define FIRST_SIZE (offsetof(umbel_params, alloc) + sizeof(umbel_alloc *))
+
+static bool all_zero(const void *from, size_t len)
+{
+    const uint8_t *p = from;
+    while (len && *p == 0)
+        p++, len--;
+    return len == 0;
+}
+
+umbel_status um_params_take(const umbel_params *given, umbel_params *out,
+                            umbel_error *err)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+
+    *out = p;
+    if (!given)
+        return UMBEL_OK;
+    if (given->size < FIRST_SIZE)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "params.size is not set: start from UMBEL_PARAMS_INIT");
+    if (given->size > sizeof p &&
+        !all_zero((const uint8_t *)given + sizeof p, given->size - sizeof p))
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "params ask for what this umbel does not know: use a "
+                       "newer umbel");
+    memcpy(out, given, given->size < sizeof p ? given->size : sizeof p);
+    return UMBEL_OK;
+}
+
+umbel_status um_shape_from_params(const char *kind, const umbel_params *given,
                                   um_shape *out, umbel_error *err)
 {
-    static const umbel_params standard = UMBEL_PARAMS_INIT;
-    const umbel_params *p = params ? params : &standard;
+    umbel_params params;
+    const umbel_params *p = &params;
+    umbel_status status = um_params_take(given, &params, err);
+    if (status != UMBEL_OK)
+        return status;
     um_shape s = {.seed = p->seed,
                   .capacity = p->capacity,
                   .fpr = p->fpr == 0 ? UM_DEFAULT_FPR : p->fpr,
@@ -144,9 +171,6 @@ umbel_status um_shape_from_params(const char *kind, const umbel_params *params,
                   .hashes = p->hashes,
                   .secret_id = p->secret ? um_secret_id(p->secret) : 0};
 
-    if (p->size < sizeof(umbel_params))
-        return um_fail(err, UMBEL_E_RANGE,
-                       "params.size is not set: start from UMBEL_PARAMS_INIT");
     if (!(s.fpr > 0 && s.fpr < 1))
         return um_fail(err, UMBEL_E_RANGE,
                        "fpr must lie between 0 and 1, got %g", s.fpr);
@@ -155,8 +179,8 @@ umbel_status um_shape_from_params(const char *kind, const umbel_params *params,
                        UM_MAX_HASHES, s.hashes);
     if (s.cells > UM_MAX_CELLS || s.capacity > UM_MAX_CELLS)
         return um_fail(err, UMBEL_E_RANGE,
-                       "cells and capacity go up to 2^48 each");
-    umbel_status status = find_rows(kind, p, &s, err);
+                       "cells (bits) and capacity (keys) go up to 2^48 each");
+    status = find_rows(kind, p, &s, err);
     if (status == UMBEL_OK)
         status = check_hash(&s, err);
     if (status == UMBEL_OK)
@@ -253,9 +277,7 @@ static uint64_t least_cells(const um_shape *s, uint32_t hashes, uint64_t below)
     if (high == 0 || !suffices(s, high * granule, hashes))
         return 0;
 
-    /* No filter at all does with fewer than log2(1/fpr) bits a key. */
-    double least = (double)s->capacity * -log2(s->fpr) / (double)granule;
-    uint64_t low = least < (double)high ? (uint64_t)(least / 2) : 0;
+    uint64_t low = 0;
     for (uint64_t step = low + 1; low + step < high; step *= 2) {
         if (suffices(s, (low + step) * granule, hashes)) {
             high = low + step;
@@ -383,9 +405,12 @@ umbel_status um_check_shape(const um_shape *s, umbel_error *err)
     return status == UMBEL_OK ? check_settings(s, err) : status;
 }
 
+/* Beyond that a cell is used with a chance that rounds to 1. */
+enum { MOST_KEYS_A_CELL = 64 };
+
 uint64_t um_most_keys(um_shape *s, double fpr)
 {
-    uint64_t low = 0, high = s->cells;
+    uint64_t low = 0, high = s->cells * MOST_KEYS_A_CELL;
     bool choose = s->hashes == 0;
 
     while (low < high) {

@@ -9,10 +9,17 @@
 #define UM_DEFAULT_FPR 0.001
 
 /*
+ * Params as this version knows them, from a caller who may have been compiled
+ * with another: fields that it lacks are 0, fields that we lack must be.
+ */
+umbel_status um_params_take(const umbel_params *given, umbel_params *out,
+                            umbel_error *err);
+
+/*
  * Look up names (params NULL: all defaults), copy settings, check ranges. cells
  * and hashes may still be 0.
  */
-umbel_status um_shape_from_params(const char *kind, const umbel_params *params,
+umbel_status um_shape_from_params(const char *kind, const umbel_params *given,
                                   um_shape *out, umbel_error *err);
 
 /*

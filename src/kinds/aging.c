@@ -16,32 +16,22 @@
  * no common order, so aging filters do not merge.
  */
 #include "base/error.h"
+#include "kinds/bloom.h"
 #include "kinds/rows.h"
 
-enum { INNER_LEN = 64, ACTIVE = 0, HELD = 8 };
+enum { ACTIVE = 0, HELD = 8 }; /* bytes in the state */
 
 typedef struct aging {
-    _Alignas(16) unsigned char inner[2][INNER_LEN];
+    um_bloom inner[2];
     uint8_t *bits[2];
     uint8_t *state;
     size_t bits_len;
-    uint64_t generation; /* keys after which the generations change */
+    uint64_t capacity; /* new keys after which the generations change */
 } aging;
-
-static const umbel_setting_info settings[] = {
-    {.name = "generation",
-     .summary = "new keys after which the older half is forgotten; 0: capacity",
-     .max = UM_MAX_CELLS},
-    {0}};
-
-static uint64_t generation_of(const um_shape *s)
-{
-    return um_setting(s, 0) ? um_setting(s, 0) : s->capacity;
-}
 
 static umbel_status check(const um_shape *s, umbel_error *err)
 {
-    if (generation_of(s) == 0)
+    if (s->capacity == 0)
         return um_fail(err, UMBEL_E_RANGE,
                        "an aging filter wants a capacity: how many keys it "
                        "remembers at least");
@@ -62,11 +52,11 @@ static void attach(void *self, const um_shape *s, const um_layout *l,
 
     for (int i = 0; i < 2; i++) {
         a->bits[i] = memory[i];
-        um_kind_bloom.attach(a->inner[i], s, l, &memory[i]);
+        um_kind_bloom.attach(&a->inner[i], s, l, &memory[i]);
     }
     a->state = memory[2];
     a->bits_len = (size_t)((s->cells + 7) / 8);
-    a->generation = generation_of(s);
+    a->capacity = s->capacity;
 }
 
 /* The memory may hold anything: reduce what is read from it. */
@@ -80,7 +70,7 @@ static void count_key(aging *a)
     uint64_t held = um_load64(a->state + HELD) + 1;
     int older = !active(a);
 
-    if (held >= a->generation) {
+    if (held >= a->capacity) {
         memset(a->bits[older], 0, a->bits_len);
         um_store64(a->state + ACTIVE, (uint64_t)older);
         held = 0;
@@ -96,8 +86,8 @@ static size_t add(void *self, const umbel_digest *d, size_t n, bool *fresh)
 
     for (size_t i = 0; i < n; i++) {
         bool known, new_here;
-        um_kind_bloom.query(a->inner[!active(a)], &d[i], 1, &known);
-        um_kind_bloom.add(a->inner[active(a)], &d[i], 1, &new_here);
+        um_kind_bloom.query(&a->inner[!active(a)], &d[i], 1, &known);
+        um_kind_bloom.add(&a->inner[active(a)], &d[i], 1, &new_here);
         if (new_here)
             count_key(a);
         added += new_here && !known;
@@ -113,8 +103,8 @@ static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
 
     for (size_t i = 0; i < n; i++) {
         bool older;
-        um_kind_bloom.query(a->inner[0], &d[i], 1, &hit[i]);
-        um_kind_bloom.query(a->inner[1], &d[i], 1, &older);
+        um_kind_bloom.query(&a->inner[0], &d[i], 1, &hit[i]);
+        um_kind_bloom.query(&a->inner[1], &d[i], 1, &older);
         hit[i] |= older;
     }
 }
@@ -125,14 +115,14 @@ static void fold(void *self, const void *from, uint64_t by)
     const aging *b = from;
 
     for (int i = 0; i < 2; i++)
-        um_kind_bloom.fold(a->inner[i], b->inner[i], by);
+        um_kind_bloom.fold(&a->inner[i], &b->inner[i], by);
     memcpy(a->state, b->state, 16);
 }
 
 /* As it will be in the long run: both generations full. */
 static double error(const um_shape *s, const um_layout *l, double keys)
 {
-    double most = (double)generation_of(s);
+    double most = (double)s->capacity;
     double one = um_kind_bloom.error(s, l, keys < most ? keys : most);
 
     return 2 * one - one * one;
@@ -141,8 +131,8 @@ static double error(const um_shape *s, const um_layout *l, double keys)
 static double predict(const void *self)
 {
     const aging *a = self;
-    double one = um_kind_bloom.predict(a->inner[0]);
-    double other = um_kind_bloom.predict(a->inner[1]);
+    double one = um_kind_bloom.predict(&a->inner[0]);
+    double other = um_kind_bloom.predict(&a->inner[1]);
 
     return one + other - one * other;
 }
@@ -159,7 +149,6 @@ const um_kind um_kind_aging = {
     .name = "aging",
     .summary = "the latest keys of a stream; forgets the older half in turns",
     .traits = UM_FORGETS,
-    .settings = settings,
     .self_len = sizeof(aging),
     .check = check,
     .sections = sections,

@@ -10,12 +10,9 @@
  * between that of the true intersection and that of either side. Keys cannot be
  * taken out again; where that is needed, count.
  */
-#include "kinds/rows.h"
+#include "kinds/bloom.h"
 
-typedef struct bloom {
-    const um_layout *layout;
-    uint8_t *bits;
-} bloom;
+#include "kinds/rows.h"
 
 enum { BATCH = 1024 }; /* positions that are made at a time */
 
@@ -29,7 +26,7 @@ static void attach(void *self, const um_shape *s, const um_layout *l,
                    void *const memory[])
 {
     (void)s;
-    *(bloom *)self = (bloom){.layout = l, .bits = memory[0]};
+    *(um_bloom *)self = (um_bloom){.layout = l, .bits = memory[0]};
 }
 
 static bool set_all(uint8_t *bits, const uint64_t *pos, uint32_t hashes)
@@ -49,7 +46,7 @@ static bool all_set(const uint8_t *bits, const uint64_t *pos, uint32_t hashes)
 }
 
 /* How many digests have room in a batch. */
-static size_t batch_of(const bloom *b, size_t n)
+static size_t batch_of(const um_bloom *b, size_t n)
 {
     size_t room = BATCH / b->layout->hashes;
     return n < room ? n : room;
@@ -57,7 +54,7 @@ static size_t batch_of(const bloom *b, size_t n)
 
 static size_t add(void *self, const umbel_digest *d, size_t n, bool *fresh)
 {
-    const bloom *b = self;
+    const um_bloom *b = self;
     uint32_t hashes = b->layout->hashes;
     uint64_t pos[BATCH];
     size_t added = 0;
@@ -77,7 +74,7 @@ static size_t add(void *self, const umbel_digest *d, size_t n, bool *fresh)
 
 static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
 {
-    const bloom *b = self;
+    const um_bloom *b = self;
     uint32_t hashes = b->layout->hashes;
     uint64_t pos[BATCH];
 
@@ -89,11 +86,13 @@ static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
     }
 }
 
-static void merge(void *self, const void *from, umbel_merge_op op)
+static umbel_status merge(void *self, const void *from, umbel_merge_op op,
+                          umbel_error *err)
 {
-    uint8_t *to = ((bloom *)self)->bits;
-    const uint8_t *bits = ((const bloom *)from)->bits;
-    size_t len = (size_t)((((const bloom *)from)->layout->cells + 7) / 8);
+    (void)err;
+    uint8_t *to = ((um_bloom *)self)->bits;
+    const uint8_t *bits = ((const um_bloom *)from)->bits;
+    size_t len = (size_t)((((const um_bloom *)from)->layout->cells + 7) / 8);
 
     if (op == UMBEL_OR)
         for (size_t i = 0; i < len; i++)
@@ -101,9 +100,10 @@ static void merge(void *self, const void *from, umbel_merge_op op)
     else
         for (size_t i = 0; i < len; i++)
             to[i] &= bits[i];
+    return UMBEL_OK;
 }
 
-static void fold_bits(const bloom *to, const bloom *from, uint64_t by,
+static void fold_bits(const um_bloom *to, const um_bloom *from, uint64_t by,
                       uint64_t cell, uint64_t word)
 {
     for (; word; word &= word - 1) {
@@ -115,7 +115,7 @@ static void fold_bits(const bloom *to, const bloom *from, uint64_t by,
 /* Word by word; where whole words stay together (blocks) they move as such. */
 static void fold(void *self, const void *from, uint64_t by)
 {
-    const bloom *to = self, *b = from;
+    const um_bloom *to = self, *b = from;
     bool whole = b->layout->row->fold_unit % 64 == 0;
 
     for (uint64_t cell = 0; cell < b->layout->cells; cell += 64) {
@@ -141,7 +141,7 @@ static double error(const um_shape *s, const um_layout *l, double keys)
  * Chance that a key landing in this block matches: over the lanes where its
  * extra hashes may start, the product of the lanes' fills.
  */
-static double block_error(const bloom *b, uint64_t block)
+static double block_error(const um_bloom *b, uint64_t block)
 {
     const um_layout *l = b->layout;
     double fill[UM_MAX_HASHES], everywhere = 1, sum = 0;
@@ -168,7 +168,7 @@ static double block_error(const bloom *b, uint64_t block)
 
 static double predict(const void *self)
 {
-    const bloom *b = self;
+    const um_bloom *b = self;
     double sum = 0;
 
     for (uint64_t i = 0; i < b->layout->blocks; i++)
@@ -178,22 +178,23 @@ static double predict(const void *self)
 
 static uint64_t used(const void *self, const void *other)
 {
-    const bloom *b = self;
+    const um_bloom *b = self;
 
     if (!other)
         return um_popcount(b->bits, 0, b->layout->cells);
-    return um_popcount_or(b->bits, ((const bloom *)other)->bits,
+    return um_popcount_or(b->bits, ((const um_bloom *)other)->bits,
                           b->layout->cells);
 }
 
 const um_kind um_kind_bloom = {
     .name = "bloom",
     .summary = "one bit a cell: a set; merges, folds, never forgets",
-    .self_len = sizeof(bloom),
+    .self_len = sizeof(um_bloom),
     .sections = sections,
     .attach = attach,
     .add = add,
     .query = query,
+    .merge_ops = 1u << UMBEL_OR | 1u << UMBEL_AND,
     .merge = merge,
     .fold = fold,
     .error = error,

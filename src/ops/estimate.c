@@ -38,13 +38,25 @@ static double keys_covariance(const um_layout *l, double a, double b,
            um_model_slope(l, b);
 }
 
+static umbel_status want_keys_told(const umbel_filter *f, umbel_error *err)
+{
+    if (!f->shape.kind->used)
+        return um_cannot(f, "estimate its keys", err);
+    if (f->shape.intersected)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "the cells of an intersection do not tell how many keys "
+                       "it has: compare the filters it was made from");
+    return UMBEL_OK;
+}
+
 umbel_status umbel_estimate_keys(const umbel_filter *f, umbel_interval *out,
                                  umbel_error *err)
 {
     const um_layout *l = &f->layout;
+    umbel_status status = want_keys_told(f, err);
 
-    if (!f->shape.kind->used)
-        return um_cannot(f, "estimate its keys", err);
+    if (status != UMBEL_OK)
+        return status;
     double keys = um_model_keys(l, f->shape.kind->used(f->self, NULL));
     if (isinf(keys)) {
         double least = um_model_keys(l, l->cells - 1);
@@ -114,10 +126,12 @@ umbel_status umbel_estimate_overlap(const umbel_filter *a,
     trio t;
 
     umbel_status status = umbel_same_shape(a, b, err);
+    if (status == UMBEL_OK)
+        status = want_keys_told(a, err);
+    if (status == UMBEL_OK)
+        status = want_keys_told(b, err);
     if (status != UMBEL_OK)
         return status;
-    if (!kind->used)
-        return um_cannot(a, "estimate its keys", err);
     const double keys[3] = {
         um_model_keys(l, kind->used(a->self, NULL)),
         um_model_keys(l, kind->used(b->self, NULL)),
@@ -136,8 +150,9 @@ umbel_status umbel_estimate_overlap(const umbel_filter *a,
 umbel_interval umbel_rate_interval(uint64_t hits, uint64_t trials)
 {
     const double tail = 0.005;
+    if (hits > trials)
+        hits = trials;
     double x = (double)hits, n = (double)trials;
-
     if (trials == 0)
         return (umbel_interval){0, 0, 1};
     return (umbel_interval){

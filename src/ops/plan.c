@@ -49,7 +49,7 @@ static umbel_status start_from_bytes(um_shape *s, uint64_t bytes,
 {
     if (s->cells)
         return um_fail(err, UMBEL_E_RANGE,
-                       "say the size once: in cells or in bytes");
+                       "give the size once: in bits or in bytes");
     s->cells = cells_within(s, bytes, 1);
     if (!s->cells)
         return um_fail(err, UMBEL_E_RANGE,
@@ -82,6 +82,17 @@ static umbel_status complete(um_shape *s, uint64_t bytes, umbel_error *err)
     return status;
 }
 
+static double payload_bits(const um_shape *s)
+{
+    um_section section[UM_MAX_SECTIONS];
+    size_t n = s->kind->sections(s, section);
+    double bits = 0;
+
+    for (size_t i = 0; i < n; i++)
+        bits += (double)section[i].cells * section[i].cell_bits;
+    return bits;
+}
+
 umbel_status umbel_make_plan(const char *kind, const umbel_params *params,
                              uint64_t bytes, umbel_plan *out, umbel_error *err)
 {
@@ -102,7 +113,7 @@ umbel_status umbel_make_plan(const char *kind, const umbel_params *params,
         .cells = s.cells,
         .hashes = s.hashes,
         .bytes = len,
-        .bits_per_key = keys > 0 ? (double)s.cells / keys : 0,
+        .bits_per_key = keys > 0 ? payload_bits(&s) / keys : 0,
         .error = um_shape_error(&s, keys),
         .digest_error = um_digest_error(&s, keys),
     };

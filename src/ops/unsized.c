@@ -112,9 +112,9 @@ umbel_status umbel_fit(const umbel_filter *f, umbel_filter **out,
     uint64_t by = umbel_fold_best(f, keys, f->shape.fpr);
     if (by == 0)
         return um_fail(err, UMBEL_E_LIMIT,
-                       "%" PRIu64 " keys are too many for %zu bytes at error "
-                       "%g: allow more memory or more error, or say how many "
-                       "keys there will be",
+                       "about %" PRIu64 " keys are too many for %zu bytes at "
+                       "error %g: allow more memory or more error, or say how "
+                       "many keys there will be",
                        keys, f->payload_len, f->shape.fpr);
     umbel_status status = umbel_fold(f, by, out, err);
     if (status == UMBEL_OK && !f->shape.capacity) /* what was asked stays */

@@ -107,14 +107,19 @@ umbel_status umbel_verify_members(umbel_verifier *v, const umbel_slice *keys,
 {
     bool hit[BATCH];
 
+    if (v->sum.outside || v->sum.dropped)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "members come first: outside keys were given already");
     for (size_t done = 0, some; done < n; done += some) {
         some = n - done < BATCH ? n - done : BATCH;
         umbel_status status =
             umbel_query_many(v->filter, keys + done, some, hit, err);
         for (size_t i = 0; status == UMBEL_OK && i < some; i++) {
+            status = remember(v, &keys[done + i], err);
+            if (status != UMBEL_OK)
+                break;
             v->sum.members++;
             v->sum.false_negatives += !hit[i];
-            status = remember(v, &keys[done + i], err);
         }
         if (status != UMBEL_OK)
             return status;

@@ -4,30 +4,26 @@
 #include "support/test.h"
 
 #include "filter/handle.h"
-#include "kinds/rows.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { CAPACITY = 500, STREAM = 20 * CAPACITY };
 
-static umbel_filter *open_aging(uint64_t generation)
+static umbel_filter *open_aging(void)
 {
-    umbel_setting setting = {"generation", generation};
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_filter *f = NULL;
 
     p.capacity = CAPACITY;
     p.fpr = 0.01;
-    p.settings = &setting;
-    p.nsettings = 1;
     assert_ok(umbel_open("aging", &p, &f, &test_refusal));
     return f;
 }
 
 static void the_latest_keys_are_known_at_every_moment(void **state)
 {
-    umbel_filter *f = open_aging(0);
+    umbel_filter *f = open_aging();
 
     (void)state;
     for (uint64_t i = 0; i < STREAM; i += 50) {
@@ -41,7 +37,7 @@ static void the_latest_keys_are_known_at_every_moment(void **state)
 /* Older than two generations: only the error is left of them. */
 static void old_keys_are_forgotten_and_the_error_stays_bounded(void **state)
 {
-    umbel_filter *f = open_aging(0);
+    umbel_filter *f = open_aging();
     enum { OLD = STREAM - 3 * CAPACITY };
 
     (void)state;
@@ -55,7 +51,7 @@ static void old_keys_are_forgotten_and_the_error_stays_bounded(void **state)
 
 static void a_key_that_comes_again_stays(void **state)
 {
-    umbel_filter *f = open_aging(0);
+    umbel_filter *f = open_aging();
 
     (void)state;
     for (uint64_t i = 1; i < STREAM; i += 100) {
@@ -66,21 +62,10 @@ static void a_key_that_comes_again_stays(void **state)
     umbel_close(f);
 }
 
-static void generations_change_as_the_setting_says(void **state)
-{
-    umbel_filter *f = open_aging(10);
-
-    (void)state;
-    test_add(f, 0, 100);
-    assert_int_equal(test_hits(f, 90, 10), 10);
-    assert_true(test_hits(f, 0, 80) < 10);
-    umbel_close(f);
-}
-
 /* A hostile or changing payload may say any generation and any count. */
 static void any_state_is_safe(void **state)
 {
-    umbel_filter *f = open_aging(0);
+    umbel_filter *f = open_aging();
 
     (void)state;
     memset(f->payload + f->payload_len - 64, 0xFF, 16);
@@ -91,7 +76,7 @@ static void any_state_is_safe(void **state)
 
 static void what_it_cannot_do_is_refused(void **state)
 {
-    umbel_filter *f = open_aging(0), *g = open_aging(0);
+    umbel_filter *f = open_aging(), *g = open_aging();
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_filter *none = NULL;
 
@@ -106,23 +91,14 @@ static void what_it_cannot_do_is_refused(void **state)
     umbel_close(g);
 }
 
-/* aging.c keeps bloom's part of a handle in a place of fixed size. */
-static void the_inner_filters_fit(void **state)
-{
-    (void)state;
-    assert_true(um_kind_bloom.self_len <= 64);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_latest_keys_are_known_at_every_moment),
         cmocka_unit_test(old_keys_are_forgotten_and_the_error_stays_bounded),
         cmocka_unit_test(a_key_that_comes_again_stays),
-        cmocka_unit_test(generations_change_as_the_setting_says),
         cmocka_unit_test(any_state_is_safe),
         cmocka_unit_test(what_it_cannot_do_is_refused),
-        cmocka_unit_test(the_inner_filters_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

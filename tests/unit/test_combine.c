@@ -251,7 +251,7 @@ static void every_difference_is_named(void **state)
                  {base, "hash: sip and xxh3"},
                  {base, "seed: 1 and 2"},
                  {base, "secret key"},
-                 {base, "cells: 5120 and 10240"},
+                 {base, "(bits): 5120 and 10240"},
                  {base, "hashes: 5 and 6"}};
     umbel_filter *a = test_open(&base);
 

@@ -245,19 +245,21 @@ static const forgery forgeries[] = {
     {AT_HASHES, 4, 0, UMBEL_E_FORMAT, "hashes"},
     {AT_HASHES, 4, 65, UMBEL_E_FORMAT, "hashes"},
     {AT_HASHES, 4, UINT32_MAX, UMBEL_E_FORMAT, "hashes"},
-    {AT_FLAGS, 4, 2, UMBEL_E_FORMAT, "out of range"},
+    {AT_FLAGS, 4, 4, UMBEL_E_VERSION, "flags"},
+    {AT_FLAGS, 4, 0x8000, UMBEL_E_VERSION, "flags"},
     {AT_CAPACITY, 8, UINT64_MAX, UMBEL_E_FORMAT, "out of range"},
     {AT_FPR, 8, 0, UMBEL_E_FORMAT, "out of range"},
     {AT_FPR, 8, UINT64_C(0x3FF0000000000000), UMBEL_E_FORMAT, "out of range"},
     {AT_FPR, 8, UINT64_C(0x7FF8000000000000), UMBEL_E_FORMAT, "out of range"},
     {AT_SECRET_ID, 8, 1, UMBEL_E_FORMAT, "secret"},
-    {AT_SETTINGS, 4, 1, UMBEL_E_FORMAT, "out of range"},
+    {AT_SETTINGS, 4, 1, UMBEL_E_VERSION, "settings"},
+    {AT_SETTINGS, 4, 9, UMBEL_E_FORMAT, "out of range"},
     {AT_SECTIONS, 4, 0, UMBEL_E_FORMAT, "sections"},
     {AT_SECTIONS, 4, 2, UMBEL_E_FORMAT, "out of range"},
     {AT_SECTIONS, 4, UINT32_MAX, UMBEL_E_FORMAT, "out of range"},
     {AT_SECTION_CELLS, 8, 1000, UMBEL_E_FORMAT, "sections"},
     {AT_SECTION_BITS, 4, 2, UMBEL_E_FORMAT, "sections"},
-    {AT_CODING, 4, 1, UMBEL_E_FORMAT, "sections"},
+    {AT_CODING, 4, 1, UMBEL_E_VERSION, "coded"},
     {AT_SECTION_LEN, 8, 127, UMBEL_E_FORMAT, "sections"},
     {HEAD_LEN - 9, 1, 1, UMBEL_E_FORMAT, "head's end"},
     {AT_SECTION_LEN + 8, 1, 1, UMBEL_E_FORMAT, "head's end"},
@@ -285,6 +287,25 @@ static void forged_fields_are_refused_by_name(void **state)
     }
     free(good);
     free(bad);
+}
+
+/* What a later version remarks in the high flags is kept, not understood. */
+static void remarks_of_later_versions_are_kept(void **state)
+{
+    size_t len, again_len;
+    uint8_t *bytes = sample_bytes(NULL, &len);
+    umbel_filter *f = NULL;
+
+    (void)state;
+    put(bytes + AT_FLAGS, 4, 0x80010000);
+    test_reseal(bytes);
+    assert_ok(umbel_decode(bytes, len, NULL, &f, &test_refusal));
+    uint8_t *again = test_encode(f, &again_len);
+    assert_int_equal(again_len, len);
+    assert_memory_equal(again, bytes, len);
+    umbel_close(f);
+    free(again);
+    free(bytes);
 }
 
 /* All fields agree on a terabit that the file does not have. */
@@ -531,6 +552,7 @@ int main(void)
         cmocka_unit_test(any_flipped_bit_of_the_head_is_refused),
         cmocka_unit_test(a_resealed_head_is_refused_or_a_whole_filter),
         cmocka_unit_test(forged_fields_are_refused_by_name),
+        cmocka_unit_test(remarks_of_later_versions_are_kept),
         cmocka_unit_test(a_claim_of_more_cells_than_bytes_allocates_nothing),
         cmocka_unit_test(other_versions_are_refused_as_such),
         cmocka_unit_test(impossible_head_lengths_are_refused),

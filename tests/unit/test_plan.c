@@ -165,7 +165,7 @@ static void plans_that_cannot_be_say_why(void **state)
                    UMBEL_E_RANGE, "capacity");
     p.cells = 1000;
     assert_refused(umbel_make_plan(NULL, &p, 1000, &out, &test_refusal),
-                   UMBEL_E_RANGE, "say the size once");
+                   UMBEL_E_RANGE, "give the size once");
     assert_refused(umbel_make_plan("bloo", &p, 0, &out, &test_refusal),
                    UMBEL_E_UNKNOWN, "bloo");
     assert_int_equal(out.keys, 42);
