@@ -172,8 +172,10 @@ static umbel_status build(const um_args *args, umbel_filter **out, uint64_t *n,
         return status;
     bool sized = asked.params.capacity || asked.params.cells ||
                  um_keys_again(args->operands, args->noperands);
-    return sized ? build_sized(args, &asked, out, n, err)
-                 : build_unsized(args, &asked, out, n, err);
+    status = sized ? build_sized(args, &asked, out, n, err)
+                   : build_unsized(args, &asked, out, n, err);
+    um_forget(&asked);
+    return status;
 }
 
 static int run(const um_args *args)

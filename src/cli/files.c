@@ -7,6 +7,7 @@
 #include "base/text.h"
 
 #include <errno.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -123,10 +124,13 @@ static umbel_status read_filter(const um_args *args, const char *path, bool map,
     source.verify = !um_has(args, "no-checksum");
     source.secret = given ? secret : NULL;
     if (strcmp(path, "-") == 0)
-        return umbel_read(STDIN_FILENO, &source, out, err);
-    if (map && stat(path, &st) == 0 && S_ISREG(st.st_mode))
-        return umbel_map(path, &source, out, err);
-    return umbel_load(path, &source, out, err);
+        status = umbel_read(STDIN_FILENO, &source, out, err);
+    else if (map && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+        status = umbel_map(path, &source, out, err);
+    else
+        status = umbel_load(path, &source, out, err);
+    sodium_memzero(secret, sizeof secret);
+    return status;
 }
 
 umbel_status um_open_filter(const um_args *args, const char *path,
@@ -151,6 +155,11 @@ umbel_status um_save_filter(const umbel_filter *f, const char *path,
                        "a filter is no text for a terminal: use -o FILE");
     fflush(stdout);
     return umbel_write(f, STDOUT_FILENO, err);
+}
+
+void um_forget(um_asked *asked)
+{
+    sodium_memzero(asked->secret, sizeof asked->secret);
 }
 
 bool um_stdin_twice(const char *const *paths, size_t n)

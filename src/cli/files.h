@@ -25,6 +25,8 @@ typedef struct um_asked {
 } um_asked;
 
 umbel_status um_ask(const um_args *args, um_asked *out, umbel_error *err);
+/* Wipe the secret. */
+void um_forget(um_asked *asked);
 
 /* Read-only, mapped where possible; or in memory of its own. */
 umbel_status um_open_filter(const um_args *args, const char *path,

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sodium.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -55,7 +56,9 @@ static umbel_status read_open_file(int fd, const char *path, uint8_t *secret,
     ssize_t len = read(fd, text, sizeof text);
     if (len < 0)
         return um_fail_path(err, path);
-    return parse(text, (size_t)len, path, secret, err);
+    umbel_status status = parse(text, (size_t)len, path, secret, err);
+    sodium_memzero(text, sizeof text);
+    return status;
 }
 
 umbel_status um_read_secret(const um_args *args, uint8_t *secret, bool *given,
@@ -90,6 +93,7 @@ umbel_status um_write_secret(const char *path, const uint8_t *secret,
     if (!fine)
         um_note_path(err, path);
     close(fd);
+    sodium_memzero(text, sizeof text);
     if (!fine)
         unlink(path);
     return fine ? UMBEL_OK : UMBEL_E_IO;
