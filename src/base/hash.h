@@ -42,6 +42,8 @@ struct um_hasher {
     uint8_t secret[UM_SECRET_LEN];
 };
 
+enum { UM_HASH_XXH3 = 0 }; /* the row of the default, which fast paths fuse */
+
 /* NULL when no family has that name, or i is past the end. */
 const um_hash *um_hash_find(const char *name);
 const um_hash *um_hash_row(size_t i);

@@ -108,6 +108,7 @@ umbel_status um_filter_make(const um_shape *shape, const umbel_alloc *alloc,
     um_layout_init(&f->layout, shape->addressing, shape->cells, shape->hashes,
                    shape->seed);
     um_hasher_init(&f->hasher, shape->hash, shape->seed);
+    f->fast = um_fast_pick(shape, &f->layout);
     attach(f);
     *out = f;
     return UMBEL_OK;
@@ -287,6 +288,27 @@ static umbel_status accept_fixed(const umbel_filter *f, const void *keys,
     return status;
 }
 
+/* The row's function, or a faster one. */
+static size_t add_now(umbel_filter *f, const umbel_digest *d, size_t n,
+                      bool *fresh)
+{
+    return (f->fast ? f->fast->add : f->shape.kind->add)(f->self, d, n, fresh);
+}
+
+static void query_now(const umbel_filter *f, const umbel_digest *d, size_t n,
+                      bool *hit)
+{
+    (f->fast ? f->fast->query : f->shape.kind->query)(f->self, d, n, hit);
+}
+
+/* Keys of 8 bytes that a fast path hashes itself. */
+static bool takes_keys8(const umbel_filter *f, const void *keys, size_t width)
+{
+    return f->fast && width == 8 &&
+           f->shape.hash == um_hash_row(UM_HASH_XXH3) &&
+           (uintptr_t)keys % _Alignof(uint64_t) == 0;
+}
+
 static void count_added(umbel_filter *f, size_t fresh)
 {
     uint64_t *added = &f->shape.added; /* as a file claims: may be anything */
@@ -299,7 +321,7 @@ umbel_status umbel_add_digests(umbel_filter *f, const umbel_digest *digests,
     umbel_status status = want_add(f, err);
 
     if (status == UMBEL_OK)
-        count_added(f, f->shape.kind->add(f->self, digests, n, fresh));
+        count_added(f, add_now(f, digests, n, fresh));
     return status;
 }
 
@@ -309,7 +331,7 @@ static void add_batch(umbel_filter *f, const umbel_slice *keys, size_t n,
     umbel_digest d[BATCH];
 
     digest(f, keys, n, d);
-    count_added(f, f->shape.kind->add(f->self, d, n, fresh));
+    count_added(f, add_now(f, d, n, fresh));
 }
 
 umbel_status umbel_add_many(umbel_filter *f, const umbel_slice *keys, size_t n,
@@ -332,6 +354,11 @@ umbel_status umbel_add_fixed(umbel_filter *f, const void *keys, size_t width,
     umbel_slice s[BATCH];
     umbel_status status = want_add(f, err);
 
+    if (status == UMBEL_OK && n && takes_keys8(f, keys, width)) {
+        count_added(f,
+                    f->fast->add_keys8(f->self, f->shape.seed, keys, n, fresh));
+        return UMBEL_OK;
+    }
     if (status == UMBEL_OK)
         status = accept_fixed(f, keys, width, n, err);
     for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
@@ -363,7 +390,7 @@ umbel_status umbel_query_digests(const umbel_filter *f,
     umbel_status status = want_query(f, err);
 
     if (status == UMBEL_OK)
-        f->shape.kind->query(f->self, digests, n, hit);
+        query_now(f, digests, n, hit);
     return status;
 }
 
@@ -373,7 +400,7 @@ static void query_batch(const umbel_filter *f, const umbel_slice *keys,
     umbel_digest d[BATCH];
 
     digest(f, keys, n, d);
-    f->shape.kind->query(f->self, d, n, hit);
+    query_now(f, d, n, hit);
 }
 
 umbel_status umbel_query_many(const umbel_filter *f, const umbel_slice *keys,
@@ -397,6 +424,10 @@ umbel_status umbel_query_fixed(const umbel_filter *f, const void *keys,
     umbel_slice s[BATCH];
     umbel_status status = want_query(f, err);
 
+    if (status == UMBEL_OK && n && takes_keys8(f, keys, width)) {
+        f->fast->query_keys8(f->self, f->shape.seed, keys, n, hit);
+        return UMBEL_OK;
+    }
     if (status == UMBEL_OK)
         status = accept_fixed(f, keys, width, n, err);
     for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {

@@ -8,7 +8,7 @@
 #ifndef UM_FILTER_HANDLE_H
 #define UM_FILTER_HANDLE_H
 
-#include "filter/kind.h"
+#include "filter/fast.h"
 
 struct umbel_filter {
     um_shape shape;
@@ -19,7 +19,8 @@ struct umbel_filter {
     size_t payload_len;
     void *mapping; /* the whole file, or NULL: payload is ours */
     size_t mapping_len;
-    void *self; /* the kind's part, behind this struct */
+    const um_fast *fast; /* NULL: the kind's own functions */
+    void *self;          /* the kind's part, behind this struct */
 };
 
 /*

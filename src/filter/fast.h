@@ -1,0 +1,34 @@
+/*
+ * fast.h - faster ways to do what a pair of kind and addressing does.
+ *
+ * Optional: the kind's own functions are the definition, and a row here gives
+ * the same answers and the same cells, sooner. The first usable row is taken
+ * when a filter is made.
+ */
+#ifndef UM_FILTER_FAST_H
+#define UM_FILTER_FAST_H
+
+#include "filter/kind.h"
+
+typedef struct um_fast {
+    const char *name; /* of the instructions it needs */
+    const char *kind, *addressing;
+    /* Whether this machine, and this size, can. */
+    bool (*usable)(const um_layout *l);
+
+    /* As the kind's add and query. */
+    size_t (*add)(void *self, const umbel_digest *d, size_t n, bool *fresh);
+    void (*query)(const void *self, const umbel_digest *d, size_t n, bool *hit);
+    /* Fused with hash xxh3 of keys of 8 bytes each. */
+    size_t (*add_keys8)(void *self, uint64_t seed, const uint64_t *keys,
+                        size_t n, bool *fresh);
+    void (*query_keys8)(const void *self, uint64_t seed, const uint64_t *keys,
+                        size_t n, bool *hit);
+} um_fast;
+
+/* NULL when none is usable. */
+const um_fast *um_fast_pick(const um_shape *s, const um_layout *l);
+/* The i-th row; NULL when past the end. */
+const um_fast *um_fast_row(size_t i);
+
+#endif

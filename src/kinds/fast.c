@@ -1,0 +1,38 @@
+/*
+ * fast.c - the fast paths, best first.
+ */
+#include "filter/fast.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+/* X(name) stands for the row um_fast_name. */
+#ifdef UM_HAVE_AVX2
+#define FAST_AVX2(X)                                                           \
+    X(bloom_blocked256_avx2)                                                   \
+    X(bloom_blocked512_avx2)
+#else
+#define FAST_AVX2(X)
+#endif
+
+#define DECLARE(name) extern const um_fast um_fast_##name;
+FAST_AVX2(DECLARE)
+
+#define ROW(name) &um_fast_##name,
+static const um_fast *const table[] = {FAST_AVX2(ROW) NULL};
+
+const um_fast *um_fast_row(size_t i)
+{
+    return i < UM_COUNT(table) ? table[i] : NULL;
+}
+
+const um_fast *um_fast_pick(const um_shape *s, const um_layout *l)
+{
+    for (size_t i = 0; table[i]; i++)
+        if (strcmp(table[i]->kind, s->kind->name) == 0 &&
+            strcmp(table[i]->addressing, s->addressing->name) == 0 &&
+            table[i]->usable(l))
+            return table[i];
+    return NULL;
+}
