@@ -24,6 +24,7 @@ enum { LANES = 8, MOST_THROWS = 2 };
 typedef struct expansion {
     const um_layout *layout;
     double keys;
+    bool tiny; /* the result will be, so every digit counts */
     long double coefficient[MOST_THROWS + 1][MOST_THROWS + 1]; /* [u][s] */
     long double sum; /* of terms that nearly cancel */
 } expansion;
@@ -35,15 +36,23 @@ typedef struct term {
     long double extra[LANES]; /* per start: product of a(s) over its lanes */
 } term;
 
+/* exp and log1p in double do for errors that are not tiny, and cost a tenth. */
+static long double mean_power(const expansion *x, long double g)
+{
+    long double part = (g - 1) / (long double)x->layout->blocks;
+
+    if (x->tiny)
+        return expl(x->keys * log1pl(part));
+    return exp(x->keys * log1p((double)part));
+}
+
 static void add_term(expansion *x, const term *t)
 {
     long double g = 0;
 
     for (int start = 0; start < LANES; start++)
         g += t->extra[start];
-    g *= t->base / LANES;
-    x->sum += t->coefficient *
-              expl(x->keys * log1pl((g - 1) / (long double)x->layout->blocks));
+    x->sum += t->coefficient * mean_power(x, g * t->base / LANES);
 }
 
 static bool covers(const um_layout *l, int start, int lane)
@@ -79,11 +88,12 @@ bool um_extra_can(const um_layout *l)
     return l->extra && l->lanes == LANES && l->throws + 1 <= MOST_THROWS;
 }
 
-double um_extra_error(const um_layout *l, double keys)
+double um_extra_error(const um_layout *l, double keys, double about)
 {
     long double w = (long double)l->width;
     expansion x = {.layout = l,
                    .keys = keys,
+                   .tiny = about < 1e-6,
                    .coefficient = {{1}, {1, -1}, {1, -(2 - 1 / w), 1 - 1 / w}}};
     term one = {.coefficient = 1, .base = 1};
 

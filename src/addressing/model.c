@@ -1,7 +1,7 @@
 /*
  * model.c - what follows from how keys fall on cells.
  *
- * The layout's five numbers (filter/addressing.h) give, for one key that went
+ * The layout's numbers (filter/addressing.h) give, for one key that went
  * to a block, the chance that it leaves one cell of a lane alone, or two cells
  * of one lane, or one cell in each of two lanes:
  *
@@ -178,7 +178,7 @@ double um_model_error(const um_layout *l, double keys)
     double sum = l->blocks == 1 ? block_hit(l, &a, keys)
                                 : over_loads(l, &a, floor(keys));
     if (um_extra_can(l) && sum > EXACT_FROM)
-        sum = um_extra_error(l, floor(keys));
+        sum = um_extra_error(l, floor(keys), sum);
     return sum < 1 ? sum : 1;
 }
 

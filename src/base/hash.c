@@ -123,7 +123,7 @@ static void integer(const um_hasher *h, const umbel_slice *keys, size_t n,
 
 static const um_hash table[] = {
     {.name = "xxh3",
-     .summary = "XXH3, 64 bits stretched to 128: fast, the default",
+     .summary = "XXH3, 64 bits stretched to 128; the default",
      .seeded = true,
      .entropy = 64,
      .digest = xxh3},

@@ -93,7 +93,10 @@ static umbel_status ask_hex(asking *a, const umbel_slice *text,
     uint8_t bytes[4096];
     umbel_slice key = {bytes, text->len / 2};
 
-    if (key.len > sizeof bytes || !um_decode_hex(text->data, text->len, bytes))
+    if (key.len > sizeof bytes)
+        return um_fail(err, UMBEL_E_KEY,
+                       "a key of more than 8192 digits: give it with -f FILE");
+    if (!um_decode_hex(text->data, text->len, bytes))
         return um_fail(err, UMBEL_E_KEY, "\"%.40s\" is not hexadecimal",
                        (const char *)text->data);
     return ask(a, &key, text, 1, err);

@@ -244,6 +244,6 @@ const um_command um_cmd_verify = {
     .options = {options, um_keys_options, um_filter_options},
     .run = run,
     .details = "Exit code 1 when a member is denied and the filter does not "
-               "admit that it may.\nMembers found among the outside keys are "
+               "admit that it may.\nOutside keys that are also members are "
                "dropped and counted. Intervals are 99 %.\n",
 };

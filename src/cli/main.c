@@ -109,19 +109,25 @@ static int run(const um_command *command, char **argv)
     return finish(code);
 }
 
-static int run_other(const char *name, char **argv)
+static int no_command(const char *name)
 {
-    char program[256];
     umbel_error err;
 
-    if (!strchr(name, '/') && snprintf(program, sizeof program, "umbel-%s",
-                                       name) < (int)sizeof program)
-        execvp(program, argv);
     um_note(&err, UMBEL_E_UNKNOWN,
             "umbel: there is no command \"%s\"; 'umbel --help' lists them",
             name);
     fprintf(stderr, "%s\n", err.text);
     return UM_EXIT_TROUBLE;
+}
+
+static int run_other(const char *name, char **argv)
+{
+    char program[256];
+
+    if (!strchr(name, '/') && snprintf(program, sizeof program, "umbel-%s",
+                                       name) < (int)sizeof program)
+        execvp(program, argv);
+    return no_command(name);
 }
 
 /*
@@ -147,8 +153,11 @@ int main(int argc, char **argv)
         help(stderr);
         return UM_EXIT_TROUBLE;
     }
-    if (argc == 3 && strcmp(argv[1], "help") == 0 && um_command_find(argv[2])) {
-        um_print_usage(stdout, um_command_find(argv[2]));
+    if (argc > 2 && strcmp(argv[1], "help") == 0) {
+        const um_command *asked = um_command_find(argv[2]);
+        if (!asked)
+            return no_command(argv[2]);
+        um_print_usage(stdout, asked);
         return finish(UM_EXIT_FINE);
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||

@@ -230,12 +230,11 @@ static umbel_status get_shape(um_reader *r, um_head *head, umbel_error *err)
 
     if (flags & FLAGS_DEMANDING & ~(uint32_t)FLAGS_KNOWN)
         return newer("it has flags of a later version", err);
-    if (settings > UM_MAX_SETTINGS || sections > UM_MAX_SECTIONS ||
-        head->len != head_len(settings, sections) ||
+    if (head->len != head_len(settings, sections) ||
         !(s->fpr > 0 && s->fpr < 1) || s->cells > UM_MAX_CELLS ||
         s->capacity > UM_MAX_CELLS)
         return um_fail(err, UMBEL_E_FORMAT, "damaged: a field is out of range");
-    if (settings > um_count_settings(s->kind))
+    if (settings > um_count_settings(s->kind) || sections > UM_MAX_SECTIONS)
         return newer("it has settings of a later version", err);
     get_settings(r, settings, s);
     if (um_check_shape(s, &inner) != UMBEL_OK)
