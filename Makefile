@@ -31,6 +31,7 @@ lint:
 	@tools/lint
 
 bench: all
+	@$(BUILD)/umbel bench
 	@bench/run $(BUILD)/umbel
 
 # FUZZ_SECONDS for each target.

@@ -2,7 +2,8 @@
  * alloc.c - the default allocator, and zeroing on top of any.
  *
  * Large blocks come from mmap: the kernel hands out zeroed pages lazily, so a
- * filter of gigabytes costs what is touched.
+ * filter of gigabytes costs what is touched. Random lines of a large filter
+ * miss the page tables' cache as well; huge pages spare that.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "base/alloc.h"
@@ -11,7 +12,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { LINE = 64, MMAP_FROM = 1 << 20 };
+enum { LINE = 64, MMAP_FROM = 1 << 20, HUGE_FROM = 4 << 20 };
+
+void um_use_huge_pages(void *memory, size_t len)
+{
+    madvise(memory, len, MADV_HUGEPAGE); /* a wish: no matter if refused */
+}
 
 static void *library_get(void *ctx, size_t align, size_t len)
 {
@@ -19,7 +25,11 @@ static void *library_get(void *ctx, size_t align, size_t len)
     if (len >= MMAP_FROM) {
         void *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        return p == MAP_FAILED ? NULL : p;
+        if (p == MAP_FAILED)
+            return NULL;
+        if (len >= HUGE_FROM)
+            um_use_huge_pages(p, len);
+        return p;
     }
     void *p = NULL;
     return posix_memalign(&p, align, len) ? NULL : p;

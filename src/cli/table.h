@@ -16,7 +16,8 @@
     X(verify)                                                                  \
     X(merge)                                                                   \
     X(convert)                                                                 \
-    X(keygen)
+    X(keygen)                                                                  \
+    X(bench)
 
 #define UM_COMMAND_DECLARE(name) extern const um_command um_cmd_##name;
 UM_COMMANDS(UM_COMMAND_DECLARE)

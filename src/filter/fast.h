@@ -19,6 +19,8 @@ typedef struct um_fast {
     /* As the kind's add and query. */
     size_t (*add)(void *self, const umbel_digest *d, size_t n, bool *fresh);
     void (*query)(const void *self, const umbel_digest *d, size_t n, bool *hit);
+    /* One key, without the frame of a batch. */
+    bool (*query_one)(const void *self, const umbel_digest *d);
     /* Fused with hash xxh3 of keys of 8 bytes each. */
     size_t (*add_keys8)(void *self, uint64_t seed, const uint64_t *keys,
                         size_t n, bool *fresh);

@@ -109,6 +109,8 @@ umbel_status um_filter_make(const um_shape *shape, const umbel_alloc *alloc,
                    shape->seed);
     um_hasher_init(&f->hasher, shape->hash, shape->seed);
     f->fast = um_fast_pick(shape, &f->layout);
+    f->one_by_one = f->fast && f->fast->query_one && f->hasher.ready &&
+                    !shape->hash->accept;
     attach(f);
     *out = f;
     return UMBEL_OK;
@@ -442,7 +444,13 @@ umbel_status umbel_query(const umbel_filter *f, const void *key, size_t len,
                          bool *hit, umbel_error *err)
 {
     umbel_slice slice = {key, len};
-    return umbel_query_many(f, &slice, 1, hit, err);
+    umbel_digest d;
+
+    if (!f->fast || !f->one_by_one)
+        return umbel_query_many(f, &slice, 1, hit, err);
+    digest(f, &slice, 1, &d);
+    *hit = f->fast->query_one(f->self, &d);
+    return UMBEL_OK;
 }
 
 umbel_status umbel_digest_many(const umbel_filter *f, const umbel_slice *keys,

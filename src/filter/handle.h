@@ -20,6 +20,7 @@ struct umbel_filter {
     void *mapping; /* the whole file, or NULL: payload is ours */
     size_t mapping_len;
     const um_fast *fast; /* NULL: the kind's own functions */
+    bool one_by_one;     /* a single query needs no check before */
     void *self;          /* the kind's part, behind this struct */
 };
 

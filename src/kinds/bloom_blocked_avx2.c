@@ -327,6 +327,42 @@ INLINE void walk_digests(work *w, const umbel_digest *d, size_t n,
     }
 }
 
+/* A key on its own: the same masks, with nothing around them. */
+INLINE void one_batch(const um_bloom *b, const umbel_digest *d,
+                      uint32_t block_shift, batch *out)
+{
+    out->word[0][0] = d->hi;
+    out->at[0] = um_scale(d->lo, b->layout->blocks) << block_shift;
+    if (b->layout->hashes > 8)
+        out->word[1][0] = um_remix(d->hi + d->lo);
+}
+
+static bool query_one256(const void *self, const umbel_digest *d)
+{
+    const um_bloom *b = self;
+    uint32_t hashes = b->layout->hashes;
+    batch key;
+
+    one_batch(b, d, 5, &key);
+    mask m = hashes > 8 ? mask256(&key, 0, 2, hashes % 8)
+                        : mask256(&key, 0, 1, hashes % 8);
+    return _mm256_testc_si256(load(b->bits + key.at[0]), m.part[0]);
+}
+
+static bool query_one512(const void *self, const umbel_digest *d)
+{
+    const um_bloom *b = self;
+    uint32_t hashes = b->layout->hashes;
+    batch key;
+
+    one_batch(b, d, 6, &key);
+    mask m = hashes > 8 ? mask512(&key, 0, 2, hashes % 8)
+                        : mask512(&key, 0, 1, hashes % 8);
+    const uint8_t *p = b->bits + key.at[0];
+    return _mm256_testc_si256(load(p), m.part[0]) &
+           _mm256_testc_si256(load(p + 32), m.part[1]);
+}
+
 static bool is_large(const target *t)
 {
     long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
@@ -413,6 +449,7 @@ const um_fast um_fast_bloom_blocked256_avx2 = {
     .usable = usable,
     .add = add_digests256,
     .query = query_digests256,
+    .query_one = query_one256,
     .add_keys8 = add_keys256,
     .query_keys8 = query_keys256,
 };
@@ -424,6 +461,7 @@ const um_fast um_fast_bloom_blocked512_avx2 = {
     .usable = usable,
     .add = add_digests512,
     .query = query_digests512,
+    .query_one = query_one512,
     .add_keys8 = add_keys512,
     .query_keys8 = query_keys512,
 };

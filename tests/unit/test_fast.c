@@ -46,6 +46,15 @@ static void check_keys(umbel_filter *fast, umbel_filter *plain,
     assert_ok(umbel_add_fixed(plain, keys, 8, n, b, &test_refusal));
     assert_memory_equal(a, b, sizeof a);
     test_assert_same_file(fast, plain);
+    for (size_t i = 0; i < n; i++) {
+        assert_ok(umbel_query(fast, keys + i, 8, a, &test_refusal));
+        assert_ok(umbel_query(plain, keys + i, 8, b, &test_refusal));
+        assert_int_equal(a[0], b[0]);
+        uint64_t other = ~keys[i];
+        assert_ok(umbel_query(fast, &other, 8, a, &test_refusal));
+        assert_ok(umbel_query(plain, &other, 8, b, &test_refusal));
+        assert_int_equal(a[0], b[0]);
+    }
 }
 
 static void check_shape(const um_fast *row, uint32_t hashes, um_rng *rng)

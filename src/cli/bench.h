@@ -1,0 +1,40 @@
+/*
+ * bench.h - time per key of many keys, on noisy machines.
+ *
+ * Keys come in chunks; every chunk is timed several times, and its best time
+ * counts. Ratios within one run are what can be trusted.
+ */
+#ifndef UM_CLI_BENCH_H
+#define UM_CLI_BENCH_H
+
+#include <umbel/umbel.h>
+
+enum { UM_BENCH_CHUNK = 50000, UM_BENCH_SPARE = 256, UM_BENCH_STRING = 16 };
+
+/* What the cases work on: a filter of n keys at 1 % error, and other keys. */
+typedef struct um_bench {
+    umbel_filter *filter;
+    size_t nkeys;    /* a multiple of the chunk */
+    uint64_t *keys;  /* random, UM_BENCH_SPARE more than nkeys */
+    char *strings;   /* the same keys as text of 16 digits, or NULL */
+    bool *hit;       /* a chunk of answers */
+    uint8_t *memory; /* as large as the filter's cells, for the limit */
+    size_t lines;    /* of 64 bytes */
+    size_t ahead;    /* how far the limit's loops fetch */
+    uint64_t sink;   /* so that nothing is optimised away */
+} um_bench;
+
+/* Serve keys from .. from + n - 1. */
+typedef void um_bench_run(um_bench *b, size_t from, size_t n);
+
+/* Nanoseconds a key. */
+double um_bench_time(um_bench *b, um_bench_run *run);
+
+/*
+ * The limit: random lines of 64 bytes read whole, or read and written back,
+ * with the best of several distances to fetch ahead.
+ */
+double um_bench_raw_read(um_bench *b);
+double um_bench_raw_write(um_bench *b);
+
+#endif

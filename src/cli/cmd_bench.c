@@ -1,0 +1,308 @@
+/*
+ * cmd_bench.c - umbel bench: how far from the memory's own limit.
+ */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/rng.h"
+#include "cli/bench.h"
+#include "cli/report.h"
+#include "cli/table.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const um_option options[] = {
+    {"all", 0, NULL, "also filters of 100 million keys"},
+    {"list", 0, NULL, "name the cases"},
+    {"seed", 0, "S", "of the random keys (default 1)"},
+    {0}};
+
+/* --- what is timed ---------------------------------------------------------
+ */
+
+static void query_batch(um_bench *b, size_t from, size_t n)
+{
+    umbel_query_fixed(b->filter, b->keys + from, 8, n, b->hit, NULL);
+}
+
+static void add_batch(um_bench *b, size_t from, size_t n)
+{
+    umbel_add_fixed(b->filter, b->keys + from, 8, n, NULL, NULL);
+}
+
+static void query_single(um_bench *b, size_t from, size_t n)
+{
+    for (size_t i = from; i < from + n; i++)
+        umbel_query(b->filter, b->keys + i, 8, b->hit, NULL);
+}
+
+static void string_single(um_bench *b, size_t from, size_t n)
+{
+    for (size_t i = from; i < from + n; i++)
+        umbel_query(b->filter, b->strings + i * UM_BENCH_STRING,
+                    UM_BENCH_STRING, b->hit, NULL);
+}
+
+static void string_batch(um_bench *b, size_t from, size_t n)
+{
+    umbel_query_fixed(b->filter, b->strings + from * UM_BENCH_STRING,
+                      UM_BENCH_STRING, n, b->hit, NULL);
+}
+
+/* THING-VERB-MODE. Adds change the filter, so they come last of their thing. */
+typedef struct bench_case {
+    const char *name, *addressing;
+    um_bench_run *run;
+    bool writes; /* its limit is reading and writing */
+} bench_case;
+
+static const bench_case cases[] = {
+    {"blocked256-query-batch", "blocked256", query_batch, false},
+    {"blocked256-query-single", "blocked256", query_single, false},
+    {"blocked256-add-batch", "blocked256", add_batch, true},
+    {"blocked512-query-batch", "blocked512", query_batch, false},
+    {"blocked512-query-single", "blocked512", query_single, false},
+    {"string16-query-batch", "blocked512", string_batch, false},
+    {"string16-query-single", "blocked512", string_single, false},
+    {"blocked512-add-batch", "blocked512", add_batch, true},
+    {"classic-query-miss", "classic", query_batch, false},
+    {"classic-add-batch", "classic", add_batch, true},
+};
+
+/* --- what it is timed on ---------------------------------------------------
+ */
+
+enum { HUGE_FROM = 4 << 20, HUGE_PAGE = 2 << 20, MOST_KEYS = 4000000 };
+
+static size_t keys_for(size_t lines)
+{
+    size_t n = lines * 4 / UM_BENCH_CHUNK * UM_BENCH_CHUNK;
+
+    if (n < UM_BENCH_CHUNK)
+        return UM_BENCH_CHUNK;
+    return n < MOST_KEYS ? n : MOST_KEYS;
+}
+
+static void fill_keys(um_bench *b, uint64_t seed)
+{
+    um_rng rng = {seed};
+    size_t n = b->nkeys + UM_BENCH_SPARE;
+
+    for (size_t i = 0; i < n; i++) {
+        char text[UM_BENCH_STRING + 1];
+        b->keys[i] = um_random(&rng);
+        snprintf(text, sizeof text, "%016" PRIx64, b->keys[i]);
+        memcpy(b->strings + i * UM_BENCH_STRING, text, UM_BENCH_STRING);
+    }
+}
+
+static void bench_fini(um_bench *b)
+{
+    umbel_close(b->filter);
+    free(b->keys);
+    free(b->strings);
+    free(b->hit);
+    free(b->memory);
+}
+
+static bool get_memory(um_bench *b)
+{
+    size_t bytes = b->lines * 64, n = b->nkeys + UM_BENCH_SPARE;
+    void *memory = NULL;
+
+    b->keys = malloc(n * sizeof *b->keys);
+    b->strings = malloc(n * UM_BENCH_STRING);
+    b->hit = malloc(UM_BENCH_CHUNK * sizeof *b->hit);
+    if (posix_memalign(&memory, HUGE_PAGE, bytes) != 0)
+        memory = NULL;
+    b->memory = memory;
+    if (!b->keys || !b->strings || !b->hit || !b->memory)
+        return false;
+    if (bytes >= HUGE_FROM)
+        um_use_huge_pages(memory, bytes);
+    memset(memory, 1, bytes);
+    return true;
+}
+
+/* Other keys than those that will be asked, drawn and added piece by piece. */
+static umbel_status fill_filter(um_bench *b, uint64_t n, uint64_t seed,
+                                umbel_error *err)
+{
+    umbel_status status = UMBEL_OK;
+    um_rng rng = {~seed};
+
+    for (uint64_t done = 0, some; status == UMBEL_OK && done < n;
+         done += some) {
+        some = n - done < b->nkeys ? n - done : b->nkeys;
+        for (uint64_t i = 0; i < some; i++)
+            b->keys[i] = um_random(&rng);
+        status = umbel_add_fixed(b->filter, b->keys, 8, some, NULL, err);
+    }
+    return status;
+}
+
+static umbel_status bench_init(um_bench *b, const char *addressing, uint64_t n,
+                               uint64_t seed, umbel_error *err)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+
+    *b = (um_bench){.filter = NULL};
+    p.addressing = addressing;
+    p.capacity = n;
+    p.fpr = 0.01;
+    umbel_status status = umbel_open(NULL, &p, &b->filter, err);
+    if (status != UMBEL_OK)
+        return status;
+    b->lines = (size_t)((umbel_cells(b->filter) + 511) / 512);
+    b->nkeys = keys_for(b->lines);
+    if (!get_memory(b))
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu lines", b->lines);
+    status = fill_filter(b, n, seed, err);
+    if (status == UMBEL_OK)
+        fill_keys(b, seed);
+    return status;
+}
+
+/* --- the report ------------------------------------------------------------
+ */
+
+static void machine_name(char *out, size_t cap)
+{
+    char line[256];
+    FILE *f = fopen("/proc/cpuinfo", "r");
+
+    snprintf(out, cap, "unknown");
+    while (f && fgets(line, sizeof line, f)) {
+        const char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) == 0 && colon) {
+            snprintf(out, cap, "%s", colon + 2);
+            out[strcspn(out, "\n")] = '\0';
+            break;
+        }
+    }
+    if (f)
+        fclose(f);
+}
+
+static void report(const um_args *args, const char *name, uint64_t n,
+                   double nanoseconds, double limit, uint64_t seed)
+{
+    char machine[128];
+    umbel_info info = {0};
+
+    if (!um_has(args, "json")) {
+        printf("%-26s %11s %9.2f ns %9.2f ns %7.2f x\n", name,
+               um_grouped(n).text, nanoseconds, limit, nanoseconds / limit);
+        fflush(stdout);
+        return;
+    }
+    machine_name(machine, sizeof machine);
+    um_info_text(&info, "case", name);
+    um_info_count(&info, "keys", n);
+    um_info_real(&info, "ns", nanoseconds);
+    um_info_real(&info, "limit_ns", limit);
+    um_info_real(&info, "times_limit", nanoseconds / limit);
+    um_info_count(&info, "seed", seed);
+    um_info_text(&info, "machine", machine);
+    um_info_text(&info, "commit", UM_COMMIT);
+    um_print_json(stdout, &info);
+}
+
+static bool wanted(const um_args *args, const bench_case *c)
+{
+    for (size_t i = 0; i < args->noperands; i++)
+        if (strcmp(args->operands[i], c->name) == 0)
+            return true;
+    return args->noperands == 0;
+}
+
+/* All cases of one addressing at one size, and their limits, in one go. */
+static umbel_status run_group(const um_args *args, const char *addressing,
+                              uint64_t n, uint64_t seed, umbel_error *err)
+{
+    um_bench b;
+    umbel_status status = bench_init(&b, addressing, n, seed, err);
+
+    if (status == UMBEL_OK) {
+        double read = um_bench_raw_read(&b), write = um_bench_raw_write(&b);
+        for (size_t i = 0; i < UM_COUNT(cases); i++)
+            if (strcmp(cases[i].addressing, addressing) == 0 &&
+                wanted(args, &cases[i]))
+                report(args, cases[i].name, n, um_bench_time(&b, cases[i].run),
+                       cases[i].writes ? write : read, seed);
+    }
+    bench_fini(&b);
+    return status;
+}
+
+static umbel_status run_size(const um_args *args, uint64_t n, uint64_t seed,
+                             umbel_error *err)
+{
+    umbel_status status = UMBEL_OK;
+    const char *last = "";
+
+    for (size_t i = 0; status == UMBEL_OK && i < UM_COUNT(cases); i++)
+        if (wanted(args, &cases[i]) && strcmp(cases[i].addressing, last) != 0) {
+            last = cases[i].addressing;
+            status = run_group(args, last, n, seed, err);
+        }
+    return status;
+}
+
+static int list_cases(void)
+{
+    for (size_t i = 0; i < UM_COUNT(cases); i++)
+        puts(cases[i].name);
+    return UM_EXIT_FINE;
+}
+
+static const char *unknown_case(const um_args *args)
+{
+    for (size_t i = 0; i < args->noperands; i++) {
+        size_t j = 0;
+        while (j < UM_COUNT(cases) &&
+               strcmp(cases[j].name, args->operands[i]) != 0)
+            j++;
+        if (j == UM_COUNT(cases))
+            return args->operands[i];
+    }
+    return NULL;
+}
+
+static int run(const um_args *args)
+{
+    static const uint64_t sizes[] = {10000, 1000000, 100000000};
+    size_t nsizes = um_has(args, "all") ? 3 : 2;
+    uint64_t seed = 1;
+    umbel_error err;
+    char machine[128];
+
+    if (um_has(args, "list"))
+        return list_cases();
+    if (unknown_case(args))
+        return um_misuse(args, "there is no case \"%s\"; --list names them",
+                         unknown_case(args));
+    umbel_status status = um_value_count(args, "seed", &seed, &err);
+    if (status == UMBEL_OK && !um_has(args, "json")) {
+        machine_name(machine, sizeof machine);
+        printf("%s, umbel %s (%s), seed %" PRIu64 "\n", machine,
+               umbel_version(), UM_COMMIT, seed);
+        printf("%-26s %11s %12s %12s\n", "case", "keys", "a key", "limit");
+    }
+    for (size_t i = 0; status == UMBEL_OK && i < nsizes; i++)
+        status = run_size(args, sizes[i], seed, &err);
+    return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
+}
+
+const um_command um_cmd_bench = {
+    .name = "bench",
+    .args = "[CASE...]",
+    .summary = "measure speed against the memory's own limit",
+    .options = {options},
+    .run = run,
+    .details = "Keys of 8 bytes (string16: of 16), 1 % error, one thread. The "
+               "limit is one random\nline of 64 bytes read, or for adds read "
+               "and written, in memory of the filter's size.\nMachines are "
+               "noisy: trust the ratios of one run.\n",
+};

@@ -1,0 +1,6 @@
+# Cases have names; a name that is none is refused. Times are not for tests.
+umbel bench --list | grep -c -- '-.*-'
+try umbel bench no-such-case
+umbel bench blocked512-query-batch | awk 'NR == 1 { print (NF > 3) }
+    NR > 1 && $1 == "blocked512-query-batch" { print $2, ($3 > 0), $4 }'
+umbel bench blocked256-add-batch --json | field case
