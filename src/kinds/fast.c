@@ -29,6 +29,8 @@ const um_fast *um_fast_row(size_t i)
 
 const um_fast *um_fast_pick(const um_shape *s, const um_layout *l)
 {
+    if (!s->kind->add || !s->kind->query) /* what it cannot do stays so */
+        return NULL;
     for (size_t i = 0; table[i]; i++)
         if (strcmp(table[i]->kind, s->kind->name) == 0 &&
             strcmp(table[i]->addressing, s->addressing->name) == 0 &&
