@@ -9,6 +9,7 @@
 
 #include "base/bits.h"
 
+#include <math.h>
 #include <time.h>
 
 typedef uint64_t vector __attribute__((vector_size(32), aligned(32)));
@@ -35,11 +36,12 @@ double um_bench_time(um_bench *b, um_bench_run *run)
     size_t passes = WORK / b->nkeys > LEAST ? WORK / b->nkeys : LEAST;
     double best[MOST_CHUNKS], sum = 0;
 
+    for (size_t c = 0; c < chunks; c++)
+        best[c] = INFINITY;
     for (size_t p = 0; p < passes; p++)
         for (size_t c = 0; c < chunks; c++) {
             double t = time_chunk(b, run, c * UM_BENCH_CHUNK);
-            if (p == 0 || t < best[c])
-                best[c] = t;
+            best[c] = t < best[c] ? t : best[c];
         }
     for (size_t c = 0; c < chunks; c++)
         sum += best[c];

@@ -66,17 +66,17 @@ umbel_status umbel_same_shape(const umbel_filter *a, const umbel_filter *b,
     return settings_agree(x, y, err);
 }
 
-static double keys_of(const umbel_filter *f, const umbel_filter *other)
+/* Keys of f; with the inside of another, of both together. */
+static double keys_of(const umbel_filter *f, const void *other)
 {
-    uint64_t used = f->shape.kind->used(f->self, other ? other->self : NULL);
-    return um_model_keys(&f->layout, used);
+    return um_model_keys(&f->layout, f->shape.kind->used(f->self, other));
 }
 
 /* Keys of a merged filter, for its head; asked before the cells change. */
 static uint64_t guess_keys(const umbel_filter *a, const umbel_filter *b,
                            umbel_merge_op op)
 {
-    double keys = keys_of(a, b); /* of the union */
+    double keys = keys_of(a, b->self); /* of the union */
 
     if (op == UMBEL_AND)
         keys = keys_of(a, NULL) + keys_of(b, NULL) - keys;
