@@ -9,10 +9,11 @@
  *
  * A query costs k cache lines when the key is in, about two when it is not.
  */
+#include "addressing/classic.h"
+
 #include "addressing/rows.h"
 
 enum { MAX = UM_MAX_HASHES };
-#define STEP UINT64_C(0xD1342543DE82EF95) /* on the wire */
 
 static uint64_t granule(uint32_t hashes)
 {
@@ -38,7 +39,8 @@ static void positions(const um_layout *l, const umbel_digest *d, size_t n,
 {
     for (size_t i = 0; i < n; i++) {
         uint64_t x = d[i].lo;
-        for (uint32_t j = 0; j < l->hashes; j++, x = x * STEP + d[i].hi)
+        for (uint32_t j = 0; j < l->hashes;
+             j++, x = um_classic_step(x, d[i].hi))
             *pos++ = um_scale(x, l->cells);
     }
 }
@@ -77,7 +79,8 @@ static void slice_positions(const um_layout *l, const umbel_digest *d, size_t n,
 {
     for (size_t i = 0; i < n; i++) {
         uint64_t x = d[i].lo, slice = 0;
-        for (uint32_t j = 0; j < l->hashes; j++, x = x * STEP + d[i].hi) {
+        for (uint32_t j = 0; j < l->hashes;
+             j++, x = um_classic_step(x, d[i].hi)) {
             *pos++ = slice + um_scale(x, l->width);
             slice += l->width;
         }

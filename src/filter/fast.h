@@ -19,9 +19,9 @@ typedef struct um_fast {
     /* As the kind's add and query. */
     size_t (*add)(void *self, const umbel_digest *d, size_t n, bool *fresh);
     void (*query)(const void *self, const umbel_digest *d, size_t n, bool *hit);
-    /* One key, without the frame of a batch. */
+    /* One key, without the frame of a batch; or NULL. */
     bool (*query_one)(const void *self, const umbel_digest *d);
-    /* Fused with hash xxh3 of keys of 8 bytes each. */
+    /* Fused with hash xxh3 of keys of 8 bytes each; or NULL. */
     size_t (*add_keys8)(void *self, uint64_t seed, const uint64_t *keys,
                         size_t n, bool *fresh);
     void (*query_keys8)(const void *self, uint64_t seed, const uint64_t *keys,

@@ -303,8 +303,8 @@ static void query_now(const umbel_filter *f, const umbel_digest *d, size_t n,
     (f->fast ? f->fast->query : f->shape.kind->query)(f->self, d, n, hit);
 }
 
-/* Keys of 8 bytes that a fast path hashes itself. */
-static bool takes_keys8(const umbel_filter *f, const void *keys, size_t width)
+/* Keys of 8 bytes, which a fast path may hash itself. */
+static bool are_keys8(const umbel_filter *f, const void *keys, size_t width)
 {
     return f->fast && width == 8 &&
            f->shape.hash == um_hash_row(UM_HASH_XXH3) &&
@@ -356,7 +356,8 @@ umbel_status umbel_add_fixed(umbel_filter *f, const void *keys, size_t width,
     umbel_slice s[BATCH];
     umbel_status status = want_add(f, err);
 
-    if (status == UMBEL_OK && n && takes_keys8(f, keys, width)) {
+    if (status == UMBEL_OK && n && are_keys8(f, keys, width) &&
+        f->fast->add_keys8) {
         count_added(f,
                     f->fast->add_keys8(f->self, f->shape.seed, keys, n, fresh));
         return UMBEL_OK;
@@ -426,7 +427,8 @@ umbel_status umbel_query_fixed(const umbel_filter *f, const void *keys,
     umbel_slice s[BATCH];
     umbel_status status = want_query(f, err);
 
-    if (status == UMBEL_OK && n && takes_keys8(f, keys, width)) {
+    if (status == UMBEL_OK && n && are_keys8(f, keys, width) &&
+        f->fast->query_keys8) {
         f->fast->query_keys8(f->self, f->shape.seed, keys, n, hit);
         return UMBEL_OK;
     }

@@ -7,6 +7,7 @@
  * group of eight hashes, made by shifts (addressing/blocked.c), against the
  * whole block.
  */
+#include "base/xxh3_8.h"
 #include "filter/fast.h"
 #include "kinds/bloom.h"
 
@@ -34,16 +35,7 @@ typedef struct target {
 
 /* --- hashing ------------------------------------------------------------- */
 
-/* XXH3 of 4 to 8 bytes: the words of its default secret that it uses. */
-#define XXH3_SECRET UINT64_C(0xc73ab174c5ecd5a2)
-#define XXH3_FACTOR UINT64_C(0x9FB21C651E98DF25)
 #define REMIX_FACTOR UINT64_C(0xD6E8FEB86659FD93) /* um_remix */
-
-static uint64_t xxh3_flip(uint64_t seed)
-{
-    seed ^= (uint64_t)__builtin_bswap32((uint32_t)seed) << 32;
-    return XXH3_SECRET - seed;
-}
 
 /* Two vectors go through every step together: one alone would wait. */
 enum { PAIR = 2 };
@@ -84,10 +76,10 @@ INLINE void xxh3(__m256i x[PAIR], uint64_t flip)
                                  _mm256_srli_epi64(x[g], 15));
     EACH b[g] = _mm256_shuffle_epi8(x[g], rotate24);
     EACH x[g] = _mm256_xor_si256(x[g], _mm256_xor_si256(a[g], b[g]));
-    multiply(x, XXH3_FACTOR);
+    multiply(x, UM_XXH3_FACTOR);
     EACH a[g] = _mm256_add_epi64(_mm256_srli_epi64(x[g], 35), len);
     EACH x[g] = _mm256_xor_si256(x[g], a[g]);
-    multiply(x, XXH3_FACTOR);
+    multiply(x, UM_XXH3_FACTOR);
     EACH x[g] = _mm256_xor_si256(x[g], _mm256_srli_epi64(x[g], 28));
 }
 
@@ -377,7 +369,7 @@ static target target_of(const um_bloom *b, uint64_t seed)
                     .blocks = l->blocks,
                     .hashes = l->hashes,
                     .block_shift = l->width == 64 ? 6 : 5,
-                    .flip = xxh3_flip(seed)};
+                    .flip = um_xxh3_flip(seed)};
 }
 
 /* Every loop for one and for two groups of hashes, near and far memory. */

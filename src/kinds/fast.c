@@ -16,11 +16,13 @@
 #define FAST_AVX2(X)
 #endif
 
+#define FAST(X) FAST_AVX2(X) X(bloom_classic)
+
 #define DECLARE(name) extern const um_fast um_fast_##name;
-FAST_AVX2(DECLARE)
+FAST(DECLARE)
 
 #define ROW(name) &um_fast_##name,
-static const um_fast *const table[] = {FAST_AVX2(ROW) NULL};
+static const um_fast *const table[] = {FAST(ROW) NULL};
 
 const um_fast *um_fast_row(size_t i)
 {
