@@ -18,14 +18,6 @@ static const um_option options[] = {
     {"max-memory", 0, "N", "bytes to fill from a pipe (default 256MB)"},
     {0}};
 
-static umbel_status count_batch(void *ctx, const um_batch *batch,
-                                umbel_error *err)
-{
-    (void)err;
-    *(uint64_t *)ctx += batch->n;
-    return UMBEL_OK;
-}
-
 static umbel_status add_keys(const um_args *args, umbel_filter *f, uint64_t *n,
                              umbel_error *err)
 {
@@ -49,8 +41,8 @@ static umbel_status build_sized(const um_args *args, um_asked *asked,
     umbel_filter *f;
 
     if (!p->capacity && um_keys_again(args->operands, args->noperands)) {
-        status = um_each_batch(args, args->operands, args->noperands,
-                               count_batch, &p->capacity, NULL, err);
+        status = um_count_all(args, args->operands, args->noperands,
+                              &p->capacity, err);
         if (status == UMBEL_OK && !p->capacity)
             return no_keys(err);
     }

@@ -16,6 +16,8 @@ static const um_option options[] = {
     {"invert", 'v', NULL, "print keys that do not match"},
     {0}};
 
+enum { OUT = 1 << 16 };
+
 /* What has been asked and answered so far. */
 typedef struct asking {
     const um_args *args;
@@ -23,18 +25,39 @@ typedef struct asking {
     bool json, count, invert, quiet;
     char end;
     uint64_t selected;
-    bool decided; /* no further key can change the exit code */
+    bool decided;  /* no further key can change the exit code */
+    char out[OUT]; /* lines on their way to standard output */
+    size_t nout;
 } asking;
 
-static void print_key(const asking *a, const umbel_slice *line, bool hit)
+static void flush(asking *a)
+{
+    fwrite(a->out, 1, a->nout, stdout);
+    a->nout = 0;
+}
+
+static void print_line(asking *a, const umbel_slice *line)
+{
+    if (line->len >= OUT - a->nout)
+        flush(a);
+    if (line->len >= OUT) {
+        fwrite(line->data, 1, line->len, stdout);
+        putc(a->end, stdout);
+        return;
+    }
+    memcpy(a->out + a->nout, line->data, line->len);
+    a->out[a->nout + line->len] = a->end;
+    a->nout += line->len + 1;
+}
+
+static void print_key(asking *a, const umbel_slice *line, bool hit)
 {
     if (a->json) {
         putc('{', stdout);
         um_print_json_key(stdout, line);
         printf(", \"match\": %s}\n", hit ? "true" : "false");
     } else {
-        fwrite(line->data, 1, line->len, stdout);
-        putc(a->end, stdout);
+        print_line(a, line);
     }
 }
 
@@ -57,6 +80,7 @@ static umbel_status ask(asking *a, const umbel_slice *keys,
                 print_key(a, &lines[done + i], hit[i]);
         }
     }
+    flush(a);
     return UMBEL_OK;
 }
 

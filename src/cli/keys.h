@@ -41,6 +41,10 @@ umbel_status um_each_batch(const um_args *args, const char *const *paths,
                            size_t npaths, um_take_batch *take, void *ctx,
                            const bool *stop, umbel_error *err);
 
+/* How many keys there are; lines without options are counted at full speed. */
+umbel_status um_count_all(const um_args *args, const char *const *paths,
+                          size_t npaths, uint64_t *n, umbel_error *err);
+
 /* Add all of it to f; *n tells how many keys there were. */
 umbel_status um_add_all(const um_args *args, const char *const *paths,
                         size_t npaths, umbel_filter *f, uint64_t *n,

@@ -11,8 +11,8 @@
 #include <sys/mman.h>
 
 enum {
-    BATCH = 64, /* digests at a time: they stay in the first cache */
-    ALIGN = 64  /* of sections, in memory and in files */
+    BATCH = 256, /* digests at a time: they stay in the first cache */
+    ALIGN = 64   /* of sections, in memory and in files */
 };
 
 /* A section's bytes, rounded up to the next section's start. */

@@ -14,14 +14,14 @@
 #include <immintrin.h>
 #include <unistd.h>
 
-enum { BATCH = 64, MOST_HASHES = 16 };
+enum { BATCH = 64, MANY = 256, MOST_HASHES = 16 };
 
 #define INLINE static inline __attribute__((always_inline))
 
 /* What a batch of keys asks for. */
 typedef struct batch {
-    _Alignas(32) uint64_t word[2][BATCH]; /* of the first and second 8 hashes */
-    _Alignas(32) uint64_t at[BATCH];      /* byte where the block begins */
+    _Alignas(32) uint64_t word[2][MANY]; /* of the first and second 8 hashes */
+    _Alignas(32) uint64_t at[MANY];      /* byte where the block begins */
 } batch;
 
 /* A filter as the loops see it. */
@@ -306,7 +306,7 @@ INLINE void walk_digests(work *w, const umbel_digest *d, size_t n,
     batch b;
 
     for (size_t done = 0, some; done < n; done += some) {
-        some = n - done < BATCH ? n - done : BATCH;
+        some = n - done < MANY ? n - done : MANY;
         for (size_t i = 0; i < some; i++) {
             const umbel_digest *x = &d[done + i];
             b.word[0][i] = x->hi;
