@@ -59,9 +59,9 @@ static void report(const um_args *args, const umbel_filter *f, uint64_t n,
         um_info_real(&info, "predicted_error", error);
         um_print_json(stdout, &info);
     } else if (!um_has(args, "quiet")) {
-        printf("%s: %s keys, %s new, predicted error now %s\n", path,
-               um_grouped(n).text, um_grouped(fresh).text,
-               um_percent(error).text);
+        um_print_path(stdout, path);
+        printf("%s keys, %s new, predicted error now %s\n", um_grouped(n).text,
+               um_grouped(fresh).text, um_percent(error).text);
         um_tell_overfull(stdout, f);
     }
 }

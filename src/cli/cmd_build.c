@@ -118,8 +118,8 @@ static void report(const um_args *args, const umbel_filter *f, uint64_t n)
     double bits = (double)umbel_cells(f);
     uint64_t added = umbel_added(f);
 
-    fprintf(out, "%s: %s keys, %s new, in %s bytes",
-            out == stdout ? path : "standard output", um_grouped(n).text,
+    um_print_path(out, path);
+    fprintf(out, "%s keys, %s new, in %s bytes", um_grouped(n).text,
             um_grouped(added).text, um_grouped(umbel_encoded_len(f)).text);
     if (added && !umbel_may_deny(f))
         fprintf(out, " (%.2f bits a key)", bits / (double)added);

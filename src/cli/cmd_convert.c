@@ -52,9 +52,9 @@ static void report(const um_args *args, const umbel_filter *f, uint64_t by)
         um_info_hex(&info, "payload_checksum", umbel_payload_checksum(f));
         um_print_json(out, &info);
     } else if (!um_has(args, "quiet")) {
-        fprintf(out,
-                "%s: folded by %" PRIu64 " to %s bytes, predicted error %s\n",
-                path, by, um_grouped(umbel_encoded_len(f)).text,
+        um_print_path(out, path);
+        fprintf(out, "folded by %" PRIu64 " to %s bytes, predicted error %s\n",
+                by, um_grouped(umbel_encoded_len(f)).text,
                 um_percent(umbel_predict(f)).text);
         if (by == 1)
             fprintf(out,

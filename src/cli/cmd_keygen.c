@@ -31,12 +31,16 @@ static int run(const um_args *args)
     sodium_memzero(secret, sizeof secret);
     um_info_text(&info, "file", path);
     um_info_hex(&info, "secret_id", id);
-    if (um_has(args, "json"))
+    if (um_has(args, "json")) {
         um_print_json(stdout, &info);
-    else if (!um_has(args, "quiet"))
-        printf("%s: secret key %016" PRIx64 "; keep it, use it with --hash sip "
-               "--key-file %s\n",
-               path, id, path);
+    } else if (!um_has(args, "quiet")) {
+        um_print_path(stdout, path);
+        printf("secret key %016" PRIx64
+               "; keep it, use it with --hash sip --key-file ",
+               id);
+        um_print_quoted(stdout, path);
+        putchar('\n');
+    }
     return UM_EXIT_FINE;
 }
 

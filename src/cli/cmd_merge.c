@@ -86,9 +86,9 @@ static void report(const um_args *args, const umbel_filter *f)
         um_info_hex(&info, "payload_checksum", umbel_payload_checksum(f));
         um_print_json(out, &info);
     } else if (!um_has(args, "quiet")) {
-        fprintf(out,
-                "%s: %zu filters merged, about %s keys, predicted error %s\n",
-                path, args->noperands, um_grouped(umbel_added(f)).text,
+        um_print_path(out, path);
+        fprintf(out, "%zu filters merged, about %s keys, predicted error %s\n",
+                args->noperands, um_grouped(umbel_added(f)).text,
                 um_percent(umbel_predict(f)).text);
         um_tell_overfull(out, f);
     }

@@ -168,6 +168,26 @@ um_text um_grouped(uint64_t n)
     return t;
 }
 
+/* A path as it may be shown. */
+typedef struct shown {
+    char text[4096];
+} shown;
+
+static shown disarmed(const char *path)
+{
+    shown s;
+
+    snprintf(s.text, sizeof s.text, "%s", path);
+    um_disarm(s.text);
+    return s;
+}
+
+void um_print_path(FILE *out, const char *path)
+{
+    bool standard = strcmp(path, "-") == 0;
+    fprintf(out, "%s: ", standard ? "standard output" : disarmed(path).text);
+}
+
 void um_print_quoted(FILE *out, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
@@ -177,12 +197,13 @@ void um_print_quoted(FILE *out, const char *word)
         fputs(word, out);
         return;
     }
+    shown s = disarmed(word);
     putc('\'', out);
-    for (; *word; word++)
-        if (*word == '\'')
+    for (const char *p = s.text; *p; p++)
+        if (*p == '\'')
             fputs("'\\''", out);
         else
-            putc((unsigned char)*word < ' ' || *word == 127 ? '?' : *word, out);
+            putc(*p, out);
     putc('\'', out);
 }
 

@@ -25,6 +25,8 @@ um_text um_percent(double share);
 /* 1,234,567 */
 um_text um_grouped(uint64_t n);
 
+/* "PATH: " before a report; a name cannot steer the terminal. */
+void um_print_path(FILE *out, const char *path);
 /* A word as the shell wants it. */
 void um_print_quoted(FILE *out, const char *word);
 /* The options of a group that were given, as they can be typed again. */
