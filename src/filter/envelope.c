@@ -66,11 +66,6 @@ static void put_name(um_writer *w, const char *name)
     um_put_bytes(w, field, sizeof field);
 }
 
-static uint64_t section_bytes(const um_section *s)
-{
-    return (uint64_t)(((um_u128)s->cells * s->cell_bits + 7) / 8);
-}
-
 size_t um_head_encode(const umbel_filter *f, uint8_t out[UM_HEAD_MAX])
 {
     const um_shape *s = &f->shape;
@@ -107,7 +102,7 @@ size_t um_head_encode(const umbel_filter *f, uint8_t out[UM_HEAD_MAX])
         um_put_u64(&w, section[i].cells);
         um_put_u32(&w, section[i].cell_bits);
         um_put_u32(&w, CODING_RAW);
-        um_put_u64(&w, section_bytes(&section[i]));
+        um_put_u64(&w, um_section_bytes(&section[i]));
     }
     um_store64(out + len - CHECKSUM_LEN, um_checksum(out, len - CHECKSUM_LEN));
     return len;
@@ -189,7 +184,7 @@ static umbel_status get_sections(um_reader *r, size_t n, const um_shape *s,
         fine &= um_get_u64(r) == want[i].cells;
         fine &= um_get_u32(r) == want[i].cell_bits;
         raw &= um_get_u32(r) == CODING_RAW;
-        fine &= um_get_u64(r) == section_bytes(&want[i]) || !raw;
+        fine &= um_get_u64(r) == um_section_bytes(&want[i]) || !raw;
     }
     if (!fine || r->bad)
         return um_fail(err, UMBEL_E_FORMAT,
@@ -303,14 +298,14 @@ static bool padding_is_zero(const um_head *head, const uint8_t *payload)
     size_t n = head->shape.kind->sections(&head->shape, section);
 
     for (size_t i = 0; i < n; i++) {
-        uint64_t bits = section[i].cells * section[i].cell_bits;
-        uint64_t len = section_bytes(&section[i]);
-        uint64_t full = (len + LINE - 1) / LINE * LINE;
-        if (bits % 8 && payload[len - 1] >> bits % 8)
+        uint64_t over = um_section_bits(&section[i]) % 8;
+        uint64_t used = um_section_bytes(&section[i]);
+        uint64_t room = um_section_room(&section[i]);
+        if (over && payload[used - 1] >> over)
             return false;
-        if (!all_zero(payload + len, payload + full))
+        if (!all_zero(payload + used, payload + room))
             return false;
-        payload += full;
+        payload += room;
     }
     return true;
 }

@@ -12,31 +12,18 @@
 
 enum {
     BATCH = 256, /* digests at a time: they stay in the first cache */
-    ALIGN = 64   /* of sections, in memory and in files */
+    ALIGN = 64   /* of the kind's part of a handle */
 };
-
-/* A section's bytes, rounded up to the next section's start. */
-static bool section_len(const um_section *s, size_t *len)
-{
-    um_u128 bits = (um_u128)s->cells * s->cell_bits;
-    um_u128 bytes = ((bits + 7) / 8 + ALIGN - 1) / ALIGN * ALIGN;
-
-    *len = (size_t)bytes;
-    return bytes <= SIZE_MAX / 4;
-}
 
 bool um_payload_len(const um_shape *s, size_t *len)
 {
     um_section section[UM_MAX_SECTIONS];
-    size_t n = s->kind->sections(s, section), sum = 0;
+    size_t n = s->kind->sections(s, section);
+    uint64_t sum = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        size_t bytes;
-        if (!section_len(&section[i], &bytes) || sum > SIZE_MAX / 4)
-            return false;
-        sum += bytes;
-    }
-    *len = sum;
+    for (size_t i = 0; i < n; i++)
+        sum += um_section_room(&section[i]);
+    *len = (size_t)sum;
     return sum <= SIZE_MAX / 4;
 }
 
@@ -44,12 +31,12 @@ static void attach(umbel_filter *f)
 {
     um_section section[UM_MAX_SECTIONS];
     void *memory[UM_MAX_SECTIONS] = {NULL};
-    size_t n = f->shape.kind->sections(&f->shape, section), at = 0, len;
+    size_t n = f->shape.kind->sections(&f->shape, section);
+    uint8_t *at = f->payload;
 
     for (size_t i = 0; i < n; i++) {
-        memory[i] = f->payload + at;
-        section_len(&section[i], &len);
-        at += len;
+        memory[i] = at;
+        at += um_section_room(&section[i]);
     }
     memset(f->self, 0, f->shape.kind->self_len);
     f->shape.kind->attach(f->self, &f->shape, &f->layout, memory);
@@ -58,16 +45,17 @@ static void attach(umbel_filter *f)
 void um_clear_padding(umbel_filter *f)
 {
     um_section section[UM_MAX_SECTIONS];
-    size_t n = f->shape.kind->sections(&f->shape, section), len;
+    size_t n = f->shape.kind->sections(&f->shape, section);
     uint8_t *at = f->payload;
 
-    for (size_t i = 0; i < n; i++, at += len) {
-        uint64_t bits = section[i].cells * section[i].cell_bits;
-        size_t used = (size_t)((bits + 7) / 8);
-        section_len(&section[i], &len);
-        if (bits % 8)
-            at[used - 1] &= (uint8_t)((1u << bits % 8) - 1);
-        memset(at + used, 0, len - used);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t over = um_section_bits(&section[i]) % 8;
+        uint64_t used = um_section_bytes(&section[i]);
+        uint64_t room = um_section_room(&section[i]);
+        if (over)
+            at[used - 1] &= (uint8_t)((1u << over) - 1);
+        memset(at + used, 0, (size_t)(room - used));
+        at += room;
     }
 }
 

@@ -49,6 +49,26 @@ typedef struct um_section {
     uint32_t cell_bits; /* 1 .. 64 */
 } um_section;
 
+enum { UM_SECTION_ALIGN = 64 }; /* where sections begin; on the wire */
+
+/* At most 2^48 cells of 64 bits: no overflow. */
+static inline uint64_t um_section_bits(const um_section *s)
+{
+    return s->cells * s->cell_bits;
+}
+
+static inline uint64_t um_section_bytes(const um_section *s)
+{
+    return (um_section_bits(s) + 7) / 8;
+}
+
+/* With the zeros up to the next section. */
+static inline uint64_t um_section_room(const um_section *s)
+{
+    uint64_t bytes = um_section_bytes(s) + UM_SECTION_ALIGN - 1;
+    return bytes / UM_SECTION_ALIGN * UM_SECTION_ALIGN;
+}
+
 struct um_kind {
     const char *name; /* in settings, commands, on the wire; never reused */
     const char *summary;

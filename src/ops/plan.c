@@ -89,7 +89,7 @@ static double payload_bits(const um_shape *s)
     double bits = 0;
 
     for (size_t i = 0; i < n; i++)
-        bits += (double)section[i].cells * section[i].cell_bits;
+        bits += (double)um_section_bits(&section[i]);
     return bits;
 }
 
