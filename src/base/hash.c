@@ -15,17 +15,23 @@
 #include "base/hash.h"
 
 #include "base/error.h"
+#include "base/xxh3.h"
 
 #include <md5.h>
 #include <sodium.h>
 #include <string.h>
 #include <xxhash.h>
 
+uint64_t um_xxh3_any(const void *key, size_t len, uint64_t seed)
+{
+    return XXH3_64bits_withSeed(key, len, seed);
+}
+
 static void xxh3(const um_hasher *h, const umbel_slice *keys, size_t n,
                  umbel_digest *out)
 {
     for (size_t i = 0; i < n; i++) {
-        out[i].lo = XXH3_64bits_withSeed(keys[i].data, keys[i].len, h->seed);
+        out[i].lo = um_xxh3(keys[i].data, keys[i].len, h->seed);
         out[i].hi = um_remix(out[i].lo);
     }
 }

@@ -10,6 +10,10 @@
 
 #include "filter/kind.h"
 
+/* As umbel_query, which jumps here. */
+typedef umbel_status um_query_key(const umbel_filter *f, const void *key,
+                                  size_t len, bool *hit, umbel_error *err);
+
 typedef struct um_fast {
     const char *name; /* of the instructions it needs */
     const char *kind, *addressing;
@@ -19,9 +23,9 @@ typedef struct um_fast {
     /* As the kind's add and query. */
     size_t (*add)(void *self, const umbel_digest *d, size_t n, bool *fresh);
     void (*query)(const void *self, const umbel_digest *d, size_t n, bool *hit);
-    /* One key, without the frame of a batch; or NULL. */
-    bool (*query_one)(const void *self, const umbel_digest *d);
-    /* Fused with hash xxh3 of keys of 8 bytes each; or NULL. */
+    /* The rest is fused with hash xxh3, and may be NULL. */
+    um_query_key *query_key; /* without the frame of a batch */
+    /* Keys of 8 bytes each. */
     size_t (*add_keys8)(void *self, uint64_t seed, const uint64_t *keys,
                         size_t n, bool *fresh);
     void (*query_keys8)(const void *self, uint64_t seed, const uint64_t *keys,

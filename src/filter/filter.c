@@ -70,6 +70,21 @@ static size_t handle_len(const um_kind *kind)
     return self_offset() + kind->self_len;
 }
 
+static umbel_status query_as_batch(const umbel_filter *f, const void *key,
+                                   size_t len, bool *hit, umbel_error *err)
+{
+    umbel_slice slice = {key, len};
+    return umbel_query_many(f, &slice, 1, hit, err);
+}
+
+void um_filter_use(umbel_filter *f, const um_fast *row)
+{
+    bool fused = row && f->shape.hash == um_hash_row(UM_HASH_XXH3);
+
+    f->fast = row;
+    f->query_key = fused && row->query_key ? row->query_key : query_as_batch;
+}
+
 umbel_status um_filter_make(const um_shape *shape, const umbel_alloc *alloc,
                             uint8_t *payload, void *mapping, size_t mapping_len,
                             umbel_filter **out, umbel_error *err)
@@ -96,9 +111,7 @@ umbel_status um_filter_make(const um_shape *shape, const umbel_alloc *alloc,
     um_layout_init(&f->layout, shape->addressing, shape->cells, shape->hashes,
                    shape->seed);
     um_hasher_init(&f->hasher, shape->hash, shape->seed);
-    f->fast = um_fast_pick(shape, &f->layout);
-    f->one_by_one = f->fast && f->fast->query_one && f->hasher.ready &&
-                    !shape->hash->accept;
+    um_filter_use(f, um_fast_pick(shape, &f->layout));
     attach(f);
     *out = f;
     return UMBEL_OK;
@@ -433,14 +446,7 @@ umbel_status umbel_query_fixed(const umbel_filter *f, const void *keys,
 umbel_status umbel_query(const umbel_filter *f, const void *key, size_t len,
                          bool *hit, umbel_error *err)
 {
-    umbel_slice slice = {key, len};
-    umbel_digest d;
-
-    if (!f->fast || !f->one_by_one)
-        return umbel_query_many(f, &slice, 1, hit, err);
-    digest(f, &slice, 1, &d);
-    *hit = f->fast->query_one(f->self, &d);
-    return UMBEL_OK;
+    return f->query_key(f, key, len, hit, err);
 }
 
 umbel_status umbel_digest_many(const umbel_filter *f, const umbel_slice *keys,

@@ -20,8 +20,8 @@ struct umbel_filter {
     void *mapping; /* the whole file, or NULL: payload is ours */
     size_t mapping_len;
     const um_fast *fast; /* NULL: the kind's own functions */
-    bool one_by_one;     /* a single query needs no check before */
-    void *self;          /* the kind's part, behind this struct */
+    um_query_key *query_key;
+    void *self; /* the kind's part, behind this struct */
 };
 
 /*
@@ -32,6 +32,9 @@ struct umbel_filter {
 umbel_status um_filter_make(const um_shape *shape, const umbel_alloc *alloc,
                             uint8_t *payload, void *mapping, size_t mapping_len,
                             umbel_filter **out, umbel_error *err);
+
+/* Take this fast path from now on; NULL: the kind's own functions. */
+void um_filter_use(umbel_filter *f, const um_fast *row);
 
 /* Bytes of the payload; false when they do not fit into an address space. */
 bool um_payload_len(const um_shape *s, size_t *len);

@@ -6,9 +6,13 @@
  * that the memory is busy while the arithmetic goes on. A test is one mask a
  * group of eight hashes, made by shifts (addressing/blocked.c), against the
  * whole block.
+ *
+ * In cache the shifts are what is scarce (two units do them and all shuffles),
+ * so products avoid them, blocks are found by the scalar multiplier beside, and
+ * four keys are judged at once.
  */
-#include "base/xxh3_8.h"
-#include "filter/fast.h"
+#include "base/xxh3.h"
+#include "filter/handle.h"
 #include "kinds/bloom.h"
 
 #include <immintrin.h>
@@ -20,8 +24,9 @@ enum { BATCH = 64, MANY = 256, MOST_HASHES = 16 };
 
 /* What a batch of keys asks for. */
 typedef struct batch {
+    _Alignas(32) uint64_t lo[MANY];
     _Alignas(32) uint64_t word[2][MANY]; /* of the first and second 8 hashes */
-    _Alignas(32) uint64_t at[MANY];      /* byte where the block begins */
+    uint64_t at[MANY]; /* byte where the block begins, if fetched ahead */
 } batch;
 
 /* A filter as the loops see it. */
@@ -29,9 +34,22 @@ typedef struct target {
     uint8_t *bits;
     uint64_t blocks;
     uint32_t hashes;
-    uint32_t block_shift; /* log2 of a block's bytes */
-    uint64_t flip;        /* what XXH3 does with the seed, for 8-byte keys */
+    uint64_t flip; /* what XXH3 does with the seed, for 8-byte keys */
 } target;
+
+typedef struct work {
+    target t;
+    bool *out;    /* hit or fresh; may be NULL when adding */
+    size_t added; /* when adding */
+} work;
+
+/* What a loop does, known when it is compiled. */
+typedef struct way {
+    bool adds;
+    bool wide;  /* blocks of 512 */
+    bool ahead; /* the memory is far: fetch what comes next */
+    int groups; /* of eight hashes, the last may be fewer */
+} way;
 
 /* --- hashing ------------------------------------------------------------- */
 
@@ -41,19 +59,23 @@ typedef struct target {
 enum { PAIR = 2 };
 #define EACH for (int g = 0; g < PAIR; g++)
 
-/* x * factor mod 2^64: AVX2 has only products of 32-bit halves. */
+/*
+ * x * factor mod 2^64: AVX2 has only products of 32-bit halves. The two that
+ * belong into the high half are made at once, and added there.
+ */
 INLINE void multiply(__m256i x[PAIR], uint64_t factor)
 {
     const __m256i low = _mm256_set1_epi64x((long long)(factor & UINT32_MAX));
-    const __m256i high = _mm256_set1_epi64x((long long)(factor >> 32));
+    const __m256i swapped =
+        _mm256_set1_epi64x((long long)um_rotate(factor, 32));
+    const __m256i zero = _mm256_setzero_si256();
     __m256i a[PAIR], b[PAIR];
 
-    EACH a[g] = _mm256_srli_epi64(x[g], 32);
-    EACH b[g] = _mm256_mul_epu32(x[g], high);
-    EACH a[g] = _mm256_mul_epu32(a[g], low);
+    EACH a[g] = _mm256_mullo_epi32(x[g], swapped);
     EACH x[g] = _mm256_mul_epu32(x[g], low);
-    EACH a[g] = _mm256_slli_epi64(_mm256_add_epi64(a[g], b[g]), 32);
-    EACH x[g] = _mm256_add_epi64(x[g], a[g]);
+    EACH b[g] = _mm256_slli_epi64(a[g], 32);
+    EACH a[g] = _mm256_blend_epi32(zero, a[g], 0xAA);
+    EACH x[g] = _mm256_add_epi64(x[g], _mm256_add_epi64(a[g], b[g]));
 }
 
 INLINE void remix(__m256i x[PAIR])
@@ -83,26 +105,20 @@ INLINE void xxh3(__m256i x[PAIR], uint64_t flip)
     EACH x[g] = _mm256_xor_si256(x[g], _mm256_srli_epi64(x[g], 28));
 }
 
-/* High half of lo * blocks, with fewer than 2^32 blocks, as a byte offset. */
-INLINE __m256i block_of(const target *t, __m256i lo)
+INLINE uint64_t block_of(const target *t, uint64_t lo, way how)
 {
-    __m256i blocks = _mm256_set1_epi64x((long long)t->blocks);
-    __m256i a = _mm256_srli_epi64(_mm256_mul_epu32(lo, blocks), 32);
-    __m256i b = _mm256_mul_epu32(_mm256_srli_epi64(lo, 32), blocks);
-
-    b = _mm256_srli_epi64(_mm256_add_epi64(a, b), 32);
-    return _mm256_sll_epi64(b, _mm_cvtsi32_si128((int)t->block_shift));
+    return um_scale(lo, t->blocks) << (how.wide ? 6 : 5);
 }
 
-INLINE void fetch(const target *t, const batch *b, size_t i, size_t n)
+INLINE void fetch(const target *t, batch *b, size_t i, way how)
 {
-    for (size_t j = i; j < i + n; j++)
-        _mm_prefetch((const char *)t->bits + b->at[j], _MM_HINT_T0);
+    b->at[i] = block_of(t, b->lo[i], how);
+    _mm_prefetch((const char *)t->bits + b->at[i], _MM_HINT_T0);
 }
 
 /* Keys i .. i+7 of a batch. */
 INLINE void hash_keys(const target *t, const uint64_t *keys, batch *b, size_t i,
-                      int groups)
+                      way how)
 {
     __m256i lo[PAIR], word[PAIR];
 
@@ -113,13 +129,14 @@ INLINE void hash_keys(const target *t, const uint64_t *keys, batch *b, size_t i,
     EACH word[g] = lo[g];
     remix(word);
     EACH _mm256_store_si256((__m256i *)(void *)&b->word[0][i] + g, word[g]);
-    EACH _mm256_store_si256((__m256i *)(void *)&b->at[i] + g,
-                            block_of(t, lo[g]));
-    if (groups == 2) {
+    EACH _mm256_store_si256((__m256i *)(void *)&b->lo[i] + g, lo[g]);
+    if (how.groups == 2) {
         EACH word[g] = _mm256_add_epi64(word[g], lo[g]);
         remix(word);
         EACH _mm256_store_si256((__m256i *)(void *)&b->word[1][i] + g, word[g]);
     }
+    for (size_t j = i; how.ahead && j < i + 8; j++)
+        fetch(t, b, j, how);
 }
 
 /* --- masks --------------------------------------------------------------- */
@@ -172,266 +189,272 @@ typedef struct mask {
     __m256i part[2];
 } mask;
 
-INLINE mask mask256(const batch *b, size_t i, int groups, uint32_t rest)
+INLINE mask mask256(uint64_t first, uint64_t last, uint32_t rest, int groups)
 {
-    uint64_t last = b->word[groups - 1][i];
     __m256i m = lanes256(last);
 
     m = _mm256_and_si256(m, load(&used256[rest][8 - (last & 7)]));
     if (groups == 2)
-        m = _mm256_or_si256(m, lanes256(b->word[0][i]));
+        m = _mm256_or_si256(m, lanes256(first));
     return (mask){{m, _mm256_setzero_si256()}};
 }
 
-INLINE mask mask512(const batch *b, size_t i, int groups, uint32_t rest)
+INLINE mask mask512(uint64_t first, uint64_t last, uint32_t rest, int groups)
 {
-    const __m256i first = _mm256_setr_epi64x(58, 52, 46, 40);
-    const __m256i second = _mm256_setr_epi64x(34, 28, 22, 16);
-    uint64_t last = b->word[groups - 1][i];
+    const __m256i low = _mm256_setr_epi64x(58, 52, 46, 40);
+    const __m256i high = _mm256_setr_epi64x(34, 28, 22, 16);
     const uint64_t *used = &used512[rest][8 - (last & 7)];
-    __m256i m = _mm256_and_si256(lanes512(last, first), load(used));
-    __m256i n = _mm256_and_si256(lanes512(last, second), load(used + 4));
+    __m256i m = _mm256_and_si256(lanes512(last, low), load(used));
+    __m256i n = _mm256_and_si256(lanes512(last, high), load(used + 4));
 
     if (groups == 2) {
-        uint64_t word = b->word[0][i];
-        m = _mm256_or_si256(m, lanes512(word, first));
-        n = _mm256_or_si256(n, lanes512(word, second));
+        m = _mm256_or_si256(m, lanes512(first, low));
+        n = _mm256_or_si256(n, lanes512(first, high));
     }
     return (mask){{m, n}};
 }
 
 /* --- a key against its block ---------------------------------------------- */
 
-typedef struct work {
-    const target *t;
-    bool *out;    /* hit or fresh; may be NULL when adding */
-    size_t added; /* when adding */
-} work;
-
-typedef void one_key(work *w, const batch *b, size_t i, size_t out, int groups,
-                     uint32_t rest);
-
-INLINE void query256(work *w, const batch *b, size_t i, size_t out, int groups,
-                     uint32_t rest)
-{
-    mask m = mask256(b, i, groups, rest);
-    w->out[out] = _mm256_testc_si256(load(w->t->bits + b->at[i]), m.part[0]);
-}
-
-INLINE void query512(work *w, const batch *b, size_t i, size_t out, int groups,
-                     uint32_t rest)
-{
-    mask m = mask512(b, i, groups, rest);
-    const uint8_t *p = w->t->bits + b->at[i];
-    __m256i x = _mm256_andnot_si256(load(p), m.part[0]);
-    __m256i y = _mm256_andnot_si256(load(p + 32), m.part[1]);
-
-    x = _mm256_or_si256(x, y);
-    w->out[out] = _mm256_testz_si256(x, x);
-}
-
 INLINE void put(uint8_t *p, __m256i x)
 {
     _mm256_storeu_si256((__m256i *)(void *)p, x);
 }
 
-INLINE void note_fresh(work *w, size_t out, bool fresh)
+/* The cells of a key that are clear; when adding, they were. */
+INLINE __m256i clear256(uint8_t *p, mask m, bool adds)
 {
-    w->added += fresh;
-    if (w->out)
-        w->out[out] = fresh;
-}
-
-INLINE void add256(work *w, const batch *b, size_t i, size_t out, int groups,
-                   uint32_t rest)
-{
-    mask m = mask256(b, i, groups, rest);
-    uint8_t *p = w->t->bits + b->at[i];
     __m256i old = load(p);
 
-    put(p, _mm256_or_si256(old, m.part[0]));
-    note_fresh(w, out, !_mm256_testc_si256(old, m.part[0]));
+    if (adds)
+        put(p, _mm256_or_si256(old, m.part[0]));
+    return _mm256_andnot_si256(old, m.part[0]);
 }
 
-INLINE void add512(work *w, const batch *b, size_t i, size_t out, int groups,
-                   uint32_t rest)
+INLINE __m256i clear512(uint8_t *p, mask m, bool adds)
 {
-    mask m = mask512(b, i, groups, rest);
-    uint8_t *p = w->t->bits + b->at[i];
     __m256i x = load(p), y = load(p + 32);
-    __m256i new_bits = _mm256_or_si256(_mm256_andnot_si256(x, m.part[0]),
-                                       _mm256_andnot_si256(y, m.part[1]));
 
-    put(p, _mm256_or_si256(x, m.part[0]));
-    put(p + 32, _mm256_or_si256(y, m.part[1]));
-    note_fresh(w, out, !_mm256_testz_si256(new_bits, new_bits));
+    if (adds) {
+        put(p, _mm256_or_si256(x, m.part[0]));
+        put(p + 32, _mm256_or_si256(y, m.part[1]));
+    }
+    return _mm256_or_si256(_mm256_andnot_si256(x, m.part[0]),
+                           _mm256_andnot_si256(y, m.part[1]));
+}
+
+INLINE __m256i clear_at(const target *t, uint64_t at, uint64_t first,
+                        uint64_t last, way how)
+{
+    uint32_t rest = t->hashes % 8;
+    uint8_t *p = t->bits + at;
+
+    if (how.wide)
+        return clear512(p, mask512(first, last, rest, how.groups), how.adds);
+    return clear256(p, mask256(first, last, rest, how.groups), how.adds);
+}
+
+INLINE __m256i clear_of(const target *t, const batch *b, size_t i, way how)
+{
+    uint64_t at = how.ahead ? b->at[i] : block_of(t, b->lo[i], how);
+    return clear_at(t, at, b->word[0][i], b->word[how.groups - 1][i], how);
+}
+
+/* --- answers ---------------------------------------------------------------
+ */
+
+/* Bit j tells whether x[j] is zero. Packing keeps what is not zero so. */
+INLINE unsigned zeros(const __m256i x[4])
+{
+    __m256i a = _mm256_packs_epi32(x[0], x[1]);
+    __m256i b = _mm256_packs_epi32(x[2], x[3]);
+    __m256i four = _mm256_packs_epi16(a, b);
+    __m256i zero = _mm256_cmpeq_epi32(four, _mm256_setzero_si256());
+    unsigned halves = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(zero));
+
+    return halves & halves >> 4 & 15;
+}
+
+/* Four bits as four bytes. */
+INLINE void spread(bool out[4], unsigned bits)
+{
+    uint32_t bytes = bits * 0x00204081u & 0x01010101u;
+    memcpy(out, &bytes, sizeof bytes);
+}
+
+INLINE void serve4(work *w, const batch *b, size_t i, size_t out, way how)
+{
+    __m256i clear[4] = {clear_of(&w->t, b, i, how)}; /* one after another */
+
+    clear[1] = clear_of(&w->t, b, i + 1, how);
+    clear[2] = clear_of(&w->t, b, i + 2, how);
+    clear[3] = clear_of(&w->t, b, i + 3, how);
+    unsigned answer = zeros(clear) ^ (how.adds ? 15 : 0);
+    if (how.adds)
+        w->added += (size_t)__builtin_popcount(answer);
+    if (w->out)
+        spread(w->out + out, answer);
+}
+
+INLINE void serve(work *w, const batch *b, size_t i, size_t out, way how)
+{
+    __m256i clear = clear_of(&w->t, b, i, how);
+    bool answer = _mm256_testz_si256(clear, clear) ^ how.adds;
+
+    w->added += how.adds && answer;
+    if (w->out)
+        w->out[out] = answer;
+}
+
+INLINE void serve_all(work *w, const batch *b, size_t from, size_t n,
+                      size_t out, way how)
+{
+    size_t i = 0;
+
+    for (; i + 4 <= n; i += 4)
+        serve4(w, b, from + i, out + i, how);
+    for (; i < n; i++)
+        serve(w, b, from + i, out + i, how);
 }
 
 /* --- loops ---------------------------------------------------------------- */
 
 /* Keys of 8 bytes: hash and fetch the next batch while this one is served. */
-INLINE void walk_keys(work *w, const uint64_t *keys, size_t n, one_key *serve,
-                      int groups, bool ahead)
+INLINE void walk_keys(work *w, const uint64_t *keys, size_t n, way how)
 {
-    const uint32_t rest = w->t->hashes % 8;
     batch b[2];
     uint64_t tail[BATCH] = {0};
     size_t whole = n / BATCH * BATCH;
 
     memcpy(tail, keys + whole, (n - whole) * sizeof *keys);
     for (size_t i = 0; i < BATCH; i += 8)
-        hash_keys(w->t, whole ? keys : tail, &b[0], i, groups);
+        hash_keys(&w->t, whole ? keys : tail, &b[0], i, how);
     for (size_t done = 0, turn = 0; done < n; done += BATCH, turn ^= 1) {
         size_t next = done + BATCH;
         const uint64_t *k = next < whole ? keys + next : tail;
-        size_t some = n - done < BATCH ? n - done : BATCH;
-        for (size_t i = 0; i < some; i += 8) {
-            size_t stop = some - i < 8 ? some - i : 8;
-            if (next < n) {
-                hash_keys(w->t, k, &b[!turn], i, groups);
-                if (ahead)
-                    fetch(w->t, &b[!turn], i, 8);
-            }
-            for (size_t j = i; j < i + stop; j++)
-                serve(w, &b[turn], j, done + j, groups, rest);
+        if (next > n) {
+            serve_all(w, &b[turn], 0, n - done, done, how);
+            break;
+        }
+        for (size_t i = 0; i < BATCH; i += 8) {
+            hash_keys(&w->t, k, &b[!turn], i, how);
+            serve_all(w, &b[turn], i, 8, done + i, how);
         }
     }
 }
 
 /* Digests that somebody else made. */
-INLINE void walk_digests(work *w, const umbel_digest *d, size_t n,
-                         one_key *serve, int groups)
+INLINE void walk_digests(work *w, const umbel_digest *d, size_t n, way how)
 {
-    const uint32_t rest = w->t->hashes % 8;
     batch b;
 
     for (size_t done = 0, some; done < n; done += some) {
         some = n - done < MANY ? n - done : MANY;
         for (size_t i = 0; i < some; i++) {
-            const umbel_digest *x = &d[done + i];
-            b.word[0][i] = x->hi;
-            b.word[1][i] = um_remix(x->hi + x->lo);
-            b.at[i] = um_scale(x->lo, w->t->blocks) << w->t->block_shift;
-            _mm_prefetch((const char *)w->t->bits + b.at[i], _MM_HINT_T0);
+            b.lo[i] = d[done + i].lo;
+            b.word[0][i] = d[done + i].hi;
+            if (how.groups == 2)
+                b.word[1][i] = um_remix(d[done + i].hi + d[done + i].lo);
+            fetch(&w->t, &b, i, how);
         }
-        for (size_t i = 0; i < some; i++)
-            serve(w, &b, i, done + i, groups, rest);
+        serve_all(w, &b, 0, some, done, how);
     }
 }
 
-/* A key on its own: the same masks, with nothing around them. */
-INLINE void one_batch(const um_bloom *b, const umbel_digest *d,
-                      uint32_t block_shift, batch *out)
-{
-    out->word[0][0] = d->hi;
-    out->at[0] = um_scale(d->lo, b->layout->blocks) << block_shift;
-    if (b->layout->hashes > 8)
-        out->word[1][0] = um_remix(d->hi + d->lo);
-}
-
-static bool query_one256(const void *self, const umbel_digest *d)
-{
-    const um_bloom *b = self;
-    uint32_t hashes = b->layout->hashes;
-    batch key;
-
-    one_batch(b, d, 5, &key);
-    mask m = hashes > 8 ? mask256(&key, 0, 2, hashes % 8)
-                        : mask256(&key, 0, 1, hashes % 8);
-    return _mm256_testc_si256(load(b->bits + key.at[0]), m.part[0]);
-}
-
-static bool query_one512(const void *self, const umbel_digest *d)
-{
-    const um_bloom *b = self;
-    uint32_t hashes = b->layout->hashes;
-    batch key;
-
-    one_batch(b, d, 6, &key);
-    mask m = hashes > 8 ? mask512(&key, 0, 2, hashes % 8)
-                        : mask512(&key, 0, 1, hashes % 8);
-    const uint8_t *p = b->bits + key.at[0];
-    return _mm256_testc_si256(load(p), m.part[0]) &
-           _mm256_testc_si256(load(p + 32), m.part[1]);
-}
-
-static bool is_large(const target *t)
-{
-    long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    uint64_t bytes = t->blocks << t->block_shift;
-    return bytes > (uint64_t)(cache > 0 ? cache : 256 << 10);
-}
-
-static target target_of(const um_bloom *b, uint64_t seed)
+INLINE target target_of(const um_bloom *b, uint64_t seed)
 {
     const um_layout *l = b->layout;
     return (target){.bits = b->bits,
                     .blocks = l->blocks,
                     .hashes = l->hashes,
-                    .block_shift = l->width == 64 ? 6 : 5,
                     .flip = um_xxh3_flip(seed)};
 }
 
+/* A key on its own: the same masks, with nothing around them. */
+INLINE bool query_hash(const umbel_filter *f, uint64_t lo, bool wide)
+{
+    const target t = target_of(f->self, 0);
+    uint64_t hi = um_remix(lo), next = um_remix(hi + lo);
+    way how = {.wide = wide, .groups = t.hashes > 8 ? 2 : 1};
+    uint64_t at = block_of(&t, lo, how);
+    __m256i clear = how.groups == 2 ? clear_at(&t, at, hi, next, how)
+                                    : clear_at(&t, at, hi, hi, how);
+
+    return _mm256_testz_si256(clear, clear);
+}
+
+static bool is_large(const target *t, bool wide)
+{
+    long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    uint64_t bytes = t->blocks << (wide ? 6 : 5);
+    return bytes > (uint64_t)(cache > 0 ? cache : 256 << 10);
+}
+
 /* Every loop for one and for two groups of hashes, near and far memory. */
-#define WALK_KEYS(w, keys, n, serve)                                           \
+#define FOR_EACH_WAY(w, walk, input, n, adds, wide)                            \
     do {                                                                       \
-        bool two = (w)->t->hashes > 8, far = is_large((w)->t);                 \
+        bool two = (w)->t.hashes > 8, far = is_large(&(w)->t, wide);           \
         if (two && far)                                                        \
-            walk_keys(w, keys, n, serve, 2, true);                             \
+            walk(w, input, n, (way){adds, wide, true, 2});                     \
         else if (two)                                                          \
-            walk_keys(w, keys, n, serve, 2, false);                            \
+            walk(w, input, n, (way){adds, wide, false, 2});                    \
         else if (far)                                                          \
-            walk_keys(w, keys, n, serve, 1, true);                             \
+            walk(w, input, n, (way){adds, wide, true, 1});                     \
         else                                                                   \
-            walk_keys(w, keys, n, serve, 1, false);                            \
-    } while (0)
-#define WALK_DIGESTS(w, d, n, serve)                                           \
-    do {                                                                       \
-        if ((w)->t->hashes > 8)                                                \
-            walk_digests(w, d, n, serve, 2);                                   \
-        else                                                                   \
-            walk_digests(w, d, n, serve, 1);                                   \
+            walk(w, input, n, (way){adds, wide, false, 1});                    \
     } while (0)
 
-#define VARIANTS(block)                                                        \
+#define VARIANTS(block, wide)                                                  \
     static void query_keys##block(const void *self, uint64_t seed,             \
                                   const uint64_t *keys, size_t n, bool *hit)   \
     {                                                                          \
-        target t = target_of(self, seed);                                      \
-        work w = {&t, hit, 0};                                                 \
-        WALK_KEYS(&w, keys, n, query##block);                                  \
+        work w = {target_of(self, seed), hit, 0};                              \
+        FOR_EACH_WAY(&w, walk_keys, keys, n, false, wide);                     \
     }                                                                          \
     static size_t add_keys##block(void *self, uint64_t seed,                   \
                                   const uint64_t *keys, size_t n, bool *fresh) \
     {                                                                          \
-        target t = target_of(self, seed);                                      \
-        work w = {&t, fresh, 0};                                               \
-        WALK_KEYS(&w, keys, n, add##block);                                    \
+        work w = {target_of(self, seed), fresh, 0};                            \
+        FOR_EACH_WAY(&w, walk_keys, keys, n, true, wide);                      \
         return w.added;                                                        \
     }                                                                          \
     static void query_digests##block(const void *self, const umbel_digest *d,  \
                                      size_t n, bool *hit)                      \
     {                                                                          \
-        target t = target_of(self, 0);                                         \
-        work w = {&t, hit, 0};                                                 \
-        WALK_DIGESTS(&w, d, n, query##block);                                  \
+        work w = {target_of(self, 0), hit, 0};                                 \
+        FOR_EACH_WAY(&w, walk_digests, d, n, false, wide);                     \
     }                                                                          \
     static size_t add_digests##block(void *self, const umbel_digest *d,        \
                                      size_t n, bool *fresh)                    \
     {                                                                          \
-        target t = target_of(self, 0);                                         \
-        work w = {&t, fresh, 0};                                               \
-        WALK_DIGESTS(&w, d, n, add##block);                                    \
+        work w = {target_of(self, 0), fresh, 0};                               \
+        FOR_EACH_WAY(&w, walk_digests, d, n, true, wide);                      \
         return w.added;                                                        \
+    }                                                                          \
+    static __attribute__((noinline)) umbel_status query_long##block(           \
+        const umbel_filter *f, const void *key, size_t len, bool *hit)         \
+    {                                                                          \
+        *hit = query_hash(f, um_xxh3_any(key, len, f->shape.seed), wide);      \
+        return UMBEL_OK;                                                       \
+    }                                                                          \
+    /* Apart from the rest, which would cost a short key a frame. */           \
+    static umbel_status query_key##block(const umbel_filter *f,                \
+                                         const void *key, size_t len,          \
+                                         bool *hit, umbel_error *err)          \
+    {                                                                          \
+        (void)err;                                                             \
+        if (!um_xxh3_is_short(len))                                            \
+            return query_long##block(f, key, len, hit);                        \
+        *hit = query_hash(f, um_xxh3_short(key, len, f->shape.seed), wide);    \
+        return UMBEL_OK;                                                       \
     }
 
-VARIANTS(256)
-VARIANTS(512)
+VARIANTS(256, false)
+VARIANTS(512, true)
 
 static bool usable(const um_layout *l)
 {
-    return __builtin_cpu_supports("avx2") && l->hashes <= MOST_HASHES &&
-           l->blocks <= UINT32_MAX;
+    return __builtin_cpu_supports("avx2") && l->hashes <= MOST_HASHES;
 }
 
 const um_fast um_fast_bloom_blocked256_avx2 = {
@@ -441,7 +464,7 @@ const um_fast um_fast_bloom_blocked256_avx2 = {
     .usable = usable,
     .add = add_digests256,
     .query = query_digests256,
-    .query_one = query_one256,
+    .query_key = query_key256,
     .add_keys8 = add_keys256,
     .query_keys8 = query_keys256,
 };
@@ -453,7 +476,7 @@ const um_fast um_fast_bloom_blocked512_avx2 = {
     .usable = usable,
     .add = add_digests512,
     .query = query_digests512,
-    .query_one = query_one512,
+    .query_key = query_key512,
     .add_keys8 = add_keys512,
     .query_keys8 = query_keys512,
 };

@@ -8,7 +8,7 @@
  * are being fetched. Idea of the survivors: Boost.Bloom's bulk look-up.
  */
 #include "addressing/classic.h"
-#include "base/xxh3_8.h"
+#include "base/xxh3.h"
 #include "filter/fast.h"
 #include "kinds/bloom.h"
 #include "kinds/rows.h"

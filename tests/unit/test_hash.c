@@ -11,7 +11,8 @@
 #include <xxhash.h>
 
 static const uint64_t seeds[] = {0, 1, 7, UINT64_MAX};
-static const size_t lengths[] = {0, 1, 3, 8, 16, 17, 100, 240, 241, 5000};
+static const size_t lengths[] = {0,  1,  3,  4,  7,   8,   9,   10,  13,
+                                 15, 16, 17, 64, 100, 240, 241, 5000};
 
 static void fill_key(uint8_t *key, size_t len)
 {
