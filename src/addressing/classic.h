@@ -6,10 +6,12 @@
 
 #include <stdint.h>
 
+#define UM_CLASSIC_FACTOR UINT64_C(0xD1342543DE82EF95) /* on the wire */
+
 /* From lo on, each step's high half of its product with m is a cell. */
 static inline uint64_t um_classic_step(uint64_t x, uint64_t hi)
 {
-    return x * UINT64_C(0xD1342543DE82EF95) + hi; /* on the wire */
+    return x * UM_CLASSIC_FACTOR + hi;
 }
 
 #endif

@@ -11,16 +11,13 @@
  * so products avoid them, blocks are found by the scalar multiplier beside, and
  * four keys are judged at once.
  */
-#include "base/xxh3.h"
 #include "filter/handle.h"
 #include "kinds/bloom.h"
+#include "kinds/xxh3_avx2.h"
 
-#include <immintrin.h>
 #include <unistd.h>
 
 enum { BATCH = 64, MANY = 256, MOST_HASHES = 16 };
-
-#define INLINE static inline __attribute__((always_inline))
 
 /* What a batch of keys asks for. */
 typedef struct batch {
@@ -53,87 +50,32 @@ typedef struct way {
 
 /* --- hashing ------------------------------------------------------------- */
 
-#define REMIX_FACTOR UINT64_C(0xD6E8FEB86659FD93) /* um_remix */
-
-/* Two vectors go through every step together: one alone would wait. */
-enum { PAIR = 2 };
-#define EACH for (int g = 0; g < PAIR; g++)
-
-/*
- * x * factor mod 2^64: AVX2 has only products of 32-bit halves. The two that
- * belong into the high half are made at once, and added there.
- */
-INLINE void multiply(__m256i x[PAIR], uint64_t factor)
-{
-    const __m256i low = _mm256_set1_epi64x((long long)(factor & UINT32_MAX));
-    const __m256i swapped =
-        _mm256_set1_epi64x((long long)um_rotate(factor, 32));
-    const __m256i zero = _mm256_setzero_si256();
-    __m256i a[PAIR], b[PAIR];
-
-    EACH a[g] = _mm256_mullo_epi32(x[g], swapped);
-    EACH x[g] = _mm256_mul_epu32(x[g], low);
-    EACH b[g] = _mm256_slli_epi64(a[g], 32);
-    EACH a[g] = _mm256_blend_epi32(zero, a[g], 0xAA);
-    EACH x[g] = _mm256_add_epi64(x[g], _mm256_add_epi64(a[g], b[g]));
-}
-
-INLINE void remix(__m256i x[PAIR])
-{
-    multiply(x, REMIX_FACTOR);
-    EACH x[g] = _mm256_xor_si256(x[g], _mm256_srli_epi64(x[g], 32));
-}
-
-/* x is the key with its halves swapped; it becomes the hash. */
-INLINE void xxh3(__m256i x[PAIR], uint64_t flip)
-{
-    const __m256i rotate24 =
-        _mm256_setr_epi8(5, 6, 7, 0, 1, 2, 3, 4, 13, 14, 15, 8, 9, 10, 11, 12,
-                         5, 6, 7, 0, 1, 2, 3, 4, 13, 14, 15, 8, 9, 10, 11, 12);
-    const __m256i len = _mm256_set1_epi64x(8);
-    __m256i a[PAIR], b[PAIR];
-
-    EACH x[g] = _mm256_xor_si256(x[g], _mm256_set1_epi64x((long long)flip));
-    EACH a[g] = _mm256_xor_si256(_mm256_slli_epi64(x[g], 49),
-                                 _mm256_srli_epi64(x[g], 15));
-    EACH b[g] = _mm256_shuffle_epi8(x[g], rotate24);
-    EACH x[g] = _mm256_xor_si256(x[g], _mm256_xor_si256(a[g], b[g]));
-    multiply(x, UM_XXH3_FACTOR);
-    EACH a[g] = _mm256_add_epi64(_mm256_srli_epi64(x[g], 35), len);
-    EACH x[g] = _mm256_xor_si256(x[g], a[g]);
-    multiply(x, UM_XXH3_FACTOR);
-    EACH x[g] = _mm256_xor_si256(x[g], _mm256_srli_epi64(x[g], 28));
-}
-
-INLINE uint64_t block_of(const target *t, uint64_t lo, way how)
+UM_INLINE uint64_t block_of(const target *t, uint64_t lo, way how)
 {
     return um_scale(lo, t->blocks) << (how.wide ? 6 : 5);
 }
 
-INLINE void fetch(const target *t, batch *b, size_t i, way how)
+UM_INLINE void fetch(const target *t, batch *b, size_t i, way how)
 {
     b->at[i] = block_of(t, b->lo[i], how);
     _mm_prefetch((const char *)t->bits + b->at[i], _MM_HINT_T0);
 }
 
 /* Keys i .. i+7 of a batch. */
-INLINE void hash_keys(const target *t, const uint64_t *keys, batch *b, size_t i,
-                      way how)
+UM_INLINE void hash_keys(const target *t, const uint64_t *keys, batch *b,
+                         size_t i, way how)
 {
-    __m256i lo[PAIR], word[PAIR];
+    __m256i lo[UM_PAIR], word[UM_PAIR];
 
-    EACH lo[g] =
-        _mm256_loadu_si256((const __m256i *)(const void *)(keys + i) + g);
-    EACH lo[g] = _mm256_shuffle_epi32(lo[g], 0xB1);
-    xxh3(lo, t->flip);
-    EACH word[g] = lo[g];
-    remix(word);
-    EACH _mm256_store_si256((__m256i *)(void *)&b->word[0][i] + g, word[g]);
-    EACH _mm256_store_si256((__m256i *)(void *)&b->lo[i] + g, lo[g]);
+    um_xxh3_avx2(keys + i, t->flip, lo);
+    UM_EACH word[g] = lo[g];
+    um_remix_avx2(word);
+    um_store_avx2(&b->word[0][i], word);
+    um_store_avx2(&b->lo[i], lo);
     if (how.groups == 2) {
-        EACH word[g] = _mm256_add_epi64(word[g], lo[g]);
-        remix(word);
-        EACH _mm256_store_si256((__m256i *)(void *)&b->word[1][i] + g, word[g]);
+        UM_EACH word[g] = _mm256_add_epi64(word[g], lo[g]);
+        um_remix_avx2(word);
+        um_store_avx2(&b->word[1][i], word);
     }
     for (size_t j = i; how.ahead && j < i + 8; j++)
         fetch(t, b, j, how);
@@ -163,13 +105,13 @@ INLINE void hash_keys(const target *t, const uint64_t *keys, batch *b, size_t i,
 static const uint32_t used256[8][16] = ALL_R(uint32_t);
 static const uint64_t used512[8][16] = ALL_R(uint64_t);
 
-INLINE __m256i load(const void *p)
+UM_INLINE __m256i load(const void *p)
 {
     return _mm256_loadu_si256((const __m256i *)p);
 }
 
 /* One cell in each of eight lanes of 32. */
-INLINE __m256i lanes256(uint64_t word)
+UM_INLINE __m256i lanes256(uint64_t word)
 {
     __m256i v = _mm256_sllv_epi64(_mm256_set1_epi64x((long long)word),
                                   _mm256_setr_epi64x(0, 5, 10, 15));
@@ -177,7 +119,7 @@ INLINE __m256i lanes256(uint64_t word)
 }
 
 /* Four of the eight lanes of 64. */
-INLINE __m256i lanes512(uint64_t word, __m256i shifts)
+UM_INLINE __m256i lanes512(uint64_t word, __m256i shifts)
 {
     __m256i v = _mm256_srlv_epi64(_mm256_set1_epi64x((long long)word), shifts);
     v = _mm256_and_si256(v, _mm256_set1_epi64x(63));
@@ -189,7 +131,7 @@ typedef struct mask {
     __m256i part[2];
 } mask;
 
-INLINE mask mask256(uint64_t first, uint64_t last, uint32_t rest, int groups)
+UM_INLINE mask mask256(uint64_t first, uint64_t last, uint32_t rest, int groups)
 {
     __m256i m = lanes256(last);
 
@@ -199,7 +141,7 @@ INLINE mask mask256(uint64_t first, uint64_t last, uint32_t rest, int groups)
     return (mask){{m, _mm256_setzero_si256()}};
 }
 
-INLINE mask mask512(uint64_t first, uint64_t last, uint32_t rest, int groups)
+UM_INLINE mask mask512(uint64_t first, uint64_t last, uint32_t rest, int groups)
 {
     const __m256i low = _mm256_setr_epi64x(58, 52, 46, 40);
     const __m256i high = _mm256_setr_epi64x(34, 28, 22, 16);
@@ -216,13 +158,13 @@ INLINE mask mask512(uint64_t first, uint64_t last, uint32_t rest, int groups)
 
 /* --- a key against its block ---------------------------------------------- */
 
-INLINE void put(uint8_t *p, __m256i x)
+UM_INLINE void put(uint8_t *p, __m256i x)
 {
     _mm256_storeu_si256((__m256i *)(void *)p, x);
 }
 
 /* The cells of a key that are clear; when adding, they were. */
-INLINE __m256i clear256(uint8_t *p, mask m, bool adds)
+UM_INLINE __m256i clear256(uint8_t *p, mask m, bool adds)
 {
     __m256i old = load(p);
 
@@ -231,7 +173,7 @@ INLINE __m256i clear256(uint8_t *p, mask m, bool adds)
     return _mm256_andnot_si256(old, m.part[0]);
 }
 
-INLINE __m256i clear512(uint8_t *p, mask m, bool adds)
+UM_INLINE __m256i clear512(uint8_t *p, mask m, bool adds)
 {
     __m256i x = load(p), y = load(p + 32);
 
@@ -243,8 +185,8 @@ INLINE __m256i clear512(uint8_t *p, mask m, bool adds)
                            _mm256_andnot_si256(y, m.part[1]));
 }
 
-INLINE __m256i clear_at(const target *t, uint64_t at, uint64_t first,
-                        uint64_t last, way how)
+UM_INLINE __m256i clear_at(const target *t, uint64_t at, uint64_t first,
+                           uint64_t last, way how)
 {
     uint32_t rest = t->hashes % 8;
     uint8_t *p = t->bits + at;
@@ -254,7 +196,7 @@ INLINE __m256i clear_at(const target *t, uint64_t at, uint64_t first,
     return clear256(p, mask256(first, last, rest, how.groups), how.adds);
 }
 
-INLINE __m256i clear_of(const target *t, const batch *b, size_t i, way how)
+UM_INLINE __m256i clear_of(const target *t, const batch *b, size_t i, way how)
 {
     uint64_t at = how.ahead ? b->at[i] : block_of(t, b->lo[i], how);
     return clear_at(t, at, b->word[0][i], b->word[how.groups - 1][i], how);
@@ -264,7 +206,7 @@ INLINE __m256i clear_of(const target *t, const batch *b, size_t i, way how)
  */
 
 /* Bit j tells whether x[j] is zero. Packing keeps what is not zero so. */
-INLINE unsigned zeros(const __m256i x[4])
+UM_INLINE unsigned zeros(const __m256i x[4])
 {
     __m256i a = _mm256_packs_epi32(x[0], x[1]);
     __m256i b = _mm256_packs_epi32(x[2], x[3]);
@@ -276,13 +218,13 @@ INLINE unsigned zeros(const __m256i x[4])
 }
 
 /* Four bits as four bytes. */
-INLINE void spread(bool out[4], unsigned bits)
+UM_INLINE void spread(bool out[4], unsigned bits)
 {
     uint32_t bytes = bits * 0x00204081u & 0x01010101u;
     memcpy(out, &bytes, sizeof bytes);
 }
 
-INLINE void serve4(work *w, const batch *b, size_t i, size_t out, way how)
+UM_INLINE void serve4(work *w, const batch *b, size_t i, size_t out, way how)
 {
     __m256i clear[4] = {clear_of(&w->t, b, i, how)}; /* one after another */
 
@@ -296,7 +238,7 @@ INLINE void serve4(work *w, const batch *b, size_t i, size_t out, way how)
         spread(w->out + out, answer);
 }
 
-INLINE void serve(work *w, const batch *b, size_t i, size_t out, way how)
+UM_INLINE void serve(work *w, const batch *b, size_t i, size_t out, way how)
 {
     __m256i clear = clear_of(&w->t, b, i, how);
     bool answer = _mm256_testz_si256(clear, clear) ^ how.adds;
@@ -306,8 +248,8 @@ INLINE void serve(work *w, const batch *b, size_t i, size_t out, way how)
         w->out[out] = answer;
 }
 
-INLINE void serve_all(work *w, const batch *b, size_t from, size_t n,
-                      size_t out, way how)
+UM_INLINE void serve_all(work *w, const batch *b, size_t from, size_t n,
+                         size_t out, way how)
 {
     size_t i = 0;
 
@@ -320,7 +262,7 @@ INLINE void serve_all(work *w, const batch *b, size_t from, size_t n,
 /* --- loops ---------------------------------------------------------------- */
 
 /* Keys of 8 bytes: hash and fetch the next batch while this one is served. */
-INLINE void walk_keys(work *w, const uint64_t *keys, size_t n, way how)
+UM_INLINE void walk_keys(work *w, const uint64_t *keys, size_t n, way how)
 {
     batch b[2];
     uint64_t tail[BATCH] = {0};
@@ -344,7 +286,7 @@ INLINE void walk_keys(work *w, const uint64_t *keys, size_t n, way how)
 }
 
 /* Digests that somebody else made. */
-INLINE void walk_digests(work *w, const umbel_digest *d, size_t n, way how)
+UM_INLINE void walk_digests(work *w, const umbel_digest *d, size_t n, way how)
 {
     batch b;
 
@@ -361,7 +303,7 @@ INLINE void walk_digests(work *w, const umbel_digest *d, size_t n, way how)
     }
 }
 
-INLINE target target_of(const um_bloom *b, uint64_t seed)
+UM_INLINE target target_of(const um_bloom *b, uint64_t seed)
 {
     const um_layout *l = b->layout;
     return (target){.bits = b->bits,
@@ -371,7 +313,7 @@ INLINE target target_of(const um_bloom *b, uint64_t seed)
 }
 
 /* A key on its own: the same masks, with nothing around them. */
-INLINE bool query_hash(const umbel_filter *f, uint64_t lo, bool wide)
+UM_INLINE bool query_hash(const umbel_filter *f, uint64_t lo, bool wide)
 {
     const target t = target_of(f->self, 0);
     uint64_t hi = um_remix(lo), next = um_remix(hi + lo);

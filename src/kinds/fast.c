@@ -11,7 +11,8 @@
 #ifdef UM_HAVE_AVX2
 #define FAST_AVX2(X)                                                           \
     X(bloom_blocked256_avx2)                                                   \
-    X(bloom_blocked512_avx2)
+    X(bloom_blocked512_avx2)                                                   \
+    X(bloom_classic_avx2)
 #else
 #define FAST_AVX2(X)
 #endif
