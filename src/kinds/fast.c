@@ -8,16 +8,18 @@
 #include <string.h>
 
 /* X(name) stands for the row um_fast_name. */
-#ifdef UM_HAVE_AVX2
-#define FAST_AVX2(X)                                                           \
+#ifdef UM_HAVE_X86
+#define FAST_X86(X)                                                            \
+    X(bloom_blocked256_avx512)                                                 \
+    X(bloom_blocked512_avx512)                                                 \
     X(bloom_blocked256_avx2)                                                   \
     X(bloom_blocked512_avx2)                                                   \
     X(bloom_classic_avx2)
 #else
-#define FAST_AVX2(X)
+#define FAST_X86(X)
 #endif
 
-#define FAST(X) FAST_AVX2(X) X(bloom_classic)
+#define FAST(X) FAST_X86(X) X(bloom_classic)
 
 #define DECLARE(name) extern const um_fast um_fast_##name;
 FAST(DECLARE)

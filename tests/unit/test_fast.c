@@ -1,18 +1,43 @@
 /*
  * test_fast.c - every fast path against the kind's own functions.
+ *
+ * Every row that this machine can run is forced, whether or not it would be
+ * chosen. Rows for AVX-512 come a second time on emulated instructions
+ * (tests/emulate), and those run everywhere.
  */
+#define _DEFAULT_SOURCE /* anonymous mappings */
 #include "support/test.h"
 
 #include "base/rng.h"
 #include "filter/handle.h"
+#include "kinds/bloom.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { MOST = 700 };
 
-static umbel_filter *open_pair(const um_fast *row, uint32_t hashes,
-                               uint64_t cells, uint64_t seed)
+extern const um_fast um_emulated_blocked256_avx512;
+extern const um_fast um_emulated_blocked512_avx512;
+
+static const um_fast *const emulated[] = {&um_emulated_blocked256_avx512,
+                                          &um_emulated_blocked512_avx512};
+
+/* Rows of the table, then emulated ones; NULL when i is past the end. */
+static const um_fast *row_at(size_t i)
+{
+    size_t own = 0;
+
+    while (um_fast_row(own))
+        own++;
+    if (i < own)
+        return um_fast_row(i);
+    return i - own < TEST_COUNT(emulated) ? emulated[i - own] : NULL;
+}
+
+static umbel_filter *open_one(const um_fast *row, uint32_t hashes,
+                              uint64_t cells, uint64_t seed)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_filter *f = NULL;
@@ -25,69 +50,140 @@ static umbel_filter *open_pair(const um_fast *row, uint32_t hashes,
     return f;
 }
 
+/* Two filters of the same shape; the second uses the kind's own functions. */
+typedef struct pair {
+    umbel_filter *fast, *plain;
+} pair;
+
+static pair open_pair(const um_fast *row, uint32_t hashes, uint64_t cells,
+                      uint64_t seed)
+{
+    pair p = {open_one(row, hashes, cells, seed),
+              open_one(row, hashes, cells, seed)};
+
+    um_filter_use(p.fast, row->usable(&p.fast->layout) ? row : NULL);
+    um_filter_use(p.plain, NULL);
+    return p;
+}
+
+static void close_pair(pair p)
+{
+    umbel_close(p.fast);
+    umbel_close(p.plain);
+}
+
+static void same_queries(pair p, const uint64_t *keys, size_t n)
+{
+    bool a[MOST] = {false}, b[MOST] = {false};
+
+    assert_ok(umbel_query_fixed(p.fast, keys, 8, n, a, &test_refusal));
+    assert_ok(umbel_query_fixed(p.plain, keys, 8, n, b, &test_refusal));
+    assert_memory_equal(a, b, sizeof a);
+}
+
+static void same_adds(pair p, const uint64_t *keys, size_t n)
+{
+    bool a[MOST] = {false}, b[MOST] = {false};
+
+    assert_ok(umbel_add_fixed(p.fast, keys, 8, n, a, &test_refusal));
+    assert_ok(umbel_add_fixed(p.plain, keys, 8, n, b, &test_refusal));
+    assert_memory_equal(a, b, sizeof a);
+}
+
+static void same_digest_queries(pair p, const umbel_digest *d, size_t n)
+{
+    bool a[MOST] = {false}, b[MOST] = {false};
+
+    assert_ok(umbel_query_digests(p.fast, d, n, a, &test_refusal));
+    assert_ok(umbel_query_digests(p.plain, d, n, b, &test_refusal));
+    assert_memory_equal(a, b, sizeof a);
+}
+
+static void same_digest_adds(pair p, const umbel_digest *d, size_t n)
+{
+    bool a[MOST] = {false}, b[MOST] = {false};
+
+    assert_ok(umbel_add_digests(p.fast, d, n, a, &test_refusal));
+    assert_ok(umbel_add_digests(p.plain, d, n, b, &test_refusal));
+    assert_memory_equal(a, b, sizeof a);
+}
+
+static void same_single_query(pair p, uint64_t key)
+{
+    bool a, b;
+
+    assert_ok(umbel_query(p.fast, &key, 8, &a, &test_refusal));
+    assert_ok(umbel_query(p.plain, &key, 8, &b, &test_refusal));
+    assert_int_equal(a, b);
+}
+
 /* Single keys of every length, some of which are hashed without the library. */
-static void check_strings(umbel_filter *fast, umbel_filter *plain,
-                          const void *text)
+static void same_strings(pair p, const void *text)
 {
     bool a = false, b = false;
 
     for (size_t len = 0; len <= 40; len++) {
-        assert_ok(umbel_query(fast, text, len, &a, &test_refusal));
-        assert_ok(umbel_query(plain, text, len, &b, &test_refusal));
+        assert_ok(umbel_query(p.fast, text, len, &a, &test_refusal));
+        assert_ok(umbel_query(p.plain, text, len, &b, &test_refusal));
         assert_int_equal(a, b);
-        assert_ok(umbel_add(fast, text, len, &a, &test_refusal));
-        assert_ok(umbel_add(plain, text, len, &b, &test_refusal));
+        assert_ok(umbel_add(p.fast, text, len, &a, &test_refusal));
+        assert_ok(umbel_add(p.plain, text, len, &b, &test_refusal));
         assert_int_equal(a, b);
-        assert_ok(umbel_query(fast, text, len, &a, &test_refusal));
+        assert_ok(umbel_query(p.fast, text, len, &a, &test_refusal));
         assert_true(a);
     }
 }
 
 /* The same keys by both ways: answers and cells must be equal. */
-static void check_keys(umbel_filter *fast, umbel_filter *plain,
-                       const uint64_t *keys, size_t n)
+static void check_keys(pair p, const uint64_t *keys, size_t n)
 {
-    bool a[MOST] = {false}, b[MOST] = {false};
     umbel_digest d[MOST];
 
-    assert_ok(umbel_query_fixed(fast, keys, 8, n, a, &test_refusal));
-    assert_ok(umbel_query_fixed(plain, keys, 8, n, b, &test_refusal));
-    assert_memory_equal(a, b, sizeof a);
-    assert_ok(umbel_add_fixed(fast, keys, 8, n / 2, a, &test_refusal));
-    assert_ok(umbel_add_fixed(plain, keys, 8, n / 2, b, &test_refusal));
-    assert_memory_equal(a, b, sizeof a);
-    assert_ok(umbel_digest_fixed(plain, keys, 8, n, d, &test_refusal));
-    assert_ok(umbel_query_digests(fast, d, n, a, &test_refusal));
-    assert_ok(umbel_query_fixed(plain, keys, 8, n, b, &test_refusal));
-    assert_memory_equal(a, b, sizeof a);
-    assert_ok(umbel_add_digests(fast, d, n, a, &test_refusal));
-    assert_ok(umbel_add_fixed(plain, keys, 8, n, b, &test_refusal));
-    assert_memory_equal(a, b, sizeof a);
-    test_assert_same_file(fast, plain);
+    same_queries(p, keys, n);
+    same_adds(p, keys, n / 2);
+    assert_ok(umbel_digest_fixed(p.plain, keys, 8, n, d, &test_refusal));
+    same_digest_queries(p, d, n);
+    same_digest_adds(p, d, n);
+    same_queries(p, keys, n);
+    test_assert_same_file(p.fast, p.plain);
     for (size_t i = 0; i < n; i++) {
-        assert_ok(umbel_query(fast, keys + i, 8, a, &test_refusal));
-        assert_ok(umbel_query(plain, keys + i, 8, b, &test_refusal));
-        assert_int_equal(a[0], b[0]);
+        same_single_query(p, keys[i]);
+        same_single_query(p, ~keys[i]);
     }
-    check_strings(fast, plain, keys);
+    same_strings(p, keys);
+}
+
+static void fill(um_rng *rng, uint64_t *out, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = um_random(rng);
+}
+
+/* Not as of a key: hi does not follow from lo. */
+static void fill_digests(um_rng *rng, umbel_digest *out, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = (umbel_digest){um_random(rng), um_random(rng)};
+}
+
+/* Sizes from the smallest on that the addressing allows. */
+static uint64_t some_cells(const um_fast *row, uint32_t hashes, um_rng *rng)
+{
+    uint64_t unit = um_addressing_find(row->addressing)->granule(hashes);
+    return (unit < 64 ? 64 : unit) * (1 + um_random_below(rng, 40));
 }
 
 static void check_shape(const um_fast *row, uint32_t hashes, um_rng *rng)
 {
-    uint64_t keys[MOST], seed = um_random(rng);
-    uint64_t cells = 512 * (1 + um_random_below(rng, 40));
-    umbel_filter *fast = open_pair(row, hashes, cells, seed);
-    umbel_filter *plain = open_pair(row, hashes, cells, seed);
+    uint64_t keys[MOST];
+    pair p =
+        open_pair(row, hashes, some_cells(row, hashes, rng), um_random(rng));
 
-    um_filter_use(fast, row->usable(&fast->layout) ? row : NULL);
-    um_filter_use(plain, NULL);
-    for (size_t i = 0; i < MOST; i++)
-        keys[i] = um_random(rng);
-    check_keys(fast, plain, keys, (size_t)um_random_below(rng, MOST + 1));
-    check_keys(fast, plain, keys, 1);
-    check_keys(fast, plain, keys, 64);
-    umbel_close(fast);
-    umbel_close(plain);
+    fill(rng, keys, MOST);
+    check_keys(p, keys, 5 + (size_t)um_random_below(rng, MOST - 4));
+    check_keys(p, keys, 1);
+    check_keys(p, keys, 64);
+    close_pair(p);
 }
 
 static void fast_paths_give_the_same_answers_and_cells(void **state)
@@ -95,10 +191,68 @@ static void fast_paths_give_the_same_answers_and_cells(void **state)
     um_rng rng = {1};
 
     (void)state;
-    for (size_t i = 0; um_fast_row(i); i++)
+    for (size_t i = 0; row_at(i); i++)
         for (uint32_t hashes = 1; hashes <= 20; hashes++)
             for (int round = 0; round < 20; round++)
-                check_shape(um_fast_row(i), hashes, &rng);
+                check_shape(row_at(i), hashes, &rng);
+}
+
+/* Several batches, and every tail; half of the keys are new each time. */
+static void check_lengths(const um_fast *row, uint32_t hashes, um_rng *rng)
+{
+    enum { LONGEST = 3 * 64 + 9 };
+    uint64_t keys[LONGEST];
+    umbel_digest d[LONGEST];
+    pair p = open_pair(row, hashes, 512 * 97, um_random(rng));
+
+    for (size_t n = 0; n <= LONGEST; n++) {
+        fill(rng, keys, n);
+        same_adds(p, keys, n / 2);
+        same_queries(p, keys, n);
+        same_adds(p, keys, n);
+        fill_digests(rng, d, n);
+        same_digest_adds(p, d, n / 2);
+        same_digest_queries(p, d, n);
+        same_digest_adds(p, d, n);
+    }
+    test_assert_same_file(p.fast, p.plain);
+    close_pair(p);
+}
+
+static void batches_may_end_anywhere(void **state)
+{
+    um_rng rng = {4};
+
+    (void)state;
+    for (size_t i = 0; row_at(i); i++)
+        for (uint32_t hashes = 1; hashes <= 16; hashes += 5)
+            check_lengths(row_at(i), hashes, &rng);
+}
+
+/* The head counts the new keys, so equal files mean equal counts. */
+static void nobody_need_ask_what_is_fresh(void **state)
+{
+    uint64_t keys[MOST];
+    umbel_digest d[MOST];
+    um_rng rng = {5};
+
+    (void)state;
+    fill(&rng, keys, MOST);
+    fill_digests(&rng, d, MOST);
+    for (size_t i = 0; row_at(i); i++)
+        for (uint32_t hashes = 5; hashes <= 13; hashes += 8) {
+            pair p = open_pair(row_at(i), hashes, 512 * 20, 6);
+            assert_ok(
+                umbel_add_fixed(p.fast, keys, 8, MOST, NULL, &test_refusal));
+            assert_ok(
+                umbel_add_digests(p.fast, d, MOST / 2, NULL, &test_refusal));
+            assert_ok(
+                umbel_add_fixed(p.plain, keys, 8, MOST, NULL, &test_refusal));
+            assert_ok(
+                umbel_add_digests(p.plain, d, MOST / 2, NULL, &test_refusal));
+            test_assert_same_file(p.fast, p.plain);
+            close_pair(p);
+        }
 }
 
 /* Past the second cache the loops fetch ahead. */
@@ -107,38 +261,89 @@ static void large_filters_too(void **state)
     enum { N = 5000 };
     um_rng rng = {2};
     uint64_t *keys = malloc(N * sizeof *keys);
-    bool *a = malloc(N), *b = malloc(N);
 
     (void)state;
-    for (size_t i = 0; i < N; i++)
-        keys[i] = um_random(&rng);
-    for (size_t i = 0; um_fast_row(i); i++)
+    fill(&rng, keys, N);
+    for (size_t i = 0; row_at(i); i++)
         for (uint32_t hashes = 6; hashes <= 9; hashes += 3) {
-            umbel_filter *f = open_pair(um_fast_row(i), hashes, 1 << 26, 3);
-            umbel_filter *g = open_pair(um_fast_row(i), hashes, 1 << 26, 3);
-            um_filter_use(f, um_fast_row(i)->usable(&f->layout) ? um_fast_row(i)
-                                                                : NULL);
-            um_filter_use(g, NULL);
-            assert_ok(umbel_add_fixed(f, keys, 8, N, a, &test_refusal));
-            assert_ok(umbel_add_fixed(g, keys, 8, N, b, &test_refusal));
-            assert_memory_equal(a, b, N);
-            assert_ok(umbel_query_fixed(f, keys, 8, N, a, &test_refusal));
-            for (size_t j = 0; j < N; j++)
-                assert_true(a[j]);
-            test_assert_same_file(f, g);
-            umbel_close(f);
-            umbel_close(g);
+            pair p = open_pair(row_at(i), hashes, 1 << 26, 3);
+            for (size_t done = 0; done < N; done += MOST) {
+                size_t n = N - done < MOST ? N - done : MOST;
+                same_queries(p, keys + done, n);
+                same_adds(p, keys + done, n / 2);
+                same_queries(p, keys + done, n);
+                same_adds(p, keys + done, n);
+            }
+            test_assert_same_file(p.fast, p.plain);
+            close_pair(p);
         }
     free(keys);
-    free(a);
-    free(b);
+}
+
+static void emulated_rows_take_up_to_16_hashes_and_32_bits_of_blocks(void **s)
+{
+    um_layout l = {.blocks = UINT32_MAX};
+
+    (void)s;
+    for (size_t i = 0; i < TEST_COUNT(emulated); i++) {
+        for (l.hashes = 1; l.hashes <= 16; l.hashes++)
+            assert_true(emulated[i]->usable(&l));
+        assert_false(emulated[i]->usable(&l));
+    }
+    l.hashes = 8;
+    l.blocks++;
+    for (size_t i = 0; i < TEST_COUNT(emulated); i++)
+        assert_false(emulated[i]->usable(&l));
+}
+
+/* The largest filter a row takes, of which only a few pages come to be. */
+static void check_most_blocks(const um_fast *row, const um_addressing *a)
+{
+    enum { N = 100 };
+    uint64_t cells = a->granule(8) * UINT32_MAX;
+    um_rng rng = {7};
+    umbel_digest d[N];
+    bool hit[N], fresh[N];
+    um_layout l;
+    um_bloom b = {&l, NULL};
+
+    um_layout_init(&l, a, cells, 8, 0);
+    if (!row->usable(&l))
+        return;
+    b.bits = mmap(NULL, cells / 8, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (b.bits == MAP_FAILED)
+        skip();
+    fill_digests(&rng, d, N);
+    d[0].lo = UINT64_MAX; /* the last block */
+    d[1].lo = 0;
+    assert_int_equal(row->add(&b, d, N, fresh), N);
+    um_kind_find(row->kind)->query(&b, d, N, hit);
+    for (size_t i = 0; i < N; i++)
+        assert_true(hit[i] && fresh[i]);
+    munmap(b.bits, cells / 8);
+}
+
+static void the_largest_filters_too(void **state)
+{
+    (void)state;
+    for (size_t i = 0; row_at(i); i++) {
+        const um_addressing *a = um_addressing_find(row_at(i)->addressing);
+        if (a->granule(8) > 1) /* blocks */
+            check_most_blocks(row_at(i), a);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fast_paths_give_the_same_answers_and_cells),
+        cmocka_unit_test(batches_may_end_anywhere),
+        cmocka_unit_test(nobody_need_ask_what_is_fresh),
         cmocka_unit_test(large_filters_too),
+        cmocka_unit_test(
+            emulated_rows_take_up_to_16_hashes_and_32_bits_of_blocks),
+        cmocka_unit_test(the_largest_filters_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,55 @@
+/*
+ * immintrin.h - found before the compiler's own, it puts the emulation into a
+ * file that uses intrinsics.
+ *
+ * An intrinsic that is missing here does not compile: write it in vectors.h,
+ * and its test in tests/unit/test_emulate.c.
+ */
+#ifndef UM_EMULATE_IMMINTRIN_H
+#define UM_EMULATE_IMMINTRIN_H
+
+#include "vectors.h"
+
+/* The emulated processor has everything. */
+#define __builtin_cpu_supports(name) ((name) != NULL)
+
+#define __m128i e_m128i
+#define __m256i e_m256i
+#define __m512i e_m512i
+#define __mmask8 e_mmask8
+
+#define _mm_cvtsi32_si128 e_mm_cvtsi32_si128
+
+#define _mm256_loadu_si256 e_mm256_loadu_si256
+#define _mm256_maskz_rolv_epi32 e_mm256_maskz_rolv_epi32
+#define _mm256_or_si256 e_mm256_or_si256
+#define _mm256_set1_epi32 e_mm256_set1_epi32
+#define _mm256_set1_epi64x e_mm256_set1_epi64x
+#define _mm256_setr_epi32 e_mm256_setr_epi32
+#define _mm256_srlv_epi32 e_mm256_srlv_epi32
+#define _mm256_storeu_si256 e_mm256_storeu_si256
+#define _mm256_testc_si256 e_mm256_testc_si256
+
+#define _kortestz_mask8_u8 e_kortestz_mask8_u8
+#define _mm512_add_epi64 e_mm512_add_epi64
+#define _mm512_and_si512 e_mm512_and_si512
+#define _mm512_cmpneq_epi64_mask e_mm512_cmpneq_epi64_mask
+#define _mm512_loadu_si512 e_mm512_loadu_si512
+#define _mm512_maskz_rolv_epi64 e_mm512_maskz_rolv_epi64
+#define _mm512_mul_epu32 e_mm512_mul_epu32
+#define _mm512_mullo_epi64 e_mm512_mullo_epi64
+#define _mm512_or_si512 e_mm512_or_si512
+#define _mm512_permutex2var_epi64 e_mm512_permutex2var_epi64
+#define _mm512_rol_epi64 e_mm512_rol_epi64
+#define _mm512_rolv_epi64 e_mm512_rolv_epi64
+#define _mm512_set1_epi64 e_mm512_set1_epi64
+#define _mm512_setr_epi64 e_mm512_setr_epi64
+#define _mm512_sll_epi64 e_mm512_sll_epi64
+#define _mm512_srli_epi64 e_mm512_srli_epi64
+#define _mm512_srlv_epi64 e_mm512_srlv_epi64
+#define _mm512_store_si512 e_mm512_store_si512
+#define _mm512_storeu_si512 e_mm512_storeu_si512
+#define _mm512_ternarylogic_epi64 e_mm512_ternarylogic_epi64
+#define _mm512_xor_si512 e_mm512_xor_si512
+
+#endif

@@ -1,0 +1,280 @@
+/*
+ * vectors.h - the vector instructions that our AVX-512 files use, in plain C.
+ *
+ * Each function does what Intel's guide says of the intrinsic of that name,
+ * element by element and for every argument, not only for those we pass.
+ * tests/unit/test_emulate.c holds them against the processor, where it can.
+ * Names have e_ in front, so that a program may have both.
+ */
+#ifndef UM_EMULATE_VECTORS_H
+#define UM_EMULATE_VECTORS_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct e_m128i {
+    uint64_t q[2];
+} e_m128i;
+
+typedef struct e_m256i {
+    uint64_t q[4];
+} e_m256i;
+
+typedef struct e_m512i {
+    uint64_t q[8];
+} e_m512i;
+
+typedef uint8_t e_mmask8;
+
+/* dst[i] of a vector with N elements, for each i. */
+#define E_EACH(type, N, expression)                                            \
+    do {                                                                       \
+        type dst;                                                              \
+        for (int i = 0; i < (N); i++)                                          \
+            dst.q[i] = (expression);                                           \
+        return dst;                                                            \
+    } while (0)
+
+/* Elements of 32 bits: the even ones are the low halves. */
+static inline uint32_t e_get32(e_m256i a, int i)
+{
+    return (uint32_t)(a.q[i / 2] >> 32 * (i % 2));
+}
+
+static inline void e_set32(e_m256i *a, int i, uint32_t x)
+{
+    int shift = 32 * (i % 2);
+    a->q[i / 2] &= ~((uint64_t)UINT32_MAX << shift);
+    a->q[i / 2] |= (uint64_t)x << shift;
+}
+
+/* --- 128 and 256 bits ------------------------------------------------------
+ */
+
+static inline e_m128i e_mm_cvtsi32_si128(int a)
+{
+    return (e_m128i){{(uint32_t)a, 0}};
+}
+
+static inline e_m256i e_mm256_set1_epi64x(long long a)
+{
+    E_EACH(e_m256i, 4, (uint64_t)a);
+}
+
+static inline e_m256i e_mm256_set1_epi32(int a)
+{
+    E_EACH(e_m256i, 4, (uint64_t)(uint32_t)a << 32 | (uint32_t)a);
+}
+
+static inline e_m256i e_mm256_setr_epi32(int e0, int e1, int e2, int e3, int e4,
+                                         int e5, int e6, int e7)
+{
+    const int e[8] = {e0, e1, e2, e3, e4, e5, e6, e7};
+    e_m256i dst = {{0}};
+
+    for (int i = 0; i < 8; i++)
+        e_set32(&dst, i, (uint32_t)e[i]);
+    return dst;
+}
+
+static inline e_m256i e_mm256_loadu_si256(const void *p)
+{
+    e_m256i dst;
+
+    memcpy(&dst, p, sizeof dst);
+    return dst;
+}
+
+static inline void e_mm256_storeu_si256(void *p, e_m256i a)
+{
+    memcpy(p, &a, sizeof a);
+}
+
+static inline e_m256i e_mm256_or_si256(e_m256i a, e_m256i b)
+{
+    E_EACH(e_m256i, 4, a.q[i] | b.q[i]);
+}
+
+/* The carry flag of vptest: whether NOT a AND b is all zero. */
+static inline int e_mm256_testc_si256(e_m256i a, e_m256i b)
+{
+    for (int i = 0; i < 4; i++)
+        if (~a.q[i] & b.q[i])
+            return 0;
+    return 1;
+}
+
+/* Counts of 32 and more give 0. */
+static inline e_m256i e_mm256_srlv_epi32(e_m256i a, e_m256i count)
+{
+    e_m256i dst = {{0}};
+
+    for (int i = 0; i < 8; i++) {
+        uint32_t n = e_get32(count, i);
+        e_set32(&dst, i, n < 32 ? e_get32(a, i) >> n : 0);
+    }
+    return dst;
+}
+
+/* Counts are taken mod 32; elements whose bit in k is clear become 0. */
+static inline e_m256i e_mm256_maskz_rolv_epi32(e_mmask8 k, e_m256i a, e_m256i b)
+{
+    e_m256i dst = {{0}};
+
+    for (int i = 0; i < 8; i++) {
+        uint32_t x = e_get32(a, i), n = e_get32(b, i) % 32;
+        if (k >> i & 1)
+            e_set32(&dst, i, n ? x << n | x >> (32 - n) : x);
+    }
+    return dst;
+}
+
+/* --- 512 bits ---------------------------------------------------------------
+ */
+
+static inline e_m512i e_mm512_set1_epi64(long long a)
+{
+    E_EACH(e_m512i, 8, (uint64_t)a);
+}
+
+static inline e_m512i e_mm512_setr_epi64(long long e0, long long e1,
+                                         long long e2, long long e3,
+                                         long long e4, long long e5,
+                                         long long e6, long long e7)
+{
+    const long long e[8] = {e0, e1, e2, e3, e4, e5, e6, e7};
+    E_EACH(e_m512i, 8, (uint64_t)e[i]);
+}
+
+static inline e_m512i e_mm512_loadu_si512(const void *p)
+{
+    e_m512i dst;
+
+    memcpy(&dst, p, sizeof dst);
+    return dst;
+}
+
+static inline void e_mm512_storeu_si512(void *p, e_m512i a)
+{
+    memcpy(p, &a, sizeof a);
+}
+
+/* Anything but a multiple of 64 is a fault. */
+static inline void e_mm512_store_si512(void *p, e_m512i a)
+{
+    if ((uintptr_t)p % 64)
+        abort();
+    memcpy(p, &a, sizeof a);
+}
+
+static inline e_m512i e_mm512_and_si512(e_m512i a, e_m512i b)
+{
+    E_EACH(e_m512i, 8, a.q[i] & b.q[i]);
+}
+
+static inline e_m512i e_mm512_or_si512(e_m512i a, e_m512i b)
+{
+    E_EACH(e_m512i, 8, a.q[i] | b.q[i]);
+}
+
+static inline e_m512i e_mm512_xor_si512(e_m512i a, e_m512i b)
+{
+    E_EACH(e_m512i, 8, a.q[i] ^ b.q[i]);
+}
+
+static inline e_m512i e_mm512_add_epi64(e_m512i a, e_m512i b)
+{
+    E_EACH(e_m512i, 8, a.q[i] + b.q[i]);
+}
+
+/* The low 64 bits of the product. */
+static inline e_m512i e_mm512_mullo_epi64(e_m512i a, e_m512i b)
+{
+    E_EACH(e_m512i, 8, a.q[i] * b.q[i]);
+}
+
+/* The low halves, unsigned; all 64 bits of the product. */
+static inline e_m512i e_mm512_mul_epu32(e_m512i a, e_m512i b)
+{
+    E_EACH(e_m512i, 8, (a.q[i] & UINT32_MAX) * (b.q[i] & UINT32_MAX));
+}
+
+/* The count is the immediate's low 8 bits; 64 and more give 0. */
+static inline e_m512i e_mm512_srli_epi64(e_m512i a, unsigned imm8)
+{
+    E_EACH(e_m512i, 8, (imm8 & 0xFF) < 64 ? a.q[i] >> (imm8 & 0xFF) : 0);
+}
+
+/* One count for all, the low 64 bits; 64 and more give 0. */
+static inline e_m512i e_mm512_sll_epi64(e_m512i a, e_m128i count)
+{
+    E_EACH(e_m512i, 8, count.q[0] < 64 ? a.q[i] << count.q[0] : 0);
+}
+
+/* A count of its own for each element. */
+static inline e_m512i e_mm512_srlv_epi64(e_m512i a, e_m512i count)
+{
+    E_EACH(e_m512i, 8, count.q[i] < 64 ? a.q[i] >> count.q[i] : 0);
+}
+
+/* Counts are taken mod 64. */
+static inline uint64_t e_rol64(uint64_t x, uint64_t n)
+{
+    return n % 64 ? x << n % 64 | x >> (64 - n % 64) : x;
+}
+
+static inline e_m512i e_mm512_rol_epi64(e_m512i a, int imm8)
+{
+    E_EACH(e_m512i, 8, e_rol64(a.q[i], (uint64_t)imm8 & 0xFF));
+}
+
+static inline e_m512i e_mm512_rolv_epi64(e_m512i a, e_m512i b)
+{
+    E_EACH(e_m512i, 8, e_rol64(a.q[i], b.q[i]));
+}
+
+static inline e_m512i e_mm512_maskz_rolv_epi64(e_mmask8 k, e_m512i a, e_m512i b)
+{
+    E_EACH(e_m512i, 8, k >> i & 1 ? e_rol64(a.q[i], b.q[i]) : 0);
+}
+
+/* Bit 4a + 2b + c of the immediate, for every three bits a, b and c. */
+static inline uint64_t e_ternary(uint64_t a, uint64_t b, uint64_t c, int imm8)
+{
+    uint64_t dst = 0;
+
+    for (int row = 0; row < 8; row++)
+        if (imm8 >> row & 1)
+            dst |= (row & 4 ? a : ~a) & (row & 2 ? b : ~b) & (row & 1 ? c : ~c);
+    return dst;
+}
+
+static inline e_m512i e_mm512_ternarylogic_epi64(e_m512i a, e_m512i b,
+                                                 e_m512i c, int imm8)
+{
+    E_EACH(e_m512i, 8, e_ternary(a.q[i], b.q[i], c.q[i], imm8));
+}
+
+/* Bits 2..0 of an index choose the element, bit 3 chooses a or b. */
+static inline e_m512i e_mm512_permutex2var_epi64(e_m512i a, e_m512i idx,
+                                                 e_m512i b)
+{
+    E_EACH(e_m512i, 8, (idx.q[i] & 8 ? b : a).q[idx.q[i] & 7]);
+}
+
+static inline e_mmask8 e_mm512_cmpneq_epi64_mask(e_m512i a, e_m512i b)
+{
+    e_mmask8 k = 0;
+
+    for (int i = 0; i < 8; i++)
+        k |= (e_mmask8)((a.q[i] != b.q[i]) << i);
+    return k;
+}
+
+static inline unsigned char e_kortestz_mask8_u8(e_mmask8 a, e_mmask8 b)
+{
+    return (a | b) == 0;
+}
+
+#endif
