@@ -2,8 +2,8 @@
  * filter.h - the verbs that all kinds of filter share.
  *
  * Threads: calls on a const handle may run together; any other call wants the
- * handle alone. An output is untouched when a call fails. Nothing here prints,
- * exits, aborts or remembers.
+ * handle alone, unless it was shared (umbel_share). An output is untouched when
+ * a call fails. Nothing here prints, exits, aborts or remembers.
  */
 #ifndef UMBEL_FILTER_H
 #define UMBEL_FILTER_H
@@ -81,6 +81,24 @@ UMBEL_API umbel_status umbel_clear(umbel_filter *f, umbel_error *err);
  */
 UMBEL_API umbel_status umbel_unlock(umbel_filter *f, const uint8_t *secret,
                                     umbel_error *err);
+
+/*
+ * Share f: from now on any number of threads may add to it, ask it, hash with
+ * it and call umbel_added together. It answers as before, and gets the same
+ * cells, without vector instructions. A thread finds the keys that it added,
+ * and those whose adding it has learned of from another thread by a lock, a
+ * join or the like. Of threads that add one key at the same time at least one
+ * is told that it was new, unless it matched already; more than one may be.
+ *
+ * What else only reads (copying, saving, describing, predicting, merging it
+ * into another) still sees a filter that changes below it: let no thread add
+ * meanwhile. What changes f otherwise (merging into it, clearing, unlocking,
+ * closing, and this call) wants it alone, as ever.
+ *
+ * A copy, or a filter made from it, is not shared. E_UNSUPPORTED when the kind
+ * cannot. A mapped filter may be shared, and is read-only as before.
+ */
+UMBEL_API umbel_status umbel_share(umbel_filter *f, umbel_error *err);
 
 /*
  * Add keys. fresh[i], when fresh is given, tells whether keys[i] changed the

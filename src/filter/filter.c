@@ -291,17 +291,36 @@ static umbel_status accept_fixed(const umbel_filter *f, const void *keys,
     return status;
 }
 
+/* Fast paths write without regard for others: a shared filter has none. */
+umbel_status umbel_share(umbel_filter *f, umbel_error *err)
+{
+    if (!f->shape.kind->add_shared)
+        return um_cannot(f, "be shared: its adds cannot run together", err);
+    um_filter_use(f, NULL);
+    f->shared = true;
+    return UMBEL_OK;
+}
+
 /* The row's function, or a faster one. */
 static size_t add_now(umbel_filter *f, const umbel_digest *d, size_t n,
                       bool *fresh)
 {
-    return (f->fast ? f->fast->add : f->shape.kind->add)(f->self, d, n, fresh);
+    const um_kind *kind = f->shape.kind;
+
+    if (f->shared)
+        return kind->add_shared(f->self, d, n, fresh);
+    return (f->fast ? f->fast->add : kind->add)(f->self, d, n, fresh);
 }
 
 static void query_now(const umbel_filter *f, const umbel_digest *d, size_t n,
                       bool *hit)
 {
-    (f->fast ? f->fast->query : f->shape.kind->query)(f->self, d, n, hit);
+    const um_kind *kind = f->shape.kind;
+
+    if (f->shared)
+        kind->query_shared(f->self, d, n, hit);
+    else
+        (f->fast ? f->fast->query : kind->query)(f->self, d, n, hit);
 }
 
 /* Keys of 8 bytes, which a fast path may hash itself. */
@@ -312,10 +331,25 @@ static bool are_keys8(const umbel_filter *f, const void *keys, size_t width)
            (uintptr_t)keys % _Alignof(uint64_t) == 0;
 }
 
+/* A file may claim any number of keys: the sum stays at its end. */
+static uint64_t more_added(uint64_t was, size_t fresh)
+{
+    return was > UINT64_MAX - fresh ? UINT64_MAX : was + fresh;
+}
+
 static void count_added(umbel_filter *f, size_t fresh)
 {
-    uint64_t *added = &f->shape.added; /* as a file claims: may be anything */
-    *added = *added > UINT64_MAX - fresh ? UINT64_MAX : *added + fresh;
+    uint64_t *added = &f->shape.added;
+
+    if (!f->shared) {
+        *added = more_added(*added, fresh);
+        return;
+    }
+    uint64_t was = __atomic_load_n(added, __ATOMIC_RELAXED);
+    while (fresh && !__atomic_compare_exchange_n(
+                        added, &was, more_added(was, fresh), true,
+                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
 }
 
 umbel_status umbel_add_digests(umbel_filter *f, const umbel_digest *digests,

@@ -21,7 +21,8 @@ struct umbel_filter {
     size_t mapping_len;
     const um_fast *fast; /* NULL: the kind's own functions */
     um_query_key *query_key;
-    void *self; /* the kind's part, behind this struct */
+    bool shared; /* umbel_share: the kind's shared functions */
+    void *self;  /* the kind's part, behind this struct */
 };
 
 /*

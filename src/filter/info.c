@@ -30,7 +30,7 @@ double umbel_target_fpr(const umbel_filter *f)
 
 uint64_t umbel_added(const umbel_filter *f)
 {
-    return f->shape.added;
+    return __atomic_load_n(&f->shape.added, __ATOMIC_RELAXED);
 }
 
 bool umbel_may_deny(const umbel_filter *f)

@@ -89,6 +89,14 @@ struct um_kind {
     /* Tells how many were new, and which when fresh is given. */
     size_t (*add)(void *self, const umbel_digest *d, size_t n, bool *fresh);
     void (*query)(const void *self, const umbel_digest *d, size_t n, bool *hit);
+    /*
+     * The same for threads at once: every cell is read and written atomically.
+     * Both or neither; without them umbel_share refuses.
+     */
+    size_t (*add_shared)(void *self, const umbel_digest *d, size_t n,
+                         bool *fresh);
+    void (*query_shared)(const void *self, const umbel_digest *d, size_t n,
+                         bool *hit);
     unsigned merge_ops; /* bit 1 << op for each that merge knows */
     umbel_status (*merge)(void *self, const void *from, umbel_merge_op op,
                           umbel_error *err);

@@ -11,4 +11,10 @@ typedef struct um_bloom {
     uint8_t *bits;
 } um_bloom;
 
+/* As add and query of the kind, for any number of threads at once. */
+size_t um_bloom_add_shared(void *self, const umbel_digest *d, size_t n,
+                           bool *fresh);
+void um_bloom_query_shared(const void *self, const umbel_digest *d, size_t n,
+                           bool *hit);
+
 #endif
