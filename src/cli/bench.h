@@ -7,6 +7,8 @@
 #ifndef UM_CLI_BENCH_H
 #define UM_CLI_BENCH_H
 
+#include "cli/pair.h"
+
 #include <umbel/umbel.h>
 
 enum { UM_BENCH_CHUNK = 50000, UM_BENCH_SPARE = 256, UM_BENCH_STRING = 16 };
@@ -14,7 +16,10 @@ enum { UM_BENCH_CHUNK = 50000, UM_BENCH_SPARE = 256, UM_BENCH_STRING = 16 };
 /* What the cases work on: a filter of n keys at 1 % error, and other keys. */
 typedef struct um_bench {
     umbel_filter *filter;
-    size_t nkeys;    /* a multiple of the chunk */
+    umbel_filter *shared; /* its keys in a shared filter */
+    um_pair *pair;        /* NULL while a case needs no second thread */
+    bool renew;   /* before every pass the shared filter forgets what it got */
+    size_t nkeys; /* a multiple of the chunk */
     uint64_t *keys;  /* random, UM_BENCH_SPARE more than nkeys */
     char *strings;   /* the same keys as text of 16 digits, or NULL */
     bool *hit;       /* a chunk of answers */

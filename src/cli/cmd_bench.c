@@ -9,6 +9,7 @@
 #include "cli/table.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,24 +51,66 @@ static void string_batch(um_bench *b, size_t from, size_t n)
                       UM_BENCH_STRING, n, b->hit, NULL);
 }
 
-/* THING-VERB-MODE. Adds change the filter, so they come last of their thing. */
+static void shared_query(void *bench, size_t from, size_t n)
+{
+    um_bench *b = bench;
+    umbel_query_fixed(b->shared, b->keys + from, 8, n,
+                      b->hit + from % UM_BENCH_CHUNK, NULL);
+}
+
+static void shared_add(void *bench, size_t from, size_t n)
+{
+    um_bench *b = bench;
+    umbel_add_fixed(b->shared, b->keys + from, 8, n, NULL, NULL);
+}
+
+static void shared_query_batch(um_bench *b, size_t from, size_t n)
+{
+    shared_query(b, from, n);
+}
+
+static void shared_add_batch(um_bench *b, size_t from, size_t n)
+{
+    shared_add(b, from, n);
+}
+
+static void shared_query_two(um_bench *b, size_t from, size_t n)
+{
+    um_pair_run(b->pair, shared_query, b, from, n);
+}
+
+static void shared_add_two(um_bench *b, size_t from, size_t n)
+{
+    um_pair_run(b->pair, shared_add, b, from, n);
+}
+
+/*
+ * THING-VERB-MODE. Adds change the filter, so they come last of their thing;
+ * those to the shared copy are undone.
+ */
 typedef struct bench_case {
     const char *name, *addressing;
     um_bench_run *run;
-    bool writes; /* its limit is reading and writing */
+    bool writes;       /* its limit is reading and writing */
+    um_bench_run *one; /* what this does with one thread, for two */
 } bench_case;
 
 static const bench_case cases[] = {
-    {"blocked256-query-batch", "blocked256", query_batch, false},
-    {"blocked256-query-single", "blocked256", query_single, false},
-    {"blocked256-add-batch", "blocked256", add_batch, true},
-    {"blocked512-query-batch", "blocked512", query_batch, false},
-    {"blocked512-query-single", "blocked512", query_single, false},
-    {"string16-query-batch", "blocked512", string_batch, false},
-    {"string16-query-single", "blocked512", string_single, false},
-    {"blocked512-add-batch", "blocked512", add_batch, true},
-    {"classic-query-miss", "classic", query_batch, false},
-    {"classic-add-batch", "classic", add_batch, true},
+    {"blocked256-query-batch", "blocked256", query_batch, false, NULL},
+    {"blocked256-query-single", "blocked256", query_single, false, NULL},
+    {"blocked256-add-batch", "blocked256", add_batch, true, NULL},
+    {"blocked512-query-batch", "blocked512", query_batch, false, NULL},
+    {"blocked512-query-single", "blocked512", query_single, false, NULL},
+    {"string16-query-batch", "blocked512", string_batch, false, NULL},
+    {"string16-query-single", "blocked512", string_single, false, NULL},
+    {"shared-query-batch", "blocked512", shared_query_batch, false, NULL},
+    {"shared-query-two", "blocked512", shared_query_two, false,
+     shared_query_batch},
+    {"shared-add-batch", "blocked512", shared_add_batch, true, NULL},
+    {"shared-add-two", "blocked512", shared_add_two, true, shared_add_batch},
+    {"blocked512-add-batch", "blocked512", add_batch, true, NULL},
+    {"classic-query-miss", "classic", query_batch, false, NULL},
+    {"classic-add-batch", "classic", add_batch, true, NULL},
 };
 
 /* --- what it is timed on ---------------------------------------------------
@@ -100,6 +143,7 @@ static void fill_keys(um_bench *b, uint64_t seed)
 static void bench_fini(um_bench *b)
 {
     umbel_close(b->filter);
+    umbel_close(b->shared);
     free(b->keys);
     free(b->strings);
     free(b->hit);
@@ -160,6 +204,10 @@ static umbel_status bench_init(um_bench *b, const char *addressing, uint64_t n,
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu lines", b->lines);
     status = fill_filter(b, n, seed, err);
     if (status == UMBEL_OK)
+        status = umbel_copy(b->filter, &b->shared, err);
+    if (status == UMBEL_OK)
+        status = umbel_share(b->shared, err);
+    if (status == UMBEL_OK)
         fill_keys(b, seed);
     return status;
 }
@@ -185,24 +233,33 @@ static void machine_name(char *out, size_t cap)
         fclose(f);
 }
 
+/* Nanoseconds a key: of the case, of the limit, of one thread if not NAN. */
+typedef struct times {
+    double ns, limit, one;
+} times;
+
 static void report(const um_args *args, const char *name, uint64_t n,
-                   double nanoseconds, double limit, uint64_t seed)
+                   const times *t, uint64_t seed)
 {
     char machine[128];
     umbel_info info = {0};
 
     if (!um_has(args, "json")) {
-        printf("%-26s %11s %9.2f ns %9.2f ns %7.2f x\n", name,
-               um_grouped(n).text, nanoseconds, limit, nanoseconds / limit);
+        printf("%-26s %11s %9.2f ns %9.2f ns %7.2f x", name, um_grouped(n).text,
+               t->ns, t->limit, t->ns / t->limit);
+        if (!isnan(t->one))
+            printf("   %.2f x as fast as one thread", t->one / t->ns);
+        putchar('\n');
         fflush(stdout);
         return;
     }
     machine_name(machine, sizeof machine);
     um_info_text(&info, "case", name);
     um_info_count(&info, "keys", n);
-    um_info_real(&info, "ns", nanoseconds);
-    um_info_real(&info, "limit_ns", limit);
-    um_info_real(&info, "times_limit", nanoseconds / limit);
+    um_info_real(&info, "ns", t->ns);
+    um_info_real(&info, "limit_ns", t->limit);
+    um_info_real(&info, "times_limit", t->ns / t->limit);
+    um_info_real(&info, "times_one_thread", t->one / t->ns);
     um_info_count(&info, "seed", seed);
     um_info_text(&info, "machine", machine);
     um_info_text(&info, "commit", UM_COMMIT);
@@ -217,6 +274,23 @@ static bool wanted(const um_args *args, const bench_case *c)
     return args->noperands == 0;
 }
 
+static umbel_status time_case(um_bench *b, const bench_case *c, times *out,
+                              umbel_error *err)
+{
+    out->one = NAN;
+    b->renew = c->writes;
+    if (c->one) {
+        out->one = um_bench_time(b, c->one);
+        b->pair = um_pair_open();
+        if (!b->pair)
+            return um_fail(err, UMBEL_E_NOMEM, "no second thread to be had");
+    }
+    out->ns = um_bench_time(b, c->run);
+    um_pair_close(b->pair);
+    b->pair = NULL;
+    return UMBEL_OK;
+}
+
 /* All cases of one addressing at one size, and their limits, in one go. */
 static umbel_status run_group(const um_args *args, const char *addressing,
                               uint64_t n, uint64_t seed, umbel_error *err)
@@ -226,11 +300,15 @@ static umbel_status run_group(const um_args *args, const char *addressing,
 
     if (status == UMBEL_OK) {
         double read = um_bench_raw_read(&b), write = um_bench_raw_write(&b);
-        for (size_t i = 0; i < UM_COUNT(cases); i++)
-            if (strcmp(cases[i].addressing, addressing) == 0 &&
-                wanted(args, &cases[i]))
-                report(args, cases[i].name, n, um_bench_time(&b, cases[i].run),
-                       cases[i].writes ? write : read, seed);
+        for (size_t i = 0; status == UMBEL_OK && i < UM_COUNT(cases); i++) {
+            const bench_case *c = &cases[i];
+            times t = {.limit = c->writes ? write : read};
+            if (strcmp(c->addressing, addressing) != 0 || !wanted(args, c))
+                continue;
+            status = time_case(&b, c, &t, err);
+            if (status == UMBEL_OK)
+                report(args, c->name, n, &t, seed);
+        }
     }
     bench_fini(&b);
     return status;
@@ -303,6 +381,8 @@ const um_command um_cmd_bench = {
     .run = run,
     .details = "Keys of 8 bytes (string16: of 16), 1 % error, one thread. The "
                "limit is one random\nline of 64 bytes read, or for adds read "
-               "and written, in memory of the filter's size.\nMachines are "
-               "noisy: trust the ratios of one run.\n",
+               "and written, in memory of the filter's size.\nshared: a shared "
+               "blocked512 filter; two: by two threads, time a key by the "
+               "clock on the\nwall. Machines are noisy: trust the ratios of "
+               "one run.\n",
 };

@@ -4,3 +4,5 @@ try umbel bench no-such-case
 umbel bench blocked512-query-batch | awk 'NR == 1 { print (NF > 3) }
     NR > 1 && $1 == "blocked512-query-batch" { print $2, ($3 > 0), $4 }'
 umbel bench blocked256-add-batch --json | field case
+umbel bench shared-query-batch --json | field times_one_thread
+umbel bench shared-add-two | awk '/^shared-add-two/ { print ($9 + 0 > 0) }'

@@ -1,0 +1,78 @@
+/*
+ * pair.c - two threads, and two numbers that tell each when to go on.
+ */
+#include "cli/pair.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+
+struct um_pair {
+    pthread_t thread;
+    unsigned asked, done; /* rounds; equal: nothing to do */
+    um_pair_work *work;   /* NULL: stop */
+    void *ctx;
+    size_t from, n;
+};
+
+/* Until *at is no longer was. Where cores are few, others need this one. */
+static void wait_while(const unsigned *at, unsigned was)
+{
+    enum { AWAKE = 2000 };
+
+    for (unsigned i = 0; __atomic_load_n(at, __ATOMIC_ACQUIRE) == was; i++)
+        if (i >= AWAKE)
+            sched_yield();
+}
+
+static void *serve(void *arg)
+{
+    um_pair *p = arg;
+
+    for (unsigned round = 0;; round++) {
+        wait_while(&p->asked, round);
+        if (!p->work)
+            return NULL;
+        p->work(p->ctx, p->from, p->n);
+        __atomic_store_n(&p->done, round + 1, __ATOMIC_RELEASE);
+    }
+}
+
+um_pair *um_pair_open(void)
+{
+    um_pair *p = calloc(1, sizeof *p);
+
+    if (p && pthread_create(&p->thread, NULL, serve, p) != 0) {
+        free(p);
+        return NULL;
+    }
+    return p;
+}
+
+static void ask(um_pair *p, um_pair_work *work)
+{
+    p->work = work;
+    __atomic_store_n(&p->asked, p->asked + 1, __ATOMIC_RELEASE);
+}
+
+void um_pair_run(um_pair *p, um_pair_work *work, void *ctx, size_t from,
+                 size_t n)
+{
+    size_t half = n / 2;
+
+    p->ctx = ctx;
+    p->from = from + half;
+    p->n = n - half;
+    ask(p, work);
+    work(ctx, from, half);
+    wait_while(&p->done, p->asked - 1);
+}
+
+void um_pair_close(um_pair *p)
+{
+    if (!p)
+        return;
+    ask(p, NULL);
+    pthread_join(p->thread, NULL);
+    free(p);
+}
