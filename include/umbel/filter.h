@@ -132,7 +132,11 @@ UMBEL_API umbel_status umbel_query_digests(const umbel_filter *f,
 UMBEL_API umbel_status umbel_query(const umbel_filter *f, const void *key,
                                    size_t len, bool *hit, umbel_error *err);
 
-/* Hash keys as f does: once, for any number of filters that hash alike. */
+/*
+ * Hash keys as f does: once, for any number of filters that hash alike. May run
+ * beside every call but umbel_unlock and umbel_close, even where f is not
+ * shared.
+ */
 UMBEL_API umbel_status umbel_digest_many(const umbel_filter *f,
                                          const umbel_slice *keys, size_t n,
                                          umbel_digest *out, umbel_error *err);

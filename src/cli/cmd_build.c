@@ -153,8 +153,11 @@ static umbel_status build(const um_args *args, umbel_filter **out, uint64_t *n,
                           umbel_error *err)
 {
     um_asked asked;
+    unsigned threads;
     umbel_status status = um_ask(args, &asked, err);
 
+    if (status == UMBEL_OK)
+        status = um_threads(args, &threads, err);
     if (status == UMBEL_OK)
         status = um_value_count(args, "capacity", &asked.params.capacity, err);
     if (status == UMBEL_OK && um_has(args, "capacity") &&
@@ -199,7 +202,8 @@ const um_command um_cmd_build = {
     .name = "build",
     .args = "[KEYS...] -o FILE",
     .summary = "make a filter from lists of keys",
-    .options = {options, um_shape_options, um_keys_options, um_secret_options},
+    .options = {options, um_threads_options, um_shape_options, um_keys_options,
+                um_secret_options},
     .run = run,
     .details = "KEYS are files with a key a line; none, or -, is standard "
                "input. Files are counted\nfirst; a pipe is read once, into "

@@ -8,6 +8,7 @@
 #include "cli/table.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const um_option options[] = {
@@ -16,96 +17,194 @@ static const um_option options[] = {
     {"invert", 'v', NULL, "print keys that do not match"},
     {0}};
 
-enum { OUT = 1 << 16 };
-
-/* What has been asked and answered so far. */
+/* What is asked, and what was answered so far. */
 typedef struct asking {
     const um_args *args;
     const umbel_filter *filter;
     bool json, count, invert, quiet;
     char end;
     uint64_t selected;
-    bool decided;  /* no further key can change the exit code */
-    char out[OUT]; /* lines on their way to standard output */
-    size_t nout;
+    bool decided; /* no further key can change the exit code */
 } asking;
 
-static void flush(asking *a)
+/* The answers to a batch, and what is to be printed. */
+typedef struct answers {
+    bool *hit;
+    size_t n, room; /* of hit */
+    uint64_t selected;
+    char *out;
+    size_t nout, cap;
+    size_t told; /* lines that are in out; the others come after it */
+} answers;
+
+static bool prints(const asking *a, bool hit)
 {
-    fwrite(a->out, 1, a->nout, stdout);
-    a->nout = 0;
+    return !a->count && !a->quiet && (a->json || hit != a->invert);
 }
 
-static void print_line(asking *a, const umbel_slice *line)
+static void print_json(FILE *out, const umbel_slice *line, bool hit)
 {
-    if (line->len >= OUT - a->nout)
-        flush(a);
-    if (line->len >= OUT) {
-        fwrite(line->data, 1, line->len, stdout);
-        putc(a->end, stdout);
-        return;
+    putc('{', out);
+    um_print_json_key(out, line);
+    fprintf(out, ", \"match\": %s}\n", hit ? "true" : "false");
+}
+
+/* All keys of a batch; where one is refused, those before it. */
+static umbel_status query(const asking *a, const um_batch *b, answers *out,
+                          umbel_error *err)
+{
+    umbel_status status =
+        umbel_query_many(a->filter, b->keys, b->n, out->hit, err);
+
+    out->n = status == UMBEL_OK ? b->n : 0;
+    while (status == UMBEL_E_KEY && out->n < b->n &&
+           umbel_query_many(a->filter, b->keys + out->n, 1, out->hit + out->n,
+                            err) == UMBEL_OK)
+        out->n++;
+    return status;
+}
+
+static umbel_status format_lines(const asking *a, const um_batch *b,
+                                 answers *out, umbel_error *err)
+{
+    size_t need = 0;
+
+    for (size_t i = 0; i < out->n; i++)
+        need += prints(a, out->hit[i]) ? b->lines[i].len + 1 : 0;
+    out->told = out->n;
+    if (need == 0)
+        return UMBEL_OK;
+    if (need > out->cap) {
+        free(out->out);
+        out->out = malloc(need);
+        out->cap = out->out ? need : 0;
     }
-    memcpy(a->out + a->nout, line->data, line->len);
-    a->out[a->nout + line->len] = a->end;
-    a->nout += line->len + 1;
-}
-
-static void print_key(asking *a, const umbel_slice *line, bool hit)
-{
-    if (a->json) {
-        putc('{', stdout);
-        um_print_json_key(stdout, line);
-        printf(", \"match\": %s}\n", hit ? "true" : "false");
-    } else {
-        print_line(a, line);
-    }
-}
-
-static umbel_status ask(asking *a, const umbel_slice *keys,
-                        const umbel_slice *lines, size_t n, umbel_error *err)
-{
-    enum { SOME = 4096 };
-    bool hit[SOME];
-
-    for (size_t done = 0, some; done < n; done += some) {
-        some = n - done < SOME ? n - done : SOME;
-        umbel_status status =
-            umbel_query_many(a->filter, keys + done, some, hit, err);
-        if (status != UMBEL_OK)
-            return status;
-        for (size_t i = 0; i < some; i++) {
-            bool selected = hit[i] != a->invert;
-            a->selected += selected;
-            if (!a->count && !a->quiet && (selected || a->json))
-                print_key(a, &lines[done + i], hit[i]);
+    if (!out->out)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", need);
+    char *at = out->out;
+    for (size_t i = 0; i < out->n; i++)
+        if (prints(a, out->hit[i])) {
+            memcpy(at, b->lines[i].data, b->lines[i].len);
+            at[b->lines[i].len] = a->end;
+            at += b->lines[i].len + 1;
         }
-    }
-    flush(a);
+    out->nout = need;
     return UMBEL_OK;
 }
 
-static umbel_status ask_batch(void *ctx, const um_batch *batch,
-                              umbel_error *err)
+/*
+ * JSON may be six times as long as the keys. What is past the limit is made
+ * when it is printed, so that answers which wait do not fill the memory.
+ */
+static umbel_status format_json(const um_batch *b, answers *out,
+                                umbel_error *err)
+{
+    enum { LIMIT = 1 << 20, LONGEST_BYTE = 6, AROUND = 40 };
+    size_t most = 0;
+
+    free(out->out);
+    out->out = NULL;
+    out->cap = 0;
+    FILE *memory = open_memstream(&out->out, &out->nout);
+    if (!memory)
+        return um_fail_errno(err, "no memory for answers");
+    for (; out->told < out->n; out->told++) {
+        most += LONGEST_BYTE * b->lines[out->told].len + AROUND;
+        if (most > LIMIT)
+            break;
+        print_json(memory, &b->lines[out->told], out->hit[out->told]);
+    }
+    if (fclose(memory) != 0)
+        return um_fail_errno(err, "no memory for answers");
+    return UMBEL_OK;
+}
+
+static umbel_status want_hits(answers *out, size_t n, umbel_error *err)
+{
+    if (n <= out->room)
+        return UMBEL_OK;
+    free(out->hit);
+    out->hit = malloc(n * sizeof *out->hit);
+    out->room = out->hit ? n : 0;
+    return out->hit ? UMBEL_OK
+                    : um_fail(err, UMBEL_E_NOMEM, "no memory for answers");
+}
+
+/* Ask, and put into words: any thread, any batch. */
+static umbel_status answer(const void *ctx, const um_batch *batch, void *result,
+                           umbel_error *err)
+{
+    const asking *a = ctx;
+    answers *out = result;
+    umbel_error late;
+
+    out->n = out->nout = out->told = 0;
+    out->selected = 0;
+    umbel_status status = want_hits(out, batch->n, err);
+    if (status == UMBEL_OK)
+        status = query(a, batch, out, err);
+    for (size_t i = 0; i < out->n; i++)
+        out->selected += out->hit[i] != a->invert;
+    if (a->count || a->quiet)
+        return status;
+    umbel_status formatted = a->json ? format_json(batch, out, &late)
+                                     : format_lines(a, batch, out, &late);
+    if (formatted != UMBEL_OK)
+        *err = late;
+    return formatted != UMBEL_OK ? formatted : status;
+}
+
+/* Print, in the order of the input. */
+static umbel_status tell(void *ctx, const um_batch *batch, void *result,
+                         umbel_error *err)
 {
     asking *a = ctx;
-    umbel_status status = ask(a, batch->keys, batch->lines, batch->n, err);
+    const answers *in = result;
 
-    if (status == UMBEL_OK && ferror(stdout))
-        status = um_fail_errno(err, "standard output");
+    a->selected += in->selected;
     a->decided = a->quiet && a->selected;
+    if (in->nout)
+        fwrite(in->out, 1, in->nout, stdout);
+    for (size_t i = in->told; a->json && i < in->n; i++)
+        if (prints(a, in->hit[i]))
+            print_json(stdout, &batch->lines[i], in->hit[i]);
+    return ferror(stdout) ? um_fail_errno(err, "standard output") : UMBEL_OK;
+}
+
+static void free_answers(void *result)
+{
+    free(((answers *)result)->hit);
+    free(((answers *)result)->out);
+}
+
+/* A key of the command line. */
+static umbel_status ask(asking *a, const umbel_slice *key,
+                        const umbel_slice *line, umbel_error *err)
+{
+    um_batch batch = {1, key, line};
+    answers out = {0};
+    umbel_status status = answer(a, &batch, &out, err);
+
+    if (status == UMBEL_OK)
+        status = tell(a, &batch, &out, err);
+    free_answers(&out);
     return status;
 }
 
 static umbel_status ask_stream(asking *a, umbel_error *err)
 {
+    um_key_job job = {.ctx = a,
+                      .result_len = sizeof(answers),
+                      .work = answer,
+                      .use = tell,
+                      .fini = free_answers};
     umbel_status status = UMBEL_OK;
     const char *path = um_value_at(a->args, "from", 0);
 
     if (!path)
         path = "-";
     for (size_t i = 1; status == UMBEL_OK && path && !a->decided; i++) {
-        status =
-            um_each_batch(a->args, &path, 1, ask_batch, a, &a->decided, err);
+        status = um_each_key(a->args, &path, 1, &job, &a->decided, err);
         path = um_value_at(a->args, "from", i);
     }
     return status;
@@ -123,7 +222,7 @@ static umbel_status ask_hex(asking *a, const umbel_slice *text,
     if (!um_decode_hex(text->data, text->len, bytes))
         return um_fail(err, UMBEL_E_KEY, "\"%.40s\" is not hexadecimal",
                        (const char *)text->data);
-    return ask(a, &key, text, 1, err);
+    return ask(a, &key, text, err);
 }
 
 static umbel_status ask_operands(asking *a, umbel_error *err)
@@ -134,7 +233,7 @@ static umbel_status ask_operands(asking *a, umbel_error *err)
     for (size_t i = 1; status == UMBEL_OK && i < a->args->noperands; i++) {
         const char *text = a->args->operands[i];
         umbel_slice key = {text, strlen(text)};
-        status = hex ? ask_hex(a, &key, err) : ask(a, &key, &key, 1, err);
+        status = hex ? ask_hex(a, &key, err) : ask(a, &key, &key, err);
     }
     return status;
 }
@@ -178,6 +277,7 @@ static int run(const um_args *args)
                 .end = um_has(args, "null") ? '\0' : '\n'};
     umbel_filter *f;
     umbel_error err;
+    unsigned threads;
 
     if (args->noperands < 1)
         return um_misuse(args, "say which filter: umbel check FILE [KEY...]");
@@ -187,7 +287,8 @@ static int run(const um_args *args)
         return um_misuse(args, "--field is for keys from files");
     if (stdin_twice(args))
         return um_misuse(args, "standard input can be read only once");
-    if (um_open_filter(args, args->operands[0], &f, &err) != UMBEL_OK)
+    if (um_threads(args, &threads, &err) != UMBEL_OK ||
+        um_open_filter(args, args->operands[0], &f, &err) != UMBEL_OK)
         return um_trouble(args, &err);
     a.filter = f;
     umbel_status status =
@@ -204,7 +305,8 @@ const um_command um_cmd_check = {
     .name = "check",
     .args = "FILE [KEY...]",
     .summary = "print the keys that match",
-    .options = {options, um_keys_options, um_filter_options},
+    .options = {options, um_threads_options, um_keys_options,
+                um_filter_options},
     .run = run,
     .details = "Without KEY, keys come a line each from standard input. Exit "
                "code as grep: 0 some\nmatch, 1 none, 2 trouble.\n",

@@ -69,7 +69,7 @@ static umbel_status read_all(const um_args *args, const char *option,
 
     for (size_t i = 0;
          status == UMBEL_OK && (path = um_value_at(args, option, i)); i++)
-        status = um_each_batch(args, &path, 1, take, v, NULL, err);
+        status = um_each_batch(args, &path, 1, take, v, err);
     return status;
 }
 

@@ -1,45 +1,56 @@
 /*
- * keys.h - keys from files and pipes, in batches.
+ * keys.h - keys from files and pipes, by as many threads as are asked for.
  */
 #ifndef UM_CLI_KEYS_H
 #define UM_CLI_KEYS_H
 
-#include "cli/command.h"
+#include "cli/split.h"
 
-enum { UM_MAX_KEY_LEN = 1 << 20 };
+/* --threads: of commands that read many keys. */
+extern const um_option um_threads_options[];
 
-/* Options of every command that reads keys. */
-extern const um_option um_keys_options[];
+/* The threads asked for, 1 unless there is the option; at least 1. */
+umbel_status um_threads(const um_args *args, unsigned *out, umbel_error *err);
 
-typedef struct um_keys um_keys;
-
-/* Up to some thousand keys, valid until the next batch. */
+/* Some thousand keys, valid while a call lasts. */
 typedef struct um_batch {
-    size_t n;
+    size_t n; /* never 0 */
     const umbel_slice *keys;
     const umbel_slice *lines; /* as they stood in the input */
 } um_batch;
 
 /*
- * Read the named files one after the other ("-" is standard input; none at all
- * means that too). paths must outlive the reader.
+ * What is done with the keys. work makes a result of a batch, and may run for
+ * many batches at once; use takes the results one at a time, in the order of
+ * the input, so what it does is the same for any number of threads. Where work
+ * fails half a result may be there: use gets that, too, before all ends.
  */
-umbel_status um_keys_open(const um_args *args, const char *const *paths,
-                          size_t npaths, um_keys **out, umbel_error *err);
-void um_keys_close(um_keys *k);
-
-/* The next batch; out->n is 0 at the end of the last file. */
-umbel_status um_keys_next(um_keys *k, um_batch *out, umbel_error *err);
+typedef struct um_key_job {
+    void *ctx;
+    size_t result_len; /* of zeroed memory that batches use in turns; or 0 */
+    umbel_status (*work)(const void *ctx, const um_batch *batch, void *result,
+                         umbel_error *err); /* NULL: nothing to do */
+    umbel_status (*use)(void *ctx, const um_batch *batch, void *result,
+                        umbel_error *err);
+    void (*fini)(void *result); /* NULL: holds nothing */
+} um_key_job;
 
 /*
- * All of it: take is called with each batch until it fails, or *stop, when
- * given, becomes true.
+ * All keys of the named files one after the other ("-" is standard input; none
+ * at all means that too), until something fails, or *stop, when given, becomes
+ * true. What is reported is the first failure in the order of the input, and
+ * the keys before it have been used. err is not NULL.
  */
+umbel_status um_each_key(const um_args *args, const char *const *paths,
+                         size_t npaths, const um_key_job *job, const bool *stop,
+                         umbel_error *err);
+
+/* The same without work: take is called with each batch. */
 typedef umbel_status um_take_batch(void *ctx, const um_batch *batch,
                                    umbel_error *err);
 umbel_status um_each_batch(const um_args *args, const char *const *paths,
                            size_t npaths, um_take_batch *take, void *ctx,
-                           const bool *stop, umbel_error *err);
+                           umbel_error *err);
 
 /* How many keys there are; lines without options are counted at full speed. */
 umbel_status um_count_all(const um_args *args, const char *const *paths,
@@ -49,9 +60,6 @@ umbel_status um_count_all(const um_args *args, const char *const *paths,
 umbel_status um_add_all(const um_args *args, const char *const *paths,
                         size_t npaths, umbel_filter *f, uint64_t *n,
                         umbel_error *err);
-
-/* Decode hexadecimal text of len digits; false when it is none. */
-bool um_decode_hex(const void *text, size_t len, uint8_t *out);
 
 /* Whether all of it can be read twice. */
 bool um_keys_again(const char *const *paths, size_t npaths);

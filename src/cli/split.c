@@ -1,0 +1,187 @@
+/*
+ * split.c - lines, fields, hexadecimal digits.
+ *
+ * Keys are slices of the text, which is not moved. Empty lines are no keys.
+ * Lines lose a carriage return at their end, records of -0 lose nothing.
+ */
+#include "cli/split.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const um_option um_keys_options[] = {
+    {"null", '0', NULL, "keys end with a NUL byte, not a newline"},
+    {"hex", 0, NULL, "keys are written in hexadecimal"},
+    {"field", 0, "N", "the key is the N-th field of the line"},
+    {"delimiter", 0, "C", "what stands between fields (default: a tab)"},
+    {0}};
+
+static umbel_status parse_delimiter(const um_args *args, char *out,
+                                    umbel_error *err)
+{
+    const char *text = um_value(args, "delimiter");
+
+    *out = '\t';
+    if (!text || strcmp(text, "\\t") == 0)
+        return UMBEL_OK;
+    if (strlen(text) != 1)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "--delimiter wants one character, or \\t, got \"%s\"",
+                       text);
+    *out = *text;
+    return UMBEL_OK;
+}
+
+umbel_status um_rule_init(um_rule *r, const um_args *args, umbel_error *err)
+{
+    *r = (um_rule){.end = um_has(args, "null") ? '\0' : '\n',
+                   .hex = um_has(args, "hex")};
+    umbel_status status = parse_delimiter(args, &r->delimiter, err);
+    if (status == UMBEL_OK)
+        status = um_value_count(args, "field", &r->field, err);
+    if (status == UMBEL_OK && um_has(args, "field") && r->field == 0)
+        status = um_fail(err, UMBEL_E_RANGE, "--field counts from 1");
+    return status;
+}
+
+bool um_rule_is_plain(const um_rule *r)
+{
+    return r->end == '\n' && !r->hex && !r->field;
+}
+
+/* The last line that was looked at is bad. */
+static bool is_bad(um_piece *p, const char *what)
+{
+    p->bad = what;
+    return false;
+}
+
+static bool take_field(const um_rule *r, um_piece *p, umbel_slice *key)
+{
+    const char *at = key->data, *end = at + key->len;
+
+    for (uint64_t i = 1;; i++) {
+        const char *stop = memchr(at, r->delimiter, (size_t)(end - at));
+        if (i == r->field) {
+            *key = (umbel_slice){at, (size_t)((stop ? stop : end) - at)};
+            return true;
+        }
+        if (!stop)
+            return is_bad(p, "it has fewer fields than --field asks for (what "
+                             "stands between them: --delimiter, default a "
+                             "tab)");
+        at = stop + 1;
+    }
+}
+
+static int nibble(uint8_t c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool um_decode_hex(const void *text, size_t len, uint8_t *out)
+{
+    const uint8_t *digits = text;
+
+    for (size_t i = 0; i < len / 2; i++) {
+        int high = nibble(digits[2 * i]), low = nibble(digits[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        out[i] = (uint8_t)(high << 4 | low);
+    }
+    return len % 2 == 0;
+}
+
+static bool take_hex(um_piece *p, umbel_slice *key)
+{
+    uint8_t *out = p->decoded + p->decoded_len;
+    size_t len = key->len / 2;
+
+    if (key->len % 2)
+        return is_bad(p, "an odd number of hexadecimal digits");
+    if (!um_decode_hex(key->data, key->len, out))
+        return is_bad(p, "not hexadecimal");
+    p->decoded_len += len;
+    *key = (umbel_slice){out, len};
+    return true;
+}
+
+static bool no_memory(um_piece *p)
+{
+    p->status = um_fail(&p->err, UMBEL_E_NOMEM, "no memory to split lines");
+    return false;
+}
+
+static bool grow(umbel_slice **slices, size_t room)
+{
+    umbel_slice *more = realloc(*slices, room * sizeof *more);
+
+    if (more)
+        *slices = more;
+    return more;
+}
+
+static bool want_slices(um_piece *p)
+{
+    size_t room = p->room ? 2 * p->room : 1024;
+
+    if (p->n < p->room)
+        return true;
+    if (!grow(&p->keys, room) || !grow(&p->lines, room))
+        return no_memory(p);
+    p->room = room;
+    return true;
+}
+
+/* One line, which is a key unless it is empty; false: no further one. */
+static bool take_line(const um_rule *r, um_piece *p, const uint8_t *at,
+                      size_t len)
+{
+    p->nlines++;
+    if (r->end == '\n' && len && at[len - 1] == '\r')
+        len--;
+    if (len > UM_MAX_KEY_LEN)
+        return is_bad(p, "longer than 1 MiB, which no key may be");
+    if (len == 0)
+        return true;
+    umbel_slice line = {at, len}, key = line;
+    if (!want_slices(p) || (r->field && !take_field(r, p, &key)) ||
+        (r->hex && !take_hex(p, &key)))
+        return false;
+    p->lines[p->n] = line;
+    p->keys[p->n] = key;
+    p->n += key.len > 0;
+    return true;
+}
+
+/* Room for all keys of the text at once: two digits a byte. */
+static bool want_decoded(const um_rule *r, um_piece *p)
+{
+    if (!r->hex)
+        return true;
+    free(p->decoded);
+    p->decoded = malloc(p->len / 2 + 1);
+    return p->decoded || no_memory(p);
+}
+
+void um_split(const um_rule *r, um_piece *p)
+{
+    const uint8_t *at = p->text, *stop = at + p->len;
+    bool go_on = want_decoded(r, p);
+
+    p->n = p->decoded_len = 0;
+    p->nlines = 0;
+    p->bad = NULL;
+    while (go_on && at < stop) {
+        const uint8_t *end = memchr(at, r->end, (size_t)(stop - at));
+        if (!end)
+            end = stop; /* the last line of a file may lack its end */
+        go_on = take_line(r, p, at, (size_t)(end - at));
+        at = end + 1;
+    }
+}
