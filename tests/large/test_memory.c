@@ -1,0 +1,124 @@
+/*
+ * test_memory.c - the command needs its filter and at most 64 MB, however long
+ * the input and its lines are.
+ */
+#define _DEFAULT_SOURCE /* wait4 */
+#include "support/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MEGABYTE = 1000000, ALLOWED = 64 * MEGABYTE };
+
+/* umbel WORDS in dir, its output thrown away; the bytes it had resident. */
+static size_t peak(const char *dir, const char *words)
+{
+    char command[4096];
+    struct rusage used;
+    int status;
+
+    snprintf(command, sizeof command, "cd '%s' && exec '%s' %s >/dev/null", dir,
+             UM_COMMAND, words);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(127);
+    }
+    assert_int_equal(wait4(child, &status, 0, &used), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    return (size_t)used.ru_maxrss * 1024;
+}
+
+static size_t file_len(const char *dir, const char *name)
+{
+    char *path = test_path(dir, name);
+    struct stat st;
+
+    assert_int_equal(stat(path, &st), 0);
+    free(path);
+    return (size_t)st.st_size;
+}
+
+static FILE *create(const char *dir, const char *name)
+{
+    char *path = test_path(dir, name);
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    free(path);
+    return f;
+}
+
+/* More than is allowed, in lines of 8 bytes. */
+static void write_short(const char *dir)
+{
+    FILE *f = create(dir, "keys");
+
+    for (unsigned i = 0; i < 10 * MEGABYTE; i++)
+        fprintf(f, "%07x\n", i);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* In lines of a megabyte; of bytes that JSON spells with six. */
+static void write_long(const char *dir)
+{
+    enum { LINES = 12 };
+    static char line[MEGABYTE];
+    FILE *f = create(dir, "keys");
+
+    memset(line, 1, sizeof line);
+    for (unsigned i = 0; i < LINES; i++) {
+        fwrite(line, 1, sizeof line, f);
+        fprintf(f, "%u\n", i);
+    }
+    assert_int_equal(fclose(f), 0);
+}
+
+static void check_all(void (*write_keys)(const char *dir), const char *output)
+{
+    static const int threads[] = {1, 4, 16};
+    char *dir = test_dir_make(), words[200];
+
+    write_keys(dir);
+    for (size_t i = 0; i < TEST_COUNT(threads); i++) {
+        snprintf(words, sizeof words, "build keys -o f.umb --threads %d",
+                 threads[i]);
+        size_t built = peak(dir, words), filter = file_len(dir, "f.umb");
+        snprintf(words, sizeof words, "check f.umb -f keys --threads %d %s",
+                 threads[i], output);
+        size_t checked = peak(dir, words);
+        print_message("%d threads: filter %zu, build %zu, check %zu\n",
+                      threads[i], filter, built, checked);
+        assert_true(built <= filter + ALLOWED);
+        assert_true(checked <= filter + ALLOWED);
+    }
+    test_dir_remove(dir);
+}
+
+static void many_lines_take_little_memory(void **state)
+{
+    (void)state;
+    check_all(write_short, "");
+}
+
+static void long_lines_take_little_memory(void **state)
+{
+    (void)state;
+    check_all(write_long, "--json");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_lines_take_little_memory),
+        cmocka_unit_test(long_lines_take_little_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
