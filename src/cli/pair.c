@@ -1,6 +1,10 @@
 /*
  * pair.c - two threads, and two numbers that tell each when to go on.
+ *
+ * Each stays on a core of its own: on a busy machine both may else end up on
+ * one, taking turns, and the second would seem to be of no use.
  */
+#define _GNU_SOURCE /* affinities */
 #include "cli/pair.h"
 
 #include <pthread.h>
@@ -13,7 +17,31 @@ struct um_pair {
     um_pair_work *work;   /* NULL: stop */
     void *ctx;
     size_t from, n;
+    cpu_set_t before; /* cores of the caller */
 };
+
+/* The i-th core that the caller may use, alone; false: there is none. */
+static bool core_at(const cpu_set_t *all, int i, cpu_set_t *out)
+{
+    CPU_ZERO(out);
+    for (int core = 0; core < CPU_SETSIZE; core++)
+        if (CPU_ISSET((size_t)core, all) && i-- == 0) {
+            CPU_SET((size_t)core, out);
+            return true;
+        }
+    return false;
+}
+
+/* A wish, for the sake of the clock: no matter if refused. */
+static void part(um_pair *p)
+{
+    cpu_set_t here, there;
+
+    if (core_at(&p->before, 0, &here) && core_at(&p->before, 1, &there)) {
+        pthread_setaffinity_np(pthread_self(), sizeof here, &here);
+        pthread_setaffinity_np(p->thread, sizeof there, &there);
+    }
+}
 
 /* Until *at is no longer was. Where cores are few, others need this one. */
 static void wait_while(const unsigned *at, unsigned was)
@@ -42,10 +70,12 @@ um_pair *um_pair_open(void)
 {
     um_pair *p = calloc(1, sizeof *p);
 
-    if (p && pthread_create(&p->thread, NULL, serve, p) != 0) {
+    if (!p || pthread_create(&p->thread, NULL, serve, p) != 0) {
         free(p);
         return NULL;
     }
+    pthread_getaffinity_np(pthread_self(), sizeof p->before, &p->before);
+    part(p);
     return p;
 }
 
@@ -74,5 +104,6 @@ void um_pair_close(um_pair *p)
         return;
     ask(p, NULL);
     pthread_join(p->thread, NULL);
+    pthread_setaffinity_np(pthread_self(), sizeof p->before, &p->before);
     free(p);
 }
