@@ -285,21 +285,36 @@ UM_INLINE void walk_keys(work *w, const uint64_t *keys, size_t n, way how)
     }
 }
 
-/* Digests that somebody else made. */
+UM_INLINE void take_digests(const target *t, const umbel_digest *d, size_t n,
+                            batch *b, size_t i, way how)
+{
+    for (size_t j = 0; j < n; j++) {
+        b->lo[i + j] = d[j].lo;
+        b->word[0][i + j] = d[j].hi;
+        if (how.groups == 2)
+            b->word[1][i + j] = um_remix(d[j].hi + d[j].lo);
+        if (how.ahead)
+            fetch(t, b, i + j, how);
+    }
+}
+
+/* Digests that somebody else made: some are fetched while others are served. */
 UM_INLINE void walk_digests(work *w, const umbel_digest *d, size_t n, way how)
 {
+    enum { LEAD = 64, STEP = 8 };
     batch b;
 
     for (size_t done = 0, some; done < n; done += some) {
+        size_t taken = 0;
         some = n - done < MANY ? n - done : MANY;
-        for (size_t i = 0; i < some; i++) {
-            b.lo[i] = d[done + i].lo;
-            b.word[0][i] = d[done + i].hi;
-            if (how.groups == 2)
-                b.word[1][i] = um_remix(d[done + i].hi + d[done + i].lo);
-            fetch(&w->t, &b, i, how);
+        for (size_t i = 0; i < some; i += STEP) {
+            size_t until = i + LEAD < some ? i + LEAD : some;
+            size_t now = some - i < STEP ? some - i : STEP;
+            take_digests(&w->t, d + done + taken, until - taken, &b, taken,
+                         how);
+            taken = until;
+            serve_all(w, &b, i, now, done + i, how);
         }
-        serve_all(w, &b, 0, some, done, how);
     }
 }
 
