@@ -9,6 +9,7 @@
 #include <umbel/file.h>
 #include <umbel/filter.h>
 #include <umbel/plan.h>
+#include <umbel/retouch.h>
 #include <umbel/verify.h>
 
 #endif
