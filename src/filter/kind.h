@@ -108,6 +108,11 @@ struct um_kind {
     double (*predict)(const void *self);
     /* Cells in use; with other, in use here or there. For estimates. */
     uint64_t (*used)(const void *self, const void *other);
+    /*
+     * The cells, where each is one bit and a key matches only when all its
+     * cells are set: clearing one denies it, and nothing else. For retouching.
+     */
+    uint8_t *(*bits)(void *self);
     /* Fields of its own, after the common ones; NULL: none. */
     void (*info)(const void *self, umbel_info *out);
 };

@@ -186,6 +186,11 @@ static uint64_t used(const void *self, const void *other)
                           b->layout->cells);
 }
 
+static uint8_t *cells_of(void *self)
+{
+    return ((um_bloom *)self)->bits;
+}
+
 const um_kind um_kind_bloom = {
     .name = "bloom",
     .summary = "one bit a cell: a set; merges, folds, never forgets",
@@ -202,4 +207,5 @@ const um_kind um_kind_bloom = {
     .error = error,
     .predict = predict,
     .used = used,
+    .bits = cells_of,
 };

@@ -1,0 +1,473 @@
+/*
+ * retouch.c - the verb: from digests to a problem, from its outcome to a bill.
+ *
+ * Keys that stand twice are found by a table of digests. Members that do not
+ * match before can be lost no more; keys that do not match need not be removed.
+ * Both are left out of the problem.
+ */
+#define _GNU_SOURCE /* CLOCK_MONOTONIC */
+#include "ops/retouch.h"
+#include "base/error.h"
+#include "filter/handle.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { BATCH = 16 }; /* digests whose positions are made at a time */
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Digests by number: slot holds 1 + the number of the first that is equal. */
+typedef struct table {
+    const umbel_keyset *set;
+    uint32_t *slot;
+    size_t mask;
+} table;
+
+static umbel_status no_memory(size_t n, umbel_error *err)
+{
+    return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", n);
+}
+
+static uint32_t *find(const table *t, const umbel_digest *d)
+{
+    size_t i = (size_t)um_remix(d->lo ^ d->hi) & t->mask;
+
+    for (; t->slot[i]; i = (i + 1) & t->mask) {
+        const umbel_digest *other = &t->set->digests[t->slot[i] - 1];
+        if (other->lo == d->lo && other->hi == d->hi)
+            break;
+    }
+    return &t->slot[i];
+}
+
+static umbel_status table_make(table *t, const umbel_keyset *set, um_pool *pool,
+                               umbel_error *err)
+{
+    size_t nslots = 16;
+
+    if (set->n >= UINT32_MAX / 4)
+        return um_fail(err, UMBEL_E_LIMIT, "%zu keys are too many", set->n);
+    while (nslots < set->n * 2)
+        nslots *= 2;
+    *t = (table){set, um_pool_get(pool, nslots, sizeof *t->slot), nslots - 1};
+    if (!t->slot)
+        return no_memory(set->n, err);
+    for (size_t i = 0; i < set->n; i++) {
+        uint32_t *slot = find(t, &set->digests[i]);
+        if (!*slot)
+            *slot = (uint32_t)i + 1;
+    }
+    return UMBEL_OK;
+}
+
+/* Keys that are different and match, with their weights. */
+typedef struct chosen {
+    umbel_digest *digests;
+    double *weights; /* NULL: all 1 */
+    size_t n;
+    size_t different; /* with those that do not match */
+} chosen;
+
+static bool matches(const umbel_filter *f, const uint8_t *bits,
+                    const umbel_digest *d)
+{
+    uint64_t pos[UM_MAX_HASHES];
+
+    f->layout.row->positions(&f->layout, d, 1, pos);
+    for (uint32_t j = 0; j < f->layout.hashes; j++)
+        if (!um_bit(bits, pos[j]))
+            return false;
+    return true;
+}
+
+static umbel_status check_weights(const umbel_keyset *set, umbel_error *err)
+{
+    for (size_t i = 0; set->weights && i < set->n; i++)
+        if (!(set->weights[i] >= 0) || !isfinite(set->weights[i]))
+            return um_fail(err, UMBEL_E_RANGE,
+                           "weight %g of key %zu: weights are finite and not "
+                           "negative",
+                           set->weights[i], i);
+    return UMBEL_OK;
+}
+
+/* The larger weight of equal keys goes to the first of them. */
+static void gather_weights(const table *t, double *largest)
+{
+    const umbel_keyset *set = t->set;
+
+    for (size_t i = 0; i < set->n; i++) {
+        size_t first = *find(t, &set->digests[i]) - 1;
+        if (set->weights[i] > largest[first])
+            largest[first] = set->weights[i];
+    }
+}
+
+static umbel_status choose(const umbel_filter *f, const uint8_t *bits,
+                           const table *t, um_pool *pool, chosen *out,
+                           umbel_error *err)
+{
+    const umbel_keyset *set = t->set;
+
+    *out = (chosen){0};
+    out->digests = um_pool_get(pool, set->n, sizeof *out->digests);
+    if (set->weights)
+        out->weights = um_pool_get(pool, set->n, sizeof *out->weights);
+    if (pool->failed)
+        return no_memory(set->n, err);
+    if (out->weights)
+        gather_weights(t, out->weights);
+    for (size_t i = 0; i < set->n; i++) {
+        if (*find(t, &set->digests[i]) != i + 1)
+            continue; /* equal to an earlier one */
+        out->different++;
+        if (!matches(f, bits, &set->digests[i]))
+            continue;
+        out->digests[out->n] = set->digests[i];
+        if (out->weights)
+            out->weights[out->n] = out->weights[i]; /* n <= i */
+        out->n++;
+    }
+    return UMBEL_OK;
+}
+
+static umbel_status place(const umbel_filter *f, const chosen *c, um_pool *pool,
+                          um_placed *out, umbel_error *err)
+{
+    const um_layout *l = &f->layout;
+    uint64_t *pos = um_pool_get(pool, c->n, l->hashes * sizeof *pos);
+
+    if (!pos)
+        return no_memory(c->n, err);
+    for (size_t i = 0, some; i < c->n; i += some) {
+        some = c->n - i < BATCH ? c->n - i : BATCH;
+        l->row->positions(l, c->digests + i, some, pos + i * l->hashes);
+    }
+    *out = (um_placed){pos, c->weights, c->n};
+    return UMBEL_OK;
+}
+
+static void swap(chosen *c, size_t i, size_t j)
+{
+    umbel_digest d = c->digests[i];
+
+    c->digests[i] = c->digests[j];
+    c->digests[j] = d;
+    if (c->weights) {
+        double w = c->weights[i];
+        c->weights[i] = c->weights[j];
+        c->weights[j] = w;
+    }
+}
+
+static void shuffle(chosen *c, uint64_t seed)
+{
+    um_rng rng = {um_remix(seed + 1)};
+
+    for (size_t i = 0; i + 1 < c->n; i++)
+        swap(c, i, i + (size_t)um_random_below(&rng, c->n - i));
+}
+
+typedef struct heavy {
+    umbel_digest digest;
+    double weight;
+    size_t number;
+} heavy;
+
+static int heavier(const void *x, const void *y)
+{
+    const heavy *a = x, *b = y;
+
+    if (a->weight != b->weight)
+        return a->weight > b->weight ? -1 : 1;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+static umbel_status sort_heaviest(chosen *c, um_pool *pool, umbel_error *err)
+{
+    heavy *list;
+
+    if (!c->weights)
+        return UMBEL_OK;
+    if (!(list = um_pool_get(pool, c->n, sizeof *list)))
+        return no_memory(c->n, err);
+    for (size_t i = 0; i < c->n; i++)
+        list[i] = (heavy){c->digests[i], c->weights[i], i};
+    qsort(list, c->n, sizeof *list, heavier);
+    for (size_t i = 0; i < c->n; i++) {
+        c->digests[i] = list[i].digest;
+        c->weights[i] = list[i].weight;
+    }
+    return UMBEL_OK;
+}
+
+/* A filter that was built from these members, or says how many it denies. */
+static umbel_status check_members(const umbel_filter *f, const chosen *c,
+                                  umbel_error *err)
+{
+    uint64_t denied = c->different - c->n, known = f->shape.denied;
+
+    if (denied > known)
+        return um_fail(err, UMBEL_E_MISMATCH,
+                       "%" PRIu64 " of %zu members do not match, and the "
+                       "filter admits %" PRIu64
+                       ": it was built from other keys, or other fields of "
+                       "them",
+                       denied, c->different, known);
+    if (!f->shape.estimated && f->shape.added > c->different &&
+        f->shape.added - c->different > known)
+        return um_fail(err, UMBEL_E_MISMATCH,
+                       "the filter holds at least %" PRIu64
+                       " keys, but only %zu members are given: the others "
+                       "would be lost unseen",
+                       f->shape.added, c->different);
+    return UMBEL_OK;
+}
+
+static size_t count_both(const table *members, const umbel_keyset *never,
+                         bool *both)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < never->n; i++) {
+        bool member = *find(members, &never->digests[i]) != 0;
+        n += member;
+        if (both)
+            both[i] = member;
+    }
+    return n;
+}
+
+umbel_status umbel_retouch_both(const umbel_filter *f,
+                                const umbel_keyset *members,
+                                const umbel_keyset *never, bool *both,
+                                size_t *n, umbel_error *err)
+{
+    um_pool pool;
+    table t;
+
+    um_pool_init(&pool, &f->alloc);
+    umbel_status status = table_make(&t, members, &pool, err);
+    if (status == UMBEL_OK)
+        *n = count_both(&t, never, both);
+    um_pool_fini(&pool);
+    return status;
+}
+
+/* All that a call needs, made before a bit is touched. */
+typedef struct job {
+    umbel_retouch_params params;
+    um_pool pool;
+    uint8_t *bits;
+    chosen members, keys;
+    um_problem problem;
+    um_outcome outcome;
+} job;
+
+static umbel_status prepare_members(job *j, const umbel_filter *f,
+                                    const umbel_keyset *members,
+                                    const umbel_keyset *never, umbel_error *err)
+{
+    table t;
+
+    umbel_status status = table_make(&t, members, &j->pool, err);
+    if (status != UMBEL_OK)
+        return status;
+    size_t both = j->params.allow_members ? 0 : count_both(&t, never, NULL);
+    if (both)
+        return um_fail(err, UMBEL_E_KEY,
+                       "%zu of the keys that must not match are members", both);
+    status = choose(f, j->bits, &t, &j->pool, &j->members, err);
+    if (status == UMBEL_OK && !j->params.force)
+        status = check_members(f, &j->members, err);
+    return status;
+}
+
+static umbel_status prepare_keys(job *j, const umbel_filter *f,
+                                 const umbel_keyset *never, umbel_error *err)
+{
+    table t;
+
+    umbel_status status = table_make(&t, never, &j->pool, err);
+    if (status == UMBEL_OK)
+        status = choose(f, j->bits, &t, &j->pool, &j->keys, err);
+    if (status != UMBEL_OK)
+        return status;
+    if (j->params.heaviest)
+        return sort_heaviest(&j->keys, &j->pool, err);
+    shuffle(&j->keys, j->params.seed);
+    return UMBEL_OK;
+}
+
+static umbel_status prepare_problem(job *j, const umbel_filter *f,
+                                    umbel_error *err)
+{
+    um_problem *p = &j->problem;
+    double targets = j->params.beta * (double)j->keys.n;
+
+    *p = (um_problem){.bits = j->bits,
+                      .cells = f->shape.cells,
+                      .hashes = f->shape.hashes,
+                      .ntargets = (size_t)llround(targets)};
+    if (p->ntargets == 0 && j->keys.n > 0)
+        p->ntargets = 1;
+    umbel_status status = place(f, &j->members, &j->pool, &p->members, err);
+    if (status == UMBEL_OK)
+        status = place(f, &j->keys, &j->pool, &p->keys, err);
+    if (status != UMBEL_OK)
+        return status;
+    j->outcome.lost = um_pool_get(&j->pool, p->members.n, sizeof(bool));
+    j->outcome.gone = um_pool_get(&j->pool, p->keys.n, sizeof(bool));
+    return j->pool.failed ? no_memory(p->members.n, err) : UMBEL_OK;
+}
+
+static double weight_of(const um_placed *k, size_t i)
+{
+    return k->weights ? k->weights[i] : 1;
+}
+
+static void bill_keys(const job *j, umbel_bill *b)
+{
+    const um_problem *p = &j->problem;
+
+    b->never = j->keys.different;
+    b->matched = p->ntargets;
+    b->outside = p->keys.n - p->ntargets;
+    for (size_t i = 0; i < p->keys.n; i++) {
+        bool gone = j->outcome.gone[i];
+        if (i >= p->ntargets) {
+            b->outside_removed += gone;
+            continue;
+        }
+        b->removed += gone;
+        b->matched_weight += weight_of(&p->keys, i);
+        b->left_weight += gone ? 0 : weight_of(&p->keys, i);
+    }
+    b->left = b->matched - b->removed;
+}
+
+static void bill_members(const job *j, umbel_bill *b)
+{
+    const um_problem *p = &j->problem;
+
+    b->members = p->members.n;
+    b->denied_before = j->members.different - p->members.n;
+    for (size_t i = 0; i < p->members.n; i++) {
+        b->lost += j->outcome.lost[i];
+        b->members_weight += weight_of(&p->members, i);
+        b->lost_weight += j->outcome.lost[i] ? weight_of(&p->members, i) : 0;
+    }
+    b->lost_share = b->lost ? (double)b->lost / (double)b->members : 0;
+}
+
+static double chi(const umbel_bill *b)
+{
+    double known = (double)(b->matched + b->outside);
+    double gone = (double)(b->removed + b->outside_removed);
+
+    return b->lost ? gone / known / b->lost_share : NAN;
+}
+
+static void tell_lost(const umbel_filter *f, const uint8_t *bits,
+                      const umbel_keyset *members, const uint8_t *before,
+                      bool *lost)
+{
+    for (size_t i = 0; i < members->n; i++)
+        lost[i] = matches(f, before, &members->digests[i]) &&
+                  !matches(f, bits, &members->digests[i]);
+}
+
+/* The bits as they were, when somebody asks which members are lost. */
+static umbel_status save_bits(job *j, const umbel_filter *f, uint8_t **out,
+                              umbel_error *err)
+{
+    size_t len = (size_t)((f->shape.cells + 7) / 8);
+
+    *out = um_pool_get(&j->pool, len, 1);
+    if (!*out)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", len);
+    memcpy(*out, j->bits, len);
+    return UMBEL_OK;
+}
+
+static umbel_status work(job *j, umbel_filter *f, const umbel_keyset *members,
+                         const umbel_keyset *never, umbel_bill *bill,
+                         bool *lost, umbel_error *err)
+{
+    uint8_t *before = NULL;
+    umbel_bill b = {0};
+
+    umbel_status status = prepare_members(j, f, members, never, err);
+    if (status == UMBEL_OK)
+        status = prepare_keys(j, f, never, err);
+    if (status == UMBEL_OK)
+        status = prepare_problem(j, f, err);
+    if (status == UMBEL_OK && lost)
+        status = save_bits(j, f, &before, err);
+    if (status == UMBEL_OK)
+        status = um_retouch_run(&j->problem, &j->params, &f->alloc, &j->outcome,
+                                err);
+    if (status != UMBEL_OK)
+        return status;
+    bill_keys(j, &b);
+    bill_members(j, &b);
+    b.bits_cleared = j->outcome.cleared;
+    b.stopped = j->outcome.stopped;
+    b.chi = chi(&b);
+    if (lost)
+        tell_lost(f, j->bits, members, before, lost);
+    f->shape.denied = f->shape.denied > UINT64_MAX - b.lost
+                          ? UINT64_MAX
+                          : f->shape.denied + b.lost;
+    *bill = b;
+    return UMBEL_OK;
+}
+
+static umbel_status check_filter(const umbel_filter *f, umbel_error *err)
+{
+    if (!f->shape.kind->bits)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "kind %s cannot be retouched: only kinds of single "
+                       "bits can, because there a cleared cell denies a key",
+                       f->shape.kind->name);
+    return um_want_writable(f, err);
+}
+
+umbel_status umbel_retouch(umbel_filter *f, const umbel_keyset *members,
+                           const umbel_keyset *never,
+                           const umbel_retouch_params *params, umbel_bill *bill,
+                           bool *lost, umbel_error *err)
+{
+    double begun = seconds_now();
+    job j = {0};
+
+    umbel_status status = um_retouch_settle(params, &j.params, err);
+    if (status == UMBEL_OK)
+        status = check_filter(f, err);
+    if (status == UMBEL_OK)
+        status = check_weights(members, err);
+    if (status == UMBEL_OK)
+        status = check_weights(never, err);
+    if (status != UMBEL_OK)
+        return status;
+    um_pool_init(&j.pool, &f->alloc);
+    j.bits = f->shape.kind->bits(f->self);
+    status = work(&j, f, members, never, bill, lost, err);
+    um_pool_fini(&j.pool);
+    if (status == UMBEL_OK)
+        bill->seconds = seconds_now() - begun;
+    return status;
+}
+
+uint64_t umbel_denied(const umbel_filter *f)
+{
+    return f->shape.denied;
+}

@@ -1,0 +1,218 @@
+/*
+ * retouch.h - the inside of retouching: positions in, cleared bits out.
+ *
+ * A problem is plain arrays of positions, so that other readers of bits than
+ * our filters can be retouched. From it comes an instance, in which only bits
+ * count that a key to be removed owns; they are numbered from 0. A method works
+ * on the instance through a state, and is a row in retouch_methods.c.
+ */
+#ifndef UM_OPS_RETOUCH_H
+#define UM_OPS_RETOUCH_H
+
+#include "base/alloc.h"
+#include "base/bits.h"
+#include "base/rng.h"
+
+#include <umbel/retouch.h>
+
+/* Keys as positions, hashes each; repeated positions of a key count once. */
+typedef struct um_placed {
+    const uint64_t *pos;
+    const double *weights; /* NULL: all 1 */
+    size_t n;
+} um_placed;
+
+typedef struct um_problem {
+    uint8_t *bits; /* the cells; those of members and keys are set */
+    uint64_t cells;
+    uint32_t hashes;
+    um_placed members;
+    um_placed keys;  /* in the order in which the papers' methods take them */
+    size_t ntargets; /* the first so many must go */
+} um_problem;
+
+/*
+ * Run params->method on bits. params must be settled (um_retouch_settle). Tells
+ * which members are denied now, which keys gone, how many bits were cleared,
+ * and whether watch stopped it. Untouched bits when it fails.
+ */
+typedef struct um_outcome {
+    bool *lost, *gone; /* of members.n and keys.n */
+    uint64_t cleared;
+    bool stopped;
+} um_outcome;
+
+umbel_status um_retouch_run(const um_problem *p,
+                            const umbel_retouch_params *params,
+                            const umbel_alloc *alloc, um_outcome *out,
+                            umbel_error *err);
+
+/* *out is what given (or NULL) means, in range; the method's name exists. */
+umbel_status um_retouch_settle(const umbel_retouch_params *given,
+                               umbel_retouch_params *out, umbel_error *err);
+
+/*
+ * Memory that is given back all at once. NULL when there is none; then failed
+ * stays set.
+ */
+enum { UM_POOL_ROOM = 48 };
+
+typedef struct um_pool {
+    umbel_alloc alloc;
+    size_t used;
+    struct {
+        void *memory;
+        size_t len;
+    } got[UM_POOL_ROOM];
+    bool failed;
+} um_pool;
+
+void um_pool_init(um_pool *p, const umbel_alloc *alloc);
+void *um_pool_get(um_pool *p, size_t n, size_t size);
+void um_pool_fini(um_pool *p);
+
+/* Lists of numbers: the i-th is item[start[i]] .. item[start[i + 1] - 1]. */
+typedef struct um_lists {
+    size_t n;
+    uint32_t *start, *item; /* start NULL: not made */
+} um_lists;
+
+typedef struct um_instance {
+    um_pool *pool;
+    uint32_t nbits, nmembers, nkeys, ntargets;
+    uint64_t *cell; /* of each bit */
+    um_lists member_bits, key_bits;
+    um_lists bit_members, bit_keys; /* made on demand */
+    /*
+     * Weights in whole units, so that sums are exact; NULL: all 1. A unit is
+     * worth member_unit, key_unit.
+     */
+    uint32_t *member_weight, *key_weight;
+    double member_unit, key_unit;
+    const double *key_worth; /* as given, for reports; NULL: all 1 */
+} um_instance;
+
+/* Bits that count: those of the keys, or every bit that is set. */
+umbel_status um_instance_make(um_instance *out, const um_problem *p,
+                              const umbel_retouch_params *params, bool all_bits,
+                              um_pool *pool, umbel_error *err);
+/* The other direction; a second call does nothing. False: no memory. */
+bool um_want_bit_members(um_instance *in);
+bool um_want_bit_keys(um_instance *in);
+
+static inline uint32_t um_member_weight(const um_instance *in, uint32_t a)
+{
+    return in->member_weight ? in->member_weight[a] : 1;
+}
+
+static inline uint32_t um_key_weight(const um_instance *in, uint32_t b)
+{
+    return in->key_weight ? in->key_weight[b] : 1;
+}
+
+/*
+ * What methods change. A kept member is one that still matches, a live key one
+ * that still does.
+ */
+typedef struct um_bit_state {
+    uint32_t owners;  /* kept members on it */
+    uint32_t who;     /* XOR of their numbers: the owner when there is one */
+    uint32_t live;    /* weight of live keys on it */
+    uint32_t pivotal; /* weight of keys of which it is the only bit closed */
+} um_bit_state;
+
+typedef struct um_key_state {
+    uint32_t closed; /* how many of its bits are; 0: live */
+    uint32_t which;  /* XOR of these: the bit when there is one */
+} um_key_state;
+
+typedef struct um_state {
+    um_instance *in;
+    const umbel_retouch_params *params;
+    um_rng rng;
+    uint64_t budget; /* members that may be lost */
+    bool limited;    /* by budget or cost: some may stay */
+    bool stopped;
+
+    um_bit_state *bit;
+    um_key_state *key;
+    bool *kept;
+    uint8_t *closed; /* bits that the methods of the papers closed */
+
+    uint32_t live_targets;
+    uint64_t live_weight; /* units */
+    uint64_t lost, lost_weight;
+    double removed_worth;
+
+    /* Only while a greedy method runs. */
+    uint32_t *gain; /* live weight on bits that a member owns alone; or NULL */
+    void (*risen)(struct um_state *s, uint32_t member);
+    void *queue;
+
+    /* Memory of the parts of greedy, made when first needed. */
+    uint32_t *gain_room;
+    void *bucket_room, *heap_room, *restore_room;
+} um_state;
+
+bool um_state_init(um_state *s, um_instance *in,
+                   const umbel_retouch_params *params);
+/* Tell watch; false, and stopped: it is enough. */
+bool um_state_tell(um_state *s);
+
+/*
+ * Retouching is choosing the members to keep: a bit without a kept member is
+ * closed, at no cost. um_drop loses a member, um_keep takes it back; either
+ * undoes the other. Closing what has no owner from the start: um_close_free.
+ */
+void um_drop(um_state *s, uint32_t member);
+void um_keep(um_state *s, uint32_t member);
+void um_close_free(um_state *s);
+/* Every kept member on a bit: their weight; lose them. After
+ * um_want_bit_members. */
+uint64_t um_owners_weight(const um_state *s, uint32_t bit);
+void um_drop_owners(um_state *s, uint32_t bit);
+
+/* Whether losing so much for so much is within cost. */
+bool um_worth_it(const um_state *s, uint64_t lost_weight, uint64_t gained);
+
+/*
+ * The parts of greedy, which annealing also uses. False: no memory, or watch
+ * stopped it.
+ */
+bool um_greedy(um_state *s);
+bool um_greedy_members(um_state *s); /* all weights alike */
+bool um_greedy_bits(um_state *s);
+/* Fill gain, in memory made once. */
+bool um_gain_init(um_state *s);
+/* The cheapest bit of the next live target that is within the limits. False:
+ * there is none. cursor counts targets. */
+bool um_force_next(um_state *s, uint32_t *cursor);
+/* Take back members that are lost for nothing; tells how many. */
+bool um_restore(um_state *s, uint32_t *restored);
+
+/* A method: one row. */
+typedef struct um_method {
+    const char *name, *summary;
+    bool tracked;  /* counts follow what is gone */
+    bool all_bits; /* not only those of keys */
+    bool closes;   /* bits without kept members are always closed */
+    /* The papers': which of a key's bits goes. */
+    uint32_t (*pick)(um_state *s, const uint32_t *bits, uint32_t n);
+    /* False: no memory, or stopped. */
+    bool (*run)(um_state *s, const struct um_method *self);
+} um_method;
+
+/* NULL when none has that name, or i is past the end. */
+const um_method *um_method_find(const char *name);
+const um_method *um_method_row(size_t i);
+
+bool um_run_paper(um_state *s, const um_method *self);
+bool um_run_random_bits(um_state *s, const um_method *self);
+bool um_run_greedy(um_state *s, const um_method *self);
+bool um_run_anneal(um_state *s, const um_method *self);
+uint32_t um_pick_random(um_state *s, const uint32_t *bits, uint32_t n);
+uint32_t um_pick_min_fn(um_state *s, const uint32_t *bits, uint32_t n);
+uint32_t um_pick_max_fp(um_state *s, const uint32_t *bits, uint32_t n);
+uint32_t um_pick_ratio(um_state *s, const uint32_t *bits, uint32_t n);
+
+#endif

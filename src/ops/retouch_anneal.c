@@ -1,0 +1,259 @@
+/*
+ * retouch_anneal.c - from greedy on, lose and take back members at random.
+ *
+ * Simulated annealing over the set of kept members. Energy is the weight of
+ * lost members, in mean members, plus a price for every live key. Whether a
+ * move is taken is decided by a threshold that is drawn first, so most can be
+ * refused after a look at the member's bits: what is live on bits it owns
+ * alone, or held back by its closed bits alone, bounds what the move can bring.
+ * The others are made, and undone when they turn out worse than the threshold.
+ *
+ * At the end what is live is removed by greedy and what is lost for nothing is
+ * restored; the result is kept when it beats the one that annealing began with.
+ */
+#define _GNU_SOURCE /* CLOCK_MONOTONIC */
+#include "ops/retouch.h"
+
+#include <math.h>
+#include <time.h>
+
+enum { NDRAWS = 4096, CHECK_EVERY = 8192 };
+static const uint64_t moves_per_member = 500;
+
+typedef struct annealing {
+    um_state *s;
+    double price;           /* of a unit of live weight */
+    double per_member;      /* energy of a unit of member weight */
+    double start, end, now; /* temperatures */
+    double draws[NDRAWS];   /* exponentially distributed, mean 1 */
+    uint32_t *movable, nmovable;
+    bool *best;
+    uint64_t best_live_targets, best_lost_weight;
+    double best_energy;
+} annealing;
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static double energy(const annealing *n)
+{
+    return (double)n->s->lost_weight * n->per_member +
+           (double)n->s->live_weight * n->price;
+}
+
+/* What there is of live weight on bits that only a owns. */
+static uint64_t can_remove(const um_state *s, uint32_t a)
+{
+    const um_lists *l = &s->in->member_bits;
+    uint64_t sum = 0;
+
+    for (uint32_t j = l->start[a]; j < l->start[a + 1]; j++) {
+        const um_bit_state *bit = &s->bit[l->item[j]];
+        sum += bit->owners == 1 ? bit->live : 0;
+    }
+    return sum;
+}
+
+/* What surely comes back with a. */
+static uint64_t must_return(const um_state *s, uint32_t a)
+{
+    const um_lists *l = &s->in->member_bits;
+    uint64_t sum = 0;
+
+    for (uint32_t j = l->start[a]; j < l->start[a + 1]; j++) {
+        const um_bit_state *bit = &s->bit[l->item[j]];
+        sum += bit->owners == 0 ? bit->pivotal : 0;
+    }
+    return sum;
+}
+
+static void try_drop(annealing *n, uint32_t a, double threshold)
+{
+    um_state *s = n->s;
+    double cost = um_member_weight(s->in, a) * n->per_member;
+    uint64_t live = s->live_weight;
+
+    if (s->lost >= s->budget ||
+        cost - (double)can_remove(s, a) * n->price > threshold)
+        return;
+    um_drop(s, a);
+    if (cost - (double)(live - s->live_weight) * n->price > threshold)
+        um_keep(s, a);
+}
+
+static void try_keep(annealing *n, uint32_t a, double threshold)
+{
+    um_state *s = n->s;
+    double cost = um_member_weight(s->in, a) * n->per_member;
+    uint64_t live = s->live_weight;
+
+    if ((double)must_return(s, a) * n->price - cost > threshold)
+        return;
+    um_keep(s, a);
+    if ((double)(s->live_weight - live) * n->price - cost > threshold)
+        um_drop(s, a);
+}
+
+static void try_moves(annealing *n, uint64_t moves)
+{
+    um_state *s = n->s;
+
+    for (uint64_t i = 0; i < moves; i++) {
+        uint64_t r = um_random(&s->rng);
+        uint32_t a = n->movable[um_scale(r, n->nmovable)];
+        double threshold = n->now * n->draws[r & (NDRAWS - 1)];
+        if (s->kept[a])
+            try_drop(n, a, threshold);
+        else
+            try_keep(n, a, threshold);
+    }
+}
+
+/* Temperature after a share of the time or moves. */
+static void cool(annealing *n, double share)
+{
+    n->now = n->start * pow(n->end / n->start, share < 1 ? share : 1);
+}
+
+static void anneal(annealing *n)
+{
+    const umbel_retouch_params *p = n->s->params;
+    uint64_t moves = p->moves ? p->moves : n->nmovable * moves_per_member;
+    double begun = seconds_now(), share = 0;
+
+    for (uint64_t done = 0; share < 1 && !n->s->stopped;) {
+        uint64_t some = CHECK_EVERY;
+        if (p->seconds <= 0 && moves - done < some)
+            some = moves - done;
+        cool(n, share);
+        try_moves(n, some);
+        done += some;
+        share = p->seconds > 0 ? (seconds_now() - begun) / p->seconds
+                               : (double)done / (double)moves;
+        um_state_tell(n->s);
+    }
+}
+
+/*
+ * Where all must go, a key costs a little more than a member. With a limit on
+ * cost that is the price. With a limit on members it is what the members pay
+ * for: the mean so far, halved, because later ones bring less.
+ */
+static void set_prices(annealing *n, uint64_t live_at_first)
+{
+    const um_state *s = n->s;
+    const um_instance *in = s->in;
+    uint64_t members = 0;
+
+    for (uint32_t a = 0; a < in->nmembers; a++)
+        members += um_member_weight(in, a);
+    double mean = members ? (double)members / in->nmembers : 1;
+    double gone = (double)(live_at_first - s->live_weight);
+    double spent = (double)s->lost_weight / mean;
+    n->per_member = 1 / mean;
+    n->start = s->limited ? 0.3 : 0.4;
+    n->end = s->limited ? 0.02 : 0.08;
+    if (s->params->cost > 0)
+        n->price = s->params->cost * in->key_unit / (in->member_unit * mean);
+    else if (s->limited)
+        n->price = gone > 0 && spent > 0 ? 2 * spent / gone : 1;
+    else
+        n->price = 1.05;
+}
+
+static bool make(annealing *n)
+{
+    const um_instance *in = n->s->in;
+    const um_lists *l = &in->member_bits;
+
+    n->movable = um_pool_get(in->pool, in->nmembers, sizeof *n->movable);
+    n->best = um_pool_get(in->pool, in->nmembers, sizeof *n->best);
+    if (!n->movable || !n->best)
+        return false;
+    for (uint32_t a = 0; a < in->nmembers; a++)
+        if (l->start[a + 1] > l->start[a])
+            n->movable[n->nmovable++] = a;
+    for (size_t i = 0; i < NDRAWS; i++)
+        n->draws[i] = -log(((double)i + 0.5) / NDRAWS);
+    return true;
+}
+
+static void remember(annealing *n)
+{
+    const um_state *s = n->s;
+
+    memcpy(n->best, s->kept, s->in->nmembers);
+    n->best_live_targets = s->live_targets;
+    n->best_lost_weight = s->lost_weight;
+    n->best_energy = energy(n);
+}
+
+/* Under a limit on cost the sum counts, else first keys, then members. */
+static bool is_better(const annealing *n)
+{
+    const um_state *s = n->s;
+
+    if (s->limited && s->in->key_weight)
+        return energy(n) < n->best_energy;
+    if (s->live_targets != n->best_live_targets)
+        return s->live_targets < n->best_live_targets;
+    return s->lost_weight < n->best_lost_weight;
+}
+
+static void go_back(annealing *n)
+{
+    um_state *s = n->s;
+
+    for (uint32_t a = 0; a < s->in->nmembers; a++)
+        if (n->best[a] && !s->kept[a])
+            um_keep(s, a);
+        else if (!n->best[a] && s->kept[a])
+            um_drop(s, a);
+}
+
+/* Greedy removes what is live, even when watch has had enough. */
+static bool finish(um_state *s)
+{
+    umbel_retouch_params quiet = *s->params;
+    const umbel_retouch_params *given = s->params;
+    bool stopped = s->stopped;
+
+    quiet.watch = NULL;
+    s->params = &quiet;
+    s->stopped = false;
+    bool fine = um_greedy(s);
+    uint32_t restored;
+    fine = fine && um_restore(s, &restored);
+    s->params = given;
+    s->stopped = stopped;
+    return fine;
+}
+
+bool um_run_anneal(um_state *s, const um_method *self)
+{
+    uint64_t live_at_first = s->live_weight;
+    bool fine = um_run_greedy(s, self);
+
+    if (s->stopped || !fine)
+        return fine;
+    annealing *n = um_pool_get(s->in->pool, 1, sizeof *n);
+    if (!n)
+        return false;
+    n->s = s;
+    if (!make(n))
+        return false;
+    if (n->nmovable == 0 || s->in->ntargets == 0)
+        return true;
+    set_prices(n, live_at_first);
+    remember(n);
+    anneal(n);
+    if (!finish(s))
+        return false;
+    if (!is_better(n))
+        go_back(n);
+    return true;
+}
