@@ -133,6 +133,7 @@ typedef struct um_state {
     uint64_t budget; /* members that may be lost */
     bool limited;    /* by budget or cost: some may stay */
     bool stopped;
+    bool pivots; /* pivotal is kept up to date */
 
     um_bit_state *bit;
     um_key_state *key;
@@ -167,6 +168,8 @@ bool um_state_tell(um_state *s);
 void um_drop(um_state *s, uint32_t member);
 void um_keep(um_state *s, uint32_t member);
 void um_close_free(um_state *s);
+/* From now on pivotal is right; greedy does without, to be fast. */
+void um_find_pivots(um_state *s);
 /* Every kept member on a bit: their weight; lose them. After
  * um_want_bit_members. */
 uint64_t um_owners_weight(const um_state *s, uint32_t bit);

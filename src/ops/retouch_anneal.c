@@ -250,6 +250,7 @@ bool um_run_anneal(um_state *s, const um_method *self)
         return true;
     set_prices(n, live_at_first);
     remember(n);
+    um_find_pivots(s);
     anneal(n);
     if (!finish(s))
         return false;

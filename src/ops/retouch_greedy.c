@@ -238,6 +238,7 @@ bool um_restore(um_state *s, uint32_t *restored)
     lost_one *list = s->restore_room;
     if (!list)
         return false;
+    um_find_pivots(s);
     for (uint32_t a = 0; a < s->in->nmembers; a++)
         if (!s->kept[a])
             list[n++] = (lost_one){a, um_member_weight(s->in, a),
@@ -272,6 +273,7 @@ bool um_greedy(um_state *s)
     uint32_t restored = 1;
 
     for (int i = 0; restored && s->live_targets && i < ROUNDS; i++) {
+        s->pivots = false;
         bool fine = members ? um_greedy_members(s) : um_greedy_bits(s);
         if (!fine && !s->stopped)
             return false;

@@ -109,6 +109,17 @@ static void key_back(um_state *s, uint32_t b)
     }
 }
 
+/* Numbers are looked up all over memory: fetch those needed next together. */
+static void fetch_keys(const um_state *s, uint32_t x)
+{
+    const um_lists *l = &s->in->bit_keys;
+
+    for (uint32_t j = l->start[x]; j < l->start[x + 1]; j++) {
+        __builtin_prefetch(&s->key[l->item[j]]);
+        __builtin_prefetch(&s->in->key_bits.start[l->item[j]]);
+    }
+}
+
 static void close_bit(um_state *s, uint32_t x)
 {
     const um_lists *l = &s->in->bit_keys;
@@ -116,12 +127,12 @@ static void close_bit(um_state *s, uint32_t x)
     for (uint32_t j = l->start[x]; j < l->start[x + 1]; j++) {
         uint32_t b = l->item[j];
         um_key_state *key = &s->key[b];
-        if (key->closed == 0) {
+        if (key->closed == 0)
             key_gone(s, b);
+        if (s->pivots && key->closed == 0)
             s->bit[x].pivotal += um_key_weight(s->in, b);
-        } else if (key->closed == 1) {
+        else if (s->pivots && key->closed == 1)
             s->bit[key->which].pivotal -= um_key_weight(s->in, b);
-        }
         key->closed++;
         key->which ^= x;
     }
@@ -136,19 +147,32 @@ static void open_bit(um_state *s, uint32_t x)
         um_key_state *key = &s->key[b];
         key->closed--;
         key->which ^= x;
-        if (key->closed == 0) {
+        if (key->closed == 0)
             key_back(s, b);
+        if (s->pivots && key->closed == 0)
             s->bit[x].pivotal -= um_key_weight(s->in, b);
-        } else if (key->closed == 1) {
+        else if (s->pivots && key->closed == 1)
             s->bit[key->which].pivotal += um_key_weight(s->in, b);
-        }
     }
+}
+
+void um_find_pivots(um_state *s)
+{
+    s->pivots = true;
+    for (uint32_t x = 0; x < s->in->nbits; x++)
+        s->bit[x].pivotal = 0;
+    for (uint32_t b = 0; b < s->in->nkeys; b++)
+        if (s->key[b].closed == 1)
+            s->bit[s->key[b].which].pivotal += um_key_weight(s->in, b);
 }
 
 void um_drop(um_state *s, uint32_t a)
 {
     const um_lists *l = &s->in->member_bits;
 
+    for (uint32_t j = l->start[a]; j < l->start[a + 1]; j++)
+        if (s->bit[l->item[j]].owners == 1)
+            fetch_keys(s, l->item[j]);
     s->kept[a] = false;
     s->lost++;
     s->lost_weight += um_member_weight(s->in, a);
