@@ -7,8 +7,8 @@
  * same run. Times start from positions: no reading, no hashing; they include
  * every index that a method makes.
  */
-#include "filter/handle.h"
 #include "ops/retouch.h"
+#include "filter/handle.h"
 
 #include <umbel/umbel.h>
 
@@ -229,13 +229,13 @@ static const row rows[] = {
     {"tracked, F_P", "ratio-tracked", .50, true, false, 1, 0, ""},
     {"tracked, F_P", "ratio-tracked", .75, true, false, 1, 0, ""},
     {"tracked, F_P", "ratio-tracked", 1, true, false, 1, 0, "chi >= 2.53"},
-    {"greedy", "greedy", .01, false, false, 1, 0,
-     "chi >= 4.8, lost <= 1.66 %"},
+    {"greedy", "greedy", .01, false, false, 1, 0, "chi >= 4.8, lost <= 1.66 %"},
     {"greedy", "greedy", 1, false, false, 1, 0, "chi >= 3.14 within 20 x"},
     {"anneal 2.5M", "anneal", 1, false, false, 1, 2500000,
      "chi >= 3.40 within 600 x"},
     {"anneal 5M", "anneal", 1, false, false, 1, 5000000, ""},
-    {"anneal 20M", "anneal", 1, false, false, 1, 20000000,
+    {"anneal 20M", "anneal", 1, false, false, 1, 20000000, ""},
+    {"anneal 40M", "anneal", 1, false, false, 1, 40000000,
      "chi >= 3.48 within 3,000 x"},
     {"Zipf", "greedy", 1, false, true, .01, 0, "weight left <= 0.55"},
     {"Zipf", "greedy", 1, false, true, .05, 0, "weight left <= 0.27"},

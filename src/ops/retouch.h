@@ -149,6 +149,7 @@ typedef struct um_state {
     uint32_t *gain; /* live weight on bits that a member owns alone; or NULL */
     void (*risen)(struct um_state *s, uint32_t member);
     void *queue;
+    double rate; /* units gained for a unit lost, by the last move */
 
     /* Memory of the parts of greedy, made when first needed. */
     uint32_t *gain_room;

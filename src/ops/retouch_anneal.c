@@ -140,10 +140,10 @@ static void anneal(annealing *n)
 
 /*
  * Where all must go, a key costs a little more than a member. With a limit on
- * cost that is the price. With a limit on members it is what the members pay
- * for: the mean so far, halved, because later ones bring less.
+ * cost that is the price. With a limit on members it is what the last of them
+ * was paid for.
  */
-static void set_prices(annealing *n, uint64_t live_at_first)
+static void set_prices(annealing *n)
 {
     const um_state *s = n->s;
     const um_instance *in = s->in;
@@ -152,15 +152,13 @@ static void set_prices(annealing *n, uint64_t live_at_first)
     for (uint32_t a = 0; a < in->nmembers; a++)
         members += um_member_weight(in, a);
     double mean = members ? (double)members / in->nmembers : 1;
-    double gone = (double)(live_at_first - s->live_weight);
-    double spent = (double)s->lost_weight / mean;
     n->per_member = 1 / mean;
-    n->start = s->limited ? 0.3 : 0.4;
-    n->end = s->limited ? 0.02 : 0.08;
+    n->start = 0.3;
+    n->end = s->limited ? 0.02 : 0.1;
     if (s->params->cost > 0)
         n->price = s->params->cost * in->key_unit / (in->member_unit * mean);
     else if (s->limited)
-        n->price = gone > 0 && spent > 0 ? 2 * spent / gone : 1;
+        n->price = s->rate > 0 ? 1 / (s->rate * mean) : 1;
     else
         n->price = 1.05;
 }
@@ -192,12 +190,12 @@ static void remember(annealing *n)
     n->best_energy = energy(n);
 }
 
-/* Under a limit on cost the sum counts, else first keys, then members. */
+/* With a limit the sum counts, else first keys, then members. */
 static bool is_better(const annealing *n)
 {
     const um_state *s = n->s;
 
-    if (s->limited && s->in->key_weight)
+    if (s->limited)
         return energy(n) < n->best_energy;
     if (s->live_targets != n->best_live_targets)
         return s->live_targets < n->best_live_targets;
@@ -235,7 +233,6 @@ static bool finish(um_state *s)
 
 bool um_run_anneal(um_state *s, const um_method *self)
 {
-    uint64_t live_at_first = s->live_weight;
     bool fine = um_run_greedy(s, self);
 
     if (s->stopped || !fine)
@@ -248,7 +245,7 @@ bool um_run_anneal(um_state *s, const um_method *self)
         return false;
     if (n->nmovable == 0 || s->in->ntargets == 0)
         return true;
-    set_prices(n, live_at_first);
+    set_prices(n);
     remember(n);
     um_find_pivots(s);
     anneal(n);

@@ -172,6 +172,7 @@ static bool run_heap(um_state *s, heap *h)
                 take_top(h); /* too dear, unless fewer members share it */
                 continue;
             }
+            s->rate = score(s, x);
             abandon(s, x);
         }
         if (!um_state_tell(s))

@@ -156,6 +156,7 @@ static bool run_buckets(um_state *s, buckets *q)
         } else {
             if (!um_worth_it(s, 1, s->gain[a]))
                 break;
+            s->rate = s->gain[a];
             unlink_member(q, a);
             um_drop(s, a);
         }
