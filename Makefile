@@ -33,6 +33,7 @@ lint:
 bench: all
 	@$(BUILD)/umbel bench
 	@bench/run $(BUILD)/umbel
+	@$(BUILD)/bench/bench_retouch 3
 
 # FUZZ_SECONDS for each target.
 FUZZ_SECONDS ?= 60

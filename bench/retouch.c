@@ -1,7 +1,7 @@
 /*
  * retouch.c - what retouching reaches, and in what time.
  *
- * bench_retouch [RUNS [PART...]]: the experiment of the paper of 2006 (10,000
+ * bench_retouch [RUNS]: the experiment of the paper of 2006 (10,000
  * members of a universe of 2,000,000, 100,000 bits, 5 hashes), RUNS times, and
  * one of a million members. Means, and times as multiples of "ratio" in the
  * same run. Times start from positions: no reading, no hashing; they include
@@ -276,7 +276,8 @@ static void print_row(const row *r, const means *m, double clock)
            r->label, r->beta * 100, value(&m->chi), width(&m->chi),
            value(&m->lost) * 100, value(&m->cleared), value(&m->left));
     if (r->weighted)
-        printf("  weight left %.3f", value(&m->weight));
+        printf("  weight left %.4f +- %.4f", value(&m->weight),
+               width(&m->weight));
     printf("  %8.2f ms = %7.1f x  %s\n", m->seconds.least * 1e3,
            m->seconds.least / clock, r->bar);
 }

@@ -104,7 +104,7 @@ static void gather_weights(const table *t, double *largest)
 {
     const umbel_keyset *set = t->set;
 
-    for (size_t i = 0; i < set->n; i++) {
+    for (size_t i = 0; set->weights && i < set->n; i++) {
         size_t first = *find(t, &set->digests[i]) - 1;
         if (set->weights[i] > largest[first])
             largest[first] = set->weights[i];
@@ -123,8 +123,7 @@ static umbel_status choose(const umbel_filter *f, const uint8_t *bits,
         out->weights = um_pool_get(pool, set->n, sizeof *out->weights);
     if (pool->failed)
         return no_memory(set->n, err);
-    if (out->weights)
-        gather_weights(t, out->weights);
+    gather_weights(t, out->weights);
     for (size_t i = 0; i < set->n; i++) {
         if (*find(t, &set->digests[i]) != i + 1)
             continue; /* equal to an earlier one */

@@ -90,6 +90,8 @@ typedef struct um_instance {
     uint32_t *member_weight, *key_weight;
     double member_unit, key_unit;
     const double *key_worth; /* as given, for reports; NULL: all 1 */
+    /* Other bits that a member owns alone; NULL: hardly any. */
+    uint8_t *spare;
 } um_instance;
 
 /* Bits that count: those of the keys, or every bit that is set. */
@@ -149,7 +151,7 @@ typedef struct um_state {
     uint32_t *gain; /* live weight on bits that a member owns alone; or NULL */
     void (*risen)(struct um_state *s, uint32_t member);
     void *queue;
-    double rate; /* units gained for a unit lost, by the last move */
+    double rate; /* units gained for a unit lost, by the last moves */
 
     /* Memory of the parts of greedy, made when first needed. */
     uint32_t *gain_room;
@@ -175,6 +177,12 @@ void um_find_pivots(um_state *s);
  * um_want_bit_members. */
 uint64_t um_owners_weight(const um_state *s, uint32_t bit);
 void um_drop_owners(um_state *s, uint32_t bit);
+
+/* A move gained rate units for every unit it lost. */
+static inline void um_pay(um_state *s, double rate)
+{
+    s->rate += (rate - s->rate) * (s->rate > 0 ? 0.1 : 1);
+}
 
 /* Whether losing so much for so much is within cost. */
 bool um_worth_it(const um_state *s, uint64_t lost_weight, uint64_t gained);

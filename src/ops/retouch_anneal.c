@@ -235,8 +235,10 @@ bool um_run_anneal(um_state *s, const um_method *self)
 {
     bool fine = um_run_greedy(s, self);
 
-    if (s->stopped || !fine)
-        return fine;
+    if (s->stopped) /* stopping means: no annealing, not: half of greedy */
+        return finish(s);
+    if (!fine)
+        return false;
     annealing *n = um_pool_get(s->in->pool, 1, sizeof *n);
     if (!n)
         return false;

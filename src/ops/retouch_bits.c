@@ -69,6 +69,7 @@ static void take_top(heap *h)
 /* What goes with bit x, and what it costs. */
 typedef struct deal {
     uint64_t gained, lost_weight;
+    uint64_t spare; /* bits beside */
 } deal;
 
 static deal look_at(const um_state *s, uint32_t x)
@@ -82,18 +83,21 @@ static deal look_at(const um_state *s, uint32_t x)
             continue;
         d.gained += s->gain[a];
         d.lost_weight += um_member_weight(s->in, a);
+        d.spare += s->in->spare ? s->in->spare[a] : 0;
     }
     return d;
 }
 
+/* What else is freed decides between equals. */
 static double score(const um_state *s, uint32_t x)
 {
     deal d = look_at(s, x);
 
-    if (s->bit[x].owners == 0)
+    if (s->bit[x].owners == 0 || d.gained == 0)
         return 0;
     /* Members that are worth nothing go before all others. */
-    return (double)d.gained / (d.lost_weight ? (double)d.lost_weight : 1e-9);
+    return ((double)d.gained + 1e-6 * (double)d.spare) /
+           (d.lost_weight ? (double)d.lost_weight : 1e-9);
 }
 
 /* Put x where its score belongs, if that is higher than it stands. */
@@ -172,7 +176,7 @@ static bool run_heap(um_state *s, heap *h)
                 take_top(h); /* too dear, unless fewer members share it */
                 continue;
             }
-            s->rate = score(s, x);
+            um_pay(s, score(s, x));
             abandon(s, x);
         }
         if (!um_state_tell(s))

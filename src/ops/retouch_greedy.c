@@ -156,7 +156,7 @@ static bool run_buckets(um_state *s, buckets *q)
         } else {
             if (!um_worth_it(s, 1, s->gain[a]))
                 break;
-            s->rate = s->gain[a];
+            um_pay(s, s->gain[a]);
             unlink_member(q, a);
             um_drop(s, a);
         }
@@ -268,9 +268,11 @@ static double exclusive_share(const um_state *s)
  */
 bool um_greedy(um_state *s)
 {
-    enum { ROUNDS = 8 };
+    enum { ROUNDS = 8, MANY_BITS = 16384 };
     bool alike = !s->in->member_weight && !s->in->key_weight;
-    bool members = alike && exclusive_share(s) > 0.4;
+    /* Bits are the better moves, members the faster ones. */
+    bool members =
+        alike && s->in->nbits >= MANY_BITS && exclusive_share(s) > 0.4;
     uint32_t restored = 1;
 
     for (int i = 0; restored && s->live_targets && i < ROUNDS; i++) {

@@ -229,6 +229,30 @@ static bool weigh_others(um_instance *in)
     return true;
 }
 
+/*
+ * Where few bits count, members that are worth the same differ in what else
+ * goes with them: bits that only they own, and with these keys nobody listed.
+ */
+static bool count_spare(um_instance *in, const um_problem *p, const stretch *s)
+{
+    size_t len = (size_t)(p->cells / 8 + 1), n = p->members.n * p->hashes;
+
+    if (in->member_bits.start[in->nmembers] > n / 2)
+        return true;
+    uint8_t *once = um_pool_get(in->pool, len, 1);
+    uint8_t *again = um_pool_get(in->pool, len, 1);
+    in->spare = um_pool_get(in->pool, in->nmembers, sizeof *in->spare);
+    if (!once || !again || !in->spare)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (!um_set_bit(once, p->members.pos[i]))
+            um_set_bit(again, p->members.pos[i]);
+    for (size_t i = 0; i < n; i++)
+        if (!um_bit(again, p->members.pos[i]) && !counts(s, p->members.pos[i]))
+            in->spare[i / p->hashes]++;
+    return true;
+}
+
 static umbel_status check_size(const um_problem *p, umbel_error *err)
 {
     size_t most = (UINT32_MAX - 1) / p->hashes / 2 / OTHERS_WEIGH;
@@ -268,7 +292,8 @@ static bool make(um_instance *in, const um_problem *p,
                  &in->member_weight, &in->member_unit) &&
            /* Where all must go, it does not matter what each is worth. */
            weigh(pool, weighed ? p->keys.weights : NULL, in->nkeys, p->hashes,
-                 &in->key_weight, &in->key_unit);
+                 &in->key_weight, &in->key_unit) &&
+           count_spare(in, p, s);
 }
 
 umbel_status um_instance_make(um_instance *out, const um_problem *p,

@@ -15,23 +15,20 @@ static bool in_range(double x, double low, double high)
 static umbel_status take(const umbel_retouch_params *given,
                          umbel_retouch_params *out, umbel_error *err)
 {
+    const uint8_t *bytes = (const uint8_t *)given;
+
     *out = (umbel_retouch_params)UMBEL_RETOUCH_INIT;
     if (!given)
         return UMBEL_OK;
-    if (given->size < offsetof(umbel_retouch_params, max_fn) ||
-        given->size > 4096)
+    if (given->size < offsetof(umbel_retouch_params, ctx))
         return um_fail(err, UMBEL_E_RANGE,
-                       "umbel_retouch_params.size is %zu: start with "
-                       "UMBEL_RETOUCH_INIT",
-                       given->size);
-    const unsigned char *more = (const unsigned char *)given;
+                       "params.size is not set: start from UMBEL_RETOUCH_INIT");
     for (size_t i = sizeof *out; i < given->size; i++)
-        if (more[i])
-            return um_fail(err, UMBEL_E_RANGE,
-                           "umbel_retouch_params has a field that this "
-                           "library does not know");
+        if (bytes[i])
+            return um_fail(err, UMBEL_E_UNSUPPORTED,
+                           "params ask for what this umbel does not know: use "
+                           "a newer umbel");
     memcpy(out, given, given->size < sizeof *out ? given->size : sizeof *out);
-    out->size = sizeof *out;
     return UMBEL_OK;
 }
 
