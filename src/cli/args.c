@@ -264,6 +264,26 @@ umbel_status um_value_share(const um_args *args, const char *name, double *out,
     return UMBEL_OK;
 }
 
+umbel_status um_value_real(const um_args *args, const char *name, double low,
+                           double high, double *out, umbel_error *err)
+{
+    const char *text = um_value(args, name);
+    char *end;
+
+    if (!text)
+        return UMBEL_OK;
+    double x = strtod(text, &end);
+    bool percent = strcmp(end, "%") == 0;
+    if (percent)
+        x /= 100;
+    if (end == text || (*end && !percent) || !(x >= low && x <= high))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "--%s wants a number from %g to %g, got \"%s\"", name,
+                       low, high, text);
+    *out = x;
+    return UMBEL_OK;
+}
+
 int um_trouble(const um_args *args, const umbel_error *err)
 {
     bool lacks = err->status == UMBEL_E_SECRET && !um_has(args, "key-file");

@@ -63,6 +63,8 @@ static void report(const um_args *args, const umbel_filter *f, uint64_t n,
         printf("%s keys, %s new, predicted error now %s\n", um_grouped(n).text,
                um_grouped(fresh).text, um_percent(error).text);
         um_tell_overfull(stdout, f);
+        um_tell_retouched(stdout, f,
+                          "new keys may bring back keys that were removed");
     }
 }
 

@@ -181,7 +181,7 @@ static void free_answers(void *result)
 static umbel_status ask(asking *a, const umbel_slice *key,
                         const umbel_slice *line, umbel_error *err)
 {
-    um_batch batch = {1, key, line};
+    um_batch batch = {.n = 1, .keys = key, .lines = line};
     answers out = {0};
     umbel_status status = answer(a, &batch, &out, err);
 

@@ -56,6 +56,10 @@ static void report(const um_args *args, const umbel_filter *f, uint64_t by)
         fprintf(out, "folded by %" PRIu64 " to %s bytes, predicted error %s\n",
                 by, um_grouped(umbel_encoded_len(f)).text,
                 um_percent(umbel_predict(f)).text);
+        um_tell_retouched(
+            out, f,
+            by == 1 ? "as before"
+                    : "folding may bring back keys that were removed");
         if (by == 1)
             fprintf(out,
                     "no divisor of its %s parts keeps that error: it stays as "

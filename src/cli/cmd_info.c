@@ -28,6 +28,10 @@ static umbel_status describe(const um_args *args, const char *path,
     if (umbel_estimate_keys(f, &keys, NULL) == UMBEL_OK)
         um_info_interval(&info, names, &keys, true);
     print(args, &info);
+    if (!um_has(args, "json") && !um_has(args, "quiet"))
+        um_tell_retouched(stdout, f,
+                          "its cells do not tell how many keys it "
+                          "has");
     umbel_close(f);
     return UMBEL_OK;
 }

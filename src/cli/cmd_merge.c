@@ -91,6 +91,8 @@ static void report(const um_args *args, const umbel_filter *f)
                 args->noperands, um_grouped(umbel_added(f)).text,
                 um_percent(umbel_predict(f)).text);
         um_tell_overfull(out, f);
+        um_tell_retouched(out, f,
+                          "merging may bring back keys that were removed");
     }
 }
 

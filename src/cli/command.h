@@ -75,6 +75,9 @@ umbel_status um_value_count(const um_args *args, const char *name,
                             uint64_t *out, umbel_error *err);
 umbel_status um_value_share(const um_args *args, const char *name, double *out,
                             umbel_error *err);
+/* Any number from low to high; 5% is 0.05. */
+umbel_status um_value_real(const um_args *args, const char *name, double low,
+                           double high, double *out, umbel_error *err);
 
 /* "umbel build: TEXT" to stderr; gives UM_EXIT_TROUBLE. */
 int um_trouble(const um_args *args, const umbel_error *err);

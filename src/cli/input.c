@@ -42,6 +42,7 @@ void um_piece_fini(um_piece *p)
     free(p->text);
     free(p->keys);
     free(p->lines);
+    free(p->weights);
     free(p->decoded);
 }
 

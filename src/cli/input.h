@@ -19,6 +19,7 @@ typedef struct um_piece {
     size_t len, cap;
 
     umbel_slice *keys, *lines; /* slices of text or decoded */
+    double *weights;
     size_t n, room;
     uint8_t *decoded; /* keys that were written in hexadecimal */
     size_t decoded_len;

@@ -79,7 +79,8 @@ typedef struct reading {
 
 static um_batch batch_of(const place *p)
 {
-    return (um_batch){p->piece.n, p->piece.keys, p->piece.lines};
+    const um_piece *piece = &p->piece;
+    return (um_batch){piece->n, piece->keys, piece->lines, piece->weights};
 }
 
 static bool fill(void *ctx, void *piece)
@@ -185,9 +186,9 @@ static umbel_status read_all(reading *r, unsigned threads)
     return r->status;
 }
 
-umbel_status um_each_key(const um_args *args, const char *const *paths,
-                         size_t npaths, const um_key_job *job, const bool *stop,
-                         umbel_error *err)
+static umbel_status each_key(const um_args *args, const char *const *paths,
+                             size_t npaths, const um_key_job *job,
+                             um_weigh weigh, const bool *stop, umbel_error *err)
 {
     reading r = {.job = job, .stop = stop, .err = err};
     unsigned threads;
@@ -196,6 +197,7 @@ umbel_status um_each_key(const um_args *args, const char *const *paths,
     if (status == UMBEL_OK)
         status = um_rule_init(&r.rule, args, err);
     if (status == UMBEL_OK) {
+        r.rule.weigh = weigh;
         paths = some_paths(paths, &npaths);
         status = um_input_open(args, paths, npaths, r.rule.end, threads > 1,
                                &r.input, err);
@@ -205,6 +207,13 @@ umbel_status um_each_key(const um_args *args, const char *const *paths,
     status = read_all(&r, threads);
     um_input_close(r.input);
     return status;
+}
+
+umbel_status um_each_key(const um_args *args, const char *const *paths,
+                         size_t npaths, const um_key_job *job, const bool *stop,
+                         umbel_error *err)
+{
+    return each_key(args, paths, npaths, job, UM_WEIGH_NONE, stop, err);
 }
 
 typedef struct taking {
@@ -229,6 +238,17 @@ umbel_status um_each_batch(const um_args *args, const char *const *paths,
     um_key_job job = {.ctx = &t, .use = take_batch};
 
     return um_each_key(args, paths, npaths, &job, NULL, err);
+}
+
+umbel_status um_each_weighed(const um_args *args, const char *const *paths,
+                             size_t npaths, um_take_batch *take, void *ctx,
+                             umbel_error *err)
+{
+    taking t = {take, ctx};
+    um_key_job job = {.ctx = &t, .use = take_batch};
+    um_weigh weigh = um_has(args, "weights") ? UM_WEIGH_ALL : UM_WEIGH_TSV;
+
+    return each_key(args, paths, npaths, &job, weigh, NULL, err);
 }
 
 /* --- counting --------------------------------------------------------------

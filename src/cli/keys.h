@@ -17,6 +17,7 @@ typedef struct um_batch {
     size_t n; /* never 0 */
     const umbel_slice *keys;
     const umbel_slice *lines; /* as they stood in the input */
+    const double *weights;    /* 1 each, unless um_each_weighed says so */
 } um_batch;
 
 /*
@@ -51,6 +52,14 @@ typedef umbel_status um_take_batch(void *ctx, const um_batch *batch,
 umbel_status um_each_batch(const um_args *args, const char *const *paths,
                            size_t npaths, um_take_batch *take, void *ctx,
                            umbel_error *err);
+
+/*
+ * The same for keys that may carry a weight: the last field of a line, in files
+ * named *.tsv, or in all with --weights. Others weigh 1.
+ */
+umbel_status um_each_weighed(const um_args *args, const char *const *paths,
+                             size_t npaths, um_take_batch *take, void *ctx,
+                             umbel_error *err);
 
 /* How many keys there are; lines without options are counted at full speed. */
 umbel_status um_count_all(const um_args *args, const char *const *paths,

@@ -21,7 +21,7 @@ static void print_table(FILE *out, const char *title,
 
     fprintf(out, "\n%s:\n", title);
     for (size_t i = 0; row(i, &name, &summary); i++)
-        fprintf(out, "  %-12s %s\n", name, summary);
+        fprintf(out, "  %-14s %s\n", name, summary);
 }
 
 static bool command_at(size_t i, const char **name, const char **summary)
@@ -49,6 +49,8 @@ static void help(FILE *out)
     print_table(out, "kinds (--kind)", umbel_kind_at);
     print_table(out, "addressings (--addressing)", umbel_addressing_at);
     print_table(out, "hashes (--hash)", hash_at);
+    print_table(out, "methods of retouching (--method)",
+                umbel_retouch_method_at);
     fputs("\n'umbel COMMAND --help' explains one; 'man umbel' says it all.\n",
           out);
 }

@@ -229,6 +229,15 @@ void um_tell_overfull(FILE *out, const umbel_filter *f)
                 um_percent(asked).text);
 }
 
+void um_tell_retouched(FILE *out, const umbel_filter *f, const char *what)
+{
+    uint64_t denied = umbel_denied(f);
+
+    if (denied)
+        fprintf(out, "retouched: it denies up to %s of its members; %s\n",
+                um_grouped(denied).text, what);
+}
+
 void um_tell_rounding(FILE *out, uint64_t asked, uint64_t got)
 {
     if (asked && asked != got)

@@ -35,6 +35,9 @@ void um_print_given(FILE *out, const um_args *args, const um_option *group);
 /* One line when the filter errs more than was asked for. */
 void um_tell_overfull(FILE *out, const umbel_filter *f);
 
+/* One line when the filter was retouched: how many it denies, and what. */
+void um_tell_retouched(FILE *out, const umbel_filter *f, const char *what);
+
 /* Sizes go up to whole blocks or slices; who asked for another learns it. */
 void um_tell_rounding(FILE *out, uint64_t asked, uint64_t got);
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,6 +77,41 @@ static bool take_field(const um_rule *r, um_piece *p, umbel_slice *key)
     }
 }
 
+static bool is_weighed(const um_rule *r, const um_piece *p)
+{
+    static const char end[] = ".tsv";
+
+    if (r->weigh != UM_WEIGH_TSV)
+        return r->weigh == UM_WEIGH_ALL;
+    size_t len = strlen(p->file), n = sizeof end - 1;
+    return len >= n && strcmp(p->file + len - n, end) == 0;
+}
+
+/* Take the last field off the key and read it as a weight. */
+static bool take_weight(const um_rule *r, um_piece *p, umbel_slice *key)
+{
+    const char *text = key->data, *at = text + key->len;
+    char number[64] = {0}, *end;
+    double *weight = &p->weights[p->n];
+
+    while (at > text && at[-1] != r->delimiter)
+        at--;
+    size_t len = (size_t)(text + key->len - at);
+    if (at == text)
+        return is_bad(p, "no weight behind the key (what stands between them: "
+                         "--delimiter, default a tab)");
+    if (len == 0 || len >= sizeof number)
+        return is_bad(p, "the weight is no number");
+    memcpy(number, at, len);
+    *weight = strtod(number, &end);
+    if (end != number + len || !isfinite(*weight))
+        return is_bad(p, "the weight is no number");
+    if (*weight < 0)
+        return is_bad(p, "the weight is negative");
+    key->len = (size_t)(at - 1 - text);
+    return true;
+}
+
 static int nibble(uint8_t c)
 {
     if (c >= '0' && c <= '9')
@@ -126,13 +162,23 @@ static bool grow(umbel_slice **slices, size_t room)
     return more;
 }
 
+static bool grow_weights(double **weights, size_t room)
+{
+    double *more = realloc(*weights, room * sizeof *more);
+
+    if (more)
+        *weights = more;
+    return more;
+}
+
 static bool want_slices(um_piece *p)
 {
     size_t room = p->room ? 2 * p->room : 1024;
 
     if (p->n < p->room)
         return true;
-    if (!grow(&p->keys, room) || !grow(&p->lines, room))
+    if (!grow(&p->keys, room) || !grow(&p->lines, room) ||
+        !grow_weights(&p->weights, room))
         return no_memory(p);
     p->room = room;
     return true;
@@ -150,8 +196,11 @@ static bool take_line(const um_rule *r, um_piece *p, const uint8_t *at,
     if (len == 0)
         return true;
     umbel_slice line = {at, len}, key = line;
-    if (!want_slices(p) || (r->field && !take_field(r, p, &key)) ||
-        (r->hex && !take_hex(p, &key)))
+    if (!want_slices(p))
+        return false;
+    p->weights[p->n] = 1;
+    if ((is_weighed(r, p) && !take_weight(r, p, &key)) ||
+        (r->field && !take_field(r, p, &key)) || (r->hex && !take_hex(p, &key)))
         return false;
     p->lines[p->n] = line;
     p->keys[p->n] = key;

@@ -6,11 +6,15 @@
 
 #include "cli/input.h"
 
+/* Where the last field of a line is a weight; elsewhere keys weigh 1. */
+typedef enum um_weigh { UM_WEIGH_NONE, UM_WEIGH_TSV, UM_WEIGH_ALL } um_weigh;
+
 /* What of a line is the key. */
 typedef struct um_rule {
     char end, delimiter;
     bool hex;
     uint64_t field; /* 0: the whole line */
+    um_weigh weigh; /* nowhere, in files named *.tsv, in all */
 } um_rule;
 
 /* Options of every command that reads keys. */

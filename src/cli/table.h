@@ -14,6 +14,7 @@
     X(check)                                                                   \
     X(info)                                                                    \
     X(verify)                                                                  \
+    X(retouch)                                                                 \
     X(merge)                                                                   \
     X(convert)                                                                 \
     X(keygen)                                                                  \
