@@ -14,6 +14,7 @@ _umbel_names() {
 _umbel_values() {
     case $2 in
     --op) echo or and ;;
+    --count-over) echo never outside ;;
     --*) _umbel_names "$1" "($2)" ;;
     esac
 }
