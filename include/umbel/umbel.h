@@ -5,6 +5,7 @@
 #define UMBEL_UMBEL_H
 
 #include <umbel/base.h>
+#include <umbel/choose.h>
 #include <umbel/estimate.h>
 #include <umbel/file.h>
 #include <umbel/filter.h>

@@ -66,10 +66,23 @@ umbel_status umbel_same_shape(const umbel_filter *a, const umbel_filter *b,
     return settings_agree(x, y, err);
 }
 
+bool um_used_by_chance(const umbel_filter *f)
+{
+    const um_kind *kind = f->shape.kind;
+    return !kind->keys || isnan(kind->keys(f->self, 0));
+}
+
+double um_keys_behind(const umbel_filter *f, uint64_t used)
+{
+    if (um_used_by_chance(f))
+        return um_model_keys(&f->layout, used);
+    return f->shape.kind->keys(f->self, used);
+}
+
 /* Keys of f; with the inside of another, of both together. */
 static double keys_of(const umbel_filter *f, const void *other)
 {
-    return um_model_keys(&f->layout, f->shape.kind->used(f->self, other));
+    return um_keys_behind(f, f->shape.kind->used(f->self, other));
 }
 
 /* Keys of a merged filter, for its head; asked before the cells change. */

@@ -48,6 +48,11 @@ bool um_file_len(const um_shape *s, size_t *len);
  */
 void um_clear_padding(umbel_filter *f);
 
+/* Keys that explain used cells in use; INFINITY when all are. */
+double um_keys_behind(const umbel_filter *f, uint64_t used);
+/* Whether they follow from the model, which also knows how far they spread. */
+bool um_used_by_chance(const umbel_filter *f);
+
 /* E_READONLY for mapped filters, E_SECRET for locked ones. */
 umbel_status um_want_writable(const umbel_filter *f, umbel_error *err);
 umbel_status um_want_ready(const umbel_filter *f, umbel_error *err);

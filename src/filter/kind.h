@@ -110,9 +110,15 @@ struct um_kind {
     uint64_t (*used)(const void *self, const void *other);
     /*
      * The cells, where each is one bit and a key matches only when all its
-     * cells are set: clearing one denies it, and nothing else. For retouching.
+     * cells are set: clearing one denies it, and nothing else. For retouching;
+     * NULL, slot or answer: it is not so.
      */
     uint8_t *(*bits)(void *self);
+    /*
+     * Keys behind so many cells in use, where cells are not used by chance; NAN
+     * where they are, and the model tells. NULL: always by chance.
+     */
+    double (*keys)(const void *self, uint64_t used);
     /* Fields of its own, after the common ones; NULL: none. */
     void (*info)(const void *self, umbel_info *out);
 };

@@ -9,12 +9,26 @@
  * Union is OR. AND keeps every key of both, and false ones: its error lies
  * between that of the true intersection and that of either side. Keys cannot be
  * taken out again; where that is needed, count.
+ *
+ * Setting groups: a key may go by one of so many digests (kinds/groups.h).
  */
 #include "kinds/bloom.h"
 
+#include "base/error.h"
+#include "filter/fast.h"
+#include "kinds/groups.h"
 #include "kinds/rows.h"
 
+#include <math.h>
+
 enum { BATCH = 1024 }; /* positions that are made at a time */
+
+enum { GROUPS }; /* numbers of settings */
+
+static const umbel_setting_info settings[] = {
+    [GROUPS] = {"groups", "digests a key may go by: a choice when it is added",
+                1, UM_MAX_HASH_GROUPS, 1},
+    {NULL, NULL, 0, 0, 0}};
 
 static size_t sections(const um_shape *s, um_section out[UM_MAX_SECTIONS])
 {
@@ -23,10 +37,25 @@ static size_t sections(const um_shape *s, um_section out[UM_MAX_SECTIONS])
 }
 
 static void attach(void *self, const um_shape *s, const um_layout *l,
+                   void *const memory[]);
+
+/* Kinds that hold bloom filters have settings of their own, and one group. */
+static uint32_t groups_of(const um_shape *s)
+{
+    return s->kind->attach == attach ? (uint32_t)s->setting[GROUPS] : 1;
+}
+
+static void attach(void *self, const um_shape *s, const um_layout *l,
                    void *const memory[])
 {
-    (void)s;
-    *(um_bloom *)self = (um_bloom){.layout = l, .bits = memory[0]};
+    um_bloom *b = self;
+
+    *b = (um_bloom){.layout = l, .bits = memory[0], .groups = groups_of(s)};
+    if (b->groups > 1) {
+        um_shape one_group = *s;
+        one_group.setting[GROUPS] = 1;
+        b->fast = um_fast_pick(&one_group, l);
+    }
 }
 
 static bool set_all(uint8_t *bits, const uint64_t *pos, uint32_t hashes)
@@ -59,6 +88,8 @@ static size_t add(void *self, const umbel_digest *d, size_t n, bool *fresh)
     uint64_t pos[BATCH];
     size_t added = 0;
 
+    if (b->groups > 1)
+        return um_groups_add(b, d, n, fresh);
     for (size_t done = 0, some; done < n; done += some) {
         some = batch_of(b, n - done);
         b->layout->row->positions(b->layout, d + done, some, pos);
@@ -72,7 +103,8 @@ static size_t add(void *self, const umbel_digest *d, size_t n, bool *fresh)
     return added;
 }
 
-static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
+static void query_group(const void *self, const umbel_digest *d, size_t n,
+                        bool *hit)
 {
     const um_bloom *b = self;
     uint32_t hashes = b->layout->hashes;
@@ -86,10 +118,24 @@ static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
     }
 }
 
+static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
+{
+    const um_bloom *b = self;
+
+    if (b->groups == 1)
+        query_group(b, d, n, hit);
+    else
+        um_groups_query(b, b->fast ? b->fast->query : query_group, d, n, hit);
+}
+
 static umbel_status merge(void *self, const void *from, umbel_merge_op op,
                           umbel_error *err)
 {
-    (void)err;
+    if (op == UMBEL_AND && ((um_bloom *)self)->groups > 1)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "filters with groups have no intersection: a key of "
+                       "both may stand in another group there, and would be "
+                       "denied");
     uint8_t *to = ((um_bloom *)self)->bits;
     const uint8_t *bits = ((const um_bloom *)from)->bits;
     size_t len = (size_t)((((const um_bloom *)from)->layout->cells + 7) / 8);
@@ -133,8 +179,7 @@ static void fold(void *self, const void *from, uint64_t by)
 
 static double error(const um_shape *s, const um_layout *l, double keys)
 {
-    (void)s;
-    return um_model_error(l, keys);
+    return um_groups_error(l, groups_of(s), keys);
 }
 
 /*
@@ -173,7 +218,7 @@ static double predict(const void *self)
 
     for (uint64_t i = 0; i < b->layout->blocks; i++)
         sum += block_error(b, i);
-    return sum / (double)b->layout->blocks;
+    return um_groups_any(sum / (double)b->layout->blocks, b->groups);
 }
 
 static uint64_t used(const void *self, const void *other)
@@ -188,12 +233,20 @@ static uint64_t used(const void *self, const void *other)
 
 static uint8_t *cells_of(void *self)
 {
-    return ((um_bloom *)self)->bits;
+    const um_bloom *b = self;
+    return b->groups > 1 ? NULL : b->bits;
+}
+
+static double keys(const void *self, uint64_t used_cells)
+{
+    const um_bloom *b = self;
+    return b->groups > 1 ? um_groups_keys(b, used_cells) : NAN;
 }
 
 const um_kind um_kind_bloom = {
     .name = "bloom",
     .summary = "one bit a cell: a set; merges, folds, never forgets",
+    .settings = settings,
     .self_len = sizeof(um_bloom),
     .sections = sections,
     .attach = attach,
@@ -208,4 +261,5 @@ const um_kind um_kind_bloom = {
     .predict = predict,
     .used = used,
     .bits = cells_of,
+    .keys = keys,
 };

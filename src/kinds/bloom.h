@@ -9,6 +9,8 @@
 typedef struct um_bloom {
     const um_layout *layout;
     uint8_t *bits;
+    uint32_t groups;            /* digests a key may go by: kinds/groups.h */
+    const struct um_fast *fast; /* asks one of several groups; or NULL */
 } um_bloom;
 
 /* As add and query of the kind, for any number of threads at once. */

@@ -42,6 +42,10 @@ static umbel_status want_keys_told(const umbel_filter *f, umbel_error *err)
 {
     if (!f->shape.kind->used)
         return um_cannot(f, "estimate its keys", err);
+    if (!um_used_by_chance(f))
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "its keys chose their cells, so the cells in use tell "
+                       "their number only roughly: see how many were added");
     if (f->shape.intersected)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "the cells of an intersection do not tell how many keys "

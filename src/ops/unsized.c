@@ -97,7 +97,7 @@ static uint64_t keys_given(const umbel_filter *f)
     bool few_missed = um_shape_error(&f->shape, (double)added) < 0.01;
     if (few_missed || !f->shape.kind->used)
         return added;
-    double keys = um_model_keys(&f->layout, f->shape.kind->used(f->self, NULL));
+    double keys = um_keys_behind(f, f->shape.kind->used(f->self, NULL));
     if (isinf(keys))
         return UM_MAX_CELLS;
     return keys > (double)added ? (uint64_t)ceil(keys) : added;

@@ -1,0 +1,77 @@
+/*
+ * choose.h - members added so that keys known to be outside do not match.
+ *
+ * A bloom filter with the setting groups > 1 gives every key several digests.
+ * A member needs to be added by one of them only; this call chooses which, for
+ * all members together. No member is lost, the file grows by nothing.
+ */
+#ifndef UMBEL_CHOOSE_H
+#define UMBEL_CHOOSE_H
+
+#include <umbel/filter.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Zero means the default everywhere; start with UMBEL_CHOOSE_INIT. */
+typedef struct umbel_choose_params {
+    size_t size;        /* sizeof(umbel_choose_params): lets it grow */
+    uint32_t rounds;    /* of choosing again; 0 means 5 */
+    bool allow_members; /* unwanted keys that are members: let them match */
+} umbel_choose_params;
+
+#ifdef __cplusplus
+#define UMBEL_CHOOSE_INIT                                                      \
+    {                                                                          \
+        sizeof(umbel_choose_params), 0, false                                  \
+    }
+#else
+#define UMBEL_CHOOSE_INIT                                                      \
+    {                                                                          \
+        .size = sizeof(umbel_choose_params)                                    \
+    }
+#endif
+
+/* What came of it. "Before" is the same filter with one group. */
+typedef struct umbel_choose_bill {
+    uint64_t members;       /* given; all of them match afterwards */
+    uint64_t never;         /* unwanted keys, without those that are members */
+    uint64_t never_members; /* unwanted keys that are members, left alone */
+    uint64_t matched_before, matched;  /* unwanted keys that match */
+    double weight;                     /* of all unwanted keys */
+    double weight_before, weight_left; /* ... of those that match */
+    double share_left;   /* weight_left / weight; 0 when weight is 0 */
+    double error_before; /* chance that a key of nobody's matches */
+    double error;
+} umbel_choose_bill;
+
+/*
+ * Add members to f, which may hold keys already, so that as little weight as
+ * possible of the unwanted keys matches. weights may be NULL: 1 each; they are
+ * finite and not negative. Digests are those of f (umbel_digest_many). Equal
+ * input gives equal cells. When an unwanted key is a member the call fails with
+ * E_KEY and f stays as it is, unless params allow it. Memory: about 16 bytes a
+ * member, 20 for each cell of an unwanted key, and 10 times the filter.
+ */
+UMBEL_API umbel_status umbel_choose(umbel_filter *f,
+                                    const umbel_digest *members, size_t n,
+                                    const umbel_digest *never,
+                                    const double *weights, size_t nnever,
+                                    const umbel_choose_params *params,
+                                    umbel_choose_bill *out, umbel_error *err);
+
+/*
+ * Numbers of the unwanted keys that are members: the first cap of them into at,
+ * which may be NULL when cap is 0; *count tells how many there are.
+ */
+UMBEL_API umbel_status umbel_choose_clashes(const umbel_digest *members,
+                                            size_t n, const umbel_digest *never,
+                                            size_t nnever, size_t *at,
+                                            size_t cap, size_t *count,
+                                            umbel_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,345 @@
+/*
+ * choose.c - which of its groups each member is added by.
+ *
+ * Members are taken in order. Each goes where the weight of unwanted keys that
+ * match from then on, and a little for every new cell, is least. Then, some
+ * rounds long, each is taken out and chosen again, now that all others stand.
+ * Where an unwanted key would match, some member on it can mostly go by another
+ * group. New cells cost because the fewer are used, the fewer other keys match;
+ * choosing for that alone is Lumetta and Mitzenmacher 2007, "Using the power of
+ * two choices to improve Bloom filters".
+ */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "filter/handle.h"
+#include "kinds/rows.h"
+#include "ops/cover.h"
+
+#include <umbel/choose.h>
+
+#include <inttypes.h>
+#include <math.h>
+
+enum { ROUNDS = 5, BATCH = 256 };
+
+/* What a new cell costs, in mean weights of an unwanted key. */
+#define CELL_COST 0.001
+
+/* Members by digest, in a table with open addressing. */
+typedef struct roll {
+    const umbel_alloc *alloc;
+    const umbel_digest *members;
+    uint32_t *slot; /* number of a member, from 1 on; 0: free */
+    size_t nslots;  /* a power of two */
+    size_t n;       /* different ones */
+} roll;
+
+/* The slot of d, or the free one where it belongs. */
+static uint32_t *find(const roll *r, const umbel_digest *d)
+{
+    size_t i = (size_t)um_group_mix(d->lo + d->hi) & (r->nslots - 1);
+
+    for (; r->slot[i]; i = (i + 1) & (r->nslots - 1)) {
+        const umbel_digest *m = &r->members[r->slot[i] - 1];
+        if (m->lo == d->lo && m->hi == d->hi)
+            break;
+    }
+    return &r->slot[i];
+}
+
+static umbel_status roll_init(roll *r, const umbel_alloc *alloc,
+                              const umbel_digest *members, size_t n,
+                              umbel_error *err)
+{
+    *r = (roll){.alloc = alloc, .members = members, .nslots = 16};
+    if (n >= UINT32_MAX)
+        return um_fail(err, UMBEL_E_LIMIT, "%zu members are more than 2^32", n);
+    while (r->nslots < 2 * n)
+        r->nslots *= 2;
+    r->slot = um_get(alloc, r->nslots * sizeof *r->slot);
+    if (!r->slot)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu members", n);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t *slot = find(r, &members[i]);
+        r->n += *slot == 0;
+        if (*slot == 0)
+            *slot = (uint32_t)i + 1;
+    }
+    return UMBEL_OK;
+}
+
+static void roll_fini(roll *r)
+{
+    if (r->slot)
+        um_put(r->alloc, r->slot, r->nslots * sizeof *r->slot);
+}
+
+umbel_status umbel_choose_clashes(const umbel_digest *members, size_t n,
+                                  const umbel_digest *never, size_t nnever,
+                                  size_t *at, size_t cap, size_t *count,
+                                  umbel_error *err)
+{
+    umbel_alloc alloc = um_alloc_or_default(NULL);
+    size_t found = 0;
+    roll r;
+    umbel_status status = roll_init(&r, &alloc, members, n, err);
+
+    for (size_t i = 0; status == UMBEL_OK && i < nnever; i++) {
+        if (!*find(&r, &never[i]))
+            continue;
+        if (found < cap)
+            at[found] = i;
+        found++;
+    }
+    if (status == UMBEL_OK)
+        *count = found;
+    roll_fini(&r);
+    return status;
+}
+
+/* One call of umbel_choose. */
+typedef struct choosing {
+    umbel_filter *f;
+    const umbel_digest *members, *never;
+    size_t n, nnever;
+    const double *given; /* weights; NULL: 1 */
+    uint32_t rounds;
+    bool allow_members;
+
+    double *weight; /* 0 for unwanted keys that are members */
+    bool *clash;    /* which are those */
+    uint8_t *group; /* of each member */
+    roll roll;
+    um_cover cover;
+    double cell_cost;
+    umbel_choose_bill bill;
+} choosing;
+
+static umbel_status get_memory(choosing *c, umbel_error *err)
+{
+    const umbel_alloc *alloc = &c->f->alloc;
+
+    c->weight = um_get(alloc, (c->nnever + 1) * sizeof *c->weight);
+    c->clash = um_get(alloc, c->nnever + 1);
+    c->group = um_get(alloc, c->n + 1);
+    if (!c->weight || !c->clash || !c->group)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu members", c->n);
+    return roll_init(&c->roll, alloc, c->members, c->n, err);
+}
+
+static void fini(choosing *c)
+{
+    const umbel_alloc *alloc = &c->f->alloc;
+
+    um_put(alloc, c->weight, (c->nnever + 1) * sizeof *c->weight);
+    um_put(alloc, c->clash, c->nnever + 1);
+    um_put(alloc, c->group, c->n + 1);
+    roll_fini(&c->roll);
+    um_cover_fini(&c->cover);
+}
+
+static umbel_status weigh(choosing *c, umbel_error *err)
+{
+    umbel_choose_bill *bill = &c->bill;
+
+    for (size_t i = 0; i < c->nnever; i++) {
+        double weight = c->given ? c->given[i] : 1;
+        if (!isfinite(weight) || weight < 0)
+            return um_fail(err, UMBEL_E_RANGE,
+                           "weight %zu is %g: weights are finite and not "
+                           "negative",
+                           i, weight);
+        c->clash[i] = *find(&c->roll, &c->never[i]) != 0;
+        c->weight[i] = c->clash[i] ? 0 : weight;
+        bill->weight += c->weight[i];
+        bill->never_members += c->clash[i];
+    }
+    bill->members = c->n;
+    bill->never = c->nnever - bill->never_members;
+    if (bill->never_members && !c->allow_members)
+        return um_fail(err, UMBEL_E_KEY,
+                       "%" PRIu64 " of the unwanted keys are members: a member "
+                       "always matches; take them out of one of the lists",
+                       bill->never_members);
+    return UMBEL_OK;
+}
+
+/* Unwanted keys of f that match, and their weight. */
+static umbel_status count_matches(const choosing *c, const umbel_filter *f,
+                                  uint64_t *matched, double *weight,
+                                  umbel_error *err)
+{
+    bool hit[BATCH];
+
+    for (size_t done = 0, some; done < c->nnever; done += some) {
+        some = c->nnever - done < BATCH ? c->nnever - done : BATCH;
+        umbel_status status =
+            umbel_query_digests(f, c->never + done, some, hit, err);
+        if (status != UMBEL_OK)
+            return status;
+        for (size_t i = 0; i < some; i++)
+            if (hit[i] && !c->clash[done + i]) {
+                ++*matched;
+                *weight += c->weight[done + i];
+            }
+    }
+    return UMBEL_OK;
+}
+
+/* What the same cells and members give without a choice. */
+static umbel_status measure_before(choosing *c, umbel_error *err)
+{
+    umbel_choose_bill *bill = &c->bill;
+    um_shape shape = c->f->shape;
+    umbel_filter *plain;
+
+    for (size_t i = 0; i < um_count_settings(shape.kind); i++)
+        shape.setting[i] = shape.kind->settings[i].standard;
+    umbel_status status =
+        um_filter_make(&shape, &c->f->alloc, NULL, NULL, 0, &plain, err);
+    if (status != UMBEL_OK)
+        return status;
+    plain->hasher = c->f->hasher;
+    memcpy(plain->payload, c->f->payload, c->f->payload_len);
+    status = umbel_add_digests(plain, c->members, c->n, NULL, err);
+    if (status == UMBEL_OK)
+        status = count_matches(c, plain, &bill->matched_before,
+                               &bill->weight_before, err);
+    bill->error_before = umbel_predict(plain);
+    umbel_close(plain);
+    return status;
+}
+
+/* New cells, in blocks the dearer the fuller the block is. */
+static double cost_of_cells(const um_cover *c, const uint64_t *pos)
+{
+    const um_layout *l = c->layout;
+    double cost = (double)um_group_cost(l, c->bits, pos);
+    double size = (double)(l->cells / l->blocks);
+
+    return l->blocks == 1 ? cost : cost / (size * size);
+}
+
+static uint8_t best_group(choosing *c, const uint64_t *pos)
+{
+    um_cover *cover = &c->cover;
+    double least = INFINITY;
+    uint8_t best = 0;
+
+    for (uint32_t g = 0; g < cover->groups && least > 0; g++) {
+        const uint64_t *cells = pos + (size_t)g * cover->layout->hashes;
+        double cost = cost_of_cells(cover, cells) * c->cell_cost;
+        if (cost >= least)
+            continue;
+        cost += um_cover_add(cover, cells);
+        um_cover_remove(cover, cells);
+        if (cost < least)
+            least = cost, best = (uint8_t)g;
+    }
+    return best;
+}
+
+static void choose_all(choosing *c, bool again)
+{
+    um_cover *cover = &c->cover;
+    uint32_t hashes = cover->layout->hashes;
+    uint64_t pos[UM_GROUPED_CELLS];
+
+    for (size_t i = 0; i < c->n; i++) {
+        um_group_cells(cover->layout, cover->groups, c->members[i], pos);
+        if (again)
+            um_cover_remove(cover, pos + (size_t)c->group[i] * hashes);
+        c->group[i] = best_group(c, pos);
+        um_cover_add(cover, pos + (size_t)c->group[i] * hashes);
+    }
+}
+
+/* Members that are new: each once, and not those that match already. */
+static uint64_t count_new(const choosing *c)
+{
+    uint64_t n = 0;
+    bool hit;
+
+    for (size_t i = 0; i < c->roll.nslots; i++)
+        if (c->roll.slot[i]) {
+            const umbel_digest *d = &c->members[c->roll.slot[i] - 1];
+            c->f->shape.kind->query(c->f->self, d, 1, &hit);
+            n += !hit;
+        }
+    return n;
+}
+
+static void write_cells(choosing *c)
+{
+    um_bloom *b = c->f->self;
+    uint64_t fresh = count_new(c), *added = &c->f->shape.added;
+
+    for (size_t i = 0; i < c->n; i++) {
+        uint64_t pos[UM_MAX_HASHES];
+        umbel_digest d = um_group_digest(c->members[i], c->group[i]);
+        b->layout->row->positions(b->layout, &d, 1, pos);
+        for (uint32_t j = 0; j < b->layout->hashes; j++)
+            um_set_bit(b->bits, pos[j]);
+    }
+    *added = *added > UINT64_MAX - fresh ? UINT64_MAX : *added + fresh;
+}
+
+static umbel_status choose(choosing *c, umbel_error *err)
+{
+    umbel_choose_bill *bill = &c->bill;
+    umbel_status status = get_memory(c, err);
+
+    if (status == UMBEL_OK)
+        status = weigh(c, err);
+    if (status == UMBEL_OK)
+        status = measure_before(c, err);
+    if (status == UMBEL_OK)
+        status = um_cover_init(&c->cover, c->f->self, &c->f->alloc, c->never,
+                               c->weight, c->nnever, err);
+    if (status != UMBEL_OK)
+        return status;
+    c->cell_cost = CELL_COST;
+    if (bill->weight > 0)
+        c->cell_cost *= bill->weight / (double)bill->never;
+    choose_all(c, false);
+    for (uint32_t i = 0; i < c->rounds; i++)
+        choose_all(c, true);
+    write_cells(c);
+    bill->error = umbel_predict(c->f);
+    status = count_matches(c, c->f, &bill->matched, &bill->weight_left, err);
+    bill->share_left = bill->weight > 0 ? bill->weight_left / bill->weight : 0;
+    return status;
+}
+
+umbel_status umbel_choose(umbel_filter *f, const umbel_digest *members,
+                          size_t n, const umbel_digest *never,
+                          const double *weights, size_t nnever,
+                          const umbel_choose_params *params,
+                          umbel_choose_bill *out, umbel_error *err)
+{
+    static const umbel_choose_params standard = UMBEL_CHOOSE_INIT;
+    const umbel_choose_params *p = params ? params : &standard;
+    choosing c = {.f = f,
+                  .members = members,
+                  .n = n,
+                  .never = never,
+                  .nnever = nnever,
+                  .given = weights,
+                  .rounds = p->rounds ? p->rounds : ROUNDS,
+                  .allow_members = p->allow_members};
+
+    if (p->size < sizeof *p)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "params.size is not set: start from UMBEL_CHOOSE_INIT");
+    if (f->shape.kind != &um_kind_bloom)
+        return um_cannot(f, "choose between groups", err);
+    umbel_status status = um_want_writable(f, err);
+    if (status == UMBEL_OK)
+        status = um_want_ready(f, err);
+    if (status == UMBEL_OK)
+        status = choose(&c, err);
+    fini(&c);
+    if (status == UMBEL_OK)
+        *out = c.bill;
+    return status;
+}

@@ -1,0 +1,207 @@
+/*
+ * cover.c - an index from cells to the patterns of unwanted keys.
+ *
+ * Entries (cell, pattern) lie in buckets: by cell where that takes no more room
+ * than the entries, else by a mix of the cell, so that a large filter with few
+ * unwanted keys stays cheap.
+ */
+#include "ops/cover.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+#include <inttypes.h>
+
+enum { MOST = UINT8_MAX, SPARSE = 4 };
+
+double um_cover_weight(const um_cover *c, size_t key)
+{
+    return c->weight ? c->weight[key] : 1;
+}
+
+static size_t bucket_of(const um_cover *c, uint64_t cell)
+{
+    if (c->nbuckets == c->layout->cells)
+        return (size_t)cell;
+    return (size_t)um_scale(um_group_mix(cell), c->nbuckets);
+}
+
+/* The different cells among n that are not in use for good. */
+static uint32_t own_cells(const um_cover *c, uint64_t *pos, uint32_t n)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        bool known = c->count[pos[i]] == MOST;
+        for (uint32_t j = 0; j < kept && !known; j++)
+            known = pos[j] == pos[i];
+        if (!known)
+            pos[kept++] = pos[i];
+    }
+    return kept;
+}
+
+/* Count the entries of a pattern into their buckets, or put them there. */
+static void enter(um_cover *c, const uint64_t *pos, uint32_t n,
+                  uint32_t pattern, bool put)
+{
+    for (uint32_t j = 0; j < n; j++) {
+        size_t *at = &c->bucket[bucket_of(c, pos[j])];
+        if (put)
+            c->entry[--*at] = (um_cover_entry){pos[j], pattern};
+        else
+            ++*at;
+    }
+}
+
+static void enter_all(um_cover *c, const umbel_digest *never, bool put)
+{
+    uint32_t hashes = c->layout->hashes;
+    uint64_t pos[UM_GROUPED_CELLS];
+
+    for (size_t i = 0; i < c->nkeys; i++) {
+        um_group_cells(c->layout, c->groups, never[i], pos);
+        for (uint32_t g = 0; g < c->groups; g++) {
+            uint64_t *cells = pos + (size_t)g * hashes;
+            uint32_t pattern = (uint32_t)(i * c->groups + g);
+            uint32_t own = own_cells(c, cells, hashes);
+            enter(c, cells, own, pattern, put);
+            c->missing[pattern] = (uint8_t)own;
+            c->covered[i] = (uint8_t)(c->covered[i] + (put && own == 0));
+        }
+    }
+}
+
+/* Counts become ends; putting entries moves them down to the beginnings. */
+static void sum_buckets(um_cover *c)
+{
+    size_t sum = 0;
+
+    for (size_t i = 0; i <= c->nbuckets; i++)
+        sum += c->bucket[i], c->bucket[i] = sum;
+}
+
+/* Cells that f has already are never taken out. */
+static void take_cells(um_cover *c, const um_bloom *b)
+{
+    memcpy(c->bits, b->bits, c->bits_len);
+    for (uint64_t i = 0; i < c->layout->cells; i++)
+        if (um_bit(b->bits, i))
+            c->count[i] = MOST;
+}
+
+static size_t least_one(size_t n)
+{
+    return n ? n : 1;
+}
+
+static size_t patterns_of(const um_cover *c)
+{
+    return least_one(c->nkeys * c->groups);
+}
+
+static void get_memory(um_cover *c)
+{
+    c->count = um_get(c->alloc, (size_t)c->layout->cells);
+    c->bits = um_get(c->alloc, c->bits_len);
+    c->missing = um_get(c->alloc, patterns_of(c));
+    c->covered = um_get(c->alloc, least_one(c->nkeys));
+    c->entry = um_get(c->alloc, c->nentries * sizeof *c->entry);
+    c->bucket = um_get(c->alloc, (c->nbuckets + 1) * sizeof *c->bucket);
+}
+
+umbel_status um_cover_init(um_cover *c, const um_bloom *b,
+                           const umbel_alloc *alloc, const umbel_digest *never,
+                           const double *weight, size_t nnever,
+                           umbel_error *err)
+{
+    const um_layout *l = b->layout;
+
+    *c = (um_cover){.alloc = alloc,
+                    .layout = l,
+                    .groups = b->groups,
+                    .bits_len = (size_t)((l->cells + 7) / 8),
+                    .nkeys = nnever,
+                    .weight = weight};
+    if (nnever > UINT32_MAX / b->groups)
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "%zu unwanted keys are too many: 2^32 with %" PRIu32
+                       " groups",
+                       nnever, b->groups);
+    c->nentries = least_one(nnever * b->groups * l->hashes);
+    c->nbuckets =
+        l->cells / SPARSE <= c->nentries ? (size_t)l->cells : c->nentries;
+    get_memory(c);
+    if (!c->count || !c->bits || !c->missing || !c->covered || !c->entry ||
+        !c->bucket)
+        return um_fail(err, UMBEL_E_NOMEM,
+                       "no memory to weigh %zu unwanted keys", nnever);
+    take_cells(c, b);
+    enter_all(c, never, false);
+    sum_buckets(c);
+    enter_all(c, never, true);
+    return UMBEL_OK;
+}
+
+void um_cover_fini(um_cover *c)
+{
+    if (!c->alloc)
+        return;
+    um_put(c->alloc, c->count, (size_t)c->layout->cells);
+    um_put(c->alloc, c->bits, c->bits_len);
+    um_put(c->alloc, c->missing, patterns_of(c));
+    um_put(c->alloc, c->covered, least_one(c->nkeys));
+    um_put(c->alloc, c->entry, c->nentries * sizeof *c->entry);
+    um_put(c->alloc, c->bucket, (c->nbuckets + 1) * sizeof *c->bucket);
+}
+
+/* A cell comes into use; tells the weight of keys that match by it. */
+static double use(um_cover *c, uint64_t cell)
+{
+    size_t bucket = bucket_of(c, cell);
+    double weight = 0;
+
+    um_set_bit(c->bits, cell);
+    for (size_t i = c->bucket[bucket]; i < c->bucket[bucket + 1]; i++) {
+        const um_cover_entry *e = &c->entry[i];
+        if (e->cell == cell && --c->missing[e->pattern] == 0 &&
+            c->covered[e->pattern / c->groups]++ == 0)
+            weight += um_cover_weight(c, e->pattern / c->groups);
+    }
+    return weight;
+}
+
+static void disuse(um_cover *c, uint64_t cell)
+{
+    size_t bucket = bucket_of(c, cell);
+
+    c->bits[cell >> 3] &= (uint8_t) ~(1u << (cell & 7));
+    for (size_t i = c->bucket[bucket]; i < c->bucket[bucket + 1]; i++) {
+        const um_cover_entry *e = &c->entry[i];
+        if (e->cell == cell && c->missing[e->pattern]++ == 0)
+            c->covered[e->pattern / c->groups]--;
+    }
+}
+
+double um_cover_add(um_cover *c, const uint64_t *pos)
+{
+    double weight = 0;
+
+    for (uint32_t j = 0; j < c->layout->hashes; j++) {
+        uint8_t *count = &c->count[pos[j]];
+        if (*count == 0)
+            weight += use(c, pos[j]);
+        if (*count < MOST)
+            ++*count;
+    }
+    return weight;
+}
+
+void um_cover_remove(um_cover *c, const uint64_t *pos)
+{
+    for (uint32_t j = 0; j < c->layout->hashes; j++) {
+        uint8_t *count = &c->count[pos[j]];
+        if (*count < MOST && --*count == 0)
+            disuse(c, pos[j]);
+    }
+}

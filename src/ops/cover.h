@@ -1,0 +1,51 @@
+/*
+ * cover.h - which unwanted keys a growing and shrinking set of cells covers.
+ *
+ * Every group of an unwanted key is a pattern: so many different cells. A
+ * pattern is covered when all of them are in use, and a key matches when one of
+ * its patterns is. Cells are counted, so that a member can be taken out again.
+ */
+#ifndef UM_OPS_COVER_H
+#define UM_OPS_COVER_H
+
+#include "kinds/groups.h"
+
+/* A cell of a pattern. */
+typedef struct um_cover_entry {
+    uint64_t cell;
+    uint32_t pattern;
+} um_cover_entry;
+
+typedef struct um_cover {
+    const umbel_alloc *alloc;
+    const um_layout *layout;
+    uint32_t groups;
+    uint8_t *count; /* members on each cell; MOST stays for ever */
+    uint8_t *bits;  /* the cells in use, as a filter has them */
+    size_t bits_len;
+
+    size_t nkeys;         /* unwanted */
+    const double *weight; /* of each; NULL: 1 */
+    uint8_t *missing;     /* of each pattern: cells not in use */
+    uint8_t *covered;     /* of each key: patterns covered */
+
+    um_cover_entry *entry; /* by bucket, then in the order of patterns */
+    size_t nentries, nbuckets;
+    size_t *bucket; /* where each begins; one more than buckets */
+} um_cover;
+
+/* Release with um_cover_fini, also after a failure. */
+umbel_status um_cover_init(um_cover *c, const um_bloom *b,
+                           const umbel_alloc *alloc, const umbel_digest *never,
+                           const double *weight, size_t nnever,
+                           umbel_error *err);
+void um_cover_fini(um_cover *c);
+
+/* Add a member by these cells; tells the weight that matches from now on. */
+double um_cover_add(um_cover *c, const uint64_t *pos);
+/* Take it out again. */
+void um_cover_remove(um_cover *c, const uint64_t *pos);
+
+double um_cover_weight(const um_cover *c, size_t key);
+
+#endif
