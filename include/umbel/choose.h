@@ -35,7 +35,8 @@ typedef struct umbel_choose_params {
 
 /* What came of it. "Before" is the same filter with one group. */
 typedef struct umbel_choose_bill {
-    uint64_t members;       /* given; all of them match afterwards */
+    uint64_t members;       /* given */
+    uint64_t lost;          /* of them denied, when asked: none */
     uint64_t never;         /* unwanted keys, without those that are members */
     uint64_t never_members; /* unwanted keys that are members, left alone */
     uint64_t matched_before, matched;  /* unwanted keys that match */

@@ -5,12 +5,14 @@
  * pipe) fills a large filter that is folded to size at the end.
  */
 #include "base/error.h"
+#include "cli/choosing.h"
 #include "cli/files.h"
 #include "cli/keys.h"
 #include "cli/report.h"
 #include "cli/table.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static const um_option options[] = {
     {"output", 'o', "FILE", "write the filter there; - is standard output"},
@@ -18,10 +20,19 @@ static const um_option options[] = {
     {"max-memory", 0, "N", "bytes to fill from a pipe (default 256MB)"},
     {0}};
 
-static umbel_status add_keys(const um_args *args, umbel_filter *f, uint64_t *n,
+/* What was built, for the report. */
+typedef struct built {
+    umbel_filter *filter;
+    uint64_t n; /* keys in the input */
+    umbel_choose_bill bill;
+} built;
+
+static umbel_status add_keys(const um_args *args, umbel_filter *f, built *out,
                              umbel_error *err)
 {
-    return um_add_all(args, args->operands, args->noperands, f, n, err);
+    if (um_has(args, "never"))
+        return um_choose_all(args, f, &out->n, &out->bill, err);
+    return um_add_all(args, args->operands, args->noperands, f, &out->n, err);
 }
 
 static umbel_status no_keys(umbel_error *err)
@@ -33,8 +44,7 @@ static umbel_status no_keys(umbel_error *err)
 
 /* The size is known, or can be counted. */
 static umbel_status build_sized(const um_args *args, um_asked *asked,
-                                umbel_filter **out, uint64_t *n,
-                                umbel_error *err)
+                                built *out, umbel_error *err)
 {
     umbel_params *p = &asked->params;
     umbel_status status = UMBEL_OK;
@@ -50,19 +60,18 @@ static umbel_status build_sized(const um_args *args, um_asked *asked,
         status = umbel_open(asked->kind, p, &f, err);
     if (status != UMBEL_OK)
         return status;
-    status = add_keys(args, f, n, err);
-    if (status == UMBEL_OK && *n == 0 && !um_has(args, "capacity"))
+    status = add_keys(args, f, out, err);
+    if (status == UMBEL_OK && out->n == 0 && !um_has(args, "capacity"))
         status = no_keys(err);
     if (status == UMBEL_OK)
-        *out = f;
+        out->filter = f;
     else
         umbel_close(f);
     return status;
 }
 
 static umbel_status build_unsized(const um_args *args, um_asked *asked,
-                                  umbel_filter **out, uint64_t *n,
-                                  umbel_error *err)
+                                  built *out, umbel_error *err)
 {
     uint64_t memory = 256000000;
     umbel_filter *large;
@@ -76,11 +85,11 @@ static umbel_status build_unsized(const um_args *args, um_asked *asked,
                                     err);
     if (status != UMBEL_OK)
         return status;
-    status = add_keys(args, large, n, err);
-    if (status == UMBEL_OK && *n == 0)
+    status = add_keys(args, large, out, err);
+    if (status == UMBEL_OK && out->n == 0)
         status = no_keys(err);
     if (status == UMBEL_OK)
-        status = umbel_fit(large, out, err);
+        status = umbel_fit(large, &out->filter, err);
     umbel_close(large);
     return status;
 }
@@ -111,15 +120,16 @@ static void suggest(const um_args *args, const char *path)
     }
 }
 
-static void report(const um_args *args, const umbel_filter *f, uint64_t n)
+static void report(const um_args *args, const built *b)
 {
+    const umbel_filter *f = b->filter;
     FILE *out = um_report_to(args);
     const char *path = um_value(args, "output");
     double bits = (double)umbel_cells(f);
     uint64_t added = umbel_added(f);
 
     um_print_path(out, path);
-    fprintf(out, "%s keys, %s new, in %s bytes", um_grouped(n).text,
+    fprintf(out, "%s keys, %s new, in %s bytes", um_grouped(b->n).text,
             um_grouped(added).text, um_grouped(umbel_encoded_len(f)).text);
     if (added && !umbel_may_deny(f))
         fprintf(out, " (%.2f bits a key)", bits / (double)added);
@@ -130,27 +140,40 @@ static void report(const um_args *args, const umbel_filter *f, uint64_t n)
     else
         fprintf(out, " (asked: %s)\n", um_percent(umbel_target_fpr(f)).text);
     um_tell_rounding(out, asked_bits(args), umbel_cells(f));
+    if (um_has(args, "never"))
+        um_print_bill(out, &b->bill);
     if (out == stdout)
         suggest(args, path);
 }
 
-static void report_json(const um_args *args, const umbel_filter *f, uint64_t n)
+static void report_json(const um_args *args, const built *b)
 {
+    const umbel_filter *f = b->filter;
     umbel_info info = {0};
 
     um_info_text(&info, "file", um_value(args, "output"));
-    um_info_count(&info, "keys", n);
+    um_info_count(&info, "keys", b->n);
     um_info_count(&info, "new", umbel_added(f));
     um_info_count(&info, "bits", umbel_cells(f));
     um_info_count(&info, "hashes", umbel_hashes(f));
     um_info_count(&info, "bytes", umbel_encoded_len(f));
     um_info_real(&info, "predicted_error", umbel_predict(f));
     um_info_hex(&info, "payload_checksum", umbel_payload_checksum(f));
+    if (um_has(args, "never"))
+        um_bill_to_info(&b->bill, &info);
     um_print_json(um_report_to(args), &info);
 }
 
-static umbel_status build(const um_args *args, umbel_filter **out, uint64_t *n,
-                          umbel_error *err)
+/* Who names keys that shall not match wants a choice. */
+static void want_groups(const um_args *args, um_asked *asked)
+{
+    umbel_params *p = &asked->params;
+
+    if (um_has(args, "never") && p->nsettings == 0)
+        asked->settings[p->nsettings++] = (umbel_setting){"groups", 2};
+}
+
+static umbel_status build(const um_args *args, built *out, umbel_error *err)
 {
     um_asked asked;
     unsigned threads;
@@ -163,38 +186,68 @@ static umbel_status build(const um_args *args, umbel_filter **out, uint64_t *n,
     if (status == UMBEL_OK && um_has(args, "capacity") &&
         !asked.params.capacity)
         status = um_fail(err, UMBEL_E_RANGE, "--capacity must be at least 1");
-    if (status != UMBEL_OK)
-        return status;
     bool sized = asked.params.capacity || asked.params.cells ||
                  um_keys_again(args->operands, args->noperands);
-    status = sized ? build_sized(args, &asked, out, n, err)
-                   : build_unsized(args, &asked, out, n, err);
+    if (status == UMBEL_OK && !sized && um_has(args, "never"))
+        status = um_fail(err, UMBEL_E_RANGE,
+                         "--never wants a size before the keys come: give "
+                         "files, or --capacity, or --bits");
+    if (status != UMBEL_OK)
+        return status;
+    want_groups(args, &asked);
+    status = sized ? build_sized(args, &asked, out, err)
+                   : build_unsized(args, &asked, out, err);
     um_forget(&asked);
+    return status;
+}
+
+static bool stdin_twice(const um_args *args)
+{
+    size_t uses = args->noperands == 0;
+    const char *path;
+
+    for (size_t i = 0; i < args->noperands; i++)
+        uses += strcmp(args->operands[i], "-") == 0;
+    for (size_t i = 0; (path = um_value_at(args, "never", i)); i++)
+        uses += strcmp(path, "-") == 0;
+    return uses > 1;
+}
+
+/* The filter must not go where keys come from. */
+static umbel_status spare_inputs(const um_args *args, umbel_error *err)
+{
+    const char *out = um_value(args, "output"), *path;
+    umbel_status status = UMBEL_OK;
+
+    for (size_t i = 0; status == UMBEL_OK && i < args->noperands; i++)
+        status = um_spare(out, args->operands[i], err);
+    for (size_t i = 0;
+         status == UMBEL_OK && (path = um_value_at(args, "never", i)); i++)
+        status = um_spare(out, path, err);
     return status;
 }
 
 static int run(const um_args *args)
 {
     const char *path = um_value(args, "output");
-    umbel_filter *f;
+    built b = {0};
     umbel_error err;
-    uint64_t n = 0;
 
     if (!path)
         return um_misuse(args, "say where the filter goes: -o FILE");
-    if (um_stdin_twice(args->operands, args->noperands))
+    if (stdin_twice(args))
         return um_misuse(args, "standard input can be read only once");
-    for (size_t i = 0; i < args->noperands; i++)
-        if (um_spare(path, args->operands[i], &err) != UMBEL_OK)
-            return um_trouble(args, &err);
-    if (build(args, &f, &n, &err) != UMBEL_OK)
+    if (um_has(args, "allow-members") && !um_has(args, "never"))
+        return um_misuse(args, "--allow-members wants --never");
+    if (spare_inputs(args, &err) != UMBEL_OK ||
+        build(args, &b, &err) != UMBEL_OK)
         return um_trouble(args, &err);
-    umbel_status status = um_save_filter(f, path, &err);
+    umbel_status status = um_save_filter(b.filter, path, &err);
     if (status == UMBEL_OK && um_has(args, "json"))
-        report_json(args, f, n);
+        report_json(args, &b);
     else if (status == UMBEL_OK && !um_has(args, "quiet"))
-        report(args, f, n);
-    umbel_close(f);
+        report(args, &b);
+    umbel_close(b.filter);
     return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
 }
 
@@ -202,10 +255,12 @@ const um_command um_cmd_build = {
     .name = "build",
     .args = "[KEYS...] -o FILE",
     .summary = "make a filter from lists of keys",
-    .options = {options, um_threads_options, um_shape_options, um_keys_options,
-                um_secret_options},
+    .options = {options, um_choosing_options, um_threads_options,
+                um_shape_options, um_keys_options, um_secret_options},
     .run = run,
     .details = "KEYS are files with a key a line; none, or -, is standard "
                "input. Files are counted\nfirst; a pipe is read once, into "
-               "--max-memory, and the filter folded to size.\n",
+               "--max-memory, and the filter folded to size. "
+               "--never takes 2 groups\nunless --groups or --set say "
+               "otherwise.\n",
 };

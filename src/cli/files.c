@@ -29,6 +29,7 @@ const um_option um_shape_options[] = {
     {"fpr", 0, "P", "error asked for: 0.001 or 0.1% (the default)"},
     {"bits", 0, "M", "size in bits instead"},
     {"hashes", 0, "K", "cells a key (default: the best)"},
+    {"groups", 0, "D", "digests a key may go by, 1 to 8 (default 1)"},
     {"set", 0, "NAME=N", "a setting of the kind's own"},
     {0}};
 
@@ -56,13 +57,25 @@ static umbel_status take_setting(um_asked *out, const char *text,
     return UMBEL_OK;
 }
 
+static umbel_status take_groups(const um_args *args, um_asked *out,
+                                umbel_error *err)
+{
+    uint64_t groups;
+    umbel_status status = um_value_count(args, "groups", &groups, err);
+
+    if (status == UMBEL_OK && um_has(args, "groups"))
+        out->settings[out->params.nsettings++] =
+            (umbel_setting){"groups", groups};
+    return status;
+}
+
 static umbel_status take_settings(const um_args *args, um_asked *out,
                                   umbel_error *err)
 {
     const char *text;
-    umbel_status status = UMBEL_OK;
 
     out->params.settings = out->settings;
+    umbel_status status = take_groups(args, out, err);
     for (size_t i = 0;
          status == UMBEL_OK && (text = um_value_at(args, "set", i)); i++)
         status = take_setting(out, text, err);

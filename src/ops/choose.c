@@ -164,32 +164,47 @@ static umbel_status weigh(choosing *c, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Unwanted keys of f that match, and their weight. */
-static umbel_status count_matches(const choosing *c, const umbel_filter *f,
-                                  uint64_t *matched, double *weight,
-                                  umbel_error *err)
+/* What f answers for all of some digests; taken by number. */
+typedef void take_hit(choosing *c, size_t i, bool hit);
+
+static umbel_status ask_all(choosing *c, const umbel_filter *f,
+                            const umbel_digest *d, size_t n, take_hit *take,
+                            umbel_error *err)
 {
     bool hit[BATCH];
 
-    for (size_t done = 0, some; done < c->nnever; done += some) {
-        some = c->nnever - done < BATCH ? c->nnever - done : BATCH;
-        umbel_status status =
-            umbel_query_digests(f, c->never + done, some, hit, err);
+    for (size_t done = 0, some; done < n; done += some) {
+        some = n - done < BATCH ? n - done : BATCH;
+        umbel_status status = umbel_query_digests(f, d + done, some, hit, err);
         if (status != UMBEL_OK)
             return status;
         for (size_t i = 0; i < some; i++)
-            if (hit[i] && !c->clash[done + i]) {
-                ++*matched;
-                *weight += c->weight[done + i];
-            }
+            take(c, done + i, hit[i]);
     }
     return UMBEL_OK;
+}
+
+static void take_before(choosing *c, size_t i, bool hit)
+{
+    c->bill.matched_before += hit && !c->clash[i];
+    c->bill.weight_before += hit ? c->weight[i] : 0;
+}
+
+static void take_after(choosing *c, size_t i, bool hit)
+{
+    c->bill.matched += hit && !c->clash[i];
+    c->bill.weight_left += hit ? c->weight[i] : 0;
+}
+
+static void take_member(choosing *c, size_t i, bool hit)
+{
+    (void)i;
+    c->bill.lost += !hit;
 }
 
 /* What the same cells and members give without a choice. */
 static umbel_status measure_before(choosing *c, umbel_error *err)
 {
-    umbel_choose_bill *bill = &c->bill;
     um_shape shape = c->f->shape;
     umbel_filter *plain;
 
@@ -203,9 +218,8 @@ static umbel_status measure_before(choosing *c, umbel_error *err)
     memcpy(plain->payload, c->f->payload, c->f->payload_len);
     status = umbel_add_digests(plain, c->members, c->n, NULL, err);
     if (status == UMBEL_OK)
-        status = count_matches(c, plain, &bill->matched_before,
-                               &bill->weight_before, err);
-    bill->error_before = umbel_predict(plain);
+        status = ask_all(c, plain, c->never, c->nnever, take_before, err);
+    c->bill.error_before = umbel_predict(plain);
     umbel_close(plain);
     return status;
 }
@@ -306,7 +320,9 @@ static umbel_status choose(choosing *c, umbel_error *err)
         choose_all(c, true);
     write_cells(c);
     bill->error = umbel_predict(c->f);
-    status = count_matches(c, c->f, &bill->matched, &bill->weight_left, err);
+    status = ask_all(c, c->f, c->members, c->n, take_member, err);
+    if (status == UMBEL_OK)
+        status = ask_all(c, c->f, c->never, c->nnever, take_after, err);
     bill->share_left = bill->weight > 0 ? bill->weight_left / bill->weight : 0;
     return status;
 }

@@ -1,0 +1,137 @@
+/*
+ * choosing.c - build --never: members chosen against a list of other keys.
+ *
+ * All digests are held in memory: a choice for one member depends on all.
+ */
+#include "cli/choosing.h"
+
+#include "base/error.h"
+#include "cli/keylist.h"
+#include "cli/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LISTED = 4, LISTED_LEN = 24, FIRST = 4096 };
+
+const um_option um_choosing_options[] = {
+    {"never", 0, "FILE", "keys that must not match; may be given again"},
+    {"weights", 0, NULL, "their lines end in a weight (as in files *.tsv)"},
+    {"allow-members", 0, NULL, "let keys of --never that are members match"},
+    {0}};
+
+typedef struct members {
+    const umbel_filter *filter;
+    umbel_digest *digests;
+    size_t n, cap;
+} members;
+
+static umbel_status take_members(void *ctx, const um_batch *batch,
+                                 umbel_error *err)
+{
+    members *m = ctx;
+
+    while (m->cap - m->n < batch->n) {
+        size_t cap = m->cap ? 2 * m->cap : FIRST;
+        umbel_digest *more = realloc(m->digests, cap * sizeof *more);
+        if (!more)
+            return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", cap);
+        m->digests = more;
+        m->cap = cap;
+    }
+    umbel_status status = umbel_digest_many(m->filter, batch->keys, batch->n,
+                                            m->digests + m->n, err);
+    m->n += status == UMBEL_OK ? batch->n : 0;
+    return status;
+}
+
+/* The first few keys of both lists, as many as a refusal has room for. */
+static void list_clashes(const um_keylist *never, const size_t *at, size_t n,
+                         char *out, size_t cap)
+{
+    size_t len = 0;
+
+    for (size_t i = 0; i < n && len < cap; i++) {
+        umbel_slice key = um_keylist_line(never, at[i]);
+        int shown = key.len < LISTED_LEN ? (int)key.len : LISTED_LEN;
+        int added =
+            snprintf(out + len, cap - len, "%s%.*s%s", i ? ", " : "", shown,
+                     (const char *)key.data, key.len > LISTED_LEN ? "..." : "");
+        len += added > 0 ? (size_t)added : 0;
+    }
+}
+
+static umbel_status refuse_clashes(const um_args *args, const members *m,
+                                   const um_keylist *never, umbel_error *err)
+{
+    size_t at[LISTED], n;
+    char list[LISTED * (LISTED_LEN + 6)] = "";
+    umbel_status status = umbel_choose_clashes(m->digests, m->n, never->digests,
+                                               never->n, at, LISTED, &n, err);
+
+    if (status != UMBEL_OK || n == 0 || um_has(args, "allow-members"))
+        return status;
+    list_clashes(never, at, n < LISTED ? n : LISTED, list, sizeof list);
+    return um_fail(err, UMBEL_E_KEY,
+                   "%zu keys of --never are members, which always match: %s%s; "
+                   "take them out, or say --allow-members",
+                   n, list, n > LISTED ? ", ..." : "");
+}
+
+umbel_status um_choose_all(const um_args *args, umbel_filter *f, uint64_t *n,
+                           umbel_choose_bill *bill, umbel_error *err)
+{
+    umbel_choose_params params = UMBEL_CHOOSE_INIT;
+    members m = {.filter = f};
+    um_keylist never = {0};
+
+    params.allow_members = um_has(args, "allow-members");
+    umbel_status status = um_each_batch(args, args->operands, args->noperands,
+                                        take_members, &m, err);
+    if (status == UMBEL_OK)
+        status = um_keylist_read(&never, args, "never", f, true, err);
+    if (status == UMBEL_OK)
+        status = refuse_clashes(args, &m, &never, err);
+    if (status == UMBEL_OK)
+        status = umbel_choose(f, m.digests, m.n, never.digests, never.weights,
+                              never.n, &params, bill, err);
+    *n = m.n;
+    um_keylist_fini(&never);
+    free(m.digests);
+    return status;
+}
+
+static double share_before(const umbel_choose_bill *bill)
+{
+    return bill->weight > 0 ? bill->weight_before / bill->weight : 0;
+}
+
+void um_print_bill(FILE *out, const umbel_choose_bill *bill)
+{
+    fprintf(out,
+            "never            %s keys: %s match, %s would with one group\n",
+            um_grouped(bill->never).text, um_grouped(bill->matched).text,
+            um_grouped(bill->matched_before).text);
+    if (bill->never_members)
+        fprintf(out, "                 %s more are members, and match\n",
+                um_grouped(bill->never_members).text);
+    fprintf(out, "their weight     %s matches, ",
+            um_percent(bill->share_left).text);
+    fprintf(out, "%s would with one group\n",
+            um_percent(share_before(bill)).text);
+    fprintf(out, "members lost     %s\n", um_grouped(bill->lost).text);
+    fprintf(out, "other keys       error %s, ", um_percent(bill->error).text);
+    fprintf(out, "%s with one group\n", um_percent(bill->error_before).text);
+}
+
+void um_bill_to_info(const umbel_choose_bill *bill, umbel_info *out)
+{
+    um_info_count(out, "never", bill->never);
+    um_info_count(out, "never_members", bill->never_members);
+    um_info_count(out, "matched_before", bill->matched_before);
+    um_info_count(out, "matched", bill->matched);
+    um_info_real(out, "share_before", share_before(bill));
+    um_info_real(out, "share_left", bill->share_left);
+    um_info_count(out, "lost", bill->lost);
+    um_info_real(out, "error_before", bill->error_before);
+}

@@ -1,0 +1,20 @@
+/*
+ * choosing.h - build --never: members chosen against a list of other keys.
+ */
+#ifndef UM_CLI_CHOOSING_H
+#define UM_CLI_CHOOSING_H
+
+#include "cli/command.h"
+
+/* --never and --allow-members. */
+extern const um_option um_choosing_options[];
+
+/* Add the keys of the operands to f; *n tells how many there were. */
+umbel_status um_choose_all(const um_args *args, umbel_filter *f, uint64_t *n,
+                           umbel_choose_bill *bill, umbel_error *err);
+
+/* The bill, as lines and as fields. */
+void um_print_bill(FILE *out, const umbel_choose_bill *bill);
+void um_bill_to_info(const umbel_choose_bill *bill, umbel_info *out);
+
+#endif
