@@ -23,7 +23,7 @@
 enum { ROUNDS = 5, BATCH = 256 };
 
 /* What a new cell costs, in mean weights of an unwanted key. */
-#define CELL_COST 0.001
+#define CELL_COST 0.01
 
 /* Members by digest, in a table with open addressing. */
 typedef struct roll {

@@ -14,6 +14,13 @@
 
 enum { MOST = UINT8_MAX, SPARSE = 4 };
 
+/*
+ * A key that lacks one cell to match counts for this much of its weight. It
+ * keeps members from coming so near that later ones cannot help it: less than a
+ * thousandth leaves more keys matching, more than a fiftieth uses more cells.
+ */
+#define NEAR 0.005
+
 double um_cover_weight(const um_cover *c, size_t key)
 {
     return c->weight ? c->weight[key] : 1;
@@ -81,6 +88,14 @@ static void sum_buckets(um_cover *c)
         sum += c->bucket[i], c->bucket[i] = sum;
 }
 
+/* What a key weighs by a pattern that lacks so many cells. */
+static void set_near(um_cover *c)
+{
+    c->near[0] = 1;
+    for (size_t i = 1; i < UM_COUNT(c->near); i++)
+        c->near[i] = c->near[i - 1] * NEAR;
+}
+
 /* Cells that f has already are never taken out. */
 static void take_cells(um_cover *c, const um_bloom *b)
 {
@@ -136,6 +151,7 @@ umbel_status um_cover_init(um_cover *c, const um_bloom *b,
         !c->bucket)
         return um_fail(err, UMBEL_E_NOMEM,
                        "no memory to weigh %zu unwanted keys", nnever);
+    set_near(c);
     take_cells(c, b);
     enter_all(c, never, false);
     sum_buckets(c);
@@ -155,7 +171,7 @@ void um_cover_fini(um_cover *c)
     um_put(c->alloc, c->bucket, (c->nbuckets + 1) * sizeof *c->bucket);
 }
 
-/* A cell comes into use; tells the weight of keys that match by it. */
+/* A cell comes into use; tells what um_cover_add tells. */
 static double use(um_cover *c, uint64_t cell)
 {
     size_t bucket = bucket_of(c, cell);
@@ -163,10 +179,15 @@ static double use(um_cover *c, uint64_t cell)
 
     um_set_bit(c->bits, cell);
     for (size_t i = c->bucket[bucket]; i < c->bucket[bucket + 1]; i++) {
-        const um_cover_entry *e = &c->entry[i];
-        if (e->cell == cell && --c->missing[e->pattern] == 0 &&
-            c->covered[e->pattern / c->groups]++ == 0)
-            weight += um_cover_weight(c, e->pattern / c->groups);
+        uint32_t pattern = c->entry[i].pattern, key = pattern / c->groups;
+        if (c->entry[i].cell != cell)
+            continue;
+        uint8_t left = --c->missing[pattern];
+        if (c->covered[key] == 0)
+            weight +=
+                um_cover_weight(c, key) * (c->near[left] - c->near[left + 1]);
+        if (left == 0)
+            c->covered[key]++;
     }
     return weight;
 }

@@ -24,10 +24,11 @@ typedef struct um_cover {
     uint8_t *bits;  /* the cells in use, as a filter has them */
     size_t bits_len;
 
-    size_t nkeys;         /* unwanted */
-    const double *weight; /* of each; NULL: 1 */
-    uint8_t *missing;     /* of each pattern: cells not in use */
-    uint8_t *covered;     /* of each key: patterns covered */
+    double near[UM_MAX_HASHES + 2]; /* by cells that are missing */
+    size_t nkeys;                   /* unwanted */
+    const double *weight;           /* of each; NULL: 1 */
+    uint8_t *missing;               /* of each pattern: cells not in use */
+    uint8_t *covered;               /* of each key: patterns covered */
 
     um_cover_entry *entry; /* by bucket, then in the order of patterns */
     size_t nentries, nbuckets;
@@ -41,7 +42,10 @@ umbel_status um_cover_init(um_cover *c, const um_bloom *b,
                            umbel_error *err);
 void um_cover_fini(um_cover *c);
 
-/* Add a member by these cells; tells the weight that matches from now on. */
+/*
+ * Add a member by these cells; tells the weight that matches from now on, and a
+ * little of the weight that came nearer to it.
+ */
 double um_cover_add(um_cover *c, const uint64_t *pos);
 /* Take it out again. */
 void um_cover_remove(um_cover *c, const uint64_t *pos);
