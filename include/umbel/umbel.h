@@ -11,6 +11,7 @@
 #include <umbel/filter.h>
 #include <umbel/plan.h>
 #include <umbel/retouch.h>
+#include <umbel/unless.h>
 #include <umbel/verify.h>
 
 #endif

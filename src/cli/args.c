@@ -286,7 +286,8 @@ umbel_status um_value_real(const um_args *args, const char *name, double low,
 
 int um_trouble(const um_args *args, const umbel_error *err)
 {
-    bool lacks = err->status == UMBEL_E_SECRET && !um_has(args, "key-file");
+    bool lacks = err->status == UMBEL_E_SECRET && !um_has(args, "key-file") &&
+                 !strstr(err->text, "key-file");
 
     fprintf(stderr, "umbel %s: %s%s\n", args->command->name, err->text,
             lacks ? " (with --key-file FILE)" : "");

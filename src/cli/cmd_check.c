@@ -15,12 +15,18 @@ static const um_option options[] = {
     {"from", 'f', "FILE", "read keys from FILE; - is standard input"},
     {"count", 'c', NULL, "print only how many match"},
     {"invert", 'v', NULL, "print keys that do not match"},
+    {"unless", 0, "FILE", "keys that match this filter too do not match"},
+    {"unless-first", 0, NULL, "ask the filter of --unless first"},
+    {"unless-key-file", 0, "FILE", "its secret, when that is another"},
     {0}};
 
 /* What is asked, and what was answered so far. */
 typedef struct asking {
     const um_args *args;
     const umbel_filter *filter;
+    const umbel_filter *revoked; /* NULL: no exceptions */
+    umbel_unless_order order;
+    umbel_unless_cost cost;
     bool json, count, invert, quiet;
     char end;
     uint64_t selected;
@@ -32,6 +38,7 @@ typedef struct answers {
     bool *hit;
     size_t n, room; /* of hit */
     uint64_t selected;
+    umbel_unless_cost cost;
     char *out;
     size_t nout, cap;
     size_t told; /* lines that are in out; the others come after it */
@@ -49,17 +56,27 @@ static void print_json(FILE *out, const umbel_slice *line, bool hit)
     fprintf(out, ", \"match\": %s}\n", hit ? "true" : "false");
 }
 
+static umbel_status query_keys(const asking *a, const um_batch *b, size_t from,
+                               size_t n, answers *out, umbel_error *err)
+{
+    const umbel_slice *keys = b->keys + from;
+    bool *hit = out->hit + from;
+
+    if (a->revoked)
+        return umbel_query_unless(a->filter, a->revoked, a->order, keys, n, hit,
+                                  &out->cost, err);
+    return umbel_query_many(a->filter, keys, n, hit, err);
+}
+
 /* All keys of a batch; where one is refused, those before it. */
 static umbel_status query(const asking *a, const um_batch *b, answers *out,
                           umbel_error *err)
 {
-    umbel_status status =
-        umbel_query_many(a->filter, b->keys, b->n, out->hit, err);
+    umbel_status status = query_keys(a, b, 0, b->n, out, err);
 
     out->n = status == UMBEL_OK ? b->n : 0;
     while (status == UMBEL_E_KEY && out->n < b->n &&
-           umbel_query_many(a->filter, b->keys + out->n, 1, out->hit + out->n,
-                            err) == UMBEL_OK)
+           query_keys(a, b, out->n, 1, out, err) == UMBEL_OK)
         out->n++;
     return status;
 }
@@ -140,6 +157,7 @@ static umbel_status answer(const void *ctx, const um_batch *batch, void *result,
 
     out->n = out->nout = out->told = 0;
     out->selected = 0;
+    out->cost = (umbel_unless_cost){0};
     umbel_status status = want_hits(out, batch->n, err);
     if (status == UMBEL_OK)
         status = query(a, batch, out, err);
@@ -162,6 +180,9 @@ static umbel_status tell(void *ctx, const um_batch *batch, void *result,
     const answers *in = result;
 
     a->selected += in->selected;
+    a->cost.keys += in->cost.keys;
+    a->cost.asked_filter += in->cost.asked_filter;
+    a->cost.asked_revoked += in->cost.asked_revoked;
     a->decided = a->quiet && a->selected;
     if (in->nout)
         fwrite(in->out, 1, in->nout, stdout);
@@ -245,12 +266,13 @@ static bool literal_keys(const um_args *args)
            (args->noperands == 2 && strcmp(args->operands[1], "-") != 0);
 }
 
-/* The filter, and what the keys come from. */
+/* The filters, and what the keys come from. */
 static bool stdin_twice(const um_args *args)
 {
     size_t uses = strcmp(args->operands[0], "-") == 0;
-    const char *from;
+    const char *from, *unless = um_value(args, "unless");
 
+    uses += unless && strcmp(unless, "-") == 0;
     uses += !literal_keys(args) && !um_has(args, "from");
     for (size_t i = 0; (from = um_value_at(args, "from", i)); i++)
         uses += strcmp(from, "-") == 0;
@@ -261,10 +283,54 @@ static void print_count(const asking *a)
 {
     if (!a->count || a->quiet)
         return;
-    if (a->json)
-        printf("{\"count\": %" PRIu64 "}\n", a->selected);
-    else
+    if (!a->json) {
         printf("%" PRIu64 "\n", a->selected);
+        return;
+    }
+    umbel_info info = {0};
+    um_info_count(&info, "count", a->selected);
+    if (a->revoked) {
+        um_info_count(&info, "keys", a->cost.keys);
+        um_info_count(&info, "asked_file", a->cost.asked_filter);
+        um_info_count(&info, "asked_unless", a->cost.asked_revoked);
+    }
+    um_print_json(stdout, &info);
+}
+
+/* Both filters; NULL for the second when none was asked for. */
+static umbel_status open_filters(const um_args *args, umbel_filter *out[2],
+                                 umbel_error *err)
+{
+    const char *unless = um_value(args, "unless");
+
+    out[1] = NULL;
+    umbel_status status = um_open_filter(args, args->operands[0], &out[0], err);
+    if (status != UMBEL_OK || !unless)
+        return status;
+    status = um_open_second(args, unless, "unless-key-file", &out[1], err);
+    if (status != UMBEL_OK)
+        umbel_close(out[0]);
+    return status;
+}
+
+/* What is wrong with the combination of options; NULL: nothing. */
+static const char *misuse(const um_args *args)
+{
+    bool unless = um_has(args, "unless");
+
+    if (args->noperands < 1)
+        return "say which filter: umbel check FILE [KEY...]";
+    if (args->noperands > 1 && um_has(args, "from"))
+        return "give keys, or a file of keys, not both";
+    if (literal_keys(args) && um_has(args, "field"))
+        return "--field is for keys from files";
+    if (um_has(args, "unless-first") && !unless)
+        return "--unless-first wants --unless";
+    if (um_has(args, "unless-key-file") && !unless)
+        return "--unless-key-file wants --unless";
+    if (stdin_twice(args))
+        return "standard input can be read only once";
+    return NULL;
 }
 
 static int run(const um_args *args)
@@ -275,27 +341,26 @@ static int run(const um_args *args)
                 .invert = um_has(args, "invert"),
                 .quiet = um_has(args, "quiet"),
                 .end = um_has(args, "null") ? '\0' : '\n'};
-    umbel_filter *f;
+    const char *wrong = misuse(args);
+    umbel_filter *f[2];
     umbel_error err;
     unsigned threads;
 
-    if (args->noperands < 1)
-        return um_misuse(args, "say which filter: umbel check FILE [KEY...]");
-    if (args->noperands > 1 && um_has(args, "from"))
-        return um_misuse(args, "give keys, or a file of keys, not both");
-    if (literal_keys(args) && um_has(args, "field"))
-        return um_misuse(args, "--field is for keys from files");
-    if (stdin_twice(args))
-        return um_misuse(args, "standard input can be read only once");
+    if (wrong)
+        return um_misuse(args, "%s", wrong);
     if (um_threads(args, &threads, &err) != UMBEL_OK ||
-        um_open_filter(args, args->operands[0], &f, &err) != UMBEL_OK)
+        open_filters(args, f, &err) != UMBEL_OK)
         return um_trouble(args, &err);
-    a.filter = f;
+    a.filter = f[0];
+    a.revoked = f[1];
+    a.order =
+        um_has(args, "unless-first") ? UMBEL_REVOKED_FIRST : UMBEL_FILTER_FIRST;
     umbel_status status =
         literal_keys(args) ? ask_operands(&a, &err) : ask_stream(&a, &err);
     if (status == UMBEL_OK)
         print_count(&a);
-    umbel_close(f);
+    umbel_close(f[0]);
+    umbel_close(f[1]);
     if (status != UMBEL_OK)
         return um_trouble(args, &err);
     return a.selected ? UM_EXIT_FINE : UM_EXIT_NO;

@@ -22,7 +22,7 @@ typedef struct um_option {
 
 typedef struct um_args um_args;
 
-enum { UM_MAX_GROUPS = 6 };
+enum { UM_MAX_GROUPS = 8 };
 
 typedef struct um_command {
     const char *name;

@@ -124,24 +124,31 @@ umbel_status um_ask(const um_args *args, um_asked *out, umbel_error *err)
 }
 
 static umbel_status read_filter(const um_args *args, const char *path, bool map,
-                                umbel_filter **out, umbel_error *err)
+                                const uint8_t *secret, umbel_filter **out,
+                                umbel_error *err)
 {
     umbel_source source = UMBEL_SOURCE_INIT;
-    uint8_t secret[UMBEL_SECRET_LEN];
-    bool given;
     struct stat st;
 
-    umbel_status status = um_read_secret(args, secret, &given, err);
-    if (status != UMBEL_OK)
-        return status;
     source.verify = !um_has(args, "no-checksum");
-    source.secret = given ? secret : NULL;
+    source.secret = secret;
     if (strcmp(path, "-") == 0)
-        status = umbel_read(STDIN_FILENO, &source, out, err);
-    else if (map && stat(path, &st) == 0 && S_ISREG(st.st_mode))
-        status = umbel_map(path, &source, out, err);
-    else
-        status = umbel_load(path, &source, out, err);
+        return umbel_read(STDIN_FILENO, &source, out, err);
+    if (map && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+        return umbel_map(path, &source, out, err);
+    return umbel_load(path, &source, out, err);
+}
+
+static umbel_status unlock_and_read(const um_args *args, const char *path,
+                                    bool map, umbel_filter **out,
+                                    umbel_error *err)
+{
+    uint8_t secret[UMBEL_SECRET_LEN];
+    bool given;
+
+    umbel_status status = um_read_secret(args, secret, &given, err);
+    if (status == UMBEL_OK)
+        status = read_filter(args, path, map, given ? secret : NULL, out, err);
     sodium_memzero(secret, sizeof secret);
     return status;
 }
@@ -149,13 +156,54 @@ static umbel_status read_filter(const um_args *args, const char *path, bool map,
 umbel_status um_open_filter(const um_args *args, const char *path,
                             umbel_filter **out, umbel_error *err)
 {
-    return read_filter(args, path, true, out, err);
+    return unlock_and_read(args, path, true, out, err);
 }
 
 umbel_status um_load_filter(const um_args *args, const char *path,
                             umbel_filter **out, umbel_error *err)
 {
-    return read_filter(args, path, false, out, err);
+    return unlock_and_read(args, path, false, out, err);
+}
+
+static bool is_locked(const umbel_filter *f)
+{
+    return umbel_digest_many(f, NULL, 0, NULL, NULL) == UMBEL_E_SECRET;
+}
+
+/* With its own secret, or else with that of the first filter. */
+static umbel_status unlock_second(const um_args *args, const char *option,
+                                  umbel_filter *f, umbel_error *err)
+{
+    uint8_t secret[UMBEL_SECRET_LEN];
+    const char *from = um_has(args, option) ? option : "key-file";
+    bool given, own = from == option;
+
+    umbel_status status = um_read_secret_of(args, from, secret, &given, err);
+    if (status == UMBEL_OK && given && (own || is_locked(f)))
+        status = umbel_unlock(f, secret, err);
+    sodium_memzero(secret, sizeof secret);
+    return status;
+}
+
+umbel_status um_open_second(const um_args *args, const char *path,
+                            const char *secret_option, umbel_filter **out,
+                            umbel_error *err)
+{
+    umbel_filter *f;
+    umbel_status status = read_filter(args, path, true, NULL, &f, err);
+
+    if (status != UMBEL_OK)
+        return status;
+    status = unlock_second(args, secret_option, f, err);
+    if (status == UMBEL_OK && is_locked(f))
+        status = um_fail(err, UMBEL_E_SECRET,
+                         "%s%s is keyed: give its secret with --%s FILE",
+                         um_path_dots(path), um_path_tail(path), secret_option);
+    if (status == UMBEL_OK)
+        *out = f;
+    else
+        umbel_close(f);
+    return status;
 }
 
 umbel_status um_save_filter(const umbel_filter *f, const char *path,

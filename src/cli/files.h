@@ -34,6 +34,14 @@ umbel_status um_open_filter(const um_args *args, const char *path,
 umbel_status um_load_filter(const um_args *args, const char *path,
                             umbel_filter **out, umbel_error *err);
 
+/*
+ * Another filter beside the first, read-only. Its secret comes from an option
+ * of its own, or from --key-file when that fits both.
+ */
+umbel_status um_open_second(const um_args *args, const char *path,
+                            const char *secret_option, umbel_filter **out,
+                            umbel_error *err);
+
 /* To -o FILE, or standard output for "-". */
 umbel_status um_save_filter(const umbel_filter *f, const char *path,
                             umbel_error *err);
@@ -49,6 +57,9 @@ FILE *um_report_to(const um_args *args);
 /* The secret in --key-file; *given is false without that option. */
 umbel_status um_read_secret(const um_args *args, uint8_t *secret, bool *given,
                             umbel_error *err);
+/* The same for another option. */
+umbel_status um_read_secret_of(const um_args *args, const char *option,
+                               uint8_t *secret, bool *given, umbel_error *err);
 /* A new file, mode 0600, that holds secret. */
 umbel_status um_write_secret(const char *path, const uint8_t *secret,
                              umbel_error *err);

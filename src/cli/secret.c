@@ -64,7 +64,13 @@ static umbel_status read_open_file(int fd, const char *path, uint8_t *secret,
 umbel_status um_read_secret(const um_args *args, uint8_t *secret, bool *given,
                             umbel_error *err)
 {
-    const char *path = um_value(args, "key-file");
+    return um_read_secret_of(args, "key-file", secret, given, err);
+}
+
+umbel_status um_read_secret_of(const um_args *args, const char *option,
+                               uint8_t *secret, bool *given, umbel_error *err)
+{
+    const char *path = um_value(args, option);
 
     *given = path != NULL;
     if (!path)

@@ -1,0 +1,104 @@
+/*
+ * unless.c - a key matches when one filter matches and another does not.
+ */
+#include "filter/handle.h"
+
+#include <umbel/unless.h>
+
+enum { BATCH = 256 };
+
+/* Keys that are still open, with what they are asked by. */
+typedef struct open_keys {
+    size_t n;
+    size_t at[BATCH]; /* numbers in the batch */
+    umbel_slice key[BATCH];
+    umbel_digest digest[BATCH]; /* of the first filter */
+} open_keys;
+
+static bool hash_alike(const um_shape *a, const um_shape *b)
+{
+    return a->hash == b->hash && a->seed == b->seed &&
+           a->secret_id == b->secret_id;
+}
+
+/* Before any answer: who is asked later must not refuse later. */
+static umbel_status accept(const umbel_filter *f, const umbel_slice *keys,
+                           size_t n, umbel_error *err)
+{
+    umbel_status status = um_want_ready(f, err);
+
+    if (status == UMBEL_OK && !f->shape.kind->query)
+        status = um_cannot(f, "tell members", err);
+    if (status == UMBEL_OK && f->shape.hash->accept)
+        status = f->shape.hash->accept(keys, n, err);
+    return status;
+}
+
+/* Ask the second only for keys that the first answered with want. */
+static umbel_status ask_batch(const umbel_filter *first,
+                              const umbel_filter *second, bool want,
+                              const umbel_slice *keys, size_t n, bool *hit,
+                              bool *again, open_keys *open, umbel_error *err)
+{
+    umbel_digest d[BATCH];
+    umbel_status status = umbel_digest_many(first, keys, n, d, err);
+
+    if (status == UMBEL_OK)
+        status = umbel_query_digests(first, d, n, hit, err);
+    open->n = 0;
+    for (size_t i = 0; status == UMBEL_OK && i < n; i++)
+        if (hit[i] == want) {
+            open->at[open->n] = i;
+            open->key[open->n] = keys[i];
+            open->digest[open->n++] = d[i];
+        }
+    if (status == UMBEL_OK && !hash_alike(&first->shape, &second->shape))
+        status =
+            umbel_digest_many(second, open->key, open->n, open->digest, err);
+    if (status == UMBEL_OK)
+        status = umbel_query_digests(second, open->digest, open->n, again, err);
+    return status;
+}
+
+static umbel_status ask(const umbel_filter *f, const umbel_filter *revoked,
+                        umbel_unless_order order, const umbel_slice *keys,
+                        size_t n, bool *hit, umbel_unless_cost *cost,
+                        umbel_error *err)
+{
+    bool filter_first = order == UMBEL_FILTER_FIRST;
+    const umbel_filter *first = filter_first ? f : revoked;
+    const umbel_filter *second = filter_first ? revoked : f;
+    bool again[BATCH], answer[BATCH];
+    open_keys open;
+
+    umbel_status status = ask_batch(first, second, filter_first, keys, n,
+                                    answer, again, &open, err);
+    if (status != UMBEL_OK)
+        return status;
+    memset(hit, 0, n * sizeof *hit);
+    for (size_t i = 0; i < open.n; i++)
+        hit[open.at[i]] = again[i] != filter_first;
+    cost->keys += n;
+    cost->asked_filter += filter_first ? n : open.n;
+    cost->asked_revoked += filter_first ? open.n : n;
+    return UMBEL_OK;
+}
+
+umbel_status umbel_query_unless(const umbel_filter *f,
+                                const umbel_filter *revoked,
+                                umbel_unless_order first,
+                                const umbel_slice *keys, size_t n, bool *hit,
+                                umbel_unless_cost *cost, umbel_error *err)
+{
+    umbel_unless_cost none = {0};
+    umbel_status status = accept(f, keys, n, err);
+
+    if (status == UMBEL_OK)
+        status = accept(revoked, keys, n, err);
+    for (size_t done = 0, some; status == UMBEL_OK && done < n; done += some) {
+        some = n - done < BATCH ? n - done : BATCH;
+        status = ask(f, revoked, first, keys + done, some, hit + done,
+                     cost ? cost : &none, err);
+    }
+    return status;
+}
