@@ -46,9 +46,11 @@ static void write_file(const char *name, const void *bytes, size_t len,
 
 /* A filter of a few keys, as a file; tells its length. */
 static size_t make(const char *addressing, const char *hash, uint64_t cells,
-                   uint32_t hashes, size_t nkeys, uint8_t out[ROOM])
+                   uint32_t hashes, uint64_t groups, size_t nkeys,
+                   uint8_t out[ROOM])
 {
     umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_setting setting = {"groups", groups ? groups : 1};
     umbel_filter *f = NULL;
     umbel_error err;
     size_t len;
@@ -57,6 +59,8 @@ static size_t make(const char *addressing, const char *hash, uint64_t cells,
     p.hash = hash;
     p.cells = cells;
     p.hashes = hashes;
+    p.settings = &setting;
+    p.nsettings = 1;
     p.secret = hash && strcmp(hash, "sip") == 0 ? um_fuzz_secret : NULL;
     umbel_status status = umbel_open(NULL, &p, &f, &err);
     for (size_t i = 0; status == UMBEL_OK && i < nkeys; i++) {
@@ -79,6 +83,7 @@ typedef struct good {
     uint64_t cells;
     uint32_t hashes;
     size_t nkeys;
+    uint64_t groups; /* 0: 1 */
 } good;
 
 static const good goods[] = {
@@ -96,6 +101,9 @@ static const good goods[] = {
     {"universal", "universal", NULL, 1024, 4, NKEYS},
     {"chunks-md5", "chunks-md5", NULL, 768, 4, NKEYS},
     {"chunks-md5-16-hashes", "chunks-md5", NULL, 256, 16, NKEYS},
+    {"blocked512-2-groups", "blocked512", "xxh3", 1024, 9, NKEYS, 2},
+    {"classic-8-groups", "classic", "xxh3", 1000, 7, NKEYS, 8},
+    {"universal-3-groups", "universal", NULL, 777, 4, NKEYS, 3},
 };
 
 static void write_goods(void)
@@ -104,8 +112,8 @@ static void write_goods(void)
 
     for (size_t i = 0; i < UM_COUNT(goods); i++) {
         const good *g = &goods[i];
-        size_t len =
-            make(g->addressing, g->hash, g->cells, g->hashes, g->nkeys, bytes);
+        size_t len = make(g->addressing, g->hash, g->cells, g->hashes,
+                          g->groups, g->nkeys, bytes);
         write_file(g->name, bytes, len, true);
     }
 }
@@ -170,6 +178,26 @@ static const wrong wrongs[] = {
     {"padding-bytes", 192 + 127, 1, .number = 1},
 };
 
+/* Groups that no filter has, in a file that tells them: at 144. */
+static void write_wrong_groups(void)
+{
+    static const struct {
+        const char *name;
+        uint64_t groups;
+    } wrong_groups[] = {{"groups-0", 0},
+                        {"groups-1-told", 1},
+                        {"groups-9", 9},
+                        {"groups-most", UINT64_MAX}};
+
+    for (size_t i = 0; i < UM_COUNT(wrong_groups); i++) {
+        uint8_t bytes[ROOM];
+        size_t len = make("classic", NULL, 1000, 7, 2, NKEYS, bytes);
+        um_store64(bytes + 144, wrong_groups[i].groups);
+        um_fuzz_repair(bytes, len, true);
+        write_file(wrong_groups[i].name, bytes, len, false);
+    }
+}
+
 /* Where cells are claimed, the section claims them too: a lie that agrees. */
 static void claim_cells(uint8_t *bytes, uint64_t cells)
 {
@@ -182,7 +210,7 @@ static void write_wrongs(void)
     for (size_t i = 0; i < UM_COUNT(wrongs); i++) {
         const wrong *w = &wrongs[i];
         uint8_t bytes[ROOM] = {0}, number[8];
-        size_t len = make("classic", NULL, 1000, 7, NKEYS, bytes);
+        size_t len = make("classic", NULL, 1000, 7, 1, NKEYS, bytes);
 
         um_store64(number, w->number);
         memcpy(bytes + w->at, number, w->width);
@@ -217,7 +245,7 @@ static void write_counts(void)
     for (size_t i = 0; i < UM_COUNT(counts); i++) {
         const counted *c = &counts[i];
         uint8_t bytes[ROOM];
-        size_t len = make("blocked512", "xxh128", 1024, 8, c->nkeys, bytes);
+        size_t len = make("blocked512", "xxh128", 1024, 8, 1, c->nkeys, bytes);
         uint64_t capacity = 0;
 
         um_store64(bytes + 112, c->added);
@@ -366,6 +394,7 @@ int main(int argc, char **argv)
     top = argv[1];
     write_goods();
     write_wrongs();
+    write_wrong_groups();
     write_counts();
     write_asks();
     write_programs();

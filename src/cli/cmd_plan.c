@@ -12,11 +12,15 @@
 static const um_option options[] = {
     {"keys", 'n', "N", "keys it should hold"},
     {"bytes", 0, "N", "size of the whole file instead of --bits"},
+    {"clear", 0, "S", "also tell what clearing S bits at random costs"},
+    {"retouch", 0, "P", "... what taking back P of the false positives does"},
     {0}};
 
 typedef struct question {
     um_asked asked;
     uint64_t bytes;
+    uint64_t clear; /* bits; 0: not asked for */
+    double retouch; /* share of false positives; 0: not asked for */
 } question;
 
 static bool is_keyed(const char *hash)
@@ -37,13 +41,24 @@ static umbel_status read_question(const um_args *args, question *q,
     static const uint8_t any_secret[UMBEL_SECRET_LEN] = {0};
     umbel_status status = um_ask(args, &q->asked, err);
 
-    q->bytes = 0;
+    q->bytes = q->clear = 0;
+    q->retouch = 0;
     if (status == UMBEL_OK)
         status = um_value_count(args, "keys", &p->capacity, err);
     if (status == UMBEL_OK)
         status = um_value_count(args, "bytes", &q->bytes, err);
+    if (status == UMBEL_OK)
+        status = um_value_count(args, "clear", &q->clear, err);
+    if (status == UMBEL_OK)
+        status = um_value_share(args, "retouch", &q->retouch, err);
     if (status != UMBEL_OK)
         return status;
+    if (um_has(args, "clear") && !q->clear)
+        return um_fail(err, UMBEL_E_RANGE, "--clear must be at least 1");
+    if (q->clear && q->retouch > 0)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "give --clear or --retouch, not both: one follows from "
+                       "the other");
     if (um_has(args, "keys") && !p->capacity)
         return um_fail(err, UMBEL_E_RANGE, "--keys must be at least 1");
     if (p->capacity && (p->cells || q->bytes) && um_has(args, "fpr"))
@@ -104,10 +119,47 @@ static bool print_all(question *q)
     return any;
 }
 
+static bool asks_clearing(const question *q)
+{
+    return q->clear || q->retouch > 0;
+}
+
+static void clearing_to_info(const umbel_clearing *c, umbel_info *out)
+{
+    um_info_real(out, "bits_set", c->bits_set);
+    um_info_real(out, "bits_cleared", c->cleared);
+    um_info_real(out, "kept", c->kept);
+    um_info_real(out, "fp_removed", c->fp_removed);
+    um_info_real(out, "fn_gained", c->fn_gained);
+    um_info_real(out, "error_after", c->error);
+    um_info_real(out, "members_lost", c->members_lost);
+    um_info_real(out, "chi", c->chi);
+}
+
+static uint64_t rounded(double x)
+{
+    return (uint64_t)(x + 0.5);
+}
+
+static void print_clearing(const umbel_plan *plan, const umbel_clearing *c)
+{
+    printf("clearing %s ", um_grouped(rounded(c->cleared)).text);
+    printf("of about %s set bits at random\n",
+           um_grouped(rounded(c->bits_set)).text);
+    printf("false positives  %s of them go: error %s ",
+           um_percent(c->fp_removed).text, um_percent(plan->error).text);
+    printf("becomes %s\n", um_percent(c->error).text);
+    printf("false negatives  %s of the members: about %s\n",
+           um_percent(c->fn_gained).text,
+           um_grouped(rounded(c->members_lost)).text);
+    printf("chi              %g; 'umbel retouch' does better\n", c->chi);
+}
+
 static int run(const um_args *args)
 {
     question q;
     umbel_plan plan;
+    umbel_clearing clearing = {0};
     umbel_info info = {0};
     umbel_error err;
 
@@ -118,17 +170,26 @@ static int run(const um_args *args)
     uint64_t asked_bits = q.asked.params.cells;
     umbel_status status =
         umbel_make_plan(q.asked.kind, &q.asked.params, q.bytes, &plan, &err);
-    bool every = !q.asked.params.addressing && !um_has(args, "json");
+    if (status == UMBEL_OK && asks_clearing(&q))
+        status = umbel_plan_clearing(q.asked.kind, &q.asked.params, q.bytes,
+                                     q.clear, q.retouch, &clearing, &err);
+    bool every = !q.asked.params.addressing && !um_has(args, "json") &&
+                 !asks_clearing(&q);
     if (every && !um_has(args, "quiet") && print_all(&q))
         return UM_EXIT_FINE;
     if (status != UMBEL_OK)
         return um_trouble(args, &err);
     to_info(&q, &plan, &info);
+    if (asks_clearing(&q))
+        clearing_to_info(&clearing, &info);
     if (um_has(args, "json")) {
         um_print_json(stdout, &info);
     } else if (!every && !um_has(args, "quiet")) {
-        print_row(q.asked.params.addressing, &plan);
+        const char *name = q.asked.params.addressing;
+        print_row(name ? name : "blocked512", &plan);
         um_tell_rounding(stdout, asked_bits, plan.cells);
+        if (asks_clearing(&q))
+            print_clearing(&plan, &clearing);
     }
     return UM_EXIT_FINE;
 }

@@ -4,10 +4,12 @@
 #include "base/error.h"
 #include "filter/handle.h"
 #include "filter/sizing.h"
+#include "kinds/rows.h"
 
 #include <umbel/plan.h>
 
 #include <inttypes.h>
+#include <math.h>
 
 static bool within(const um_shape *s, uint64_t cells, uint64_t bytes)
 {
@@ -93,15 +95,21 @@ static double payload_bits(const um_shape *s)
     return bits;
 }
 
+static umbel_status answer(const char *kind, const umbel_params *params,
+                           uint64_t bytes, um_shape *out, umbel_error *err)
+{
+    umbel_status status = um_shape_from_params(kind, params, out, err);
+
+    return status == UMBEL_OK ? complete(out, bytes, err) : status;
+}
+
 umbel_status umbel_make_plan(const char *kind, const umbel_params *params,
                              uint64_t bytes, umbel_plan *out, umbel_error *err)
 {
     um_shape s;
     size_t len;
 
-    umbel_status status = um_shape_from_params(kind, params, &s, err);
-    if (status == UMBEL_OK)
-        status = complete(&s, bytes, err);
+    umbel_status status = answer(kind, params, bytes, &s, err);
     if (status != UMBEL_OK)
         return status;
     if (!um_file_len(&s, &len))
@@ -116,6 +124,58 @@ umbel_status umbel_make_plan(const char *kind, const umbel_params *params,
         .bits_per_key = keys > 0 ? payload_bits(&s) / keys : 0,
         .error = um_shape_error(&s, keys),
         .digest_error = um_digest_error(&s, keys),
+    };
+    return UMBEL_OK;
+}
+
+/* The equations speak of bits that keys set by chance. */
+static umbel_status want_equations(const um_shape *s, umbel_error *err)
+{
+    bool standard = s->kind == &um_kind_bloom;
+
+    for (size_t i = 0; standard && i < um_count_settings(s->kind); i++)
+        standard = s->setting[i] == s->kind->settings[i].standard;
+    if (!standard)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "what clearing costs is known for kind bloom with one "
+                       "group");
+    return UMBEL_OK;
+}
+
+umbel_status umbel_plan_clearing(const char *kind, const umbel_params *params,
+                                 uint64_t bytes, uint64_t bits, double share,
+                                 umbel_clearing *out, umbel_error *err)
+{
+    um_layout l;
+    um_shape s;
+
+    umbel_status status = answer(kind, params, bytes, &s, err);
+    if (status == UMBEL_OK)
+        status = want_equations(&s, err);
+    if (status != UMBEL_OK)
+        return status;
+    um_layout_init(&l, s.addressing, s.cells, s.hashes, s.seed);
+    double keys = (double)s.capacity, k = s.hashes;
+    double set = um_model_fill(&l, keys) * (double)s.cells;
+    if (!(share >= 0 && share <= 1) || (bits && share > 0))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "say bits to clear, or a share of false positives from "
+                       "0 to 1");
+    double cleared = bits ? (double)bits : set * -expm1(log1p(-share) / k);
+    if (cleared > set)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "only about %.0f of the bits will be set: clear fewer",
+                       set);
+    double touched = cleared < set ? -expm1(k * log1p(-cleared / set)) : 1;
+    *out = (umbel_clearing){
+        .bits_set = set,
+        .cleared = cleared,
+        .kept = 1 - touched,
+        .fp_removed = touched, /* a key is touched with the same chance, */
+        .fn_gained = touched,  /* whether it was added or only seems to be, */
+        .error = um_shape_error(&s, keys) * (1 - touched),
+        .members_lost = keys * touched,
+        .chi = touched > 0 ? 1 : NAN, /* so their ratio is always 1 */
     };
     return UMBEL_OK;
 }

@@ -18,6 +18,29 @@ char *golden_path(const test_combo *c)
     return test_path(UM_GOLDEN_DIR, name);
 }
 
+char *golden_grouped_path(void)
+{
+    return test_path(UM_GOLDEN_DIR, "bloom-classic-xxh3-groups3-v1.umb");
+}
+
+umbel_filter *golden_grouped(void)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_setting groups = {"groups", 3};
+
+    p.addressing = "classic";
+    p.settings = &groups;
+    p.nsettings = 1;
+    p.seed = 7;
+    p.cells = 1000;
+    p.hashes = 4;
+    p.capacity = GOLDEN_KEYS;
+    p.fpr = 0.01;
+    umbel_filter *f = test_open(&p);
+    test_add(f, 0, GOLDEN_KEYS);
+    return f;
+}
+
 umbel_filter *golden_build(const test_combo *c)
 {
     umbel_params p = test_combo_params(c);

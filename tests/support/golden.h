@@ -14,4 +14,8 @@ char *golden_path(const test_combo *c);
 /* The filter of which that file is the encoding: keys 0 .. GOLDEN_KEYS-1. */
 umbel_filter *golden_build(const test_combo *c);
 
+/* The same keys in a filter whose keys may choose between three groups. */
+char *golden_grouped_path(void);
+umbel_filter *golden_grouped(void);
+
 #endif

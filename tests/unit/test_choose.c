@@ -1,0 +1,357 @@
+/*
+ * test_choose.c - members added so that known other keys do not match.
+ */
+#include "support/test.h"
+
+#include "base/rng.h"
+#include "filter/handle.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MEMBERS = 10000, NEVER = 20000, HASHES = 5 };
+
+/* Members, and other keys whose weights fall by Zipf's law. */
+typedef struct instance {
+    umbel_filter *f;
+    umbel_digest *members, *never;
+    double *weights;
+} instance;
+
+static umbel_filter *open_grouped(const char *addressing, uint64_t cells,
+                                  uint64_t groups, uint64_t seed)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_setting setting = {"groups", groups};
+
+    p.addressing = addressing;
+    p.cells = cells;
+    p.hashes = HASHES;
+    p.capacity = MEMBERS;
+    p.seed = seed;
+    p.settings = &setting;
+    p.nsettings = 1;
+    return test_open(&p);
+}
+
+static umbel_digest *digests(const umbel_filter *f, uint64_t from, size_t n)
+{
+    umbel_digest *d = malloc((n + 1) * sizeof *d);
+    char *keys = test_keys(from, n);
+
+    assert_non_null(d);
+    assert_ok(umbel_digest_fixed(f, keys, TEST_KEY_LEN, n, d, &test_refusal));
+    free(keys);
+    return d;
+}
+
+static instance make(const char *addressing, uint64_t cells, uint64_t groups,
+                     uint64_t seed)
+{
+    instance x = {.f = open_grouped(addressing, cells, groups, seed)};
+
+    x.members = digests(x.f, 0, MEMBERS);
+    x.never = digests(x.f, MEMBERS, NEVER);
+    x.weights = malloc(NEVER * sizeof *x.weights);
+    assert_non_null(x.weights);
+    for (size_t i = 0; i < NEVER; i++)
+        x.weights[i] = fmin(10000, 90000 / (double)(i + 1));
+    return x;
+}
+
+static void drop(instance *x)
+{
+    umbel_close(x->f);
+    free(x->members);
+    free(x->never);
+    free(x->weights);
+}
+
+static umbel_choose_bill choose(const instance *x)
+{
+    umbel_choose_bill bill;
+
+    assert_ok(umbel_choose(x->f, x->members, MEMBERS, x->never, x->weights,
+                           NEVER, NULL, &bill, &test_refusal));
+    return bill;
+}
+
+/* The bill, recomputed from single questions. */
+static void check_bill(const instance *x, const umbel_choose_bill *bill)
+{
+    double left = 0, all = 0;
+    uint64_t matched = 0;
+    bool hit;
+
+    for (size_t i = 0; i < MEMBERS; i++) {
+        assert_ok(umbel_query_digests(x->f, &x->members[i], 1, &hit, NULL));
+        assert_true(hit);
+    }
+    for (size_t i = 0; i < NEVER; i++) {
+        assert_ok(umbel_query_digests(x->f, &x->never[i], 1, &hit, NULL));
+        matched += hit;
+        left += hit ? x->weights[i] : 0;
+        all += x->weights[i];
+    }
+    assert_int_equal(bill->members, MEMBERS);
+    assert_int_equal(bill->lost, 0);
+    assert_int_equal(bill->never, NEVER);
+    assert_int_equal(bill->matched, matched);
+    assert_near(bill->share_left, left / all, 1e-12);
+    assert_near(bill->weight, all, 1e-9 * all);
+    assert_true(bill->error == umbel_predict(x->f));
+    assert_int_equal(umbel_added(x->f), MEMBERS);
+}
+
+/* At ten, six and four bits a member, in four instances each. */
+static void two_groups_keep_what_was_promised(void **state)
+{
+    static const struct {
+        uint64_t cells;
+        double share, error;
+    } bars[] = {{100000, 1e-5, 0.0097}, {60000, 1e-3, 1}, {40000, 0.02, 1}};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(bars); i++)
+        for (uint64_t seed = 1; seed <= 4; seed++) {
+            instance x = make("classic", bars[i].cells, 2, seed);
+            umbel_choose_bill bill = choose(&x);
+            check_bill(&x, &bill);
+            print_message("m %6u seed %u: %4u of %4u match, share %.2g of "
+                          "%.2g, error %.5f of %.5f\n",
+                          (unsigned)bars[i].cells, (unsigned)seed,
+                          (unsigned)bill.matched, (unsigned)bill.matched_before,
+                          bill.share_left, bill.weight_before / bill.weight,
+                          bill.error, bill.error_before);
+            assert_true(bill.share_left <= bars[i].share);
+            assert_true(bill.error <= bars[i].error);
+            drop(&x);
+        }
+}
+
+/* The prediction of the background, by 300,000 keys of nobody's. */
+static void other_keys_err_as_predicted(void **state)
+{
+    enum { OTHERS = 300000 };
+    instance x = make("classic", 100000, 2, 9);
+    double p = choose(&x).error;
+    double hits = (double)test_hits(x.f, 1 << 20, OTHERS);
+
+    (void)state;
+    assert_near(hits / OTHERS, p, 5 * sqrt(p * (1 - p) / OTHERS));
+    drop(&x);
+}
+
+static void every_addressing_can_choose(void **state)
+{
+    static const char *const names[] = {"partitioned", "blocked512",
+                                        "blocked256"};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(names); i++) {
+        instance x = make(names[i], 100000, 3, 5);
+        umbel_choose_bill bill = choose(&x);
+        check_bill(&x, &bill);
+        assert_true(bill.share_left <= 1e-5);
+        assert_true(bill.matched_before > 100);
+        drop(&x);
+    }
+}
+
+/* Before is what a filter without the setting does, key by key. */
+static void before_is_one_group(void **state)
+{
+    instance x = make("classic", 60000, 2, 2);
+    umbel_filter *plain = open_grouped("classic", 60000, 1, 2);
+    umbel_choose_bill bill = choose(&x), same;
+
+    (void)state;
+    assert_ok(umbel_add_digests(plain, x.members, MEMBERS, NULL, NULL));
+    assert_true(bill.error_before == umbel_predict(plain));
+    assert_int_equal(test_hits(plain, MEMBERS, NEVER), bill.matched_before);
+    assert_ok(umbel_clear(plain, NULL));
+    assert_ok(umbel_choose(plain, x.members, MEMBERS, x.never, x.weights, NEVER,
+                           NULL, &same, &test_refusal));
+    assert_int_equal(same.matched, same.matched_before);
+    assert_true(same.error == same.error_before);
+    umbel_close(plain);
+    drop(&x);
+}
+
+static void the_same_input_gives_the_same_cells(void **state)
+{
+    instance x = make("classic", 60000, 2, 3), y = make("classic", 60000, 2, 3);
+
+    (void)state;
+    choose(&x);
+    choose(&y);
+    test_assert_same_file(x.f, y.f);
+    drop(&x);
+    drop(&y);
+}
+
+/* Cells that were there stay, and count as there. */
+static void a_filter_may_hold_keys_already(void **state)
+{
+    umbel_filter *f = open_grouped("classic", 60000, 2, 4);
+    umbel_digest *d = digests(f, 0, 3000);
+    umbel_choose_bill bill;
+
+    (void)state;
+    assert_ok(umbel_add_digests(f, d, 1000, NULL, &test_refusal));
+    assert_ok(umbel_choose(f, d + 500, 1500, d + 2000, NULL, 1000, NULL, &bill,
+                           &test_refusal));
+    assert_int_equal(test_hits(f, 0, 2000), 2000);
+    assert_int_equal(bill.matched, 0);
+    assert_near((double)umbel_added(f), 2000, 2);
+    free(d);
+    umbel_close(f);
+}
+
+static void empty_lists_give_a_bill_of_zeros(void **state)
+{
+    umbel_filter *f = open_grouped("classic", 60000, 2, 4);
+    umbel_digest *d = digests(f, 0, 100);
+    umbel_choose_bill bill;
+
+    (void)state;
+    assert_ok(umbel_choose(f, NULL, 0, NULL, NULL, 0, NULL, &bill, NULL));
+    assert_int_equal(bill.matched + bill.members + bill.never, 0);
+    assert_true(bill.share_left == 0 && bill.error == 0);
+    assert_ok(umbel_choose(f, d, 100, NULL, NULL, 0, NULL, &bill, NULL));
+    assert_int_equal(test_hits(f, 0, 100), 100);
+    assert_ok(umbel_choose(f, NULL, 0, d, NULL, 100, NULL, &bill, NULL));
+    assert_int_equal(bill.matched, 100); /* they are in it: nothing to choose */
+    assert_int_equal(test_hits(f, 0, 100), 100);
+    free(d);
+    umbel_close(f);
+}
+
+static void unwanted_members_are_refused_or_left_alone(void **state)
+{
+    umbel_filter *f = open_grouped("classic", 60000, 2, 4);
+    umbel_digest *d = digests(f, 0, 2000);
+    umbel_choose_params allow = UMBEL_CHOOSE_INIT;
+    umbel_choose_bill bill;
+    size_t at[2], count = 0;
+
+    (void)state;
+    assert_refused(umbel_choose(f, d, 1000, d + 990, NULL, 1010, NULL, &bill,
+                                &test_refusal),
+                   UMBEL_E_KEY, "10 of the unwanted keys are members");
+    assert_int_equal(test_hits(f, 0, 2000), 0);
+    assert_ok(umbel_choose_clashes(d, 1000, d + 990, 1010, at, 2, &count,
+                                   &test_refusal));
+    assert_int_equal(count, 10);
+    assert_int_equal(at[0], 0);
+    assert_int_equal(at[1], 1);
+    allow.allow_members = true;
+    assert_ok(umbel_choose(f, d, 1000, d + 990, NULL, 1010, &allow, &bill,
+                           &test_refusal));
+    assert_int_equal(bill.never_members, 10);
+    assert_int_equal(bill.never, 1000);
+    assert_int_equal(bill.matched, 0);
+    assert_int_equal(test_hits(f, 0, 1000), 1000);
+    free(d);
+    umbel_close(f);
+}
+
+static void wrong_input_is_refused(void **state)
+{
+    umbel_filter *f = open_grouped("classic", 60000, 2, 4), *aging = NULL;
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_choose_params unset = {0};
+    umbel_digest *d = digests(f, 0, 3);
+    umbel_choose_bill bill;
+    static const double bad[] = {-1, NAN, INFINITY};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(bad); i++) {
+        double weights[2] = {1, bad[i]};
+        assert_refused(umbel_choose(f, d, 1, d + 1, weights, 2, NULL, &bill,
+                                    &test_refusal),
+                       UMBEL_E_RANGE, "weight 1");
+    }
+    assert_refused(
+        umbel_choose(f, d, 1, d + 1, NULL, 2, &unset, &bill, &test_refusal),
+        UMBEL_E_RANGE, "UMBEL_CHOOSE_INIT");
+    p.capacity = 10;
+    assert_ok(umbel_open("aging", &p, &aging, &test_refusal));
+    assert_refused(
+        umbel_choose(aging, d, 1, d + 1, NULL, 2, NULL, &bill, &test_refusal),
+        UMBEL_E_UNSUPPORTED, "aging cannot choose");
+    assert_int_equal(umbel_added(f), 0);
+    free(d);
+    umbel_close(aging);
+    umbel_close(f);
+}
+
+/* An allocator that fails the n-th request, and counts what is live. */
+typedef struct meter {
+    size_t fail_at, asked, live;
+} meter;
+
+static void *get(void *ctx, size_t align, size_t len)
+{
+    meter *m = ctx;
+    void *p = NULL;
+
+    if (++m->asked == m->fail_at || posix_memalign(&p, align, len) != 0)
+        return NULL;
+    m->live += len;
+    return p;
+}
+
+static void put(void *ctx, void *memory, size_t len)
+{
+    ((meter *)ctx)->live -= len;
+    free(memory);
+}
+
+static void any_allocation_may_fail(void **state)
+{
+    umbel_filter *names = open_grouped("classic", 60000, 2, 4);
+    umbel_digest *d = digests(names, 0, 300);
+    umbel_status status = UMBEL_E_NOMEM;
+
+    (void)state;
+    for (size_t n = 3; status == UMBEL_E_NOMEM; n++) { /* 2 open the filter */
+        meter m = {.fail_at = n};
+        umbel_alloc alloc = {&m, get, put};
+        umbel_params p = UMBEL_PARAMS_INIT;
+        umbel_choose_bill bill;
+        p.addressing = "classic";
+        p.cells = 5000;
+        p.alloc = &alloc;
+        umbel_filter *f = test_open(&p);
+        status = umbel_choose(f, d, 100, d + 100, NULL, 200, NULL, &bill,
+                              &test_refusal);
+        if (status != UMBEL_OK)
+            assert_int_equal(umbel_added(f), 0);
+        umbel_close(f);
+        assert_int_equal(m.live, 0);
+        assert_true(n < 30);
+    }
+    assert_int_equal(status, UMBEL_OK);
+    free(d);
+    umbel_close(names);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_groups_keep_what_was_promised),
+        cmocka_unit_test(other_keys_err_as_predicted),
+        cmocka_unit_test(every_addressing_can_choose),
+        cmocka_unit_test(before_is_one_group),
+        cmocka_unit_test(the_same_input_gives_the_same_cells),
+        cmocka_unit_test(a_filter_may_hold_keys_already),
+        cmocka_unit_test(empty_lists_give_a_bill_of_zeros),
+        cmocka_unit_test(unwanted_members_are_refused_or_left_alone),
+        cmocka_unit_test(wrong_input_is_refused),
+        cmocka_unit_test(any_allocation_may_fail),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
