@@ -73,7 +73,7 @@ static umbel_status refuse_clashes(const um_args *args, const members *m,
         return status;
     list_clashes(never, at, n < LISTED ? n : LISTED, list, sizeof list);
     return um_fail(err, UMBEL_E_KEY,
-                   "%zu keys of --never are members, which always match: %s%s; "
+                   "%zu of --never are members, which always match: %s%s; "
                    "take them out, or say --allow-members",
                    n, list, n > LISTED ? ", ..." : "");
 }

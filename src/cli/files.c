@@ -176,11 +176,14 @@ static umbel_status unlock_second(const um_args *args, const char *option,
 {
     uint8_t secret[UMBEL_SECRET_LEN];
     const char *from = um_has(args, option) ? option : "key-file";
+    umbel_error refusal = {.status = UMBEL_OK};
     bool given, own = from == option;
 
     umbel_status status = um_read_secret_of(args, from, secret, &given, err);
     if (status == UMBEL_OK && given && (own || is_locked(f)))
-        status = umbel_unlock(f, secret, err);
+        status = umbel_unlock(f, secret, &refusal);
+    if (status != UMBEL_OK && refusal.text[0])
+        um_note(err, status, "--%s: %s", option, refusal.text);
     sodium_memzero(secret, sizeof secret);
     return status;
 }

@@ -134,11 +134,31 @@ uint64_t umbel_fold_parts(const umbel_filter *f)
     return um_fold_parts(&f->layout);
 }
 
+/*
+ * Keys that chose their cells chose them in the large filter; in the small one
+ * these are like any others. So many choosing keys would fill it like that.
+ */
+static double keys_to_fold(const umbel_filter *f, uint64_t by, double keys)
+{
+    double large = keys * (double)by;
+
+    if (by == 1 || um_used_by_chance(f))
+        return keys;
+    double used = um_model_fill(&f->layout, large) * (double)f->layout.cells;
+    return f->shape.kind->keys(f->self, (uint64_t)used) / (double)by;
+}
+
+static double folded_error(const umbel_filter *f, const um_shape *small,
+                           uint64_t by, double keys)
+{
+    return um_shape_error(small, keys_to_fold(f, by, keys));
+}
+
 /* Who folds accepts more error: what the filter aims at from now on. */
-static double folded_fpr(const um_shape *s)
+static double folded_fpr(const umbel_filter *f, const um_shape *s, uint64_t by)
 {
     uint64_t keys = s->added > s->capacity ? s->added : s->capacity;
-    double error = um_shape_error(s, (double)keys);
+    double error = folded_error(f, s, by, (double)keys);
 
     return error > s->fpr && error < 1 ? error : s->fpr;
 }
@@ -164,7 +184,7 @@ umbel_status umbel_fold(const umbel_filter *f, uint64_t by, umbel_filter **out,
     if (status != UMBEL_OK)
         return status;
     small->hasher = f->hasher;
-    small->shape.fpr = folded_fpr(&shape);
+    small->shape.fpr = folded_fpr(f, &shape, by);
     f->shape.kind->fold(small->self, f->self, by);
     um_clear_padding(small);
     *out = small;
@@ -178,7 +198,7 @@ static bool fold_keeps(const umbel_filter *f, uint64_t by, double keys,
 
     shape.cells /= by;
     return um_check_shape(&shape, NULL) == UMBEL_OK &&
-           um_shape_error(&shape, keys) <= fpr;
+           folded_error(f, &shape, by, keys) <= fpr;
 }
 
 /*

@@ -39,7 +39,8 @@ forge_field 'fpr 0' 104 0000000000000000
 forge_field 'fpr 1' 104 000000000000f03f
 forge_field 'fpr -1' 104 000000000000f0bf
 forge_field 'fpr NaN' 104 000000000000f87f
-forge_field 'a setting' 128 01000000
+forge_field 'a setting, where the section should be' 128 01000000
+forge_field '2 settings' 128 02000000
 forge_field '2^32-1 settings' 128 ffffffff
 forge_field '0 sections' 132 00000000
 forge_field '2 sections' 132 02000000

@@ -248,6 +248,31 @@ static void a_fold_keeps_every_member(void **state)
     umbel_close(f);
 }
 
+/* Choices made among many cells are none in a fold; it is sized for that. */
+static void a_fold_to_an_error_keeps_it(void **state)
+{
+    static const char *const names[] = {"classic", "blocked512"};
+    umbel_setting setting = {"groups", 3};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(names); i++) {
+        umbel_params p = UMBEL_PARAMS_INIT;
+        umbel_filter *large = NULL, *small = NULL;
+        p.addressing = names[i];
+        p.fpr = 0.01;
+        p.settings = &setting;
+        p.nsettings = 1;
+        assert_ok(umbel_open_unsized(NULL, &p, 1 << 20, &large, &test_refusal));
+        test_add(large, 0, KEYS);
+        assert_ok(umbel_fit(large, &small, &test_refusal));
+        assert_int_equal(test_hits(small, 0, KEYS), KEYS);
+        assert_true(umbel_cells(small) < umbel_cells(large) / 50);
+        assert_true(umbel_predict(small) <= 0.01 * 1.05);
+        umbel_close(large);
+        umbel_close(small);
+    }
+}
+
 /* Settings stand where one-group files have their section: 144. */
 static void hostile_groups_are_refused(void **state)
 {
@@ -292,6 +317,7 @@ int main(void)
         cmocka_unit_test(a_fast_path_asks_every_group),
         cmocka_unit_test(a_union_keeps_and_an_intersection_is_refused),
         cmocka_unit_test(a_fold_keeps_every_member),
+        cmocka_unit_test(a_fold_to_an_error_keeps_it),
         cmocka_unit_test(hostile_groups_are_refused),
     };
 

@@ -1,0 +1,47 @@
+# Listed keys are kept from matching, and the bill says so.
+seq 1 2000 > members
+seq 2001 6000 | awk '{ print $1 "\t" 9000 / NR }' > list.tsv
+try umbel build members --never list.tsv --addressing classic --bits 20000 --hashes 5 -o f.umb
+try umbel build members --never list.tsv --addressing classic --bits 20000 --hashes 5 --json -o f.umb
+cut -f 1 list.tsv > outside
+try umbel verify f.umb --members members --outside outside
+try umbel build members --never list.tsv --groups 1 --addressing classic --bits 20000 --hashes 5 --json -o one.umb
+try umbel build members --never outside --groups 4 -q -o four.umb
+umbel info four.umb --json | field groups
+
+# A pipe will do when the size is known; standard input goes to one list.
+seq 1 2000 | try umbel build --never list.tsv -n 2000 -q -o p.umb
+seq 1 2000 | try umbel build --never list.tsv -q -o q.umb
+try umbel build - --never - -n 10 -q -o q.umb < /dev/null
+try umbel build members --never - -q -o r.umb < list.tsv
+cmp p.umb r.umb
+try umbel build members --never list.tsv -q -o list.tsv
+absent q.umb
+
+# Members on the list.
+seq 1991 2010 > both
+try umbel build members --never both -q -o q.umb
+try umbel build members --never both --allow-members --json -o q.umb
+try umbel build members --allow-members -q -o q.umb
+try umbel build members --never list.tsv --kind aging -q -o s.umb
+absent s.umb
+
+# Weights.
+weight() {
+    printf '7777\t1\n8888\t%s\n' "$1" > bad
+    umbel build members --never bad -q -o t.umb
+    echo "[$?]"
+}
+for w in -1 nan inf 1e999 '' x '1 ' 0x10 -0; do
+    weight "$w"
+done
+absent t.umb
+weight 0
+weight 1e-3
+printf '7777;2\n8888\n' > semicolons
+try umbel build members --never semicolons --delimiter ';' --json -o t.umb | field never
+printf '6a\t2\n6b\n' > hex
+printf '6a\n' > hexmembers
+try umbel build hexmembers --hex --never hex -q -o t.umb
+try umbel build hexmembers --hex --never hex --allow-members -q -o t.umb
+try umbel build members --never missing -q -o t.umb
