@@ -229,7 +229,7 @@ static double cost_of_cells(const um_cover *c, const uint64_t *pos)
 {
     const um_layout *l = c->layout;
     double cost = (double)um_group_cost(l, c->bits, pos);
-    double size = (double)(l->cells / l->blocks);
+    double size = (double)l->cells / (double)l->blocks; /* whole */
 
     return l->blocks == 1 ? cost : cost / (size * size);
 }

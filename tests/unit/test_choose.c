@@ -320,8 +320,11 @@ static void any_allocation_may_fail(void **state)
         meter m = {.fail_at = n};
         umbel_alloc alloc = {&m, get, put};
         umbel_params p = UMBEL_PARAMS_INIT;
+        umbel_setting groups = {"groups", 2};
         umbel_choose_bill bill;
         p.addressing = "classic";
+        p.settings = &groups;
+        p.nsettings = 1;
         p.cells = 5000;
         p.alloc = &alloc;
         umbel_filter *f = test_open(&p);
