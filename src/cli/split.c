@@ -90,6 +90,7 @@ static bool is_weighed(const um_rule *r, const um_piece *p)
 /* Take the last field off the key and read it as a weight. */
 static bool take_weight(const um_rule *r, um_piece *p, umbel_slice *key)
 {
+    static const char digits[] = "0123456789+-.eE";
     const char *text = key->data, *at = text + key->len;
     char number[64] = {0}, *end;
     double *weight = &p->weights[p->n];
@@ -104,7 +105,8 @@ static bool take_weight(const um_rule *r, um_piece *p, umbel_slice *key)
         return is_bad(p, "the weight is no number");
     memcpy(number, at, len);
     *weight = strtod(number, &end);
-    if (end != number + len || !isfinite(*weight))
+    if (strspn(number, digits) != len || end != number + len ||
+        !isfinite(*weight))
         return is_bad(p, "the weight is no number");
     if (*weight < 0)
         return is_bad(p, "the weight is negative");

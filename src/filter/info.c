@@ -130,6 +130,14 @@ size_t um_count_settings(const um_kind *kind)
     return n;
 }
 
+const char *um_unusual_setting(const um_shape *s)
+{
+    for (size_t i = 0; i < um_count_settings(s->kind); i++)
+        if (s->setting[i] != s->kind->settings[i].standard)
+            return s->kind->settings[i].name;
+    return NULL;
+}
+
 static bool tell(const char *name, const char *summary, const char **out_name,
                  const char **out_summary)
 {

@@ -129,6 +129,8 @@ const um_kind *um_kind_row(size_t i);
 
 /* How many settings a kind has. */
 size_t um_count_settings(const um_kind *kind);
+/* The first that is not as when nothing is set; NULL: none. */
+const char *um_unusual_setting(const um_shape *s);
 
 /* Append to a description; more than fits is dropped. */
 void um_info_text(umbel_info *out, const char *name, const char *text);

@@ -32,20 +32,11 @@ const um_fast *um_fast_row(size_t i)
     return i < UM_COUNT(table) ? table[i] : NULL;
 }
 
-/* The rows know kinds as they are when nothing is set. */
-static bool is_standard(const um_shape *s)
-{
-    for (size_t i = 0; i < um_count_settings(s->kind); i++)
-        if (s->setting[i] != s->kind->settings[i].standard)
-            return false;
-    return true;
-}
-
 const um_fast *um_fast_pick(const um_shape *s, const um_layout *l)
 {
     if (!s->kind->add || !s->kind->query) /* what it cannot do stays so */
         return NULL;
-    if (!is_standard(s))
+    if (um_unusual_setting(s)) /* rows know kinds with nothing set */
         return NULL;
     for (size_t i = 0; table[i]; i++)
         if (strcmp(table[i]->kind, s->kind->name) == 0 &&

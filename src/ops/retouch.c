@@ -437,6 +437,11 @@ static umbel_status check_filter(const umbel_filter *f, umbel_error *err)
                        "kind %s cannot be retouched: only kinds of single "
                        "bits can, because there a cleared cell denies a key",
                        f->shape.kind->name);
+    if (!f->shape.kind->bits(f->self))
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "a filter with groups cannot be retouched: a key that "
+                       "loses a cell may match by another group; build it "
+                       "with --never instead");
     return um_want_writable(f, err);
 }
 

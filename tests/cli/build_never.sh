@@ -13,7 +13,7 @@ umbel info four.umb --json | field groups
 seq 1 2000 | try umbel build --never list.tsv -n 2000 -q -o p.umb
 seq 1 2000 | try umbel build --never list.tsv -q -o q.umb
 try umbel build - --never - -n 10 -q -o q.umb < /dev/null
-try umbel build members --never - -q -o r.umb < list.tsv
+try umbel build members --never - --weights -q -o r.umb < list.tsv
 cmp p.umb r.umb
 try umbel build members --never list.tsv -q -o list.tsv
 absent q.umb
@@ -28,8 +28,8 @@ absent s.umb
 
 # Weights.
 weight() {
-    printf '7777\t1\n8888\t%s\n' "$1" > bad
-    umbel build members --never bad -q -o t.umb
+    printf '7777\t1\n8888\t%s\n' "$1" > bad.tsv
+    umbel build members --never bad.tsv -q -o t.umb
     echo "[$?]"
 }
 for w in -1 nan inf 1e999 '' x '1 ' 0x10 -0; do
@@ -38,10 +38,12 @@ done
 absent t.umb
 weight 0
 weight 1e-3
-printf '7777;2\n8888\n' > semicolons
-try umbel build members --never semicolons --delimiter ';' --json -o t.umb | field never
-printf '6a\t2\n6b\n' > hex
+printf '7777;2\n8888;1\n' > semicolons
+try umbel build members --never semicolons --weights --delimiter ';' --json -o t.umb | field never
+printf '6a\t2\n6b\t1\n' > hex.tsv
+printf '7777\t2\n8888\n' > half.tsv
+try umbel build members --never half.tsv -q -o t.umb
 printf '6a\n' > hexmembers
-try umbel build hexmembers --hex --never hex -q -o t.umb
-try umbel build hexmembers --hex --never hex --allow-members -q -o t.umb
+try umbel build hexmembers --hex --never hex.tsv -q -o t.umb
+try umbel build hexmembers --hex --never hex.tsv --allow-members -q -o t.umb
 try umbel build members --never missing -q -o t.umb

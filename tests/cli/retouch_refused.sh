@@ -3,6 +3,7 @@ seq 1000 > members
 seq 10001 40000 > others
 umbel build -q members -o f.umb --addressing classic --fpr 0.02
 umbel build -q members -o aging.umb --kind aging
+umbel build -q members -o groups.umb --groups 2
 : > empty
 
 try umbel retouch f.umb --never others -o r.umb
@@ -17,6 +18,7 @@ try umbel retouch f.umb --members members --never others --beta 0 -o r.umb
 try umbel retouch f.umb --members members --never others --count-over all -o r.umb
 try umbel retouch f.umb --members empty --never others -o r.umb
 try umbel retouch aging.umb --members members --never others -o r.umb
+try umbel retouch groups.umb --members members --never others -o r.umb
 
 # No input is destroyed.
 try umbel retouch f.umb --members members --never others -o members

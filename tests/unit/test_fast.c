@@ -305,7 +305,7 @@ static void check_most_blocks(const um_fast *row, const um_addressing *a)
     umbel_digest d[N];
     bool hit[N], fresh[N];
     um_layout l;
-    um_bloom b = {&l, NULL};
+    um_bloom b = {.layout = &l, .groups = 1};
 
     um_layout_init(&l, a, cells, 8, 0);
     if (!row->usable(&l))

@@ -103,6 +103,21 @@ static void a_kind_that_cannot_is_refused_with_the_reason(void **state)
     assert_true(refused > 0);
 }
 
+static void groups_are_refused_with_the_reason(void **state)
+{
+    umbel_setting two = {"groups", 2};
+    umbel_params p = UMBEL_PARAMS_INIT;
+
+    (void)state;
+    p.capacity = 100;
+    p.settings = &two;
+    p.nsettings = 1;
+    umbel_filter *f = open_kind("bloom", &p);
+    assert_refused(umbel_share(f, &test_refusal), UMBEL_E_UNSUPPORTED,
+                   "with groups cannot be shared");
+    umbel_close(f);
+}
+
 static umbel_filter *filled(void)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -335,6 +350,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gives_the_answers_and_cells_of_an_exclusive_filter),
         cmocka_unit_test(a_kind_that_cannot_is_refused_with_the_reason),
+        cmocka_unit_test(groups_are_refused_with_the_reason),
         cmocka_unit_test(works_after_decode_load_and_copy),
         cmocka_unit_test(a_mapped_one_answers_and_takes_no_key),
         cmocka_unit_test(copies_are_not_shared),
