@@ -18,6 +18,7 @@
     X(merge)                                                                   \
     X(convert)                                                                 \
     X(keygen)                                                                  \
+    X(reproduce)                                                               \
     X(bench)
 
 #define UM_COMMAND_DECLARE(name) extern const um_command um_cmd_##name;

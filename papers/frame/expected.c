@@ -1,0 +1,144 @@
+/*
+ * expected.c - rows of expected.csv, and the bar that follows from one.
+ */
+#include "papers/frame/expected.h"
+
+#include "papers/frame/numbers.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIELDS = 10 };
+
+const char *um_expected_text(const char *name)
+{
+    for (const um_expected_file *f = um_expected_files; f->name; f++)
+        if (strcmp(f->name, name) == 0)
+            return f->text;
+    return NULL;
+}
+
+/* One field, quoted or not; gives what stands behind it. */
+static const char *take_field(const char *p, char out[UM_NOTE_LEN])
+{
+    size_t len = 0;
+    bool quoted = *p == '"';
+
+    for (p += quoted; *p && *p != '\n' && (quoted || *p != ','); p++) {
+        if (quoted && *p == '"') {
+            if (p[1] != '"') {
+                p++;
+                break;
+            }
+            p++;
+        }
+        if (len + 1 < UM_NOTE_LEN)
+            out[len++] = *p;
+    }
+    out[len] = '\0';
+    return p;
+}
+
+/* NAN for an empty field; false when it is neither empty nor a number. */
+static bool to_number(const char *text, double *out)
+{
+    char *end;
+
+    *out = NAN;
+    if (!*text)
+        return true;
+    *out = strtod(text, &end);
+    return *end == '\0' && isfinite(*out);
+}
+
+static bool to_row(char field[FIELDS][UM_NOTE_LEN], um_expected *out)
+{
+    double *number[] = {&out->paper, &out->reference, &out->sd,  &out->rounds,
+                        &out->slack, &out->low,       &out->high};
+    bool fine = true;
+
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+        fine &= to_number(field[1 + i], number[i]);
+    out->fitted = strcmp(field[8], "fitted") == 0;
+    out->timed = strcmp(field[8], "timed") == 0;
+    snprintf(out->item, sizeof out->item, "%.*s", UM_TEXT_LEN - 1, field[0]);
+    memcpy(out->note, field[9], sizeof out->note);
+    return fine && (!*field[8] || out->fitted || out->timed);
+}
+
+static const char *next_line(const char *p)
+{
+    p += strcspn(p, "\n");
+    return *p ? p + 1 : p;
+}
+
+/* Comments, empty lines and the line of names. */
+static bool is_row(const char *line)
+{
+    return *line != '#' && *line != '\n' && strncmp(line, "item,", 5) != 0;
+}
+
+bool um_expected_next(const char **text, um_expected *out)
+{
+    char field[FIELDS][UM_NOTE_LEN];
+    const char *p = *text;
+
+    while (*p && !is_row(p))
+        p = next_line(p);
+    if (!*p)
+        return false;
+    memset(field, 0, sizeof field);
+    *text = next_line(p);
+    const char *line = p;
+    size_t n = 0;
+    for (; n < FIELDS; n++) {
+        p = take_field(p, field[n]);
+        if (*p != ',')
+            break;
+        p++;
+    }
+    memset(out, 0, sizeof *out);
+    bool whole = n == FIELDS - 1 && (*p == '\n' || !*p);
+    if (!to_row(field, out) || !whole) {
+        out->paper = out->reference = out->low = out->high = NAN;
+        snprintf(out->item, sizeof out->item, "line %.*s",
+                 (int)strcspn(line, "\n"), line);
+    }
+    return true;
+}
+
+bool um_expected_find(const char *text, const char *item, um_expected *out)
+{
+    while (text && um_expected_next(&text, out))
+        if (strcmp(out->item, item) == 0)
+            return true;
+    return false;
+}
+
+/* The standard error of the distance between the reference and ours. */
+static double joint_error(const um_expected *e, double error, double rounds)
+{
+    double reference =
+        isnan(e->sd) || !(e->rounds > 0) ? 0 : e->sd / sqrt(e->rounds);
+    double ours = isnan(e->sd) ? error : e->sd / sqrt(rounds);
+
+    return hypot(reference, isnan(ours) ? 0 : ours);
+}
+
+void um_expected_bar(const um_expected *e, double error, double rounds,
+                     double *low, double *high)
+{
+    double around = isnan(e->reference) ? e->paper : e->reference;
+    double width = isnan(e->slack) ? 0 : e->slack;
+
+    if (!isnan(e->low) || !isnan(e->high)) {
+        *low = isnan(e->low) ? -INFINITY : e->low;
+        *high = isnan(e->high) ? INFINITY : e->high;
+        return;
+    }
+    width += UM_Z_LIMIT * joint_error(e, error, rounds);
+    *low = around - width;
+    *high = around + width;
+}

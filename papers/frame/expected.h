@@ -1,0 +1,49 @@
+/*
+ * expected.h - papers/NAME/expected.csv, compiled in.
+ *
+ * A row:
+ *
+ *   item,paper,reference,sd,rounds,slack,low,high,mark,note
+ *
+ * item names the value. paper is what the paper prints, empty when it prints
+ * none. When low or high is given, it is the bar. Else ours must lie around the
+ * reference (or, without one, the paper's value) within slack (half a unit of
+ * the last printed digit, say) and five joint standard errors: sd is the spread
+ * of one round, rounds what the reference rests on; without sd our own standard
+ * error is taken. mark is "fitted", "timed" (checked only with --timed) or
+ * empty. Lines with # are comments.
+ */
+#ifndef UM_PAPERS_EXPECTED_H
+#define UM_PAPERS_EXPECTED_H
+
+#include "papers/frame/record.h"
+
+typedef struct um_expected {
+    char item[UM_TEXT_LEN];
+    double paper, reference, sd, rounds, slack, low, high; /* NAN: empty */
+    bool fitted, timed;
+    char note[UM_NOTE_LEN];
+} um_expected;
+
+/* The files, made by the build from papers/NAME/expected.csv; NULL name ends.
+ */
+typedef struct um_expected_file {
+    const char *name, *text;
+} um_expected_file;
+extern const um_expected_file um_expected_files[];
+
+/* NULL when there is none. */
+const char *um_expected_text(const char *name);
+
+/*
+ * The next row of *text, which moves on; false at its end. A row that cannot be
+ * read comes with the item "line ..." and no numbers, which no value can pass.
+ */
+bool um_expected_next(const char **text, um_expected *out);
+bool um_expected_find(const char *text, const char *item, um_expected *out);
+
+/* low and high for a value of that standard error from that many rounds. */
+void um_expected_bar(const um_expected *e, double error, double rounds,
+                     double *low, double *high);
+
+#endif

@@ -1,0 +1,273 @@
+/*
+ * rounds.c - run the rounds of a study, and hold its values to expected.csv.
+ *
+ * Threads take rounds in order and write into the rounds' own places, so the
+ * numbers are the same whoever runs what. The failure that is told is that of
+ * the first round that failed, for the same reason.
+ */
+#include "base/error.h"
+#include "papers/frame/expected.h"
+#include "papers/frame/paper.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The finaliser of SplitMix64: every bit of x moves every bit of the result. */
+static uint64_t mix(uint64_t x)
+{
+    um_rng r = {x};
+    return um_random(&r);
+}
+
+um_rng um_round_stream(uint64_t seed, const char *name, uint64_t round)
+{
+    uint64_t x = mix(seed);
+
+    for (const char *p = name; *p; p++)
+        x = mix(x ^ (uint8_t)*p);
+    return (um_rng){mix(x ^ mix(round))};
+}
+
+/* --- rounds ----------------------------------------------------------------*/
+
+typedef struct work {
+    um_study *study;
+    pthread_mutex_t lock;
+    uint64_t next, done;
+    uint64_t failed; /* the first round that failed */
+    umbel_status status;
+    umbel_error err;
+} work;
+
+static bool take_round(work *w, uint64_t *index)
+{
+    pthread_mutex_lock(&w->lock);
+    bool any = w->status == UMBEL_OK && w->next < w->study->rounds;
+    if (any)
+        *index = w->next++;
+    pthread_mutex_unlock(&w->lock);
+    return any;
+}
+
+static void end_round(work *w, uint64_t index, umbel_status status,
+                      const umbel_error *err)
+{
+    const um_watch *watch = &w->study->watch;
+
+    pthread_mutex_lock(&w->lock);
+    w->done++;
+    if (status != UMBEL_OK && (w->status == UMBEL_OK || index < w->failed)) {
+        w->status = status;
+        w->failed = index;
+        w->err = *err;
+    }
+    if (watch->tell)
+        watch->tell(watch->ctx, w->done, w->study->rounds);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void *run_rounds(void *ctx)
+{
+    work *w = ctx;
+    const um_study *s = w->study;
+    umbel_error err = {.status = UMBEL_OK};
+    uint64_t i;
+
+    while (take_round(w, &i)) {
+        um_round r = {s, i, um_round_stream(s->seed, s->paper->name, i)};
+        umbel_status status =
+            s->paper->round(&r, s->numbers + i * s->paper->width, &err);
+        end_round(w, i, status, &err);
+    }
+    return NULL;
+}
+
+/* This thread works too; fewer threads than asked for only take longer. */
+static umbel_status run_all(um_study *s, umbel_error *err)
+{
+    work w = {.study = s, .status = UMBEL_OK};
+    pthread_t thread[UM_MAX_THREADS];
+    unsigned started = 0;
+
+    if (pthread_mutex_init(&w.lock, NULL) != 0)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for a lock");
+    while (started + 1 < s->threads && started + 1 < s->rounds &&
+           pthread_create(&thread[started], NULL, run_rounds, &w) == 0)
+        started++;
+    run_rounds(&w);
+    for (unsigned i = 0; i < started; i++)
+        pthread_join(thread[i], NULL);
+    pthread_mutex_destroy(&w.lock);
+    if (w.status != UMBEL_OK && err)
+        *err = w.err;
+    return w.status;
+}
+
+/* --- expected values -------------------------------------------------------*/
+
+static bool was_checked(const um_record *r, const char *item)
+{
+    for (size_t i = 0; i < r->nchecks; i++)
+        if (strcmp(r->check[i].item, item) == 0)
+            return true;
+    return false;
+}
+
+/* Rows that nobody measured are failures, not silence. */
+static void find_forgotten(um_study *s)
+{
+    const char *text = um_expected_text(s->paper->name);
+    um_expected e;
+
+    while (text && um_expected_next(&text, &e)) {
+        if (was_checked(&s->record, e.item) || (e.timed && !s->timed))
+            continue;
+        um_check c = {.paper = e.paper,
+                      .ours = NAN,
+                      .error = NAN,
+                      .low = e.low,
+                      .high = e.high,
+                      .note = "expected, but not measured"};
+        memcpy(c.item, e.item, sizeof c.item);
+        um_record_check(&s->record, c);
+    }
+}
+
+static umbel_status run_prepared(um_study *s, umbel_error *err)
+{
+    umbel_status status = run_all(s, err);
+
+    if (status != UMBEL_OK)
+        return status;
+    s->paper->conclude(s);
+    find_forgotten(s);
+    return s->record.bad
+               ? um_fail(err, UMBEL_E_NOMEM, "no memory for the results of %s",
+                         s->paper->name)
+               : UMBEL_OK;
+}
+
+umbel_status um_study_run(um_study *s, umbel_error *err)
+{
+    umbel_status status = UMBEL_OK;
+
+    s->numbers = calloc(s->rounds * s->paper->width, sizeof *s->numbers);
+    if (!s->numbers)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %s", s->paper->name);
+    if (s->paper->prepare)
+        status = s->paper->prepare(s, err);
+    if (status == UMBEL_OK)
+        status = run_prepared(s, err);
+    if (s->paper->release)
+        s->paper->release(s);
+    return status;
+}
+
+void um_study_fini(um_study *s)
+{
+    free(s->numbers);
+    s->numbers = NULL;
+    um_record_fini(&s->record);
+}
+
+um_mean um_column(const um_study *s, size_t column)
+{
+    return um_mean_of(s->numbers + column, s->rounds, s->paper->width);
+}
+
+/* Two columns made one, round by round. */
+static um_mean joined(const um_study *s, size_t a, size_t b,
+                      double (*join)(double, double))
+{
+    size_t width = s->paper->width;
+    double *row = s->numbers, *joint = malloc(s->rounds * sizeof *joint);
+    um_mean m = {.n = 0, .value = NAN, .sd = NAN, .error = NAN};
+
+    if (!joint)
+        return m; /* a NAN passes no check */
+    for (size_t i = 0; i < s->rounds; i++, row += width)
+        joint[i] = join(row[a], row[b]);
+    m = um_mean_of(joint, s->rounds, 1);
+    free(joint);
+    return m;
+}
+
+static double ratio(double a, double b)
+{
+    return a / b;
+}
+
+static double sum(double a, double b)
+{
+    return a + b;
+}
+
+um_mean um_column_ratio(const um_study *s, size_t above, size_t below)
+{
+    return joined(s, above, below, ratio);
+}
+
+um_mean um_column_sum(const um_study *s, size_t a, size_t b)
+{
+    return joined(s, a, b, sum);
+}
+
+/* A check with all but its bar; false when no row has that item. */
+static bool begin_check(const um_study *s, const char *item, um_expected *e,
+                        um_check *c)
+{
+    bool known = um_expected_find(um_expected_text(s->paper->name), item, e);
+
+    *c = (um_check){.paper = NAN,
+                    .low = NAN,
+                    .high = NAN,
+                    .note = "has no row in expected.csv"};
+    for (size_t i = 0; item[i] && i + 1 < sizeof c->item; i++)
+        c->item[i] = item[i];
+    if (known) {
+        c->paper = e->paper;
+        c->fitted = e->fitted;
+        memcpy(c->note, e->note, sizeof c->note);
+    }
+    return known;
+}
+
+void um_check_value(um_study *s, const char *item, double ours, double error)
+{
+    um_expected e;
+    um_check c;
+
+    if (begin_check(s, item, &e, &c))
+        um_expected_bar(&e, error, (double)s->rounds, &c.low, &c.high);
+    c.ours = ours;
+    c.error = error;
+    um_record_check(&s->record, c);
+}
+
+void um_check_mean(um_study *s, const char *item, const um_mean *m)
+{
+    um_check_value(s, item, m->value, m->error);
+}
+
+void um_check_events(um_study *s, const char *item, double events,
+                     double trials)
+{
+    um_expected e;
+    um_check c;
+
+    if (begin_check(s, item, &e, &c)) {
+        double rate = isnan(e.reference) ? e.paper : e.reference;
+        um_expected_bar(&e, sqrt(rate / trials), (double)s->rounds, &c.low,
+                        &c.high);
+        if (rate * trials < UM_RARE_EVENTS) {
+            um_poisson_accept(rate * trials, UM_POISSON_LIMIT, &c.low, &c.high);
+            c.low /= trials;
+            c.high /= trials;
+        }
+    }
+    c.ours = events / trials;
+    c.error = sqrt(events) / trials;
+    um_record_check(&s->record, c);
+}

@@ -1,0 +1,15 @@
+/*
+ * rows.h - the reproductions. A new one is a line here and papers/NAME/.
+ */
+#ifndef UM_PAPERS_ROWS_H
+#define UM_PAPERS_ROWS_H
+
+#include "papers/frame/paper.h"
+
+/* In the order of the papers. X(name) stands for the row um_paper_name. */
+#define UM_PAPERS(X) X(rbf_fig3)
+
+#define UM_PAPER_DECLARE(name) extern const um_paper um_paper_##name;
+UM_PAPERS(UM_PAPER_DECLARE)
+
+#endif
