@@ -7,7 +7,11 @@
 #include "papers/frame/paper.h"
 
 /* In the order of the papers. X(name) stands for the row um_paper_name. */
-#define UM_PAPERS(X) X(rbf_fig3)
+#define UM_PAPERS(X)                                                           \
+    X(rbf_fig3)                                                                \
+    X(rbf_fig5)                                                                \
+    X(rbf_fig6)                                                                \
+    X(rbf_2010)
 
 #define UM_PAPER_DECLARE(name) extern const um_paper um_paper_##name;
 UM_PAPERS(UM_PAPER_DECLARE)
