@@ -11,6 +11,7 @@
     X(rbf_fig3)                                                                \
     X(rbf_fig5)                                                                \
     X(rbf_fig6)                                                                \
+    X(rbf_case_study)                                                          \
     X(rbf_2010)
 
 #define UM_PAPER_DECLARE(name) extern const um_paper um_paper_##name;

@@ -1,0 +1,44 @@
+/*
+ * grow.h - the core of the synthetic internet: a graph, and shortest paths.
+ */
+#ifndef UM_CASE_GROW_H
+#define UM_CASE_GROW_H
+
+#include "base/rng.h"
+
+enum { CORE = 3000, CORE_LINKS = 2 * CORE };
+
+typedef struct core_link {
+    uint32_t end[2];
+    uint32_t hops; /* routers in a chain: one address a hop and direction */
+    uint32_t address[2]; /* the first of each direction */
+    double weight;
+} core_link;
+
+typedef struct core_graph {
+    core_link link[CORE_LINKS];
+    size_t nlinks;
+    uint32_t degree[CORE];
+    uint32_t *at[CORE]; /* links of a router; all in `lists` */
+    uint32_t *lists;
+    uint32_t addresses; /* given out so far */
+} core_graph;
+
+/* Shortest paths from one router to all. */
+typedef struct core_tree {
+    const core_graph *graph;
+    double distance[CORE];
+    int link[CORE]; /* by which it is reached; -1: the root */
+    uint32_t from[CORE];
+} core_tree;
+
+/* False when memory runs out. core_fini accepts a zeroed graph. */
+bool core_grow(core_graph *g, um_rng *rng);
+void core_fini(core_graph *g);
+/* A share of the links gets a new weight. */
+void core_reweigh(core_graph *g, double share, um_rng *rng);
+void core_shortest(const core_graph *g, uint32_t root, core_tree *out);
+/* Hops of the link by which `to` is reached, and the first of its addresses. */
+uint32_t core_hops(const core_tree *t, uint32_t to, uint32_t *first);
+
+#endif

@@ -1,0 +1,128 @@
+/*
+ * ways.c - filters of the red stop set.
+ *
+ * Whatever is done to a filter knows the learning round only: false positives
+ * are addresses met there, weighed by the traces that passed them.
+ */
+#include "papers/rbf-case-study/ways.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+
+static umbel_status open_filter(const notebook *n, const way *how,
+                                uint64_t bits, umbel_filter **out,
+                                umbel_error *err)
+{
+    umbel_setting groups = {"groups", how->groups};
+    umbel_params p = {.size = sizeof p,
+                      .addressing = "classic",
+                      .cells = bits,
+                      .hashes = how->hashes,
+                      .seed = n->seed,
+                      .settings = &groups,
+                      .nsettings = how->groups ? 1 : 0};
+
+    return umbel_open("bloom", &p, out, err);
+}
+
+static umbel_status digest_all(notebook *n, umbel_error *err)
+{
+    umbel_filter *f = NULL;
+    umbel_status status = UMBEL_OK;
+
+    status = open_filter(n, &(way){.hashes = 1}, 64, &f, err);
+    for (uint64_t a = 0; status == UMBEL_OK && a < n->w->addresses; a++)
+        status = umbel_digest_fixed(f, &a, sizeof a, 1, &n->all[a], err);
+    umbel_close(f);
+    return status;
+}
+
+static void sort_out(notebook *n)
+{
+    const world *w = n->w;
+
+    for (uint32_t a = 0; a < w->addresses; a++)
+        if (w->stop[a]) {
+            n->ending[n->nmembers] = w->ending[a];
+            n->members[n->nmembers++] = n->all[a];
+        } else if (w->through[a]) {
+            n->through[n->nothers] = w->through[a];
+            n->others[n->nothers++] = n->all[a];
+        }
+}
+
+umbel_status notebook_init(notebook *n, const world *w, uint64_t seed,
+                           umbel_error *err)
+{
+    size_t room = w->addresses;
+
+    *n = (notebook){.w = w, .seed = seed};
+    n->all = calloc(room, sizeof *n->all);
+    n->members = calloc(room, sizeof *n->members);
+    n->ending = calloc(room, sizeof *n->ending);
+    n->others = calloc(room, sizeof *n->others);
+    n->through = calloc(room, sizeof *n->through);
+    if (!n->all || !n->members || !n->ending || !n->others || !n->through)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for the addresses");
+    umbel_status status = digest_all(n, err);
+    if (status == UMBEL_OK)
+        sort_out(n);
+    return status;
+}
+
+void notebook_fini(notebook *n)
+{
+    free(n->all);
+    free(n->members);
+    free(n->ending);
+    free(n->others);
+    free(n->through);
+}
+
+static umbel_status retouch(const notebook *n, const way *how, umbel_filter *f,
+                            umbel_error *err)
+{
+    umbel_keyset members = {n->members, n->ending, n->nmembers};
+    umbel_keyset never = {n->others, n->through, n->nothers};
+    umbel_retouch_params p = {.size = sizeof p,
+                              .method = how->method,
+                              .max_fn = 1,
+                              .cost = how->cost,
+                              .beta = how->beta,
+                              .heaviest = true,
+                              .count_outside = true,
+                              .seed = n->seed};
+    umbel_bill bill;
+
+    return umbel_retouch(f, &members, &never, &p, &bill, NULL, err);
+}
+
+static umbel_status fill(const notebook *n, const way *how, umbel_filter *f,
+                         umbel_error *err)
+{
+    umbel_choose_bill bill;
+
+    if (how->groups)
+        return umbel_choose(f, n->members, n->nmembers, n->others, n->through,
+                            n->nothers, NULL, &bill, err);
+    umbel_status status =
+        umbel_add_digests(f, n->members, n->nmembers, NULL, err);
+    if (status == UMBEL_OK && how->method)
+        status = retouch(n, how, f, err);
+    return status;
+}
+
+umbel_status write_down(const notebook *n, const way *how, uint64_t bits,
+                        bool *match, umbel_error *err)
+{
+    umbel_filter *f = NULL;
+    umbel_status status = open_filter(n, how, bits, &f, err);
+
+    if (status == UMBEL_OK)
+        status = fill(n, how, f, err);
+    if (status == UMBEL_OK)
+        status = umbel_query_digests(f, n->all, n->w->addresses, match, err);
+    umbel_close(f);
+    return status;
+}
