@@ -12,7 +12,8 @@
     X(rbf_fig5)                                                                \
     X(rbf_fig6)                                                                \
     X(rbf_case_study)                                                          \
-    X(rbf_2010)
+    X(rbf_2010)                                                                \
+    X(rbf_ours)
 
 #define UM_PAPER_DECLARE(name) extern const um_paper um_paper_##name;
 UM_PAPERS(UM_PAPER_DECLARE)

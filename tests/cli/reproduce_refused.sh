@@ -1,0 +1,28 @@
+# What cannot be run is refused before anything is.
+try umbel reproduce
+try umbel reproduce no-such-name
+try umbel reproduce rbf-fig3 no-such-name
+try umbel reproduce --list rbf-fig3
+try umbel reproduce rbf-fig3 --rounds 0
+try umbel reproduce rbf-fig3 --rounds 1e9
+try umbel reproduce rbf-fig3 --rounds many
+try umbel reproduce rbf-fig3 --threads 0
+try umbel reproduce rbf-fig3 --threads 100000
+try umbel reproduce rbf-fig3 --timed --threads 2
+try umbel reproduce rbf-fig3 --seed -1
+
+# Directories that are none, that cannot be, or that are somebody else's.
+echo mine > file
+try umbel reproduce rbf-fig3 --rounds 1 -o file
+try umbel reproduce rbf-fig3 --rounds 1 -o no/such/place
+mkdir other
+echo '<html>mine' > other/index.html
+try umbel reproduce rbf-fig3 --rounds 1 -o other
+ls other
+cat other/index.html file
+
+# A value outside its bar is exit code 1: of one round, seed 45 happens to have
+# its minimum at k = 9.
+try umbel reproduce rbf-fig3 --rounds 1 --seed 45 | grep FAIL
+try umbel reproduce rbf-fig3 --rounds 1 --seed 45 -q
+try umbel reproduce rbf-fig3 --rounds 1 > /dev/full
