@@ -16,6 +16,7 @@
 static const um_option options[] = {
     {"all", 0, NULL, "also filters of 100 million keys"},
     {"list", 0, NULL, "name the cases"},
+    {"rounds", 0, "N", "measure everything N times (default 10)"},
     {"seed", 0, "S", "of the random keys (default 1)"},
     {0}};
 
@@ -301,22 +302,31 @@ static umbel_status time_case(um_bench *b, const bench_case *c, times *best,
  * round, and seldom the same part of all.
  */
 static umbel_status time_cases(um_bench *b, const bool *chosen, bool writes,
-                               times *best, umbel_error *err)
+                               uint64_t rounds, times *best, umbel_error *err)
 {
-    enum { ROUNDS = 10 };
     umbel_status status = UMBEL_OK;
     double limit = INFINITY;
 
-    for (int round = 0; round < ROUNDS; round++) {
+    for (uint64_t i = 0; i < rounds; i++) {
         keep_best(&limit,
                   writes ? um_bench_raw_write(b) : um_bench_raw_read(b));
-        for (size_t i = 0; status == UMBEL_OK && i < UM_COUNT(cases); i++)
-            if (chosen[i] && cases[i].writes == writes)
-                status = time_case(b, &cases[i], &best[i], err);
+        for (size_t j = 0; status == UMBEL_OK && j < UM_COUNT(cases); j++)
+            if (chosen[j] && cases[j].writes == writes)
+                status = time_case(b, &cases[j], &best[j], err);
     }
     for (size_t i = 0; i < UM_COUNT(cases); i++)
         if (cases[i].writes == writes)
             best[i].limit = limit;
+    return status;
+}
+
+static umbel_status rounds_of(const um_args *args, uint64_t *out,
+                              umbel_error *err)
+{
+    *out = 10;
+    umbel_status status = um_value_count(args, "rounds", out, err);
+    if (status == UMBEL_OK && *out == 0)
+        status = um_fail(err, UMBEL_E_RANGE, "--rounds must be at least 1");
     return status;
 }
 
@@ -328,6 +338,7 @@ static umbel_status run_group(const um_args *args, const char *addressing,
     um_bench b;
     bool chosen[UM_COUNT(cases)];
     times best[UM_COUNT(cases)];
+    uint64_t rounds;
     umbel_status status = bench_init(&b, addressing, n, seed, err);
 
     for (size_t i = 0; i < UM_COUNT(cases); i++) {
@@ -336,9 +347,11 @@ static umbel_status run_group(const um_args *args, const char *addressing,
         best[i] = (times){INFINITY, INFINITY, INFINITY};
     }
     if (status == UMBEL_OK)
-        status = time_cases(&b, chosen, false, best, err);
+        status = rounds_of(args, &rounds, err);
     if (status == UMBEL_OK)
-        status = time_cases(&b, chosen, true, best, err);
+        status = time_cases(&b, chosen, false, rounds, best, err);
+    if (status == UMBEL_OK)
+        status = time_cases(&b, chosen, true, rounds, best, err);
     for (size_t i = 0; status == UMBEL_OK && i < UM_COUNT(cases); i++)
         if (chosen[i])
             report(args, cases[i].name, n, &best[i], seed);
@@ -384,7 +397,7 @@ static int run(const um_args *args)
 {
     static const uint64_t sizes[] = {10000, 1000000, 100000000};
     size_t nsizes = um_has(args, "all") ? 3 : 2;
-    uint64_t seed = 1;
+    uint64_t seed = 1, rounds;
     umbel_error err;
     char machine[128];
 
@@ -394,6 +407,8 @@ static int run(const um_args *args)
         return um_misuse(args, "there is no case \"%s\"; --list names them",
                          unknown_case(args));
     umbel_status status = um_value_count(args, "seed", &seed, &err);
+    if (status == UMBEL_OK)
+        status = rounds_of(args, &rounds, &err);
     if (status == UMBEL_OK && !um_has(args, "json")) {
         machine_name(machine, sizeof machine);
         printf("%s, umbel %s (%s), seed %" PRIu64 "\n", machine,
