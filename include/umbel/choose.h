@@ -62,16 +62,6 @@ UMBEL_API umbel_status umbel_choose(umbel_filter *f,
                                     const umbel_choose_params *params,
                                     umbel_choose_bill *out, umbel_error *err);
 
-/*
- * Numbers of the unwanted keys that are members: the first cap of them into at,
- * which may be NULL when cap is 0; *count tells how many there are.
- */
-UMBEL_API umbel_status umbel_choose_clashes(const umbel_digest *members,
-                                            size_t n, const umbel_digest *never,
-                                            size_t nnever, size_t *at,
-                                            size_t cap, size_t *count,
-                                            umbel_error *err);
-
 #ifdef __cplusplus
 }
 #endif

@@ -122,10 +122,10 @@ UMBEL_API umbel_status umbel_retouch(umbel_filter *f,
 
 /* both[i] tells whether never->digests[i] is a member; *n, how many are. f
  * gives the memory. */
-UMBEL_API umbel_status umbel_retouch_both(const umbel_filter *f,
-                                          const umbel_keyset *members,
-                                          const umbel_keyset *never, bool *both,
-                                          size_t *n, umbel_error *err);
+UMBEL_API umbel_status umbel_in_both(const umbel_filter *f,
+                                     const umbel_keyset *members,
+                                     const umbel_keyset *never, bool *both,
+                                     size_t *n, umbel_error *err);
 
 /* The methods: false when i is past the end. summary may be NULL. */
 UMBEL_API bool umbel_retouch_method_at(size_t i, const char **name,

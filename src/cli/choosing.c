@@ -46,32 +46,42 @@ static umbel_status take_members(void *ctx, const um_batch *batch,
 }
 
 /* The first few keys of both lists, as many as a refusal has room for. */
-static void list_clashes(const um_keylist *never, const size_t *at, size_t n,
-                         char *out, size_t cap)
+static void list_clashes(const um_keylist *never, const bool *both, char *out,
+                         size_t cap)
 {
-    size_t len = 0;
+    size_t len = 0, listed = 0;
 
-    for (size_t i = 0; i < n && len < cap; i++) {
-        umbel_slice key = um_keylist_line(never, at[i]);
+    for (size_t i = 0; i < never->n && listed < LISTED && len < cap; i++) {
+        if (!both[i])
+            continue;
+        umbel_slice key = um_keylist_line(never, i);
         int shown = key.len < LISTED_LEN ? (int)key.len : LISTED_LEN;
-        int added =
-            snprintf(out + len, cap - len, "%s%.*s%s", i ? ", " : "", shown,
-                     (const char *)key.data, key.len > LISTED_LEN ? "..." : "");
+        int added = snprintf(out + len, cap - len, "%s%.*s%s",
+                             listed ? ", " : "", shown, (const char *)key.data,
+                             key.len > LISTED_LEN ? "..." : "");
         len += added > 0 ? (size_t)added : 0;
+        listed++;
     }
 }
 
-static umbel_status refuse_clashes(const um_args *args, const members *m,
-                                   const um_keylist *never, umbel_error *err)
+static umbel_status refuse_clashes(const members *m, const um_keylist *never,
+                                   umbel_error *err)
 {
-    size_t at[LISTED], n;
+    umbel_keyset set = {m->digests, NULL, m->n},
+                 unwanted = um_keylist_set(never);
     char list[LISTED * (LISTED_LEN + 6)] = "";
-    umbel_status status = umbel_choose_clashes(m->digests, m->n, never->digests,
-                                               never->n, at, LISTED, &n, err);
+    bool *both = malloc(never->n + 1);
+    size_t n = 0;
 
-    if (status != UMBEL_OK || n == 0 || um_has(args, "allow-members"))
+    if (!both)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", never->n);
+    umbel_status status =
+        umbel_in_both(m->filter, &set, &unwanted, both, &n, err);
+    if (status == UMBEL_OK && n)
+        list_clashes(never, both, list, sizeof list);
+    free(both);
+    if (status != UMBEL_OK || n == 0)
         return status;
-    list_clashes(never, at, n < LISTED ? n : LISTED, list, sizeof list);
     return um_fail(err, UMBEL_E_KEY,
                    "%zu of --never are members, which always match: %s%s; "
                    "take them out, or say --allow-members",
@@ -90,8 +100,8 @@ umbel_status um_choose_all(const um_args *args, umbel_filter *f, uint64_t *n,
                                         take_members, &m, err);
     if (status == UMBEL_OK)
         status = um_keylist_read(&never, args, "never", f, true, err);
-    if (status == UMBEL_OK)
-        status = refuse_clashes(args, &m, &never, err);
+    if (status == UMBEL_OK && !params.allow_members)
+        status = refuse_clashes(&m, &never, err);
     if (status == UMBEL_OK)
         status = umbel_choose(f, m.digests, m.n, never.digests, never.weights,
                               never.n, &params, bill, err);

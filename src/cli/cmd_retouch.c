@@ -156,7 +156,7 @@ static umbel_status refuse_members(const retouching *r, umbel_error *err)
     if (!both)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", never.n);
     umbel_status status =
-        umbel_retouch_both(r->filter, &members, &never, both, &n, err);
+        umbel_in_both(r->filter, &members, &never, both, &n, err);
     if (status == UMBEL_OK && n)
         fprintf(stderr, "keys of --never that are members:\n");
     for (size_t i = 0; status == UMBEL_OK && i < never.n && shown < SHOWN; i++)

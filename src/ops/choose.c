@@ -14,6 +14,7 @@
 #include "filter/handle.h"
 #include "kinds/rows.h"
 #include "ops/cover.h"
+#include "ops/roll.h"
 
 #include <umbel/choose.h>
 
@@ -24,78 +25,6 @@ enum { ROUNDS = 5, BATCH = 256 };
 
 /* What a new cell costs, in mean weights of an unwanted key. */
 #define CELL_COST 0.01
-
-/* Members by digest, in a table with open addressing. */
-typedef struct roll {
-    const umbel_alloc *alloc;
-    const umbel_digest *members;
-    uint32_t *slot; /* number of a member, from 1 on; 0: free */
-    size_t nslots;  /* a power of two */
-    size_t n;       /* different ones */
-} roll;
-
-/* The slot of d, or the free one where it belongs. */
-static uint32_t *find(const roll *r, const umbel_digest *d)
-{
-    size_t i = (size_t)um_group_mix(d->lo + d->hi) & (r->nslots - 1);
-
-    for (; r->slot[i]; i = (i + 1) & (r->nslots - 1)) {
-        const umbel_digest *m = &r->members[r->slot[i] - 1];
-        if (m->lo == d->lo && m->hi == d->hi)
-            break;
-    }
-    return &r->slot[i];
-}
-
-static umbel_status roll_init(roll *r, const umbel_alloc *alloc,
-                              const umbel_digest *members, size_t n,
-                              umbel_error *err)
-{
-    *r = (roll){.alloc = alloc, .members = members, .nslots = 16};
-    if (n >= UINT32_MAX)
-        return um_fail(err, UMBEL_E_LIMIT, "%zu members are more than 2^32", n);
-    while (r->nslots < 2 * n)
-        r->nslots *= 2;
-    r->slot = um_get(alloc, r->nslots * sizeof *r->slot);
-    if (!r->slot)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu members", n);
-    for (size_t i = 0; i < n; i++) {
-        uint32_t *slot = find(r, &members[i]);
-        r->n += *slot == 0;
-        if (*slot == 0)
-            *slot = (uint32_t)i + 1;
-    }
-    return UMBEL_OK;
-}
-
-static void roll_fini(roll *r)
-{
-    if (r->slot)
-        um_put(r->alloc, r->slot, r->nslots * sizeof *r->slot);
-}
-
-umbel_status umbel_choose_clashes(const umbel_digest *members, size_t n,
-                                  const umbel_digest *never, size_t nnever,
-                                  size_t *at, size_t cap, size_t *count,
-                                  umbel_error *err)
-{
-    umbel_alloc alloc = um_alloc_or_default(NULL);
-    size_t found = 0;
-    roll r;
-    umbel_status status = roll_init(&r, &alloc, members, n, err);
-
-    for (size_t i = 0; status == UMBEL_OK && i < nnever; i++) {
-        if (!*find(&r, &never[i]))
-            continue;
-        if (found < cap)
-            at[found] = i;
-        found++;
-    }
-    if (status == UMBEL_OK)
-        *count = found;
-    roll_fini(&r);
-    return status;
-}
 
 /* One call of umbel_choose. */
 typedef struct choosing {
@@ -109,7 +38,7 @@ typedef struct choosing {
     double *weight; /* 0 for unwanted keys that are members */
     bool *clash;    /* which are those */
     uint8_t *group; /* of each member */
-    roll roll;
+    um_roll roll;
     um_cover cover;
     double cell_cost;
     umbel_choose_bill bill;
@@ -124,7 +53,7 @@ static umbel_status get_memory(choosing *c, umbel_error *err)
     c->group = um_get(alloc, c->n + 1);
     if (!c->weight || !c->clash || !c->group)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu members", c->n);
-    return roll_init(&c->roll, alloc, c->members, c->n, err);
+    return um_roll_init(&c->roll, alloc, c->members, c->n, err);
 }
 
 static void fini(choosing *c)
@@ -134,7 +63,7 @@ static void fini(choosing *c)
     um_put(alloc, c->weight, (c->nnever + 1) * sizeof *c->weight);
     um_put(alloc, c->clash, c->nnever + 1);
     um_put(alloc, c->group, c->n + 1);
-    roll_fini(&c->roll);
+    um_roll_fini(&c->roll);
     um_cover_fini(&c->cover);
 }
 
@@ -149,7 +78,7 @@ static umbel_status weigh(choosing *c, umbel_error *err)
                            "weight %zu is %g: weights are finite and not "
                            "negative",
                            i, weight);
-        c->clash[i] = *find(&c->roll, &c->never[i]) != 0;
+        c->clash[i] = um_roll_find(&c->roll, &c->never[i]) != 0;
         c->weight[i] = c->clash[i] ? 0 : weight;
         bill->weight += c->weight[i];
         bill->never_members += c->clash[i];

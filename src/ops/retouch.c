@@ -9,6 +9,7 @@
 #include "ops/retouch.h"
 #include "base/error.h"
 #include "filter/handle.h"
+#include "ops/roll.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -24,48 +25,9 @@ static double seconds_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Digests by number: slot holds 1 + the number of the first that is equal. */
-typedef struct table {
-    const umbel_keyset *set;
-    uint32_t *slot;
-    size_t mask;
-} table;
-
 static umbel_status no_memory(size_t n, umbel_error *err)
 {
     return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", n);
-}
-
-static uint32_t *find(const table *t, const umbel_digest *d)
-{
-    size_t i = (size_t)um_remix(d->lo ^ d->hi) & t->mask;
-
-    for (; t->slot[i]; i = (i + 1) & t->mask) {
-        const umbel_digest *other = &t->set->digests[t->slot[i] - 1];
-        if (other->lo == d->lo && other->hi == d->hi)
-            break;
-    }
-    return &t->slot[i];
-}
-
-static umbel_status table_make(table *t, const umbel_keyset *set, um_pool *pool,
-                               umbel_error *err)
-{
-    size_t nslots = 16;
-
-    if (set->n >= UINT32_MAX / 4)
-        return um_fail(err, UMBEL_E_LIMIT, "%zu keys are too many", set->n);
-    while (nslots < set->n * 2)
-        nslots *= 2;
-    *t = (table){set, um_pool_get(pool, nslots, sizeof *t->slot), nslots - 1};
-    if (!t->slot)
-        return no_memory(set->n, err);
-    for (size_t i = 0; i < set->n; i++) {
-        uint32_t *slot = find(t, &set->digests[i]);
-        if (!*slot)
-            *slot = (uint32_t)i + 1;
-    }
-    return UMBEL_OK;
 }
 
 /* Keys that are different and match, with their weights. */
@@ -100,32 +62,29 @@ static umbel_status check_weights(const umbel_keyset *set, umbel_error *err)
 }
 
 /* The larger weight of equal keys goes to the first of them. */
-static void gather_weights(const table *t, double *largest)
+static void gather_weights(const umbel_keyset *set, const um_roll *roll,
+                           double *largest)
 {
-    const umbel_keyset *set = t->set;
-
     for (size_t i = 0; set->weights && i < set->n; i++) {
-        size_t first = *find(t, &set->digests[i]) - 1;
+        size_t first = um_roll_find(roll, &set->digests[i]) - 1;
         if (set->weights[i] > largest[first])
             largest[first] = set->weights[i];
     }
 }
 
 static umbel_status choose(const umbel_filter *f, const uint8_t *bits,
-                           const table *t, um_pool *pool, chosen *out,
-                           umbel_error *err)
+                           const umbel_keyset *set, const um_roll *roll,
+                           um_pool *pool, chosen *out, umbel_error *err)
 {
-    const umbel_keyset *set = t->set;
-
     *out = (chosen){0};
     out->digests = um_pool_get(pool, set->n, sizeof *out->digests);
     if (set->weights)
         out->weights = um_pool_get(pool, set->n, sizeof *out->weights);
     if (pool->failed)
         return no_memory(set->n, err);
-    gather_weights(t, out->weights);
+    gather_weights(set, roll, out->weights);
     for (size_t i = 0; i < set->n; i++) {
-        if (*find(t, &set->digests[i]) != i + 1)
+        if (um_roll_find(roll, &set->digests[i]) != i + 1)
             continue; /* equal to an earlier one */
         out->different++;
         if (!matches(f, bits, &set->digests[i]))
@@ -231,13 +190,13 @@ static umbel_status check_members(const umbel_filter *f, const chosen *c,
     return UMBEL_OK;
 }
 
-static size_t count_both(const table *members, const umbel_keyset *never,
+static size_t count_both(const um_roll *members, const umbel_keyset *never,
                          bool *both)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < never->n; i++) {
-        bool member = *find(members, &never->digests[i]) != 0;
+        bool member = um_roll_find(members, &never->digests[i]) != 0;
         n += member;
         if (both)
             both[i] = member;
@@ -245,19 +204,17 @@ static size_t count_both(const table *members, const umbel_keyset *never,
     return n;
 }
 
-umbel_status umbel_retouch_both(const umbel_filter *f,
-                                const umbel_keyset *members,
-                                const umbel_keyset *never, bool *both,
-                                size_t *n, umbel_error *err)
+umbel_status umbel_in_both(const umbel_filter *f, const umbel_keyset *members,
+                           const umbel_keyset *never, bool *both, size_t *n,
+                           umbel_error *err)
 {
-    um_pool pool;
-    table t;
+    um_roll roll;
+    umbel_status status =
+        um_roll_init(&roll, &f->alloc, members->digests, members->n, err);
 
-    um_pool_init(&pool, &f->alloc);
-    umbel_status status = table_make(&t, members, &pool, err);
     if (status == UMBEL_OK)
-        *n = count_both(&t, never, both);
-    um_pool_fini(&pool);
+        *n = count_both(&roll, never, both);
+    um_roll_fini(&roll);
     return status;
 }
 
@@ -271,33 +228,47 @@ typedef struct job {
     um_outcome outcome;
 } job;
 
+static umbel_status take_members(job *j, const umbel_filter *f,
+                                 const umbel_keyset *members,
+                                 const umbel_keyset *never, const um_roll *roll,
+                                 umbel_error *err)
+{
+    size_t both = j->params.allow_members ? 0 : count_both(roll, never, NULL);
+
+    if (both)
+        return um_fail(err, UMBEL_E_KEY,
+                       "%zu of the keys that must not match are members", both);
+    umbel_status status =
+        choose(f, j->bits, members, roll, &j->pool, &j->members, err);
+    if (status == UMBEL_OK && !j->params.force)
+        status = check_members(f, &j->members, err);
+    return status;
+}
+
 static umbel_status prepare_members(job *j, const umbel_filter *f,
                                     const umbel_keyset *members,
                                     const umbel_keyset *never, umbel_error *err)
 {
-    table t;
+    um_roll roll;
+    umbel_status status =
+        um_roll_init(&roll, &f->alloc, members->digests, members->n, err);
 
-    umbel_status status = table_make(&t, members, &j->pool, err);
-    if (status != UMBEL_OK)
-        return status;
-    size_t both = j->params.allow_members ? 0 : count_both(&t, never, NULL);
-    if (both)
-        return um_fail(err, UMBEL_E_KEY,
-                       "%zu of the keys that must not match are members", both);
-    status = choose(f, j->bits, &t, &j->pool, &j->members, err);
-    if (status == UMBEL_OK && !j->params.force)
-        status = check_members(f, &j->members, err);
+    if (status == UMBEL_OK)
+        status = take_members(j, f, members, never, &roll, err);
+    um_roll_fini(&roll);
     return status;
 }
 
 static umbel_status prepare_keys(job *j, const umbel_filter *f,
                                  const umbel_keyset *never, umbel_error *err)
 {
-    table t;
+    um_roll roll;
+    umbel_status status =
+        um_roll_init(&roll, &f->alloc, never->digests, never->n, err);
 
-    umbel_status status = table_make(&t, never, &j->pool, err);
     if (status == UMBEL_OK)
-        status = choose(f, j->bits, &t, &j->pool, &j->keys, err);
+        status = choose(f, j->bits, never, &roll, &j->pool, &j->keys, err);
+    um_roll_fini(&roll);
     if (status != UMBEL_OK)
         return status;
     if (j->params.heaviest)

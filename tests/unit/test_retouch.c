@@ -600,7 +600,7 @@ static void members_that_must_not_match_are_refused_or_lost(void **state)
         UMBEL_E_KEY, "10 of the keys");
     test_assert_same_file(s.before, s.f);
     assert_ok(
-        umbel_retouch_both(s.f, &s.members, &s.never, both, &n, &test_refusal));
+        umbel_in_both(s.f, &s.members, &s.never, both, &n, &test_refusal));
     assert_int_equal(n, 10);
     for (size_t i = 0; i < 20; i++)
         assert_int_equal(both[i], i < 10);

@@ -1,0 +1,55 @@
+/*
+ * roll.c - a table of digests with open addressing.
+ */
+#include "ops/roll.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/hash.h"
+
+/* The slot of d, or the free one where it belongs. */
+static uint32_t *place_of(const um_roll *r, const umbel_digest *d)
+{
+    /* Keys of hash integer have no hi, and a lo of few bits. */
+    size_t i = (size_t)um_remix(d->lo ^ um_remix(d->hi)) & (r->nslots - 1);
+
+    for (; r->slot[i]; i = (i + 1) & (r->nslots - 1)) {
+        const umbel_digest *other = &r->digests[r->slot[i] - 1];
+        if (other->lo == d->lo && other->hi == d->hi)
+            break;
+    }
+    return &r->slot[i];
+}
+
+umbel_status um_roll_init(um_roll *r, const umbel_alloc *alloc,
+                          const umbel_digest *digests, size_t n,
+                          umbel_error *err)
+{
+    *r = (um_roll){.alloc = alloc, .digests = digests, .nslots = 16};
+    if (n >= UINT32_MAX / 4)
+        return um_fail(err, UMBEL_E_LIMIT, "%zu keys are too many", n);
+    while (r->nslots < 2 * n)
+        r->nslots *= 2;
+    r->slot = um_get(alloc, r->nslots * sizeof *r->slot);
+    if (!r->slot)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", n);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t *slot = place_of(r, &digests[i]);
+        r->n += *slot == 0;
+        if (*slot == 0)
+            *slot = (uint32_t)i + 1;
+    }
+    return UMBEL_OK;
+}
+
+void um_roll_fini(um_roll *r)
+{
+    if (r->slot)
+        um_put(r->alloc, r->slot, r->nslots * sizeof *r->slot);
+    r->slot = NULL;
+}
+
+uint32_t um_roll_find(const um_roll *r, const umbel_digest *d)
+{
+    return *place_of(r, d);
+}
