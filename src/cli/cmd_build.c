@@ -164,13 +164,33 @@ static void report_json(const um_args *args, const built *b)
     um_print_json(um_report_to(args), &info);
 }
 
+static bool has_groups(const char *kind)
+{
+    umbel_setting_info setting;
+
+    for (size_t i = 0; umbel_kind_setting(kind ? kind : "bloom", i, &setting);
+         i++)
+        if (strcmp(setting.name, "groups") == 0)
+            return true;
+    return false;
+}
+
 /* Who names keys that shall not match wants a choice. */
-static void want_groups(const um_args *args, um_asked *asked)
+static umbel_status want_groups(const um_args *args, um_asked *asked,
+                                umbel_error *err)
 {
     umbel_params *p = &asked->params;
 
-    if (um_has(args, "never") && p->nsettings == 0)
+    if (!um_has(args, "never"))
+        return UMBEL_OK;
+    if (!has_groups(asked->kind))
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "--never wants a kind whose keys can go by several "
+                       "groups, such as bloom; kind %s has none",
+                       asked->kind);
+    if (p->nsettings == 0)
         asked->settings[p->nsettings++] = (umbel_setting){"groups", 2};
+    return UMBEL_OK;
 }
 
 static umbel_status build(const um_args *args, built *out, umbel_error *err)
@@ -194,9 +214,10 @@ static umbel_status build(const um_args *args, built *out, umbel_error *err)
                          "files, or --capacity, or --bits");
     if (status != UMBEL_OK)
         return status;
-    want_groups(args, &asked);
-    status = sized ? build_sized(args, &asked, out, err)
-                   : build_unsized(args, &asked, out, err);
+    status = want_groups(args, &asked, err);
+    if (status == UMBEL_OK)
+        status = sized ? build_sized(args, &asked, out, err)
+                       : build_unsized(args, &asked, out, err);
     um_forget(&asked);
     return status;
 }
@@ -239,6 +260,8 @@ static int run(const um_args *args)
         return um_misuse(args, "standard input can be read only once");
     if (um_has(args, "allow-members") && !um_has(args, "never"))
         return um_misuse(args, "--allow-members wants --never");
+    if (um_has(args, "weights") && !um_has(args, "never"))
+        return um_misuse(args, "--weights wants --never");
     if (spare_inputs(args, &err) != UMBEL_OK ||
         build(args, &b, &err) != UMBEL_OK)
         return um_trouble(args, &err);

@@ -216,10 +216,17 @@ static umbel_status look_further(retouching *r, umbel_error *err)
     return status;
 }
 
+static bool is_ours(const char *method)
+{
+    return !method || strcmp(method, "greedy") == 0 ||
+           strcmp(method, "anneal") == 0;
+}
+
 static bool shows_further(const retouching *r)
 {
     return !um_has(r->args, "json") && !um_has(r->args, "quiet") &&
-           !um_has(r->args, "all") && !um_has(r->args, "cost");
+           !um_has(r->args, "all") && !um_has(r->args, "cost") &&
+           is_ours(r->params.method);
 }
 
 static umbel_status work(retouching *r, umbel_error *err)
@@ -353,7 +360,7 @@ static void report_further(FILE *out, const retouching *r)
     if (c->n == 0)
         return;
     const umbel_retouch_step *end = &c->steps[c->n - 1];
-    fprintf(out, "what more would buy:\n");
+    fprintf(out, "what more would buy, about:\n");
     for (size_t i = 0; i < UM_COUNT(more); i++) {
         uint64_t lost = b->lost + (uint64_t)ceil(more[i] * (double)b->members);
         umbel_retouch_step at = um_curve_at(c, lost);
@@ -378,6 +385,16 @@ static void report_losses(FILE *out, const retouching *r)
     if (b->denied_before)
         fprintf(out, "denied before    %s members\n",
                 um_grouped(b->denied_before).text);
+}
+
+static bool has_budget(const um_args *args)
+{
+    return um_has(args, "max-fn") || um_has(args, "cost");
+}
+
+static bool has_limit(const um_args *args)
+{
+    return has_budget(args) || um_has(args, "all");
 }
 
 static void report_text(FILE *out, const retouching *r)
@@ -407,14 +424,12 @@ static void report_text(FILE *out, const retouching *r)
     fprintf(out, "seconds          %.3g\n", b->seconds);
     if (b->stopped)
         fprintf(out, "stopped early: this is the best so far\n");
+    if (b->left && !b->stopped && !has_limit(r->args))
+        fprintf(out, "stopped at 1 %% of the members, unless told otherwise: "
+                     "--max-fn P, or --all\n");
     report_further(out, r);
     if (um_has(r->args, "dry-run"))
-        fprintf(out, "nothing was written\n");
-}
-
-static bool has_budget(const um_args *args)
-{
-    return um_has(args, "max-fn") || um_has(args, "cost");
+        fprintf(out, "no filter was written\n");
 }
 
 static int finish(const retouching *r)
@@ -462,6 +477,12 @@ static bool stdin_twice(const um_args *args)
     return uses > 1;
 }
 
+static bool is_stdout(const um_args *args, const char *option)
+{
+    const char *path = um_value(args, option);
+    return path && strcmp(path, "-") == 0;
+}
+
 /* What is wrong with the command line as a whole; NULL: nothing. */
 static const char *misuse(const um_args *args)
 {
@@ -470,8 +491,12 @@ static const char *misuse(const um_args *args)
     if (!um_has(args, "members") || !um_has(args, "never"))
         return "say --members FILE, all keys of the filter, and --never FILE, "
                "the keys that must not match";
-    if (um_has(args, "output") == um_has(args, "dry-run"))
+    if (!um_has(args, "output") && !um_has(args, "dry-run"))
         return "say where to, -o FILE, or --dry-run";
+    if (um_has(args, "output") && um_has(args, "dry-run"))
+        return "--dry-run writes no filter: leave out -o";
+    if (is_stdout(args, "lost") || is_stdout(args, "curve"))
+        return "--lost and --curve want a file of their own";
     if (um_has(args, "all") && has_budget(args))
         return "--all knows no limit: leave out --max-fn and --cost";
     if (um_has(args, "moves") && um_has(args, "time"))

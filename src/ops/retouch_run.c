@@ -44,7 +44,8 @@ umbel_status um_retouch_settle(const umbel_retouch_params *given,
         p.method = "greedy";
     if (!um_method_find(p.method))
         return um_fail(err, UMBEL_E_UNKNOWN,
-                       "there is no method of retouching called \"%s\"",
+                       "there is no method of retouching called \"%s\"; "
+                       "umbel --help names them",
                        p.method);
     if (!in_range(p.max_fn, -1, 1))
         return um_fail(err, UMBEL_E_RANGE,
