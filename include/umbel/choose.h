@@ -50,10 +50,11 @@ typedef struct umbel_choose_bill {
 /*
  * Add members to f, which may hold keys already, so that as little weight as
  * possible of the unwanted keys matches. weights may be NULL: 1 each; they are
- * finite and not negative. Digests are those of f (umbel_digest_many). Equal
- * input gives equal cells. When an unwanted key is a member the call fails with
- * E_KEY and f stays as it is, unless params allow it. Memory: about 16 bytes a
- * member, 20 for each cell of an unwanted key, and 10 times the filter.
+ * 0, or from 1e-100 to 1e100, and a key that stands twice weighs twice. Digests
+ * are those of f (umbel_digest_many). Equal input gives equal cells. When an
+ * unwanted key is a member the call fails with E_KEY and f stays as it is,
+ * unless params allow it. Memory: about 16 bytes a member, 50 for each cell of
+ * an unwanted key, and 10 times the filter.
  */
 UMBEL_API umbel_status umbel_choose(umbel_filter *f,
                                     const umbel_digest *members, size_t n,

@@ -161,8 +161,9 @@ UMBEL_API umbel_status umbel_same_shape(const umbel_filter *a,
 
 /*
  * A filter by times smaller with the same keys, bit for bit what building it
- * small would have given. by must divide the number of parts (blocks, or cells)
- * that umbel_fold_parts tells. The error it aims at grows accordingly.
+ * small would have given, unless it has groups or was retouched. by must divide
+ * the number of parts (blocks, or cells) that umbel_fold_parts tells. The error
+ * it aims at grows accordingly.
  */
 UMBEL_API umbel_status umbel_fold(const umbel_filter *f, uint64_t by,
                                   umbel_filter **out, umbel_error *err);

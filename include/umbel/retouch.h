@@ -35,9 +35,10 @@ typedef struct umbel_retouch_step {
 } umbel_retouch_step;
 
 /*
- * Called after every move (many times a second while annealing, with the state
- * it would keep); false asks to stop. A stopped call succeeds: what has been
- * reached is in the filter, and the bill says stopped.
+ * Called after every move, many times a second while annealing, with how things
+ * stand then; what comes back at the end is not in it. false asks to stop. A
+ * stopped call succeeds: the best so far is in the filter, and the bill says
+ * stopped.
  */
 typedef bool umbel_retouch_watch(void *ctx, const umbel_retouch_step *step);
 

@@ -234,7 +234,7 @@ static void machine_name(char *out, size_t cap)
         fclose(f);
 }
 
-/* Nanoseconds a key: of the case, of the limit, of one thread if not NAN. */
+/* Nanoseconds a key: of the case, of the limit, of one thread, or INFINITY. */
 typedef struct times {
     double ns, limit, one;
 } times;

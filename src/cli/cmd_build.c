@@ -212,9 +212,8 @@ static umbel_status build(const um_args *args, built *out, umbel_error *err)
         status = um_fail(err, UMBEL_E_RANGE,
                          "--never wants a size before the keys come: give "
                          "files, or --capacity, or --bits");
-    if (status != UMBEL_OK)
-        return status;
-    status = want_groups(args, &asked, err);
+    if (status == UMBEL_OK)
+        status = want_groups(args, &asked, err);
     if (status == UMBEL_OK)
         status = sized ? build_sized(args, &asked, out, err)
                        : build_unsized(args, &asked, out, err);

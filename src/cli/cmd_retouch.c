@@ -287,12 +287,14 @@ static umbel_status save_lost(const retouching *r, umbel_error *err)
 static umbel_status save(const retouching *r, umbel_error *err)
 {
     const char *curve = um_value(r->args, "curve");
-    umbel_status status = save_lost(r, err);
+    umbel_status status = UMBEL_OK;
 
+    if (!um_has(r->args, "dry-run"))
+        status = um_save_filter(r->filter, um_value(r->args, "output"), err);
+    if (status == UMBEL_OK)
+        status = save_lost(r, err);
     if (status == UMBEL_OK && curve)
         status = um_curve_save(&r->curve, &r->bill, curve, err);
-    if (status == UMBEL_OK && !um_has(r->args, "dry-run"))
-        status = um_save_filter(r->filter, um_value(r->args, "output"), err);
     return status;
 }
 
@@ -477,6 +479,12 @@ static bool stdin_twice(const um_args *args)
     return uses > 1;
 }
 
+static bool are_same(const um_args *args, const char *a, const char *b)
+{
+    const char *x = um_value(args, a), *y = um_value(args, b);
+    return x && y && strcmp(x, y) == 0;
+}
+
 static bool is_stdout(const um_args *args, const char *option)
 {
     const char *path = um_value(args, option);
@@ -497,6 +505,9 @@ static const char *misuse(const um_args *args)
         return "--dry-run writes no filter: leave out -o";
     if (is_stdout(args, "lost") || is_stdout(args, "curve"))
         return "--lost and --curve want a file of their own";
+    if (are_same(args, "output", "lost") || are_same(args, "output", "curve") ||
+        are_same(args, "lost", "curve"))
+        return "-o, --lost and --curve are different files";
     if (um_has(args, "all") && has_budget(args))
         return "--all knows no limit: leave out --max-fn and --cost";
     if (um_has(args, "moves") && um_has(args, "time"))

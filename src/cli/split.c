@@ -110,6 +110,8 @@ static bool take_weight(const um_rule *r, um_piece *p, umbel_slice *key)
         return is_bad(p, "the weight is no number");
     if (*weight < 0)
         return is_bad(p, "the weight is negative");
+    if (*weight != 0 && (*weight < 1e-100 || *weight > 1e100))
+        return is_bad(p, "the weight is not 0, nor from 1e-100 to 1e100");
     key->len = (size_t)(at - 1 - text);
     return true;
 }
@@ -222,12 +224,13 @@ static bool want_decoded(const um_rule *r, um_piece *p)
 
 void um_split(const um_rule *r, um_piece *p)
 {
-    const uint8_t *at = p->text, *stop = at + p->len;
-    bool go_on = want_decoded(r, p);
-
     p->n = p->decoded_len = 0;
     p->nlines = 0;
     p->bad = NULL;
+    if (p->len == 0) /* and perhaps no text at all */
+        return;
+    const uint8_t *at = p->text, *stop = at + p->len;
+    bool go_on = want_decoded(r, p);
     while (go_on && at < stop) {
         const uint8_t *end = memchr(at, r->end, (size_t)(stop - at));
         if (!end)

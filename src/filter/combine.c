@@ -93,7 +93,7 @@ static uint64_t guess_keys(const umbel_filter *a, const umbel_filter *b,
 
     if (op == UMBEL_AND)
         keys = keys_of(a, NULL) + keys_of(b, NULL) - keys;
-    if (!isfinite(keys))
+    if (!(keys < (double)UM_MAX_CELLS)) /* nor a NAN: all but full */
         return a->shape.cells;
     return keys > 0 ? (uint64_t)llround(keys) : 0;
 }

@@ -73,10 +73,10 @@ static umbel_status weigh(choosing *c, umbel_error *err)
 
     for (size_t i = 0; i < c->nnever; i++) {
         double weight = c->given ? c->given[i] : 1;
-        if (!isfinite(weight) || weight < 0)
+        if (!um_is_weight(weight))
             return um_fail(err, UMBEL_E_RANGE,
-                           "weight %zu is %g: weights are finite and not "
-                           "negative",
+                           "weight %zu is %g: weights are 0, or from 1e-100 to "
+                           "1e100",
                            i, weight);
         c->clash[i] = um_roll_find(&c->roll, &c->never[i]) != 0;
         c->weight[i] = c->clash[i] ? 0 : weight;

@@ -53,11 +53,12 @@ static bool matches(const umbel_filter *f, const uint8_t *bits,
 static umbel_status check_weights(const umbel_keyset *set, umbel_error *err)
 {
     for (size_t i = 0; set->weights && i < set->n; i++)
-        if (!(set->weights[i] >= 0) || !isfinite(set->weights[i]))
-            return um_fail(err, UMBEL_E_RANGE,
-                           "weight %g of key %zu: weights are finite and not "
-                           "negative",
-                           set->weights[i], i);
+        if (!um_is_weight(set->weights[i]))
+            return um_fail(
+                err, UMBEL_E_RANGE,
+                "weight %g of key %zu: weights are 0, or from 1e-100 "
+                "to 1e100",
+                set->weights[i], i);
     return UMBEL_OK;
 }
 
@@ -167,6 +168,12 @@ static umbel_status sort_heaviest(chosen *c, um_pool *pool, umbel_error *err)
     return UMBEL_OK;
 }
 
+/* Keys that the filter holds, and the list lacks. */
+static uint64_t unlisted(const umbel_filter *f, const chosen *c)
+{
+    return f->shape.added > c->different ? f->shape.added - c->different : 0;
+}
+
 /* A filter that was built from these members, or says how many it denies. */
 static umbel_status check_members(const umbel_filter *f, const chosen *c,
                                   umbel_error *err)
@@ -180,12 +187,13 @@ static umbel_status check_members(const umbel_filter *f, const chosen *c,
                        ": it was built from other keys, or other fields of "
                        "them",
                        denied, c->different, known);
-    if (!f->shape.estimated && f->shape.added > c->different &&
-        f->shape.added - c->different > known)
+    uint64_t doubt = f->shape.estimated ? c->different / 10 + 100 : 0;
+    if (unlisted(f, c) > known + doubt)
         return um_fail(err, UMBEL_E_MISMATCH,
-                       "the filter holds at least %" PRIu64
+                       "the filter holds %s %" PRIu64
                        " keys, but only %zu members are given: the others "
                        "would be lost unseen",
+                       f->shape.estimated ? "about" : "at least",
                        f->shape.added, c->different);
     return UMBEL_OK;
 }
@@ -368,6 +376,12 @@ static umbel_status save_bits(job *j, const umbel_filter *f, uint8_t **out,
     return UMBEL_OK;
 }
 
+static void admit(umbel_filter *f, uint64_t denied)
+{
+    uint64_t *sum = &f->shape.denied;
+    *sum = *sum > UINT64_MAX - denied ? UINT64_MAX : *sum + denied;
+}
+
 static umbel_status work(job *j, umbel_filter *f, const umbel_keyset *members,
                          const umbel_keyset *never, umbel_bill *bill,
                          bool *lost, umbel_error *err)
@@ -394,9 +408,9 @@ static umbel_status work(job *j, umbel_filter *f, const umbel_keyset *members,
     b.chi = chi(&b);
     if (lost)
         tell_lost(f, j->bits, members, before, lost);
-    f->shape.denied = f->shape.denied > UINT64_MAX - b.lost
-                          ? UINT64_MAX
-                          : f->shape.denied + b.lost;
+    admit(f, b.lost);
+    if (j->params.force && b.bits_cleared) /* nobody saw what these lost */
+        admit(f, unlisted(f, &j->members));
     *bill = b;
     return UMBEL_OK;
 }
@@ -411,8 +425,7 @@ static umbel_status check_filter(const umbel_filter *f, umbel_error *err)
     if (!f->shape.kind->bits(f->self))
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "a filter with groups cannot be retouched: a key that "
-                       "loses a cell may match by another group; build it "
-                       "with --never instead");
+                       "loses a cell may match by another group");
     return um_want_writable(f, err);
 }
 

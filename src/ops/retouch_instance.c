@@ -196,7 +196,7 @@ static bool weigh(um_pool *pool, const double *w, size_t n, uint32_t hashes,
 
     *out = NULL;
     *unit = w && n && w[0] > 0 ? w[0] : 1;
-    if (!w || all_equal(w, n))
+    if (!w || n == 0 || (w[0] > 0 && all_equal(w, n)))
         return true;
     if (!(*out = um_pool_get(pool, n, sizeof **out)))
         return false;
@@ -253,7 +253,8 @@ static bool count_spare(um_instance *in, const um_problem *p, const stretch *s)
     return true;
 }
 
-static umbel_status check_size(const um_problem *p, umbel_error *err)
+static umbel_status check_size(const um_problem *p, bool all_bits,
+                               umbel_error *err)
 {
     size_t most = (UINT32_MAX - 1) / p->hashes / 2 / OTHERS_WEIGH;
 
@@ -262,6 +263,10 @@ static umbel_status check_size(const um_problem *p, umbel_error *err)
                        "at most %zu members, and as many keys, can be "
                        "retouched at a time with %u hashes",
                        most, (unsigned)p->hashes);
+    if (all_bits && p->cells > UINT32_MAX)
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "this method numbers every bit, and takes filters of "
+                       "less than 2^32 bits only");
     return UMBEL_OK;
 }
 
@@ -301,7 +306,7 @@ umbel_status um_instance_make(um_instance *out, const um_problem *p,
                               um_pool *pool, umbel_error *err)
 {
     size_t nkeys = params->count_outside ? p->keys.n : p->ntargets;
-    umbel_status status = check_size(p, err);
+    umbel_status status = check_size(p, all_bits, err);
 
     if (status != UMBEL_OK)
         return status;

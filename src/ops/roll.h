@@ -23,4 +23,10 @@ void um_roll_fini(um_roll *r);
 /* 1 + the number of the first digest equal to d; 0: there is none. */
 uint32_t um_roll_find(const um_roll *r, const umbel_digest *d);
 
+/* Nothing, or what sums and shares of 2^32 of them can hold. */
+static inline bool um_is_weight(double w)
+{
+    return w == 0 || (w >= 1e-100 && w <= 1e100); /* not a NAN */
+}
+
 #endif

@@ -3,8 +3,9 @@
  * tells.
  *
  * Fill a large one, then fold it: the result is, bit for bit, what the right
- * size would have given. Folding goes by divisors, so the large size is one
- * that has many: the number of parts is a product of small primes.
+ * size would have given (not with groups, whose choices depend on the size).
+ * Folding goes by divisors, so the large size is one that has many: the number
+ * of parts is a product of small primes.
  */
 #include "base/error.h"
 #include "filter/handle.h"
@@ -98,7 +99,7 @@ static uint64_t keys_given(const umbel_filter *f)
     if (few_missed || !f->shape.kind->used)
         return added;
     double keys = um_keys_behind(f, f->shape.kind->used(f->self, NULL));
-    if (isinf(keys))
+    if (!(keys < (double)UM_MAX_CELLS))
         return UM_MAX_CELLS;
     return keys > (double)added ? (uint64_t)ceil(keys) : added;
 }

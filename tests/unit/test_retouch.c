@@ -637,7 +637,70 @@ static void other_members_are_noticed(void **state)
     p.max_fn = 1;
     assert_ok(umbel_retouch(s.f, &some, &s.never, &p, &b, NULL, &test_refusal));
     assert_int_equal(b.left, 0);
+    assert_true(umbel_may_deny(s.f));
+    assert_int_equal(umbel_denied(s.f), b.lost + umbel_added(s.f) - 200);
     scene_free(&s);
+}
+
+/* What a merged filter holds is an estimate, and still more than half. */
+static void merged_filters_want_all_their_members(void **state)
+{
+    (void)state;
+    umbel_retouch_params p = UMBEL_RETOUCH_INIT;
+    umbel_params shape = classic(40000, 5, 3);
+    umbel_bill b;
+    scene s, t;
+
+    scene_make(&s, &shape, 4000, 20000, 0);
+    scene_make(&t, &shape, 4000, 20000, 0);
+    assert_ok(umbel_merge(s.f, t.f, UMBEL_OR, &test_refusal));
+    umbel_keyset half = {s.digests, NULL, 2000};
+    assert_refused(
+        umbel_retouch(s.f, &half, &s.never, &p, &b, NULL, &test_refusal),
+        UMBEL_E_MISMATCH, "only 2000 members");
+    assert_ok(
+        umbel_retouch(s.f, &s.members, &s.never, &p, &b, NULL, &test_refusal));
+    scene_free(&s);
+    scene_free(&t);
+}
+
+static void weights_have_bounds(void **state)
+{
+    (void)state;
+    umbel_retouch_params p = UMBEL_RETOUCH_INIT;
+    umbel_params shape = classic(4000, 5, 3);
+    double weights[2] = {1, 0}, wrong[] = {-1, 1e-300, 1e300, NAN, INFINITY};
+    umbel_bill b;
+    scene s;
+
+    scene_make(&s, &shape, 400, 20000, 0);
+    umbel_keyset two = {s.never.digests, weights, 2};
+    for (size_t i = 0; i < TEST_COUNT(wrong); i++) {
+        weights[1] = wrong[i];
+        assert_refused(
+            umbel_retouch(s.f, &s.members, &two, &p, &b, NULL, &test_refusal),
+            UMBEL_E_RANGE, "weights are 0, or from");
+    }
+    scene_free(&s);
+}
+
+/* Keys that are worth nothing are worth no member. */
+static void weight_zero_buys_nothing(void **state)
+{
+    (void)state;
+    umbel_retouch_params p = UMBEL_RETOUCH_INIT;
+    umbel_params shape = classic(4000, 5, 3);
+    scene s;
+
+    scene_make(&s, &shape, 400, 20000, 0);
+    double *zeros = calloc(s.never.n, sizeof *zeros);
+    s.never.weights = zeros;
+    p.cost = 1;
+    umbel_bill b = retouch(&s, &p);
+    assert_true(b.matched > 0);
+    assert_int_equal(b.lost, 0);
+    scene_free(&s);
+    free(zeros);
 }
 
 /* A second retouching takes the members of the first as they are. */
@@ -817,6 +880,9 @@ int main(void)
         cmocka_unit_test(same_seed_same_bits),
         cmocka_unit_test(nothing_to_do_is_a_bill_of_zeros),
         cmocka_unit_test(keys_that_stand_twice_count_once),
+        cmocka_unit_test(merged_filters_want_all_their_members),
+        cmocka_unit_test(weights_have_bounds),
+        cmocka_unit_test(weight_zero_buys_nothing),
         cmocka_unit_test(members_that_must_not_match_are_refused_or_lost),
         cmocka_unit_test(other_members_are_noticed),
         cmocka_unit_test(retouched_filters_can_be_retouched),
