@@ -16,7 +16,7 @@ enum { LISTED = 4, LISTED_LEN = 24, FIRST = 4096 };
 
 const um_option um_choosing_options[] = {
     {"never", 0, "FILE", "keys that must not match; may be given again"},
-    {"weights", 0, NULL, "their lines end in a weight (as in files *.tsv)"},
+    {"weights", 0, NULL, "lines end in a weight (as in files *.tsv)"},
     {"allow-members", 0, NULL, "let keys of --never that are members match"},
     {0}};
 

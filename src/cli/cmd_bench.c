@@ -427,9 +427,9 @@ const um_command um_cmd_bench = {
     .options = {options},
     .run = run,
     .details = "Keys of 8 bytes (string16: of 16), 1 % error, one thread. The "
-               "limit is one random\nline of 64 bytes read, or for adds read "
-               "and written, in memory of the filter's size.\nshared: a shared "
-               "blocked512 filter; two: by two threads, time a key by the "
-               "clock on the\nwall. Machines are noisy: trust the ratios of "
-               "one run.\n",
+               "limit is one\nrandom line of 64 bytes read, or for adds read "
+               "and written, in memory of the\nfilter's size. shared: a shared "
+               "blocked512 filter; two: by two threads, time a\nkey by the "
+               "clock on the wall. Machines are noisy: trust the ratios of one "
+               "run.\n",
 };

@@ -281,8 +281,7 @@ const um_command um_cmd_build = {
                 um_shape_options, um_keys_options, um_secret_options},
     .run = run,
     .details = "KEYS are files with a key a line; none, or -, is standard "
-               "input. Files are counted\nfirst; a pipe is read once, into "
-               "--max-memory, and the filter folded to size. "
-               "--never takes 2 groups\nunless --groups or --set say "
-               "otherwise.\n",
+               "input. Files are\ncounted first; a pipe is read once, into "
+               "--max-memory, and the filter folded to\nsize. --never takes "
+               "2 groups unless --groups or --set say otherwise.\n",
 };
