@@ -17,7 +17,7 @@ extern "C" {
 /* Zero means the default everywhere; start with UMBEL_CHOOSE_INIT. */
 typedef struct umbel_choose_params {
     size_t size;        /* sizeof(umbel_choose_params): lets it grow */
-    uint32_t rounds;    /* of choosing again; 0 means 5 */
+    uint32_t rounds;    /* of choosing again, up to 1000; 0 means 5 */
     bool allow_members; /* unwanted keys that are members: let them match */
 } umbel_choose_params;
 

@@ -325,8 +325,8 @@ static umbel_status rounds_of(const um_args *args, uint64_t *out,
 {
     *out = 10;
     umbel_status status = um_value_count(args, "rounds", out, err);
-    if (status == UMBEL_OK && *out == 0)
-        status = um_fail(err, UMBEL_E_RANGE, "--rounds must be at least 1");
+    if (status == UMBEL_OK && (*out == 0 || *out > 1000))
+        status = um_fail(err, UMBEL_E_RANGE, "--rounds must be 1..1000");
     return status;
 }
 

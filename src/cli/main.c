@@ -5,6 +5,7 @@
  */
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -94,6 +95,19 @@ static int finish(int code)
     return UM_EXIT_TROUBLE;
 }
 
+/* A secret that is written over makes all its filters useless. */
+static umbel_status spare_secret(const um_args *args, umbel_error *err)
+{
+    static const char *const outputs[] = {"output", "list", "lost", "curve"};
+    const char *secret = um_value(args, "key-file");
+    umbel_status status = UMBEL_OK;
+
+    for (size_t i = 0; secret && i < UM_COUNT(outputs); i++)
+        if (status == UMBEL_OK && um_value(args, outputs[i]))
+            status = um_spare(um_value(args, outputs[i]), secret, err);
+    return status;
+}
+
 static int run(const um_command *command, char **argv)
 {
     um_args args = {.command = command};
@@ -106,7 +120,8 @@ static int run(const um_command *command, char **argv)
         um_args_fini(&args);
         return finish(UM_EXIT_FINE);
     }
-    int code = command->run(&args);
+    bool fine = spare_secret(&args, &err) == UMBEL_OK;
+    int code = fine ? command->run(&args) : um_trouble(&args, &err);
     um_args_fini(&args);
     return finish(code);
 }

@@ -21,7 +21,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-enum { ROUNDS = 5, BATCH = 256 };
+enum { ROUNDS = 5, MOST_ROUNDS = 1000, BATCH = 256 };
 
 /* What a new cell costs, in mean weights of an unwanted key. */
 #define CELL_COST 0.01
@@ -276,6 +276,9 @@ umbel_status umbel_choose(umbel_filter *f, const umbel_digest *members,
     if (p->size < sizeof *p)
         return um_fail(err, UMBEL_E_RANGE,
                        "params.size is not set: start from UMBEL_CHOOSE_INIT");
+    if (p->rounds > MOST_ROUNDS)
+        return um_fail(err, UMBEL_E_RANGE, "rounds must be 0..%d, got %" PRIu32,
+                       MOST_ROUNDS, p->rounds);
     if (f->shape.kind != &um_kind_bloom)
         return um_cannot(f, "choose between groups", err);
     umbel_status status = um_want_writable(f, err);

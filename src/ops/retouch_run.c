@@ -24,7 +24,7 @@ static umbel_status take(const umbel_retouch_params *given,
         return um_fail(err, UMBEL_E_RANGE,
                        "params.size is not set: start from UMBEL_RETOUCH_INIT");
     for (size_t i = sizeof *out; i < given->size; i++)
-        if (bytes[i])
+        if (given->size > 4096 || bytes[i])
             return um_fail(err, UMBEL_E_UNSUPPORTED,
                            "params ask for what this umbel does not know: use "
                            "a newer umbel");

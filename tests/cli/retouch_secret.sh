@@ -14,3 +14,9 @@ try umbel retouch -0 f.umb --members members0 --never others0 --all -q -o r.umb 
 try umbel check -0 r.umb -f others0 -c
 tr -cd '\0' < lost | wc -c > n
 umbel info r.umb --json | field denied_members | cmp - n
+
+# A secret is not written over.
+cp key kept
+try umbel retouch f.umb --members members --never others --key-file key --dry-run --lost key
+try umbel build members --hash sip --key-file key -o key
+cmp key kept
