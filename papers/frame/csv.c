@@ -106,6 +106,8 @@ void um_csv_checks(FILE *out, const um_record *r)
 
 void um_put_command(FILE *out, const um_study *s)
 {
-    fprintf(out, "umbel reproduce %s --rounds %" PRIu64 " --seed %" PRIu64 "%s",
-            s->paper->name, s->rounds, s->seed, s->timed ? " --timed" : "");
+    fprintf(out,
+            "umbel reproduce %s --rounds %" PRIu64 " --seed %" PRIu64 "%s%s",
+            s->paper->name, s->rounds, s->seed, s->timed ? " --timed" : "",
+            s->fresh ? " --fresh" : "");
 }

@@ -63,9 +63,10 @@ static bool to_row(char field[FIELDS][UM_NOTE_LEN], um_expected *out)
         fine &= to_number(field[1 + i], number[i]);
     out->fitted = strcmp(field[8], "fitted") == 0;
     out->timed = strcmp(field[8], "timed") == 0;
+    out->spread = strcmp(field[8], "spread") == 0;
     snprintf(out->item, sizeof out->item, "%.*s", UM_TEXT_LEN - 1, field[0]);
     memcpy(out->note, field[9], sizeof out->note);
-    return fine && (!*field[8] || out->fitted || out->timed);
+    return fine && (!*field[8] || out->fitted || out->timed || out->spread);
 }
 
 static const char *next_line(const char *p)
@@ -127,10 +128,15 @@ static double joint_error(const um_expected *e, double error, double rounds)
     return hypot(reference, isnan(ours) ? 0 : ours);
 }
 
-void um_expected_bar(const um_expected *e, double error, double rounds,
-                     double *low, double *high)
+double um_expected_centre(const um_expected *e)
 {
-    double around = isnan(e->reference) ? e->paper : e->reference;
+    return isnan(e->reference) ? e->paper : e->reference;
+}
+
+void um_expected_bar(const um_expected *e, double z, double error,
+                     double rounds, double *low, double *high)
+{
+    double around = um_expected_centre(e);
     double width = isnan(e->slack) ? 0 : e->slack;
 
     if (!isnan(e->low) || !isnan(e->high)) {
@@ -138,7 +144,7 @@ void um_expected_bar(const um_expected *e, double error, double rounds,
         *high = isnan(e->high) ? INFINITY : e->high;
         return;
     }
-    width += UM_Z_LIMIT * joint_error(e, error, rounds);
+    width += z * joint_error(e, error, rounds);
     *low = around - width;
     *high = around + width;
 }

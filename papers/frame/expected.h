@@ -8,9 +8,10 @@
  * item names the value. paper is what the paper prints, empty when it prints
  * none. When low or high is given, it is the bar. Else ours must lie around the
  * reference (or, without one, the paper's value) within slack (half a unit of
- * the last printed digit, say) and five joint standard errors: sd is the spread
- * of one round, rounds what the reference rests on; without sd our own standard
- * error is taken. mark is "fitted", "timed" (checked only with --timed) or
+ * the last printed digit, say) and five joint standard errors (or z_limit of
+ * the row): sd is the spread of one round, rounds what the reference rests on;
+ * without sd our own standard error is taken. mark is "fitted", "timed"
+ * (checked only with --timed), "spread" (only with two rounds or more) or
  * empty. Lines with # are comments.
  */
 #ifndef UM_PAPERS_EXPECTED_H
@@ -21,7 +22,7 @@
 typedef struct um_expected {
     char item[UM_TEXT_LEN];
     double paper, reference, sd, rounds, slack, low, high; /* NAN: empty */
-    bool fitted, timed;
+    bool fitted, timed, spread;
     char note[UM_NOTE_LEN];
 } um_expected;
 
@@ -42,8 +43,11 @@ const char *um_expected_text(const char *name);
 bool um_expected_next(const char **text, um_expected *out);
 bool um_expected_find(const char *text, const char *item, um_expected *out);
 
-/* low and high for a value of that standard error from that many rounds. */
-void um_expected_bar(const um_expected *e, double error, double rounds,
-                     double *low, double *high);
+/* What ours is held against: the reference, or the paper's value. */
+double um_expected_centre(const um_expected *e);
+/* low and high, z joint errors around it, for a value of that standard error
+ * from that many rounds. */
+void um_expected_bar(const um_expected *e, double z, double error,
+                     double rounds, double *low, double *high);
 
 #endif

@@ -78,3 +78,33 @@ void um_poisson_accept(double mean, double p, double *low, double *high)
     while (um_poisson_test(*high + 1, mean) >= p)
         ++*high;
 }
+
+/* P(X <= k), X ~ Binomial(n, p). Meant for n up to thousands. */
+static double binomial_cdf(double k, double n, double p)
+{
+    double sum = 0;
+
+    for (double i = 0; i <= k; i++)
+        sum += exp(lgamma(n + 1) - lgamma(i + 1) - lgamma(n - i + 1) +
+                   i * log(p) + (n - i) * log1p(-p));
+    return fmin(sum, 1);
+}
+
+double um_poisson_pair_test(double a, double b, double times)
+{
+    double p = times / (1 + times);
+    double below = binomial_cdf(a, a + b, p);
+    double above = binomial_cdf(b, a + b, 1 - p);
+
+    return fmin(2 * fmin(below, above), 1);
+}
+
+void um_poisson_pair_accept(double b, double times, double p, double *low,
+                            double *high)
+{
+    *low = *high = floor(b * times);
+    while (*low > 0 && um_poisson_pair_test(*low - 1, b, times) >= p)
+        --*low;
+    while (um_poisson_pair_test(*high + 1, b, times) >= p)
+        ++*high;
+}

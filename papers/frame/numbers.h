@@ -32,4 +32,13 @@ double um_poisson_test(double k, double mean);
 /* The counts that pass that test at level p. */
 void um_poisson_accept(double mean, double p, double *low, double *high);
 
+/*
+ * The same when what is expected was counted itself: a and b events of one
+ * Poisson process in times of ratio times:1. Given a + b, a is binomial.
+ */
+double um_poisson_pair_test(double a, double b, double times);
+/* The a that pass against b. */
+void um_poisson_pair_accept(double b, double times, double p, double *low,
+                            double *high);
+
 #endif

@@ -30,6 +30,8 @@ typedef struct um_paper {
     const char *claim;  /* one line: what is to be seen */
     uint64_t rounds;    /* unless told otherwise; at most a minute on a core */
     size_t width;       /* numbers that a round gives */
+    double z_limit;     /* joint standard errors allowed; 0: UM_Z_LIMIT */
+    bool drawn_once;    /* something is, for all rounds; --fresh undoes it */
 
     /* What all rounds read and none changes; NULL: nothing. */
     umbel_status (*prepare)(um_study *s, umbel_error *err);
@@ -50,6 +52,7 @@ struct um_study {
     uint64_t rounds, seed;
     unsigned threads;
     bool timed; /* also check times: no longer the same in every run */
+    bool fresh; /* draw in every round what the paper drew once for all */
     um_watch watch;
 
     void *shared;    /* what prepare made */
@@ -84,10 +87,11 @@ um_mean um_column_sum(const um_study *s, size_t a, size_t b);
 void um_check_value(um_study *s, const char *item, double ours, double error);
 void um_check_mean(um_study *s, const char *item, const um_mean *m);
 /*
- * The same for a number of rare events where the row's reference (or the paper)
- * expects a rate: an exact Poisson test when fewer than 20 are expected.
+ * The same for a rate that rests on events, each of which adds `unit` to it. An
+ * exact Poisson test decides when the row expects fewer than 20 of them; when
+ * its reference rests on rounds, too, it is that of two counts.
  */
-void um_check_events(um_study *s, const char *item, double events,
-                     double trials);
+void um_check_events(um_study *s, const char *item, const um_mean *m,
+                     double unit);
 
 #endif

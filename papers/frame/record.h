@@ -18,6 +18,7 @@ typedef struct um_check {
     double paper; /* NAN: the paper gives none, the bar is ours */
     double ours;
     double error;     /* standard error of ours; NAN: not known */
+    double z;         /* joint standard errors from there; NAN likewise */
     double low, high; /* infinite: open on that side */
     bool fitted;      /* the paper's number went into a parameter of ours */
     bool pass;

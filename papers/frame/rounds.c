@@ -122,11 +122,13 @@ static void find_forgotten(um_study *s)
     um_expected e;
 
     while (text && um_expected_next(&text, &e)) {
-        if (was_checked(&s->record, e.item) || (e.timed && !s->timed))
+        if (was_checked(&s->record, e.item) || (e.timed && !s->timed) ||
+            (e.spread && s->rounds < 2))
             continue;
         um_check c = {.paper = e.paper,
                       .ours = NAN,
                       .error = NAN,
+                      .z = NAN,
                       .low = e.low,
                       .high = e.high,
                       .note = "expected, but not measured"};
@@ -215,59 +217,90 @@ um_mean um_column_sum(const um_study *s, size_t a, size_t b)
 }
 
 /* A check with all but its bar; false when no row has that item. */
-static bool begin_check(const um_study *s, const char *item, um_expected *e,
-                        um_check *c)
+static bool begin_check(const um_study *s, const char *item, const um_mean *m,
+                        um_expected *e, um_check *c)
 {
     bool known = um_expected_find(um_expected_text(s->paper->name), item, e);
 
     *c = (um_check){.paper = NAN,
+                    .ours = m->value,
+                    .error = m->error,
+                    .z = NAN,
                     .low = NAN,
                     .high = NAN,
                     .note = "has no row in expected.csv"};
     for (size_t i = 0; item[i] && i + 1 < sizeof c->item; i++)
         c->item[i] = item[i];
-    if (known) {
-        c->paper = e->paper;
-        c->fitted = e->fitted;
-        memcpy(c->note, e->note, sizeof c->note);
-    }
-    return known;
+    if (!known)
+        return false;
+    c->paper = e->paper;
+    c->fitted = e->fitted && !s->fresh;
+    memcpy(c->note, e->note, sizeof c->note);
+    if (e->sd >= 0 && e->rounds > 0 && !isnan(m->error))
+        c->z = um_z(m->value, m->error, um_expected_centre(e),
+                    e->sd / sqrt(e->rounds));
+    return true;
+}
+
+static void set_bar(const um_study *s, const um_expected *e, um_check *c)
+{
+    double z = s->paper->z_limit > 0 ? s->paper->z_limit : UM_Z_LIMIT;
+
+    um_expected_bar(e, z, c->error, (double)s->rounds, &c->low, &c->high);
 }
 
 void um_check_value(um_study *s, const char *item, double ours, double error)
 {
-    um_expected e;
-    um_check c;
+    um_mean m = {.value = ours, .error = error};
 
-    if (begin_check(s, item, &e, &c))
-        um_expected_bar(&e, error, (double)s->rounds, &c.low, &c.high);
-    c.ours = ours;
-    c.error = error;
-    um_record_check(&s->record, c);
+    um_check_mean(s, item, &m);
 }
 
 void um_check_mean(um_study *s, const char *item, const um_mean *m)
 {
-    um_check_value(s, item, m->value, m->error);
+    um_expected e;
+    um_check c;
+
+    if (begin_check(s, item, m, &e, &c))
+        set_bar(s, &e, &c);
+    um_record_check(&s->record, c);
 }
 
-void um_check_events(um_study *s, const char *item, double events,
-                     double trials)
+/* Events that the row's own rounds have seen; 0 when it is no count. */
+static double events_of_row(const um_study *s, const um_expected *e,
+                            double expected)
+{
+    return e->rounds > 0 ? round(expected * e->rounds / (double)s->rounds) : 0;
+}
+
+/* The bar of a count; false when it is large enough for a normal one. */
+static bool set_rare_bar(const um_study *s, const um_expected *e, double unit,
+                         um_check *c)
+{
+    double expected = um_expected_centre(e) / unit;
+    double seen = events_of_row(s, e, expected);
+
+    if (expected >= UM_RARE_EVENTS &&
+        (!(e->rounds > 0) || seen >= UM_RARE_EVENTS))
+        return false;
+    if (e->rounds > 0)
+        um_poisson_pair_accept(seen, (double)s->rounds / e->rounds,
+                               UM_POISSON_LIMIT, &c->low, &c->high);
+    else
+        um_poisson_accept(expected, UM_POISSON_LIMIT, &c->low, &c->high);
+    /* Half an event on both sides: sums of units are not exact. */
+    c->low = fmax(c->low - 0.5, 0) * unit;
+    c->high = (c->high + 0.5) * unit;
+    return true;
+}
+
+void um_check_events(um_study *s, const char *item, const um_mean *m,
+                     double unit)
 {
     um_expected e;
     um_check c;
 
-    if (begin_check(s, item, &e, &c)) {
-        double rate = isnan(e.reference) ? e.paper : e.reference;
-        um_expected_bar(&e, sqrt(rate / trials), (double)s->rounds, &c.low,
-                        &c.high);
-        if (rate * trials < UM_RARE_EVENTS) {
-            um_poisson_accept(rate * trials, UM_POISSON_LIMIT, &c.low, &c.high);
-            c.low /= trials;
-            c.high /= trials;
-        }
-    }
-    c.ours = events / trials;
-    c.error = sqrt(events) / trials;
+    if (begin_check(s, item, m, &e, &c) && !set_rare_bar(s, &e, unit, &c))
+        set_bar(s, &e, &c);
     um_record_check(&s->record, c);
 }

@@ -13,7 +13,15 @@
     X(rbf_fig6)                                                                \
     X(rbf_case_study)                                                          \
     X(rbf_2010)                                                                \
-    X(rbf_ours)
+    X(rbf_ours)                                                                \
+    X(spam_table3)                                                             \
+    X(spam_table4)                                                             \
+    X(spam_table5)                                                             \
+    X(spam_table6)                                                             \
+    X(spam_table7)                                                             \
+    X(spam_table8)                                                             \
+    X(spam_table9)                                                             \
+    X(spam_table10)
 
 #define UM_PAPER_DECLARE(name) extern const um_paper um_paper_##name;
 UM_PAPERS(UM_PAPER_DECLARE)

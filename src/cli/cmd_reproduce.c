@@ -19,6 +19,8 @@ static const um_option options[] = {
     {"threads", 0, "N", "rounds run side by side; by default one a processor"},
     {"seed", 0, "S", "another seed, other draws (default 1)"},
     {"output", 'o', "DIR", "write CSV, SVG and index.html into DIR"},
+    {"paper-draw", 0, NULL, "what the authors drew once stays (the default)"},
+    {"fresh", 0, NULL, "it is drawn anew in every round"},
     {"timed", 0, NULL, "also hold times against their bars; one thread"},
     {0}};
 
@@ -59,6 +61,7 @@ static umbel_status read_options(const um_args *args, um_study *out,
 
     out->seed = 1;
     out->timed = um_has(args, "timed");
+    out->fresh = um_has(args, "fresh");
     if (status == UMBEL_OK)
         status = read_number(args, "threads", UM_MAX_THREADS, &threads, err);
     if (status == UMBEL_OK)
@@ -66,6 +69,9 @@ static umbel_status read_options(const um_args *args, um_study *out,
     if (status == UMBEL_OK && out->timed && threads > 1)
         return um_fail(err, UMBEL_E_RANGE,
                        "--timed wants one thread: leave --threads out");
+    if (status == UMBEL_OK && out->fresh && um_has(args, "paper-draw"))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "--fresh and --paper-draw exclude each other");
     out->threads = (unsigned)threads;
     return status;
 }
@@ -88,6 +94,10 @@ static umbel_status add_study(job *j, const um_study *options_of,
         return um_fail(err, UMBEL_E_UNKNOWN,
                        "there is no reproduction \"%s\"; 'umbel reproduce "
                        "--list' names them",
+                       name);
+    if (options_of->fresh && !paper->drawn_once)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%s draws everything in every round: leave --fresh out",
                        name);
     if (is_listed(j, paper))
         return UMBEL_OK;
@@ -168,6 +178,7 @@ static void print_json(const um_study *s)
         um_info_real(&info, "paper", c->paper);
         um_info_real(&info, "ours", c->ours);
         um_info_real(&info, "error", c->error);
+        um_info_real(&info, "z", c->z);
         um_info_real(&info, "low", c->low);
         um_info_real(&info, "high", c->high);
         um_info_flag(&info, "pass", c->pass);

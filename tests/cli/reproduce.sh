@@ -19,6 +19,15 @@ umbel reproduce rbf-fig6 --rounds 2 --json > six
 echo "$?"
 grep 'fall of ratio over all' six | field pass
 
+# Counters, ten rounds: the same for any number of threads; what the authors drew
+# once can be drawn anew, and is not fitted then.
+umbel reproduce spam-table6 --rounds 10 --threads 1 --json > six
+echo "$?"
+umbel reproduce spam-table6 --rounds 10 --threads 3 --paper-draw --json | cmp six -
+grep -c '"fitted": true' six
+umbel reproduce spam-table6 --rounds 10 --fresh --json | grep -c '"fitted": true'
+umbel reproduce spam-table6 --rounds 10 --fresh | sed -n 3p
+
 # A page with its files; a second run replaces them.
 umbel reproduce rbf-fig3 --rounds 1 -o page -q
 ls page

@@ -10,6 +10,8 @@ try umbel reproduce rbf-fig3 --threads 0
 try umbel reproduce rbf-fig3 --threads 100000
 try umbel reproduce rbf-fig3 --timed --threads 2
 try umbel reproduce rbf-fig3 --seed -1
+try umbel reproduce rbf-fig3 --fresh
+try umbel reproduce spam-table6 --fresh --paper-draw
 
 # Directories that are none, that cannot be, or that are somebody else's.
 echo mine > file

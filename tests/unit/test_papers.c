@@ -69,6 +69,25 @@ static void rare_events_pass_up_to_the_level(void **state)
     assert_true(um_poisson_test(high + 1, 11.3) < 2.7e-5);
 }
 
+/* By hand: 16 events against none are 2 / 2^16 = 3.05e-5 likely, 17 half. */
+static void two_rare_counts_are_compared(void **state)
+{
+    double low, high;
+
+    (void)state;
+    assert_near(um_poisson_pair_test(16, 0, 1), 2 / 65536., 1e-12);
+    um_poisson_pair_accept(0, 1, 2.7e-5, &low, &high);
+    assert_true(low == 0 && high == 16);
+    /* Given 4 in all, 3 or fewer fall into ten elevenths of the time. */
+    assert_near(um_poisson_pair_test(3, 1, 10), 2 * (1 - pow(10 / 11., 4)),
+                1e-12);
+    assert_near(um_poisson_pair_test(5, 5, 1), 1, 1e-12);
+    um_poisson_pair_accept(15, 0.1, 2.7e-5, &low, &high);
+    assert_true(low == 0);
+    assert_true(um_poisson_pair_test(high, 15, 0.1) >= 2.7e-5);
+    assert_true(um_poisson_pair_test(high + 1, 15, 0.1) < 2.7e-5);
+}
+
 /* --- expected values -------------------------------------------------------
  */
 
@@ -122,15 +141,15 @@ static void bars_span_five_joint_errors_and_the_slack(void **state)
 
     (void)state;
     assert_true(um_expected_find(sheet, "joint", &e));
-    um_expected_bar(&e, NAN, 16, &low, &high);
+    um_expected_bar(&e, 5, NAN, 16, &low, &high);
     double width = 0.1 + 5 * hypot(0.3 / 3, 0.3 / 4);
     assert_near(low, 2 - width, 1e-12);
     assert_near(high, 2 + width, 1e-12);
     assert_true(um_expected_find(sheet, "a, \"quoted\" one", &e));
-    um_expected_bar(&e, 0.2, 16, &low, &high); /* no sd: our own error */
+    um_expected_bar(&e, 5, 0.2, 16, &low, &high); /* no sd: our own error */
     assert_near(high, 4.5 + 5 * 0.2, 1e-12);
     assert_true(um_expected_find(sheet, "bar", &e));
-    um_expected_bar(&e, 0.2, 16, &low, &high);
+    um_expected_bar(&e, 5, 0.2, 16, &low, &high);
     assert_true(isinf(low) && high == 9);
 }
 
@@ -247,6 +266,7 @@ int main(void)
         cmocka_unit_test(z_is_the_distance_in_joint_errors),
         cmocka_unit_test(poisson_sums_are_exact),
         cmocka_unit_test(rare_events_pass_up_to_the_level),
+        cmocka_unit_test(two_rare_counts_are_compared),
         cmocka_unit_test(rows_of_expected_values_are_read),
         cmocka_unit_test(rows_that_cannot_be_read_are_found_by_no_item),
         cmocka_unit_test(bars_span_five_joint_errors_and_the_slack),
