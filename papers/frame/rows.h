@@ -14,6 +14,8 @@
     X(rbf_case_study)                                                          \
     X(rbf_2010)                                                                \
     X(rbf_ours)                                                                \
+    X(spam_table1)                                                             \
+    X(spam_table2)                                                             \
     X(spam_table3)                                                             \
     X(spam_table4)                                                             \
     X(spam_table5)                                                             \
@@ -21,7 +23,9 @@
     X(spam_table7)                                                             \
     X(spam_table8)                                                             \
     X(spam_table9)                                                             \
-    X(spam_table10)
+    X(spam_table10)                                                            \
+    X(spam_growth)                                                             \
+    X(survey_fig2)
 
 #define UM_PAPER_DECLARE(name) extern const um_paper um_paper_##name;
 UM_PAPERS(UM_PAPER_DECLARE)
