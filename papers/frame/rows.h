@@ -25,6 +25,7 @@
     X(spam_table9)                                                             \
     X(spam_table10)                                                            \
     X(spam_growth)                                                             \
+    X(spam_split)                                                              \
     X(survey_fig2)
 
 #define UM_PAPER_DECLARE(name) extern const um_paper um_paper_##name;

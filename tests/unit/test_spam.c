@@ -4,6 +4,7 @@
  */
 #include "support/test.h"
 
+#include "papers/spam-split/store.h"
 #include "papers/spam/table.h"
 
 #include <string.h>
@@ -238,6 +239,33 @@ static void free_counts_follow_their_laws(void **state)
     }
 }
 
+/* --- split storage ---------------------------------------------------------*/
+
+static void a_split_store_holds_any_counts(void **state)
+{
+    enum { N = 1000 };
+    um_split s;
+    um_rng rng = {9};
+    uint32_t wide[N] = {0};
+
+    (void)state;
+    assert_ok(um_split_init(&s, 3, N, &test_refusal));
+    for (int i = 0; i < 20000; i++) {
+        uint32_t cell = (uint32_t)um_random_below(&rng, N);
+        uint32_t value = (uint32_t)um_random_below(&rng, 8);
+        if (cell < N / 2) /* as many as may overflow; they never shrink */
+            value = wide[cell] + (uint32_t)um_random_below(&rng, 1 << 24);
+        assert_true(um_split_put(&s, cell, value));
+        wide[cell] = value;
+    }
+    for (uint32_t i = 0; i < N; i++)
+        assert_int_equal(um_split_get(&s, i), wide[i]);
+    assert_int_equal(s.used, N / 2);
+    assert_false(um_split_put(&s, N - 1, 8)); /* one too many */
+    assert_int_equal(um_split_get(&s, N - 1), wide[N - 1]);
+    um_split_fini(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +277,7 @@ int main(void)
         cmocka_unit_test(fitted_counts_have_their_zeros_and_sum),
         cmocka_unit_test(even_counts_have_the_mean_of_their_law),
         cmocka_unit_test(free_counts_follow_their_laws),
+        cmocka_unit_test(a_split_store_holds_any_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,224 @@
+/*
+ * spam-split - what split storage saves, and what it costs (section IV).
+ *
+ * Signatures with heavy-tailed counts, P(c >= x) = 1/x up to 1,000,000, are
+ * inserted in random order, refined, into plain cells of 32 bits and into a
+ * split store; both must hold the same counts. The size of each layout follows
+ * from the cells that overflow.
+ */
+#include "base/error.h"
+#include "papers/spam-split/store.h"
+#include "papers/spam/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    KEYS = 210000, /* one percent of the signatures that DCC has */
+    PER_KEY = 8,
+    CELLS = KEYS * PER_KEY,
+    HASHES = 4,
+    MOST = 1000000,
+    COUNT_BITS = 20, /* for a million */
+    LEAST_LOW = 2,
+    LOWS = 4 /* s = 2 .. 5 */
+};
+
+/* Numbers of a round: cells of at least 2^s for each s, then these. */
+enum { DIFFERENT = LOWS, LOOKUPS, INSERTIONS, WIDTH };
+
+/* Keys, in the order of their insertions. */
+static uint32_t *draw_stream(um_rng *rng, size_t *n)
+{
+    uint32_t *count = malloc(KEYS * sizeof *count), *stream = NULL;
+    size_t sum = 0, at = 0;
+
+    for (size_t i = 0; count && i < KEYS; i++) {
+        double u = (double)((um_random(rng) >> 11) + 1) * 0x1p-53;
+        count[i] = (uint32_t)fmin(1 / u, MOST);
+        sum += count[i];
+    }
+    if (count)
+        stream = malloc(sum * sizeof *stream);
+    for (size_t i = 0; stream && i < KEYS; i++)
+        for (uint32_t j = 0; j < count[i]; j++)
+            stream[at++] = (uint32_t)i;
+    free(count);
+    if (stream)
+        um_spam_shuffle(stream, sum, rng);
+    *n = sum;
+    return stream;
+}
+
+/* Cells of a key: from a stream of its own. A cell twice is harmless, refined
+ * updates raise it once. */
+static void locate(uint64_t seed, uint32_t key, uint32_t cell[HASHES])
+{
+    um_rng r = {seed + key * 0xD1B54A32D192ED03u};
+
+    for (size_t i = 0; i < HASHES; i++)
+        cell[i] = (uint32_t)um_random_below(&r, CELLS);
+}
+
+static void add_wide(uint32_t *value, const uint32_t *cell)
+{
+    uint32_t least = UINT32_MAX;
+
+    for (size_t i = 0; i < HASHES; i++)
+        least = value[cell[i]] < least ? value[cell[i]] : least;
+    for (size_t i = 0; i < HASHES; i++)
+        if (value[cell[i]] == least)
+            value[cell[i]] = least + 1;
+}
+
+static bool add_split(um_split *s, const uint32_t *cell)
+{
+    uint32_t value[HASHES], least = UINT32_MAX;
+    bool fits = true;
+
+    for (size_t i = 0; i < HASHES; i++) {
+        value[i] = um_split_get(s, cell[i]);
+        least = value[i] < least ? value[i] : least;
+    }
+    for (size_t i = 0; i < HASHES; i++)
+        if (value[i] == least)
+            fits = fits && um_split_put(s, cell[i], least + 1);
+    return fits;
+}
+
+static void count_cells(const uint32_t *wide, um_split *s, double *out)
+{
+    for (size_t i = 0; i < CELLS; i++) {
+        for (unsigned j = 0; j < LOWS; j++)
+            out[j] += wide[i] >> (LEAST_LOW + j) != 0;
+        out[DIFFERENT] += um_split_get(s, (uint32_t)i) != wide[i];
+    }
+}
+
+static umbel_status insert_all(um_round *r, uint32_t *wide, um_split *s,
+                               double *out, umbel_error *err)
+{
+    uint64_t seed = um_random(&r->rng);
+    size_t n;
+    uint32_t *stream = draw_stream(&r->rng, &n);
+    bool fits = true;
+
+    if (!stream)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for the insertions");
+    for (size_t i = 0; fits && i < n; i++) {
+        uint32_t cell[HASHES];
+        locate(seed, stream[i], cell);
+        add_wide(wide, cell);
+        fits = add_split(s, cell);
+    }
+    free(stream);
+    if (!fits)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "more than half of the cells "
+                       "overflow: the base is too narrow");
+    out[LOOKUPS] = (double)s->lookups;
+    out[INSERTIONS] = (double)n;
+    count_cells(wide, s, out);
+    return UMBEL_OK;
+}
+
+static umbel_status run_round(um_round *r, double *out, umbel_error *err)
+{
+    uint32_t *wide = calloc(CELLS, sizeof *wide);
+    um_split s;
+    umbel_status status = um_split_init(&s, 3, CELLS, err);
+
+    for (size_t i = 0; i < WIDTH; i++)
+        out[i] = 0;
+    if (status == UMBEL_OK && !wide)
+        status = um_fail(err, UMBEL_E_NOMEM, "no memory for the cells");
+    if (status == UMBEL_OK)
+        status = insert_all(r, wide, &s, out, err);
+    um_split_fini(&s);
+    free(wide);
+    return status;
+}
+
+/*
+ * Bits a signature: the base, and tables filled to 0.85 whose entries have the
+ * number of the cell in its chunk and the high bits.
+ */
+static double split_bits(const um_study *s, unsigned low, unsigned index_bits)
+{
+    double overflow = um_column(s, low - LEAST_LOW).value / KEYS;
+
+    return PER_KEY * (low + 1.) +
+           overflow * (index_bits + COUNT_BITS - low) / 0.85;
+}
+
+static double best_bits(const um_study *s, unsigned index_bits, unsigned *low)
+{
+    double best = INFINITY;
+
+    for (unsigned i = LEAST_LOW; i < LEAST_LOW + LOWS; i++)
+        if (split_bits(s, i, index_bits) < best) {
+            best = split_bits(s, i, index_bits);
+            *low = i;
+        }
+    return best;
+}
+
+/* One table for 2.1 million signatures, and chunks of 2^16 and 2^8 cells. */
+static void list(um_study *s)
+{
+    static const unsigned index_bits[] = {24, 16, 8};
+    static const char *const heads[] = {"cells a table", "s = 2", "s = 3",
+                                        "s = 4",         "s = 5", NULL};
+    um_record *r = &s->record;
+    um_sheet *sheet =
+        um_record_sheet(r, "sizes", "Split storage, bits a signature", heads);
+
+    for (size_t i = 0; i < UM_COUNT(index_bits); i++) {
+        um_sheet_cell(r, sheet, "2^%u", index_bits[i]);
+        for (unsigned low = LEAST_LOW; low < LEAST_LOW + LOWS; low++)
+            um_sheet_cell(r, sheet, "%.1f", split_bits(s, low, index_bits[i]));
+    }
+}
+
+static void conclude(um_study *s)
+{
+    unsigned low = 0;
+    double bits = best_bits(s, 8, &low);
+    um_mean lookups = um_column_ratio(s, LOOKUPS, INSERTIONS);
+
+    um_check_value(s, "cells that differ from plain ones",
+                   um_column(s, DIFFERENT).value, NAN);
+    um_check_value(s, "bits, chunks of 256 cells, s = 3", split_bits(s, 3, 8),
+                   NAN);
+    um_check_value(s, "bits, chunks of 65536 cells, s = 4",
+                   split_bits(s, 4, 16), NAN);
+    um_check_value(s, "best s, chunks of 256 cells", low, NAN);
+    um_check_value(s, "cells of 32 bits over the split", 32 * PER_KEY / bits,
+                   NAN);
+    um_check_value(s, "cells of 20 bits over the split",
+                   COUNT_BITS * PER_KEY / bits, NAN);
+    um_check_value(s, "the split over cells of 5 bits", bits / (5. * PER_KEY),
+                   NAN);
+    um_check_value(s, "table lookups an insertion, s = 3", lookups.value, NAN);
+    list(s);
+    um_record_note(
+        &s->record,
+        "The paper prints no numbers (\"preliminary results suggest "
+        "that this technique is promising\"). Few cells overflow, "
+        "but most insertions are of frequent keys, and these look "
+        "into the table for nearly every cell, to read and to write. "
+        "Cells of 5 bits, all that a threshold of 20 needs, are "
+        "smaller than the split.");
+}
+
+const um_paper um_paper_spam_split = {
+    .name = "spam-split",
+    .source = SPAM_SOURCE "section IV, split storage",
+    .claim = "small counts in a base filter, the rest in tables: less space "
+             "than wide cells",
+    .rounds = 4,
+    .width = WIDTH,
+    .round = run_round,
+    .conclude = conclude,
+};
