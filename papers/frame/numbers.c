@@ -84,9 +84,11 @@ static double binomial_cdf(double k, double n, double p)
 {
     double sum = 0;
 
-    for (double i = 0; i <= k; i++)
+    for (uint64_t j = 0; j <= (uint64_t)k; j++) {
+        double i = (double)j;
         sum += exp(lgamma(n + 1) - lgamma(i + 1) - lgamma(n - i + 1) +
                    i * log(p) + (n - i) * log1p(-p));
+    }
     return fmin(sum, 1);
 }
 

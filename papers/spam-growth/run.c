@@ -43,34 +43,35 @@ static double wrong(const um_spam_space *s, const uint8_t *inserted)
     return (double)n;
 }
 
-/* Insert a sequence in equal parts; out: errors after each. */
-static void watch(um_spam_space *s, size_t n, double out[PARTS])
+/* Insert a sequence of PARTS parts; out: errors after each. */
+static void watch(um_spam_space *s, size_t part, double out[PARTS])
 {
     const um_net *net = &s->net.whole;
+    const uint32_t *next = s->sequence;
     uint8_t inserted[SPAM_KEYS] = {0};
 
     memset(s->value, 0, net->ncells);
-    for (size_t i = 0; i < n; i++) {
-        uint32_t key = s->sequence[i];
-        um_spam_add_refined(s->value, um_net_list(net, key), 1, SPAM_CAP);
-        inserted[key]++;
-        if ((i + 1) % (n / PARTS) == 0)
-            out[i / (n / PARTS)] = wrong(s, inserted);
+    for (size_t i = 0; i < PARTS; i++) {
+        for (size_t j = 0; j < part; j++, next++) {
+            um_spam_add_refined(s->value, um_net_list(net, *next), 1, SPAM_CAP);
+            inserted[*next]++;
+        }
+        out[i] = wrong(s, inserted);
     }
 }
 
+/* A round inserts each key once; a chunk is as long. */
 static void watch_errors(um_spam_space *s, const um_spam_load *load,
                          um_rng *rng, double *out)
 {
     const um_net *net = &s->net.whole;
 
     um_net_hash(&s->net, load->key, load->count, SPAM_KEYS, 4, 80000, rng);
-    size_t n = net->nkeys * PARTS;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < PARTS * net->nkeys; i++)
         s->sequence[i] = (uint32_t)(i % net->nkeys);
-    watch(s, n, out + ROUNDS_AT);
-    um_spam_shuffle(s->sequence, n, rng);
-    watch(s, n, out + CHUNKS_AT);
+    watch(s, net->nkeys, out + ROUNDS_AT);
+    um_spam_shuffle(s->sequence, PARTS * net->nkeys, rng);
+    watch(s, net->nkeys, out + CHUNKS_AT);
 }
 
 static void count_cells(const um_spam_space *s, double *above, double *full,

@@ -221,8 +221,8 @@ static void list_cell(um_study *s, um_sheet *sheet, size_t shape, size_t what)
     bool has = printed(s, item, &e);
     um_sheet_cell(r, sheet, "%.3e", m.value);
     um_sheet_cell(r, sheet, "%.3e", m.sd);
-    um_sheet_cell(r, sheet, has ? "%.3e" : "", has ? e.paper : 0);
-    um_sheet_cell(r, sheet, has ? "%.3e" : "", has ? e.sd : 0);
+    um_sheet_cell(r, sheet, has ? "%.3e" : "-", has ? e.paper : 0);
+    um_sheet_cell(r, sheet, has ? "%.3e" : "-", has ? e.sd : 0);
 }
 
 static void list(um_study *s)

@@ -53,8 +53,10 @@ static double tail(double j)
 {
     double term = exp(j * log(load) - load - lgamma(j + 1)), sum = 0;
 
-    for (; term > 1e-20 * sum; term *= load / ++j)
+    while (term > 1e-20 * sum) {
         sum += term;
+        term *= load / ++j;
+    }
     return sum;
 }
 
