@@ -5,6 +5,7 @@
  * Promised: a filter finds every key that its exact set holds; what only adding
  * and OR made is, byte for byte, what adding the set's keys to an empty filter
  * of that size gives, also after folding; equal programs give equal bytes.
+ * Kinds that count tell at least how often a key came.
  *
  *     kind addressing hash hashes seed      a byte each
  *     cells                                 2 bytes
@@ -18,18 +19,22 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SLOTS = 3, KEYS = 256, MOST_STEPS = 100 };
 
 typedef struct slot {
     umbel_filter *f;
     bool has[KEYS];
-    bool exact; /* made by adding and OR alone */
+    uint64_t times[KEYS]; /* of kinds that count */
+    bool exact; /* made by adding and OR alone; counts: each key once */
+    bool sums;  /* counts that were merged by ADD only */
 } slot;
 
 typedef struct machine {
     const char *kind;
     umbel_params params;
+    umbel_setting update; /* of kinds that count */
     slot slot[SLOTS];
     uint64_t trace; /* of everything that was answered */
 } machine;
@@ -61,6 +66,15 @@ static void replace(slot *s, umbel_filter *f)
     s->f = f;
 }
 
+/* A key came; only where none comes twice is a count like a set. */
+static void count_one(slot *s, size_t key)
+{
+    if (umbel_count_limit(s->f))
+        s->exact &= !s->has[key];
+    s->has[key] = true;
+    s->times[key]++;
+}
+
 static void op_add(machine *m, const step *s)
 {
     bool was, fresh;
@@ -71,7 +85,7 @@ static void op_add(machine *m, const step *s)
             UMBEL_OK);
     UM_WANT(fresh == !was);
     UM_WANT(!(fresh && s->a->has[s->key]));
-    s->a->has[s->key] = true;
+    count_one(s->a, s->key);
     note(m, fresh);
 }
 
@@ -82,8 +96,22 @@ static void op_add_many(machine *m, const step *s)
 
     UM_WANT(umbel_add_many(s->a->f, &keys[s->key], n, NULL, NULL) == UMBEL_OK);
     for (size_t i = s->key; i < KEYS; i++)
-        s->a->has[i] = true;
+        count_one(s->a, i);
     note(m, umbel_added(s->a->f));
+}
+
+/* At least as often as it came, up to the limit. */
+static void check_counts(machine *m, const slot *s)
+{
+    uint64_t count[KEYS], limit = umbel_count_limit(s->f);
+
+    if (!limit)
+        return;
+    UM_WANT(umbel_count_many(s->f, keys, KEYS, count, NULL) == UMBEL_OK);
+    for (int i = 0; i < KEYS; i++)
+        UM_WANT(count[i] >= (s->times[i] < limit ? s->times[i] : limit) ||
+                umbel_may_deny(s->f));
+    note(m, um_checksum(count, sizeof count));
 }
 
 static void op_query(machine *m, const step *s)
@@ -94,6 +122,7 @@ static void op_query(machine *m, const step *s)
     for (int i = 0; i < KEYS; i++)
         UM_WANT(hit[i] || !s->a->has[i] || umbel_may_deny(s->a->f));
     note(m, um_checksum(hit, sizeof hit));
+    check_counts(m, s->a);
 }
 
 /* Whether a OP b could be; only sizes may keep filters of one program apart. */
@@ -116,9 +145,13 @@ static void op_or(machine *m, const step *s)
     (void)m;
     if (!merged(s, UMBEL_OR))
         return;
-    for (int i = 0; i < KEYS; i++)
+    for (int i = 0; i < KEYS; i++) {
         s->a->has[i] |= s->b->has[i];
-    s->a->exact &= s->b->exact;
+        if (s->b->times[i] > s->a->times[i])
+            s->a->times[i] = s->b->times[i];
+    }
+    s->a->exact &= s->b->exact && !umbel_count_limit(s->a->f);
+    s->a->sums = false;
 }
 
 static void op_and(machine *m, const step *s)
@@ -126,9 +159,55 @@ static void op_and(machine *m, const step *s)
     (void)m;
     if (!merged(s, UMBEL_AND))
         return;
-    for (int i = 0; i < KEYS; i++)
+    for (int i = 0; i < KEYS; i++) {
         s->a->has[i] &= s->b->has[i];
+        if (s->b->times[i] < s->a->times[i])
+            s->a->times[i] = s->b->times[i];
+    }
     s->a->exact &= s->a == s->b;
+    s->a->sums = false;
+}
+
+static void op_sum(machine *m, const step *s)
+{
+    (void)m;
+    if (!merged(s, UMBEL_ADD))
+        return;
+    for (int i = 0; i < KEYS; i++) {
+        s->a->has[i] |= s->b->has[i];
+        s->a->times[i] += s->b->times[i];
+    }
+    s->a->exact = false;
+    s->a->sums &= s->b->sums;
+}
+
+/* What is left nobody knows, unless it was a part; it does no harm. */
+static void op_minus(machine *m, const step *s)
+{
+    umbel_status status = umbel_merge(s->a->f, s->b->f, UMBEL_MINUS, NULL);
+
+    note(m, status);
+    if (status != UMBEL_OK)
+        return;
+    umbel_filter *f = s->a->f;
+    *s->a = (slot){.f = f};
+}
+
+/* Only what came goes: so others stay. */
+static void op_remove(machine *m, const step *s)
+{
+    slot *a = s->a;
+
+    if (!a->times[s->key])
+        return;
+    umbel_status status = umbel_remove_many(a->f, &keys[s->key], 1, NULL);
+    note(m, status);
+    UM_WANT(status == UMBEL_E_UNSUPPORTED || status == UMBEL_OK);
+    if (status != UMBEL_OK)
+        return;
+    UM_WANT(a->sums);
+    a->has[s->key] = --a->times[s->key];
+    a->exact = false;
 }
 
 static void op_fold(machine *m, const step *s)
@@ -142,6 +221,8 @@ static void op_fold(machine *m, const step *s)
         UM_WANT(status != UMBEL_OK);
     if (small)
         replace(s->a, small);
+    if (small && by > 1 && umbel_count_limit(small))
+        s->a->exact = false; /* cells of a key that meet count twice */
     note(m, status);
 }
 
@@ -165,7 +246,7 @@ static void op_clear(machine *m, const step *s)
     (void)m;
     UM_WANT(umbel_clear(f, NULL) == UMBEL_OK);
     UM_WANT(umbel_added(f) == 0);
-    *s->a = (slot){.f = f, .exact = true};
+    *s->a = (slot){.f = f, .exact = true, .sums = true};
 }
 
 static void op_wire(machine *m, const step *s)
@@ -207,8 +288,8 @@ static void op_rebuild(machine *m, const step *s)
 typedef void operation(machine *m, const step *s);
 
 static operation *const operations[] = {
-    op_add,  op_add_many, op_query, op_or,   op_and,
-    op_fold, op_copy,     op_clear, op_wire, op_rebuild,
+    op_add,   op_add_many, op_query,   op_or,  op_and,   op_fold,   op_copy,
+    op_clear, op_wire,     op_rebuild, op_sum, op_minus, op_remove,
 };
 
 static uint8_t get_u8(um_reader *r)
@@ -216,6 +297,16 @@ static uint8_t get_u8(um_reader *r)
     uint8_t x;
     um_get_bytes(r, &x, 1);
     return x;
+}
+
+static bool has_update(const char *kind)
+{
+    umbel_setting_info info;
+
+    for (size_t i = 0; umbel_kind_setting(kind, i, &info); i++)
+        if (strcmp(info.name, "update") == 0)
+            return true;
+    return false;
 }
 
 static bool begin(machine *m, um_reader *r)
@@ -233,10 +324,13 @@ static bool begin(machine *m, um_reader *r)
     p->seed = get_u8(r);
     p->cells = get_u8(r);
     p->cells |= (uint64_t)(get_u8(r) % 64) << 8;
+    m->update = (umbel_setting){"update", p->seed & 1};
+    p->settings = &m->update;
+    p->nsettings = has_update(m->kind);
     for (size_t i = 0; i < SLOTS; i++) {
         if (umbel_open(m->kind, p, &m->slot[i].f, NULL) != UMBEL_OK)
             return false;
-        m->slot[i].exact = true;
+        m->slot[i].exact = m->slot[i].sums = true;
     }
     return true;
 }

@@ -145,12 +145,23 @@ UMBEL_API umbel_status umbel_digest_fixed(const umbel_filter *f,
                                           size_t n, umbel_digest *out,
                                           umbel_error *err);
 
-/* OR: keys of either. AND: at least the keys of both. */
-typedef enum umbel_merge_op { UMBEL_OR, UMBEL_AND } umbel_merge_op;
+/*
+ * OR: keys of either. AND: at least the keys of both. Of kinds that count, cell
+ * by cell: ADD sums, MAX (what OR is there) the larger, MINUS the difference.
+ */
+typedef enum umbel_merge_op {
+    UMBEL_OR,
+    UMBEL_AND,
+    UMBEL_ADD,
+    UMBEL_MAX,
+    UMBEL_MINUS
+} umbel_merge_op;
 
 /*
  * into becomes into OP from. Both must agree in kind, addressing, hash, seed,
  * secret, size, hashes and settings; E_MISMATCH names the first that differs.
+ * E_UNSUPPORTED when the kind has no such merge, or its counts would become too
+ * low; E_RANGE when from is no part of into (MINUS). Then nothing changes.
  */
 UMBEL_API umbel_status umbel_merge(umbel_filter *into, const umbel_filter *from,
                                    umbel_merge_op op, umbel_error *err);

@@ -6,6 +6,7 @@
 
 #include <umbel/base.h>
 #include <umbel/choose.h>
+#include <umbel/counting.h>
 #include <umbel/estimate.h>
 #include <umbel/file.h>
 #include <umbel/filter.h>

@@ -5,6 +5,8 @@
 #include "filter/handle.h"
 #include "filter/sizing.h"
 
+#include <umbel/counting.h>
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -85,6 +87,13 @@ static double keys_of(const umbel_filter *f, const void *other)
     return um_keys_behind(f, f->shape.kind->used(f->self, other));
 }
 
+static uint64_t whole_keys(const umbel_filter *f, double keys)
+{
+    if (!(keys < (double)UM_MAX_CELLS)) /* nor a NAN: all but full */
+        return f->shape.cells;
+    return keys > 0 ? (uint64_t)llround(keys) : 0;
+}
+
 /* Keys of a merged filter, for its head; asked before the cells change. */
 static uint64_t guess_keys(const umbel_filter *a, const umbel_filter *b,
                            umbel_merge_op op)
@@ -93,9 +102,13 @@ static uint64_t guess_keys(const umbel_filter *a, const umbel_filter *b,
 
     if (op == UMBEL_AND)
         keys = keys_of(a, NULL) + keys_of(b, NULL) - keys;
-    if (!(keys < (double)UM_MAX_CELLS)) /* nor a NAN: all but full */
-        return a->shape.cells;
-    return keys > 0 ? (uint64_t)llround(keys) : 0;
+    return whole_keys(a, keys);
+}
+
+/* Of a difference: only its own cells tell. */
+static uint64_t keys_left(const umbel_filter *f)
+{
+    return f->shape.kind->used ? whole_keys(f, keys_of(f, NULL)) : 0;
 }
 
 static uint64_t add_saturating(uint64_t a, uint64_t b)
@@ -117,15 +130,48 @@ umbel_status umbel_merge(umbel_filter *into, const umbel_filter *from,
         status = umbel_same_shape(into, from, err);
     if (status != UMBEL_OK)
         return status;
+    um_shape after = into->shape;
+    if (kind->admit)
+        status = kind->admit(&after, &from->shape, op, err);
+    if (status != UMBEL_OK)
+        return status;
     uint64_t keys = kind->used ? guess_keys(into, from, op) : 0;
     status = kind->merge(into->self, from->self, op, err);
     if (status != UMBEL_OK)
         return status;
     um_clear_padding(into);
-    into->shape.added = keys;
+    into->shape.added = op == UMBEL_MINUS ? keys_left(into) : keys;
     into->shape.estimated = true;
+    into->shape.joined = after.joined;
+    into->shape.difference = after.difference;
     into->shape.intersected |= op == UMBEL_AND || from->shape.intersected;
     into->shape.denied = add_saturating(into->shape.denied, from->shape.denied);
+    return UMBEL_OK;
+}
+
+umbel_status umbel_to_bloom(const umbel_filter *f, umbel_filter **out,
+                            umbel_error *err)
+{
+    umbel_filter *bloom;
+    um_shape s = f->shape;
+
+    if (!s.kind->as_bits)
+        return um_cannot(f, "become a bloom filter", err);
+    if (s.difference)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "a difference of refined counts does not tell its "
+                       "keys: add it to what it was taken from first");
+    s.joined = false;
+    s.kind = um_kind_find("bloom");
+    for (size_t i = 0; i < um_count_settings(s.kind); i++)
+        s.setting[i] = s.kind->settings[i].standard;
+    umbel_status status =
+        um_filter_make(&s, &f->alloc, NULL, NULL, 0, &bloom, err);
+    if (status != UMBEL_OK)
+        return status;
+    bloom->hasher = f->hasher;
+    f->shape.kind->as_bits(f->self, bloom->payload);
+    *out = bloom;
     return UMBEL_OK;
 }
 

@@ -33,7 +33,9 @@ enum {
     CODING_RAW = 0,
     FLAG_ESTIMATED = 1,
     FLAG_INTERSECTED = 2,
-    FLAGS_KNOWN = 3,
+    FLAG_JOINED = 4,
+    FLAG_DIFFERENCE = 8,
+    FLAGS_KNOWN = 15,
     FLAGS_DEMANDING = 0xFFFF /* who does not know one of these must refuse */
 };
 
@@ -88,7 +90,9 @@ size_t um_head_encode(const umbel_filter *f, uint8_t out[UM_HEAD_MAX])
     um_put_u32(&w, s->hashes);
     um_put_u32(&w, (uint32_t)s->remarks << 16 |
                        (s->estimated ? FLAG_ESTIMATED : 0) |
-                       (s->intersected ? FLAG_INTERSECTED : 0));
+                       (s->intersected ? FLAG_INTERSECTED : 0) |
+                       (s->joined ? FLAG_JOINED : 0) |
+                       (s->difference ? FLAG_DIFFERENCE : 0));
     um_put_u64(&w, s->capacity);
     um_put_f64(&w, s->fpr);
     um_put_u64(&w, s->added);
@@ -221,13 +225,17 @@ static umbel_status get_shape(um_reader *r, um_head *head, umbel_error *err)
     head->payload_checksum = um_get_u64(r);
     s->estimated = flags & FLAG_ESTIMATED;
     s->intersected = flags & FLAG_INTERSECTED;
+    s->joined = flags & FLAG_JOINED;
+    s->difference = flags & FLAG_DIFFERENCE;
     s->remarks = (uint16_t)(flags >> 16);
 
     if (flags & FLAGS_DEMANDING & ~(uint32_t)FLAGS_KNOWN)
         return newer("it has flags of a later version", err);
     if (head->len != head_len(settings, sections) ||
         !(s->fpr > 0 && s->fpr < 1) || s->cells > UM_MAX_CELLS ||
-        s->capacity > UM_MAX_CELLS)
+        s->capacity > UM_MAX_CELLS ||
+        ((s->joined || s->difference) &&
+         !(s->kind->merge_ops >> UMBEL_MINUS & 1)))
         return um_fail(err, UMBEL_E_FORMAT, "damaged: a field is out of range");
     if (settings > um_count_settings(s->kind) || sections > UM_MAX_SECTIONS)
         return newer("it has settings of a later version", err);

@@ -191,6 +191,8 @@ umbel_status umbel_clear(umbel_filter *f, umbel_error *err)
     f->shape.added = 0;
     f->shape.estimated = false;
     f->shape.intersected = false;
+    f->shape.joined = false;
+    f->shape.difference = false;
     f->shape.denied = 0;
     attach(f);
     return UMBEL_OK;
@@ -344,7 +346,7 @@ static uint64_t more_added(uint64_t was, size_t fresh)
     return was > UINT64_MAX - fresh ? UINT64_MAX : was + fresh;
 }
 
-static void count_added(umbel_filter *f, size_t fresh)
+void um_count_added(umbel_filter *f, size_t fresh)
 {
     uint64_t *added = &f->shape.added;
 
@@ -365,7 +367,7 @@ umbel_status umbel_add_digests(umbel_filter *f, const umbel_digest *digests,
     umbel_status status = want_add(f, err);
 
     if (status == UMBEL_OK)
-        count_added(f, add_now(f, digests, n, fresh));
+        um_count_added(f, add_now(f, digests, n, fresh));
     return status;
 }
 
@@ -375,7 +377,7 @@ static void add_batch(umbel_filter *f, const umbel_slice *keys, size_t n,
     umbel_digest d[BATCH];
 
     digest(f, keys, n, d);
-    count_added(f, add_now(f, d, n, fresh));
+    um_count_added(f, add_now(f, d, n, fresh));
 }
 
 umbel_status umbel_add_many(umbel_filter *f, const umbel_slice *keys, size_t n,
@@ -400,8 +402,8 @@ umbel_status umbel_add_fixed(umbel_filter *f, const void *keys, size_t width,
 
     if (status == UMBEL_OK && n && are_keys8(f, keys, width) &&
         f->fast->add_keys8) {
-        count_added(f,
-                    f->fast->add_keys8(f->self, f->shape.seed, keys, n, fresh));
+        um_count_added(
+            f, f->fast->add_keys8(f->self, f->shape.seed, keys, n, fresh));
         return UMBEL_OK;
     }
     if (status == UMBEL_OK)

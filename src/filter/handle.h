@@ -53,6 +53,9 @@ double um_keys_behind(const umbel_filter *f, uint64_t used);
 /* Whether they follow from the model, which also knows how far they spread. */
 bool um_used_by_chance(const umbel_filter *f);
 
+/* Count keys that were new. */
+void um_count_added(umbel_filter *f, size_t fresh);
+
 /* E_READONLY for mapped filters, E_SECRET for locked ones. */
 umbel_status um_want_writable(const umbel_filter *f, umbel_error *err);
 umbel_status um_want_ready(const umbel_filter *f, umbel_error *err);

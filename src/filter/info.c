@@ -35,7 +35,8 @@ uint64_t umbel_added(const umbel_filter *f)
 
 bool umbel_may_deny(const umbel_filter *f)
 {
-    return f->shape.denied || f->shape.kind->traits & UM_FORGETS;
+    return f->shape.denied || f->shape.difference ||
+           f->shape.kind->traits & UM_FORGETS;
 }
 
 double umbel_predict(const umbel_filter *f)

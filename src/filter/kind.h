@@ -39,6 +39,8 @@ typedef struct um_shape {
     uint64_t added;   /* keys that were new */
     bool estimated;   /* ... a guess, after a merge */
     bool intersected; /* by AND: its cells do not tell its keys */
+    bool joined;      /* counts, not by sums: none can be taken back */
+    bool difference;  /* of refined counts: tells too little by itself */
     uint16_t remarks; /* flags of a file that may be ignored: kept */
     uint64_t denied;  /* members known to be denied */
 } um_shape;
@@ -97,7 +99,24 @@ struct um_kind {
                          bool *fresh);
     void (*query_shared)(const void *self, const umbel_digest *d, size_t n,
                          bool *hit);
+    /*
+     * Kinds that count. Add each key so many times (NULL: once); tell how often
+     * it came, at most most(). remove tells how many of the keys it took out
+     * once, up to the first that cannot be in, and adds to *gone those whose
+     * count became 0; may_remove tells why a shape cannot.
+     */
+    size_t (*add_amounts)(void *self, const umbel_digest *d,
+                          const uint64_t *amounts, size_t n, bool *fresh);
+    void (*count)(const void *self, const umbel_digest *d, size_t n,
+                  uint64_t *out);
+    uint64_t (*most)(const void *self);
+    umbel_status (*may_remove)(const um_shape *s, umbel_error *err);
+    size_t (*remove)(void *self, const umbel_digest *d, size_t n, size_t *gone);
     unsigned merge_ops; /* bit 1 << op for each that merge knows */
+    /* What a merge makes of the head, or why it must not be; may be NULL. */
+    umbel_status (*admit)(um_shape *into, const um_shape *from,
+                          umbel_merge_op op, umbel_error *err);
+    /* When it fails no cell has changed. */
     umbel_status (*merge)(void *self, const void *from, umbel_merge_op op,
                           umbel_error *err);
     /* self is empty and by times smaller. */
@@ -114,6 +133,9 @@ struct um_kind {
      * NULL, slot or answer: it is not so.
      */
     uint8_t *(*bits)(void *self);
+    /* Set the bits of the cells in use, where they are those of a bloom filter
+     * of the same keys; NULL: they are not. bits is zero. */
+    void (*as_bits)(const void *self, uint8_t *bits);
     /*
      * Keys behind so many cells in use, where cells are not used by chance; NAN
      * where they are, and the model tells. NULL: always by chance.

@@ -186,16 +186,16 @@ static double error(const um_shape *s, const um_layout *l, double keys)
  * Chance that a key landing in this block matches: over the lanes where its
  * extra hashes may start, the product of the lanes' fills.
  */
-static double block_error(const um_bloom *b, uint64_t block)
+static double block_error(const um_layout *l, um_used_in *used,
+                          const void *cells, uint64_t block)
 {
-    const um_layout *l = b->layout;
     double fill[UM_MAX_HASHES], everywhere = 1, sum = 0;
 
     for (uint32_t i = 0; i < l->lanes; i++) {
         uint64_t from = (block * l->lanes + i) * l->width;
         uint64_t hot = um_model_hot(l);
-        uint64_t used_hot = um_popcount(b->bits, from, hot);
-        uint64_t rest = um_popcount(b->bits, from + hot, l->width - hot);
+        uint64_t used_hot = used(cells, from, hot);
+        uint64_t rest = used(cells, from + hot, l->width - hot);
         fill[i] = um_model_hit(l, used_hot, used_hot + rest);
         for (uint32_t t = 0; t < l->throws; t++)
             everywhere *= fill[i];
@@ -211,14 +211,26 @@ static double block_error(const um_bloom *b, uint64_t block)
     return everywhere * sum / l->lanes;
 }
 
+double um_bloom_chance(const um_layout *l, um_used_in *used, const void *cells)
+{
+    double sum = 0;
+
+    for (uint64_t i = 0; i < l->blocks; i++)
+        sum += block_error(l, used, cells, i);
+    return sum / (double)l->blocks;
+}
+
+static uint64_t bits_in(const void *bits, uint64_t from, uint64_t n)
+{
+    return um_popcount(bits, from, n);
+}
+
 static double predict(const void *self)
 {
     const um_bloom *b = self;
-    double sum = 0;
+    double one = um_bloom_chance(b->layout, bits_in, b->bits);
 
-    for (uint64_t i = 0; i < b->layout->blocks; i++)
-        sum += block_error(b, i);
-    return um_groups_any(sum / (double)b->layout->blocks, b->groups);
+    return um_groups_any(one, b->groups);
 }
 
 static uint64_t used(const void *self, const void *other)

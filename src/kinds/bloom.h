@@ -19,4 +19,13 @@ size_t um_bloom_add_shared(void *self, const umbel_digest *d, size_t n,
 void um_bloom_query_shared(const void *self, const umbel_digest *d, size_t n,
                            bool *hit);
 
+/* Cells in use among the n from the cell from on. */
+typedef uint64_t um_used_in(const void *cells, uint64_t from, uint64_t n);
+
+/*
+ * Chance that a key never added finds all its cells in use: of any kind where
+ * that is a match.
+ */
+double um_bloom_chance(const um_layout *l, um_used_in *used, const void *cells);
+
 #endif

@@ -9,7 +9,8 @@
 /* In the order of --help. X(name) stands for the row um_kind_name. */
 #define UM_KINDS(X)                                                            \
     X(bloom)                                                                   \
-    X(aging)
+    X(aging)                                                                   \
+    X(counting)
 
 #define UM_KIND_DECLARE(name) extern const um_kind um_kind_##name;
 UM_KINDS(UM_KIND_DECLARE)

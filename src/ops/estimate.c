@@ -50,6 +50,10 @@ static umbel_status want_keys_told(const umbel_filter *f, umbel_error *err)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "the cells of an intersection do not tell how many keys "
                        "it has: compare the filters it was made from");
+    if (f->shape.difference)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "the cells of a difference of refined counts do not "
+                       "tell how many keys it has");
     if (f->shape.denied)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "the cells of a retouched filter do not tell how many "

@@ -1,0 +1,139 @@
+/*
+ * counts.c - the public verbs of kinds that count: check, hash, call the row.
+ */
+#include "base/error.h"
+#include "filter/handle.h"
+
+#include <umbel/counting.h>
+
+#include <inttypes.h>
+
+enum { BATCH = 256 }; /* digests at a time: they stay in the first cache */
+
+static size_t next_batch(size_t left)
+{
+    return left < BATCH ? left : BATCH;
+}
+
+/* All keys are looked at before the first is used: all or nothing. */
+static umbel_status accept(const umbel_filter *f, const umbel_slice *keys,
+                           size_t n, umbel_error *err)
+{
+    const um_hash *hash = f->shape.hash;
+    umbel_status status = um_want_ready(f, err);
+
+    if (status == UMBEL_OK && hash->accept)
+        status = hash->accept(keys, n, err);
+    return status;
+}
+
+static void digest(const umbel_filter *f, const umbel_slice *keys, size_t n,
+                   umbel_digest *out)
+{
+    f->shape.hash->digest(&f->hasher, keys, n, out);
+}
+
+umbel_status umbel_add_amounts(umbel_filter *f, const umbel_slice *keys,
+                               const uint64_t *amounts, size_t n, bool *fresh,
+                               umbel_error *err)
+{
+    const um_kind *kind = f->shape.kind;
+    umbel_digest d[BATCH];
+
+    if (!kind->add_amounts)
+        return um_cannot(f, "count", err);
+    umbel_status status = um_want_writable(f, err);
+    if (status == UMBEL_OK)
+        status = accept(f, keys, n, err);
+    for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
+        some = next_batch(n - i);
+        digest(f, keys + i, some, d);
+        um_count_added(f, kind->add_amounts(f->self, d, amounts + i, some,
+                                            fresh ? fresh + i : NULL));
+    }
+    return status;
+}
+
+umbel_status umbel_count_digests(const umbel_filter *f,
+                                 const umbel_digest *digests, size_t n,
+                                 uint64_t *counts, umbel_error *err)
+{
+    if (!f->shape.kind->count)
+        return um_cannot(f, "count", err);
+    umbel_status status = um_want_ready(f, err);
+    if (status == UMBEL_OK)
+        f->shape.kind->count(f->self, digests, n, counts);
+    return status;
+}
+
+umbel_status umbel_count_many(const umbel_filter *f, const umbel_slice *keys,
+                              size_t n, uint64_t *counts, umbel_error *err)
+{
+    umbel_digest d[BATCH];
+
+    if (!f->shape.kind->count)
+        return um_cannot(f, "count", err);
+    umbel_status status = accept(f, keys, n, err);
+    for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
+        some = next_batch(n - i);
+        digest(f, keys + i, some, d);
+        f->shape.kind->count(f->self, d, some, counts + i);
+    }
+    return status;
+}
+
+uint64_t umbel_count_limit(const umbel_filter *f)
+{
+    return f->shape.kind->most ? f->shape.kind->most(f->self) : 0;
+}
+
+/* Adding undoes removing: cells at their limit do not move either way. */
+static void put_back(umbel_filter *f, const umbel_slice *keys, size_t n)
+{
+    umbel_digest d[BATCH];
+
+    for (size_t i = 0, some; i < n; i += some) {
+        some = next_batch(n - i);
+        digest(f, keys + i, some, d);
+        f->shape.kind->add(f->self, d, some, NULL);
+    }
+}
+
+static umbel_status remove_all(umbel_filter *f, const umbel_slice *keys,
+                               size_t n, umbel_error *err)
+{
+    umbel_digest d[BATCH];
+    size_t gone = 0;
+
+    for (size_t i = 0, some; i < n; i += some) {
+        some = next_batch(n - i);
+        digest(f, keys + i, some, d);
+        size_t done = f->shape.kind->remove(f->self, d, some, &gone);
+        if (done < some) {
+            put_back(f, keys, i + done);
+            return um_fail(err, UMBEL_E_RANGE,
+                           "key %zu of %zu is not in the filter, so it cannot "
+                           "be taken back: none has been",
+                           i + done + 1, n);
+        }
+    }
+    uint64_t *added = &f->shape.added;
+    *added -= gone < *added ? gone : *added;
+    return UMBEL_OK;
+}
+
+umbel_status umbel_remove_many(umbel_filter *f, const umbel_slice *keys,
+                               size_t n, umbel_error *err)
+{
+    const um_kind *kind = f->shape.kind;
+
+    if (!kind->remove)
+        return um_cannot(f, "take keys back", err);
+    umbel_status status =
+        kind->may_remove ? kind->may_remove(&f->shape, err) : UMBEL_OK;
+    if (status == UMBEL_OK)
+        status = um_want_writable(f, err);
+    if (status == UMBEL_OK)
+        status = accept(f, keys, n, err);
+    return status == UMBEL_OK ? remove_all(f, keys, n, err) : status;
+}

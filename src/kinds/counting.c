@@ -1,0 +1,431 @@
+/*
+ * counting.c - a small number a cell: how often a key came.
+ *
+ * A key's count is the least of its cells (H2 of the paper below): others may
+ * have raised any of them, but hardly all. Setting update says how keys go in:
+ *
+ *   0  plain     every cell of the key grows (Fan, Cao, Almeida, Broder 2000).
+ *                What went in can be taken out again.
+ *   1  refined   only the least of its cells grow (H1; also known as
+ *                conservative update). Counts are wrong more rarely, and
+ *                nothing can be taken out: keys share what each of them raised.
+ *
+ * One section: cells of cell_bits bits. A cell sticks at its maximum: it does
+ * not grow, and does not fall either, since nobody knows how far it should
+ * have grown. So a count is never less than what went in, or the maximum, if
+ * nothing is taken out that was not in. Where cells of a key coincide they are
+ * one cell, and count once.
+ *
+ * The cells that are not zero are the bits of a bloom filter of the same keys,
+ * under either update: errors, estimates and folds follow from that.
+ *
+ * Paper: J. Yan, P. L. Cho, CS-TR-973, 2006, sections III to V; survey 2.5.
+ * When not to use it: for a set that never shrinks, bloom takes a bit a cell.
+ */
+#include "base/error.h"
+#include "kinds/bloom.h"
+#include "kinds/cells.h"
+#include "kinds/rows.h"
+
+enum { BATCH = 1024 }; /* positions that are made at a time */
+
+enum { CELL_BITS, UPDATE }; /* numbers of settings */
+enum { PLAIN, REFINED };
+
+static const umbel_setting_info settings[] = {
+    [CELL_BITS] = {"cell_bits", "bits a cell: counts go up to 2^bits - 1", 2,
+                   32, 4},
+    [UPDATE] = {"update",
+                "0 plain: all cells of a key grow; 1 refined: the "
+                "least",
+                PLAIN, REFINED, PLAIN},
+    {NULL, NULL, 0, 0, 0}};
+
+typedef struct counting {
+    const um_layout *layout;
+    um_cells cells;
+    bool refined;
+    bool distinct; /* the cells of a key never coincide */
+} counting;
+
+static size_t sections(const um_shape *s, um_section out[UM_MAX_SECTIONS])
+{
+    out[0] = (um_section){.cells = s->cells,
+                          .cell_bits = (uint32_t)s->setting[CELL_BITS]};
+    return 1;
+}
+
+static void attach(void *self, const um_shape *s, const um_layout *l,
+                   void *const memory[])
+{
+    *(counting *)self = (counting){
+        .layout = l,
+        .cells = um_cells_of(memory[0], (uint32_t)s->setting[CELL_BITS]),
+        .refined = s->setting[UPDATE] == REFINED,
+        .distinct = l->hashes <= l->row->distinct,
+    };
+}
+
+/* --- one key ----------------------------------------------------------------
+ */
+
+static uint64_t least(const um_cells *c, const uint64_t *pos, uint32_t n)
+{
+    uint64_t min = c->max;
+
+    for (uint32_t j = 0; j < n; j++) {
+        uint64_t x = um_cell(c, pos[j]);
+        min = x < min ? x : min;
+    }
+    return min;
+}
+
+/* a + b, which sticks at max. */
+static uint64_t grown(uint64_t a, uint64_t b, uint64_t max)
+{
+    return b >= max - a ? max : a + b;
+}
+
+/* Each cell of a key once; tells how many. */
+static uint32_t unite(const counting *c, uint64_t *pos)
+{
+    uint32_t n = c->layout->hashes, kept = 0;
+
+    if (c->distinct)
+        return n;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t j = 0;
+        while (j < kept && pos[j] != pos[i])
+            j++;
+        if (j == kept)
+            pos[kept++] = pos[i];
+    }
+    return kept;
+}
+
+/* Tells whether the key was certainly not there before. */
+static bool add_one(const counting *c, uint64_t *pos, uint64_t amount)
+{
+    uint32_t n = unite(c, pos);
+    uint64_t min = least(&c->cells, pos, n), max = c->cells.max;
+    uint64_t target = grown(min, amount, max);
+
+    for (uint32_t j = 0; j < n; j++) {
+        uint64_t x = um_cell(&c->cells, pos[j]);
+        uint64_t y = c->refined ? target : grown(x, amount, max);
+        if (y > x)
+            um_set_cell(&c->cells, pos[j], y);
+    }
+    return min == 0 && amount > 0;
+}
+
+/* False: a cell is zero, so the key is not in; then nothing has changed. */
+static bool remove_one(const counting *c, uint64_t *pos, bool *gone)
+{
+    uint32_t n = unite(c, pos);
+
+    if (least(&c->cells, pos, n) == 0)
+        return false;
+    for (uint32_t j = 0; j < n; j++) {
+        uint64_t x = um_cell(&c->cells, pos[j]);
+        if (x < c->cells.max)
+            um_set_cell(&c->cells, pos[j], x - 1);
+    }
+    *gone = least(&c->cells, pos, n) == 0;
+    return true;
+}
+
+/* --- many keys --------------------------------------------------------------
+ */
+
+/* Positions of the next digests, as many as there is room for. */
+static size_t locate(const counting *c, const umbel_digest *d, size_t n,
+                     uint64_t pos[BATCH])
+{
+    size_t room = BATCH / c->layout->hashes, some = n < room ? n : room;
+
+    c->layout->row->positions(c->layout, d, some, pos);
+    return some;
+}
+
+static size_t add_amounts(void *self, const umbel_digest *d,
+                          const uint64_t *amounts, size_t n, bool *fresh)
+{
+    const counting *c = self;
+    uint64_t pos[BATCH];
+    size_t added = 0;
+
+    for (size_t done = 0, some; done < n; done += some) {
+        some = locate(c, d + done, n - done, pos);
+        for (size_t i = 0; i < some; i++) {
+            uint64_t amount = amounts ? amounts[done + i] : 1;
+            bool is_new = add_one(c, pos + i * c->layout->hashes, amount);
+            added += is_new;
+            if (fresh)
+                fresh[done + i] = is_new;
+        }
+    }
+    return added;
+}
+
+static size_t add(void *self, const umbel_digest *d, size_t n, bool *fresh)
+{
+    return add_amounts(self, d, NULL, n, fresh);
+}
+
+static void count(const void *self, const umbel_digest *d, size_t n,
+                  uint64_t *out)
+{
+    const counting *c = self;
+    uint32_t hashes = c->layout->hashes;
+    uint64_t pos[BATCH];
+
+    for (size_t done = 0, some; done < n; done += some) {
+        some = locate(c, d + done, n - done, pos);
+        for (size_t i = 0; i < some; i++)
+            out[done + i] = least(&c->cells, pos + i * hashes, hashes);
+    }
+}
+
+static bool none_is_zero(const um_cells *c, const uint64_t *pos, uint32_t n)
+{
+    for (uint32_t j = 0; j < n; j++)
+        if (um_cell(c, pos[j]) == 0)
+            return false;
+    return true;
+}
+
+static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
+{
+    const counting *c = self;
+    uint32_t hashes = c->layout->hashes;
+    uint64_t pos[BATCH];
+
+    for (size_t done = 0, some; done < n; done += some) {
+        some = locate(c, d + done, n - done, pos);
+        for (size_t i = 0; i < some; i++)
+            hit[done + i] = none_is_zero(&c->cells, pos + i * hashes, hashes);
+    }
+}
+
+static uint64_t most(const void *self)
+{
+    return ((const counting *)self)->cells.max;
+}
+
+/* The larger of two cells is less than what two keys put into them. */
+static umbel_status not_by_sums(umbel_error *err)
+{
+    return um_fail(err, UMBEL_E_UNSUPPORTED,
+                   "nothing can be taken out of counts that were merged "
+                   "otherwise than by add: a cell may hold less than its keys "
+                   "together");
+}
+
+static umbel_status may_remove(const um_shape *s, umbel_error *err)
+{
+    if (s->setting[UPDATE] == REFINED)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "refined counts cannot be taken back: a cell that two "
+                       "keys share was raised for one of them, and would fall "
+                       "for both; count with update plain");
+    if (s->joined)
+        return not_by_sums(err);
+    return UMBEL_OK;
+}
+
+static size_t remove_keys(void *self, const umbel_digest *d, size_t n,
+                          size_t *gone)
+{
+    const counting *c = self;
+    uint64_t pos[BATCH];
+
+    for (size_t done = 0, some; done < n; done += some) {
+        some = locate(c, d + done, n - done, pos);
+        for (size_t i = 0; i < some; i++) {
+            bool last = false;
+            if (!remove_one(c, pos + i * c->layout->hashes, &last))
+                return done + i;
+            *gone += last;
+        }
+    }
+    return n;
+}
+
+/* --- two filters ------------------------------------------------------------
+ */
+
+/*
+ * A refined key uses up slack: cells that others raised do not grow for it. Two
+ * who add to the same merged cells use the same slack, and the sum of their
+ * differences has it once: with cells (5, 3) and three adds on each side the
+ * differences are (1, 3) twice, together (7, 9), so 7 where there are 9.
+ */
+static umbel_status admit(um_shape *into, const um_shape *from,
+                          umbel_merge_op op, umbel_error *err)
+{
+    bool refined = into->setting[UPDATE] == REFINED;
+
+    if (op == UMBEL_MINUS && refined && (into->estimated || from->estimated))
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "refined counts that were merged have no difference: "
+                       "added elsewhere it would tell too little; take it from "
+                       "filters that only keys were added to");
+    if (op == UMBEL_MINUS && (into->joined || from->joined))
+        return not_by_sums(err);
+    if ((into->difference || from->difference) && op != UMBEL_ADD)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "a difference of refined counts can only be added, to "
+                       "counts that hold what it was taken from");
+    into->joined |= from->joined || (op != UMBEL_ADD && op != UMBEL_MINUS);
+    into->difference =
+        op == UMBEL_MINUS ? refined : into->difference && from->difference;
+    return UMBEL_OK;
+}
+
+static uint64_t combined(uint64_t a, uint64_t b, umbel_merge_op op,
+                         uint64_t max)
+{
+    if (op == UMBEL_ADD)
+        return grown(a, b, max);
+    if (op == UMBEL_MINUS)
+        return a == max ? max : a - b;
+    if (op == UMBEL_AND)
+        return a < b ? a : b;
+    return a > b ? a : b;
+}
+
+static umbel_status want_part(const counting *c, const counting *of,
+                              umbel_error *err)
+{
+    for (uint64_t i = 0; i < c->layout->cells; i++)
+        if (um_cell(&c->cells, i) > um_cell(&of->cells, i))
+            return um_fail(err, UMBEL_E_RANGE,
+                           "it counts what the first filter does not hold: a "
+                           "difference is a later count minus an earlier one, "
+                           "or a whole minus a part");
+    return UMBEL_OK;
+}
+
+static umbel_status merge(void *self, const void *from, umbel_merge_op op,
+                          umbel_error *err)
+{
+    const counting *c = self, *other = from;
+    umbel_status status =
+        op == UMBEL_MINUS ? want_part(other, c, err) : UMBEL_OK;
+
+    for (uint64_t i = 0; status == UMBEL_OK && i < c->layout->cells; i++) {
+        uint64_t a = um_cell(&c->cells, i), b = um_cell(&other->cells, i);
+        uint64_t x = combined(a, b, op, c->cells.max);
+        if (x != a)
+            um_set_cell(&c->cells, i, x);
+    }
+    return status;
+}
+
+/*
+ * Cells that become one add up, so that what went in can be taken out. Nothing
+ * is taken out of refined counts: there the largest will do, and errs less.
+ */
+static void fold(void *self, const void *from, uint64_t by)
+{
+    const counting *to = self, *c = from;
+
+    for (uint64_t i = 0; i < c->layout->cells; i++) {
+        uint64_t x = um_cell(&c->cells, i);
+        uint64_t at = um_fold_cell(c->layout, by, i);
+        if (x)
+            um_set_cell(&to->cells, at,
+                        combined(um_cell(&to->cells, at), x,
+                                 c->refined ? UMBEL_MAX : UMBEL_ADD,
+                                 c->cells.max));
+    }
+}
+
+/* --- what it says of itself -------------------------------------------------
+ */
+
+static double error(const um_shape *s, const um_layout *l, double keys)
+{
+    (void)s;
+    return um_model_error(l, keys);
+}
+
+static uint64_t used_in(const void *cells, uint64_t from, uint64_t n)
+{
+    uint64_t sum = 0;
+
+    for (uint64_t i = from; i < from + n; i++)
+        sum += um_cell(cells, i) != 0;
+    return sum;
+}
+
+static double predict(const void *self)
+{
+    const counting *c = self;
+    return um_bloom_chance(c->layout, used_in, &c->cells);
+}
+
+static uint64_t used(const void *self, const void *other)
+{
+    const counting *c = self, *o = other;
+    uint64_t sum = 0;
+
+    if (!other)
+        return used_in(&c->cells, 0, c->layout->cells);
+    for (uint64_t i = 0; i < c->layout->cells; i++)
+        sum += um_cell(&c->cells, i) || um_cell(&o->cells, i);
+    return sum;
+}
+
+static void as_bits(const void *self, uint8_t *bits)
+{
+    const counting *c = self;
+
+    for (uint64_t i = 0; i < c->layout->cells; i++)
+        if (um_cell(&c->cells, i))
+            um_set_bit(bits, i);
+}
+
+static void info(const void *self, umbel_info *out)
+{
+    const counting *c = self;
+    uint64_t largest = 0, sum = 0, stuck = 0;
+
+    for (uint64_t i = 0; i < c->layout->cells; i++) {
+        uint64_t x = um_cell(&c->cells, i);
+        largest = x > largest ? x : largest;
+        sum = grown(sum, x, UINT64_MAX);
+        stuck += x == c->cells.max;
+    }
+    um_info_count(out, "count_limit", c->cells.max);
+    um_info_count(out, "cells_at_limit", stuck);
+    um_info_count(out, "largest_cell", largest);
+    um_info_count(out, "sum_of_cells", sum);
+}
+
+const um_kind um_kind_counting = {
+    .name = "counting",
+    .summary = "how often a key came; merges by sums, gives keys back",
+    .settings = settings,
+    .self_len = sizeof(counting),
+    .sections = sections,
+    .attach = attach,
+    .add = add,
+    .query = query,
+    .add_amounts = add_amounts,
+    .count = count,
+    .most = most,
+    .may_remove = may_remove,
+    .remove = remove_keys,
+    .merge_ops = 1u << UMBEL_OR | 1u << UMBEL_AND | 1u << UMBEL_ADD |
+                 1u << UMBEL_MAX | 1u << UMBEL_MINUS,
+    .admit = admit,
+    .merge = merge,
+    .fold = fold,
+    .error = error,
+    .predict = predict,
+    .used = used,
+    .as_bits = as_bits,
+    .info = info,
+};
