@@ -13,7 +13,9 @@ _umbel_names() {
 # Values of option $2, as words; nothing where any text or file will do.
 _umbel_values() {
     case $2 in
-    --op) echo or and ;;
+    --op) echo or and add max minus ;;
+    --update) echo plain refined ;;
+    --to) echo bloom ;;
     --count-over) echo never outside ;;
     --*) _umbel_names "$1" "($2)" ;;
     esac

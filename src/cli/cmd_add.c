@@ -6,8 +6,8 @@
  * meanwhile: then it takes the new one.
  */
 #include "base/error.h"
+#include "cli/amounts.h"
 #include "cli/files.h"
-#include "cli/keys.h"
 #include "cli/report.h"
 #include "cli/table.h"
 
@@ -17,6 +17,9 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static const um_option options[] = {
+    {"remove", 0, NULL, "counting: take the keys back, once each"}, {0}};
 
 static bool same_file(int fd, const char *path)
 {
@@ -46,8 +49,10 @@ static umbel_status lock(const char *path, int *fd, umbel_error *err)
 }
 
 static void report(const um_args *args, const umbel_filter *f, uint64_t n,
-                   uint64_t fresh)
+                   uint64_t before)
 {
+    bool back = um_has(args, "remove");
+    uint64_t now = umbel_added(f), moved = back ? before - now : now - before;
     const char *path = args->operands[0];
     double error = umbel_predict(f);
     umbel_info info = {0};
@@ -55,13 +60,14 @@ static void report(const um_args *args, const umbel_filter *f, uint64_t n,
     if (um_has(args, "json")) {
         um_info_text(&info, "file", path);
         um_info_count(&info, "keys", n);
-        um_info_count(&info, "new", fresh);
+        um_info_count(&info, back ? "gone" : "new", moved);
         um_info_real(&info, "predicted_error", error);
         um_print_json(stdout, &info);
     } else if (!um_has(args, "quiet")) {
         um_print_path(stdout, path);
-        printf("%s keys, %s new, predicted error now %s\n", um_grouped(n).text,
-               um_grouped(fresh).text, um_percent(error).text);
+        printf("%s keys%s, %s %s, predicted error now %s\n", um_grouped(n).text,
+               back ? " taken back" : "", um_grouped(moved).text,
+               back ? "gone" : "new", um_percent(error).text);
         um_tell_overfull(stdout, f);
         um_tell_retouched(stdout, f,
                           "new keys may bring back keys that were removed");
@@ -78,12 +84,12 @@ static umbel_status add(const um_args *args, umbel_error *err)
     if (status != UMBEL_OK)
         return status;
     uint64_t before = umbel_added(f);
-    status =
-        um_add_all(args, args->operands + 1, args->noperands - 1, f, &n, err);
+    status = (um_has(args, "remove") ? um_remove_all : um_add_amounts)(
+        args, args->operands + 1, args->noperands - 1, f, &n, err);
     if (status == UMBEL_OK)
         status = umbel_save(f, path, err);
     if (status == UMBEL_OK)
-        report(args, f, n, umbel_added(f) - before);
+        report(args, f, n, before);
     umbel_close(f);
     return status;
 }
@@ -95,6 +101,8 @@ static int run(const um_args *args)
 
     if (args->noperands < 1)
         return um_misuse(args, "say which filter: umbel add FILE [KEYS...]");
+    if (um_has(args, "remove") && um_asks_amounts(args))
+        return um_misuse(args, "--remove takes each key back once");
     if (um_stdin_twice(args->operands, args->noperands))
         return um_misuse(args, "standard input can be read only once");
     umbel_status status = lock(args->operands[0], &fd, &err);
@@ -109,7 +117,7 @@ const um_command um_cmd_add = {
     .name = "add",
     .args = "FILE [KEYS...]",
     .summary = "put more keys into a filter, safely beside others",
-    .options = {um_keys_options, um_filter_options},
+    .options = {options, um_amount_options, um_keys_options, um_filter_options},
     .run = run,
     .details = "KEYS are files with a key a line; none, or -, is standard "
                "input. Two at once lose\nnothing: the second waits.\n",

@@ -5,6 +5,7 @@
  * pipe) fills a large filter that is folded to size at the end.
  */
 #include "base/error.h"
+#include "cli/amounts.h"
 #include "cli/choosing.h"
 #include "cli/files.h"
 #include "cli/keys.h"
@@ -32,7 +33,8 @@ static umbel_status add_keys(const um_args *args, umbel_filter *f, built *out,
 {
     if (um_has(args, "never"))
         return um_choose_all(args, f, &out->n, &out->bill, err);
-    return um_add_all(args, args->operands, args->noperands, f, &out->n, err);
+    return um_add_amounts(args, args->operands, args->noperands, f, &out->n,
+                          err);
 }
 
 static umbel_status no_keys(umbel_error *err)
@@ -97,7 +99,7 @@ static umbel_status build_unsized(const um_args *args, um_asked *asked,
 static uint64_t asked_bits(const um_args *args)
 {
     uint64_t bits = 0;
-    um_value_count(args, "bits", &bits, NULL);
+    um_value_count(args, um_size_option(args), &bits, NULL);
     return bits;
 }
 
@@ -132,10 +134,11 @@ static void report(const um_args *args, const built *b)
     fprintf(out, "%s keys, %s new, in %s bytes", um_grouped(b->n).text,
             um_grouped(added).text, um_grouped(umbel_encoded_len(f)).text);
     if (added && !umbel_may_deny(f))
-        fprintf(out, " (%.2f bits a key)", bits / (double)added);
+        fprintf(out, " (%.2f %s a key)", bits / (double)added,
+                umbel_count_limit(f) ? "cells" : "bits");
     fprintf(out, "\n%" PRIu32 " hashes, predicted error %s", umbel_hashes(f),
             um_percent(umbel_predict(f)).text);
-    if (um_has(args, "bits") && !um_has(args, "fpr"))
+    if (um_has(args, um_size_option(args)) && !um_has(args, "fpr"))
         putc('\n', out);
     else
         fprintf(out, " (asked: %s)\n", um_percent(umbel_target_fpr(f)).text);
@@ -257,6 +260,8 @@ static int run(const um_args *args)
         return um_misuse(args, "say where the filter goes: -o FILE");
     if (stdin_twice(args))
         return um_misuse(args, "standard input can be read only once");
+    if (um_has(args, "never") && um_asks_amounts(args))
+        return um_misuse(args, "--never is for sets, which count nothing");
     if (um_has(args, "allow-members") && !um_has(args, "never"))
         return um_misuse(args, "--allow-members wants --never");
     if (um_has(args, "weights") && !um_has(args, "never"))
@@ -277,8 +282,9 @@ const um_command um_cmd_build = {
     .name = "build",
     .args = "[KEYS...] -o FILE",
     .summary = "make a filter from lists of keys",
-    .options = {options, um_choosing_options, um_threads_options,
-                um_shape_options, um_keys_options, um_secret_options},
+    .options = {options, um_amount_options, um_choosing_options,
+                um_threads_options, um_shape_options, um_keys_options,
+                um_secret_options},
     .run = run,
     .details = "KEYS are files with a key a line; none, or -, is standard "
                "input. Files are\ncounted first; a pipe is read once, into "

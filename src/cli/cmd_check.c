@@ -15,6 +15,8 @@ static const um_option options[] = {
     {"from", 'f', "FILE", "read keys from FILE; - is standard input"},
     {"count", 'c', NULL, "print only how many match"},
     {"invert", 'v', NULL, "print keys that do not match"},
+    {"values", 0, NULL, "counting: print every key, a tab and its count"},
+    {"at-least", 0, "T", "counting: keys match that came T times or more"},
     {"unless", 0, "FILE", "keys that match this filter too do not match"},
     {"unless-first", 0, NULL, "ask the filter of --unless first"},
     {"unless-key-file", 0, "FILE", "its secret, when that is another"},
@@ -28,6 +30,8 @@ typedef struct asking {
     umbel_unless_order order;
     umbel_unless_cost cost;
     bool json, count, invert, quiet;
+    bool values;       /* print counts */
+    uint64_t at_least; /* count that matches; 0: no counts were asked for */
     char end;
     uint64_t selected;
     bool decided; /* no further key can change the exit code */
@@ -36,7 +40,8 @@ typedef struct asking {
 /* The answers to a batch, and what is to be printed. */
 typedef struct answers {
     bool *hit;
-    size_t n, room; /* of hit */
+    uint64_t *counts; /* where they were asked for */
+    size_t n, room;   /* of hit and counts */
     uint64_t selected;
     umbel_unless_cost cost;
     char *out;
@@ -46,14 +51,40 @@ typedef struct answers {
 
 static bool prints(const asking *a, bool hit)
 {
-    return !a->count && !a->quiet && (a->json || hit != a->invert);
+    bool all = a->json || (a->values && !um_has(a->args, "at-least") &&
+                           !a->invert && !a->revoked);
+
+    return !a->count && !a->quiet && (all || hit != a->invert);
 }
 
-static void print_json(FILE *out, const umbel_slice *line, bool hit)
+static void print_json(const asking *a, FILE *out, const umbel_slice *line,
+                       const answers *in, size_t i)
 {
     putc('{', out);
     um_print_json_key(out, line);
-    fprintf(out, ", \"match\": %s}\n", hit ? "true" : "false");
+    fprintf(out, ", \"match\": %s", in->hit[i] ? "true" : "false");
+    if (a->values)
+        fprintf(out, ", \"count\": %" PRIu64, in->counts[i]);
+    fputs("}\n", out);
+}
+
+/* Those that came often enough and are no exceptions. */
+static umbel_status count_keys(const asking *a, const umbel_slice *keys,
+                               size_t n, bool *hit, uint64_t *counts,
+                               umbel_unless_cost *cost, umbel_error *err)
+{
+    umbel_status status = umbel_count_many(a->filter, keys, n, counts, err);
+
+    if (status == UMBEL_OK && a->revoked)
+        status = umbel_query_many(a->revoked, keys, n, hit, err);
+    if (status != UMBEL_OK)
+        return status;
+    for (size_t i = 0; i < n; i++)
+        hit[i] = counts[i] >= a->at_least && !(a->revoked && hit[i]);
+    cost->keys += n;
+    cost->asked_filter += n;
+    cost->asked_revoked += a->revoked ? n : 0;
+    return UMBEL_OK;
 }
 
 static umbel_status query_keys(const asking *a, const um_batch *b, size_t from,
@@ -62,6 +93,8 @@ static umbel_status query_keys(const asking *a, const um_batch *b, size_t from,
     const umbel_slice *keys = b->keys + from;
     bool *hit = out->hit + from;
 
+    if (a->at_least)
+        return count_keys(a, keys, n, hit, out->counts + from, &out->cost, err);
     if (a->revoked)
         return umbel_query_unless(a->filter, a->revoked, a->order, keys, n, hit,
                                   &out->cost, err);
@@ -84,10 +117,11 @@ static umbel_status query(const asking *a, const um_batch *b, answers *out,
 static umbel_status format_lines(const asking *a, const um_batch *b,
                                  answers *out, umbel_error *err)
 {
-    size_t need = 0;
+    enum { LONGEST = 24 }; /* a tab, a count, and the end that sprintf adds */
+    size_t need = 0, tail = a->values ? LONGEST : 0;
 
     for (size_t i = 0; i < out->n; i++)
-        need += prints(a, out->hit[i]) ? b->lines[i].len + 1 : 0;
+        need += prints(a, out->hit[i]) ? b->lines[i].len + 1 + tail : 0;
     out->told = out->n;
     if (need == 0)
         return UMBEL_OK;
@@ -102,10 +136,12 @@ static umbel_status format_lines(const asking *a, const um_batch *b,
     for (size_t i = 0; i < out->n; i++)
         if (prints(a, out->hit[i])) {
             memcpy(at, b->lines[i].data, b->lines[i].len);
-            at[b->lines[i].len] = a->end;
-            at += b->lines[i].len + 1;
+            at += b->lines[i].len;
+            if (a->values)
+                at += snprintf(at, LONGEST, "\t%" PRIu64, out->counts[i]);
+            *at++ = a->end;
         }
-    out->nout = need;
+    out->nout = (size_t)(at - out->out);
     return UMBEL_OK;
 }
 
@@ -113,10 +149,10 @@ static umbel_status format_lines(const asking *a, const um_batch *b,
  * JSON may be six times as long as the keys. What is past the limit is made
  * when it is printed, so that answers which wait do not fill the memory.
  */
-static umbel_status format_json(const um_batch *b, answers *out,
-                                umbel_error *err)
+static umbel_status format_json(const asking *a, const um_batch *b,
+                                answers *out, umbel_error *err)
 {
-    enum { LIMIT = 1 << 20, LONGEST_BYTE = 6, AROUND = 40 };
+    enum { LIMIT = 1 << 20, LONGEST_BYTE = 6, AROUND = 72 };
     size_t most = 0;
 
     free(out->out);
@@ -129,7 +165,7 @@ static umbel_status format_json(const um_batch *b, answers *out,
         most += LONGEST_BYTE * b->lines[out->told].len + AROUND;
         if (most > LIMIT)
             break;
-        print_json(memory, &b->lines[out->told], out->hit[out->told]);
+        print_json(a, memory, &b->lines[out->told], out, out->told);
     }
     if (fclose(memory) != 0)
         return um_fail_errno(err, "no memory for answers");
@@ -141,10 +177,13 @@ static umbel_status want_hits(answers *out, size_t n, umbel_error *err)
     if (n <= out->room)
         return UMBEL_OK;
     free(out->hit);
+    free(out->counts);
     out->hit = malloc(n * sizeof *out->hit);
-    out->room = out->hit ? n : 0;
-    return out->hit ? UMBEL_OK
-                    : um_fail(err, UMBEL_E_NOMEM, "no memory for answers");
+    out->counts = malloc(n * sizeof *out->counts);
+    bool fine = out->hit && out->counts;
+    out->room = fine ? n : 0;
+    return fine ? UMBEL_OK
+                : um_fail(err, UMBEL_E_NOMEM, "no memory for answers");
 }
 
 /* Ask, and put into words: any thread, any batch. */
@@ -165,7 +204,7 @@ static umbel_status answer(const void *ctx, const um_batch *batch, void *result,
         out->selected += out->hit[i] != a->invert;
     if (a->count || a->quiet)
         return status;
-    umbel_status formatted = a->json ? format_json(batch, out, &late)
+    umbel_status formatted = a->json ? format_json(a, batch, out, &late)
                                      : format_lines(a, batch, out, &late);
     if (formatted != UMBEL_OK)
         *err = late;
@@ -188,13 +227,14 @@ static umbel_status tell(void *ctx, const um_batch *batch, void *result,
         fwrite(in->out, 1, in->nout, stdout);
     for (size_t i = in->told; a->json && i < in->n; i++)
         if (prints(a, in->hit[i]))
-            print_json(stdout, &batch->lines[i], in->hit[i]);
+            print_json(a, stdout, &batch->lines[i], in, i);
     return ferror(stdout) ? um_fail_errno(err, "standard output") : UMBEL_OK;
 }
 
 static void free_answers(void *result)
 {
     free(((answers *)result)->hit);
+    free(((answers *)result)->counts);
     free(((answers *)result)->out);
 }
 
@@ -324,6 +364,9 @@ static const char *misuse(const um_args *args)
         return "give keys, or a file of keys, not both";
     if (literal_keys(args) && um_has(args, "field"))
         return "--field is for keys from files";
+    if (um_has(args, "unless-first") &&
+        (um_has(args, "values") || um_has(args, "at-least")))
+        return "--unless-first is not for counts";
     if (um_has(args, "unless-first") && !unless)
         return "--unless-first wants --unless";
     if (um_has(args, "unless-key-file") && !unless)
@@ -331,6 +374,28 @@ static const char *misuse(const um_args *args)
     if (stdin_twice(args))
         return "standard input can be read only once";
     return NULL;
+}
+
+/* A threshold that no count can reach is a mistake. */
+static umbel_status take_threshold(asking *a, umbel_error *err)
+{
+    uint64_t limit = umbel_count_limit(a->filter);
+
+    if (!um_has(a->args, "values") && !um_has(a->args, "at-least"))
+        return UMBEL_OK;
+    a->values = um_has(a->args, "values");
+    a->at_least = 1;
+    if (!limit)
+        return um_fail(err, UMBEL_E_UNSUPPORTED, "kind %s cannot count",
+                       umbel_kind(a->filter));
+    umbel_status status =
+        um_value_count(a->args, "at-least", &a->at_least, err);
+    if (status == UMBEL_OK && (a->at_least == 0 || a->at_least > limit))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "--at-least must be 1..%" PRIu64 ": the cells of this "
+                       "filter count no further; got %s",
+                       limit, um_value(a->args, "at-least"));
+    return status;
 }
 
 static int run(const um_args *args)
@@ -355,8 +420,10 @@ static int run(const um_args *args)
     a.revoked = f[1];
     a.order =
         um_has(args, "unless-first") ? UMBEL_REVOKED_FIRST : UMBEL_FILTER_FIRST;
-    umbel_status status =
-        literal_keys(args) ? ask_operands(&a, &err) : ask_stream(&a, &err);
+    umbel_status status = take_threshold(&a, &err);
+    if (status == UMBEL_OK)
+        status =
+            literal_keys(args) ? ask_operands(&a, &err) : ask_stream(&a, &err);
     if (status == UMBEL_OK)
         print_count(&a);
     umbel_close(f[0]);

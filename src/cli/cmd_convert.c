@@ -7,11 +7,13 @@
 #include "cli/table.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static const um_option options[] = {
     {"output", 'o', "FILE", "write the result there; - is standard output"},
     {"fold", 0, "D", "make it D times smaller"},
     {"fpr", 0, "P", "make it as small as this error allows"},
+    {"to", 0, "bloom", "make it the bloom filter of the same keys"},
     {0}};
 
 static umbel_status choose(const um_args *args, const umbel_filter *f,
@@ -53,14 +55,19 @@ static void report(const um_args *args, const umbel_filter *f, uint64_t by)
         um_print_json(out, &info);
     } else if (!um_has(args, "quiet")) {
         um_print_path(out, path);
-        fprintf(out, "folded by %" PRIu64 " to %s bytes, predicted error %s\n",
-                by, um_grouped(umbel_encoded_len(f)).text,
+        if (um_has(args, "to"))
+            fputs("a bloom filter", out);
+        else
+            fprintf(out, "folded by %" PRIu64, by);
+        fprintf(out, " %s %s bytes, predicted error %s\n",
+                um_has(args, "to") ? "of" : "to",
+                um_grouped(umbel_encoded_len(f)).text,
                 um_percent(umbel_predict(f)).text);
         um_tell_retouched(
             out, f,
             by == 1 ? "as before"
                     : "folding may bring back keys that were removed");
-        if (by == 1)
+        if (by == 1 && !um_has(args, "to"))
             fprintf(out,
                     "no divisor of its %s parts keeps that error: it stays as "
                     "it is\n",
@@ -74,8 +81,12 @@ static umbel_status convert(const um_args *args, umbel_filter *f,
     umbel_filter *small;
     uint64_t by = 1;
 
-    umbel_status status = choose(args, f, &by, err);
-    if (status == UMBEL_OK)
+    umbel_status status = UMBEL_OK;
+    if (um_has(args, "to"))
+        status = umbel_to_bloom(f, &small, err);
+    else
+        status = choose(args, f, &by, err);
+    if (status == UMBEL_OK && !um_has(args, "to"))
         status = umbel_fold(f, by, &small, err);
     if (status != UMBEL_OK)
         return status;
@@ -93,8 +104,11 @@ static int run(const um_args *args)
 
     if (args->noperands != 1 || !um_has(args, "output"))
         return um_misuse(args, "give one filter, and where to: -o FILE");
-    if (um_has(args, "fold") == um_has(args, "fpr"))
-        return um_misuse(args, "say how: either --fold D or --fpr P");
+    const char *to = um_value(args, "to");
+    if (um_has(args, "fold") + um_has(args, "fpr") + (to != NULL) != 1)
+        return um_misuse(args, "say how: --fold D, --fpr P or --to bloom");
+    if (to && strcmp(to, "bloom") != 0)
+        return um_misuse(args, "--to is bloom, got \"%s\"", to);
     if (um_open_filter(args, args->operands[0], &f, &err) != UMBEL_OK)
         return um_trouble(args, &err);
     umbel_status status = convert(args, f, &err);
@@ -104,7 +118,7 @@ static int run(const um_args *args)
 
 const um_command um_cmd_convert = {
     .name = "convert",
-    .args = "FILE (--fold D | --fpr P) -o FILE",
+    .args = "FILE (--fold D | --fpr P | --to bloom) -o FILE",
     .summary = "the same keys in a smaller filter",
     .options = {options, um_filter_options},
     .run = run,

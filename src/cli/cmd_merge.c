@@ -11,13 +11,17 @@
 
 static const um_option options[] = {
     {"output", 'o', "FILE", "write the result there; - is standard output"},
-    {"op", 0, "OP", "or: keys of any (default); and: keys of all"},
+    {"op", 0, "OP", "or (default), and; of counts also add, max, minus"},
     {0}};
 
 static const struct {
     const char *name;
     umbel_merge_op op;
-} ops[] = {{"or", UMBEL_OR}, {"and", UMBEL_AND}};
+} ops[] = {{"or", UMBEL_OR},
+           {"and", UMBEL_AND},
+           {"add", UMBEL_ADD},
+           {"max", UMBEL_MAX},
+           {"minus", UMBEL_MINUS}};
 
 static umbel_status parse_op(const um_args *args, umbel_merge_op *out,
                              umbel_error *err)
@@ -29,8 +33,8 @@ static umbel_status parse_op(const um_args *args, umbel_merge_op *out,
             *out = ops[i].op;
             return UMBEL_OK;
         }
-    return um_fail(err, UMBEL_E_UNKNOWN, "--op is or, or and, got \"%s\"",
-                   name);
+    return um_fail(err, UMBEL_E_UNKNOWN,
+                   "--op is or, and, add, max or minus, got \"%s\"", name);
 }
 
 static umbel_status merge_one(const um_args *args, umbel_filter *into,

@@ -28,8 +28,11 @@ const um_option um_shape_options[] = {
     {"seed", 0, "S", "another seed, other false positives (default 0)"},
     {"fpr", 0, "P", "error asked for: 0.001 or 0.1% (the default)"},
     {"bits", 0, "M", "size in bits instead"},
+    {"cells", 0, "M", "the same, for cells that are not bits"},
     {"hashes", 0, "K", "cells a key (default: the best)"},
     {"groups", 0, "D", "digests a key may go by, 1 to 8 (default 1)"},
+    {"cell-bits", 0, "W", "counting: bits a cell, 2 to 32 (default 4)"},
+    {"update", 0, "U", "counting: plain (default), or refined"},
     {"set", 0, "NAME=N", "a setting of the kind's own"},
     {0}};
 
@@ -69,6 +72,28 @@ static umbel_status take_groups(const um_args *args, um_asked *out,
     return status;
 }
 
+static umbel_status take_counting(const um_args *args, um_asked *out,
+                                  umbel_error *err)
+{
+    static const char *const updates[] = {"plain", "refined"};
+    const char *update = um_value(args, "update");
+    umbel_setting *next = &out->settings[out->params.nsettings];
+    uint64_t bits, i = 0;
+    umbel_status status = um_value_count(args, "cell-bits", &bits, err);
+
+    if (status == UMBEL_OK && um_has(args, "cell-bits"))
+        *next++ = (umbel_setting){"cell_bits", bits};
+    while (update && i < UM_COUNT(updates) && strcmp(update, updates[i]) != 0)
+        i++;
+    if (status == UMBEL_OK && i == UM_COUNT(updates))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "--update is plain or refined, got \"%s\"", update);
+    if (update)
+        *next++ = (umbel_setting){"update", i};
+    out->params.nsettings = (size_t)(next - out->settings);
+    return status;
+}
+
 static umbel_status take_settings(const um_args *args, um_asked *out,
                                   umbel_error *err)
 {
@@ -76,28 +101,39 @@ static umbel_status take_settings(const um_args *args, um_asked *out,
 
     out->params.settings = out->settings;
     umbel_status status = take_groups(args, out, err);
+    if (status == UMBEL_OK)
+        status = take_counting(args, out, err);
     for (size_t i = 0;
          status == UMBEL_OK && (text = um_value_at(args, "set", i)); i++)
         status = take_setting(out, text, err);
     return status;
 }
 
+const char *um_size_option(const um_args *args)
+{
+    return um_has(args, "cells") ? "cells" : "bits";
+}
+
 static umbel_status take_numbers(const um_args *args, umbel_params *p,
                                  umbel_error *err)
 {
     uint64_t hashes = 0;
+    const char *size = um_size_option(args);
     umbel_status status = um_value_count(args, "seed", &p->seed, err);
 
     if (status == UMBEL_OK)
         status = um_value_share(args, "fpr", &p->fpr, err);
     if (status == UMBEL_OK)
-        status = um_value_count(args, "bits", &p->cells, err);
+        status = um_value_count(args, size, &p->cells, err);
     if (status == UMBEL_OK)
         status = um_value_count(args, "hashes", &hashes, err);
     if (status != UMBEL_OK)
         return status;
-    if (um_has(args, "bits") && p->cells == 0)
-        return um_fail(err, UMBEL_E_RANGE, "--bits must be at least 1");
+    if (um_has(args, size) && p->cells == 0)
+        return um_fail(err, UMBEL_E_RANGE, "--%s must be at least 1", size);
+    if (um_has(args, "bits") && um_has(args, "cells"))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "--cells and --bits are the same: give one");
     if (um_has(args, "hashes") && (hashes == 0 || hashes > 64))
         return um_fail(err, UMBEL_E_RANGE, "--hashes must be 1..64, got %s",
                        um_value(args, "hashes"));

@@ -25,6 +25,8 @@ typedef struct um_asked {
 } um_asked;
 
 umbel_status um_ask(const um_args *args, um_asked *out, umbel_error *err);
+/* What the size is given by: "bits", or its other name "cells". */
+const char *um_size_option(const um_args *args);
 /* Wipe the secret. */
 void um_forget(um_asked *asked);
 

@@ -188,7 +188,8 @@ static umbel_status read_all(reading *r, unsigned threads)
 
 static umbel_status each_key(const um_args *args, const char *const *paths,
                              size_t npaths, const um_key_job *job,
-                             um_weigh weigh, const bool *stop, umbel_error *err)
+                             um_weigh weigh, uint64_t amount, const bool *stop,
+                             umbel_error *err)
 {
     reading r = {.job = job, .stop = stop, .err = err};
     unsigned threads;
@@ -198,6 +199,9 @@ static umbel_status each_key(const um_args *args, const char *const *paths,
         status = um_rule_init(&r.rule, args, err);
     if (status == UMBEL_OK) {
         r.rule.weigh = weigh;
+        r.rule.amount = amount;
+        if (amount && !r.rule.field)
+            r.rule.field = 1;
         paths = some_paths(paths, &npaths);
         status = um_input_open(args, paths, npaths, r.rule.end, threads > 1,
                                &r.input, err);
@@ -213,7 +217,7 @@ umbel_status um_each_key(const um_args *args, const char *const *paths,
                          size_t npaths, const um_key_job *job, const bool *stop,
                          umbel_error *err)
 {
-    return each_key(args, paths, npaths, job, UM_WEIGH_NONE, stop, err);
+    return each_key(args, paths, npaths, job, UM_WEIGH_NONE, 0, stop, err);
 }
 
 typedef struct taking {
@@ -248,7 +252,17 @@ umbel_status um_each_weighed(const um_args *args, const char *const *paths,
     um_key_job job = {.ctx = &t, .use = take_batch};
     um_weigh weigh = um_has(args, "weights") ? UM_WEIGH_ALL : UM_WEIGH_TSV;
 
-    return each_key(args, paths, npaths, &job, weigh, NULL, err);
+    return each_key(args, paths, npaths, &job, weigh, 0, NULL, err);
+}
+
+umbel_status um_each_amount(const um_args *args, const char *const *paths,
+                            size_t npaths, uint64_t field, um_take_batch *take,
+                            void *ctx, umbel_error *err)
+{
+    taking t = {take, ctx};
+    um_key_job job = {.ctx = &t, .use = take_batch};
+
+    return each_key(args, paths, npaths, &job, UM_WEIGH_NONE, field, NULL, err);
 }
 
 /* --- counting --------------------------------------------------------------

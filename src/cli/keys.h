@@ -61,6 +61,15 @@ umbel_status um_each_weighed(const um_args *args, const char *const *paths,
                              size_t npaths, um_take_batch *take, void *ctx,
                              umbel_error *err);
 
+/*
+ * The same for keys with amounts: batch->weights are whole numbers, read from
+ * that field of each line. With field 0 they are 1. Unless --field says so, the
+ * key of a line with an amount is its first field.
+ */
+umbel_status um_each_amount(const um_args *args, const char *const *paths,
+                            size_t npaths, uint64_t field, um_take_batch *take,
+                            void *ctx, umbel_error *err);
+
 /* How many keys there are; lines without options are counted at full speed. */
 umbel_status um_count_all(const um_args *args, const char *const *paths,
                           size_t npaths, uint64_t *n, umbel_error *err);

@@ -49,7 +49,7 @@ umbel_status um_rule_init(um_rule *r, const um_args *args, umbel_error *err)
 
 bool um_rule_is_plain(const um_rule *r)
 {
-    return r->end == '\n' && !r->hex && !r->field;
+    return r->end == '\n' && !r->hex && !r->field && !r->amount;
 }
 
 /* The last line that was looked at is bad. */
@@ -59,22 +59,30 @@ static bool is_bad(um_piece *p, const char *what)
     return false;
 }
 
-static bool take_field(const um_rule *r, um_piece *p, umbel_slice *key)
+/* The N-th field of a line, its last with 0; false: there is none. */
+static bool find_field(const um_rule *r, uint64_t n, umbel_slice line,
+                       umbel_slice *out)
 {
-    const char *at = key->data, *end = at + key->len;
+    const char *at = line.data, *end = at + line.len;
 
     for (uint64_t i = 1;; i++) {
         const char *stop = memchr(at, r->delimiter, (size_t)(end - at));
-        if (i == r->field) {
-            *key = (umbel_slice){at, (size_t)((stop ? stop : end) - at)};
+        if (i == n || (n == 0 && !stop)) {
+            *out = (umbel_slice){at, (size_t)((stop ? stop : end) - at)};
             return true;
         }
         if (!stop)
-            return is_bad(p, "it has fewer fields than --field asks for (what "
-                             "stands between them: --delimiter, default a "
-                             "tab)");
+            return false;
         at = stop + 1;
     }
+}
+
+static bool take_field(const um_rule *r, um_piece *p, umbel_slice *key)
+{
+    if (find_field(r, r->field, *key, key))
+        return true;
+    return is_bad(p, "it has fewer fields than --field asks for (what stands "
+                     "between them: --delimiter, default a tab)");
 }
 
 static bool is_weighed(const um_rule *r, const um_piece *p)
@@ -113,6 +121,33 @@ static bool take_weight(const um_rule *r, um_piece *p, umbel_slice *key)
     if (*weight != 0 && (*weight < 1e-100 || *weight > 1e100))
         return is_bad(p, "the weight is not 0, nor from 1e-100 to 1e100");
     key->len = (size_t)(at - 1 - text);
+    return true;
+}
+
+/*
+ * A weight holds whole numbers up to 2^53 exactly; cells end far below, so what
+ * is larger need not be.
+ */
+static bool take_amount(const um_rule *r, um_piece *p, umbel_slice line)
+{
+    umbel_slice text;
+    uint64_t amount = 0;
+    uint64_t field = r->amount == UM_LAST_FIELD ? 0 : r->amount;
+
+    if (!find_field(r, field, line, &text) || text.len == 0)
+        return is_bad(p, "there is no amount in that field");
+    const char *digits = text.data;
+    if (digits[0] == '-')
+        return is_bad(p, "the amount is negative");
+    for (size_t i = 0; i < text.len; i++) {
+        if (digits[i] < '0' || digits[i] > '9')
+            return is_bad(p, "the amount is no whole number");
+        uint64_t digit = (uint64_t)(digits[i] - '0');
+        if (amount > (UINT64_MAX - digit) / 10)
+            return is_bad(p, "the amount is larger than 2^64 - 1");
+        amount = amount * 10 + digit;
+    }
+    p->weights[p->n] = (double)amount;
     return true;
 }
 
@@ -203,7 +238,8 @@ static bool take_line(const um_rule *r, um_piece *p, const uint8_t *at,
     if (!want_slices(p))
         return false;
     p->weights[p->n] = 1;
-    if ((is_weighed(r, p) && !take_weight(r, p, &key)) ||
+    if ((r->amount && !take_amount(r, p, line)) ||
+        (is_weighed(r, p) && !take_weight(r, p, &key)) ||
         (r->field && !take_field(r, p, &key)) || (r->hex && !take_hex(p, &key)))
         return false;
     p->lines[p->n] = line;

@@ -9,12 +9,16 @@
 /* Where the last field of a line is a weight; elsewhere keys weigh 1. */
 typedef enum um_weigh { UM_WEIGH_NONE, UM_WEIGH_TSV, UM_WEIGH_ALL } um_weigh;
 
+/* As amount: the last field. */
+#define UM_LAST_FIELD UINT64_MAX
+
 /* What of a line is the key. */
 typedef struct um_rule {
     char end, delimiter;
     bool hex;
-    uint64_t field; /* 0: the whole line */
-    um_weigh weigh; /* nowhere, in files named *.tsv, in all */
+    uint64_t field;  /* 0: the whole line */
+    uint64_t amount; /* field that is an amount, kept as weight; 0: none */
+    um_weigh weigh;  /* nowhere, in files named *.tsv, in all */
 } um_rule;
 
 /* Options of every command that reads keys. */
