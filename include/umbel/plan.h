@@ -55,6 +55,28 @@ UMBEL_API umbel_status umbel_plan_clearing(const char *kind,
                                            double share, umbel_clearing *out,
                                            umbel_error *err);
 
+/* What counts will be worth, when counts[i] is how often key i comes. */
+typedef struct umbel_count_plan {
+    uint64_t keys;     /* that come at all */
+    double f_compound; /* chance that a key which never came reaches the
+                          threshold: compound Poisson; with update refined
+                          an upper bound */
+    double f_paper;    /* the same by Yan and Cho 2006, equation (4), which
+                          lets every key come once */
+    double overflow;   /* chance that a cell passes its limit, when every
+                          key comes once: survey 2.5 */
+    double
+        overflow_bound; /* its loose bound there; 1.37e-15 a cell of 4 bits */
+} umbel_count_plan;
+
+/*
+ * params say the shape as to umbel_open, its kind counts. E_RANGE when the
+ * threshold is more than its cells can count, or more than 1024.
+ */
+UMBEL_API umbel_status umbel_plan_counts(
+    const char *kind, const umbel_params *params, uint64_t threshold,
+    const uint64_t *counts, size_t n, umbel_count_plan *out, umbel_error *err);
+
 /*
  * When nobody knows how many keys will come: open a filter of at most bytes
  * bytes whose size has many divisors, add keys, then fit it. params say fpr and

@@ -3,10 +3,12 @@
  */
 #include "base/error.h"
 #include "cli/files.h"
+#include "cli/keys.h"
 #include "cli/report.h"
 #include "cli/table.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const um_option options[] = {
@@ -14,6 +16,8 @@ static const um_option options[] = {
     {"bytes", 0, "N", "size of the whole file instead of --bits"},
     {"clear", 0, "S", "also tell what clearing S bits at random costs"},
     {"retouch", 0, "P", "... what taking back P of the false positives does"},
+    {"threshold", 0, "T", "counting: how wrong is 'came T times or more'"},
+    {"counts", 0, "FILE", "... where keys come as often as FILE says"},
     {0}};
 
 typedef struct question {
@@ -21,6 +25,9 @@ typedef struct question {
     uint64_t bytes;
     uint64_t clear; /* bits; 0: not asked for */
     double retouch; /* share of false positives; 0: not asked for */
+    uint64_t threshold;
+    uint64_t *counts; /* how often keys come, where a threshold is given */
+    size_t ncounts, room;
 } question;
 
 static bool is_keyed(const char *hash)
@@ -32,6 +39,55 @@ static bool is_keyed(const char *hash)
         if (strcmp(name, hash) == 0)
             return keyed;
     return false;
+}
+
+static umbel_status take_counts(void *ctx, const um_batch *batch,
+                                umbel_error *err)
+{
+    question *q = ctx;
+
+    if (q->ncounts + batch->n > q->room) {
+        size_t room = 2 * q->room + batch->n;
+        uint64_t *more = realloc(q->counts, room * sizeof *more);
+        if (!more)
+            return um_fail(err, UMBEL_E_NOMEM, "no memory for the counts");
+        q->counts = more;
+        q->room = room;
+    }
+    for (size_t i = 0; i < batch->n; i++) {
+        double x = batch->weights[i];
+        q->counts[q->ncounts++] = x < 9e15 ? (uint64_t)x : UINT64_MAX;
+    }
+    return UMBEL_OK;
+}
+
+/* The keys that come are the keys that it should hold. */
+static umbel_status read_counts(const um_args *args, question *q,
+                                umbel_error *err)
+{
+    const char *path = um_value(args, "counts");
+
+    if (um_has(args, "threshold") != (path != NULL))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "--threshold and --counts belong together");
+    if (!path)
+        return UMBEL_OK;
+    if (um_has(args, "keys") || um_has(args, "bytes"))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "--counts tells the keys; give a size with --cells");
+    umbel_status status = um_value_count(args, "threshold", &q->threshold, err);
+    if (status == UMBEL_OK && q->threshold == 0)
+        status = um_fail(err, UMBEL_E_RANGE, "--threshold must be at least 1");
+    if (status == UMBEL_OK)
+        status =
+            um_each_amount(args, &path, 1, UM_LAST_FIELD, take_counts, q, err);
+    if (status != UMBEL_OK)
+        return status;
+    for (size_t i = 0; i < q->ncounts; i++)
+        q->asked.params.capacity += q->counts[i] > 0;
+    if (!q->asked.params.capacity)
+        return um_fail(err, UMBEL_E_RANGE, "no key comes in --counts");
+    return UMBEL_OK;
 }
 
 static umbel_status read_question(const um_args *args, question *q,
@@ -51,6 +107,9 @@ static umbel_status read_question(const um_args *args, question *q,
         status = um_value_count(args, "clear", &q->clear, err);
     if (status == UMBEL_OK)
         status = um_value_share(args, "retouch", &q->retouch, err);
+    if (status != UMBEL_OK)
+        return status;
+    status = read_counts(args, q, err);
     if (status != UMBEL_OK)
         return status;
     if (um_has(args, "clear") && !q->clear)
@@ -155,43 +214,95 @@ static void print_clearing(const umbel_plan *plan, const umbel_clearing *c)
     printf("chi              %g; 'umbel retouch' does better\n", c->chi);
 }
 
-static int run(const um_args *args)
+static bool is_refined(const question *q)
 {
-    question q;
+    const umbel_params *p = &q->asked.params;
+    bool refined = false;
+
+    for (size_t i = 0; i < p->nsettings; i++)
+        if (strcmp(p->settings[i].name, "update") == 0)
+            refined = p->settings[i].value == 1;
+    return refined;
+}
+
+static void counting_to_info(const question *q, const umbel_count_plan *c,
+                             umbel_info *out)
+{
+    um_info_count(out, "threshold", q->threshold);
+    um_info_real(out, "f_compound", c->f_compound);
+    um_info_flag(out, "f_compound_is_bound", is_refined(q));
+    um_info_real(out, "f_paper", c->f_paper);
+    um_info_real(out, "overflow", c->overflow);
+    um_info_real(out, "overflow_bound", c->overflow_bound);
+}
+
+static void print_counting(const question *q, const umbel_count_plan *c)
+{
+    printf("a key that never came seems to have come %" PRIu64
+           " times or more\n",
+           q->threshold);
+    printf("compound Poisson  %s%s\n", is_refined(q) ? "at most " : "",
+           um_percent(c->f_compound).text);
+    printf("paper's (4)       %s, as if every key came once\n",
+           um_percent(c->f_paper).text);
+    printf("a cell overflows  %g, at most %g, if every key came once\n",
+           c->overflow, c->overflow_bound);
+}
+
+static int answer(const um_args *args, question *q)
+{
     umbel_plan plan;
     umbel_clearing clearing = {0};
+    umbel_count_plan counting = {0};
     umbel_info info = {0};
     umbel_error err;
 
     if (args->noperands)
         return um_misuse(args, "unexpected \"%s\"", args->operands[0]);
-    if (read_question(args, &q, &err) != UMBEL_OK)
+    if (read_question(args, q, &err) != UMBEL_OK)
         return um_trouble(args, &err);
-    uint64_t asked_bits = q.asked.params.cells;
+    uint64_t asked_bits = q->asked.params.cells;
     umbel_status status =
-        umbel_make_plan(q.asked.kind, &q.asked.params, q.bytes, &plan, &err);
-    if (status == UMBEL_OK && asks_clearing(&q))
-        status = umbel_plan_clearing(q.asked.kind, &q.asked.params, q.bytes,
-                                     q.clear, q.retouch, &clearing, &err);
-    bool every = !q.asked.params.addressing && !um_has(args, "json") &&
-                 !asks_clearing(&q);
-    if (every && !um_has(args, "quiet") && print_all(&q))
+        umbel_make_plan(q->asked.kind, &q->asked.params, q->bytes, &plan, &err);
+    if (status == UMBEL_OK && asks_clearing(q))
+        status = umbel_plan_clearing(q->asked.kind, &q->asked.params, q->bytes,
+                                     q->clear, q->retouch, &clearing, &err);
+    if (status == UMBEL_OK && q->threshold)
+        status =
+            umbel_plan_counts(q->asked.kind, &q->asked.params, q->threshold,
+                              q->counts, q->ncounts, &counting, &err);
+    bool every = !q->threshold && !q->asked.params.addressing &&
+                 !um_has(args, "json") && !asks_clearing(q);
+    if (every && !um_has(args, "quiet") && print_all(q))
         return UM_EXIT_FINE;
     if (status != UMBEL_OK)
         return um_trouble(args, &err);
-    to_info(&q, &plan, &info);
-    if (asks_clearing(&q))
+    to_info(q, &plan, &info);
+    if (asks_clearing(q))
         clearing_to_info(&clearing, &info);
+    if (q->threshold)
+        counting_to_info(q, &counting, &info);
     if (um_has(args, "json")) {
         um_print_json(stdout, &info);
     } else if (!every && !um_has(args, "quiet")) {
-        const char *name = q.asked.params.addressing;
+        const char *name = q->asked.params.addressing;
         print_row(name ? name : "blocked512", &plan);
         um_tell_rounding(stdout, asked_bits, plan.cells);
-        if (asks_clearing(&q))
+        if (asks_clearing(q))
             print_clearing(&plan, &clearing);
+        if (q->threshold)
+            print_counting(q, &counting);
     }
     return UM_EXIT_FINE;
+}
+
+static int run(const um_args *args)
+{
+    question q = {0};
+    int code = answer(args, &q);
+
+    free(q.counts);
+    return code;
 }
 
 const um_command um_cmd_plan = {
