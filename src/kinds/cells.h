@@ -28,7 +28,7 @@ static inline uint64_t um_cell(const um_cells *c, uint64_t i)
     uint64_t x = um_load64(word) >> shift;
 
     if (shift + c->width > 64)
-        x |= um_load64(word + 8) << (64 - shift);
+        x |= um_load64(word + 8) << (-shift & 63);
     return x & c->max;
 }
 
@@ -39,7 +39,7 @@ static inline void um_set_cell(const um_cells *c, uint64_t i, uint64_t value)
 
     um_store64(word, (um_load64(word) & ~(c->max << shift)) | value << shift);
     if (shift + c->width > 64) {
-        uint64_t done = 64 - shift;
+        uint64_t done = -shift & 63; /* in the first word */
         um_store64(word + 8,
                    (um_load64(word + 8) & ~(c->max >> done)) | value >> done);
     }

@@ -93,7 +93,8 @@ static double over_blocks(const um_layout *l, const shares *p,
     double from = floor(fmax(0, keys - reach)), to = ceil(keys + reach);
     double step = fmax(1, floor((to - from) / 256)), total = 0;
 
-    for (double j = from; j <= to; j += step) {
+    for (int i = 0; from + i * step <= to; i++) {
+        double j = from + i * step;
         double weight = exp(j * log(keys) - keys - lgamma(j + 1));
         double cell = reaches(p, threshold, l->hashes * j / cells);
         sum += weight * pow(cell, l->hashes);
@@ -123,9 +124,9 @@ static double binomial_tail(double n, double p, double j)
         return 0;
     if (j <= n * p) { /* most of it: what is below, from 1 */
         term = exp(n * log1p(-p));
-        for (double i = 0; i < j; i++) {
+        for (uint64_t i = 0; i < (uint64_t)j; i++) {
             sum += term;
-            term *= (n - i) / (i + 1) * p / (1 - p);
+            term *= (n - (double)i) / ((double)i + 1) * p / (1 - p);
         }
         return fmax(0, 1 - sum);
     }
