@@ -78,7 +78,7 @@ static void report(const um_args *args, const umbel_filter *f, uint64_t by)
 static umbel_status convert(const um_args *args, umbel_filter *f,
                             umbel_error *err)
 {
-    umbel_filter *small;
+    umbel_filter *small = NULL;
     uint64_t by = 1;
 
     umbel_status status = UMBEL_OK;

@@ -244,7 +244,7 @@ static int run(const um_args *args)
 {
     umbel_verdict verdict;
     umbel_error err;
-    own_words claims;
+    own_words claims = {0};
 
     if (args->noperands != 1)
         return um_misuse(args, "give one filter");
