@@ -50,7 +50,7 @@ static size_t make(const char *addressing, const char *hash, uint64_t cells,
                    uint8_t out[ROOM])
 {
     umbel_params p = UMBEL_PARAMS_INIT;
-    umbel_setting setting = {"groups", groups ? groups : 1};
+    umbel_setting setting = {"groups", groups};
     umbel_filter *f = NULL;
     umbel_error err;
     size_t len;
@@ -83,24 +83,24 @@ typedef struct good {
     uint64_t cells;
     uint32_t hashes;
     size_t nkeys;
-    uint64_t groups; /* 0: 1 */
+    uint64_t groups;
 } good;
 
 static const good goods[] = {
-    {"blocked512-xxh3", "blocked512", "xxh3", 3072, 10, NKEYS},
-    {"blocked512-sip", "blocked512", "sip", 1024, 8, NKEYS},
-    {"blocked256-xxh128", "blocked256", "xxh128", 1536, 7, NKEYS},
-    {"blocked256-64-hashes", "blocked256", "xxh3", 256, 64, 2},
-    {"classic-xxh3", "classic", "xxh3", 1000, 7, NKEYS},
-    {"classic-sip", "classic", "sip", 360, 5, NKEYS},
-    {"classic-2-cells", "classic", "xxh3", 2, 1, 1},
-    {"classic-full", "classic", "xxh3", 32, 4, 200},
-    {"classic-empty", "classic", "xxh3", 997, 64, 0},
-    {"partitioned-xxh3", "partitioned", "xxh3", 600, 6, NKEYS},
-    {"partitioned-xxh128", "partitioned", "xxh128", 128, 64, 1},
-    {"universal", "universal", NULL, 1024, 4, NKEYS},
-    {"chunks-md5", "chunks-md5", NULL, 768, 4, NKEYS},
-    {"chunks-md5-16-hashes", "chunks-md5", NULL, 256, 16, NKEYS},
+    {"blocked512-xxh3", "blocked512", "xxh3", 3072, 10, NKEYS, 1},
+    {"blocked512-sip", "blocked512", "sip", 1024, 8, NKEYS, 1},
+    {"blocked256-xxh128", "blocked256", "xxh128", 1536, 7, NKEYS, 1},
+    {"blocked256-64-hashes", "blocked256", "xxh3", 256, 64, 2, 1},
+    {"classic-xxh3", "classic", "xxh3", 1000, 7, NKEYS, 1},
+    {"classic-sip", "classic", "sip", 360, 5, NKEYS, 1},
+    {"classic-2-cells", "classic", "xxh3", 2, 1, 1, 1},
+    {"classic-full", "classic", "xxh3", 32, 4, 200, 1},
+    {"classic-empty", "classic", "xxh3", 997, 64, 0, 1},
+    {"partitioned-xxh3", "partitioned", "xxh3", 600, 6, NKEYS, 1},
+    {"partitioned-xxh128", "partitioned", "xxh128", 128, 64, 1, 1},
+    {"universal", "universal", NULL, 1024, 4, NKEYS, 1},
+    {"chunks-md5", "chunks-md5", NULL, 768, 4, NKEYS, 1},
+    {"chunks-md5-16-hashes", "chunks-md5", NULL, 256, 16, NKEYS, 1},
     {"blocked512-2-groups", "blocked512", "xxh3", 1024, 9, NKEYS, 2},
     {"classic-8-groups", "classic", "xxh3", 1000, 7, NKEYS, 8},
     {"universal-3-groups", "universal", NULL, 777, 4, NKEYS, 3},
