@@ -181,7 +181,10 @@ static void op_sum(machine *m, const step *s)
     s->a->sums &= s->b->sums;
 }
 
-/* What is left nobody knows, unless it was a part; it does no harm. */
+/*
+ * What is left nobody knows, unless it was a part; it does no harm. Only sums
+ * have a difference, and what comes later can go again.
+ */
 static void op_minus(machine *m, const step *s)
 {
     umbel_status status = umbel_merge(s->a->f, s->b->f, UMBEL_MINUS, NULL);
@@ -189,8 +192,9 @@ static void op_minus(machine *m, const step *s)
     note(m, status);
     if (status != UMBEL_OK)
         return;
+    UM_WANT(s->a->sums && s->b->sums);
     umbel_filter *f = s->a->f;
-    *s->a = (slot){.f = f};
+    *s->a = (slot){.f = f, .sums = true};
 }
 
 /* Only what came goes: so others stay. */
