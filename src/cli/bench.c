@@ -8,25 +8,18 @@
 #include "cli/bench.h"
 
 #include "base/bits.h"
+#include "base/clock.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
 typedef uint64_t vector __attribute__((vector_size(32), aligned(32)));
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static double time_chunk(um_bench *b, um_bench_run *run, size_t from)
 {
-    double start = now();
+    double start = um_seconds();
     run(b, from, UM_BENCH_CHUNK);
-    return now() - start;
+    return um_seconds() - start;
 }
 
 /* Adding what is in already would write nothing to a shared filter. */

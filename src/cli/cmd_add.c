@@ -103,7 +103,7 @@ static int run(const um_args *args)
         return um_misuse(args, "say which filter: umbel add FILE [KEYS...]");
     if (um_has(args, "remove") && um_asks_amounts(args))
         return um_misuse(args, "--remove takes each key back once");
-    if (um_stdin_twice(args->operands, args->noperands))
+    if (um_stdin_among(args->operands, args->noperands) > 1)
         return um_misuse(args, "standard input can be read only once");
     umbel_status status = lock(args->operands[0], &fd, &err);
     if (status == UMBEL_OK) {

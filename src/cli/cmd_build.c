@@ -226,14 +226,8 @@ static umbel_status build(const um_args *args, built *out, umbel_error *err)
 
 static bool stdin_twice(const um_args *args)
 {
-    size_t uses = args->noperands == 0;
-    const char *path;
-
-    for (size_t i = 0; i < args->noperands; i++)
-        uses += strcmp(args->operands[i], "-") == 0;
-    for (size_t i = 0; (path = um_value_at(args, "never", i)); i++)
-        uses += strcmp(path, "-") == 0;
-    return uses > 1;
+    size_t keys = um_stdin_among(args->operands, args->noperands);
+    return (args->noperands ? keys : 1) + um_stdin_uses(args, "never") > 1;
 }
 
 /* The filter must not go where keys come from. */

@@ -309,14 +309,10 @@ static bool literal_keys(const um_args *args)
 /* The filters, and what the keys come from. */
 static bool stdin_twice(const um_args *args)
 {
-    size_t uses = strcmp(args->operands[0], "-") == 0;
-    const char *from, *unless = um_value(args, "unless");
-
-    uses += unless && strcmp(unless, "-") == 0;
-    uses += !literal_keys(args) && !um_has(args, "from");
-    for (size_t i = 0; (from = um_value_at(args, "from", i)); i++)
-        uses += strcmp(from, "-") == 0;
-    return uses > 1;
+    bool keys = !literal_keys(args) && !um_has(args, "from");
+    return um_stdin_among(args->operands, 1) + um_stdin_uses(args, "unless") +
+               um_stdin_uses(args, "from") + keys >
+           1;
 }
 
 static void print_count(const asking *a)

@@ -78,7 +78,7 @@ static int run(const um_args *args)
 
     if (args->noperands < 1 || args->noperands > 2)
         return um_misuse(args, "give one filter, or two to compare");
-    if (um_stdin_twice(args->operands, args->noperands))
+    if (um_stdin_among(args->operands, args->noperands) > 1)
         return um_misuse(args, "standard input can be read only once");
     umbel_status status = args->noperands == 1
                               ? describe(args, args->operands[0], &err)

@@ -108,7 +108,7 @@ static int run(const um_args *args)
 
     if (!path || args->noperands < 1)
         return um_misuse(args, "give filters, and where to: -o FILE");
-    if (um_stdin_twice(args->operands, args->noperands))
+    if (um_stdin_among(args->operands, args->noperands) > 1)
         return um_misuse(args, "standard input can be read only once");
     if (merge_all(args, &f, &err) != UMBEL_OK)
         return um_trouble(args, &err);

@@ -1,6 +1,7 @@
 /*
  * cmd_reproduce.c - umbel reproduce: figures and tables of papers, run again.
  */
+#include "base/clock.h"
 #include "base/error.h"
 #include "cli/report.h"
 #include "cli/table.h"
@@ -10,7 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static const um_option options[] = {
@@ -130,17 +130,10 @@ typedef struct clock_face {
     double started, shown;
 } clock_face;
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static void tell(void *ctx, uint64_t done, uint64_t total)
 {
     clock_face *c = ctx;
-    double t = now(), spent = t - c->started;
+    double t = um_seconds(), spent = t - c->started;
 
     if (t - c->shown < 0.2)
         return;
@@ -155,7 +148,7 @@ static void tell(void *ctx, uint64_t done, uint64_t total)
 static umbel_status run_watched(const um_args *args, um_study *s,
                                 umbel_error *err)
 {
-    clock_face face = {.name = s->paper->name, .started = now()};
+    clock_face face = {.name = s->paper->name, .started = um_seconds()};
 
     if (isatty(2) && !um_has(args, "quiet") && !um_has(args, "no-progress"))
         s->watch = (um_watch){&face, tell};

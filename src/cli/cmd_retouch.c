@@ -269,19 +269,17 @@ static umbel_status save_lost(const retouching *r, umbel_error *err)
 
     if (!path)
         return UMBEL_OK;
-    FILE *out = fopen(path, "w");
+    um_draft text;
+    FILE *out = um_draft_open(&text, err);
     if (!out)
-        return um_fail_path(err, path);
+        return UMBEL_E_NOMEM;
     for (size_t i = 0; i < r->members.n; i++)
         if (r->lost[i]) {
             umbel_slice line = um_keylist_line(&r->members, i);
             fwrite(line.data, 1, line.len, out);
             putc(end, out);
         }
-    bool failed = ferror(out);
-    if (fclose(out) != 0 || failed)
-        return um_fail_path(err, path);
-    return UMBEL_OK;
+    return um_draft_save(&text, path, err);
 }
 
 static umbel_status save(const retouching *r, umbel_error *err)
@@ -469,14 +467,9 @@ static umbel_status spare_inputs(const um_args *args, umbel_error *err)
 
 static bool stdin_twice(const um_args *args)
 {
-    static const char *const inputs[] = {"members", "never"};
-    size_t uses = strcmp(args->operands[0], "-") == 0;
-    const char *path;
-
-    for (size_t j = 0; j < UM_COUNT(inputs); j++)
-        for (size_t k = 0; (path = um_value_at(args, inputs[j], k)); k++)
-            uses += strcmp(path, "-") == 0;
-    return uses > 1;
+    return um_stdin_among(args->operands, 1) + um_stdin_uses(args, "members") +
+               um_stdin_uses(args, "never") >
+           1;
 }
 
 static bool are_same(const um_args *args, const char *a, const char *b)

@@ -151,20 +151,10 @@ static umbel_status verify(const um_args *args, const umbel_filter *f,
     return status;
 }
 
-static size_t stdin_uses(const um_args *args, const char *option)
-{
-    const char *path;
-    size_t uses = 0;
-
-    for (size_t i = 0; (path = um_value_at(args, option, i)); i++)
-        uses += strcmp(path, "-") == 0;
-    return uses;
-}
-
 static bool stdin_twice(const um_args *args)
 {
-    bool filter = strcmp(args->operands[0], "-") == 0;
-    return filter + stdin_uses(args, "members") + stdin_uses(args, "outside") >
+    return um_stdin_among(args->operands, 1) + um_stdin_uses(args, "members") +
+               um_stdin_uses(args, "outside") >
            1;
 }
 

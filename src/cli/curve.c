@@ -4,6 +4,7 @@
 #include "cli/curve.h"
 
 #include "base/error.h"
+#include "cli/files.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -158,15 +159,13 @@ umbel_status um_curve_save(const um_curve *c, const umbel_bill *bill,
 
     if (c->no_memory)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for the curve");
-    FILE *out = fopen(path, "w");
+    um_draft text;
+    FILE *out = um_draft_open(&text, err);
     if (!out)
-        return um_fail_path(err, path);
+        return UMBEL_E_NOMEM;
     if (ends_with(path, ".svg"))
         write_svg(out, c, bill, &end);
     else
         write_csv(out, c, bill, &end);
-    bool failed = ferror(out);
-    if (fclose(out) != 0 || failed)
-        return um_fail_path(err, path);
-    return UMBEL_OK;
+    return um_draft_save(&text, path, err);
 }

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "filter/disk.h"
 
 #include <errno.h>
 #include <sodium.h>
@@ -262,13 +263,46 @@ void um_forget(um_asked *asked)
     sodium_memzero(asked->secret, sizeof asked->secret);
 }
 
-bool um_stdin_twice(const char *const *paths, size_t n)
+FILE *um_draft_open(um_draft *t, umbel_error *err)
 {
-    size_t count = 0;
+    *t = (um_draft){0};
+    t->out = open_memstream(&t->bytes, &t->len);
+    if (!t->out)
+        um_note_errno(err, "no memory for a text");
+    return t->out;
+}
+
+umbel_status um_draft_save(um_draft *t, const char *path, umbel_error *err)
+{
+    bool failed = ferror(t->out);
+    umbel_status status = UMBEL_OK;
+
+    if (fclose(t->out) != 0 || failed)
+        status = um_fail(err, UMBEL_E_NOMEM, "no memory for a text");
+    umbel_slice text = {t->bytes, t->len};
+    if (status == UMBEL_OK)
+        status = um_save_parts(&text, 1, path, err);
+    free(t->bytes);
+    return status;
+}
+
+size_t um_stdin_among(const char *const *paths, size_t n)
+{
+    size_t uses = 0;
 
     for (size_t i = 0; i < n; i++)
-        count += paths[i] && strcmp(paths[i], "-") == 0;
-    return count > 1;
+        uses += paths[i] && strcmp(paths[i], "-") == 0;
+    return uses;
+}
+
+size_t um_stdin_uses(const um_args *args, const char *option)
+{
+    size_t uses = 0;
+    const char *path;
+
+    for (size_t i = 0; (path = um_value_at(args, option, i)); i++)
+        uses += um_stdin_among(&path, 1);
+    return uses;
 }
 
 umbel_status um_spare(const char *path, const char *input, umbel_error *err)

@@ -48,8 +48,22 @@ umbel_status um_open_second(const um_args *args, const char *path,
 umbel_status um_save_filter(const umbel_filter *f, const char *path,
                             umbel_error *err);
 
-/* "-" more often than once among them: standard input can be read once. */
-bool um_stdin_twice(const char *const *paths, size_t n);
+/*
+ * A file of text that is there whole or not at all: write to what um_draft_open
+ * gives, then save, which closes it. NULL when there is no memory.
+ */
+typedef struct um_draft {
+    FILE *out;
+    char *bytes;
+    size_t len;
+} um_draft;
+FILE *um_draft_open(um_draft *t, umbel_error *err);
+umbel_status um_draft_save(um_draft *t, const char *path, umbel_error *err);
+
+/* How often "-" stands among them, or with option: standard input can be read
+ * once. */
+size_t um_stdin_among(const char *const *paths, size_t n);
+size_t um_stdin_uses(const um_args *args, const char *option);
 /* E_IO when writing path would destroy input, which the same file holds. */
 umbel_status um_spare(const char *path, const char *input, umbel_error *err);
 

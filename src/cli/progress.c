@@ -3,22 +3,16 @@
  */
 #include "cli/progress.h"
 
+#include "base/clock.h"
+
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 struct um_progress {
     uint64_t done, total; /* bytes; total 0: not known */
     double started, shown;
 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* 0 as soon as one length is not known. */
 static uint64_t total_len(const char *const *paths, size_t npaths)
@@ -42,7 +36,7 @@ um_progress *um_progress_open(const um_args *args, const char *const *paths,
     um_progress *p = calloc(1, sizeof *p);
     if (p) {
         p->total = total_len(paths, npaths);
-        p->started = p->shown = now();
+        p->started = p->shown = um_seconds();
     }
     return p;
 }
@@ -65,7 +59,7 @@ void um_progress_tell(um_progress *p, uint64_t bytes)
     if (!p)
         return;
     p->done += bytes;
-    double t = now();
+    double t = um_seconds();
     if (t - p->started < 1 || t - p->shown < 0.2)
         return;
     p->shown = t;

@@ -7,6 +7,7 @@
  * it starts with the temporary name.
  */
 #define _GNU_SOURCE /* O_TMPFILE */
+#include "filter/disk.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -244,18 +245,32 @@ static bool write_fully(int fd, const uint8_t *data, size_t len)
     return true;
 }
 
-static bool write_filter(int fd, const umbel_filter *f)
+static bool write_parts(int fd, const umbel_slice *parts, size_t n)
 {
-    uint8_t head[UM_HEAD_MAX];
-    size_t len = um_head_encode(f, head);
+    for (size_t i = 0; i < n; i++)
+        if (!write_fully(fd, parts[i].data, parts[i].len))
+            return false;
+    return true;
+}
 
-    return write_fully(fd, head, len) &&
-           write_fully(fd, f->payload, f->payload_len);
+/* A filter as bytes: its head, made in room, and its payload. */
+enum { PARTS = 2 };
+
+static void part(const umbel_filter *f, uint8_t head[UM_HEAD_MAX],
+                 umbel_slice out[PARTS])
+{
+    out[0] = (umbel_slice){head, um_head_encode(f, head)};
+    out[1] = (umbel_slice){f->payload, f->payload_len};
 }
 
 umbel_status umbel_write(const umbel_filter *f, int fd, umbel_error *err)
 {
-    return write_filter(fd, f) ? UMBEL_OK : um_fail_errno(err, "not written");
+    uint8_t head[UM_HEAD_MAX];
+    umbel_slice parts[PARTS];
+
+    part(f, head, parts);
+    return write_parts(fd, parts, PARTS) ? UMBEL_OK
+                                         : um_fail_errno(err, "not written");
 }
 
 /* A save under way: everything needed to finish or to leave no trace. */
@@ -385,21 +400,21 @@ static bool keep_rights(const saving *s)
     return fchmod(s->fd, s->old.st_mode & (group ? 0777 : 0707)) == 0;
 }
 
-static bool save(saving *s, const umbel_filter *f)
+static bool save(saving *s, const umbel_slice *parts, size_t n)
 {
-    return keep_rights(s) && write_filter(s->fd, f) && fsync(s->fd) == 0 &&
-           (s->named || try_names(s, link_unnamed)) &&
+    return keep_rights(s) && write_parts(s->fd, parts, n) &&
+           fsync(s->fd) == 0 && (s->named || try_names(s, link_unnamed)) &&
            rename(s->temp, s->target) == 0;
 }
 
-static umbel_status save_straight(const umbel_filter *f, const char *path,
-                                  umbel_error *err)
+static umbel_status save_straight(const umbel_slice *parts, size_t n,
+                                  const char *path, umbel_error *err)
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
 
     if (fd < 0)
         return um_fail_path(err, path);
-    bool fine = write_filter(fd, f);
+    bool fine = write_parts(fd, parts, n);
     if (!fine)
         um_note_path(err, path);
     if (close(fd) != 0 && fine)
@@ -407,8 +422,8 @@ static umbel_status save_straight(const umbel_filter *f, const char *path,
     return fine ? UMBEL_OK : UMBEL_E_IO;
 }
 
-umbel_status umbel_save(const umbel_filter *f, const char *path,
-                        umbel_error *err)
+umbel_status um_save_parts(const umbel_slice *parts, size_t nparts,
+                           const char *path, umbel_error *err)
 {
     saving s = {.fd = -1};
     struct stat st;
@@ -418,10 +433,10 @@ umbel_status umbel_save(const umbel_filter *f, const char *path,
         return um_fail_path(err, path);
     }
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-        return save_straight(f, path, err);
+        return save_straight(parts, nparts, path, err);
     if (!resolve(&s, path) || !create(&s))
         return um_fail_path(err, path);
-    bool fine = save(&s, f);
+    bool fine = save(&s, parts, nparts);
     if (!fine) {
         um_note_errno(err, "%s%s: not written", um_path_dots(path),
                       um_path_tail(path));
@@ -433,4 +448,14 @@ umbel_status umbel_save(const umbel_filter *f, const char *path,
         return um_fail_errno(err, "%s%s: written, but not synced",
                              um_path_dots(path), um_path_tail(path));
     return fine ? UMBEL_OK : UMBEL_E_IO;
+}
+
+umbel_status umbel_save(const umbel_filter *f, const char *path,
+                        umbel_error *err)
+{
+    uint8_t head[UM_HEAD_MAX];
+    umbel_slice parts[PARTS];
+
+    part(f, head, parts);
+    return um_save_parts(parts, PARTS, path, err);
 }

@@ -5,8 +5,9 @@
  * match before can be lost no more; keys that do not match need not be removed.
  * Both are left out of the problem.
  */
-#define _GNU_SOURCE /* CLOCK_MONOTONIC */
 #include "ops/retouch.h"
+
+#include "base/clock.h"
 #include "base/error.h"
 #include "filter/handle.h"
 #include "ops/roll.h"
@@ -14,16 +15,8 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { BATCH = 16 }; /* digests whose positions are made at a time */
-
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static umbel_status no_memory(size_t n, umbel_error *err)
 {
@@ -434,7 +427,7 @@ umbel_status umbel_retouch(umbel_filter *f, const umbel_keyset *members,
                            const umbel_retouch_params *params, umbel_bill *bill,
                            bool *lost, umbel_error *err)
 {
-    double begun = seconds_now();
+    double begun = um_seconds();
     job j = {0};
 
     umbel_status status = um_retouch_settle(params, &j.params, err);
@@ -451,7 +444,7 @@ umbel_status umbel_retouch(umbel_filter *f, const umbel_keyset *members,
     status = work(&j, f, members, never, bill, lost, err);
     um_pool_fini(&j.pool);
     if (status == UMBEL_OK)
-        bill->seconds = seconds_now() - begun;
+        bill->seconds = um_seconds() - begun;
     return status;
 }
 

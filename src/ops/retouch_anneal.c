@@ -11,11 +11,11 @@
  * At the end what is live is removed by greedy and what is lost for nothing is
  * restored; the result is kept when it beats the one that annealing began with.
  */
-#define _GNU_SOURCE /* CLOCK_MONOTONIC */
 #include "ops/retouch.h"
 
+#include "base/clock.h"
+
 #include <math.h>
-#include <time.h>
 
 enum { NDRAWS = 4096, CHECK_EVERY = 8192 };
 static const uint64_t moves_per_member = 500;
@@ -31,13 +31,6 @@ typedef struct annealing {
     uint64_t best_live_targets, best_lost_weight;
     double best_energy;
 } annealing;
-
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static double energy(const annealing *n)
 {
@@ -123,7 +116,7 @@ static void anneal(annealing *n)
 {
     const umbel_retouch_params *p = n->s->params;
     uint64_t moves = p->moves ? p->moves : n->nmovable * moves_per_member;
-    double begun = seconds_now(), share = 0;
+    double begun = um_seconds(), share = 0;
 
     for (uint64_t done = 0; share < 1 && !n->s->stopped;) {
         uint64_t some = CHECK_EVERY;
@@ -132,7 +125,7 @@ static void anneal(annealing *n)
         cool(n, share);
         try_moves(n, some);
         done += some;
-        share = p->seconds > 0 ? (seconds_now() - begun) / p->seconds
+        share = p->seconds > 0 ? (um_seconds() - begun) / p->seconds
                                : (double)done / (double)moves;
         um_state_tell(n->s);
     }

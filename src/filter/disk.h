@@ -1,0 +1,17 @@
+/*
+ * disk.h - files that are there whole, or not at all.
+ */
+#ifndef UM_FILTER_DISK_H
+#define UM_FILTER_DISK_H
+
+#include <umbel/base.h>
+
+/*
+ * Write parts one after the other, as umbel_save does: the name holds the old
+ * bytes or the new at every moment. What is no regular file is written
+ * straight.
+ */
+umbel_status um_save_parts(const umbel_slice *parts, size_t nparts,
+                           const char *path, umbel_error *err);
+
+#endif
