@@ -16,6 +16,8 @@
  *   blocked256   lane i of 32 cells: with V = W << 5(i/2), the top five bits of
  *                V for odd i, of its low half for even i: two shifts and no
  *                multiplication in vector registers
+ *   blocked128   lane i of 16 cells: bits 63-4i .. 60-4i of W. For counts:
+ * cells of 4 bits make a lane a 64-bit word, and a block a cache line
  */
 #include "addressing/rows.h"
 
@@ -32,6 +34,11 @@ static inline uint32_t cell256(uint64_t word, uint32_t lane)
 {
     uint64_t v = word << 5 * (lane / 2);
     return lane * 32 + (uint32_t)(v >> (lane & 1 ? 59 : 27) & 31);
+}
+
+static inline uint32_t cell128(uint64_t word, uint32_t lane)
+{
+    return lane * 16 + (uint32_t)(word >> (60 - 4 * lane) & 15);
 }
 
 static inline void walk(const um_layout *l, const umbel_digest *d, size_t n,
@@ -120,4 +127,32 @@ const um_addressing um_addressing_blocked256 = {
     .limit = limit,
     .prepare = prepare256,
     .positions = positions256,
+};
+
+static uint64_t granule128(uint32_t hashes)
+{
+    return hashes >= 1 && hashes <= UM_MAX_HASHES ? 128 : 0;
+}
+
+static void prepare128(um_layout *l)
+{
+    prepare(l, 128);
+}
+
+static void positions128(const um_layout *l, const umbel_digest *d, size_t n,
+                         uint64_t *pos)
+{
+    walk(l, d, n, pos, 128, cell128);
+}
+
+const um_addressing um_addressing_blocked128 = {
+    .name = "blocked128",
+    .summary = "all cells of 4 bits in one cache line: for counts",
+    .distinct = LANES,
+    .fold = UM_FOLD_NEIGHBOURS,
+    .fold_unit = 128,
+    .granule = granule128,
+    .limit = limit,
+    .prepare = prepare128,
+    .positions = positions128,
 };

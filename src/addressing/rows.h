@@ -13,7 +13,8 @@
     X(classic)                                                                 \
     X(partitioned)                                                             \
     X(universal)                                                               \
-    X(chunks_md5)
+    X(chunks_md5)                                                              \
+    X(blocked128)
 
 #define UM_ADDRESSING_DECLARE(name)                                            \
     extern const um_addressing um_addressing_##name;

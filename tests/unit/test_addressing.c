@@ -154,6 +154,7 @@ static void cells_of_a_key_are_distinct_where_promised(void **state)
         over_layouts(um_addressing_row(i), distinct);
     assert_int_equal(um_addressing_find("blocked512")->distinct, 8);
     assert_int_equal(um_addressing_find("blocked256")->distinct, 8);
+    assert_int_equal(um_addressing_find("blocked128")->distinct, 8);
     assert_int_equal(um_addressing_find("partitioned")->distinct, 64);
 }
 
@@ -204,6 +205,7 @@ static void blocked_cells_share_a_block_and_spread_over_its_lanes(void **state)
     (void)state;
     over_layouts(um_addressing_find("blocked512"), spread_over_lanes);
     over_layouts(um_addressing_find("blocked256"), spread_over_lanes);
+    over_layouts(um_addressing_find("blocked128"), spread_over_lanes);
 }
 
 /* Summary Cache: the four 32-bit words of MD5, big-endian, modulo m. */
@@ -322,6 +324,19 @@ static const struct known {
      0,
      {0xA5C3F00D5EED1234, 0xDEADBEEFCAFEF00D},
      {1206, 1231, 1275}},
+    {"blocked128",
+     128000,
+     21,
+     0,
+     {0x0123456789ABCDEF, 0xFEDCBA9876543210},
+     {527, 542, 557, 572, 587, 602, 617, 632, 514, 537, 545,
+      567, 576, 593, 612, 631, 563, 578, 592, 621, 632}},
+    {"blocked128",
+     896,
+     3,
+     0,
+     {0xA5C3F00D5EED1234, 0xDEADBEEFCAFEF00D},
+     {606, 622, 639}},
     {"classic",
      1000003,
      12,
