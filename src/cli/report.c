@@ -241,7 +241,7 @@ void um_tell_retouched(FILE *out, const umbel_filter *f, const char *what)
 void um_tell_rounding(FILE *out, uint64_t asked, uint64_t got)
 {
     if (asked && asked != got)
-        fprintf(out, "%s bits were asked for; rounded to %s, in whole parts\n",
+        fprintf(out, "%s cells were asked for; rounded to %s, in whole parts\n",
                 um_grouped(asked).text, um_grouped(got).text);
 }
 
