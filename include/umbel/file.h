@@ -81,7 +81,18 @@ UMBEL_API umbel_status umbel_save(const umbel_filter *f, const char *path,
 UMBEL_API umbel_status umbel_write(const umbel_filter *f, int fd,
                                    umbel_error *err);
 
-/* XXH3-64 of the payload: equal for equal cells, whatever the head says. */
+/*
+ * Bytes of the user's own that travel with the filter, in its file and in what
+ * is made from it: where it comes from, say. They are the filter's; of a mapped
+ * one they may change.
+ */
+UMBEL_API umbel_slice umbel_data(const umbel_filter *f);
+/* Replace them; len 0 takes them away. data must not be the filter's own. */
+UMBEL_API umbel_status umbel_set_data(umbel_filter *f, const void *data,
+                                      size_t len, umbel_error *err);
+
+/* XXH3-64 of the payload: equal for equal cells (and data), whatever the head
+ * says. */
 UMBEL_API uint64_t umbel_payload_checksum(const umbel_filter *f);
 
 #ifdef __cplusplus

@@ -10,6 +10,7 @@
 #include <umbel/estimate.h>
 #include <umbel/file.h>
 #include <umbel/filter.h>
+#include <umbel/foreign.h>
 #include <umbel/plan.h>
 #include <umbel/retouch.h>
 #include <umbel/unless.h>

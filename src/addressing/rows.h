@@ -14,7 +14,8 @@
     X(partitioned)                                                             \
     X(universal)                                                               \
     X(chunks_md5)                                                              \
-    X(blocked128)
+    X(blocked128)                                                              \
+    X(dcso)
 
 #define UM_ADDRESSING_DECLARE(name)                                            \
     extern const um_addressing um_addressing_##name;

@@ -9,7 +9,8 @@
  * cell. The seed is bound to the secret with BLAKE2b, so that filters of
  * different seed hash independently.
  *
- * integer and md5 belong to addressings of the papers, which imply them.
+ * integer and md5 belong to addressings of the papers, fnv1 to that of DCSO's
+ * files; they imply them.
  */
 #define XXH_INLINE_ALL
 #include "base/hash.h"
@@ -127,6 +128,20 @@ static void integer(const um_hasher *h, const umbel_slice *keys, size_t n,
     }
 }
 
+/* FNV-1, 64 bits: multiply, then the byte. */
+static void fnv1(const um_hasher *h, const umbel_slice *keys, size_t n,
+                 umbel_digest *out)
+{
+    (void)h;
+    for (size_t i = 0; i < n; i++) {
+        const uint8_t *key = keys[i].data;
+        uint64_t x = 14695981039346656037u;
+        for (size_t j = 0; j < keys[i].len; j++)
+            x = x * 1099511628211u ^ key[j];
+        out[i] = (umbel_digest){x, um_remix(x)};
+    }
+}
+
 static const um_hash table[] = {
     {.name = "xxh3",
      .summary = "XXH3, 64 bits stretched to 128; the default",
@@ -157,6 +172,11 @@ static const um_hash table[] = {
      .implied = true,
      .entropy = 128,
      .digest = md5},
+    {.name = "fnv1",
+     .summary = "FNV-1, 64 bits (comes with dcso)",
+     .implied = true,
+     .entropy = 64,
+     .digest = fnv1},
 };
 
 const um_hash *um_hash_row(size_t i)

@@ -3,6 +3,7 @@
  */
 #include "base/error.h"
 #include "cli/files.h"
+#include "cli/foreign.h"
 #include "cli/report.h"
 #include "cli/table.h"
 
@@ -13,7 +14,10 @@ static const um_option options[] = {
     {"output", 'o', "FILE", "write the result there; - is standard output"},
     {"fold", 0, "D", "make it D times smaller"},
     {"fpr", 0, "P", "make it as small as this error allows"},
-    {"to", 0, "bloom", "make it the bloom filter of the same keys"},
+    {"to", 0, "FORM",
+     "bloom: the bloom filter of the same keys; dcso: a file "
+     "for DCSO's bloom and flor"},
+    {"from", 0, "dcso", "the filter is such a file, perhaps gzipped"},
     {0}};
 
 static umbel_status choose(const um_args *args, const umbel_filter *f,
@@ -39,6 +43,32 @@ static umbel_status choose(const um_args *args, const umbel_filter *f,
     return UMBEL_OK;
 }
 
+/* What became of it, in the report's words. */
+static void tell_form(const um_args *args, FILE *out, uint64_t by)
+{
+    const char *to = um_value(args, "to"), *from = um_value(args, "from");
+
+    if (to && um_is_format(to))
+        fprintf(out, "a %s file of", to);
+    else if (to)
+        fputs("a bloom filter of", out);
+    else if (um_has(args, "fold") || um_has(args, "fpr"))
+        fprintf(out, "folded by %" PRIu64 " to", by);
+    else
+        fprintf(out, "the filter of a %s file in", from);
+}
+
+/* Bytes of what was written. */
+static uint64_t written_len(const um_args *args, const umbel_filter *f)
+{
+    const char *to = um_value(args, "to");
+    uint64_t len = umbel_encoded_len(f);
+
+    if (to && um_is_format(to))
+        umbel_export_len(f, to, &len, NULL);
+    return len;
+}
+
 static void report(const um_args *args, const umbel_filter *f, uint64_t by)
 {
     FILE *out = um_report_to(args);
@@ -49,25 +79,21 @@ static void report(const um_args *args, const umbel_filter *f, uint64_t by)
         um_info_text(&info, "file", path);
         um_info_count(&info, "fold", by);
         um_info_count(&info, "bits", umbel_cells(f));
-        um_info_count(&info, "bytes", umbel_encoded_len(f));
+        um_info_count(&info, "bytes", written_len(args, f));
         um_info_real(&info, "predicted_error", umbel_predict(f));
         um_info_hex(&info, "payload_checksum", umbel_payload_checksum(f));
         um_print_json(out, &info);
     } else if (!um_has(args, "quiet")) {
         um_print_path(out, path);
-        if (um_has(args, "to"))
-            fputs("a bloom filter", out);
-        else
-            fprintf(out, "folded by %" PRIu64, by);
-        fprintf(out, " %s %s bytes, predicted error %s\n",
-                um_has(args, "to") ? "of" : "to",
-                um_grouped(umbel_encoded_len(f)).text,
+        tell_form(args, out, by);
+        fprintf(out, " %s bytes, predicted error %s\n",
+                um_grouped(written_len(args, f)).text,
                 um_percent(umbel_predict(f)).text);
         um_tell_retouched(
             out, f,
             by == 1 ? "as before"
                     : "folding may bring back keys that were removed");
-        if (by == 1 && !um_has(args, "to"))
+        if (by == 1 && um_has(args, "fpr"))
             fprintf(out,
                     "no divisor of its %s parts keeps that error: it stays as "
                     "it is\n",
@@ -75,26 +101,56 @@ static void report(const um_args *args, const umbel_filter *f, uint64_t by)
     }
 }
 
+/* *out = f itself, or what becomes of it. */
+static umbel_status transform(const um_args *args, umbel_filter *f,
+                              uint64_t *by, umbel_filter **out,
+                              umbel_error *err)
+{
+    const char *to = um_value(args, "to");
+
+    *by = 1;
+    *out = f;
+    if (to && !um_is_format(to))
+        return umbel_to_bloom(f, out, err);
+    if (!um_has(args, "fold") && !um_has(args, "fpr"))
+        return UMBEL_OK;
+    umbel_status status = choose(args, f, by, err);
+    return status == UMBEL_OK ? umbel_fold(f, *by, out, err) : status;
+}
+
+static umbel_status save(const um_args *args, const umbel_filter *f,
+                         umbel_error *err)
+{
+    const char *to = um_value(args, "to"), *path = um_value(args, "output");
+
+    return to && um_is_format(to) ? um_export_file(f, to, path, err)
+                                  : um_save_filter(f, path, err);
+}
+
 static umbel_status convert(const um_args *args, umbel_filter *f,
                             umbel_error *err)
 {
-    umbel_filter *small = NULL;
-    uint64_t by = 1;
+    umbel_filter *made;
+    uint64_t by;
+    umbel_status status = transform(args, f, &by, &made, err);
 
-    umbel_status status = UMBEL_OK;
-    if (um_has(args, "to"))
-        status = umbel_to_bloom(f, &small, err);
-    else
-        status = choose(args, f, &by, err);
-    if (status == UMBEL_OK && !um_has(args, "to"))
-        status = umbel_fold(f, by, &small, err);
     if (status != UMBEL_OK)
         return status;
-    status = um_save_filter(small, um_value(args, "output"), err);
+    status = save(args, made, err);
     if (status == UMBEL_OK)
-        report(args, small, by);
-    umbel_close(small);
+        report(args, made, by);
+    if (made != f)
+        umbel_close(made);
     return status;
+}
+
+static umbel_status open_input(const um_args *args, umbel_filter **out,
+                               umbel_error *err)
+{
+    const char *from = um_value(args, "from");
+
+    return from ? um_import_file(from, args->operands[0], out, err)
+                : um_open_filter(args, args->operands[0], out, err);
 }
 
 static int run(const um_args *args)
@@ -104,12 +160,15 @@ static int run(const um_args *args)
 
     if (args->noperands != 1 || !um_has(args, "output"))
         return um_misuse(args, "give one filter, and where to: -o FILE");
-    const char *to = um_value(args, "to");
-    if (um_has(args, "fold") + um_has(args, "fpr") + (to != NULL) != 1)
-        return um_misuse(args, "say how: --fold D, --fpr P or --to bloom");
-    if (to && strcmp(to, "bloom") != 0)
-        return um_misuse(args, "--to is bloom, got \"%s\"", to);
-    if (um_open_filter(args, args->operands[0], &f, &err) != UMBEL_OK)
+    const char *to = um_value(args, "to"), *from = um_value(args, "from");
+    int ways = um_has(args, "fold") + um_has(args, "fpr") + (to != NULL);
+    if (ways > 1 || (ways == 0 && !from))
+        return um_misuse(args,
+                         "say how: --fold D, --fpr P, --to FORM or --from "
+                         "FORMAT");
+    if (to && strcmp(to, "bloom") != 0 && !um_is_format(to))
+        return um_misuse(args, "--to is bloom or dcso, got \"%s\"", to);
+    if (open_input(args, &f, &err) != UMBEL_OK)
         return um_trouble(args, &err);
     umbel_status status = convert(args, f, &err);
     umbel_close(f);
@@ -118,8 +177,8 @@ static int run(const um_args *args)
 
 const um_command um_cmd_convert = {
     .name = "convert",
-    .args = "FILE (--fold D | --fpr P | --to bloom) -o FILE",
-    .summary = "the same keys in a smaller filter",
+    .args = "FILE [--from FORMAT] [--fold D | --fpr P | --to FORM] -o FILE",
+    .summary = "the same keys in another form",
     .options = {options, um_filter_options},
     .run = run,
 };

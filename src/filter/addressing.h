@@ -47,6 +47,7 @@ struct um_addressing {
     const char *name; /* in settings, commands, on the wire; never reused */
     const char *summary;
     const char *hash;  /* the family it implies, or NULL: any */
+    bool borrowed;     /* as others have it: takes no groups */
     uint32_t distinct; /* a key of up to so many hashes owns distinct cells */
     um_fold_way fold;
     uint32_t fold_unit; /* cells that stay side by side when folding */
@@ -55,6 +56,9 @@ struct um_addressing {
     uint64_t (*granule)(uint32_t hashes);
     /* No size above this. */
     uint64_t (*limit)(uint32_t hashes);
+    /* Cells and hashes where others prescribe them; NULL: the best are sought.
+     */
+    void (*size)(double keys, double fpr, double *cells, double *hashes);
     /* Fill blocks .. factor from cells, seed and hashes. */
     void (*prepare)(um_layout *l);
     /* pos[i * hashes + j] is the j-th cell of digest i. */

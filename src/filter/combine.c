@@ -149,6 +149,19 @@ umbel_status umbel_merge(umbel_filter *into, const umbel_filter *from,
     return UMBEL_OK;
 }
 
+/* What was made of f carries its data, too. */
+static umbel_status hand_over(umbel_filter *made, const umbel_filter *f,
+                              umbel_filter **out, umbel_error *err)
+{
+    umbel_status status = um_pass_data(made, f, err);
+
+    if (status == UMBEL_OK)
+        *out = made;
+    else
+        umbel_close(made);
+    return status;
+}
+
 umbel_status umbel_to_bloom(const umbel_filter *f, umbel_filter **out,
                             umbel_error *err)
 {
@@ -162,6 +175,7 @@ umbel_status umbel_to_bloom(const umbel_filter *f, umbel_filter **out,
                        "a difference of refined counts does not tell its "
                        "keys: add it to what it was taken from first");
     s.joined = false;
+    s.attached = 0;
     s.kind = um_kind_find("bloom");
     for (size_t i = 0; i < um_count_settings(s.kind); i++)
         s.setting[i] = s.kind->settings[i].standard;
@@ -171,8 +185,7 @@ umbel_status umbel_to_bloom(const umbel_filter *f, umbel_filter **out,
         return status;
     bloom->hasher = f->hasher;
     f->shape.kind->as_bits(f->self, bloom->payload);
-    *out = bloom;
-    return UMBEL_OK;
+    return hand_over(bloom, f, out, err);
 }
 
 uint64_t umbel_fold_parts(const umbel_filter *f)
@@ -224,6 +237,7 @@ umbel_status umbel_fold(const umbel_filter *f, uint64_t by, umbel_filter **out,
                        " parts: fold by one of its divisors",
                        by, parts);
     shape.cells /= by;
+    shape.attached = 0;
     umbel_status status = um_check_shape(&shape, err);
     if (status == UMBEL_OK)
         status = um_filter_make(&shape, &f->alloc, NULL, NULL, 0, &small, err);
@@ -233,8 +247,7 @@ umbel_status umbel_fold(const umbel_filter *f, uint64_t by, umbel_filter **out,
     small->shape.fpr = folded_fpr(f, &shape, by);
     f->shape.kind->fold(small->self, f->self, by);
     um_clear_padding(small);
-    *out = small;
-    return UMBEL_OK;
+    return hand_over(small, f, out, err);
 }
 
 static bool fold_keeps(const umbel_filter *f, uint64_t by, double keys,

@@ -263,14 +263,20 @@ static void part(const umbel_filter *f, uint8_t head[UM_HEAD_MAX],
     out[1] = (umbel_slice){f->payload, f->payload_len};
 }
 
+umbel_status um_write_parts(int fd, const umbel_slice *parts, size_t nparts,
+                            umbel_error *err)
+{
+    return write_parts(fd, parts, nparts) ? UMBEL_OK
+                                          : um_fail_errno(err, "not written");
+}
+
 umbel_status umbel_write(const umbel_filter *f, int fd, umbel_error *err)
 {
     uint8_t head[UM_HEAD_MAX];
     umbel_slice parts[PARTS];
 
     part(f, head, parts);
-    return write_parts(fd, parts, PARTS) ? UMBEL_OK
-                                         : um_fail_errno(err, "not written");
+    return um_write_parts(fd, parts, PARTS, err);
 }
 
 /* A save under way: everything needed to finish or to leave no trace. */

@@ -13,5 +13,8 @@
  */
 umbel_status um_save_parts(const umbel_slice *parts, size_t nparts,
                            const char *path, umbel_error *err);
+/* The same to an open descriptor. */
+umbel_status um_write_parts(int fd, const umbel_slice *parts, size_t nparts,
+                            umbel_error *err);
 
 #endif

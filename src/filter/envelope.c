@@ -35,7 +35,8 @@ enum {
     FLAG_INTERSECTED = 2,
     FLAG_JOINED = 4,
     FLAG_DIFFERENCE = 8,
-    FLAGS_KNOWN = 15,
+    FLAG_ATTACHED = 16,
+    FLAGS_KNOWN = 31,
     FLAGS_DEMANDING = 0xFFFF /* who does not know one of these must refuse */
 };
 
@@ -72,7 +73,7 @@ size_t um_head_encode(const umbel_filter *f, uint8_t out[UM_HEAD_MAX])
 {
     const um_shape *s = &f->shape;
     um_section section[UM_MAX_SECTIONS];
-    size_t sections = s->kind->sections(s, section);
+    size_t sections = um_sections(s, section);
     size_t settings = settings_told(s);
     size_t len = head_len(settings, sections);
     um_writer w = {out, out + len, false};
@@ -92,7 +93,8 @@ size_t um_head_encode(const umbel_filter *f, uint8_t out[UM_HEAD_MAX])
                        (s->estimated ? FLAG_ESTIMATED : 0) |
                        (s->intersected ? FLAG_INTERSECTED : 0) |
                        (s->joined ? FLAG_JOINED : 0) |
-                       (s->difference ? FLAG_DIFFERENCE : 0));
+                       (s->difference ? FLAG_DIFFERENCE : 0) |
+                       (s->attached ? FLAG_ATTACHED : 0));
     um_put_u64(&w, s->capacity);
     um_put_f64(&w, s->fpr);
     um_put_u64(&w, s->added);
@@ -178,11 +180,21 @@ static umbel_status get_rows(um_reader *r, um_shape *s, umbel_error *err)
     return UMBEL_OK;
 }
 
+/* What is attached is as long as its section says: the last of n. */
+static void get_attached(um_reader r, size_t n, um_shape *s)
+{
+    uint8_t before[SECTION_LEN];
+
+    for (size_t i = 1; i < n; i++)
+        um_get_bytes(&r, before, sizeof before);
+    s->attached = um_get_u64(&r);
+}
+
 static umbel_status get_sections(um_reader *r, size_t n, const um_shape *s,
                                  umbel_error *err)
 {
     um_section want[UM_MAX_SECTIONS];
-    bool fine = n == s->kind->sections(s, want), raw = true;
+    bool fine = n == um_sections(s, want), raw = true;
 
     for (size_t i = 0; fine && i < n; i++) {
         fine &= um_get_u64(r) == want[i].cells;
@@ -244,6 +256,11 @@ static umbel_status get_shape(um_reader *r, um_head *head, umbel_error *err)
         return um_fail(err, UMBEL_E_FORMAT, "damaged: %s", inner.text);
     if (settings != settings_told(s))
         return um_fail(err, UMBEL_E_FORMAT, "damaged: a field is out of range");
+    if (flags & FLAG_ATTACHED) {
+        get_attached(*r, sections, s);
+        if (!s->attached || s->attached > UM_MAX_CELLS)
+            return um_fail(err, UMBEL_E_FORMAT, "damaged: it carries no data");
+    }
     return get_sections(r, sections, s, err);
 }
 
@@ -303,7 +320,7 @@ umbel_status um_check_len(const um_head *head, uint64_t file_len,
 static bool padding_is_zero(const um_head *head, const uint8_t *payload)
 {
     um_section section[UM_MAX_SECTIONS];
-    size_t n = head->shape.kind->sections(&head->shape, section);
+    size_t n = um_sections(&head->shape, section);
 
     for (size_t i = 0; i < n; i++) {
         uint64_t over = um_section_bits(&section[i]) % 8;
@@ -373,7 +390,7 @@ bool um_file_len(const um_shape *s, size_t *len)
 
     if (!um_payload_len(s, &payload))
         return false;
-    *len = payload + head_len(settings_told(s), s->kind->sections(s, section));
+    *len = payload + head_len(settings_told(s), um_sections(s, section));
     return true;
 }
 

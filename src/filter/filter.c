@@ -15,10 +15,19 @@ enum {
     ALIGN = 64   /* of the kind's part of a handle */
 };
 
+size_t um_sections(const um_shape *s, um_section out[UM_MAX_SECTIONS])
+{
+    size_t n = s->kind->sections(s, out);
+
+    if (s->attached)
+        out[n++] = (um_section){.cells = s->attached, .cell_bits = 8};
+    return n;
+}
+
 bool um_payload_len(const um_shape *s, size_t *len)
 {
     um_section section[UM_MAX_SECTIONS];
-    size_t n = s->kind->sections(s, section);
+    size_t n = um_sections(s, section);
     uint64_t sum = 0;
 
     for (size_t i = 0; i < n; i++)
@@ -27,11 +36,11 @@ bool um_payload_len(const um_shape *s, size_t *len)
     return sum <= SIZE_MAX / 4;
 }
 
-static void attach(umbel_filter *f)
+void um_filter_attach(umbel_filter *f)
 {
     um_section section[UM_MAX_SECTIONS];
     void *memory[UM_MAX_SECTIONS] = {NULL};
-    size_t n = f->shape.kind->sections(&f->shape, section);
+    size_t n = um_sections(&f->shape, section);
     uint8_t *at = f->payload;
 
     for (size_t i = 0; i < n; i++) {
@@ -45,7 +54,7 @@ static void attach(umbel_filter *f)
 void um_clear_padding(umbel_filter *f)
 {
     um_section section[UM_MAX_SECTIONS];
-    size_t n = f->shape.kind->sections(&f->shape, section);
+    size_t n = um_sections(&f->shape, section);
     uint8_t *at = f->payload;
 
     for (size_t i = 0; i < n; i++) {
@@ -112,7 +121,7 @@ umbel_status um_filter_make(const um_shape *shape, const umbel_alloc *alloc,
                    shape->seed);
     um_hasher_init(&f->hasher, shape->hash, shape->seed);
     um_filter_use(f, um_fast_pick(shape, &f->layout));
-    attach(f);
+    um_filter_attach(f);
     *out = f;
     return UMBEL_OK;
 }
@@ -187,14 +196,14 @@ umbel_status umbel_clear(umbel_filter *f, umbel_error *err)
 
     if (status != UMBEL_OK)
         return status;
-    memset(f->payload, 0, f->payload_len);
+    memset(f->payload, 0, f->payload_len - um_data_room(&f->shape));
     f->shape.added = 0;
     f->shape.estimated = false;
     f->shape.intersected = false;
     f->shape.joined = false;
     f->shape.difference = false;
     f->shape.denied = 0;
-    attach(f);
+    um_filter_attach(f);
     return UMBEL_OK;
 }
 

@@ -34,6 +34,9 @@ umbel_status um_filter_make(const um_shape *shape, const umbel_alloc *alloc,
                             uint8_t *payload, void *mapping, size_t mapping_len,
                             umbel_filter **out, umbel_error *err);
 
+/* Give the kind its memory: after payload or its content was replaced. */
+void um_filter_attach(umbel_filter *f);
+
 /* Take this fast path from now on; NULL: the kind's own functions. */
 void um_filter_use(umbel_filter *f, const um_fast *row);
 
@@ -41,6 +44,12 @@ void um_filter_use(umbel_filter *f, const um_fast *row);
 bool um_payload_len(const um_shape *s, size_t *len);
 /* The same for the whole file. */
 bool um_file_len(const um_shape *s, size_t *len);
+
+/* Bytes at the payload's end that umbel_data takes, with the zeros behind. */
+size_t um_data_room(const um_shape *s);
+/* Give to the data of from, if any. */
+umbel_status um_pass_data(umbel_filter *to, const umbel_filter *from,
+                          umbel_error *err);
 
 /*
  * Zero what lies between sections. A mapped file may have put something there

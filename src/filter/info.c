@@ -119,6 +119,8 @@ void umbel_describe(const umbel_filter *f, umbel_info *out)
                          (double)f->shape.cells);
     um_info_real(out, "predicted_error", umbel_predict(f));
     um_info_hex(out, "payload_checksum", umbel_payload_checksum(f));
+    if (f->shape.attached)
+        um_info_count(out, "data_bytes", f->shape.attached);
     if (kind->info)
         kind->info(f->self, out);
 }

@@ -36,13 +36,14 @@ typedef struct um_shape {
     uint64_t setting[UM_MAX_SETTINGS];
 
     /* What happened to it since. */
-    uint64_t added;   /* keys that were new */
-    bool estimated;   /* ... a guess, after a merge */
-    bool intersected; /* by AND: its cells do not tell its keys */
-    bool joined;      /* counts, not by sums: none can be taken back */
-    bool difference;  /* of refined counts: tells too little by itself */
-    uint16_t remarks; /* flags of a file that may be ignored: kept */
-    uint64_t denied;  /* members known to be denied */
+    uint64_t added;    /* keys that were new */
+    bool estimated;    /* ... a guess, after a merge */
+    bool intersected;  /* by AND: its cells do not tell its keys */
+    bool joined;       /* counts, not by sums: none can be taken back */
+    bool difference;   /* of refined counts: tells too little by itself */
+    uint16_t remarks;  /* flags of a file that may be ignored: kept */
+    uint64_t attached; /* bytes of the user's own, behind the cells */
+    uint64_t denied;   /* members known to be denied */
 } um_shape;
 
 /* A stretch of the payload: so many cells of so many bits. */
@@ -80,6 +81,7 @@ struct um_kind {
 
     /* Settings that exclude each other; NULL: any in range will do. */
     umbel_status (*check)(const um_shape *s, umbel_error *err);
+    /* At most one less than UM_MAX_SECTIONS. */
     size_t (*sections)(const um_shape *s, um_section out[UM_MAX_SECTIONS]);
     /*
      * self is zeroed; memory[i] is section i. Any content of the memory must be
@@ -148,6 +150,9 @@ struct um_kind {
 /* NULL when none has that name, or i is past the end. */
 const um_kind *um_kind_find(const char *name);
 const um_kind *um_kind_row(size_t i);
+
+/* The kind's sections, and behind them what is attached. */
+size_t um_sections(const um_shape *s, um_section out[UM_MAX_SECTIONS]);
 
 /* How many settings a kind has. */
 size_t um_count_settings(const um_kind *kind);

@@ -368,6 +368,22 @@ static umbel_status settle_by_size(um_shape *s, umbel_error *err)
     return um_check_shape(s, err);
 }
 
+/* As the addressing prescribes. */
+static umbel_status settle_by_rule(um_shape *s, umbel_error *err)
+{
+    double cells, hashes;
+
+    s->addressing->size((double)s->capacity, s->fpr, &cells, &hashes);
+    if (!(cells <= (double)UM_MAX_CELLS && hashes <= UM_MAX_HASHES))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%s prescribes %.0f cells and %.0f hashes for %" PRIu64
+                       " keys at error %g, which is too much: allow more error",
+                       s->addressing->name, cells, hashes, s->capacity, s->fpr);
+    s->cells = (uint64_t)cells;
+    s->hashes = (uint32_t)hashes;
+    return um_check_shape(s, err);
+}
+
 umbel_status um_settle(um_shape *s, umbel_error *err)
 {
     if (s->cells)
@@ -377,7 +393,9 @@ umbel_status um_settle(um_shape *s, umbel_error *err)
     if (!s->capacity)
         return um_fail(err, UMBEL_E_RANGE,
                        "say how large: a capacity in keys, or a size in cells");
-    return settle_by_error(s, err);
+    /* The rule is for sets of bits: others that read them know no others. */
+    bool ruled = s->addressing->size && s->kind->bits && !s->hashes;
+    return ruled ? settle_by_rule(s, err) : settle_by_error(s, err);
 }
 
 umbel_status um_check_shape(const um_shape *s, umbel_error *err)

@@ -30,6 +30,18 @@ static const umbel_setting_info settings[] = {
                 1, UM_MAX_HASH_GROUPS, 1},
     {NULL, NULL, 0, 0, 0}};
 
+/* What others read has no groups; and a choice wants cells that are random,
+ * which those of a weak hash are not. */
+static umbel_status check(const um_shape *s, umbel_error *err)
+{
+    if (s->addressing->borrowed && s->setting[GROUPS] > 1)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "addressing %s is as others have it, without groups: "
+                       "leave groups out, or choose another addressing",
+                       s->addressing->name);
+    return UMBEL_OK;
+}
+
 static size_t sections(const um_shape *s, um_section out[UM_MAX_SECTIONS])
 {
     out[0] = (um_section){.cells = s->cells, .cell_bits = 1};
@@ -260,6 +272,7 @@ const um_kind um_kind_bloom = {
     .summary = "one bit a cell: a set; merges, folds, never forgets",
     .settings = settings,
     .self_len = sizeof(um_bloom),
+    .check = check,
     .sections = sections,
     .attach = attach,
     .add = add,

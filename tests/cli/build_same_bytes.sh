@@ -4,7 +4,7 @@ umbel build -q keys -o one.umb
 umbel build -q keys -o two.umb
 try cmp one.umb two.umb
 for addressing in blocked512 blocked256 classic partitioned universal \
-    chunks-md5; do
+    chunks-md5 blocked128 dcso; do
     umbel build -q keys --addressing $addressing -o $addressing.umb
     echo "$addressing $(cells $addressing.umb)"
 done

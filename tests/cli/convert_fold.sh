@@ -5,7 +5,8 @@ try umbel convert large.umb --fold 4 -o small.umb
 try umbel convert large.umb --fold 4 -o small.umb --json
 umbel build -q keys --bits 12288 --hashes 6 -o built.umb
 [ "$(cells small.umb)" = "$(cells built.umb)" ] && echo same cells
-for addressing in blocked256 classic partitioned universal chunks-md5; do
+for addressing in blocked256 classic partitioned universal chunks-md5 \
+    blocked128 dcso; do
     umbel build -q keys --addressing $addressing --bits 24576 --hashes 4 \
         -o large.umb
     umbel build -q keys --addressing $addressing --bits 8192 --hashes 4 \

@@ -32,7 +32,7 @@ forge_field 'cells that the section does not have' 80 0004000000000000
 forge_field '0 hashes' 88 00000000
 forge_field '65 hashes' 88 41000000
 forge_field '2^32-1 hashes' 88 ffffffff
-forge_field 'an unknown flag' 92 10000000
+forge_field 'an unknown flag' 92 20000000
 forge_field 'a remark that may be ignored' 92 00000100
 forge_field '2^63 capacity' 96 0000000000000080
 forge_field 'fpr 0' 104 0000000000000000

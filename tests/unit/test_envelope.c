@@ -247,7 +247,7 @@ static const forgery forgeries[] = {
     {AT_HASHES, 4, UINT32_MAX, UMBEL_E_FORMAT, "hashes"},
     {AT_FLAGS, 4, 4, UMBEL_E_FORMAT, "range"}, /* only of counts */
     {AT_FLAGS, 4, 8, UMBEL_E_FORMAT, "range"},
-    {AT_FLAGS, 4, 16, UMBEL_E_VERSION, "flags"},
+    {AT_FLAGS, 4, 32, UMBEL_E_VERSION, "flags"},
     {AT_FLAGS, 4, 0x8000, UMBEL_E_VERSION, "flags"},
     {AT_CAPACITY, 8, UINT64_MAX, UMBEL_E_FORMAT, "out of range"},
     {AT_FPR, 8, 0, UMBEL_E_FORMAT, "out of range"},

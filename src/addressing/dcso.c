@@ -1,0 +1,74 @@
+/*
+ * dcso.c - cells as files of DCSO's bloom have them.
+ *
+ * The tools bloom (Go), flor (Python) and fleur (C) share a file format, and
+ * with it this walk, so a filter of ours can be written as theirs, bit for bit
+ * (ops/foreign_dcso.c). From h, which is FNV-1 of the key mod P, k times
+ *
+ *     h = (h * G mod 2^64) mod P        cell = h mod m
+ *
+ * When not to use it: FNV-1 reads a byte at a time and anyone can find keys
+ * that meet; take it for files that others read.
+ */
+#include "addressing/rows.h"
+
+#include <math.h>
+
+static const uint64_t P = 18446744073709551557u; /* the largest prime */
+static const uint64_t G = 18446744073709550147u; /* ... that they chose */
+
+static uint64_t granule(uint32_t hashes)
+{
+    return hashes >= 1 && hashes <= UM_MAX_HASHES;
+}
+
+static uint64_t limit(uint32_t hashes)
+{
+    (void)hashes;
+    return UM_MAX_CELLS;
+}
+
+/* Theirs: a negative number rounded up, so m is one less than one would think.
+ */
+static void size(double keys, double fpr, double *cells, double *hashes)
+{
+    const double ln2 = 0.69314718055994530942;
+
+    *cells = fabs(ceil(keys * log(fpr) / (ln2 * ln2)));
+    *hashes = ceil(ln2 * *cells / keys);
+}
+
+static void prepare(um_layout *l)
+{
+    l->blocks = 1;
+    l->lanes = 1;
+    l->width = l->cells;
+    l->throws = l->hashes;
+}
+
+static void positions(const um_layout *l, const umbel_digest *d, size_t n,
+                      uint64_t *pos)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t h = d[i].lo % P;
+        for (uint32_t j = 0; j < l->hashes; j++) {
+            h = h * G % P;
+            *pos++ = h % l->cells;
+        }
+    }
+}
+
+const um_addressing um_addressing_dcso = {
+    .name = "dcso",
+    .summary = "as DCSO's bloom, flor and fleur: for convert --to dcso",
+    .hash = "fnv1",
+    .borrowed = true,
+    .distinct = 1,
+    .fold = UM_FOLD_PARTS,
+    .fold_unit = 1,
+    .granule = granule,
+    .limit = limit,
+    .size = size,
+    .prepare = prepare,
+    .positions = positions,
+};

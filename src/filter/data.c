@@ -1,0 +1,71 @@
+/*
+ * data.c - bytes of the user's own that travel with a filter: a text that says
+ * where it comes from, say. The last section of the payload, which no kind
+ * sees.
+ */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "filter/handle.h"
+
+#include <umbel/file.h>
+
+#include <string.h>
+
+size_t um_data_room(const um_shape *s)
+{
+    um_section data = {.cells = s->attached, .cell_bits = 8};
+    return (size_t)um_section_room(&data);
+}
+
+umbel_slice umbel_data(const umbel_filter *f)
+{
+    size_t room = um_data_room(&f->shape);
+
+    return (umbel_slice){f->payload + f->payload_len - room,
+                         (size_t)f->shape.attached};
+}
+
+/* Behind the cells, which move to new memory. */
+static void move_cells(umbel_filter *f, uint8_t *payload, size_t len,
+                       size_t cells, umbel_slice data)
+{
+    memcpy(payload, f->payload, cells);
+    if (data.len)
+        memcpy(payload + cells, data.data, data.len);
+    um_put(&f->alloc, f->payload, f->payload_len);
+    f->payload = payload;
+    f->payload_len = len;
+    f->shape.attached = data.len;
+    um_filter_attach(f);
+}
+
+umbel_status umbel_set_data(umbel_filter *f, const void *data, size_t len,
+                            umbel_error *err)
+{
+    um_shape s = f->shape;
+    size_t cells = f->payload_len - um_data_room(&s), room;
+    umbel_status status = um_want_writable(f, err);
+
+    if (status != UMBEL_OK)
+        return status;
+    if (f->shared)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "a shared filter is in use by others: give it its data "
+                       "before");
+    s.attached = len;
+    uint8_t *payload =
+        um_payload_len(&s, &room) ? um_get(&f->alloc, room) : NULL;
+    if (!payload)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes of data",
+                       len);
+    move_cells(f, payload, room, cells, (umbel_slice){data, len});
+    return UMBEL_OK;
+}
+
+umbel_status um_pass_data(umbel_filter *to, const umbel_filter *from,
+                          umbel_error *err)
+{
+    umbel_slice data = umbel_data(from);
+
+    return data.len ? umbel_set_data(to, data.data, data.len, err) : UMBEL_OK;
+}

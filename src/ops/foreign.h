@@ -1,0 +1,31 @@
+/*
+ * foreign.h - formats of others, a row each.
+ */
+#ifndef UM_OPS_FOREIGN_H
+#define UM_OPS_FOREIGN_H
+
+#include "filter/handle.h"
+
+#include <umbel/foreign.h>
+
+enum { UM_FOREIGN_PARTS = 4, UM_FOREIGN_HEAD = 256 };
+
+typedef struct um_foreign {
+    const char *name; /* in commands */
+    const char *summary;
+    umbel_status (*import)(const uint8_t *bytes, size_t len,
+                           const umbel_source *source, umbel_filter **out,
+                           umbel_error *err);
+    /* The file as parts one after the other; head is room for what is made. */
+    umbel_status (*part)(const umbel_filter *f, uint8_t head[UM_FOREIGN_HEAD],
+                         umbel_slice parts[UM_FOREIGN_PARTS], size_t *n,
+                         umbel_error *err);
+} um_foreign;
+
+/* X(name) stands for the row um_foreign_name. */
+#define UM_FOREIGNS(X) X(dcso)
+
+#define UM_FOREIGN_DECLARE(name) extern const um_foreign um_foreign_##name;
+UM_FOREIGNS(UM_FOREIGN_DECLARE)
+
+#endif
