@@ -1,7 +1,6 @@
 /*
  * table.h - one of the Tables III to X with its figure: an experiment at every
- * shape. A paper's row has these functions, and a prepare of its own that names
- * the experiment.
+ * shape. A row of papers is only its number, experiment, shapes and claim.
  */
 #ifndef UM_SPAM_TABLE_H
 #define UM_SPAM_TABLE_H
@@ -26,6 +25,26 @@ umbel_status um_spam_table_prepare(um_study *s, unsigned experiment,
 void um_spam_table_release(um_study *s);
 umbel_status um_spam_table_round(um_round *r, double *out, umbel_error *err);
 void um_spam_table_conclude(um_study *s);
+
+/* The row of Table `number`, which the paper calls `roman`. */
+#define UM_SPAM_TABLE(number, roman, experiment, shapes, words)                \
+    static umbel_status prepare(um_study *s, umbel_error *err)                 \
+    {                                                                          \
+        return um_spam_table_prepare(s, experiment, err);                      \
+    }                                                                          \
+    const um_paper um_paper_spam_table##number = {                             \
+        .name = "spam-table" #number,                                          \
+        .source = SPAM_SOURCE "Table " roman ", Fig. " #number,                \
+        .claim = words,                                                        \
+        .rounds = 1000,                                                        \
+        .width = (size_t)(shapes)*SPAM_NUMBERS,                                \
+        .z_limit = SPAM_Z_LIMIT,                                               \
+        .drawn_once = true,                                                    \
+        .prepare = prepare,                                                    \
+        .release = um_spam_table_release,                                      \
+        .round = um_spam_table_round,                                          \
+        .conclude = um_spam_table_conclude,                                    \
+    }
 
 /* The load of a round: the study's, or with --fresh its own, made in *own. */
 const um_spam_load *um_spam_table_load(um_round *r, um_spam_load *own);
