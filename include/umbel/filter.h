@@ -27,7 +27,7 @@ typedef struct umbel_setting {
 /* Zero means the default everywhere; start with UMBEL_PARAMS_INIT. */
 typedef struct umbel_params {
     size_t size;            /* sizeof(umbel_params): lets it grow */
-    const char *addressing; /* NULL means "blocked512" */
+    const char *addressing; /* NULL means "blocked512", or the kind's own */
     const char *hash;  /* NULL means "xxh3", or what the addressing implies */
     uint64_t seed;     /* same seed, same keys, same order: same bytes */
     uint64_t capacity; /* keys expected */

@@ -6,6 +6,7 @@
 #include "cli/keys.h"
 #include "cli/report.h"
 #include "cli/table.h"
+#include "filter/sizing.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -138,7 +139,8 @@ static void to_info(const question *q, const umbel_plan *plan, umbel_info *out)
 
     um_info_text(out, "kind", q->asked.kind ? q->asked.kind : "bloom");
     um_info_text(out, "addressing",
-                 p->addressing ? p->addressing : "blocked512");
+                 p->addressing ? p->addressing
+                               : um_default_addressing(q->asked.kind));
     um_info_count(out, "keys", plan->keys);
     um_info_count(out, "bits", plan->cells);
     um_info_count(out, "hashes", plan->hashes);
@@ -159,7 +161,7 @@ static void print_row(const char *name, const umbel_plan *plan)
 /* The same question for every addressing; tells whether any can answer it. */
 static bool print_all(question *q)
 {
-    const char *name;
+    const char *name, *usual = um_default_addressing(q->asked.kind);
     umbel_plan plan;
     bool any = false, standard = false;
 
@@ -169,12 +171,12 @@ static bool print_all(question *q)
                             NULL) == UMBEL_OK) {
             print_row(name, &plan);
             any = true;
-            standard |= i == 0;
+            standard |= strcmp(name, usual) == 0;
         }
     }
     if (standard)
-        printf("'umbel build' takes blocked512 unless --addressing says "
-               "otherwise.\n");
+        printf("'umbel build' takes %s unless --addressing says otherwise.\n",
+               usual);
     return any;
 }
 
@@ -286,7 +288,7 @@ static int answer(const um_args *args, question *q)
         um_print_json(stdout, &info);
     } else if (!every && !um_has(args, "quiet")) {
         const char *name = q->asked.params.addressing;
-        print_row(name ? name : "blocked512", &plan);
+        print_row(name ? name : um_default_addressing(q->asked.kind), &plan);
         um_tell_rounding(stdout, asked_bits, plan.cells);
         if (asks_clearing(q))
             print_clearing(&plan, &clearing);

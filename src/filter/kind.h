@@ -76,6 +76,7 @@ struct um_kind {
     const char *name; /* in settings, commands, on the wire; never reused */
     const char *summary;
     unsigned traits;
+    const char *addressing; /* when none is asked for; NULL: as all kinds */
     const umbel_setting_info *settings; /* ends with a NULL name; or NULL */
     size_t self_len;                    /* bytes of its handle's own part */
 

@@ -48,10 +48,17 @@ static umbel_status no_such(const char *what, const char *name, name_at *row,
                    strchr(list, ',') ? "are" : "is", list);
 }
 
+const char *um_default_addressing(const char *kind)
+{
+    const um_kind *row = um_kind_find(kind ? kind : "bloom");
+    return row && row->addressing ? row->addressing : "blocked512";
+}
+
 static umbel_status find_rows(const char *kind, const umbel_params *p,
                               um_shape *s, umbel_error *err)
 {
-    const char *addressing = p->addressing ? p->addressing : "blocked512";
+    const char *addressing =
+        p->addressing ? p->addressing : um_default_addressing(kind);
 
     s->kind = um_kind_find(kind ? kind : "bloom");
     if (!s->kind)

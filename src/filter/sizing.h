@@ -8,6 +8,9 @@
 
 #define UM_DEFAULT_FPR 0.001
 
+/* What a kind (NULL: bloom; any other name, too) stands on unless asked. */
+const char *um_default_addressing(const char *kind);
+
 /*
  * Params as this version knows them, from a caller who may have been compiled
  * with another: fields that it lacks are 0, fields that we lack must be.

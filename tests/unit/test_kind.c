@@ -164,6 +164,26 @@ static void settings_are_part_of_the_shape(void **state)
     umbel_close(b);
 }
 
+/* Asked for nothing, a kind stands on what its row prefers. */
+static void what_a_kind_prefers_is_there(void **state)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    um_shape s;
+
+    (void)state;
+    p.capacity = 100;
+    for (size_t i = 0; um_kind_row(i); i++) {
+        const um_kind *kind = um_kind_row(i);
+        const char *want = kind->addressing ? kind->addressing : "blocked512";
+        assert_non_null(um_addressing_find(want));
+        assert_string_equal(um_default_addressing(kind->name), want);
+        assert_ok(um_shape_from_params(kind->name, &p, &s, &test_refusal));
+        assert_string_equal(s.addressing->name, want);
+    }
+    assert_string_equal(um_default_addressing(NULL), "blocked512");
+    assert_string_equal(um_default_addressing("none"), "blocked512");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +194,7 @@ int main(void)
         cmocka_unit_test(filters_of_different_kinds_do_not_fit),
         cmocka_unit_test(settings_have_a_range),
         cmocka_unit_test(settings_are_part_of_the_shape),
+        cmocka_unit_test(what_a_kind_prefers_is_there),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
