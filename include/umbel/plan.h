@@ -59,8 +59,9 @@ UMBEL_API umbel_status umbel_plan_clearing(const char *kind,
 typedef struct umbel_count_plan {
     uint64_t keys;     /* that come at all */
     double f_compound; /* chance that a key which never came reaches the
-                          threshold: compound Poisson; with update refined
-                          an upper bound */
+                          threshold: compound Poisson */
+    bool is_bound;     /* ... an upper bound: with update refined, and for
+                          countmin */
     double f_paper;    /* the same by Yan and Cho 2006, equation (4), which
                           lets every key come once */
     double overflow;   /* chance that a cell passes its limit, when every

@@ -216,23 +216,12 @@ static void print_clearing(const umbel_plan *plan, const umbel_clearing *c)
     printf("chi              %g; 'umbel retouch' does better\n", c->chi);
 }
 
-static bool is_refined(const question *q)
-{
-    const umbel_params *p = &q->asked.params;
-    bool refined = false;
-
-    for (size_t i = 0; i < p->nsettings; i++)
-        if (strcmp(p->settings[i].name, "update") == 0)
-            refined = p->settings[i].value == 1;
-    return refined;
-}
-
 static void counting_to_info(const question *q, const umbel_count_plan *c,
                              umbel_info *out)
 {
     um_info_count(out, "threshold", q->threshold);
     um_info_real(out, "f_compound", c->f_compound);
-    um_info_flag(out, "f_compound_is_bound", is_refined(q));
+    um_info_flag(out, "f_compound_is_bound", c->is_bound);
     um_info_real(out, "f_paper", c->f_paper);
     um_info_real(out, "overflow", c->overflow);
     um_info_real(out, "overflow_bound", c->overflow_bound);
@@ -243,7 +232,7 @@ static void print_counting(const question *q, const umbel_count_plan *c)
     printf("a key that never came seems to have come %" PRIu64
            " times or more\n",
            q->threshold);
-    printf("compound Poisson  %s%s\n", is_refined(q) ? "at most " : "",
+    printf("compound Poisson  %s%s\n", c->is_bound ? "at most " : "",
            um_percent(c->f_compound).text);
     printf("paper's (4)       %s, as if every key came once\n",
            um_percent(c->f_paper).text);

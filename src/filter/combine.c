@@ -123,8 +123,6 @@ umbel_status umbel_merge(umbel_filter *into, const umbel_filter *from,
 
     if (!kind->merge)
         return um_cannot(into, "merge", err);
-    if ((unsigned)op >= 32 || !(kind->merge_ops >> op & 1))
-        return um_cannot(into, "merge in that way", err);
     umbel_status status = um_want_writable(into, err);
     if (status == UMBEL_OK)
         status = umbel_same_shape(into, from, err);
@@ -135,6 +133,8 @@ umbel_status umbel_merge(umbel_filter *into, const umbel_filter *from,
         status = kind->admit(&after, &from->shape, op, err);
     if (status != UMBEL_OK)
         return status;
+    if ((unsigned)op >= 32 || !(kind->merge_ops >> op & 1))
+        return um_cannot(into, "merge in that way", err);
     uint64_t keys = kind->used ? guess_keys(into, from, op) : 0;
     status = kind->merge(into->self, from->self, op, err);
     if (status != UMBEL_OK)

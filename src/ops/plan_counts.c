@@ -154,7 +154,7 @@ static umbel_status want_counts(const um_shape *s, uint64_t threshold,
         return um_fail(err, UMBEL_E_UNSUPPORTED, "kind %s cannot count",
                        s->kind->name);
     s->kind->sections(s, section);
-    uint64_t limit = ((uint64_t)1 << section[0].cell_bits) - 1;
+    uint64_t limit = UINT64_MAX >> (64 - section[0].cell_bits);
     if (threshold == 0 || threshold > limit)
         return um_fail(err, UMBEL_E_RANGE,
                        "the threshold must be 1..%" PRIu64 ", as far as cells "
@@ -165,6 +165,12 @@ static umbel_status want_counts(const um_shape *s, uint64_t threshold,
                        "thresholds above %d are not worked out",
                        MOST_THRESHOLD);
     return UMBEL_OK;
+}
+
+/* Such counts hold less than all that came: nothing can be taken back. */
+static bool raises_the_least(const um_shape *s)
+{
+    return s->kind->may_remove && s->kind->may_remove(s, NULL) != UMBEL_OK;
 }
 
 umbel_status umbel_plan_counts(const char *kind, const umbel_params *params,
@@ -192,6 +198,7 @@ umbel_status umbel_plan_counts(const char *kind, const umbel_params *params,
     *out = (umbel_count_plan){
         .keys = p.keys,
         .f_compound = compound(&l, &p, threshold),
+        .is_bound = raises_the_least(&s),
         .f_paper =
             pow(binomial_tail(throws, 1 / cells, (double)threshold), s.hashes),
         .overflow = fmin(1, cells * binomial_tail(throws, 1 / cells, full)),
