@@ -83,20 +83,25 @@ UMBEL_API umbel_status umbel_unlock(umbel_filter *f, const uint8_t *secret,
                                     umbel_error *err);
 
 /*
- * Share f: from now on any number of threads may add to it, ask it, hash with
- * it and call umbel_added together. It answers as before, and gets the same
- * cells, without vector instructions. A thread finds the keys that it added,
- * and those whose adding it has learned of from another thread by a lock, a
- * join or the like. Of threads that add one key at the same time at least one
- * is told that it was new, unless it matched already; more than one may be.
+ * Share f: from now on any number of threads may add to it (amounts, too), ask
+ * it, count with it, hash with it and call umbel_added together. It answers as
+ * before, and gets the same cells, without vector instructions. A thread finds
+ * the keys that it added, and those whose adding it has learned of from another
+ * thread by a lock, a join or the like; counts are never less than that. (Where
+ * only the least of a key's cells grow, as under update refined, cells depend
+ * on the order of adding, so on which thread comes first.) Of threads that add
+ * one key at the same time at least one is told that it was new, unless it
+ * matched already; more than one may be.
  *
  * What else only reads (copying, saving, describing, predicting, merging it
  * into another) still sees a filter that changes below it: let no thread add
- * meanwhile. What changes f otherwise (merging into it, clearing, unlocking,
- * closing, and this call) wants it alone, as ever.
+ * meanwhile. What changes f otherwise (taking keys back, merging into it,
+ * clearing, unlocking, closing, and this call) wants it alone, as ever.
  *
  * A copy, or a filter made from it, is not shared. E_UNSUPPORTED when the kind
- * cannot. A mapped filter may be shared, and is read-only as before.
+ * cannot, or the filter: bloom with groups, counts in cells of a width that
+ * does not divide 64. A mapped filter may be shared, and is read-only as
+ * before.
  */
 UMBEL_API umbel_status umbel_share(umbel_filter *f, umbel_error *err);
 

@@ -33,14 +33,30 @@ static void digest(const umbel_filter *f, const umbel_slice *keys, size_t n,
     f->shape.hash->digest(&f->hasher, keys, n, out);
 }
 
+static size_t add_now(umbel_filter *f, const umbel_digest *d,
+                      const uint64_t *amounts, size_t n, bool *fresh)
+{
+    const um_kind *kind = f->shape.kind;
+
+    return (f->shared ? kind->add_amounts_shared
+                      : kind->add_amounts)(f->self, d, amounts, n, fresh);
+}
+
+static void count_now(const umbel_filter *f, const umbel_digest *d, size_t n,
+                      uint64_t *counts)
+{
+    const um_kind *kind = f->shape.kind;
+
+    (f->shared ? kind->count_shared : kind->count)(f->self, d, n, counts);
+}
+
 umbel_status umbel_add_amounts(umbel_filter *f, const umbel_slice *keys,
                                const uint64_t *amounts, size_t n, bool *fresh,
                                umbel_error *err)
 {
-    const um_kind *kind = f->shape.kind;
     umbel_digest d[BATCH];
 
-    if (!kind->add_amounts)
+    if (!f->shape.kind->add_amounts)
         return um_cannot(f, "count", err);
     umbel_status status = um_want_writable(f, err);
     if (status == UMBEL_OK)
@@ -48,8 +64,8 @@ umbel_status umbel_add_amounts(umbel_filter *f, const umbel_slice *keys,
     for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
         some = next_batch(n - i);
         digest(f, keys + i, some, d);
-        um_count_added(f, kind->add_amounts(f->self, d, amounts + i, some,
-                                            fresh ? fresh + i : NULL));
+        um_count_added(
+            f, add_now(f, d, amounts + i, some, fresh ? fresh + i : NULL));
     }
     return status;
 }
@@ -62,7 +78,7 @@ umbel_status umbel_count_digests(const umbel_filter *f,
         return um_cannot(f, "count", err);
     umbel_status status = um_want_ready(f, err);
     if (status == UMBEL_OK)
-        f->shape.kind->count(f->self, digests, n, counts);
+        count_now(f, digests, n, counts);
     return status;
 }
 
@@ -77,7 +93,7 @@ umbel_status umbel_count_many(const umbel_filter *f, const umbel_slice *keys,
     for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
         some = next_batch(n - i);
         digest(f, keys + i, some, d);
-        f->shape.kind->count(f->self, d, some, counts + i);
+        count_now(f, d, some, counts + i);
     }
     return status;
 }
@@ -127,10 +143,10 @@ umbel_status umbel_remove_many(umbel_filter *f, const umbel_slice *keys,
 {
     const um_kind *kind = f->shape.kind;
 
-    if (!kind->remove)
-        return um_cannot(f, "take keys back", err);
     umbel_status status =
         kind->may_remove ? kind->may_remove(&f->shape, err) : UMBEL_OK;
+    if (status == UMBEL_OK && !kind->remove)
+        return um_cannot(f, "take keys back", err);
     if (status == UMBEL_OK)
         status = um_want_writable(f, err);
     if (status == UMBEL_OK)

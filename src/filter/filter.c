@@ -305,15 +305,14 @@ static umbel_status accept_fixed(const umbel_filter *f, const void *keys,
 /* Fast paths write without regard for others: a shared filter has none. */
 umbel_status umbel_share(umbel_filter *f, umbel_error *err)
 {
-    const char *setting = um_unusual_setting(&f->shape);
+    const um_kind *kind = f->shape.kind;
 
-    if (!f->shape.kind->add_shared)
+    if (!kind->add_shared)
         return um_cannot(f, "be shared: its adds cannot run together", err);
-    if (setting)
-        return um_fail(err, UMBEL_E_UNSUPPORTED,
-                       "kind %s with %s cannot be shared: where a key goes "
-                       "depends on what is there",
-                       f->shape.kind->name, setting);
+    umbel_status status =
+        kind->may_share ? kind->may_share(&f->shape, err) : UMBEL_OK;
+    if (status != UMBEL_OK)
+        return status;
     um_filter_use(f, NULL);
     f->shared = true;
     return UMBEL_OK;

@@ -96,8 +96,10 @@ struct um_kind {
     void (*query)(const void *self, const umbel_digest *d, size_t n, bool *hit);
     /*
      * The same for threads at once: every cell is read and written atomically.
-     * Both or neither; without them umbel_share refuses.
+     * Both or neither; without them umbel_share refuses. may_share tells why a
+     * shape cannot; NULL: any can.
      */
+    umbel_status (*may_share)(const um_shape *s, umbel_error *err);
     size_t (*add_shared)(void *self, const umbel_digest *d, size_t n,
                          bool *fresh);
     void (*query_shared)(const void *self, const umbel_digest *d, size_t n,
@@ -106,17 +108,26 @@ struct um_kind {
      * Kinds that count. Add each key so many times (NULL: once); tell how often
      * it came, at most most(). remove tells how many of the keys it took out
      * once, up to the first that cannot be in, and adds to *gone those whose
-     * count became 0; may_remove tells why a shape cannot.
+     * count became 0; may_remove tells why a shape, or the kind, cannot. Kinds
+     * with add_shared have the shared ones, too.
      */
     size_t (*add_amounts)(void *self, const umbel_digest *d,
                           const uint64_t *amounts, size_t n, bool *fresh);
     void (*count)(const void *self, const umbel_digest *d, size_t n,
                   uint64_t *out);
+    size_t (*add_amounts_shared)(void *self, const umbel_digest *d,
+                                 const uint64_t *amounts, size_t n,
+                                 bool *fresh);
+    void (*count_shared)(const void *self, const umbel_digest *d, size_t n,
+                         uint64_t *out);
     uint64_t (*most)(const void *self);
     umbel_status (*may_remove)(const um_shape *s, umbel_error *err);
     size_t (*remove)(void *self, const umbel_digest *d, size_t n, size_t *gone);
     unsigned merge_ops; /* bit 1 << op for each that merge knows */
-    /* What a merge makes of the head, or why it must not be; may be NULL. */
+    /*
+     * What a merge makes of the head, or why it must not be; may be NULL. Asked
+     * of every op, so that one that merge does not know has its reason.
+     */
     umbel_status (*admit)(um_shape *into, const um_shape *from,
                           umbel_merge_op op, umbel_error *err);
     /* When it fails no cell has changed. */

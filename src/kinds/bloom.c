@@ -267,6 +267,15 @@ static double keys(const void *self, uint64_t used_cells)
     return b->groups > 1 ? um_groups_keys(b, used_cells) : NAN;
 }
 
+static umbel_status may_share(const um_shape *s, umbel_error *err)
+{
+    if (groups_of(s) > 1)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "a bloom filter with groups cannot be shared: where a "
+                       "key goes depends on what is there");
+    return UMBEL_OK;
+}
+
 const um_kind um_kind_bloom = {
     .name = "bloom",
     .summary = "one bit a cell: a set; merges, folds, never forgets",
@@ -277,6 +286,7 @@ const um_kind um_kind_bloom = {
     .attach = attach,
     .add = add,
     .query = query,
+    .may_share = may_share,
     .add_shared = um_bloom_add_shared,
     .query_shared = um_bloom_query_shared,
     .merge_ops = 1u << UMBEL_OR | 1u << UMBEL_AND,

@@ -1,5 +1,5 @@
 /*
- * cells.h - an array of cells of 1 to 32 bits.
+ * cells.h - an array of cells of 1 to 32, or 64, bits.
  *
  * Cell i takes the bits from i * width on, lowest first, and may lie across two
  * words. Words are read and written whole: sections end at a multiple of 64
@@ -18,7 +18,13 @@ typedef struct um_cells {
 
 static inline um_cells um_cells_of(void *memory, uint32_t width)
 {
-    return (um_cells){memory, width, ((uint64_t)1 << width) - 1};
+    return (um_cells){memory, width, UINT64_MAX >> (64 - width)};
+}
+
+/* a + b, which sticks at max; a is at most that. */
+static inline uint64_t um_grown(uint64_t a, uint64_t b, uint64_t max)
+{
+    return b >= max - a ? max : a + b;
 }
 
 static inline uint64_t um_cell(const um_cells *c, uint64_t i)

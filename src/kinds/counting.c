@@ -22,12 +22,11 @@
  * Paper: J. Yan, P. L. Cho, CS-TR-973, 2006, sections III to V; survey 2.5.
  * When not to use it: for a set that never shrinks, bloom takes a bit a cell.
  */
+#include "kinds/counting.h"
+
 #include "base/error.h"
 #include "kinds/bloom.h"
-#include "kinds/cells.h"
 #include "kinds/rows.h"
-
-enum { BATCH = 1024 }; /* positions that are made at a time */
 
 enum { CELL_BITS, UPDATE }; /* numbers of settings */
 enum { PLAIN, REFINED };
@@ -41,13 +40,6 @@ static const umbel_setting_info settings[] = {
                 PLAIN, REFINED, PLAIN},
     {NULL, NULL, 0, 0, 0}};
 
-typedef struct counting {
-    const um_layout *layout;
-    um_cells cells;
-    bool refined;
-    bool distinct; /* the cells of a key never coincide */
-} counting;
-
 static size_t sections(const um_shape *s, um_section out[UM_MAX_SECTIONS])
 {
     out[0] = (um_section){.cells = s->cells,
@@ -58,12 +50,17 @@ static size_t sections(const um_shape *s, um_section out[UM_MAX_SECTIONS])
 static void attach(void *self, const um_shape *s, const um_layout *l,
                    void *const memory[])
 {
-    *(counting *)self = (counting){
-        .layout = l,
-        .cells = um_cells_of(memory[0], (uint32_t)s->setting[CELL_BITS]),
-        .refined = s->setting[UPDATE] == REFINED,
-        .distinct = l->hashes <= l->row->distinct,
-    };
+    um_counting_init(self, l, memory[0], (uint32_t)s->setting[CELL_BITS],
+                     s->setting[UPDATE] == REFINED);
+}
+
+void um_counting_init(um_counting *c, const um_layout *l, void *memory,
+                      uint32_t bits, bool refined)
+{
+    c->layout = l;
+    c->cells = um_cells_of(memory, bits);
+    c->refined = refined;
+    c->distinct = l->hashes <= l->row->distinct;
 }
 
 /* --- one key ----------------------------------------------------------------
@@ -80,14 +77,7 @@ static uint64_t least(const um_cells *c, const uint64_t *pos, uint32_t n)
     return min;
 }
 
-/* a + b, which sticks at max. */
-static uint64_t grown(uint64_t a, uint64_t b, uint64_t max)
-{
-    return b >= max - a ? max : a + b;
-}
-
-/* Each cell of a key once; tells how many. */
-static uint32_t unite(const counting *c, uint64_t *pos)
+uint32_t um_counting_unite(const um_counting *c, uint64_t *pos)
 {
     uint32_t n = c->layout->hashes, kept = 0;
 
@@ -104,15 +94,15 @@ static uint32_t unite(const counting *c, uint64_t *pos)
 }
 
 /* Tells whether the key was certainly not there before. */
-static bool add_one(const counting *c, uint64_t *pos, uint64_t amount)
+static bool add_one(const um_counting *c, uint64_t *pos, uint64_t amount)
 {
-    uint32_t n = unite(c, pos);
+    uint32_t n = um_counting_unite(c, pos);
     uint64_t min = least(&c->cells, pos, n), max = c->cells.max;
-    uint64_t target = grown(min, amount, max);
+    uint64_t target = um_grown(min, amount, max);
 
     for (uint32_t j = 0; j < n; j++) {
         uint64_t x = um_cell(&c->cells, pos[j]);
-        uint64_t y = c->refined ? target : grown(x, amount, max);
+        uint64_t y = c->refined ? target : um_grown(x, amount, max);
         if (y > x)
             um_set_cell(&c->cells, pos[j], y);
     }
@@ -120,9 +110,9 @@ static bool add_one(const counting *c, uint64_t *pos, uint64_t amount)
 }
 
 /* False: a cell is zero, so the key is not in; then nothing has changed. */
-static bool remove_one(const counting *c, uint64_t *pos, bool *gone)
+static bool remove_one(const um_counting *c, uint64_t *pos, bool *gone)
 {
-    uint32_t n = unite(c, pos);
+    uint32_t n = um_counting_unite(c, pos);
 
     if (least(&c->cells, pos, n) == 0)
         return false;
@@ -138,25 +128,25 @@ static bool remove_one(const counting *c, uint64_t *pos, bool *gone)
 /* --- many keys --------------------------------------------------------------
  */
 
-/* Positions of the next digests, as many as there is room for. */
-static size_t locate(const counting *c, const umbel_digest *d, size_t n,
-                     uint64_t pos[BATCH])
+size_t um_counting_locate(const um_counting *c, const umbel_digest *d, size_t n,
+                          uint64_t pos[UM_COUNTING_BATCH])
 {
-    size_t room = BATCH / c->layout->hashes, some = n < room ? n : room;
+    size_t room = UM_COUNTING_BATCH / c->layout->hashes;
+    size_t some = n < room ? n : room;
 
     c->layout->row->positions(c->layout, d, some, pos);
     return some;
 }
 
-static size_t add_amounts(void *self, const umbel_digest *d,
-                          const uint64_t *amounts, size_t n, bool *fresh)
+size_t um_counting_add_amounts(void *self, const umbel_digest *d,
+                               const uint64_t *amounts, size_t n, bool *fresh)
 {
-    const counting *c = self;
-    uint64_t pos[BATCH];
+    const um_counting *c = self;
+    uint64_t pos[UM_COUNTING_BATCH];
     size_t added = 0;
 
     for (size_t done = 0, some; done < n; done += some) {
-        some = locate(c, d + done, n - done, pos);
+        some = um_counting_locate(c, d + done, n - done, pos);
         for (size_t i = 0; i < some; i++) {
             uint64_t amount = amounts ? amounts[done + i] : 1;
             bool is_new = add_one(c, pos + i * c->layout->hashes, amount);
@@ -168,20 +158,20 @@ static size_t add_amounts(void *self, const umbel_digest *d,
     return added;
 }
 
-static size_t add(void *self, const umbel_digest *d, size_t n, bool *fresh)
+size_t um_counting_add(void *self, const umbel_digest *d, size_t n, bool *fresh)
 {
-    return add_amounts(self, d, NULL, n, fresh);
+    return um_counting_add_amounts(self, d, NULL, n, fresh);
 }
 
-static void count(const void *self, const umbel_digest *d, size_t n,
-                  uint64_t *out)
+void um_counting_count(const void *self, const umbel_digest *d, size_t n,
+                       uint64_t *out)
 {
-    const counting *c = self;
+    const um_counting *c = self;
     uint32_t hashes = c->layout->hashes;
-    uint64_t pos[BATCH];
+    uint64_t pos[UM_COUNTING_BATCH];
 
     for (size_t done = 0, some; done < n; done += some) {
-        some = locate(c, d + done, n - done, pos);
+        some = um_counting_locate(c, d + done, n - done, pos);
         for (size_t i = 0; i < some; i++)
             out[done + i] = least(&c->cells, pos + i * hashes, hashes);
     }
@@ -195,22 +185,23 @@ static bool none_is_zero(const um_cells *c, const uint64_t *pos, uint32_t n)
     return true;
 }
 
-static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
+void um_counting_query(const void *self, const umbel_digest *d, size_t n,
+                       bool *hit)
 {
-    const counting *c = self;
+    const um_counting *c = self;
     uint32_t hashes = c->layout->hashes;
-    uint64_t pos[BATCH];
+    uint64_t pos[UM_COUNTING_BATCH];
 
     for (size_t done = 0, some; done < n; done += some) {
-        some = locate(c, d + done, n - done, pos);
+        some = um_counting_locate(c, d + done, n - done, pos);
         for (size_t i = 0; i < some; i++)
             hit[done + i] = none_is_zero(&c->cells, pos + i * hashes, hashes);
     }
 }
 
-static uint64_t most(const void *self)
+uint64_t um_counting_most(const void *self)
 {
-    return ((const counting *)self)->cells.max;
+    return ((const um_counting *)self)->cells.max;
 }
 
 /* The larger of two cells is less than what two keys put into them. */
@@ -237,11 +228,11 @@ static umbel_status may_remove(const um_shape *s, umbel_error *err)
 static size_t remove_keys(void *self, const umbel_digest *d, size_t n,
                           size_t *gone)
 {
-    const counting *c = self;
-    uint64_t pos[BATCH];
+    const um_counting *c = self;
+    uint64_t pos[UM_COUNTING_BATCH];
 
     for (size_t done = 0, some; done < n; done += some) {
-        some = locate(c, d + done, n - done, pos);
+        some = um_counting_locate(c, d + done, n - done, pos);
         for (size_t i = 0; i < some; i++) {
             bool last = false;
             if (!remove_one(c, pos + i * c->layout->hashes, &last))
@@ -287,7 +278,7 @@ static uint64_t combined(uint64_t a, uint64_t b, umbel_merge_op op,
                          uint64_t max)
 {
     if (op == UMBEL_ADD)
-        return grown(a, b, max);
+        return um_grown(a, b, max);
     if (op == UMBEL_MINUS)
         return a == max ? max : a - b;
     if (op == UMBEL_AND)
@@ -295,7 +286,7 @@ static uint64_t combined(uint64_t a, uint64_t b, umbel_merge_op op,
     return a > b ? a : b;
 }
 
-static umbel_status want_part(const counting *c, const counting *of,
+static umbel_status want_part(const um_counting *c, const um_counting *of,
                               umbel_error *err)
 {
     for (uint64_t i = 0; i < c->layout->cells; i++)
@@ -307,10 +298,10 @@ static umbel_status want_part(const counting *c, const counting *of,
     return UMBEL_OK;
 }
 
-static umbel_status merge(void *self, const void *from, umbel_merge_op op,
-                          umbel_error *err)
+umbel_status um_counting_merge(void *self, const void *from, umbel_merge_op op,
+                               umbel_error *err)
 {
-    const counting *c = self, *other = from;
+    const um_counting *c = self, *other = from;
     umbel_status status =
         op == UMBEL_MINUS ? want_part(other, c, err) : UMBEL_OK;
 
@@ -327,9 +318,9 @@ static umbel_status merge(void *self, const void *from, umbel_merge_op op,
  * Cells that become one add up, so that what went in can be taken out. Nothing
  * is taken out of refined counts: there the largest will do, and errs less.
  */
-static void fold(void *self, const void *from, uint64_t by)
+void um_counting_fold(void *self, const void *from, uint64_t by)
 {
-    const counting *to = self, *c = from;
+    const um_counting *to = self, *c = from;
 
     for (uint64_t i = 0; i < c->layout->cells; i++) {
         uint64_t x = um_cell(&c->cells, i);
@@ -345,7 +336,7 @@ static void fold(void *self, const void *from, uint64_t by)
 /* --- what it says of itself -------------------------------------------------
  */
 
-static double error(const um_shape *s, const um_layout *l, double keys)
+double um_counting_error(const um_shape *s, const um_layout *l, double keys)
 {
     (void)s;
     return um_model_error(l, keys);
@@ -360,15 +351,15 @@ static uint64_t used_in(const void *cells, uint64_t from, uint64_t n)
     return sum;
 }
 
-static double predict(const void *self)
+double um_counting_predict(const void *self)
 {
-    const counting *c = self;
+    const um_counting *c = self;
     return um_bloom_chance(c->layout, used_in, &c->cells);
 }
 
-static uint64_t used(const void *self, const void *other)
+uint64_t um_counting_used(const void *self, const void *other)
 {
-    const counting *c = self, *o = other;
+    const um_counting *c = self, *o = other;
     uint64_t sum = 0;
 
     if (!other)
@@ -378,24 +369,24 @@ static uint64_t used(const void *self, const void *other)
     return sum;
 }
 
-static void as_bits(const void *self, uint8_t *bits)
+void um_counting_as_bits(const void *self, uint8_t *bits)
 {
-    const counting *c = self;
+    const um_counting *c = self;
 
     for (uint64_t i = 0; i < c->layout->cells; i++)
         if (um_cell(&c->cells, i))
             um_set_bit(bits, i);
 }
 
-static void info(const void *self, umbel_info *out)
+void um_counting_info(const void *self, umbel_info *out)
 {
-    const counting *c = self;
+    const um_counting *c = self;
     uint64_t largest = 0, sum = 0, stuck = 0;
 
     for (uint64_t i = 0; i < c->layout->cells; i++) {
         uint64_t x = um_cell(&c->cells, i);
         largest = x > largest ? x : largest;
-        sum = grown(sum, x, UINT64_MAX);
+        sum = um_grown(sum, x, UINT64_MAX);
         stuck += x == c->cells.max;
     }
     um_info_count(out, "count_limit", c->cells.max);
@@ -408,24 +399,29 @@ const um_kind um_kind_counting = {
     .name = "counting",
     .summary = "how often a key came; merges by sums, gives keys back",
     .settings = settings,
-    .self_len = sizeof(counting),
+    .self_len = sizeof(um_counting),
     .sections = sections,
     .attach = attach,
-    .add = add,
-    .query = query,
-    .add_amounts = add_amounts,
-    .count = count,
-    .most = most,
+    .add = um_counting_add,
+    .query = um_counting_query,
+    .may_share = um_counting_may_share,
+    .add_shared = um_counting_add_shared,
+    .query_shared = um_counting_query_shared,
+    .add_amounts = um_counting_add_amounts,
+    .count = um_counting_count,
+    .add_amounts_shared = um_counting_add_amounts_shared,
+    .count_shared = um_counting_count_shared,
+    .most = um_counting_most,
     .may_remove = may_remove,
     .remove = remove_keys,
     .merge_ops = 1u << UMBEL_OR | 1u << UMBEL_AND | 1u << UMBEL_ADD |
                  1u << UMBEL_MAX | 1u << UMBEL_MINUS,
     .admit = admit,
-    .merge = merge,
-    .fold = fold,
-    .error = error,
-    .predict = predict,
-    .used = used,
-    .as_bits = as_bits,
-    .info = info,
+    .merge = um_counting_merge,
+    .fold = um_counting_fold,
+    .error = um_counting_error,
+    .predict = um_counting_predict,
+    .used = um_counting_used,
+    .as_bits = um_counting_as_bits,
+    .info = um_counting_info,
 };

@@ -590,8 +590,8 @@ static void what_it_cannot_do_is_refused(void **state)
                    UMBEL_E_MISMATCH, "cell_bits");
     assert_refused(umbel_merge(f, refined, UMBEL_ADD, &test_refusal),
                    UMBEL_E_MISMATCH, "update");
-    assert_refused(umbel_share(f, &test_refusal), UMBEL_E_UNSUPPORTED,
-                   "shared");
+    assert_refused(umbel_share(wide, &test_refusal), UMBEL_E_UNSUPPORTED,
+                   "across two words");
     p.cells = 4096;
     assert_ok(umbel_open("bloom", &p, &bloom, &test_refusal));
     assert_refused(umbel_merge(bloom, bloom, UMBEL_ADD, &test_refusal),

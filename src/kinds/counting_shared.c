@@ -1,0 +1,203 @@
+/*
+ * counting_shared.c - counts for threads that add and ask together.
+ *
+ * Cells only grow, by compare-and-swap of the 64-bit word that holds them, and
+ * stick at their maximum; loads are relaxed. So a cell never loses what another
+ * thread put into it. Cells that lie across two words cannot be had that way:
+ * widths that do not divide 64 are refused.
+ *
+ * Plain: each cell grows by the amount, in any order.
+ *
+ * Refined: a key's cells are raised to their least plus the amount. Two threads
+ * with one key must not start from the same least, or one of them is lost; so a
+ * key is added under a lock that its digest chooses. Keys with other locks may
+ * share cells with it, but only raise them. So when a key came n times all its
+ * cells are n or more, at any moment: the least was n or more at the beginning
+ * of the next add, which raises all of them past it.
+ *
+ * Nothing is taken out while others add: removing wants the filter alone.
+ *
+ * A word is little-endian, as in the file: its bits are those of cells.h.
+ */
+#include "kinds/counting.h"
+
+#include "base/error.h"
+
+#include <inttypes.h>
+#include <sched.h>
+
+enum { PATIENCE = 100 }; /* looks at a lock before the processor is given up */
+
+umbel_status um_counting_may_share(const um_shape *s, umbel_error *err)
+{
+    um_section section[UM_MAX_SECTIONS];
+
+    s->kind->sections(s, section);
+    uint32_t width = section[0].cell_bits;
+    if (64 % width)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "cells of %" PRIu32 " bits cannot be shared: some lie "
+                       "across two words, which no thread can change at once; "
+                       "take a width that divides 64",
+                       width);
+    return UMBEL_OK;
+}
+
+/* --- one cell ---------------------------------------------------------------
+ */
+
+/* The payload is aligned to 64 bytes, and its room is a multiple of that. */
+static uint64_t *word_of(const um_cells *c, uint64_t i)
+{
+    return (uint64_t *)(void *)c->at + i * c->width / 64;
+}
+
+static uint64_t load(const um_cells *c, uint64_t i)
+{
+    uint64_t word = um_le64(__atomic_load_n(word_of(c, i), __ATOMIC_RELAXED));
+
+    return word >> i * c->width % 64 & c->max;
+}
+
+/* In a word as loaded, cell i becomes y. */
+static uint64_t with(const um_cells *c, uint64_t word, uint64_t i, uint64_t y)
+{
+    uint64_t shift = i * c->width % 64;
+
+    return um_le64((um_le64(word) & ~(c->max << shift)) | y << shift);
+}
+
+/*
+ * The cell grows by amount, and to at_least; tells what it held. Between
+ * loading and swapping others may change its neighbours in the word, too: then
+ * it starts again.
+ */
+static uint64_t grow(const um_cells *c, uint64_t i, uint64_t amount,
+                     uint64_t at_least)
+{
+    uint64_t *word = word_of(c, i), shift = i * c->width % 64, x, y;
+    uint64_t was = __atomic_load_n(word, __ATOMIC_RELAXED);
+
+    do {
+        x = um_le64(was) >> shift & c->max;
+        y = um_grown(x, amount, c->max);
+        y = y > at_least ? y : at_least;
+    } while (y != x &&
+             !__atomic_compare_exchange_n(word, &was, with(c, was, i, y), true,
+                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return x;
+}
+
+/* --- one key ----------------------------------------------------------------
+ */
+
+static uint64_t least(const um_cells *c, const uint64_t *pos, uint32_t n)
+{
+    uint64_t min = c->max;
+
+    for (uint32_t j = 0; j < n; j++) {
+        uint64_t x = load(c, pos[j]);
+        min = x < min ? x : min;
+    }
+    return min;
+}
+
+/* Of threads that add one key at once at least one finds a cell at zero. */
+static bool add_plain(const um_cells *c, const uint64_t *pos, uint32_t n,
+                      uint64_t amount)
+{
+    bool zero = false;
+
+    for (uint32_t j = 0; j < n; j++)
+        zero |= grow(c, pos[j], amount, 0) == 0;
+    return zero && amount > 0;
+}
+
+static void take(um_counting_lock *lock)
+{
+    for (int looks = 0; __atomic_test_and_set(&lock->taken, __ATOMIC_ACQUIRE);
+         looks++)
+        if (looks >= PATIENCE)
+            sched_yield(); /* who holds it may wait for this core */
+}
+
+static void give_back(um_counting_lock *lock)
+{
+    __atomic_clear(&lock->taken, __ATOMIC_RELEASE);
+}
+
+static bool add_refined(um_counting *c, umbel_digest d, const uint64_t *pos,
+                        uint32_t n, uint64_t amount)
+{
+    um_counting_lock *lock = &c->lock[(d.lo ^ d.hi) % UM_COUNTING_LOCKS];
+
+    take(lock);
+    uint64_t min = least(&c->cells, pos, n);
+    uint64_t target = um_grown(min, amount, c->cells.max);
+    for (uint32_t j = 0; j < n; j++)
+        grow(&c->cells, pos[j], 0, target);
+    give_back(lock);
+    return min == 0 && amount > 0;
+}
+
+/* --- many keys --------------------------------------------------------------
+ */
+
+size_t um_counting_add_amounts_shared(void *self, const umbel_digest *d,
+                                      const uint64_t *amounts, size_t n,
+                                      bool *fresh)
+{
+    um_counting *c = self;
+    uint64_t all[UM_COUNTING_BATCH];
+    size_t added = 0;
+
+    for (size_t done = 0, some; done < n; done += some) {
+        some = um_counting_locate(c, d + done, n - done, all);
+        for (size_t i = 0; i < some; i++) {
+            uint64_t amount = amounts ? amounts[done + i] : 1;
+            uint64_t *pos = all + i * c->layout->hashes;
+            uint32_t cells = um_counting_unite(c, pos);
+            bool is_new = c->refined
+                              ? add_refined(c, d[done + i], pos, cells, amount)
+                              : add_plain(&c->cells, pos, cells, amount);
+            added += is_new;
+            if (fresh)
+                fresh[done + i] = is_new;
+        }
+    }
+    return added;
+}
+
+size_t um_counting_add_shared(void *self, const umbel_digest *d, size_t n,
+                              bool *fresh)
+{
+    return um_counting_add_amounts_shared(self, d, NULL, n, fresh);
+}
+
+void um_counting_count_shared(const void *self, const umbel_digest *d, size_t n,
+                              uint64_t *out)
+{
+    const um_counting *c = self;
+    uint32_t hashes = c->layout->hashes;
+    uint64_t pos[UM_COUNTING_BATCH];
+
+    for (size_t done = 0, some; done < n; done += some) {
+        some = um_counting_locate(c, d + done, n - done, pos);
+        for (size_t i = 0; i < some; i++)
+            out[done + i] = least(&c->cells, pos + i * hashes, hashes);
+    }
+}
+
+void um_counting_query_shared(const void *self, const umbel_digest *d, size_t n,
+                              bool *hit)
+{
+    const um_counting *c = self;
+    uint32_t hashes = c->layout->hashes;
+    uint64_t pos[UM_COUNTING_BATCH];
+
+    for (size_t done = 0, some; done < n; done += some) {
+        some = um_counting_locate(c, d + done, n - done, pos);
+        for (size_t i = 0; i < some; i++)
+            hit[done + i] = least(&c->cells, pos + i * hashes, hashes) > 0;
+    }
+}
