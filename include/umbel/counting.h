@@ -1,8 +1,12 @@
 /*
- * counting.h - the verbs of kinds that count, such as "counting".
+ * counting.h - the verbs of kinds that count: "counting" and "countmin".
  *
  * Settings of kind "counting": cell_bits (2 to 32, 4 unless set) and update (0
- * plain, 1 refined). Other kinds answer E_UNSUPPORTED.
+ * plain, 1 refined); of "countmin": cell_bits (32, or 64). Other kinds answer
+ * E_UNSUPPORTED.
+ *
+ * Threads may add amounts to a shared filter, and count with it, together; all
+ * else here is as umbel_share says.
  */
 #ifndef UMBEL_COUNTING_H
 #define UMBEL_COUNTING_H
@@ -41,7 +45,8 @@ UMBEL_API uint64_t umbel_count_limit(const umbel_filter *f);
  * Take each of the keys back once. E_RANGE when one is not in, because a cell
  * of it is zero; then none has been taken back. (One that was never added but
  * matches by chance is taken for one that was: remove only what you added.)
- * E_UNSUPPORTED under update refined.
+ * E_UNSUPPORTED under update refined, and for countmin. Wants the filter alone,
+ * shared or not.
  */
 UMBEL_API umbel_status umbel_remove_many(umbel_filter *f,
                                          const umbel_slice *keys, size_t n,

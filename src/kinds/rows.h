@@ -10,7 +10,8 @@
 #define UM_KINDS(X)                                                            \
     X(bloom)                                                                   \
     X(aging)                                                                   \
-    X(counting)
+    X(counting)                                                                \
+    X(countmin)
 
 #define UM_KIND_DECLARE(name) extern const um_kind um_kind_##name;
 UM_KINDS(UM_KIND_DECLARE)

@@ -24,11 +24,12 @@ typedef struct subject {
 } subject;
 
 static const subject subjects[] = {
-    {"counting", 2, PLAIN, true},    {"counting", 4, PLAIN, true},
-    {"counting", 8, PLAIN, true},    {"counting", 16, PLAIN, true},
-    {"counting", 32, PLAIN, true},   {"counting", 2, REFINED, true},
-    {"counting", 4, REFINED, true},  {"counting", 8, REFINED, true},
-    {"counting", 16, REFINED, true}, {"counting", 32, REFINED, true},
+    {"counting", 2, PLAIN, true},     {"counting", 4, PLAIN, true},
+    {"counting", 8, PLAIN, true},     {"counting", 16, PLAIN, true},
+    {"counting", 32, PLAIN, true},    {"counting", 2, REFINED, true},
+    {"counting", 4, REFINED, true},   {"counting", 8, REFINED, true},
+    {"counting", 16, REFINED, true},  {"counting", 32, REFINED, true},
+    {"countmin", 32, REFINED, false}, {"countmin", 64, REFINED, false},
 };
 
 static umbel_filter *open_subject(const subject *s, const char *addressing,

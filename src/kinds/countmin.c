@@ -1,0 +1,159 @@
+/*
+ * countmin.c - rows of wide counters: how much came under each key.
+ *
+ * For streams: bytes a flow, requests a client. A key has one counter in each
+ * of d rows of w counters, and its count is the least of them. Adding it B
+ * times makes every counter c of it
+ *
+ *     max(c, M + B)      M the least of them before
+ *
+ * because the key had come M times at most (conservative update: Estan and
+ * Varghese 2002; survey 8.1). So counts are never too low, up to where counters
+ * stick, and no counter is above what adding B to each would have made of it.
+ *
+ * How much too high: other keys bring N/w to a counter in the mean, so e N/w or
+ * more with a chance of 1/e at most, and that in all d rows with e^-d:
+ *
+ *     w = e / epsilon,  d = ln(1 / delta):  at most epsilon N too high, unless
+ *     a chance of delta
+ *
+ * (Cormode and Muthukrishnan 2005; survey 9). Rows are the slices of addressing
+ * partitioned, the default here; w is cells / hashes. Other addressings count
+ * as well, but their counters do not err independently: no such promise.
+ *
+ * One section: cells of 32 or 64 bits, counted as kind counting does under
+ * update refined (kinds/counting.h); here they are wide, and that is all that a
+ * file says. Nothing can be taken out, and there are no differences: keys share
+ * what each of them raised.
+ *
+ * When not to use it: for small counts, counting takes a few bits a cell.
+ */
+#include "base/error.h"
+#include "kinds/counting.h"
+#include "kinds/rows.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+enum { CELL_BITS }; /* number of the setting */
+enum { NARROW = 32, WIDE = 64 };
+
+static const umbel_setting_info settings[] = {
+    [CELL_BITS] = {"cell_bits", "bits a counter, 32 or 64", NARROW, WIDE,
+                   NARROW},
+    {NULL, NULL, 0, 0, 0}};
+
+static umbel_status check(const um_shape *s, umbel_error *err)
+{
+    uint64_t bits = s->setting[CELL_BITS];
+
+    if (bits != NARROW && bits != WIDE)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "cell_bits of countmin must be 32 or 64, got %" PRIu64
+                       "; kind counting has smaller cells",
+                       bits);
+    return UMBEL_OK;
+}
+
+static size_t sections(const um_shape *s, um_section out[UM_MAX_SECTIONS])
+{
+    out[0] = (um_section){.cells = s->cells,
+                          .cell_bits = (uint32_t)s->setting[CELL_BITS]};
+    return 1;
+}
+
+static void attach(void *self, const um_shape *s, const um_layout *l,
+                   void *const memory[])
+{
+    um_counting_init(self, l, memory[0], (uint32_t)s->setting[CELL_BITS], true);
+}
+
+static umbel_status may_remove(const um_shape *s, umbel_error *err)
+{
+    (void)s;
+    return um_fail(err, UMBEL_E_UNSUPPORTED,
+                   "countmin takes nothing back: a counter that two keys share "
+                   "was raised for one of them, and would fall for both; count "
+                   "with kind counting, update plain");
+}
+
+static umbel_status admit(um_shape *into, const um_shape *from,
+                          umbel_merge_op op, umbel_error *err)
+{
+    (void)into;
+    (void)from;
+    if (op == UMBEL_MINUS)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "countmin has no differences: added elsewhere they "
+                       "would tell too little; count with kind counting, "
+                       "update plain, or keep a filter for each period");
+    return UMBEL_OK;
+}
+
+/* Whether a key has one counter in each of so many independent rows. */
+static bool in_rows(const um_layout *l)
+{
+    return l->blocks == 1 && l->lanes == l->hashes && l->throws == 1 &&
+           l->extra == 0 && l->range == 0;
+}
+
+/*
+ * What a key that never came exceeds in all rows with a chance of e^-d at most,
+ * by the counters as they are: e times their mean. (Markov in every row; the
+ * product of the rows' means is at most the power of their mean.)
+ */
+static uint64_t error_bound(const um_counting *c)
+{
+    double sum = 0;
+
+    for (uint64_t i = 0; i < c->layout->cells; i++)
+        sum += (double)um_cell(&c->cells, i);
+    double bound = exp(1) * sum / (double)c->layout->cells;
+    return bound < (double)c->cells.max ? (uint64_t)bound : c->cells.max;
+}
+
+static void info(const void *self, umbel_info *out)
+{
+    const um_counting *c = self;
+
+    um_counting_info(self, out);
+    if (!in_rows(c->layout))
+        return;
+    um_info_count(out, "row_width", c->layout->width);
+    um_info_real(out, "error_share",
+                 fmin(1, exp(1) / (double)c->layout->width));
+    um_info_real(out, "error_chance", exp(-(double)c->layout->hashes));
+    um_info_count(out, "error_bound", error_bound(c));
+}
+
+const um_kind um_kind_countmin = {
+    .name = "countmin",
+    .summary = "how much came under a key: rows of 32- or 64-bit counters",
+    .addressing = "partitioned",
+    .settings = settings,
+    .self_len = sizeof(um_counting),
+    .check = check,
+    .sections = sections,
+    .attach = attach,
+    .add = um_counting_add,
+    .query = um_counting_query,
+    .may_share = um_counting_may_share,
+    .add_shared = um_counting_add_shared,
+    .query_shared = um_counting_query_shared,
+    .add_amounts = um_counting_add_amounts,
+    .count = um_counting_count,
+    .add_amounts_shared = um_counting_add_amounts_shared,
+    .count_shared = um_counting_count_shared,
+    .most = um_counting_most,
+    .may_remove = may_remove,
+    .merge_ops =
+        1u << UMBEL_OR | 1u << UMBEL_AND | 1u << UMBEL_ADD | 1u << UMBEL_MAX,
+    .admit = admit,
+    .merge = um_counting_merge,
+    .fold = um_counting_fold,
+    .error = um_counting_error,
+    .predict = um_counting_predict,
+    .used = um_counting_used,
+    .as_bits = um_counting_as_bits,
+    .info = info,
+};
