@@ -159,6 +159,23 @@ static void use_keys(umbel_filter *f)
         UM_WANT(hit[i]);
 }
 
+/* A count is at least what was added last, shared or not. */
+static void use_counts(umbel_filter *f)
+{
+    static const umbel_slice key = {"7", 1};
+    uint64_t limit = umbel_count_limit(f), before, after, amount = 3;
+
+    if (!limit || umbel_count_many(f, &key, 1, &before, NULL) != UMBEL_OK)
+        return; /* its secret is not known */
+    UM_WANT(before <= limit);
+    umbel_share(f, NULL);
+    UM_WANT(umbel_add_amounts(f, &key, &amount, 1, NULL, NULL) == UMBEL_OK);
+    UM_WANT(umbel_count_many(f, &key, 1, &after, NULL) == UMBEL_OK);
+    UM_WANT(after == (before < limit - 3 ? before + 3 : limit));
+    umbel_status status = umbel_remove_many(f, &key, 1, NULL);
+    UM_WANT(status == UMBEL_OK || status == UMBEL_E_UNSUPPORTED);
+}
+
 /* A set merged with itself stays what it is. */
 static void use_merge(const umbel_filter *f)
 {
@@ -258,6 +275,7 @@ void um_fuzz_use(const umbel_filter *f, um_fuzz_effort effort)
 
     use_description(f);
     use_keys(copy);
+    use_counts(copy);
     umbel_close(copy);
     if (effort >= UM_FUZZ_MORE) {
         use_merge(f);

@@ -5,11 +5,15 @@
  * Promised: a filter finds every key that its exact set holds; what only adding
  * and OR made is, byte for byte, what adding the set's keys to an empty filter
  * of that size gives, also after folding; equal programs give equal bytes.
- * Kinds that count tell at least how often a key came.
+ * Kinds that count tell at least how often a key came. A shared filter is as
+ * any other.
  *
  *     kind addressing hash hashes seed      a byte each
  *     cells                                 2 bytes
  *     op slots key                          3 bytes each: the program
+ *
+ * The seed also chooses the settings of kinds that count: its lowest bit the
+ * update, the others the width of cells.
  */
 #include "fuzz.h"
 
@@ -34,14 +38,16 @@ typedef struct slot {
 typedef struct machine {
     const char *kind;
     umbel_params params;
-    umbel_setting update; /* of kinds that count */
+    umbel_setting setting[2]; /* of kinds that count */
+    bool plain;               /* all cells of a key grow */
+    bool any_order;           /* cells do not depend on that of adding */
     slot slot[SLOTS];
     uint64_t trace; /* of everything that was answered */
 } machine;
 
 typedef struct step {
     slot *a, *b;
-    uint8_t key;
+    uint8_t key, amount;
 } step;
 
 static char key_text[KEYS][4];
@@ -66,13 +72,18 @@ static void replace(slot *s, umbel_filter *f)
     s->f = f;
 }
 
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
 /* A key came; only where none comes twice is a count like a set. */
 static void count_one(slot *s, size_t key)
 {
     if (umbel_count_limit(s->f))
         s->exact &= !s->has[key];
     s->has[key] = true;
-    s->times[key]++;
+    s->times[key] = sum(s->times[key], 1);
 }
 
 static void op_add(machine *m, const step *s)
@@ -98,6 +109,38 @@ static void op_add_many(machine *m, const step *s)
     for (size_t i = s->key; i < KEYS; i++)
         count_one(s->a, i);
     note(m, umbel_added(s->a->f));
+}
+
+/* Few times, or as often as there is a number for. */
+static void op_add_amount(machine *m, const step *s)
+{
+    uint64_t amount = s->amount < 28 ? s->amount : UINT64_MAX - s->key;
+    bool was, fresh = false;
+
+    UM_WANT(umbel_query_many(s->a->f, &keys[s->key], 1, &was, NULL) ==
+            UMBEL_OK);
+    umbel_status status =
+        umbel_add_amounts(s->a->f, &keys[s->key], &amount, 1, &fresh, NULL);
+    UM_WANT(status ==
+            (umbel_count_limit(s->a->f) ? UMBEL_OK : UMBEL_E_UNSUPPORTED));
+    note(m, status);
+    if (status != UMBEL_OK || amount == 0) {
+        UM_WANT(!fresh);
+        return;
+    }
+    UM_WANT(fresh == !was);
+    s->a->exact = false;
+    s->a->has[s->key] = true;
+    s->a->times[s->key] = sum(s->a->times[s->key], amount);
+}
+
+/* From now on as threads do it. */
+static void op_share(machine *m, const step *s)
+{
+    umbel_status status = umbel_share(s->a->f, NULL);
+
+    UM_WANT(status == UMBEL_OK || status == UMBEL_E_UNSUPPORTED);
+    note(m, status);
 }
 
 /* At least as often as it came, up to the limit. */
@@ -140,10 +183,9 @@ static bool merged(const step *s, umbel_merge_op op)
     return alike;
 }
 
-static void op_or(machine *m, const step *s)
+static void join(const step *s, umbel_merge_op op)
 {
-    (void)m;
-    if (!merged(s, UMBEL_OR))
+    if (!merged(s, op))
         return;
     for (int i = 0; i < KEYS; i++) {
         s->a->has[i] |= s->b->has[i];
@@ -152,6 +194,18 @@ static void op_or(machine *m, const step *s)
     }
     s->a->exact &= s->b->exact && !umbel_count_limit(s->a->f);
     s->a->sums = false;
+}
+
+static void op_or(machine *m, const step *s)
+{
+    (void)m;
+    join(s, UMBEL_OR);
+}
+
+static void op_max(machine *m, const step *s)
+{
+    (void)m;
+    join(s, UMBEL_MAX);
 }
 
 static void op_and(machine *m, const step *s)
@@ -175,7 +229,7 @@ static void op_sum(machine *m, const step *s)
         return;
     for (int i = 0; i < KEYS; i++) {
         s->a->has[i] |= s->b->has[i];
-        s->a->times[i] += s->b->times[i];
+        s->a->times[i] = sum(s->a->times[i], s->b->times[i]);
     }
     s->a->exact = false;
     s->a->sums &= s->b->sums;
@@ -247,10 +301,9 @@ static void op_clear(machine *m, const step *s)
 {
     umbel_filter *f = s->a->f;
 
-    (void)m;
     UM_WANT(umbel_clear(f, NULL) == UMBEL_OK);
     UM_WANT(umbel_added(f) == 0);
-    *s->a = (slot){.f = f, .exact = true, .sums = true};
+    *s->a = (slot){.f = f, .exact = m->any_order, .sums = true};
 }
 
 static void op_wire(machine *m, const step *s)
@@ -292,8 +345,9 @@ static void op_rebuild(machine *m, const step *s)
 typedef void operation(machine *m, const step *s);
 
 static operation *const operations[] = {
-    op_add,   op_add_many, op_query,   op_or,  op_and,   op_fold,   op_copy,
-    op_clear, op_wire,     op_rebuild, op_sum, op_minus, op_remove,
+    op_add,    op_add_many,   op_query, op_or,      op_and, op_fold,
+    op_copy,   op_clear,      op_wire,  op_rebuild, op_sum, op_minus,
+    op_remove, op_add_amount, op_max,   op_share,
 };
 
 static uint8_t get_u8(um_reader *r)
@@ -303,14 +357,32 @@ static uint8_t get_u8(um_reader *r)
     return x;
 }
 
-static bool has_update(const char *kind)
+/* Widths: the standard, the ends, any; some of which a kind may refuse. */
+static uint64_t choose_bits(const umbel_setting_info *info, uint8_t dice)
 {
+    uint64_t span = info->max - info->min + 1;
+    uint64_t bits[] = {info->standard, info->min, info->max,
+                       info->min + (dice >> 2) % span};
+
+    return bits[dice & 3];
+}
+
+static void choose_settings(machine *m)
+{
+    umbel_params *p = &m->params;
+    uint8_t seed = (uint8_t)p->seed;
     umbel_setting_info info;
 
-    for (size_t i = 0; umbel_kind_setting(kind, i, &info); i++)
-        if (strcmp(info.name, "update") == 0)
-            return true;
-    return false;
+    p->settings = m->setting;
+    for (size_t i = 0; umbel_kind_setting(m->kind, i, &info); i++) {
+        if (strcmp(info.name, "update") == 0) {
+            m->setting[p->nsettings++] = (umbel_setting){info.name, seed & 1};
+            m->plain = !(seed & 1);
+        }
+        if (strcmp(info.name, "cell_bits") == 0)
+            m->setting[p->nsettings++] = (umbel_setting){
+                info.name, choose_bits(&info, (uint8_t)(seed >> 1))};
+    }
 }
 
 static bool begin(machine *m, um_reader *r)
@@ -328,13 +400,13 @@ static bool begin(machine *m, um_reader *r)
     p->seed = get_u8(r);
     p->cells = get_u8(r);
     p->cells |= (uint64_t)(get_u8(r) % 64) << 8;
-    m->update = (umbel_setting){"update", p->seed & 1};
-    p->settings = &m->update;
-    p->nsettings = has_update(m->kind);
+    choose_settings(m);
     for (size_t i = 0; i < SLOTS; i++) {
         if (umbel_open(m->kind, p, &m->slot[i].f, NULL) != UMBEL_OK)
             return false;
-        m->slot[i].exact = m->slot[i].sums = true;
+        m->any_order = m->plain || !umbel_count_limit(m->slot[i].f);
+        m->slot[i].exact = m->any_order;
+        m->slot[i].sums = true;
     }
     return true;
 }
@@ -345,7 +417,8 @@ static void run(machine *m, um_reader *r)
         uint8_t op = get_u8(r), slots = get_u8(r);
         step s = {.a = &m->slot[slots % SLOTS],
                   .b = &m->slot[slots / SLOTS % SLOTS],
-                  .key = get_u8(r)};
+                  .key = get_u8(r),
+                  .amount = slots / (SLOTS * SLOTS)};
         operations[op % UM_COUNT(operations)](m, &s);
     }
 }

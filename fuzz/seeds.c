@@ -44,25 +44,15 @@ static void write_file(const char *name, const void *bytes, size_t len,
         write_seed("load", name, bytes, len);
 }
 
-/* A filter of a few keys, as a file; tells its length. */
-static size_t make(const char *addressing, const char *hash, uint64_t cells,
-                   uint32_t hashes, uint64_t groups, size_t nkeys,
-                   uint8_t out[ROOM])
+/* A new filter with a few keys, as a file; tells its length. */
+static size_t make_kind(const char *kind, const umbel_params *p, size_t nkeys,
+                        uint8_t out[ROOM])
 {
-    umbel_params p = UMBEL_PARAMS_INIT;
-    umbel_setting setting = {"groups", groups};
     umbel_filter *f = NULL;
     umbel_error err;
     size_t len;
 
-    p.addressing = addressing;
-    p.hash = hash;
-    p.cells = cells;
-    p.hashes = hashes;
-    p.settings = &setting;
-    p.nsettings = 1;
-    p.secret = hash && strcmp(hash, "sip") == 0 ? um_fuzz_secret : NULL;
-    umbel_status status = umbel_open(NULL, &p, &f, &err);
+    umbel_status status = umbel_open(kind, p, &f, &err);
     for (size_t i = 0; status == UMBEL_OK && i < nkeys; i++) {
         char key[8];
         int n = snprintf(key, sizeof key, "%zu", i);
@@ -71,11 +61,28 @@ static size_t make(const char *addressing, const char *hash, uint64_t cells,
     if (status == UMBEL_OK)
         status = umbel_encode(f, out, ROOM, &len, &err);
     if (status != UMBEL_OK) {
-        fprintf(stderr, "%s: %s\n", addressing, err.text);
+        fprintf(stderr, "%s: %s\n", p->addressing, err.text);
         exit(EXIT_FAILURE);
     }
     umbel_close(f);
     return len;
+}
+
+static size_t make(const char *addressing, const char *hash, uint64_t cells,
+                   uint32_t hashes, uint64_t groups, size_t nkeys,
+                   uint8_t out[ROOM])
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_setting setting = {"groups", groups};
+
+    p.addressing = addressing;
+    p.hash = hash;
+    p.cells = cells;
+    p.hashes = hashes;
+    p.settings = &setting;
+    p.nsettings = 1;
+    p.secret = hash && strcmp(hash, "sip") == 0 ? um_fuzz_secret : NULL;
+    return make_kind(NULL, &p, nkeys, out);
 }
 
 typedef struct good {
@@ -115,6 +122,37 @@ static void write_goods(void)
         size_t len = make(g->addressing, g->hash, g->cells, g->hashes,
                           g->groups, g->nkeys, bytes);
         write_file(g->name, bytes, len, true);
+    }
+}
+
+/* Kinds that count, of several widths. */
+typedef struct tallied {
+    const char *name, *kind, *addressing;
+    uint64_t cells, bits;
+} tallied;
+
+static const tallied tallies[] = {
+    {"counting-2-bits", "counting", "blocked256", 512, 2},
+    {"counting-5-bits", "counting", "classic", 501, 5},
+    {"counting-32-bits", "counting", "universal", 99, 32},
+    {"countmin-32-bits", "countmin", NULL, 96, 32},
+    {"countmin-64-bits", "countmin", "classic", 65, 64},
+};
+
+static void write_tallies(void)
+{
+    uint8_t bytes[ROOM];
+
+    for (size_t i = 0; i < UM_COUNT(tallies); i++) {
+        umbel_setting bits = {"cell_bits", tallies[i].bits};
+        umbel_params p = UMBEL_PARAMS_INIT;
+        p.addressing = tallies[i].addressing;
+        p.cells = tallies[i].cells;
+        p.hashes = 3;
+        p.settings = &bits;
+        p.nsettings = 1;
+        size_t len = make_kind(tallies[i].kind, &p, NKEYS, bytes);
+        write_file(tallies[i].name, bytes, len, true);
     }
 }
 
@@ -334,8 +372,10 @@ typedef struct program {
     uint8_t step[10][3];
 } program;
 
+enum { SUM = 10, MINUS, REMOVE, AMOUNT, MAX, SHARE };
 #define UNION 3
 #define PAIR(a, b) ((a) + 3 * (b))
+#define TIMES(n) (9 * (n))
 
 static const program programs[] = {
     {"blocked512-add-fold",
@@ -371,6 +411,62 @@ static const program programs[] = {
       {2, 2, 0},
       {7, 1, 0},
       {9, 0, 0}}},
+    {"counting-remove",
+     {2, 2, 0, 3, 0, 200, 0},
+     {{1, 0, 200},
+      {AMOUNT, 1 + TIMES(9), 7},
+      {SUM, PAIR(0, 1), 0},
+      {REMOVE, 0, 7},
+      {REMOVE, 0, 220},
+      {MINUS, PAIR(0, 1), 0},
+      {8, 0, 0},
+      {REMOVE, 0, 7}}},
+    {"counting-shared-plain",
+     {2, 0, 0, 3, 2, 0, 4},
+     {{SHARE, 0, 0},
+      {1, 0, 100},
+      {AMOUNT, TIMES(28), 3},
+      {REMOVE, 0, 120},
+      {6, PAIR(1, 0), 0},
+      {SUM, PAIR(0, 1), 0},
+      {5, 0, 2}}},
+    {"counting-shared-refined",
+     {2, 3, 0, 4, 5, 64, 1},
+     {{SHARE, 1, 0},
+      {AMOUNT, 1 + TIMES(20), 9},
+      {1, 1, 30},
+      {MAX, PAIR(0, 1), 0},
+      {REMOVE, 1, 9},
+      {SUM, PAIR(1, 0), 0},
+      {MINUS, PAIR(1, 0), 0}}},
+    {"counting-5-bits-joined",
+     {2, 2, 2, 4, 31, 100, 0},
+     {{SHARE, 0, 0},
+      {1, 0, 3},
+      {AMOUNT, 1 + TIMES(27), 3},
+      {MAX, PAIR(0, 1), 0},
+      {REMOVE, 0, 3},
+      {5, 0, 5}}},
+    {"countmin-amounts",
+     {3, 3, 0, 2, 0, 192, 0},
+     {{AMOUNT, TIMES(27), 1},
+      {1, 0, 200},
+      {AMOUNT, TIMES(28), 2},
+      {AMOUNT, TIMES(3), 2},
+      {8, 0, 0},
+      {REMOVE, 0, 1},
+      {5, 0, 4}}},
+    {"countmin-64-merge",
+     {3, 1, 1, 4, 4, 0, 1},
+     {{SHARE, 0, 0},
+      {AMOUNT, TIMES(28), 200},
+      {1, 1, 100},
+      {SUM, PAIR(1, 0), 0},
+      {SUM, PAIR(1, 1), 0},
+      {MAX, PAIR(2, 1), 0},
+      {MINUS, PAIR(1, 0), 0},
+      {4, PAIR(2, 0), 0},
+      {2, 2, 0}}},
 };
 
 static void write_programs(void)
@@ -393,6 +489,7 @@ int main(int argc, char **argv)
     }
     top = argv[1];
     write_goods();
+    write_tallies();
     write_wrongs();
     write_wrong_groups();
     write_counts();
