@@ -85,33 +85,57 @@ static void shared_add_two(um_bench *b, size_t from, size_t n)
     um_pair_run(b->pair, shared_add, b, from, n);
 }
 
+/* What cases work on; those of one thing share a filter. */
+typedef struct bench_thing {
+    const char *kind, *addressing;
+    uint32_t cell_bits;
+    uint64_t update; /* of counts */
+} bench_thing;
+
+static const bench_thing blocked256 = {"bloom", "blocked256", 1, 0};
+static const bench_thing blocked512 = {"bloom", "blocked512", 1, 0};
+static const bench_thing classic = {"bloom", "classic", 1, 0};
+static const bench_thing plain4 = {"counting", "blocked128", 4, 0};
+static const bench_thing refined4 = {"counting", "blocked128", 4, 1};
+static const bench_thing plain8 = {"counting", "blocked128", 8, 0};
+static const bench_thing refined8 = {"counting", "blocked128", 8, 1};
+
 /*
  * THING-VERB-MODE. Adds change the filter, so they come last of their thing;
- * those to the shared copy are undone.
+ * those to the shared copy are undone. Counts may well reach their limit: no
+ * loop over lines of counts branches on what they hold.
  */
 typedef struct bench_case {
-    const char *name, *addressing;
+    const char *name;
+    const bench_thing *thing;
     um_bench_run *run;
     bool writes;       /* its limit is reading and writing */
     um_bench_run *one; /* what this does with one thread, for two */
 } bench_case;
 
 static const bench_case cases[] = {
-    {"blocked256-query-batch", "blocked256", query_batch, false, NULL},
-    {"blocked256-query-single", "blocked256", query_single, false, NULL},
-    {"blocked256-add-batch", "blocked256", add_batch, true, NULL},
-    {"blocked512-query-batch", "blocked512", query_batch, false, NULL},
-    {"blocked512-query-single", "blocked512", query_single, false, NULL},
-    {"string16-query-batch", "blocked512", string_batch, false, NULL},
-    {"string16-query-single", "blocked512", string_single, false, NULL},
-    {"shared-query-batch", "blocked512", shared_query_batch, false, NULL},
-    {"shared-query-two", "blocked512", shared_query_two, false,
+    {"blocked256-query-batch", &blocked256, query_batch, false, NULL},
+    {"blocked256-query-single", &blocked256, query_single, false, NULL},
+    {"blocked256-add-batch", &blocked256, add_batch, true, NULL},
+    {"blocked512-query-batch", &blocked512, query_batch, false, NULL},
+    {"blocked512-query-single", &blocked512, query_single, false, NULL},
+    {"string16-query-batch", &blocked512, string_batch, false, NULL},
+    {"string16-query-single", &blocked512, string_single, false, NULL},
+    {"shared-query-batch", &blocked512, shared_query_batch, false, NULL},
+    {"shared-query-two", &blocked512, shared_query_two, false,
      shared_query_batch},
-    {"shared-add-batch", "blocked512", shared_add_batch, true, NULL},
-    {"shared-add-two", "blocked512", shared_add_two, true, shared_add_batch},
-    {"blocked512-add-batch", "blocked512", add_batch, true, NULL},
-    {"classic-query-miss", "classic", query_batch, false, NULL},
-    {"classic-add-batch", "classic", add_batch, true, NULL},
+    {"shared-add-batch", &blocked512, shared_add_batch, true, NULL},
+    {"shared-add-two", &blocked512, shared_add_two, true, shared_add_batch},
+    {"blocked512-add-batch", &blocked512, add_batch, true, NULL},
+    {"classic-query-miss", &classic, query_batch, false, NULL},
+    {"classic-add-batch", &classic, add_batch, true, NULL},
+    {"counting4-query-batch", &plain4, query_batch, false, NULL},
+    {"counting4-query-single", &plain4, query_single, false, NULL},
+    {"counting4-plain-add-batch", &plain4, add_batch, true, NULL},
+    {"counting4-refined-add-batch", &refined4, add_batch, true, NULL},
+    {"counting8-query-batch", &plain8, query_batch, false, NULL},
+    {"counting8-plain-add-batch", &plain8, add_batch, true, NULL},
+    {"counting8-refined-add-batch", &refined8, add_batch, true, NULL},
 };
 
 /* --- what it is timed on ---------------------------------------------------
@@ -187,27 +211,44 @@ static umbel_status fill_filter(um_bench *b, uint64_t n, uint64_t seed,
     return status;
 }
 
-static umbel_status bench_init(um_bench *b, const char *addressing, uint64_t n,
-                               uint64_t seed, umbel_error *err)
+static umbel_status open_thing(um_bench *b, const bench_thing *thing,
+                               uint64_t n, umbel_error *err)
 {
+    umbel_setting set[] = {{"cell_bits", thing->cell_bits},
+                           {"update", thing->update}};
     umbel_params p = UMBEL_PARAMS_INIT;
 
-    *b = (um_bench){.filter = NULL};
-    p.addressing = addressing;
+    p.addressing = thing->addressing;
     p.capacity = n;
     p.fpr = 0.01;
-    umbel_status status = umbel_open(NULL, &p, &b->filter, err);
+    if (thing->cell_bits > 1) {
+        p.settings = set;
+        p.nsettings = UM_COUNT(set);
+    }
+    return umbel_open(thing->kind, &p, &b->filter, err);
+}
+
+static umbel_status share_copy(um_bench *b, umbel_error *err)
+{
+    umbel_status status = umbel_copy(b->filter, &b->shared, err);
+    return status == UMBEL_OK ? umbel_share(b->shared, err) : status;
+}
+
+static umbel_status bench_init(um_bench *b, const bench_thing *thing,
+                               uint64_t n, uint64_t seed, umbel_error *err)
+{
+    *b = (um_bench){.filter = NULL};
+    umbel_status status = open_thing(b, thing, n, err);
     if (status != UMBEL_OK)
         return status;
-    b->lines = (size_t)((umbel_cells(b->filter) + 511) / 512);
+    b->lines =
+        (size_t)((umbel_cells(b->filter) * thing->cell_bits + 511) / 512);
     b->nkeys = keys_for(b->lines);
     if (!get_memory(b))
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu lines", b->lines);
     status = fill_filter(b, n, seed, err);
-    if (status == UMBEL_OK)
-        status = umbel_copy(b->filter, &b->shared, err);
-    if (status == UMBEL_OK)
-        status = umbel_share(b->shared, err);
+    if (status == UMBEL_OK && thing->cell_bits == 1)
+        status = share_copy(b, err);
     if (status == UMBEL_OK)
         fill_keys(b, seed);
     return status;
@@ -246,7 +287,7 @@ static void report(const um_args *args, const char *name, uint64_t n,
     umbel_info info = {0};
 
     if (!um_has(args, "json")) {
-        printf("%-26s %11s %9.2f ns %9.2f ns %7.2f x", name, um_grouped(n).text,
+        printf("%-27s %11s %9.2f ns %9.2f ns %7.2f x", name, um_grouped(n).text,
                t->ns, t->limit, t->ns / t->limit);
         if (!isinf(t->one))
             printf("   %.2f x as fast as one thread", t->one / t->ns);
@@ -284,7 +325,7 @@ static void keep_best(double *best, double t)
 static umbel_status time_case(um_bench *b, const bench_case *c, times *best,
                               umbel_error *err)
 {
-    b->renew = c->writes;
+    b->renew = c->writes && b->shared;
     if (c->one) {
         keep_best(&best->one, um_bench_time(b, c->one));
         b->pair = um_pair_open();
@@ -330,20 +371,18 @@ static umbel_status rounds_of(const um_args *args, uint64_t *out,
     return status;
 }
 
-/* All cases of one addressing at one size; adds last, they change the filter.
- */
-static umbel_status run_group(const um_args *args, const char *addressing,
+/* All cases of one thing at one size; adds last, they change the filter. */
+static umbel_status run_group(const um_args *args, const bench_thing *thing,
                               uint64_t n, uint64_t seed, umbel_error *err)
 {
     um_bench b;
     bool chosen[UM_COUNT(cases)];
     times best[UM_COUNT(cases)];
     uint64_t rounds;
-    umbel_status status = bench_init(&b, addressing, n, seed, err);
+    umbel_status status = bench_init(&b, thing, n, seed, err);
 
     for (size_t i = 0; i < UM_COUNT(cases); i++) {
-        chosen[i] = strcmp(cases[i].addressing, addressing) == 0 &&
-                    wanted(args, &cases[i]);
+        chosen[i] = cases[i].thing == thing && wanted(args, &cases[i]);
         best[i] = (times){INFINITY, INFINITY, INFINITY};
     }
     if (status == UMBEL_OK)
@@ -363,11 +402,11 @@ static umbel_status run_size(const um_args *args, uint64_t n, uint64_t seed,
                              umbel_error *err)
 {
     umbel_status status = UMBEL_OK;
-    const char *last = "";
+    const bench_thing *last = NULL;
 
     for (size_t i = 0; status == UMBEL_OK && i < UM_COUNT(cases); i++)
-        if (wanted(args, &cases[i]) && strcmp(cases[i].addressing, last) != 0) {
-            last = cases[i].addressing;
+        if (wanted(args, &cases[i]) && cases[i].thing != last) {
+            last = cases[i].thing;
             status = run_group(args, last, n, seed, err);
         }
     return status;
@@ -413,7 +452,7 @@ static int run(const um_args *args)
         machine_name(machine, sizeof machine);
         printf("%s, umbel %s (%s), seed %" PRIu64 "\n", machine,
                umbel_version(), UM_COMMIT, seed);
-        printf("%-26s %11s %12s %12s\n", "case", "keys", "a key", "limit");
+        printf("%-27s %11s %12s %12s\n", "case", "keys", "a key", "limit");
     }
     for (size_t i = 0; status == UMBEL_OK && i < nsizes; i++)
         status = run_size(args, sizes[i], seed, &err);

@@ -46,8 +46,12 @@ static void count_now(const umbel_filter *f, const umbel_digest *d, size_t n,
                       uint64_t *counts)
 {
     const um_kind *kind = f->shape.kind;
+    bool fast = f->fast && f->fast->count;
 
-    (f->shared ? kind->count_shared : kind->count)(f->self, d, n, counts);
+    if (f->shared)
+        kind->count_shared(f->self, d, n, counts);
+    else
+        (fast ? f->fast->count : kind->count)(f->self, d, n, counts);
 }
 
 umbel_status umbel_add_amounts(umbel_filter *f, const umbel_slice *keys,

@@ -19,10 +19,15 @@ typedef struct um_fast {
     const char *kind, *addressing;
     /* Whether this machine, and this size, can. */
     bool (*usable)(const um_layout *l);
+    /* With which settings of the kind; NULL: with nothing set. */
+    bool (*takes)(const um_shape *s);
 
     /* As the kind's add and query. */
     size_t (*add)(void *self, const umbel_digest *d, size_t n, bool *fresh);
     void (*query)(const void *self, const umbel_digest *d, size_t n, bool *hit);
+    /* As the kind's count; NULL: it has none, or none faster. */
+    void (*count)(const void *self, const umbel_digest *d, size_t n,
+                  uint64_t *out);
     /* The rest is fused with hash xxh3, and may be NULL. */
     um_query_key *query_key; /* without the frame of a batch */
     /* Keys of 8 bytes each. */
@@ -32,6 +37,8 @@ typedef struct um_fast {
                         size_t n, bool *hit);
 } um_fast;
 
+/* Whether the row takes such settings. */
+bool um_fast_takes(const um_fast *row, const um_shape *s);
 /* NULL when none is usable. */
 const um_fast *um_fast_pick(const um_shape *s, const um_layout *l);
 /* The i-th row; NULL when past the end. */

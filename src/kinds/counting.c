@@ -28,8 +28,8 @@
 #include "kinds/bloom.h"
 #include "kinds/rows.h"
 
-enum { CELL_BITS, UPDATE }; /* numbers of settings */
-enum { PLAIN, REFINED };
+enum { CELL_BITS = UM_COUNTING_BITS, UPDATE = UM_COUNTING_UPDATE };
+enum { PLAIN = UM_PLAIN, REFINED = UM_REFINED };
 
 static const umbel_setting_info settings[] = {
     [CELL_BITS] = {"cell_bits", "bits a cell: counts go up to 2^bits - 1", 2,

@@ -10,6 +10,10 @@
 #include "filter/kind.h"
 #include "kinds/cells.h"
 
+/* Numbers of the kind's settings, and what update may be. */
+enum { UM_COUNTING_BITS, UM_COUNTING_UPDATE };
+enum { UM_PLAIN, UM_REFINED };
+
 enum {
     UM_COUNTING_BATCH = 1024, /* positions that are made at a time */
     UM_COUNTING_LOCKS = 32

@@ -14,7 +14,8 @@
     X(bloom_blocked512_avx512)                                                 \
     X(bloom_blocked256_avx2)                                                   \
     X(bloom_blocked512_avx2)                                                   \
-    X(bloom_classic_avx2)
+    X(bloom_classic_avx2)                                                      \
+    X(counting_blocked128_avx2)
 #else
 #define FAST_X86(X)
 #endif
@@ -32,16 +33,19 @@ const um_fast *um_fast_row(size_t i)
     return i < UM_COUNT(table) ? table[i] : NULL;
 }
 
+bool um_fast_takes(const um_fast *row, const um_shape *s)
+{
+    return row->takes ? row->takes(s) : !um_unusual_setting(s);
+}
+
 const um_fast *um_fast_pick(const um_shape *s, const um_layout *l)
 {
     if (!s->kind->add || !s->kind->query) /* what it cannot do stays so */
         return NULL;
-    if (um_unusual_setting(s)) /* rows know kinds with nothing set */
-        return NULL;
     for (size_t i = 0; table[i]; i++)
         if (strcmp(table[i]->kind, s->kind->name) == 0 &&
             strcmp(table[i]->addressing, s->addressing->name) == 0 &&
-            table[i]->usable(l))
+            um_fast_takes(table[i], s) && table[i]->usable(l))
             return table[i];
     return NULL;
 }
