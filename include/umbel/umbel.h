@@ -4,6 +4,7 @@
 #ifndef UMBEL_UMBEL_H
 #define UMBEL_UMBEL_H
 
+#include <umbel/admit.h>
 #include <umbel/base.h>
 #include <umbel/choose.h>
 #include <umbel/counting.h>

@@ -164,6 +164,7 @@ static const um_hash table[] = {
      .summary = "the decimal key itself (comes with universal)",
      .seeded = true,
      .implied = true,
+     .bare = true,
      .entropy = 128,
      .accept = accept_integers,
      .digest = integer},

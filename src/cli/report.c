@@ -73,13 +73,30 @@ static void print_json_value(FILE *out, const umbel_field *f)
     }
 }
 
-void um_print_json(FILE *out, const umbel_info *info)
+static void print_json_fields(FILE *out, const umbel_info *info)
 {
     for (size_t i = 0; i < info->n; i++) {
         fprintf(out, "%s\"%s\": ", i ? ", " : "{", info->field[i].name);
         print_json_value(out, &info->field[i]);
     }
+}
+
+void um_print_json(FILE *out, const umbel_info *info)
+{
+    print_json_fields(out, info);
     fputs("}\n", out);
+}
+
+void um_print_json_list(FILE *out, const umbel_info *info, const char *name,
+                        const char *const *texts, size_t n)
+{
+    print_json_fields(out, info);
+    fprintf(out, ", \"%s\": [", name);
+    for (size_t i = 0; i < n; i++) {
+        fputs(i ? ", " : "", out);
+        print_string(out, texts[i], strlen(texts[i]));
+    }
+    fputs("]}\n", out);
 }
 
 static void print_text_value(FILE *out, const umbel_field *f)

@@ -13,6 +13,9 @@
 /* One JSON object on one line, or a line per field. */
 void um_print_json(FILE *out, const umbel_info *info);
 void um_print_fields(FILE *out, const umbel_info *info);
+/* The same JSON with one name more, which has a list of texts. */
+void um_print_json_list(FILE *out, const umbel_info *info, const char *name,
+                        const char *const *texts, size_t n);
 
 /* JSON's spelling of bytes; such as are not UTF-8 come as hexadecimal. */
 void um_print_json_key(FILE *out, const umbel_slice *key);

@@ -14,6 +14,7 @@
     X(check)                                                                   \
     X(info)                                                                    \
     X(verify)                                                                  \
+    X(admit)                                                                   \
     X(retouch)                                                                 \
     X(merge)                                                                   \
     X(convert)                                                                 \

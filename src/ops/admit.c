@@ -1,0 +1,429 @@
+/*
+ * admit.c - hold a filter from outside against what its receiver demands.
+ *
+ * Whoever says how many keys a filter holds has said how full it is: tails.c
+ * tells how far chance may take it from there, as a whole and in each block.
+ * What a stranger's key then meets is the mean over blocks of the block's own
+ * chance, which follows from the cells and needs no belief: it is held against
+ * the budget.
+ *
+ * The number in the head counts keys that were new. Others matched already and
+ * changed nothing, so there may have been more. A key matches with the chance e
+ * that the cells of that moment give it, at most that of the cells now; so, for
+ * any x > 0, exp(x M - (exp(x) - 1) n e) of n keys and M that matched has a
+ * mean of 1 at most, and bounds M. most_keys takes the best of some x.
+ *
+ * An honest filter is refused with at most this chance:
+ *
+ *   for each claim (the receiver's, the head's)
+ *     more keys than most_keys                  1e-10
+ *     cells in use, above and below             1e-10 each
+ *     any of its blocks                         1e-12
+ *   for an error that its shape keeps           1e-10, and 1e-12 for blocks
+ *                                        in all below 1e-9
+ */
+#include "ops/admit.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "filter/handle.h"
+#include "filter/sizing.h"
+#include "ops/tails.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#define CHANCE 1e-10
+/* What matches more than every second key tells nothing. */
+#define DEFAULT_MAX_ERROR 0.5
+
+/* Within so many standard deviations there is nothing to work out. */
+#define USUAL 3.0
+
+typedef struct judging {
+    const umbel_filter *f;
+    const umbel_admission *wants;
+    umbel_ruling *out;
+    uint64_t used;     /* cells */
+    uint64_t in_block; /* of the fullest */
+    uint64_t fullest;
+    bool bounded; /* so many keys use so many cells at most */
+    bool chance;  /* ... and more or less than that by chance only */
+    double most;  /* keys, by the claims that were held; INFINITY: none was */
+} judging;
+
+void um_refuse(umbel_ruling *out, umbel_refusal code, const char *text)
+{
+    umbel_reason *r = &out->reason[out->n];
+
+    out->admitted = false;
+    if (out->n == UMBEL_MAX_REASONS)
+        return;
+    r->code = code;
+    memcpy(r->text, text, sizeof r->text);
+    out->n++;
+}
+
+#define refuse(out, code, ...)                                                 \
+    do {                                                                       \
+        umbel_error reason_;                                                   \
+        um_note(&reason_, UMBEL_OK, __VA_ARGS__);                              \
+        um_refuse(out, code, reason_.text);                                    \
+    } while (0)
+
+/* --- demands ----------------------------------------------------------------
+ */
+
+static umbel_status check_names(const umbel_admission *w, umbel_error *err)
+{
+    if (w->kind && !um_kind_find(w->kind))
+        return um_fail(err, UMBEL_E_UNKNOWN, "there is no kind \"%.40s\"",
+                       w->kind);
+    if (w->addressing && !um_addressing_find(w->addressing))
+        return um_fail(err, UMBEL_E_UNKNOWN, "there is no addressing \"%.40s\"",
+                       w->addressing);
+    if (w->hash && !um_hash_find(w->hash))
+        return um_fail(err, UMBEL_E_UNKNOWN, "there is no hash \"%.40s\"",
+                       w->hash);
+    return UMBEL_OK;
+}
+
+umbel_status um_check_admission(const umbel_admission **wants, umbel_error *err)
+{
+    static const umbel_admission none = UMBEL_ADMISSION_INIT;
+
+    if (!*wants)
+        *wants = &none;
+    /* The first version: later ones will read what size says is there. */
+    if ((*wants)->size < sizeof(umbel_admission))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "admission.size is not set: start from "
+                       "UMBEL_ADMISSION_INIT");
+    if (!((*wants)->max_error >= 0 && (*wants)->max_error <= 1))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "the error allowed must lie between 0 and 1, got %g",
+                       (*wants)->max_error);
+    return check_names(*wants, err);
+}
+
+umbel_ruling um_ruling_begin(const umbel_admission *wants)
+{
+    return (umbel_ruling){.admitted = true,
+                          .fill = NAN,
+                          .error = NAN,
+                          .max_error = wants->max_error > 0 ? wants->max_error
+                                                            : DEFAULT_MAX_ERROR,
+                          .claimed = wants->claimed};
+}
+
+bool um_hold_bytes(const umbel_admission *wants, uint64_t bytes,
+                   umbel_ruling *out)
+{
+    out->bytes = bytes;
+    if (!wants->max_bytes || bytes <= wants->max_bytes)
+        return true;
+    refuse(out, UMBEL_REFUSED_BYTES,
+           "it has %" PRIu64 " bytes, more than the %" PRIu64 " allowed", bytes,
+           wants->max_bytes);
+    return false;
+}
+
+static void hold_name(umbel_ruling *out, umbel_refusal code, const char *what,
+                      const char *want, const char *got)
+{
+    if (want && strcmp(want, got) != 0)
+        refuse(out, code, "its %s is %s, not %s", what, got, want);
+}
+
+static void hold_secret(const um_shape *s, uint64_t want, umbel_ruling *out)
+{
+    if (!want || s->secret_id == want)
+        return;
+    if (!s->hash->keyed)
+        refuse(out, UMBEL_REFUSED_SECRET,
+               "it has no secret key, its hash is %s: not made with key "
+               "%016" PRIx64,
+               s->hash->name, want);
+    else
+        refuse(out, UMBEL_REFUSED_SECRET,
+               "it was made with secret key %016" PRIx64
+               ", not with %016" PRIx64,
+               s->secret_id, want);
+}
+
+static void hold_shape(judging *j)
+{
+    const um_shape *s = &j->f->shape;
+    const umbel_admission *w = j->wants;
+
+    um_hold_bytes(w, umbel_encoded_len(j->f), j->out);
+    hold_name(j->out, UMBEL_REFUSED_KIND, "kind", w->kind, s->kind->name);
+    hold_name(j->out, UMBEL_REFUSED_ADDRESSING, "addressing", w->addressing,
+              s->addressing->name);
+    hold_name(j->out, UMBEL_REFUSED_HASH, "hash", w->hash, s->hash->name);
+    hold_secret(s, w->secret_id, j->out);
+}
+
+/* --- cells ------------------------------------------------------------------
+ */
+
+static void find_fullest(judging *j, const uint8_t *bits)
+{
+    const um_layout *l = &j->f->layout;
+    uint64_t size = l->cells / l->blocks;
+
+    for (uint64_t i = 0; i < l->blocks; i++) {
+        uint64_t used = um_popcount(bits, i * size, size);
+        if (used > j->in_block)
+            j->in_block = used, j->fullest = i;
+    }
+}
+
+/* Bits of the cells in use, for kinds that have other cells. */
+static umbel_status count_blocks(judging *j, umbel_error *err)
+{
+    const umbel_filter *f = j->f;
+    const um_kind *kind = f->shape.kind;
+    size_t len = (size_t)((f->shape.cells + 63) / 64 * 8);
+
+    if (f->layout.blocks == 1 || !j->chance)
+        return UMBEL_OK;
+    if (kind->bits) {
+        find_fullest(j, kind->bits(f->self));
+        return UMBEL_OK;
+    }
+    uint8_t *bits = um_get(&f->alloc, len);
+    if (!bits)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", len);
+    kind->as_bits(f->self, bits);
+    find_fullest(j, bits);
+    um_put(&f->alloc, bits, len);
+    return UMBEL_OK;
+}
+
+/*
+ * Whether the cells in use are those of a bloom filter of the keys; and whether
+ * chance alone decides which.
+ */
+static umbel_status look_at_cells(judging *j, umbel_error *err)
+{
+    const um_shape *s = &j->f->shape;
+
+    if (s->kind->used) {
+        j->used = s->kind->used(j->f->self, NULL);
+        j->out->fill = (double)j->used / (double)s->cells;
+    }
+    j->bounded =
+        s->kind->used && (s->kind->bits || s->kind->as_bits) && !s->difference;
+    j->chance = j->bounded && um_used_by_chance(j->f) && !s->hash->bare;
+    j->out->error = umbel_predict(j->f);
+    return count_blocks(j, err);
+}
+
+/* --- claims -----------------------------------------------------------------
+ */
+
+/* Keys behind claimed new ones, where a key matches with chance error. */
+static double most_keys(double claimed, double error)
+{
+    enum { FIRST = -10, LAST = 4 };
+    double least = INFINITY, ln = log((LAST - FIRST + 1) / CHANCE);
+
+    for (int i = FIRST; i <= LAST; i++) {
+        double x = ldexp(1, i), share = 1 - error * expm1(x) / x;
+        if (share > 0)
+            least = fmin(least, (claimed + ln / x) / share);
+    }
+    return floor(least);
+}
+
+/* A line such as: 0.650 of its cells are in use, of 1000 keys 0.482 would be */
+static void refuse_fill(judging *j, umbel_refusal code, const char *who,
+                        uint64_t claimed)
+{
+    refuse(j->out, code,
+           "%.4g of its cells are in use, too %s for the %" PRIu64
+           " keys %s: these use about %.4g",
+           j->out->fill, code == UMBEL_REFUSED_TOO_FULL ? "many" : "few",
+           claimed, who, um_model_fill(&j->f->layout, (double)claimed));
+}
+
+static bool is_unusual(const um_layout *l, double keys, double used)
+{
+    double mean = um_model_fill(l, keys) * (double)l->cells;
+    double variance = um_model_covariance(l, keys, keys, keys);
+
+    return used > mean + USUAL * sqrt(fmax(variance, 0));
+}
+
+/* The block's spread is that of its load, and at most one cell in four. */
+static bool is_unusual_block(const um_layout *l, double keys, double used)
+{
+    double size = (double)l->cells / (double)l->blocks;
+    double fill = um_model_fill(l, keys), load = keys / (double)l->blocks;
+    double slope = l->hashes * (1 - fill);
+
+    return used > size * fill + USUAL * sqrt(slope * slope * load +
+                                             size * fill * (1 - fill));
+}
+
+static void hold_above(judging *j, const um_tails *t, const char *who,
+                       uint64_t claimed)
+{
+    const um_layout *l = &j->f->layout;
+    double limit = log(UM_TAIL_BLOCKS / (double)l->blocks);
+
+    if (is_unusual(l, t->keys, (double)j->used) &&
+        um_tails_above(t, j->used) < log(CHANCE))
+        refuse_fill(j, UMBEL_REFUSED_TOO_FULL, who, claimed);
+    if (l->blocks > 1 && is_unusual_block(l, t->keys, (double)j->in_block) &&
+        um_tails_block(t, j->in_block) < limit)
+        refuse(j->out, UMBEL_REFUSED_BLOCK,
+               "block %" PRIu64 " of %" PRIu64 " has %" PRIu64
+               " of its %" PRIu64
+               " cells in use: more than chance puts there with the %" PRIu64
+               " keys %s",
+               j->fullest, l->blocks, j->in_block, l->cells / l->blocks,
+               claimed, who);
+}
+
+static umbel_status hold_by_chance(judging *j, const char *who,
+                                   uint64_t claimed, umbel_error *err)
+{
+    const um_shape *s = &j->f->shape;
+    double keys = (double)claimed, most = most_keys(keys, j->out->error);
+    um_tails above, below;
+
+    umbel_status status =
+        um_tails_init(&above, &j->f->layout, most, &j->f->alloc, err);
+    if (status != UMBEL_OK)
+        return status;
+    if (!s->intersected)
+        hold_above(j, &above, who, claimed);
+    um_tails_fini(&above);
+    status = um_tails_init(&below, &j->f->layout, keys, &j->f->alloc, err);
+    if (status != UMBEL_OK)
+        return status;
+    if (!s->denied && um_tails_below(&below, j->used) < log(CHANCE))
+        refuse_fill(j, UMBEL_REFUSED_TOO_EMPTY, who, claimed);
+    um_tails_fini(&below);
+    j->most = fmin(j->most, most);
+    return UMBEL_OK;
+}
+
+/* New keys use a cell at least, and one for each hash at most. */
+static umbel_status hold_claim(judging *j, const char *who, uint64_t claimed,
+                               umbel_error *err)
+{
+    const um_shape *s = &j->f->shape;
+
+    j->out->held = true;
+    if (!s->intersected &&
+        j->used / s->hashes + (j->used % s->hashes > 0) > claimed) {
+        refuse_fill(j, UMBEL_REFUSED_TOO_FULL, who, claimed);
+        return UMBEL_OK;
+    }
+    return j->chance && claimed ? hold_by_chance(j, who, claimed, err)
+                                : UMBEL_OK;
+}
+
+static umbel_status hold_claims(judging *j, umbel_error *err)
+{
+    const um_shape *s = &j->f->shape;
+    uint64_t claimed = j->wants->claimed;
+    umbel_status status = UMBEL_OK;
+
+    if (claimed && !j->bounded)
+        refuse(j->out, UMBEL_REFUSED_UNTOLD,
+               s->difference
+                   ? "a difference of refined counts (kind %s) does not tell "
+                     "its keys: their number cannot be held against it"
+                   : "cells of kind %s do not tell its keys: their number "
+                     "cannot be held against it, only its error",
+               s->kind->name);
+    if (claimed && j->bounded)
+        status = hold_claim(j, "claimed", claimed, err);
+    if (!j->bounded || s->estimated || s->added == claimed)
+        return status;
+    if (!claimed)
+        j->out->claimed = s->added;
+    if (status == UMBEL_OK)
+        status = hold_claim(j, "in its head", s->added, err);
+    return status;
+}
+
+/* --- the budget -------------------------------------------------------------
+ */
+
+/*
+ * A filter made for an error lies above it as often as below. One that keeps it
+ * on average, for the keys that it has, may pass it by what chance explains. In
+ * a single block the fill explains it, which has been held already.
+ */
+static umbel_status keeps_on_average(const judging *j, bool *out,
+                                     umbel_error *err)
+{
+    const um_layout *l = &j->f->layout;
+    um_tails t;
+
+    *out = false;
+    if (!j->chance || j->out->n || isinf(j->most) || j->f->shape.intersected ||
+        um_shape_error(&j->f->shape, (double)j->out->claimed) >
+            j->out->max_error)
+        return UMBEL_OK;
+    *out = true;
+    if (l->blocks == 1)
+        return UMBEL_OK;
+    umbel_status status = um_tails_init(&t, l, j->most, &j->f->alloc, err);
+    if (status != UMBEL_OK)
+        return status;
+    *out = um_tails_error(&t, j->out->error) >= log(CHANCE);
+    um_tails_fini(&t);
+    return UMBEL_OK;
+}
+
+static umbel_status hold_error(judging *j, umbel_error *err)
+{
+    bool kept;
+
+    if (isnan(j->out->error)) {
+        refuse(j->out, UMBEL_REFUSED_UNTOLD,
+               "cells of kind %s do not tell how often it errs: it cannot be "
+               "held against the error allowed",
+               j->f->shape.kind->name);
+        return UMBEL_OK;
+    }
+    if (j->out->error <= j->out->max_error)
+        return UMBEL_OK;
+    umbel_status status = keeps_on_average(j, &kept, err);
+    if (status == UMBEL_OK && !kept)
+        refuse(j->out, UMBEL_REFUSED_ERROR,
+               "it matches %.4g of the keys that are not in it, more than the "
+               "%.4g allowed",
+               j->out->error, j->out->max_error);
+    return status;
+}
+
+/* --- the verb ---------------------------------------------------------------
+ */
+
+umbel_status umbel_admit(const umbel_filter *f, const umbel_admission *wants,
+                         umbel_ruling *out, umbel_error *err)
+{
+    umbel_status status = um_check_admission(&wants, err);
+    if (status != UMBEL_OK)
+        return status;
+    umbel_ruling ruling = um_ruling_begin(wants);
+    judging j = {.f = f, .wants = wants, .out = &ruling, .most = INFINITY};
+
+    hold_shape(&j);
+    status = look_at_cells(&j, err);
+    if (status == UMBEL_OK)
+        status = hold_claims(&j, err);
+    if (status == UMBEL_OK)
+        status = hold_error(&j, err);
+    if (status == UMBEL_OK)
+        *out = ruling;
+    return status;
+}

@@ -1,0 +1,121 @@
+/*
+ * admit_read.c - admission from the first byte on: size, encoding, content.
+ *
+ * Cheap refusals come first. What a head claims is refused before memory is
+ * taken for it, and a file that is too long before it is read.
+ */
+#include "base/error.h"
+#include "filter/envelope.h"
+#include "ops/admit.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What is wrong with the bytes, and what with us. */
+static bool is_their_fault(umbel_status status)
+{
+    return status == UMBEL_E_FORMAT || status == UMBEL_E_VERSION ||
+           status == UMBEL_E_CHECKSUM || status == UMBEL_E_UNKNOWN ||
+           status == UMBEL_E_LIMIT || status == UMBEL_E_SECRET;
+}
+
+static umbel_refusal code_of(umbel_status status)
+{
+    return status == UMBEL_E_LIMIT    ? UMBEL_REFUSED_BYTES
+           : status == UMBEL_E_SECRET ? UMBEL_REFUSED_SECRET
+                                      : UMBEL_REFUSED_ENCODING;
+}
+
+/* Judge what was decoded, or refuse what was not. */
+static umbel_status conclude(umbel_status decoded, const umbel_error *refusal,
+                             umbel_filter *f, const umbel_admission *wants,
+                             umbel_filter **out, umbel_ruling *ruling,
+                             umbel_error *err)
+{
+    if (decoded != UMBEL_OK && !is_their_fault(decoded)) {
+        if (err)
+            *err = *refusal;
+        return decoded;
+    }
+    if (decoded != UMBEL_OK) {
+        um_refuse(ruling, code_of(decoded), refusal->text);
+        return UMBEL_OK;
+    }
+    umbel_status status = umbel_admit(f, wants, ruling, err);
+    if (status == UMBEL_OK && ruling->admitted && out)
+        *out = f;
+    else
+        umbel_close(f);
+    return status;
+}
+
+static umbel_status prepare(const umbel_source *given, umbel_source *source,
+                            const umbel_admission **wants, umbel_error *err)
+{
+    umbel_status status = um_check_source(&given, err);
+
+    if (status == UMBEL_OK)
+        status = um_check_admission(wants, err);
+    if (status != UMBEL_OK)
+        return status;
+    *source = *given;
+    source->verify = true;
+    return UMBEL_OK;
+}
+
+umbel_status umbel_admit_bytes(const void *bytes, size_t len,
+                               const umbel_source *given,
+                               const umbel_admission *wants, umbel_filter **out,
+                               umbel_ruling *ruling, umbel_error *err)
+{
+    umbel_source source;
+    umbel_filter *f = NULL;
+    umbel_error refusal = {0};
+
+    umbel_status status = prepare(given, &source, &wants, err);
+    if (status != UMBEL_OK)
+        return status;
+    umbel_ruling r = um_ruling_begin(wants);
+    if (um_hold_bytes(wants, len, &r)) {
+        umbel_status decoded = umbel_decode(bytes, len, &source, &f, &refusal);
+        status = conclude(decoded, &refusal, f, wants, out, &r, err);
+    }
+    if (status == UMBEL_OK)
+        *ruling = r;
+    return status;
+}
+
+/* Bytes of a regular file from here on; 0: who knows. */
+static uint64_t bytes_ahead(int fd)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return 0;
+    off_t at = lseek(fd, 0, SEEK_CUR);
+    return at < 0 || at > st.st_size ? 0 : (uint64_t)(st.st_size - at);
+}
+
+umbel_status umbel_admit_read(int fd, const umbel_source *given,
+                              const umbel_admission *wants, umbel_filter **out,
+                              umbel_ruling *ruling, umbel_error *err)
+{
+    umbel_source source;
+    umbel_filter *f = NULL;
+    umbel_error refusal = {0};
+
+    umbel_status status = prepare(given, &source, &wants, err);
+    if (status != UMBEL_OK)
+        return status;
+    if (wants->max_bytes &&
+        (!source.memory_limit || source.memory_limit > wants->max_bytes))
+        source.memory_limit = wants->max_bytes;
+    umbel_ruling r = um_ruling_begin(wants);
+    if (um_hold_bytes(wants, bytes_ahead(fd), &r)) {
+        umbel_status decoded = umbel_read(fd, &source, &f, &refusal);
+        status = conclude(decoded, &refusal, f, wants, out, &r, err);
+    }
+    if (status == UMBEL_OK)
+        *ruling = r;
+    return status;
+}

@@ -1,0 +1,49 @@
+/*
+ * tails.h - how far the cells of a filter of so many keys stray by chance.
+ *
+ * Every function tells the natural logarithm of a chance, and never too little:
+ * upper bounds that hold for every size, not approximations for large ones.
+ * They speak of keys whose digests look random.
+ */
+#ifndef UM_OPS_TAILS_H
+#define UM_OPS_TAILS_H
+
+#include "filter/addressing.h"
+
+typedef struct um_tails {
+    const um_layout *layout;
+    double keys; /* as given, or fewer where all cells are in use anyway */
+    bool full;   /* fewer: nothing is too much */
+    umbel_alloc alloc;
+    size_t memory_len;
+    double *memory;
+
+    /* Narrow lanes; else NULL. */
+    double *lane;       /* [balls][used]: chance of so many cells in use */
+    size_t rows, loads; /* balls in a lane, keys in a block: 0 .. that-1 */
+    double *ln_load;    /* chance that a block gets so many keys */
+    double *ln_factorial;
+    double *ln_block; /* work: moments of a block, by its keys */
+    double *moment[2];
+} um_tails;
+
+/* Of keys keys, at least 1. E_NOMEM; release with um_tails_fini. */
+umbel_status um_tails_init(um_tails *t, const um_layout *l, double keys,
+                           const umbel_alloc *alloc, umbel_error *err);
+void um_tails_fini(um_tails *t);
+
+/* That used cells are in use, or more; or fewer. */
+double um_tails_above(const um_tails *t, uint64_t used);
+double um_tails_below(const um_tails *t, uint64_t used);
+/* That a block, of several, has used cells in use, or more. */
+double um_tails_block(const um_tails *t, uint64_t used);
+/*
+ * That the mean over several blocks of the chance that a key never added
+ * matches is error, or more.
+ */
+double um_tails_error(const um_tails *t, double error);
+
+/* A filter is refused for a block of it with at most this chance, in all. */
+#define UM_TAIL_BLOCKS 1e-12
+
+#endif
