@@ -21,7 +21,8 @@ test:
 	@tools/deps build test
 	@tools/test
 
-# 100 million keys from a file, all reproductions, and long fuzzing. Hours.
+# 100 million keys from a file, a million filters admitted, all reproductions, and
+# long fuzzing. Hours.
 test-long:
 	@tools/deps build test lint
 	@tools/test-long

@@ -50,6 +50,7 @@ typedef struct judging {
     uint64_t fullest;
     bool bounded; /* so many keys use so many cells at most */
     bool chance;  /* ... and more or less than that by chance only */
+    bool doubted; /* a claim was refused */
     double most;  /* keys, by the claims that were held; INFINITY: none was */
 } judging;
 
@@ -242,6 +243,7 @@ static double most_keys(double claimed, double error)
 static void refuse_fill(judging *j, umbel_refusal code, const char *who,
                         uint64_t claimed)
 {
+    j->doubted = true;
     refuse(j->out, code,
            "%.4g of its cells are in use, too %s for the %" PRIu64
            " keys %s: these use about %.4g",
@@ -268,24 +270,40 @@ static bool is_unusual_block(const um_layout *l, double keys, double used)
                                              size * fill * (1 - fill));
 }
 
-static void hold_above(judging *j, const um_tails *t, const char *who,
-                       uint64_t claimed)
+static void refuse_block(judging *j, const char *who, uint64_t claimed)
+{
+    const um_layout *l = &j->f->layout;
+
+    j->doubted = true;
+    refuse(j->out, UMBEL_REFUSED_BLOCK,
+           "block %" PRIu64 " of %" PRIu64 " has %" PRIu64 " of its %" PRIu64
+           " cells in use: more than chance puts there with the %" PRIu64
+           " keys %s",
+           j->fullest, l->blocks, j->in_block, l->cells / l->blocks, claimed,
+           who);
+}
+
+static umbel_status hold_above(judging *j, double most, const char *who,
+                               uint64_t claimed, umbel_error *err)
 {
     const um_layout *l = &j->f->layout;
     double limit = log(UM_TAIL_BLOCKS / (double)l->blocks);
+    bool all = is_unusual(l, most, (double)j->used);
+    bool block =
+        l->blocks > 1 && is_unusual_block(l, most, (double)j->in_block);
+    um_tails t;
 
-    if (is_unusual(l, t->keys, (double)j->used) &&
-        um_tails_above(t, j->used) < log(CHANCE))
+    if (!all && !block)
+        return UMBEL_OK;
+    umbel_status status = um_tails_init(&t, l, most, &j->f->alloc, err);
+    if (status != UMBEL_OK)
+        return status;
+    if (all && um_tails_above(&t, j->used) < log(CHANCE))
         refuse_fill(j, UMBEL_REFUSED_TOO_FULL, who, claimed);
-    if (l->blocks > 1 && is_unusual_block(l, t->keys, (double)j->in_block) &&
-        um_tails_block(t, j->in_block) < limit)
-        refuse(j->out, UMBEL_REFUSED_BLOCK,
-               "block %" PRIu64 " of %" PRIu64 " has %" PRIu64
-               " of its %" PRIu64
-               " cells in use: more than chance puts there with the %" PRIu64
-               " keys %s",
-               j->fullest, l->blocks, j->in_block, l->cells / l->blocks,
-               claimed, who);
+    if (block && um_tails_block(&t, j->in_block) < limit)
+        refuse_block(j, who, claimed);
+    um_tails_fini(&t);
+    return UMBEL_OK;
 }
 
 static umbel_status hold_by_chance(judging *j, const char *who,
@@ -293,23 +311,12 @@ static umbel_status hold_by_chance(judging *j, const char *who,
 {
     const um_shape *s = &j->f->shape;
     double keys = (double)claimed, most = most_keys(keys, j->out->error);
-    um_tails above, below;
+    double few = um_tails_below(&j->f->layout, keys, j->used);
 
-    umbel_status status =
-        um_tails_init(&above, &j->f->layout, most, &j->f->alloc, err);
-    if (status != UMBEL_OK)
-        return status;
-    if (!s->intersected)
-        hold_above(j, &above, who, claimed);
-    um_tails_fini(&above);
-    status = um_tails_init(&below, &j->f->layout, keys, &j->f->alloc, err);
-    if (status != UMBEL_OK)
-        return status;
-    if (!s->denied && um_tails_below(&below, j->used) < log(CHANCE))
-        refuse_fill(j, UMBEL_REFUSED_TOO_EMPTY, who, claimed);
-    um_tails_fini(&below);
     j->most = fmin(j->most, most);
-    return UMBEL_OK;
+    if (!s->denied && few < log(CHANCE))
+        refuse_fill(j, UMBEL_REFUSED_TOO_EMPTY, who, claimed);
+    return s->intersected ? UMBEL_OK : hold_above(j, most, who, claimed, err);
 }
 
 /* New keys use a cell at least, and one for each hash at most. */
@@ -344,7 +351,7 @@ static umbel_status hold_claims(judging *j, umbel_error *err)
                s->kind->name);
     if (claimed && j->bounded)
         status = hold_claim(j, "claimed", claimed, err);
-    if (!j->bounded || s->estimated || s->added == claimed)
+    if (!j->bounded || s->estimated || (claimed && s->added == claimed))
         return status;
     if (!claimed)
         j->out->claimed = s->added;
@@ -355,6 +362,14 @@ static umbel_status hold_claims(judging *j, umbel_error *err)
 
 /* --- the budget -------------------------------------------------------------
  */
+
+/* No spread is less than that of blocks which err as their mean does. */
+static bool is_usual_error(const um_layout *l, double keys, double error)
+{
+    double over = error / um_model_error(l, keys) - 1;
+
+    return over * over * (double)l->blocks < USUAL * USUAL;
+}
 
 /*
  * A filter made for an error lies above it as often as below. One that keeps it
@@ -368,12 +383,12 @@ static umbel_status keeps_on_average(const judging *j, bool *out,
     um_tails t;
 
     *out = false;
-    if (!j->chance || j->out->n || isinf(j->most) || j->f->shape.intersected ||
+    if (!j->chance || j->doubted || isinf(j->most) || j->f->shape.intersected ||
         um_shape_error(&j->f->shape, (double)j->out->claimed) >
             j->out->max_error)
         return UMBEL_OK;
     *out = true;
-    if (l->blocks == 1)
+    if (l->blocks == 1 || is_usual_error(l, j->most, j->out->error))
         return UMBEL_OK;
     umbel_status status = um_tails_init(&t, l, j->most, &j->f->alloc, err);
     if (status != UMBEL_OK)

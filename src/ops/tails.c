@@ -95,13 +95,17 @@ static void lay_out(um_tails *t, size_t lane_len)
     t->moment[1] = t->moment[0] + t->rows;
 }
 
+/* More fill no more cells. */
+static double at_most_enough(const um_layout *l, double keys)
+{
+    return floor(fmin(keys, ceil(CROWDED * (double)l->cells / l->hashes)));
+}
+
 umbel_status um_tails_init(um_tails *t, const um_layout *l, double keys,
                            const umbel_alloc *alloc, umbel_error *err)
 {
-    double enough = ceil(CROWDED * (double)l->cells / l->hashes);
-
-    *t = (um_tails){.layout = l, .keys = floor(fmin(keys, enough))};
-    t->full = keys > enough;
+    *t = (um_tails){.layout = l, .keys = at_most_enough(l, keys)};
+    t->full = keys > t->keys + 1;
     t->alloc = *alloc;
     if (l->width > NARROW) {
         t->full |= l->blocks > 1; /* there is none such: no limit */
@@ -301,19 +305,20 @@ double um_tails_above(const um_tails *t, uint64_t used)
 
     if (t->full)
         return 0;
+    if (a.used > t->keys * t->layout->hashes)
+        return -INFINITY;
     return fmin(least(above_at, &a, log(LEAST_X), log(MOST_X)), 0);
 }
 
-double um_tails_below(const um_tails *t, uint64_t used)
+double um_tails_below(const um_layout *l, double keys, uint64_t used)
 {
-    const um_layout *l = t->layout;
-    double mean = um_model_fill(l, t->keys) * (double)l->cells;
-    double missing = mean - (double)used, k = l->hashes;
+    double n = at_most_enough(l, keys), k = l->hashes;
+    double missing = um_model_fill(l, n) * (double)l->cells - (double)used;
     bool single = l->blocks == 1 && l->extra == 0;
 
     if (missing <= 0)
         return 0;
-    return -2 * missing * missing / (t->keys * (single ? k : k * k));
+    return -2 * missing * missing / (n * (single ? k : k * k));
 }
 
 static double block_at(const void *ctx, double ln_x)

@@ -32,9 +32,8 @@ umbel_status um_tails_init(um_tails *t, const um_layout *l, double keys,
                            const umbel_alloc *alloc, umbel_error *err);
 void um_tails_fini(um_tails *t);
 
-/* That used cells are in use, or more; or fewer. */
+/* That used cells are in use, or more. */
 double um_tails_above(const um_tails *t, uint64_t used);
-double um_tails_below(const um_tails *t, uint64_t used);
 /* That a block, of several, has used cells in use, or more. */
 double um_tails_block(const um_tails *t, uint64_t used);
 /*
@@ -42,6 +41,9 @@ double um_tails_block(const um_tails *t, uint64_t used);
  * matches is error, or more.
  */
 double um_tails_error(const um_tails *t, double error);
+
+/* That used cells are in use, or fewer; keys at least 1. */
+double um_tails_below(const um_layout *l, double keys, uint64_t used);
 
 /* A filter is refused for a block of it with at most this chance, in all. */
 #define UM_TAIL_BLOCKS 1e-12

@@ -1,0 +1,162 @@
+/*
+ * test_admit_hostile.c - filters whose makers lie: all ones, chosen fractions,
+ * full blocks behind an honest fill.
+ */
+#include "support/rulings.h"
+
+#include "base/rng.h"
+#include "filter/handle.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Set a share of the cells, at random, whatever the cells are. */
+static void pollute(umbel_filter *f, double share)
+{
+    um_rng rng = {5};
+    um_section s[UM_MAX_SECTIONS];
+
+    f->shape.kind->sections(&f->shape, s);
+    for (uint64_t i = 0; i < f->shape.cells; i++)
+        if (ldexp((double)um_random(&rng), -64) < share)
+            um_set_bit(f->payload, i * s[0].cell_bits);
+}
+
+static void all_ones_are_refused_whatever_is_demanded(void **state)
+{
+    test_combo c;
+
+    (void)state;
+    for (size_t i = 0; test_combo_at(i, &c); i++) {
+        umbel_params p = test_combo_params(&c);
+        umbel_filter *f =
+            test_made(c.kind, &p, TEST_RULED_KEYS, TEST_RULED_KEYS);
+        memset(f->payload, 0xFF, f->payload_len);
+        um_clear_padding(f);
+        for (uint64_t n = TEST_RULED_KEYS; n < UINT64_MAX / 100; n *= 50) {
+            f->shape.added = n;
+            umbel_ruling r = test_ruled(f, NULL);
+            if (umbel_predict(f) > 0.5)
+                assert_true(test_refused_for(&r, UMBEL_REFUSED_ERROR));
+        }
+        f->shape.estimated = true; /* no claim at all */
+        umbel_ruling r = test_ruled(f, NULL);
+        if (umbel_predict(f) > 0.5)
+            assert_true(test_refused_for(&r, UMBEL_REFUSED_ERROR));
+        umbel_close(f);
+    }
+}
+
+static void half_ones_that_claim_few_keys_are_refused(void **state)
+{
+    const char *name;
+
+    (void)state;
+    for (size_t i = 0; (name = test_own_addressing(i)); i++) {
+        umbel_filter *f = test_plain(name);
+        umbel_admission w = test_no_demand;
+        assert_ok(umbel_clear(f, &test_refusal));
+        pollute(f, 0.5);
+        f->shape.added = 100;
+        umbel_ruling r = test_ruled(f, &w);
+        assert_true(test_refused_for(&r, UMBEL_REFUSED_TOO_FULL));
+        f->shape.added =
+            TEST_RULED_KEYS; /* or take it for what its head claims */
+        w.claimed = 1000;
+        r = test_ruled(f, &w);
+        assert_true(test_refused_for(&r, UMBEL_REFUSED_TOO_FULL));
+        umbel_close(f);
+    }
+}
+
+/* With a claim, or a budget; and with neither it is the head that claims. */
+static void a_fill_of_0_65_is_refused(void **state)
+{
+    static const char *const kinds[] = {"bloom", "counting"};
+    const char *name;
+
+    (void)state;
+    for (size_t k = 0; k < TEST_COUNT(kinds); k++)
+        for (size_t i = 0; (name = test_own_addressing(i)); i++) {
+            umbel_params p = UMBEL_PARAMS_INIT;
+            umbel_admission w = test_no_demand;
+            p.addressing = name;
+            umbel_filter *f = test_made(kinds[k], &p, TEST_RULED_KEYS, 0);
+            pollute(f, 0.65);
+            f->shape.added = TEST_RULED_KEYS;
+            f->shape.estimated = true;
+            test_expect_admitted(
+                f, &test_no_demand); /* nothing is said, nothing asked */
+            w.claimed = TEST_RULED_KEYS;
+            umbel_ruling r = test_ruled(f, &w);
+            assert_true(test_refused_for(&r, UMBEL_REFUSED_TOO_FULL));
+            w = test_no_demand, w.max_error = 0.002;
+            test_expect_refused(f, &w, UMBEL_REFUSED_ERROR, "allowed");
+            f->shape.estimated = false;
+            r = test_ruled(f, &test_no_demand);
+            assert_true(test_refused_for(&r, UMBEL_REFUSED_TOO_FULL));
+            umbel_close(f);
+        }
+}
+
+/* Blocks of all ones, paid for by cells that others lack. */
+static void full_blocks_are_refused_though_the_fill_is_right(void **state)
+{
+    static const char *const kinds[] = {"bloom", "counting"};
+    umbel_params p = UMBEL_PARAMS_INIT;
+
+    (void)state;
+    p.fpr = 0.1; /* the budget allows it, chance does not */
+    for (size_t k = 0; k < TEST_COUNT(kinds); k++) {
+        umbel_admission w = test_no_demand;
+        umbel_filter *f = test_made(kinds[k], &p, 100 * TEST_RULED_KEYS,
+                                    100 * TEST_RULED_KEYS);
+        uint64_t before = f->shape.kind->used(f->self, NULL);
+        size_t line = f->payload_len / (size_t)f->layout.blocks;
+        test_expect_admitted(f, &test_no_demand);
+        memset(f->payload + 3 * line, 0xFF, line);
+        memset(f->payload + 5 * line, 0, line);
+        uint64_t after = f->shape.kind->used(f->self, NULL);
+        assert_near((double)after, (double)before, 600);
+        w.max_error = 0.2;
+        test_expect_refused(f, &w, UMBEL_REFUSED_BLOCK, "block 3 of");
+        umbel_close(f);
+    }
+}
+
+/* Blocks that stay below the limit each, and err together. */
+static void the_error_is_the_mean_over_blocks(void **state)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_admission w = test_no_demand;
+
+    (void)state;
+    umbel_filter *f =
+        test_made("bloom", &p, 100 * TEST_RULED_KEYS, 100 * TEST_RULED_KEYS);
+    w.max_error = 0.001;
+    test_expect_admitted(f, &w);
+    for (uint64_t i = 0; i < f->layout.blocks; i++)
+        if (i % 2)
+            memset(f->payload + 64 * i, 0, 64);
+        else
+            for (uint64_t u = 0; u < 380; u++)
+                um_set_bit(f->payload, 512 * i + u * 401 % 512);
+    f->shape.estimated = true;
+    umbel_ruling r = test_ruled(f, &w);
+    assert_true(r.fill < 0.45);
+    assert_true(r.error > 0.01);
+    assert_true(test_refused_for(&r, UMBEL_REFUSED_ERROR));
+    umbel_close(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_ones_are_refused_whatever_is_demanded),
+        cmocka_unit_test(half_ones_that_claim_few_keys_are_refused),
+        cmocka_unit_test(a_fill_of_0_65_is_refused),
+        cmocka_unit_test(full_blocks_are_refused_though_the_fill_is_right),
+        cmocka_unit_test(the_error_is_the_mean_over_blocks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
