@@ -67,6 +67,29 @@ static void expect_unlocked(const uint8_t *data, size_t len,
     expect(data, len, &source, umbel_unlock(f, um_fuzz_secret, NULL));
 }
 
+/* Whatever it holds, and whatever is demanded: reasons, or none. */
+static void expect_ruling(const uint8_t *data, size_t len,
+                          const umbel_source *plain, const umbel_filter *f)
+{
+    umbel_admission wants = UMBEL_ADMISSION_INIT;
+    umbel_filter *got = NULL;
+    umbel_ruling a, b;
+
+    UM_WANT(umbel_admit(f, &wants, &a, NULL) == UMBEL_OK);
+    UM_WANT(a.admitted == (a.n == 0) && a.n <= UMBEL_MAX_REASONS);
+    UM_WANT(!(a.admitted && a.error > 0.5) || a.held);
+    UM_WANT(umbel_admit_bytes(data, len, plain, &wants, &got, &b, NULL) ==
+            UMBEL_OK);
+    UM_WANT(b.admitted == (got != NULL));
+    UM_WANT(b.admitted == (a.admitted && um_fuzz_payload_is_right(data, len)));
+    umbel_close(got);
+    wants.claimed = len;
+    wants.max_error = 1e-3;
+    wants.max_bytes = len - 1;
+    UM_WANT(umbel_admit(f, &wants, &a, NULL) == UMBEL_OK);
+    UM_WANT(!a.admitted);
+}
+
 static size_t head_len(const uint8_t *data)
 {
     return um_load64(data + 8) >> 32;
@@ -117,6 +140,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     expect_verified(data, len, &source);
     expect_limited(data, len, &source);
     expect_same_bytes(f, data, len);
+    if (um_fuzz_effort_for(data, len) != UM_FUZZ_LITTLE)
+        expect_ruling(data, len, &source, f);
     expect_unlocked(data, len, &source, f);
     um_fuzz_use(f, um_fuzz_effort_for(data, len));
     umbel_close(f);

@@ -239,16 +239,15 @@ static double most_keys(double claimed, double error)
     return floor(least);
 }
 
-/* A line such as: 0.650 of its cells are in use, of 1000 keys 0.482 would be */
 static void refuse_fill(judging *j, umbel_refusal code, const char *who,
                         uint64_t claimed)
 {
     j->doubted = true;
     refuse(j->out, code,
-           "%.4g of its cells are in use, too %s for the %" PRIu64
-           " keys %s: these use about %.4g",
-           j->out->fill, code == UMBEL_REFUSED_TOO_FULL ? "many" : "few",
-           claimed, who, um_model_fill(&j->f->layout, (double)claimed));
+           "%.4g %% of its cells are in use, too %s for the %" PRIu64
+           " keys %s: these use about %.4g %%",
+           100 * j->out->fill, code == UMBEL_REFUSED_TOO_FULL ? "many" : "few",
+           claimed, who, 100 * um_model_fill(&j->f->layout, (double)claimed));
 }
 
 static bool is_unusual(const um_layout *l, double keys, double used)
@@ -414,9 +413,9 @@ static umbel_status hold_error(judging *j, umbel_error *err)
     umbel_status status = keeps_on_average(j, &kept, err);
     if (status == UMBEL_OK && !kept)
         refuse(j->out, UMBEL_REFUSED_ERROR,
-               "it matches %.4g of the keys that are not in it, more than the "
-               "%.4g allowed",
-               j->out->error, j->out->max_error);
+               "it matches %.4g %% of the keys that are not in it, more than "
+               "the %.4g %% allowed",
+               100 * j->out->error, 100 * j->out->max_error);
     return status;
 }
 

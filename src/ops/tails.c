@@ -26,10 +26,11 @@
  * Where all throws are independent they are what is replaced.
  *
  * The mean error of blocks. The loads of blocks are negatively associated, so
- * are the chances of their errors, which grow with the load; so Bennett's
- * inequality holds as if they were independent. Their second moment comes from
- * the table, with Hoelder's inequality where keys choose lanes; the largest
- * from the fill that um_tails_block allows.
+ * are the chances of their errors, which grow with the load; so Chernoff's
+ * bound holds as if they were independent. Their moments come from the table,
+ * with Hoelder's inequality where keys choose lanes; the largest chance from
+ * the fill that um_tails_block allows. (Two moments would be Bennett's
+ * inequality, and allow small filters twice as much.)
  */
 #include "ops/tails.h"
 
@@ -429,31 +430,58 @@ static double over_extra(const um_tails *t, const double *ln_moment, size_t j)
     return sum + fmax(1 - inside, 0);
 }
 
-/* Mean square of the chance of an error in a block. */
-static double mean_square(const um_tails *t)
+/* Mean of the power-th power of the chance of an error in a block. */
+static double mean_power(const um_tails *t, double power)
 {
     const um_layout *l = t->layout;
     double share = l->extra / (double)l->lanes, sum = rest_of_loads(t);
 
-    fill_powers(t, t->moment[0], 2.0 * l->throws);
-    fill_powers(t, t->moment[1], 2.0 * (l->throws + 1));
+    fill_powers(t, t->moment[0], power * l->throws);
+    fill_powers(t, t->moment[1], power * (l->throws + 1));
     for (size_t j = 1; j < t->loads; j++) {
-        double square = pow(over_extra(t, t->moment[1], j), share) *
-                        pow(over_extra(t, t->moment[0], j), 1 - share);
-        sum += exp(t->ln_load[j]) * square;
+        double mean = pow(over_extra(t, t->moment[1], j), share) *
+                      pow(over_extra(t, t->moment[0], j), 1 - share);
+        sum += exp(t->ln_load[j]) * mean;
     }
     return sum;
+}
+
+enum { POWERS = 8 };
+
+/* Moments of the chance in a block, which is most at most. */
+typedef struct chances {
+    double blocks, error, most;
+    double power[POWERS + 1]; /* divided by most, to the power */
+} chances;
+
+/*
+ * E exp(xg): the first terms of the series, and of the others, which are powers
+ * of g/most below 1, as if the last moment were that of all of them.
+ */
+static double chances_at(const void *ctx, double ln_x)
+{
+    const chances *c = ctx;
+    double x = exp(ln_x) * c->most, term = 1, rest = expm1(x), sum = 0;
+
+    for (int i = 1; i < POWERS; i++) {
+        term *= x / i;
+        rest -= term;
+        sum += term * c->power[i];
+    }
+    sum += fmax(rest, 0) * c->power[POWERS];
+    return c->blocks * (log1p(sum) - exp(ln_x) * c->error);
 }
 
 double um_tails_error(const um_tails *t, double error)
 {
     double mean = um_model_error(t->layout, t->keys);
-    double blocks = (double)t->layout->blocks, over = blocks * (error - mean);
+    chances c = {.blocks = (double)t->layout->blocks, .error = error};
 
-    if (t->full || over <= 0)
+    if (t->full || error <= mean)
         return 0;
-    double most = most_chance(t, most_used(t));
-    double square = blocks * fmin(mean_square(t), most * mean);
-    double y = over * most / square;
-    return -square / (most * most) * ((1 + y) * log1p(y) - y);
+    c.most = most_chance(t, most_used(t));
+    c.power[1] = mean / c.most;
+    for (int i = 2; i <= POWERS; i++)
+        c.power[i] = fmin(mean_power(t, i) / pow(c.most, i), c.power[i - 1]);
+    return fmin(least(chances_at, &c, log(1e-6 / c.most), log(64 / c.most)), 0);
 }

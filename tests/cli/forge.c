@@ -3,6 +3,7 @@
  *
  *   forge poke FILE OFFSET HEX   put bytes there, in place
  *   forge flip FILE OFFSET       turn over every bit of one byte, in place
+ *   forge payload FILE           put the payload's checksum into the head
  *   forge seal FILE              make the head's checksum right again
  *   forge socket COMMAND...      run it with a socket as its standard input and
  *                                output, as servers and node do
@@ -24,7 +25,7 @@
 #include <unistd.h>
 
 /* The head's length is the 32 bits behind the version. */
-enum { VERSION_AT = 8, CHECKSUM_LEN = 8, MOST = 1 << 16 };
+enum { VERSION_AT = 8, SUM_AT = 136, CHECKSUM_LEN = 8, MOST = 1 << 16 };
 
 static int fail(const char *what)
 {
@@ -82,6 +83,23 @@ static int seal(char **argv)
     return close(fd);
 }
 
+static int payload(char **argv)
+{
+    static uint8_t file[MOST];
+    int fd = open(argv[0], O_RDWR);
+
+    if (fd < 0)
+        return fail(argv[0]);
+    ssize_t have = pread(fd, file, sizeof file, 0);
+    size_t head = (size_t)(um_load64(file + VERSION_AT) >> 32);
+    if (have < (ssize_t)head || have == MOST)
+        return fail("no head, or too large");
+    um_store64(file + SUM_AT, um_checksum(file + head, (size_t)have - head));
+    if (pwrite(fd, file + SUM_AT, CHECKSUM_LEN, SUM_AT) != CHECKSUM_LEN)
+        return fail(argv[0]);
+    return close(fd);
+}
+
 /* Everything from one descriptor to the other. */
 static int copy(int from, int to)
 {
@@ -132,6 +150,7 @@ static const struct {
     int (*run)(char **argv);
 } table[] = {{"poke", 3, poke},
              {"flip", 2, flip},
+             {"payload", 1, payload},
              {"seal", 1, seal},
              {"socket", 1, on_socket}};
 

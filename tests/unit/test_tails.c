@@ -376,7 +376,7 @@ static void mean_errors_of_many_blocks_stray_little(void **state)
     static const struct {
         uint64_t blocks;
         double most;
-    } cases[] = {{1000, 4}, {10000, 1.5}, {100000, 1.15}, {1000000, 1.05}};
+    } cases[] = {{1000, 1.4}, {10000, 1.12}, {100000, 1.04}, {1000000, 1.015}};
 
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
