@@ -26,6 +26,25 @@
     X(spam_table10)                                                            \
     X(spam_growth)                                                             \
     X(spam_split)                                                              \
+    X(gbf_fig2)                                                                \
+    X(gbf_fig3)                                                                \
+    X(gbf_fig5)                                                                \
+    X(gbf_fig6)                                                                \
+    X(gbf_fig7)                                                                \
+    X(gbf_fig8)                                                                \
+    X(gbf_fig9)                                                                \
+    X(gbf_fig10)                                                               \
+    X(gbf_fig11)                                                               \
+    X(gbf_fig12)                                                               \
+    X(gbf_table1)                                                              \
+    X(gbf_table2)                                                              \
+    X(gbf_table3)                                                              \
+    X(gbf_table4)                                                              \
+    X(gbf_table5)                                                              \
+    X(gbf_table6)                                                              \
+    X(gbf_table7)                                                              \
+    X(gbf_table8)                                                              \
+    X(gbf_text)                                                                \
     X(survey_fig2)
 
 #define UM_PAPER_DECLARE(name) extern const um_paper um_paper_##name;
