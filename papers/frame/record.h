@@ -33,6 +33,7 @@ typedef struct um_point {
 typedef struct um_curve {
     char name[UM_TEXT_LEN];
     bool faint; /* drawn dashed: a reference, not a result */
+    bool dots;  /* marks without a line, in the colour of the curve before */
     um_point *point;
     size_t n, cap;
 } um_curve;

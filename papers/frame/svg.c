@@ -184,6 +184,16 @@ static void put_axes(FILE *out, const um_figure *f, const axis *x,
     put_text(out, 18, (y->from + y->to) / 2, turned, f->y);
 }
 
+/* Dots belong to the curve before them. */
+static size_t style_of(const um_figure *f, size_t curve)
+{
+    size_t lines = 0;
+
+    for (size_t i = 0; i <= curve; i++)
+        lines += f->curve[i].dots && lines ? 0 : 1;
+    return lines - 1;
+}
+
 /* Circle, square, triangle, diamond, in turn. */
 static void put_mark(FILE *out, size_t curve, double x, double y)
 {
@@ -211,25 +221,33 @@ static void put_error_bar(FILE *out, size_t curve, const axis *x, const axis *y,
     put_line(out, class, at - 4, up, at + 4, up);
 }
 
-static void put_curve(FILE *out, const um_figure *f, size_t i, const axis *x,
-                      const axis *y)
+static void put_path(FILE *out, const um_curve *c, size_t as, const axis *x,
+                     const axis *y)
 {
-    const um_curve *c = &f->curve[i];
-    bool marks = !c->faint && c->n <= 40;
-
-    fprintf(out, "<polyline class=\"c s%zu%s\" points=\"", i % CURVE_STYLES,
+    fprintf(out, "<polyline class=\"c s%zu%s\" points=\"", as % CURVE_STYLES,
             c->faint ? " faint" : "");
     for (size_t j = 0; j < c->n; j++)
         if (drawable(x, c->point[j].x) && drawable(y, c->point[j].y))
             fprintf(out, "%.1f,%.1f ", on_axis(x, c->point[j].x),
                     on_axis(y, c->point[j].y));
     fputs("\"/>\n", out);
+}
+
+static void put_curve(FILE *out, const um_figure *f, size_t i, const axis *x,
+                      const axis *y)
+{
+    const um_curve *c = &f->curve[i];
+    size_t as = style_of(f, i);
+    bool marks = c->dots || (!c->faint && c->n <= 40);
+
+    if (!c->dots)
+        put_path(out, c, as, x, y);
     for (size_t j = 0; marks && j < c->n; j++) {
         const um_point *p = &c->point[j];
         if (!drawable(x, p->x) || !drawable(y, p->y))
             continue;
-        put_error_bar(out, i, x, y, p);
-        put_mark(out, i, on_axis(x, p->x), on_axis(y, p->y));
+        put_error_bar(out, as, x, y, p);
+        put_mark(out, as, on_axis(x, p->x), on_axis(y, p->y));
     }
 }
 
@@ -238,14 +256,17 @@ static void put_legend(FILE *out, const um_figure *f)
     double x = WIDTH - RIGHT + 16;
 
     for (size_t i = 0; i < f->n; i++) {
+        const um_curve *c = &f->curve[i];
         double y = TOP + 8 + 21 * (double)i;
+        size_t as = style_of(f, i);
         char class[24];
-        snprintf(class, sizeof class, "c s%zu%s", i % CURVE_STYLES,
-                 f->curve[i].faint ? " faint" : "");
-        put_line(out, class, x, y, x + 26, y);
-        if (!f->curve[i].faint)
-            put_mark(out, i, x + 13, y);
-        put_text(out, x + 33, y + 4, "", f->curve[i].name);
+        snprintf(class, sizeof class, "c s%zu%s", as % CURVE_STYLES,
+                 c->faint ? " faint" : "");
+        if (!c->dots)
+            put_line(out, class, x, y, x + 26, y);
+        if (!c->faint)
+            put_mark(out, as, x + 13, y);
+        put_text(out, x + 33, y + 4, "", c->name);
     }
 }
 

@@ -223,7 +223,7 @@ static void draw_equation(um_study *s, um_figure *f, const um_gbf_panel *p,
     um_curve *line = um_figure_curve(&s->record, f, c->name);
 
     if (line)
-        line->faint = p->every > 0; /* dashed beside what is simulated */
+        line->faint = p->every > 0; /* dots of the simulation lie on it */
     for (size_t i = 0; i < steps(p->from, p->to, p->step); i++) {
         double x = p->from + (double)i * p->step;
         um_curve_point(&s->record, line, x, um_gbf_value_at(p, c, x), NAN);
@@ -238,6 +238,8 @@ static void draw_points(um_study *s, um_figure *f, const um_gbf_panel *p,
 
     snprintf(name, sizeof name, "%s, simulated", c->name);
     um_curve *line = um_figure_curve(&s->record, f, name);
+    if (line)
+        line->dots = true;
     for (size_t i = 0; i < own->n; i++) {
         um_mean m = um_column(s, i);
         if (own->point[i].panel == p && own->point[i].curve == c)
@@ -252,10 +254,11 @@ static void draw(um_study *s, const um_gbf_panel *p)
 
     if (f)
         f->log_y = p->log_y;
-    for (const um_gbf_curve *c = p->curve; c->name; c++)
+    for (const um_gbf_curve *c = p->curve; c->name; c++) {
         draw_equation(s, f, p, c);
-    for (const um_gbf_curve *c = p->curve; c->name && p->every > 0; c++)
-        draw_points(s, f, p, c);
+        if (p->every > 0)
+            draw_points(s, f, p, c);
+    }
 }
 
 void um_gbf_figure_conclude(um_study *s)

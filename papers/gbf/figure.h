@@ -23,7 +23,7 @@ typedef struct um_gbf_sight {
     /* By the paper's equation; and by its definition, which is simulated. */
     double (*value)(const um_gbf *g, double x);
     double (*truth)(const um_gbf *g, double x);
-    uint32_t trials; /* of a round: queries, or one element */
+    uint32_t trials; /* of a round: queries, or filters */
     double (*seen)(const um_gbf *g, double x, um_gbf_space *s, um_rng *rng);
 } um_gbf_sight;
 

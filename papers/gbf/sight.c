@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-enum { QUERIES = 1000 };
+enum { QUERIES = 1000, ELEMENTS = 20, BEFORE = 5 }; /* of a round */
 
 /* --- where -----------------------------------------------------------------*/
 
@@ -120,11 +120,23 @@ static double see_fp(const um_gbf *g, double x, um_gbf_space *s, um_rng *rng)
     return um_gbf_simulate(g, QUERIES, s, rng).fp;
 }
 
+/* Of so many filters, the share that has lost its element of that number. */
+static double share_lost(const um_gbf *g, size_t element, uint32_t filters,
+                         um_gbf_space *s, um_rng *rng)
+{
+    uint32_t lost = 0;
+
+    for (uint32_t i = 0; i < filters; i++) {
+        um_gbf_simulate(g, 0, s, rng);
+        lost += s->lost[element];
+    }
+    return (double)lost / filters;
+}
+
 static double see_element(const um_gbf *g, double x, um_gbf_space *s,
                           um_rng *rng)
 {
-    um_gbf_simulate(g, 0, s, rng);
-    return s->lost[lround(x) - 1];
+    return share_lost(g, (size_t)lround(x) - 1, ELEMENTS, s, rng);
 }
 
 static double see_before(const um_gbf *g, double x, um_gbf_space *s,
@@ -134,8 +146,7 @@ static double see_before(const um_gbf *g, double x, um_gbf_space *s,
 
     (void)x;
     with.n++;
-    um_gbf_simulate(&with, 0, s, rng);
-    return s->lost[0];
+    return share_lost(&with, 0, BEFORE, s, rng);
 }
 
 /* --- the rows --------------------------------------------------------------*/
@@ -145,12 +156,12 @@ const um_gbf_sight um_gbf_fp_by_ones = {at_ones, fp_of_ones, fp, QUERIES,
 const um_gbf_sight um_gbf_fp_by_start = {at_start, fp, fp, QUERIES, see_fp};
 const um_gbf_sight um_gbf_fp_by_k1 = {at_k1, fp, fp, QUERIES, see_fp};
 const um_gbf_sight um_gbf_fn_by_element = {
-    at_element, fn_of_element, fn_defined_of_element, 1, see_element};
+    at_element, fn_of_element, fn_defined_of_element, ELEMENTS, see_element};
 const um_gbf_sight um_gbf_bound_fn_by_ratio = {
-    at_ratio, bound_fn, fn_defined_before, 1, see_before};
+    at_ratio, bound_fn, fn_defined_before, BEFORE, see_before};
 const um_gbf_sight um_gbf_bound_fp_by_k = {at_worst_k, bound_fp, fp, QUERIES,
                                            see_fp};
-const um_gbf_sight um_gbf_bound_fn_by_k = {at_k, bound_fn, fn_defined_before, 1,
-                                           see_before};
+const um_gbf_sight um_gbf_bound_fn_by_k = {at_k, bound_fn, fn_defined_before,
+                                           BEFORE, see_before};
 const um_gbf_sight um_gbf_bound_fp_by_k0 = {at_k0, bound_fp, bound_fp, 0, NULL};
 const um_gbf_sight um_gbf_bound_fn_by_k0 = {at_k0, bound_fn, bound_fn, 0, NULL};

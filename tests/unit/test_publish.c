@@ -54,6 +54,15 @@ static void assert_well_formed(const char *text)
     assert_int_equal(depth, 0);
 }
 
+static size_t count_of(const char *text, const char *word)
+{
+    size_t n = 0;
+
+    for (; (text = strstr(text, word)); text += strlen(word))
+        n++;
+    return n;
+}
+
 static um_figure *some_figure(um_record *r, bool log)
 {
     um_figure *f = um_record_figure(r, "id", "a <b> & \"c\"", "x", "y");
@@ -83,6 +92,29 @@ static void figures_are_well_formed(void **state)
         free(s.text);
         um_record_fini(&r);
     }
+}
+
+/* Marks of the colour of the curve before, without a line of their own. */
+static void dots_belong_to_the_curve_before(void **state)
+{
+    um_record r = {0};
+    stream s;
+    um_figure *f = some_figure(&r, false);
+    um_curve *c = um_figure_curve(&r, f, "dots");
+
+    (void)state;
+    c->dots = true;
+    um_curve_point(&r, c, 2, 3, NAN);
+    um_curve_point(&r, um_figure_curve(&r, f, "other"), 2, 4, NAN);
+    stream_open(&s);
+    um_svg_figure(s.file, f);
+    const char *text = stream_text(&s);
+    assert_int_equal(count_of(text, "<polyline"), 2);
+    assert_int_equal(count_of(text, "<path class=\"f0\""), 3 + 1 + 2);
+    assert_int_equal(count_of(text, "<path class=\"f1\""), 1 + 1);
+    assert_int_equal(count_of(text, "f2\""), 0);
+    free(s.text);
+    um_record_fini(&r);
 }
 
 static void a_figure_without_points_is_one_all_the_same(void **state)
@@ -234,6 +266,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_are_well_formed),
+        cmocka_unit_test(dots_belong_to_the_curve_before),
         cmocka_unit_test(a_figure_without_points_is_one_all_the_same),
         cmocka_unit_test(pages_escape_what_they_show),
         cmocka_unit_test(checks_pass_inside_their_bars_only),
