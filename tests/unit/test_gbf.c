@@ -5,6 +5,7 @@
 #include "support/test.h"
 
 #include "papers/frame/expected.h"
+#include "papers/gbf-traceback/packet.h"
 #include "papers/gbf/figure.h"
 #include "papers/gbf/table.h"
 
@@ -139,16 +140,16 @@ static void the_hole_is_as_large_as_told(void **state)
 static void a_start_has_the_share_of_zeros_asked_for(void **state)
 {
     static const double shares[] = {0, 0.01, 0.25, 1. / 3, 0.5, 0.999, 1};
-    enum { BITS = 1 << 20 };
-    static uint8_t bits[BITS / 8];
+    enum { MANY = 1 << 20 };
+    static uint8_t bits[MANY / 8];
     um_rng rng = {3};
 
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(shares); i++) {
         double p = shares[i];
-        um_gbf_fill(bits, BITS, p, &rng);
-        double zeros = 1 - (double)um_popcount(bits, 0, BITS) / BITS;
-        assert_near(zeros, p, 5 * sqrt(p * (1 - p) / BITS) + 1e-7);
+        um_gbf_fill(bits, MANY, p, &rng);
+        double zeros = 1 - (double)um_popcount(bits, 0, MANY) / MANY;
+        assert_near(zeros, p, 5 * sqrt(p * (1 - p) / MANY) + 1e-7);
     }
 }
 
@@ -181,6 +182,81 @@ static void sigmas_count_the_larger_error(void **state)
     m.value = 1e-3; /* 10 events where 0.1 were expected */
     assert_true(um_gbf_sigmas(&m, 1e-5, 100) > 8);
     assert_true(um_gbf_sigmas(&m, 1e-3, 100) < 1e-9);
+}
+
+/* --- packets ---------------------------------------------------------------*/
+
+static bool are_linked(const graph *g, size_t a, size_t b)
+{
+    for (size_t i = g->first[a]; i < g->first[a + 1]; i++)
+        if (g->link[i] == b)
+            return true;
+    return false;
+}
+
+static void paths_lead_to_the_victim_hop_by_hop(void **state)
+{
+    static graph g;
+    um_rng rng = {5};
+
+    (void)state;
+    for (int trial = 0; trial < 5; trial++) {
+        graph_make(&g, &rng);
+        assert_true(g.nfar > 0);
+        for (size_t i = 0; i < g.nfar; i++) {
+            uint16_t path[HOPS];
+            graph_path(&g, g.far[i], path);
+            for (size_t j = 0; j < HOPS; j++) {
+                size_t next = j + 1 < HOPS ? path[j + 1] : VICTIM;
+                assert_true(are_linked(&g, path[j], next));
+                assert_true(are_linked(&g, next, path[j]));
+                assert_int_equal(g.hops[path[j]], HOPS - j);
+            }
+        }
+    }
+}
+
+static void all_ones_accuse_everybody_of_a_standard_filter(void **state)
+{
+    static const way standard = {"standard", 0, 4, false};
+    static const start all_ones = {"all ones", 1, false};
+    static const start none = {"all zeros", 0, false};
+    static graph g;
+    um_rng rng = {6};
+    uint16_t path[HOPS];
+    trace t;
+
+    (void)state;
+    graph_make(&g, &rng);
+    graph_path(&g, g.far[0], path);
+    packet_trace(&g, path, &standard, &all_ones, &rng, &t);
+    assert_true(t.branches == ROUTERS - HOPS && t.tests == t.branches);
+    assert_true(t.asked == ASKED && t.missed == 0 && t.found == 1);
+    packet_trace(&g, path, &standard, &none, &rng, &t);
+    assert_true(t.branches < 10 && t.missed == 0 && t.found == 1);
+}
+
+/* Nobody inserts himself after the router next to the victim. */
+static void distinct_places_never_lose_the_nearest_router(void **state)
+{
+    static const way ways[] = {{"distinct", 4, 4, true},
+                               {"as defined", 4, 4, false}};
+    static const start worst = {"worst", -1, false};
+    static graph g;
+    um_rng rng = {7};
+    size_t lost[2] = {0};
+
+    (void)state;
+    graph_make(&g, &rng);
+    for (int i = 0; i < 2000; i++) {
+        uint16_t path[HOPS];
+        trace t;
+        graph_path(&g, g.far[(size_t)i % g.nfar], path);
+        packet_trace(&g, path, &ways[i % 2], &worst, &rng, &t);
+        lost[i % 2] += t.lost[0];
+    }
+    assert_int_equal(lost[0], 0);
+    assert_near((double)lost[1] / 1000, 0.0607, 5 * 0.00755);
 }
 
 /* --- the tables ------------------------------------------------------------*/
@@ -221,6 +297,9 @@ int main(void)
         cmocka_unit_test(a_start_has_the_share_of_zeros_asked_for),
         cmocka_unit_test(a_round_without_queries_or_elements_is_a_round),
         cmocka_unit_test(sigmas_count_the_larger_error),
+        cmocka_unit_test(paths_lead_to_the_victim_hop_by_hop),
+        cmocka_unit_test(all_ones_accuse_everybody_of_a_standard_filter),
+        cmocka_unit_test(distinct_places_never_lose_the_nearest_router),
         cmocka_unit_test(the_tables_have_two_hundred_cells),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
