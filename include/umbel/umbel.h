@@ -12,6 +12,7 @@
 #include <umbel/file.h>
 #include <umbel/filter.h>
 #include <umbel/foreign.h>
+#include <umbel/generalized.h>
 #include <umbel/plan.h>
 #include <umbel/retouch.h>
 #include <umbel/unless.h>

@@ -2,6 +2,7 @@
  * cmd_plan.c - umbel plan: how large, how wrong, how many.
  */
 #include "base/error.h"
+#include "cli/bounds.h"
 #include "cli/files.h"
 #include "cli/keys.h"
 #include "cli/report.h"
@@ -250,6 +251,8 @@ static int answer(const um_args *args, question *q)
 
     if (args->noperands)
         return um_misuse(args, "unexpected \"%s\"", args->operands[0]);
+    if (um_asks_bounds(args))
+        return um_answer_bounds(args);
     if (read_question(args, q, &err) != UMBEL_OK)
         return um_trouble(args, &err);
     uint64_t asked_bits = q->asked.params.cells;
@@ -300,7 +303,7 @@ const um_command um_cmd_plan = {
     .name = "plan",
     .args = "[--keys N] [--fpr P] [--bits M | --bytes N]",
     .summary = "tell size, hashes and error before anything is built",
-    .options = {options, um_shape_options},
+    .options = {options, um_bounds_options, um_shape_options},
     .run = run,
     .details = "Give two of keys, error and size; the third is worked out. "
                "Without --fpr the\nerror is 0.1 %.\n",

@@ -34,28 +34,36 @@ const um_option um_shape_options[] = {
     {"groups", 0, "D", "digests a key may go by, 1 to 8 (default 1)"},
     {"cell-bits", 0, "W", "counting: bits a cell, 2 to 32 (4); countmin: 32, 64"},
     {"update", 0, "U", "counting: plain (default), or refined"},
-    {"set", 0, "NAME=N", "a setting of the kind's own"},
+    {"reset", 0, "K0", "generalized: functions that clear a cell (default 2)"},
+    {"fill", 0, "P0", "... share of ones before the first key (default 0)"},
+    {"set", 0, "K1",
+     "... functions that set one (default 2); or NAME=N, a "
+     "setting of the kind's own"},
     {0}};
 
 static umbel_status take_setting(um_asked *out, const char *text,
                                  umbel_error *err)
 {
     size_t i = out->params.nsettings;
-    const char *equals = strchr(text, '=');
+    const char *equals = strchr(text, '='), *name = text, *digits = text;
+    size_t len = 3;
     char *end;
 
     if (i == UM_MAX_SET)
         return um_fail(err, UMBEL_E_RANGE, "too many --set");
-    if (!equals || equals == text ||
-        (size_t)(equals - text) >= sizeof out->names[i])
-        return um_fail(err, UMBEL_E_RANGE, "--set wants NAME=NUMBER, got %s",
-                       text);
+    if (equals) {
+        len = (size_t)(equals - text);
+        digits = equals + 1;
+    } else {
+        name = "set"; /* a number alone is the setting of that name */
+    }
     errno = 0;
-    uint64_t value = strtoull(equals + 1, &end, 10);
-    if (errno || *end || equals[1] < '0' || equals[1] > '9')
-        return um_fail(err, UMBEL_E_RANGE, "--set wants NAME=NUMBER, got %s",
-                       text);
-    memcpy(out->names[i], text, (size_t)(equals - text));
+    uint64_t value = strtoull(digits, &end, 10);
+    if (errno || *end || *digits < '0' || *digits > '9' || len == 0 ||
+        len >= sizeof out->names[i])
+        return um_fail(err, UMBEL_E_RANGE,
+                       "--set wants NAME=NUMBER or a number, got %s", text);
+    memcpy(out->names[i], name, len);
     out->settings[i] = (umbel_setting){out->names[i], value};
     out->params.nsettings++;
     return UMBEL_OK;
@@ -95,6 +103,25 @@ static umbel_status take_counting(const um_args *args, um_asked *out,
     return status;
 }
 
+/* Shares of the command line are billionths in the library. */
+static umbel_status take_generalized(const um_args *args, um_asked *out,
+                                     umbel_error *err)
+{
+    umbel_setting *next = &out->settings[out->params.nsettings];
+    uint64_t reset;
+    double fill = 0;
+    umbel_status status = um_value_count(args, "reset", &reset, err);
+
+    if (status == UMBEL_OK)
+        status = um_value_real(args, "fill", 0, 1, &fill, err);
+    if (status == UMBEL_OK && um_has(args, "reset"))
+        *next++ = (umbel_setting){"reset", reset};
+    if (status == UMBEL_OK && um_has(args, "fill"))
+        *next++ = (umbel_setting){"start", (uint64_t)(fill * 1e9 + 0.5)};
+    out->params.nsettings = (size_t)(next - out->settings);
+    return status;
+}
+
 static umbel_status take_settings(const um_args *args, um_asked *out,
                                   umbel_error *err)
 {
@@ -104,6 +131,8 @@ static umbel_status take_settings(const um_args *args, um_asked *out,
     umbel_status status = take_groups(args, out, err);
     if (status == UMBEL_OK)
         status = take_counting(args, out, err);
+    if (status == UMBEL_OK)
+        status = take_generalized(args, out, err);
     for (size_t i = 0;
          status == UMBEL_OK && (text = um_value_at(args, "set", i)); i++)
         status = take_setting(out, text, err);

@@ -157,6 +157,8 @@ umbel_status umbel_open(const char *kind, const umbel_params *params,
         return status;
     if (p.secret)
         um_hasher_unlock(&f->hasher, p.secret);
+    if (shape.kind->start)
+        shape.kind->start(f->self);
     *out = f;
     return UMBEL_OK;
 }
@@ -204,6 +206,8 @@ umbel_status umbel_clear(umbel_filter *f, umbel_error *err)
     f->shape.difference = false;
     f->shape.denied = 0;
     um_filter_attach(f);
+    if (f->shape.kind->start)
+        f->shape.kind->start(f->self);
     return UMBEL_OK;
 }
 

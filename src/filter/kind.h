@@ -82,6 +82,8 @@ struct um_kind {
 
     /* Settings that exclude each other; NULL: any in range will do. */
     umbel_status (*check)(const um_shape *s, umbel_error *err);
+    /* Cells a key owns, where settings tell; NULL: any number. */
+    uint32_t (*hashes)(const um_shape *s);
     /* At most one less than UM_MAX_SECTIONS. */
     size_t (*sections)(const um_shape *s, um_section out[UM_MAX_SECTIONS]);
     /*
@@ -90,6 +92,8 @@ struct um_kind {
      */
     void (*attach)(void *self, const um_shape *s, const um_layout *l,
                    void *const memory[]);
+    /* Cells before the first key, from memory of zeros; NULL: zeros. */
+    void (*start)(void *self);
 
     /* Tells how many were new, and which when fresh is given. */
     size_t (*add)(void *self, const umbel_digest *d, size_t n, bool *fresh);
@@ -133,6 +137,8 @@ struct um_kind {
     /* When it fails no cell has changed. */
     umbel_status (*merge)(void *self, const void *from, umbel_merge_op op,
                           umbel_error *err);
+    /* Without merge and fold: why there is neither; may be NULL. */
+    const char *single;
     /* self is empty and by times smaller. */
     void (*fold)(void *self, const void *from, uint64_t by);
 

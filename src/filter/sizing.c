@@ -129,6 +129,8 @@ static umbel_status take_settings(const umbel_params *p, um_shape *s,
                            p->settings[j].name);
         s->setting[i] = p->settings[j].value;
     }
+    if (s->kind->hashes && !s->hashes)
+        s->hashes = s->kind->hashes(s);
     return check_settings(s, err);
 }
 

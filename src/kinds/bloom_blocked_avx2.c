@@ -1,7 +1,7 @@
 /*
  * bloom_blocked_avx2.c - bloom on blocked256 and blocked512 with AVX2.
  *
- * The loops are those of blocked_avx2.h. A test is one mask a group of eight
+ * The loops are those of bits_avx2.h. A test is one mask a group of eight
  * hashes, made by shifts (addressing/blocked.c), against the whole block.
  *
  * In cache the shifts are what is scarce (two units do them and all shuffles),

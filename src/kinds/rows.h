@@ -11,7 +11,8 @@
     X(bloom)                                                                   \
     X(aging)                                                                   \
     X(counting)                                                                \
-    X(countmin)
+    X(countmin)                                                                \
+    X(generalized)
 
 #define UM_KIND_DECLARE(name) extern const um_kind um_kind_##name;
 UM_KINDS(UM_KIND_DECLARE)

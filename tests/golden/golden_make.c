@@ -32,6 +32,8 @@ int main(void)
     for (size_t i = 0; test_combo_at(i, &c); i++)
         made += make(golden_path(&c), golden_build(&c));
     made += make(golden_grouped_path(), golden_grouped());
+    for (uint32_t k = 4; k <= 8; k += 4)
+        made += make(golden_paired_path(k), golden_paired(k));
     printf("%d golden files were missing\n", made);
     return 0;
 }

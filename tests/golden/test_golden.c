@@ -79,6 +79,8 @@ static void building_the_same_today_gives_the_same_bytes(void **state)
     for (size_t i = 0; test_combo_at(i, &c); i++)
         compare(golden_path(&c), golden_build(&c));
     compare(golden_grouped_path(), golden_grouped());
+    for (uint32_t k = 4; k <= 8; k += 4)
+        compare(golden_paired_path(k), golden_paired(k));
 }
 
 static void members_of_groups_match(void **state)

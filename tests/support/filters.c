@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "filter/envelope.h"
+#include "filter/sizing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -133,6 +134,17 @@ static bool fit(const um_addressing *a, const um_hash *h)
     return a->hash ? strcmp(a->hash, h->name) == 0 : !h->implied;
 }
 
+/* A kind may refuse an addressing; tests say elsewhere which, and why. */
+static bool goes_on(const um_kind *k, const um_addressing *a)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    um_shape s;
+
+    p.addressing = a->name;
+    p.capacity = 1000;
+    return um_shape_from_params(k->name, &p, &s, NULL) == UMBEL_OK;
+}
+
 static void name_combo(const um_kind *k, const um_addressing *a,
                        const um_hash *h, test_combo *out)
 {
@@ -144,7 +156,8 @@ bool test_combo_at(size_t i, test_combo *out)
     for (size_t x = 0; um_kind_row(x); x++)
         for (size_t y = 0; um_addressing_row(y); y++)
             for (size_t z = 0; um_hash_row(z); z++) {
-                if (!fit(um_addressing_row(y), um_hash_row(z)) || i--)
+                if (!fit(um_addressing_row(y), um_hash_row(z)) ||
+                    !goes_on(um_kind_row(x), um_addressing_row(y)) || i--)
                     continue;
                 name_combo(um_kind_row(x), um_addressing_row(y), um_hash_row(z),
                            out);

@@ -41,6 +41,32 @@ umbel_filter *golden_grouped(void)
     return f;
 }
 
+char *golden_paired_path(uint32_t k)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "generalized-blocked512-xxh3-%ureset-v1.umb",
+             (unsigned)k);
+    return test_path(UM_GOLDEN_DIR, name);
+}
+
+umbel_filter *golden_paired(uint32_t k)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_setting settings[] = {{"reset", k}, {"set", k}, {"start", 500000000}};
+    umbel_filter *f = NULL;
+
+    p.settings = settings;
+    p.nsettings = 3;
+    p.seed = 7;
+    p.cells = 1024;
+    p.capacity = GOLDEN_KEYS;
+    p.fpr = 0.01;
+    assert_ok(umbel_open("generalized", &p, &f, &test_refusal));
+    test_add(f, 0, GOLDEN_KEYS);
+    return f;
+}
+
 umbel_filter *golden_build(const test_combo *c)
 {
     umbel_params p = test_combo_params(c);

@@ -18,4 +18,8 @@ umbel_filter *golden_build(const test_combo *c);
 char *golden_grouped_path(void);
 umbel_filter *golden_grouped(void);
 
+/* And in a generalized filter of k + k functions, half full before. */
+char *golden_paired_path(uint32_t k);
+umbel_filter *golden_paired(uint32_t k);
+
 #endif

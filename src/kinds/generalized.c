@@ -1,0 +1,327 @@
+/*
+ * generalized.c - keys that clear some cells and set others (Laufer, Velloso,
+ * Duarte 2011).
+ *
+ * A key clears k0 cells and sets k1, and matches when all of them are so. Bits
+ * from a stranger can then match few keys that he did not choose: ones alone
+ * match none, nor do zeros, and the best mixture matches F_p = (k0/k)^k0
+ * (k1/k)^k1 of them, k = k0 + k1: 6 % at 2 + 2, 0.4 % at 4 + 4. The price is
+ * that later keys undo what earlier ones did: the filter forgets, at random,
+ * the old ones first, however large it is; and that it takes some thirty times
+ * the bits of a plain filter whose fill is judged on arrival, which has a
+ * similar bound. So it is for those who cannot judge: where a stranger chooses
+ * the bits and honest parties add theirs afterwards, as in packets.
+ *
+ * The bound is for keys that the author of the bits could not foresee. Whoever
+ * knows which keys will be asked inserts them, and they match.
+ *
+ * Settings reset (k0) and set (k1); all cells of a key are distinct
+ * (generalized_cells.c), so that none is cleared and set by one key, which the
+ * paper allows and then denies for ever. With k0 = 0 it is a plain filter, cell
+ * for cell, with k1 = 0 its mirror. Setting start: the share of ones before the
+ * first key, drawn from the seed. One section as in bloom.
+ *
+ * Which key came last decides a cell, and two filters have no common order: no
+ * merge, no fold.
+ */
+#include "kinds/generalized.h"
+
+#include "base/error.h"
+#include "base/rng.h"
+#include "kinds/bloom.h"
+#include "kinds/rows.h"
+
+#include <umbel/generalized.h>
+
+#include <inttypes.h>
+
+enum { BATCH = 1024 }; /* positions that are made at a time */
+
+static const umbel_setting_info settings[] = {
+    [UM_RESET] = {"reset", "functions that clear a cell", 0, 32, 2},
+    [UM_SET] = {"set", "functions that set a cell", 0, 32, 2},
+    [UM_START] = {"start", "billionths of ones before the first key", 0,
+                  UM_START_ALL, 0},
+    {NULL, NULL, 0, 0, 0}};
+
+static uint32_t hashes(const um_shape *s)
+{
+    return (uint32_t)(s->setting[UM_RESET] + s->setting[UM_SET]);
+}
+
+static umbel_status check(const um_shape *s, umbel_error *err)
+{
+    const um_addressing *a = s->addressing;
+    uint32_t k = hashes(s);
+
+    if (a->distinct == UM_MAX_HASHES || a->hash)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "kind generalized cannot be on %s: %s; take classic, "
+                       "blocked512 or blocked256",
+                       a->name,
+                       a->hash ? "its cells may coincide"
+                               : "zeros in some slices and ones in the others "
+                                 "would match every key");
+    if (k == 0)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "reset and set cannot both be 0: a key would own no "
+                       "cell");
+    if (s->hashes && s->hashes != k)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%" PRIu32 " hashes are not reset + set, %" PRIu64
+                       " + %" PRIu64 ": leave hashes out",
+                       s->hashes, s->setting[UM_RESET], s->setting[UM_SET]);
+    if (s->cells && s->cells < k)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%" PRIu64 " bits have no room for %" PRIu32
+                       " distinct cells: take %" PRIu32 " bits or more",
+                       s->cells, k, k);
+    return UMBEL_OK;
+}
+
+static size_t sections(const um_shape *s, um_section out[UM_MAX_SECTIONS])
+{
+    out[0] = (um_section){.cells = s->cells, .cell_bits = 1};
+    return 1;
+}
+
+static void attach(void *self, const um_shape *s, const um_layout *l,
+                   void *const memory[])
+{
+    *(um_generalized *)self = (um_generalized){
+        .layout = l,
+        .bits = memory[0],
+        .reset = (uint32_t)s->setting[UM_RESET],
+        .set = (uint32_t)s->setting[UM_SET],
+        .start = s->setting[UM_START],
+        .shape = s,
+    };
+}
+
+/* --- before the first key ---------------------------------------------------
+ */
+
+/*
+ * 64 bits, each of them 1 with chance t / 2^32: from the last binary digit of t
+ * to the first, a 0 halves the chance and a 1 puts a half before it.
+ */
+static uint64_t random_word(um_rng *rng, uint64_t t)
+{
+    uint64_t word = 0;
+
+    if (t >> 32)
+        return UINT64_MAX;
+    for (int i = t ? __builtin_ctzll(t) : 32; i < 32; i++) {
+        uint64_t more = um_random(rng);
+        word = t >> i & 1 ? word | more : word & more;
+    }
+    return word;
+}
+
+static void start(void *self)
+{
+    const um_generalized *g = self;
+    uint64_t cells = g->layout->cells;
+    um_rng rng = {g->shape->seed ^ UINT64_C(0x67656E6572616C69)};
+    uint64_t t = ((g->start << 32) + UM_START_ALL / 2) / UM_START_ALL;
+
+    for (uint64_t i = 0; g->start && i < cells; i += 64) {
+        uint64_t word = random_word(&rng, t);
+        uint64_t last = cells - i < 64 ? cells - i : 64;
+        um_store64(g->bits + i / 8,
+                   last < 64 ? word & ((UINT64_C(1) << last) - 1) : word);
+    }
+}
+
+/* --- keys -------------------------------------------------------------------
+ */
+
+static void clear_bit(uint8_t *bits, uint64_t i)
+{
+    bits[i >> 3] &= (uint8_t) ~(1u << (i & 7));
+}
+
+static bool matches(const um_generalized *g, const uint64_t *pos)
+{
+    for (uint32_t j = 0; j < g->reset; j++)
+        if (um_bit(g->bits, pos[j]))
+            return false;
+    for (uint32_t j = g->reset; j < g->reset + g->set; j++)
+        if (!um_bit(g->bits, pos[j]))
+            return false;
+    return true;
+}
+
+static void put(const um_generalized *g, const uint64_t *pos)
+{
+    for (uint32_t j = 0; j < g->reset; j++)
+        clear_bit(g->bits, pos[j]);
+    for (uint32_t j = g->reset; j < g->reset + g->set; j++)
+        um_set_bit(g->bits, pos[j]);
+}
+
+/* Cells of the next digests, as many as there is room for. */
+static size_t locate(const um_generalized *g, const umbel_digest *d, size_t n,
+                     uint64_t pos[BATCH])
+{
+    size_t room = BATCH / g->layout->hashes, some = n < room ? n : room;
+
+    um_role_cells(g->layout, g->reset, g->set, d, some, pos);
+    return some;
+}
+
+static size_t add(void *self, const umbel_digest *d, size_t n, bool *fresh)
+{
+    const um_generalized *g = self;
+    uint64_t pos[BATCH];
+    size_t added = 0;
+
+    for (size_t done = 0, some; done < n; done += some) {
+        some = locate(g, d + done, n - done, pos);
+        for (size_t i = 0; i < some; i++) {
+            const uint64_t *own = pos + i * g->layout->hashes;
+            bool is_new = !matches(g, own);
+            put(g, own);
+            added += is_new;
+            if (fresh)
+                fresh[done + i] = is_new;
+        }
+    }
+    return added;
+}
+
+static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
+{
+    const um_generalized *g = self;
+    uint64_t pos[BATCH];
+
+    for (size_t done = 0, some; done < n; done += some) {
+        some = locate(g, d + done, n - done, pos);
+        for (size_t i = 0; i < some; i++)
+            hit[done + i] = matches(g, pos + i * g->layout->hashes);
+    }
+}
+
+/* --- what it says of itself -------------------------------------------------
+ */
+
+/* With roles of one sort it is the plain filter, and has its formulas. */
+static bool is_plain(uint32_t reset, uint32_t set, uint64_t start_at)
+{
+    return (reset == 0 && start_at == 0) ||
+           (set == 0 && start_at == UM_START_ALL);
+}
+
+static double error(const um_shape *s, const um_layout *l, double keys)
+{
+    uint32_t reset = (uint32_t)s->setting[UM_RESET];
+    uint32_t set = (uint32_t)s->setting[UM_SET];
+    um_roles r = um_roles_of(l, reset, set);
+
+    if (l->cells < reset + set)
+        return 1;
+    if (is_plain(reset, set, s->setting[UM_START]))
+        return um_model_error(l, keys);
+    return um_roles_fp(&r, (double)s->setting[UM_START] / (double)UM_START_ALL,
+                       keys);
+}
+
+static uint64_t ones_in(const void *bits, uint64_t from, uint64_t n)
+{
+    return um_popcount(bits, from, n);
+}
+
+static uint64_t zeros_in(const void *bits, uint64_t from, uint64_t n)
+{
+    return n - um_popcount(bits, from, n);
+}
+
+/* z zeros among n cells: chance that distinct ones are as they should be. */
+static double chance(double z, double n, uint32_t reset, uint32_t set)
+{
+    double p = 1;
+
+    for (uint32_t i = 0; i < reset; i++)
+        p *= (z > i ? z - i : 0) / (n - i);
+    for (uint32_t i = 0; i < set; i++)
+        p *= (n - z > i ? n - z - i : 0) / (n - reset - i);
+    return p;
+}
+
+/* Lane i of a block: equal stretches of its first and its second half. */
+static double lanes_chance(const um_generalized *g, const um_roles *r,
+                           uint64_t from)
+{
+    uint64_t part = r->cells / r->lanes / 2;
+    double p = 1;
+
+    for (uint32_t i = 0; i < r->lanes; i++) {
+        uint64_t at = from + i * part;
+        uint64_t z = zeros_in(g->bits, at, part) +
+                     zeros_in(g->bits, at + r->cells / 2, part);
+        p *= chance((double)z, 2 * (double)part, 1, 1);
+    }
+    return p;
+}
+
+static double predict(const void *self)
+{
+    const um_generalized *g = self;
+    um_roles r = um_roles_of(g->layout, g->reset, g->set);
+    double sum = 0;
+
+    if (g->reset == 0 || g->set == 0)
+        return um_bloom_chance(g->layout, g->set ? ones_in : zeros_in, g->bits);
+    for (uint64_t i = 0; i < r.blocks; i++) {
+        uint64_t from = i * r.cells;
+        double z = (double)zeros_in(g->bits, from, r.cells);
+        sum += r.lanes > 1 ? lanes_chance(g, &r, from)
+                           : chance(z, (double)r.cells, g->reset, g->set);
+    }
+    return sum / (double)r.blocks;
+}
+
+/* By the paper, for the keys that it was given; the bound as its cells are. */
+static void info(const void *self, umbel_info *out)
+{
+    const um_generalized *g = self;
+    um_roles r = um_roles_of(g->layout, g->reset, g->set);
+    double m = (double)g->layout->cells, n = (double)g->shape->added;
+    double ones = (double)g->start / (double)UM_START_ALL;
+    umbel_generalized paper = {m, g->reset, g->set, 1 - ones, n};
+    bool bounded = g->reset && g->set;
+
+    um_info_real(out, "fill",
+                 (double)ones_in(g->bits, 0, g->layout->cells) / m);
+    um_info_real(out, "fp_bound", bounded ? um_roles_bound(&r) : 1);
+    um_info_real(out, "fp_bound_paper",
+                 umbel_generalized_fp_bound(g->reset, g->set));
+    um_info_real(out, "fp_paper", umbel_generalized_fp(&paper));
+    um_info_real(out, "fn_bound",
+                 n > 0 ? umbel_generalized_fn_bound(g->reset, g->set, m / n)
+                       : 0);
+    um_info_real(out, "fn_first",
+                 n > 0 ? umbel_generalized_fn_at(&paper, 1) : 0);
+    um_info_real(out, "fn", umbel_generalized_fn(&paper));
+}
+
+const um_kind um_kind_generalized = {
+    .name = "generalized",
+    .summary = "keys clear and set cells: bounded error whatever the bits; "
+               "forgets",
+    .traits = UM_FORGETS,
+    .settings = settings,
+    .self_len = sizeof(um_generalized),
+    .check = check,
+    .hashes = hashes,
+    .sections = sections,
+    .attach = attach,
+    .start = start,
+    .add = add,
+    .query = query,
+    .single = "which key came last decides a cell, and two filters have no "
+              "common order: build one from all keys",
+    .error = error,
+    .predict = predict,
+    .info = info,
+};

@@ -1,0 +1,60 @@
+/*
+ * generalized.h - a generalized filter's part of a handle, and its cells.
+ */
+#ifndef UM_KINDS_GENERALIZED_H
+#define UM_KINDS_GENERALIZED_H
+
+#include "filter/kind.h"
+
+enum { UM_RESET, UM_SET, UM_START }; /* numbers of its settings */
+
+/* The setting start counts billionths. */
+#define UM_START_ALL UINT64_C(1000000000)
+
+typedef struct um_generalized {
+    const um_layout *layout;
+    uint8_t *bits;
+    uint32_t reset, set;   /* functions that clear a cell, that set one */
+    uint64_t start;        /* share of ones before the first key */
+    const um_shape *shape; /* of the handle, which counts its keys */
+} um_generalized;
+
+/*
+ * Where a key's cells lie: `lanes` equal parts of a block, and in each of them
+ * as many cells of either role.
+ */
+typedef struct um_roles {
+    uint64_t blocks;
+    uint64_t cells; /* of a block */
+    uint32_t lanes; /* parts of a block, with their share of the cells */
+    uint32_t reset, set;
+} um_roles;
+
+um_roles um_roles_of(const um_layout *l, uint32_t reset, uint32_t set);
+
+/*
+ * The cells of digests: pos[i * hashes] .. are the reset ones of digest i, then
+ * the set ones. With roles of both sorts all are distinct; with one sort only
+ * they are the addressing's own.
+ */
+void um_role_cells(const um_layout *l, uint32_t reset, uint32_t set,
+                   const umbel_digest *d, size_t n, uint64_t *pos);
+
+/* The same anywhere in cells cells, as on addressing classic. */
+void um_free_cells(uint64_t cells, uint32_t hashes, umbel_digest d,
+                   uint64_t *pos);
+
+/* What coinciding pairs of a lane cost: see generalized_cells.c. */
+double um_pair_bound(uint64_t width, uint32_t lanes);
+
+/*
+ * Formulas that hold for the cells above, where those of the paper are for
+ * functions that may coincide (umbel/generalized.h). ones is the share of ones
+ * before the first key.
+ */
+double um_roles_bound(const um_roles *r);
+double um_roles_fp(const um_roles *r, double ones, double keys);
+/* Chance that a key is denied after so many others. */
+double um_roles_fn(const um_roles *r, double later);
+
+#endif

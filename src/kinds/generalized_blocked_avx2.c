@@ -1,0 +1,199 @@
+/*
+ * generalized_blocked_avx2.c - generalized 4 + 4 and 8 + 8 on blocked512 with
+ * AVX2.
+ *
+ * The loops are those of bits_avx2.h, the cells those that
+ * generalized_cells.c draws in pairs. A lane is an element of the line's first
+ * half and the same element of its second: one vector holds the numbers of all
+ * lanes, and a shift by too much is 0, which chooses the half.
+ */
+#include "filter/handle.h"
+#include "kinds/bits_avx2.h"
+#include "kinds/generalized.h"
+
+/* What a key clears and sets, in both halves of a line. */
+typedef struct roles {
+    __m256i reset[2], set[2];
+} roles;
+
+/*
+ * Where G stands in the last word: seven bits, or six in either half. It is
+ * made 1 where it is 0, for all keys at once.
+ */
+#define G4_BYTES INT64_C(0xFF)
+#define G4_BITS INT64_C(0x7F)
+#define G4_LEAST INT64_C(1)
+#define G8_BYTES INT64_C(0xFF000000FF)
+#define G8_BITS INT64_C(0x3F0000003F)
+#define G8_LEAST INT64_C(0x100000001)
+
+UM_INLINE __m256i tidy(__m256i last, way how)
+{
+    bool two = how.groups == 2;
+    __m256i least = _mm256_set1_epi64x(two ? G8_LEAST : G4_LEAST);
+    __m256i keep =
+        _mm256_set1_epi64x(two ? ~(G8_BYTES ^ G8_BITS) : ~(G4_BYTES ^ G4_BITS));
+
+    return _mm256_max_epu8(_mm256_and_si256(last, keep), least);
+}
+
+UM_INLINE uint64_t tidy_one(uint64_t last, way how)
+{
+    __m256i all = tidy(_mm256_set1_epi64x((long long)last), how);
+    return (uint64_t)_mm256_extract_epi64(all, 0);
+}
+
+/* E, or, where that is 0, G from the same lane of the last word. */
+UM_INLINE __m256i not_zero(__m256i e, __m256i last, long long where)
+{
+    __m256i none = _mm256_set1_epi64x(~where);
+    return _mm256_blendv_epi8(e, last, _mm256_cmpeq_epi8(e, none));
+}
+
+/* Four lanes of 128 cells. */
+UM_INLINE void bits4(__m256i x, __m256i out[2])
+{
+    const __m256i one = _mm256_set1_epi64x(1), half = _mm256_set1_epi64x(64);
+
+    out[0] = _mm256_sllv_epi64(one, x);
+    out[1] = _mm256_sllv_epi64(one, _mm256_sub_epi64(x, half));
+}
+
+UM_INLINE roles roles4(uint64_t word)
+{
+    const __m256i of_r = _mm256_setr_epi64x(0, 7, 14, 21);
+    const __m256i of_e = _mm256_setr_epi64x(28, 35, 42, 49);
+    __m256i w = _mm256_set1_epi64x((long long)word);
+    __m256i r = _mm256_srli_epi64(_mm256_sllv_epi64(w, of_r), 57);
+    __m256i e = _mm256_srli_epi64(_mm256_sllv_epi64(w, of_e), 57);
+    roles out;
+
+    bits4(r, out.reset);
+    bits4(_mm256_xor_si256(r, not_zero(e, w, G4_BYTES)), out.set);
+    return out;
+}
+
+/* Eight lanes of 64 cells. */
+UM_INLINE void bits8(__m256i x, __m256i out[2])
+{
+    const __m256i one = _mm256_set1_epi32(1), half = _mm256_set1_epi32(32);
+
+    out[0] = _mm256_sllv_epi32(one, x);
+    out[1] = _mm256_sllv_epi32(one, _mm256_sub_epi32(x, half));
+}
+
+UM_INLINE __m256i six_bits(__m256i word)
+{
+    const __m256i at = _mm256_setr_epi64x(0, 6, 12, 18);
+    return _mm256_srli_epi32(_mm256_sllv_epi64(word, at), 26);
+}
+
+UM_INLINE roles roles8(uint64_t first, uint64_t second)
+{
+    __m256i w = _mm256_set1_epi64x((long long)second);
+    __m256i r = six_bits(_mm256_set1_epi64x((long long)first));
+    roles out;
+
+    bits8(r, out.reset);
+    bits8(_mm256_xor_si256(r, not_zero(six_bits(w), w, G8_BYTES)), out.set);
+    return out;
+}
+
+UM_INLINE __m256i misfits(const target *t, uint64_t at, uint64_t first,
+                          uint64_t last, way how)
+{
+    roles m = how.groups == 2 ? roles8(first, last) : roles4(last);
+    uint8_t *p = t->bits + at;
+    __m256i x = load(p), y = load(p + 32);
+
+    __m256i new_x =
+        _mm256_or_si256(_mm256_andnot_si256(m.reset[0], x), m.set[0]);
+    __m256i new_y =
+        _mm256_or_si256(_mm256_andnot_si256(m.reset[1], y), m.set[1]);
+
+    if (how.adds) {
+        put(p, new_x);
+        put(p + 32, new_y);
+    }
+    return _mm256_or_si256(_mm256_xor_si256(x, new_x),
+                           _mm256_xor_si256(y, new_y));
+}
+
+UM_INLINE target target_of(const um_generalized *g, uint64_t seed)
+{
+    const um_layout *l = g->layout;
+    return (target){.bits = g->bits,
+                    .blocks = l->blocks,
+                    .hashes = l->hashes,
+                    .flip = um_xxh3_flip(seed)};
+}
+
+static void query_keys(const void *self, uint64_t seed, const uint64_t *keys,
+                       size_t n, bool *hit)
+{
+    work w = {target_of(self, seed), hit, 0};
+    FOR_EACH_WAY(&w, walk_keys, keys, n, false, true);
+}
+
+static size_t add_keys(void *self, uint64_t seed, const uint64_t *keys,
+                       size_t n, bool *fresh)
+{
+    work w = {target_of(self, seed), fresh, 0};
+    FOR_EACH_WAY(&w, walk_keys, keys, n, true, true);
+    return w.added;
+}
+
+static void query_digests(const void *self, const umbel_digest *d, size_t n,
+                          bool *hit)
+{
+    work w = {target_of(self, 0), hit, 0};
+    FOR_EACH_WAY(&w, walk_digests, d, n, false, true);
+}
+
+static size_t add_digests(void *self, const umbel_digest *d, size_t n,
+                          bool *fresh)
+{
+    work w = {target_of(self, 0), fresh, 0};
+    FOR_EACH_WAY(&w, walk_digests, d, n, true, true);
+    return w.added;
+}
+
+static umbel_status query_key(const umbel_filter *f, const void *key,
+                              size_t len, bool *hit, umbel_error *err)
+{
+    const target t = target_of(f->self, 0);
+    uint64_t lo = um_xxh3_any(key, len, f->shape.seed), hi = um_remix(lo);
+    way how = {.wide = true, .groups = t.hashes > 8 ? 2 : 1};
+    uint64_t at = block_of(&t, lo, how);
+    uint64_t last = tidy_one(last_word((umbel_digest){lo, hi}, how), how);
+    __m256i x = misfits(&t, at, hi, last, how);
+
+    (void)err;
+    *hit = _mm256_testz_si256(x, x);
+    return UMBEL_OK;
+}
+
+static bool usable(const um_layout *l)
+{
+    return __builtin_cpu_supports("avx2") && l->blocks > 0;
+}
+
+/* Where cells come in pairs. */
+static bool fits(const um_shape *s)
+{
+    uint64_t k = s->setting[UM_RESET];
+    return s->setting[UM_SET] == k && (k == 4 || k == 8);
+}
+
+const um_fast um_fast_generalized_blocked512_avx2 = {
+    .name = "avx2",
+    .kind = "generalized",
+    .addressing = "blocked512",
+    .usable = usable,
+    .takes = fits,
+    .add = add_digests,
+    .query = query_digests,
+    .query_key = query_key,
+    .add_keys8 = add_keys,
+    .query_keys8 = query_keys,
+};
