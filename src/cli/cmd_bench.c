@@ -88,17 +88,32 @@ static void shared_add_two(um_bench *b, size_t from, size_t n)
 /* What cases work on; those of one thing share a filter. */
 typedef struct bench_thing {
     const char *kind, *addressing;
-    uint32_t cell_bits;
-    uint64_t update; /* of counts */
+    umbel_setting set[2]; /* those that have a name */
+    bool shares;          /* has cases of a shared copy */
+    /* Timed beside it, at the same things, with as many cells; or NULL. */
+    const struct bench_thing *beside;
 } bench_thing;
 
-static const bench_thing blocked256 = {"bloom", "blocked256", 1, 0};
-static const bench_thing blocked512 = {"bloom", "blocked512", 1, 0};
-static const bench_thing classic = {"bloom", "classic", 1, 0};
-static const bench_thing plain4 = {"counting", "blocked128", 4, 0};
-static const bench_thing refined4 = {"counting", "blocked128", 4, 1};
-static const bench_thing plain8 = {"counting", "blocked128", 8, 0};
-static const bench_thing refined8 = {"counting", "blocked128", 8, 1};
+static const bench_thing blocked256 = {.kind = "bloom",
+                                       .addressing = "blocked256"};
+static const bench_thing blocked512 = {
+    .kind = "bloom", .addressing = "blocked512", .shares = true};
+static const bench_thing classic = {.kind = "bloom", .addressing = "classic"};
+#define COUNTS(bits, way)                                                      \
+    {                                                                          \
+        .kind = "counting", .addressing = "blocked128", .set = {               \
+            {"cell_bits", bits},                                               \
+            {"update", way}                                                    \
+        }                                                                      \
+    }
+static const bench_thing plain4 = COUNTS(4, 0), refined4 = COUNTS(4, 1);
+static const bench_thing plain8 = COUNTS(8, 0), refined8 = COUNTS(8, 1);
+#define GENERALIZED(k)                                                         \
+    {                                                                          \
+        .kind = "generalized", .addressing = "blocked512",                     \
+        .set = {{"reset", k}, {"set", k}}, .beside = &blocked512               \
+    }
+static const bench_thing four = GENERALIZED(4), eight = GENERALIZED(8);
 
 /*
  * THING-VERB-MODE. Adds change the filter, so they come last of their thing;
@@ -136,6 +151,10 @@ static const bench_case cases[] = {
     {"counting8-query-batch", &plain8, query_batch, false, NULL},
     {"counting8-plain-add-batch", &plain8, add_batch, true, NULL},
     {"counting8-refined-add-batch", &refined8, add_batch, true, NULL},
+    {"generalized4-query-batch", &four, query_batch, false, NULL},
+    {"generalized4-add-batch", &four, add_batch, true, NULL},
+    {"generalized8-query-batch", &eight, query_batch, false, NULL},
+    {"generalized8-add-batch", &eight, add_batch, true, NULL},
 };
 
 /* --- what it is timed on ---------------------------------------------------
@@ -169,6 +188,7 @@ static void bench_fini(um_bench *b)
 {
     umbel_close(b->filter);
     umbel_close(b->shared);
+    umbel_close(b->other);
     free(b->keys);
     free(b->strings);
     free(b->hit);
@@ -195,8 +215,8 @@ static bool get_memory(um_bench *b)
 }
 
 /* Other keys than those that will be asked, drawn and added piece by piece. */
-static umbel_status fill_filter(um_bench *b, uint64_t n, uint64_t seed,
-                                umbel_error *err)
+static umbel_status fill_filter(um_bench *b, umbel_filter *f, uint64_t n,
+                                uint64_t seed, umbel_error *err)
 {
     umbel_status status = UMBEL_OK;
     um_rng rng = {~seed};
@@ -206,26 +226,41 @@ static umbel_status fill_filter(um_bench *b, uint64_t n, uint64_t seed,
         some = n - done < b->nkeys ? n - done : b->nkeys;
         for (uint64_t i = 0; i < some; i++)
             b->keys[i] = um_random(&rng);
-        status = umbel_add_fixed(b->filter, b->keys, 8, some, NULL, err);
+        status = umbel_add_fixed(f, b->keys, 8, some, NULL, err);
     }
     return status;
 }
 
-static umbel_status open_thing(um_bench *b, const bench_thing *thing,
-                               uint64_t n, umbel_error *err)
+/* cells 0: as many as n keys take. */
+static umbel_status open_thing(const bench_thing *thing, uint64_t n,
+                               uint64_t cells, umbel_filter **out,
+                               umbel_error *err)
 {
-    umbel_setting set[] = {{"cell_bits", thing->cell_bits},
-                           {"update", thing->update}};
     umbel_params p = UMBEL_PARAMS_INIT;
 
     p.addressing = thing->addressing;
     p.capacity = n;
+    p.cells = cells;
     p.fpr = 0.01;
-    if (thing->cell_bits > 1) {
-        p.settings = set;
-        p.nsettings = UM_COUNT(set);
+    p.settings = thing->set;
+    while (p.nsettings < UM_COUNT(thing->set) && thing->set[p.nsettings].name)
+        p.nsettings++;
+    return umbel_open(thing->kind, &p, out, err);
+}
+
+static umbel_status open_both(um_bench *b, const bench_thing *thing, uint64_t n,
+                              umbel_error *err)
+{
+    uint64_t cells = 0;
+    umbel_status status = UMBEL_OK;
+
+    if (thing->beside) {
+        status = open_thing(thing->beside, n, 0, &b->other, err);
+        cells = status == UMBEL_OK ? umbel_cells(b->other) : 0;
     }
-    return umbel_open(thing->kind, &p, &b->filter, err);
+    if (status == UMBEL_OK)
+        status = open_thing(thing, n, cells, &b->filter, err);
+    return status;
 }
 
 static umbel_status share_copy(um_bench *b, umbel_error *err)
@@ -238,16 +273,17 @@ static umbel_status bench_init(um_bench *b, const bench_thing *thing,
                                uint64_t n, uint64_t seed, umbel_error *err)
 {
     *b = (um_bench){.filter = NULL};
-    umbel_status status = open_thing(b, thing, n, err);
+    umbel_status status = open_both(b, thing, n, err);
     if (status != UMBEL_OK)
         return status;
-    b->lines =
-        (size_t)((umbel_cells(b->filter) * thing->cell_bits + 511) / 512);
+    b->lines = umbel_encoded_len(b->filter) / 64;
     b->nkeys = keys_for(b->lines);
     if (!get_memory(b))
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu lines", b->lines);
-    status = fill_filter(b, n, seed, err);
-    if (status == UMBEL_OK && thing->cell_bits == 1)
+    status = fill_filter(b, b->filter, n, seed, err);
+    if (status == UMBEL_OK && thing->beside)
+        status = fill_filter(b, b->other, n, seed, err);
+    if (status == UMBEL_OK && thing->shares)
         status = share_copy(b, err);
     if (status == UMBEL_OK)
         fill_keys(b, seed);
@@ -275,9 +311,10 @@ static void machine_name(char *out, size_t cap)
         fclose(f);
 }
 
-/* Nanoseconds a key: of the case, of the limit, of one thread, or INFINITY. */
+/* Nanoseconds a key: of the case and the limit; of one thread and of what
+ * stands beside, or INFINITY. */
 typedef struct times {
-    double ns, limit, one;
+    double ns, limit, one, other;
 } times;
 
 static void report(const um_args *args, const char *name, uint64_t n,
@@ -291,6 +328,8 @@ static void report(const um_args *args, const char *name, uint64_t n,
                t->ns, t->limit, t->ns / t->limit);
         if (!isinf(t->one))
             printf("   %.2f x as fast as one thread", t->one / t->ns);
+        if (!isinf(t->other))
+            printf("   %.2f x the plain filter beside it", t->ns / t->other);
         putchar('\n');
         fflush(stdout);
         return;
@@ -303,6 +342,8 @@ static void report(const um_args *args, const char *name, uint64_t n,
     um_info_real(&info, "times_limit", t->ns / t->limit);
     um_info_real(&info, "times_one_thread",
                  isinf(t->one) ? NAN : t->one / t->ns);
+    um_info_real(&info, "times_plain",
+                 isinf(t->other) ? NAN : t->ns / t->other);
     um_info_count(&info, "seed", seed);
     um_info_text(&info, "machine", machine);
     um_info_text(&info, "commit", UM_COMMIT);
@@ -322,6 +363,17 @@ static void keep_best(double *best, double t)
     *best = t < *best ? t : *best;
 }
 
+/* The same with the other filter in its place. */
+static double time_other(um_bench *b, um_bench_run *run)
+{
+    umbel_filter *own = b->filter;
+
+    b->filter = b->other;
+    double ns = um_bench_time(b, run);
+    b->filter = own;
+    return ns;
+}
+
 static umbel_status time_case(um_bench *b, const bench_case *c, times *best,
                               umbel_error *err)
 {
@@ -333,6 +385,8 @@ static umbel_status time_case(um_bench *b, const bench_case *c, times *best,
             return um_fail(err, UMBEL_E_NOMEM, "no second thread to be had");
     }
     keep_best(&best->ns, um_bench_time(b, c->run));
+    if (b->other)
+        keep_best(&best->other, time_other(b, c->run));
     um_pair_close(b->pair);
     b->pair = NULL;
     return UMBEL_OK;
@@ -383,7 +437,7 @@ static umbel_status run_group(const um_args *args, const bench_thing *thing,
 
     for (size_t i = 0; i < UM_COUNT(cases); i++) {
         chosen[i] = cases[i].thing == thing && wanted(args, &cases[i]);
-        best[i] = (times){INFINITY, INFINITY, INFINITY};
+        best[i] = (times){INFINITY, INFINITY, INFINITY, INFINITY};
     }
     if (status == UMBEL_OK)
         status = rounds_of(args, &rounds, err);
@@ -469,6 +523,7 @@ const um_command um_cmd_bench = {
                "limit is one\nrandom line of 64 bytes read, or for adds read "
                "and written, in memory of the\nfilter's size. shared: a shared "
                "blocked512 filter; two: by two threads, time a\nkey by the "
-               "clock on the wall. Machines are noisy: trust the ratios of one "
-               "run.\n",
+               "clock on the wall. generalized: 4 + 4 and 8 + 8 functions, "
+               "beside the plain\nblocked512 filter of the same size. Machines "
+               "are noisy: trust the ratios of one\nrun.\n",
 };
