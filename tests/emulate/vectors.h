@@ -26,6 +26,7 @@ typedef struct e_m512i {
 } e_m512i;
 
 typedef uint8_t e_mmask8;
+typedef uint16_t e_mmask16;
 
 /* dst[i] of a vector with N elements, for each i. */
 #define E_EACH(type, N, expression)                                            \
@@ -216,6 +217,89 @@ static inline e_m512i e_mm512_sll_epi64(e_m512i a, e_m128i count)
 static inline e_m512i e_mm512_srlv_epi64(e_m512i a, e_m512i count)
 {
     E_EACH(e_m512i, 8, count.q[i] < 64 ? a.q[i] >> count.q[i] : 0);
+}
+
+static inline e_m512i e_mm512_sllv_epi64(e_m512i a, e_m512i count)
+{
+    E_EACH(e_m512i, 8, count.q[i] < 64 ? a.q[i] << count.q[i] : 0);
+}
+
+/* Both halves of a word, each as f makes it of halves of a and b. */
+typedef uint32_t e_of32(uint32_t a, uint32_t b);
+
+static inline uint64_t e_halves(uint64_t a, uint64_t b, e_of32 *f)
+{
+    uint64_t high = f((uint32_t)(a >> 32), (uint32_t)(b >> 32));
+    return high << 32 | f((uint32_t)a, (uint32_t)b);
+}
+
+static inline uint32_t e_add32(uint32_t a, uint32_t b)
+{
+    return a + b;
+}
+
+static inline uint32_t e_max32(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Counts of 32 and more give 0. */
+static inline uint32_t e_sll32(uint32_t a, uint32_t n)
+{
+    return n < 32 ? a << n : 0;
+}
+
+static inline uint32_t e_srl32(uint32_t a, uint32_t n)
+{
+    return n < 32 ? a >> n : 0;
+}
+
+static inline e_m512i e_mm512_add_epi32(e_m512i a, e_m512i b)
+{
+    E_EACH(e_m512i, 8, e_halves(a.q[i], b.q[i], e_add32));
+}
+
+static inline e_m512i e_mm512_max_epu32(e_m512i a, e_m512i b)
+{
+    E_EACH(e_m512i, 8, e_halves(a.q[i], b.q[i], e_max32));
+}
+
+static inline e_m512i e_mm512_sllv_epi32(e_m512i a, e_m512i count)
+{
+    E_EACH(e_m512i, 8, e_halves(a.q[i], count.q[i], e_sll32));
+}
+
+static inline e_m512i e_mm512_srli_epi32(e_m512i a, unsigned imm8)
+{
+    uint64_t n = imm8 & 0xFF;
+    E_EACH(e_m512i, 8, e_halves(a.q[i], n << 32 | n, e_srl32));
+}
+
+/* A bit for every half-word, the low half of a word first. */
+static inline e_mmask16 e_mm512_testn_epi32_mask(e_m512i a, e_m512i b)
+{
+    e_mmask16 k = 0;
+
+    for (int i = 0; i < 16; i++) {
+        uint64_t both = a.q[i / 2] & b.q[i / 2];
+        k |= (e_mmask16)(((uint32_t)(both >> 32 * (i % 2)) == 0) << i);
+    }
+    return k;
+}
+
+/* a AND b where k has a bit, src elsewhere. */
+static inline e_m512i e_mm512_mask_and_epi32(e_m512i src, e_mmask16 k,
+                                             e_m512i a, e_m512i b)
+{
+    e_m512i dst = src;
+
+    for (int i = 0; i < 16; i++) {
+        uint64_t half = (uint64_t)UINT32_MAX << 32 * (i % 2);
+        if (k >> i & 1)
+            dst.q[i / 2] =
+                (dst.q[i / 2] & ~half) | (a.q[i / 2] & b.q[i / 2] & half);
+    }
+    return dst;
 }
 
 /* Counts are taken mod 64. */

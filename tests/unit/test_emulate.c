@@ -144,6 +144,45 @@ static void halves_shift_and_rotate_as_defined(void **state)
     }
 }
 
+static uint32_t half512(e_m512i v, int i)
+{
+    uint32_t h[16];
+    memcpy(h, &v, sizeof h);
+    return h[i];
+}
+
+static void halves_of_whole_lines_do_as_defined(void **state)
+{
+    um_rng rng = {6};
+
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        e_m512i a = some512(&rng), b = some512(&rng), c = some512(&rng);
+        unsigned imm = (unsigned)um_random_below(&rng, 40);
+        e_mmask16 k = (e_mmask16)um_random(&rng);
+        e_m512i add = e_mm512_add_epi32(a, b), max = e_mm512_max_epu32(a, b);
+        e_m512i sllv = e_mm512_sllv_epi32(a, b);
+        e_m512i sllv64 = e_mm512_sllv_epi64(a, b);
+        e_m512i srli = e_mm512_srli_epi32(a, imm);
+        e_m512i masked = e_mm512_mask_and_epi32(c, k, a, b);
+        e_mmask16 none = e_mm512_testn_epi32_mask(a, b);
+        for (int i = 0; i < 16; i++) {
+            uint32_t x = half512(a, i), y = half512(b, i);
+            bool chosen = bit(k, (unsigned)i);
+            assert_int_equal(half512(add, i) - y, x);
+            assert_true(half512(max, i) >= x && half512(max, i) >= y);
+            assert_true(half512(max, i) == x || half512(max, i) == y);
+            assert_int_equal(half512(sllv, i),
+                             y < 32 ? (uint32_t)slow_sll(x, y) : 0);
+            assert_int_equal(half512(srli, i), slow_srl(x, imm, 32));
+            assert_int_equal(sllv64.q[i / 2], slow_sll(a.q[i / 2], b.q[i / 2]));
+            assert_int_equal(half512(masked, i),
+                             chosen ? x & y : half512(c, i));
+            assert_int_equal(bit(none, (unsigned)i), (x & y) == 0);
+        }
+    }
+}
+
 static void arithmetic_does_as_defined(void **state)
 {
     um_rng rng = {3};
@@ -254,6 +293,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shifts_and_rotations_do_as_defined),
         cmocka_unit_test(halves_shift_and_rotate_as_defined),
+        cmocka_unit_test(halves_of_whole_lines_do_as_defined),
         cmocka_unit_test(arithmetic_does_as_defined),
         cmocka_unit_test(logic_follows_its_truth_tables),
         cmocka_unit_test(tests_and_comparisons_see_every_bit),

@@ -45,8 +45,12 @@ typedef struct row {
 #define LIST256VL(X, M) X(maskz_rolv_epi32, M(mm256_maskz_rolv_epi32)(k, a, b))
 
 #define LIST512(X, M)                                                          \
+    X(add_epi32, M(mm512_add_epi32)(a, b))                                     \
     X(add_epi64, M(mm512_add_epi64)(a, b))                                     \
     X(and_si512, M(mm512_and_si512)(a, b))                                     \
+    X(mask_and_epi32,                                                          \
+      M(mm512_mask_and_epi32)(a, M(mm512_testn_epi32_mask)(a, c), b, c))       \
+    X(max_epu32, M(mm512_max_epu32)(a, b))                                     \
     X(maskz_rolv_epi64, M(mm512_maskz_rolv_epi64)(k, a, b))                    \
     X(mul_epu32, M(mm512_mul_epu32)(a, b))                                     \
     X(mullo_epi64, M(mm512_mullo_epi64)(a, b))                                 \
@@ -59,10 +63,15 @@ typedef struct row {
     X(set1_epi64, M(mm512_set1_epi64)(n * 5000000000))                         \
     X(setr_epi64, M(mm512_setr_epi64)(n, 1, -2, 3, 4, -5, 6, n))               \
     X(sll_epi64, M(mm512_sll_epi64)(a, M(mm_cvtsi32_si128)(n)))                \
+    X(sllv_epi32, M(mm512_sllv_epi32)(a, b))                                   \
+    X(sllv_epi64, M(mm512_sllv_epi64)(a, b))                                   \
+    X(srli_epi32_26, M(mm512_srli_epi32)(a, 26))                               \
+    X(srli_epi32_32, M(mm512_srli_epi32)(a, 32))                               \
     X(srli_epi64_35, M(mm512_srli_epi64)(a, 35))                               \
     X(srli_epi64_64, M(mm512_srli_epi64)(a, 64))                               \
     X(srlv_epi64, M(mm512_srlv_epi64)(a, b))                                   \
     X(ternarylogic_96, M(mm512_ternarylogic_epi64)(a, b, c, 0x96))             \
+    X(ternarylogic_BA, M(mm512_ternarylogic_epi64)(a, b, c, 0xBA))             \
     X(ternarylogic_1B, M(mm512_ternarylogic_epi64)(a, b, c, 0x1B))             \
     X(xor_si512, M(mm512_xor_si512)(a, b))
 

@@ -29,9 +29,11 @@ static const uint32_t some_hashes[] = {1, 3, 6, 8, 9, 11, 16};
 
 extern const um_fast um_emulated_blocked256_avx512;
 extern const um_fast um_emulated_blocked512_avx512;
+extern const um_fast um_emulated_generalized_avx512;
 
 static const um_fast *const emulated[] = {&um_emulated_blocked256_avx512,
-                                          &um_emulated_blocked512_avx512};
+                                          &um_emulated_blocked512_avx512,
+                                          &um_emulated_generalized_avx512};
 
 /* Settings under which the rows of a kind are tried. */
 typedef struct variant {

@@ -1,0 +1,161 @@
+/*
+ * generalized_blocked_avx512.c - generalized 4 + 4 and 8 + 8 on blocked512 with
+ * AVX-512.
+ *
+ * The loops are those of blocked_avx512.h, the cells those that
+ * generalized_cells.c draws in pairs. A line is one vector: its halves hold the
+ * same numbers, less by the width of an element in the second, and a shift by
+ * too much, or by less than nothing, is 0. What a key makes of its line is one
+ * vpternlog.
+ *
+ * No processor with AVX-512 is needed to test this file: tests/emulate.
+ */
+#include "filter/handle.h"
+#include "kinds/blocked_avx512.h"
+#include "kinds/generalized.h"
+
+enum { KEEP_OR_SET = 0xBA }; /* truth table of (a & ~b) | c; see below */
+
+/* What a key clears and sets. */
+typedef struct roles {
+    __m512i reset, set;
+} roles;
+
+/* E, or, where that is 0, G: bits of the word; and where these are 0, 1. */
+INLINE __m512i not_zero(__m512i e, __m512i word, __m512i g, __m512i least)
+{
+    __mmask16 zero = _mm512_testn_epi32_mask(e, e);
+    return _mm512_max_epu32(_mm512_mask_and_epi32(e, zero, word, g), least);
+}
+
+/* Four lanes of 128 cells: words i and i + 4. */
+INLINE roles roles4(uint64_t word)
+{
+    const __m512i of_r = _mm512_setr_epi64(0, 7, 14, 21, 0, 7, 14, 21);
+    const __m512i of_e = _mm512_setr_epi64(28, 35, 42, 49, 28, 35, 42, 49);
+    const __m512i half = _mm512_setr_epi64(0, 0, 0, 0, -64, -64, -64, -64);
+    __m512i w = all(word);
+    __m512i r = _mm512_srli_epi64(_mm512_sllv_epi64(w, of_r), 57);
+    __m512i e = _mm512_srli_epi64(_mm512_sllv_epi64(w, of_e), 57);
+
+    e = not_zero(e, w, all(127), all(1));
+    __m512i s = _mm512_add_epi64(_mm512_xor_si512(r, e), half);
+    r = _mm512_add_epi64(r, half);
+    return (roles){_mm512_sllv_epi64(all(1), r), _mm512_sllv_epi64(all(1), s)};
+}
+
+/* Six bits of either half of a word, for every half-word. */
+INLINE __m512i six_bits(__m512i word)
+{
+    const __m512i at = _mm512_setr_epi64(0, 6, 12, 18, 0, 6, 12, 18);
+    return _mm512_srli_epi32(_mm512_sllv_epi64(word, at), 26);
+}
+
+INLINE __m512i both(uint32_t x)
+{
+    return all((uint64_t)x << 32 | x);
+}
+
+/* Eight lanes of 64 cells: half-words i and i + 8. */
+INLINE roles roles8(uint64_t first, uint64_t second)
+{
+    const long long less = (long long)((uint64_t)-32 << 32 | (uint32_t)-32);
+    const __m512i half = _mm512_setr_epi64(0, 0, 0, 0, less, less, less, less);
+    __m512i w = all(second), r = six_bits(all(first)), e = six_bits(w);
+
+    e = not_zero(e, w, both(63), both(1));
+    __m512i s = _mm512_add_epi32(_mm512_xor_si512(r, e), half);
+    r = _mm512_add_epi32(r, half);
+    return (roles){_mm512_sllv_epi32(both(1), r),
+                   _mm512_sllv_epi32(both(1), s)};
+}
+
+/* The line as the key wants it; tells whether it was otherwise. */
+INLINE bool changes(const target *t, key k, int groups, __m512i *now)
+{
+    roles m = groups == 2 ? roles8(k.first, k.last) : roles4(k.last);
+    __m512i old = _mm512_loadu_si512(t->bits + k.at);
+
+    *now = _mm512_ternarylogic_epi64(old, m.reset, m.set, KEEP_OR_SET);
+    __mmask8 changed = _mm512_cmpneq_epi64_mask(old, *now);
+    return !_kortestz_mask8_u8(changed, changed);
+}
+
+INLINE bool query_line(const target *t, key k, int groups)
+{
+    __m512i now;
+    return !changes(t, k, groups, &now);
+}
+
+INLINE bool add_line(const target *t, key k, int groups)
+{
+    __m512i now;
+    bool fresh = changes(t, k, groups, &now);
+
+    _mm512_storeu_si512(t->bits + k.at, now);
+    return fresh;
+}
+
+INLINE target aim(const um_generalized *g, uint64_t seed)
+{
+    return target_of(g->layout, g->bits, seed, 6);
+}
+
+static void query_keys(const void *self, uint64_t seed, const uint64_t *keys,
+                       size_t n, bool *hit)
+{
+    job j = {aim(self, seed), (const uint8_t *)keys, sizeof *keys, n, hit};
+    walk_keys(&j, query_line);
+}
+
+static size_t add_keys(void *self, uint64_t seed, const uint64_t *keys,
+                       size_t n, bool *fresh)
+{
+    job j = {aim(self, seed), (const uint8_t *)keys, sizeof *keys, n, fresh};
+    return walk_keys(&j, add_line);
+}
+
+static void query_digests(const void *self, const umbel_digest *d, size_t n,
+                          bool *hit)
+{
+    job j = {aim(self, 0), (const uint8_t *)d, sizeof *d, n, hit};
+    walk_digests(&j, query_line);
+}
+
+static size_t add_digests(void *self, const umbel_digest *d, size_t n,
+                          bool *fresh)
+{
+    job j = {aim(self, 0), (const uint8_t *)d, sizeof *d, n, fresh};
+    return walk_digests(&j, add_line);
+}
+
+static umbel_status query_key(const umbel_filter *f, const void *text,
+                              size_t len, bool *hit, umbel_error *err)
+{
+    uint64_t lo = um_xxh3_any(text, len, f->shape.seed);
+    umbel_digest d = {lo, um_remix(lo)};
+
+    (void)err;
+    *hit = one_key(aim(f->self, 0), &d, query_line);
+    return UMBEL_OK;
+}
+
+/* Where cells come in pairs. */
+static bool fits(const um_shape *s)
+{
+    uint64_t k = s->setting[UM_RESET];
+    return s->setting[UM_SET] == k && (k == 4 || k == 8);
+}
+
+const um_fast um_fast_generalized_blocked512_avx512 = {
+    .name = "avx512",
+    .kind = "generalized",
+    .addressing = "blocked512",
+    .usable = usable,
+    .takes = fits,
+    .add = add_digests,
+    .query = query_digests,
+    .query_key = query_key,
+    .add_keys8 = add_keys,
+    .query_keys8 = query_keys,
+};
