@@ -32,7 +32,7 @@ const um_option um_shape_options[] = {
     {"cells", 0, "M", "the same, for cells that are not bits"},
     {"hashes", 0, "K", "cells a key (default: the best)"},
     {"groups", 0, "D", "digests a key may go by, 1 to 8 (default 1)"},
-    {"cell-bits", 0, "W", "counting: bits a cell, 2 to 32 (4); countmin: 32, 64"},
+    {"cell-bits", 0, "W", "bits a cell: counting 2-32 (4), countmin 32 or 64"},
     {"update", 0, "U", "counting: plain (default), or refined"},
     {"reset", 0, "K0", "generalized: functions that clear a cell (default 2)"},
     {"fill", 0, "P0", "... share of ones before the first key (default 0)"},
