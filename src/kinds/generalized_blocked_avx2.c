@@ -11,9 +11,13 @@
 #include "kinds/bits_avx2.h"
 #include "kinds/generalized.h"
 
-/* What a key clears and sets, in both halves of a line. */
+typedef struct line {
+    __m256i half[2];
+} line;
+
+/* What a key clears and sets. */
 typedef struct roles {
-    __m256i reset[2], set[2];
+    line reset, set;
 } roles;
 
 /*
@@ -39,8 +43,14 @@ UM_INLINE __m256i tidy(__m256i last, way how)
 
 UM_INLINE uint64_t tidy_one(uint64_t last, way how)
 {
-    __m256i all = tidy(_mm256_set1_epi64x((long long)last), how);
-    return (uint64_t)_mm256_extract_epi64(all, 0);
+    uint64_t low = last & (how.groups == 2 ? 0x3F : 0x7F), high = last >> 32;
+
+    low = low ? low : 1;
+    if (how.groups == 2 && (high & 0x3F) == 0)
+        high |= 1;
+    if (how.groups == 2)
+        high &= ~UINT64_C(0xC0);
+    return high << 32 | (last & 0xFFFFFF00) | low;
 }
 
 /* E, or, where that is 0, G from the same lane of the last word. */
@@ -51,12 +61,12 @@ UM_INLINE __m256i not_zero(__m256i e, __m256i last, long long where)
 }
 
 /* Four lanes of 128 cells. */
-UM_INLINE void bits4(__m256i x, __m256i out[2])
+UM_INLINE line bits4(__m256i x)
 {
     const __m256i one = _mm256_set1_epi64x(1), half = _mm256_set1_epi64x(64);
 
-    out[0] = _mm256_sllv_epi64(one, x);
-    out[1] = _mm256_sllv_epi64(one, _mm256_sub_epi64(x, half));
+    return (line){{_mm256_sllv_epi64(one, x),
+                   _mm256_sllv_epi64(one, _mm256_sub_epi64(x, half))}};
 }
 
 UM_INLINE roles roles4(uint64_t word)
@@ -66,20 +76,18 @@ UM_INLINE roles roles4(uint64_t word)
     __m256i w = _mm256_set1_epi64x((long long)word);
     __m256i r = _mm256_srli_epi64(_mm256_sllv_epi64(w, of_r), 57);
     __m256i e = _mm256_srli_epi64(_mm256_sllv_epi64(w, of_e), 57);
-    roles out;
+    __m256i s = _mm256_xor_si256(r, not_zero(e, w, G4_BYTES));
 
-    bits4(r, out.reset);
-    bits4(_mm256_xor_si256(r, not_zero(e, w, G4_BYTES)), out.set);
-    return out;
+    return (roles){bits4(r), bits4(s)};
 }
 
 /* Eight lanes of 64 cells. */
-UM_INLINE void bits8(__m256i x, __m256i out[2])
+UM_INLINE line bits8(__m256i x)
 {
     const __m256i one = _mm256_set1_epi32(1), half = _mm256_set1_epi32(32);
 
-    out[0] = _mm256_sllv_epi32(one, x);
-    out[1] = _mm256_sllv_epi32(one, _mm256_sub_epi32(x, half));
+    return (line){{_mm256_sllv_epi32(one, x),
+                   _mm256_sllv_epi32(one, _mm256_sub_epi32(x, half))}};
 }
 
 UM_INLINE __m256i six_bits(__m256i word)
@@ -92,11 +100,16 @@ UM_INLINE roles roles8(uint64_t first, uint64_t second)
 {
     __m256i w = _mm256_set1_epi64x((long long)second);
     __m256i r = six_bits(_mm256_set1_epi64x((long long)first));
-    roles out;
+    __m256i s = _mm256_xor_si256(r, not_zero(six_bits(w), w, G8_BYTES));
 
-    bits8(r, out.reset);
-    bits8(_mm256_xor_si256(r, not_zero(six_bits(w), w, G8_BYTES)), out.set);
-    return out;
+    return (roles){bits8(r), bits8(s)};
+}
+
+/* A half of a line as the key wants it. */
+UM_INLINE __m256i wanted(__m256i x, const roles *m, int half)
+{
+    return _mm256_or_si256(_mm256_andnot_si256(m->reset.half[half], x),
+                           m->set.half[half]);
 }
 
 UM_INLINE __m256i misfits(const target *t, uint64_t at, uint64_t first,
@@ -106,10 +119,7 @@ UM_INLINE __m256i misfits(const target *t, uint64_t at, uint64_t first,
     uint8_t *p = t->bits + at;
     __m256i x = load(p), y = load(p + 32);
 
-    __m256i new_x =
-        _mm256_or_si256(_mm256_andnot_si256(m.reset[0], x), m.set[0]);
-    __m256i new_y =
-        _mm256_or_si256(_mm256_andnot_si256(m.reset[1], y), m.set[1]);
+    __m256i new_x = wanted(x, &m, 0), new_y = wanted(y, &m, 1);
 
     if (how.adds) {
         put(p, new_x);

@@ -59,7 +59,7 @@ double um_pair_bound(uint64_t width, uint32_t lanes)
     double n = (double)width, often = 0.5 + 1 / n;
     double four = often * pow(0.25 + 0.5 / n, 4) + (1 - often) * pow(0.25, 4);
 
-    return pow(four, lanes / 4); /* four lanes share a G */
+    return lanes == 8 ? four * four : four; /* four lanes share a G */
 }
 
 /* --- anywhere ---------------------------------------------------------------

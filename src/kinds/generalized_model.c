@@ -143,12 +143,19 @@ static double log_share(double n, double blocks, double j)
     return log_choose(n, j) - j * log(blocks) + (n - j) * log1p(-1 / blocks);
 }
 
+/* More than so many hardly ever come to one. */
+static uint64_t most_in_block(double keys, double mean)
+{
+    double most = fmin(keys, ceil(mean + 12 * sqrt(mean) + 12));
+    return most < 1e9 ? (uint64_t)most : 0; /* settled long before */
+}
+
 /* Over the numbers of keys that come to a block. */
 static double over_blocks(const chain *c, double blocks, double keys,
                           double ones)
 {
     double mean = keys / blocks, k = c->reset + c->set;
-    double last = fmin(keys, ceil(mean + 12 * sqrt(mean) + 12));
+    uint64_t last = most_in_block(keys, mean);
     double sum = 0, all = 0;
     state s = begin(c);
 
@@ -157,12 +164,12 @@ static double over_blocks(const chain *c, double blocks, double keys,
     if (mean * k > 40 * c->cells)
         return settled(c);
     if (blocks <= 1) {
-        for (double j = 0; j < floor(keys); j++)
+        for (uint64_t j = 0; j < (uint64_t)keys; j++)
             step(c, &s);
         return value(c, &s, ones);
     }
-    for (double j = 0; j <= last; j++) {
-        double weight = exp(log_share(keys, blocks, j));
+    for (uint64_t j = 0; j <= last; j++) {
+        double weight = exp(log_share(keys, blocks, (double)j));
         sum += weight * value(c, &s, ones);
         all += weight;
         step(c, &s);
@@ -187,15 +194,15 @@ static double paper_value(const um_roles *r, double ones, double keys)
 static double by_paper(const um_roles *r, double ones, double keys)
 {
     double blocks = (double)r->blocks, mean = keys / blocks;
-    double last = fmin(keys, ceil(mean + 12 * sqrt(mean) + 12));
+    uint64_t last = most_in_block(keys, mean);
     double sum = 0, all = 0;
     bool settles = mean * (r->reset + r->set) > 40 * (double)r->cells;
 
     if (r->blocks <= 1 || keys <= 0 || settles)
         return paper_value(r, ones, fmax(mean, 0));
-    for (double j = 0; j <= last; j++) {
-        double weight = exp(log_share(keys, blocks, j));
-        sum += weight * paper_value(r, ones, j);
+    for (uint64_t j = 0; j <= last; j++) {
+        double weight = exp(log_share(keys, blocks, (double)j));
+        sum += weight * paper_value(r, ones, (double)j);
         all += weight;
     }
     return sum / all;
