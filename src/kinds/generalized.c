@@ -56,8 +56,8 @@ static umbel_status check(const um_shape *s, umbel_error *err)
 
     if (a->distinct == UM_MAX_HASHES || a->hash)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
-                       "kind generalized cannot be on %s: %s; take classic, "
-                       "blocked512 or blocked256",
+                       "kind generalized cannot be on %s: %s; take classic "
+                       "or a blocked one",
                        a->name,
                        a->hash ? "its cells may coincide"
                                : "zeros in some slices and ones in the others "
