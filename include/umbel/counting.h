@@ -1,9 +1,10 @@
 /*
- * counting.h - the verbs of kinds that count: "counting" and "countmin".
+ * counting.h - the verbs of kinds that count: "counting", "tally", "countmin".
  *
  * Settings of kind "counting": cell_bits (2 to 32, 4 unless set) and update (0
- * plain, 1 refined); of "countmin": cell_bits (32, or 64). Other kinds answer
- * E_UNSUPPORTED.
+ * plain, 1 refined); of "tally": heavy (room for keys that come more than 15
+ * times, in 100 lines of cells; 100 unless set); of "countmin": cell_bits (32,
+ * or 64). Other kinds answer E_UNSUPPORTED.
  *
  * Threads may add amounts to a shared filter, and count with it, together; all
  * else here is as umbel_share says.
@@ -38,14 +39,17 @@ UMBEL_API umbel_status umbel_count_digests(const umbel_filter *f,
                                            const umbel_digest *digests,
                                            size_t n, uint64_t *counts,
                                            umbel_error *err);
-/* The largest count that f can tell; 0 when its kind does not count. */
+/*
+ * The largest count that f can tell; 0 when its kind does not count. That of
+ * "tally" falls to 15 when its table of frequent keys is full.
+ */
 UMBEL_API uint64_t umbel_count_limit(const umbel_filter *f);
 
 /*
  * Take each of the keys back once. E_RANGE when one is not in, because a cell
  * of it is zero; then none has been taken back. (One that was never added but
  * matches by chance is taken for one that was: remove only what you added.)
- * E_UNSUPPORTED under update refined, and for countmin. Wants the filter alone,
+ * E_UNSUPPORTED under update refined, for tally and countmin. Wants the filter alone,
  * shared or not.
  */
 UMBEL_API umbel_status umbel_remove_many(umbel_filter *f,

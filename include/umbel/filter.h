@@ -31,9 +31,9 @@ typedef struct umbel_params {
     const char *hash;  /* NULL means "xxh3", or what the addressing implies */
     uint64_t seed;     /* same seed, same keys, same order: same bytes */
     uint64_t capacity; /* keys expected */
-    double fpr;        /* false positives accepted; 0 means 0.001 */
-    uint64_t cells;    /* size instead of capacity: bits, for bloom */
-    uint32_t hashes;   /* cells per key; 0 chooses the best */
+    double fpr; /* false positives accepted; 0 means 0.001, or the kind's own */
+    uint64_t cells;        /* size instead of capacity: bits, for bloom */
+    uint32_t hashes;       /* cells per key; 0 chooses the best */
     const uint8_t *secret; /* UMBEL_SECRET_LEN bytes, for keyed hashes */
     const umbel_setting *settings; /* nsettings of the kind's own */
     size_t nsettings;

@@ -150,7 +150,7 @@ umbel_status umbel_remove_many(umbel_filter *f, const umbel_slice *keys,
     umbel_status status =
         kind->may_remove ? kind->may_remove(&f->shape, err) : UMBEL_OK;
     if (status == UMBEL_OK && !kind->remove)
-        return um_cannot(f, "take keys back", err);
+        status = um_cannot(f, "take keys back", err);
     if (status == UMBEL_OK)
         status = um_want_writable(f, err);
     if (status == UMBEL_OK)

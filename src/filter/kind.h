@@ -77,6 +77,7 @@ struct um_kind {
     const char *summary;
     unsigned traits;
     const char *addressing; /* when none is asked for; NULL: as all kinds */
+    double fpr;             /* the same for the error; 0: as all kinds */
     const umbel_setting_info *settings; /* ends with a NULL name; or NULL */
     size_t self_len;                    /* bytes of its handle's own part */
 

@@ -190,6 +190,8 @@ umbel_status um_shape_from_params(const char *kind, const umbel_params *given,
         return um_fail(err, UMBEL_E_RANGE,
                        "cells (bits) and capacity (keys) go up to 2^48 each");
     status = find_rows(kind, p, &s, err);
+    if (status == UMBEL_OK && p->fpr == 0 && s.kind->fpr > 0)
+        s.fpr = s.kind->fpr;
     if (status == UMBEL_OK)
         status = check_hash(&s, err);
     if (status == UMBEL_OK)

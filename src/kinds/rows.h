@@ -11,6 +11,7 @@
     X(bloom)                                                                   \
     X(aging)                                                                   \
     X(counting)                                                                \
+    X(tally)                                                                   \
     X(countmin)                                                                \
     X(generalized)
 

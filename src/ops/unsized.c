@@ -79,10 +79,11 @@ umbel_status umbel_open_unsized(const char *kind, const umbel_params *params,
                        "an unsized filter has no capacity and no size");
     umbel_status status = um_shape_from_params(kind, &p, &s, err);
     if (status == UMBEL_OK && !s.kind->fold)
-        status = um_fail(err, UMBEL_E_UNSUPPORTED,
-                         "kind %s cannot be folded to size: say how many keys "
-                         "there will be, or how many bits",
-                         s.kind->name);
+        status =
+            um_fail(err, UMBEL_E_UNSUPPORTED,
+                    "kind %s cannot be folded to size: say how many different "
+                    "keys there will be, or how many bits",
+                    s.kind->name);
     if (status == UMBEL_OK)
         status = umbel_make_plan(kind, &p, bytes, &plan, err);
     if (status != UMBEL_OK)

@@ -34,6 +34,7 @@ int main(void)
     made += make(golden_grouped_path(), golden_grouped());
     for (uint32_t k = 4; k <= 8; k += 4)
         made += make(golden_paired_path(k), golden_paired(k));
+    made += make(golden_heavy_path(), golden_heavy());
     printf("%d golden files were missing\n", made);
     return 0;
 }

@@ -81,6 +81,7 @@ static void building_the_same_today_gives_the_same_bytes(void **state)
     compare(golden_grouped_path(), golden_grouped());
     for (uint32_t k = 4; k <= 8; k += 4)
         compare(golden_paired_path(k), golden_paired(k));
+    compare(golden_heavy_path(), golden_heavy());
 }
 
 static void members_of_groups_match(void **state)

@@ -67,6 +67,37 @@ umbel_filter *golden_paired(uint32_t k)
     return f;
 }
 
+char *golden_heavy_path(void)
+{
+    return test_path(UM_GOLDEN_DIR, "tally-blocked128-xxh3-heavy-v1.umb");
+}
+
+/* 1, 2, 4 ... times; the table overflows its first bucket, and then itself. */
+umbel_filter *golden_heavy(void)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_setting heavy = {"heavy", 10};
+    umbel_filter *f = NULL;
+
+    p.settings = &heavy;
+    p.nsettings = 1;
+    p.seed = 7;
+    p.cells = 1000;
+    p.hashes = 5;
+    p.capacity = GOLDEN_KEYS;
+    p.fpr = 0.03;
+    assert_ok(umbel_open("tally", &p, &f, &test_refusal));
+    for (uint64_t i = 0; i < GOLDEN_KEYS; i++) {
+        char key[TEST_KEY_LEN];
+        umbel_slice slice = {key, sizeof key};
+        uint64_t amount = (uint64_t)1 << i % 40;
+        test_key(i, key);
+        assert_ok(
+            umbel_add_amounts(f, &slice, &amount, 1, NULL, &test_refusal));
+    }
+    return f;
+}
+
 umbel_filter *golden_build(const test_combo *c)
 {
     umbel_params p = test_combo_params(c);

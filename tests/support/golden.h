@@ -21,5 +21,8 @@ umbel_filter *golden_grouped(void);
 /* And in a generalized filter of k + k functions, half full before. */
 char *golden_paired_path(uint32_t k);
 umbel_filter *golden_paired(uint32_t k);
+/* A tally of the same keys, many of them heavy: more than its table takes. */
+char *golden_heavy_path(void);
+umbel_filter *golden_heavy(void);
 
 #endif

@@ -1,0 +1,86 @@
+/*
+ * heavy.h - a table of exact counts for the few keys that come often.
+ *
+ * Its size is fixed when it is made. Slots are 64-bit words, eight to a bucket,
+ * a bucket to a cache line:
+ *
+ *   63........32  31.........0
+ *   fingerprint   count; 0: the slot is empty
+ *
+ * A key's home is the bucket at the high half of lo * buckets; its fingerprint
+ * is the low half of lo, so bucket and fingerprint together are nearly the
+ * whole of it. A key takes the first empty slot from its home on, over at most
+ * REACH buckets, round the end. Nothing is ever taken out, so whoever meets an
+ * empty slot knows that the key is not there, and a key that found no room once
+ * finds none later.
+ *
+ * Two keys are taken for one when they share a fingerprint within reach: for a
+ * key that is not there, some 15 in 2^32.
+ */
+#ifndef UM_KINDS_HEAVY_H
+#define UM_KINDS_HEAVY_H
+
+#include "base/bits.h"
+
+#include <stddef.h>
+
+enum {
+    UM_HEAVY_BUCKET = 8, /* slots; on the wire */
+    UM_HEAVY_LINE = 64,  /* bytes of a bucket */
+    /*
+     * Buckets that are tried; on the wire. Filled to 0.8, the chance of a run
+     * of x full buckets falls as e^(-0.18 x): so far nobody goes. It bounds
+     * what a forged table costs.
+     */
+    UM_HEAVY_REACH = 256
+};
+
+typedef struct um_heavy {
+    uint8_t *at;
+    uint64_t buckets; /* 1 at least */
+} um_heavy;
+
+/* Slots for so many keys: filled to 0.8, and two buckets for luck. */
+static inline uint64_t um_heavy_slots(uint64_t keys)
+{
+    uint64_t slots = keys * 5 / 4 + (uint64_t)3 * UM_HEAVY_BUCKET - 1;
+    return slots / UM_HEAVY_BUCKET * UM_HEAVY_BUCKET;
+}
+
+static inline uint64_t um_heavy_count(const uint8_t *slot)
+{
+    return um_load64(slot) & UINT32_MAX;
+}
+
+static inline void um_heavy_put(uint8_t *slot, uint64_t lo, uint64_t count)
+{
+    um_store64(slot, lo << 32 | (count & UINT32_MAX));
+}
+
+/* Fetch the home of a key that will be looked for. */
+static inline void um_heavy_fetch(const um_heavy *t, uint64_t lo)
+{
+    __builtin_prefetch(t->at + um_scale(lo, t->buckets) * UM_HEAVY_LINE);
+}
+
+/*
+ * The slot that holds the key, or the empty one that it may take; NULL: there
+ * is neither.
+ */
+static inline uint8_t *um_heavy_find(const um_heavy *t, uint64_t lo)
+{
+    uint64_t bucket = um_scale(lo, t->buckets);
+
+    for (uint64_t i = 0; i < UM_HEAVY_REACH && i < t->buckets; i++) {
+        uint8_t *slot = t->at + bucket * UM_HEAVY_LINE;
+        for (int j = 0; j < UM_HEAVY_BUCKET; j++, slot += 8) {
+            uint64_t x = um_load64(slot);
+            if ((x & UINT32_MAX) == 0 || x >> 32 == (lo & UINT32_MAX))
+                return slot;
+        }
+        bucket = bucket + 1 < t->buckets ? bucket + 1 : 0;
+    }
+    return NULL;
+}
+
+#endif
