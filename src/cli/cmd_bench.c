@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "cli/bench.h"
+#include "cli/bench_duel.h"
 #include "cli/report.h"
 #include "cli/table.h"
 
@@ -350,12 +351,17 @@ static void report(const um_args *args, const char *name, uint64_t n,
     um_print_json(stdout, &info);
 }
 
-static bool wanted(const um_args *args, const bench_case *c)
+static bool named(const um_args *args, const char *name)
 {
     for (size_t i = 0; i < args->noperands; i++)
-        if (strcmp(args->operands[i], c->name) == 0)
+        if (strcmp(args->operands[i], name) == 0)
             return true;
     return args->noperands == 0;
+}
+
+static bool wanted(const um_args *args, const bench_case *c)
+{
+    return named(args, c->name);
 }
 
 static void keep_best(double *best, double t)
@@ -466,11 +472,71 @@ static umbel_status run_size(const um_args *args, uint64_t n, uint64_t seed,
     return status;
 }
 
+/* --- against another kind ---------------------------------------------------
+ */
+
+static void report_duel(const um_args *args, const um_duel *duel, uint64_t n,
+                        const um_duel_times *t, uint64_t seed)
+{
+    char machine[128];
+    umbel_info info = {0};
+
+    if (!um_has(args, "json")) {
+        printf("%-26s %11s %9.2f ns %9.2f ns %7.2f x   %s\n", duel->name,
+               um_grouped(n).text, t->ns, t->other, t->ns / t->other,
+               duel->other);
+        fflush(stdout);
+        return;
+    }
+    machine_name(machine, sizeof machine);
+    um_info_text(&info, "case", duel->name);
+    um_info_count(&info, "keys", n);
+    um_info_real(&info, "ns", t->ns);
+    um_info_real(&info, "other_ns", t->other);
+    um_info_real(&info, "times_other", t->ns / t->other);
+    um_info_count(&info, "seed", seed);
+    um_info_text(&info, "machine", machine);
+    um_info_text(&info, "commit", UM_COMMIT);
+    um_print_json(stdout, &info);
+}
+
+static umbel_status run_duels(const um_args *args, uint64_t rounds,
+                              uint64_t seed, umbel_error *err)
+{
+    umbel_status status = UMBEL_OK;
+    const um_duel *duel;
+    um_duel_times t;
+    uint64_t n;
+
+    for (size_t s = 0; (n = um_duel_size(s)); s++) {
+        if (s >= UM_DUEL_USUAL && !um_has(args, "all"))
+            break;
+        for (size_t i = 0; status == UMBEL_OK && (duel = um_duel_at(i)); i++) {
+            if (!named(args, duel->name))
+                continue;
+            status = um_duel_run(duel, n, rounds, seed, &t, err);
+            if (status == UMBEL_OK)
+                report_duel(args, duel, n, &t, seed);
+        }
+    }
+    return status;
+}
+
 static int list_cases(void)
 {
     for (size_t i = 0; i < UM_COUNT(cases); i++)
         puts(cases[i].name);
+    for (size_t i = 0; um_duel_at(i); i++)
+        puts(um_duel_at(i)->name);
     return UM_EXIT_FINE;
+}
+
+static bool is_duel(const char *name)
+{
+    for (size_t i = 0; um_duel_at(i); i++)
+        if (strcmp(um_duel_at(i)->name, name) == 0)
+            return true;
+    return false;
 }
 
 static const char *unknown_case(const um_args *args)
@@ -480,7 +546,7 @@ static const char *unknown_case(const um_args *args)
         while (j < UM_COUNT(cases) &&
                strcmp(cases[j].name, args->operands[i]) != 0)
             j++;
-        if (j == UM_COUNT(cases))
+        if (j == UM_COUNT(cases) && !is_duel(args->operands[i]))
             return args->operands[i];
     }
     return NULL;
@@ -510,6 +576,8 @@ static int run(const um_args *args)
     }
     for (size_t i = 0; status == UMBEL_OK && i < nsizes; i++)
         status = run_size(args, sizes[i], seed, &err);
+    if (status == UMBEL_OK)
+        status = run_duels(args, rounds, seed, &err);
     return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
 }
 
@@ -519,11 +587,13 @@ const um_command um_cmd_bench = {
     .summary = "measure speed against the memory's own limit",
     .options = {options},
     .run = run,
-    .details = "Keys of 8 bytes (string16: of 16), 1 % error, one thread. The "
-               "limit is one\nrandom line of 64 bytes read, or for adds read "
-               "and written, in memory of the\nfilter's size. shared: a shared "
-               "blocked512 filter; two: by two threads, time a\nkey by the "
-               "clock on the wall. generalized: 4 + 4 and 8 + 8 functions, "
-               "beside the plain\nblocked512 filter of the same size. Machines "
-               "are noisy: trust the ratios of one\nrun.\n",
+    .details =
+        "Keys of 8 bytes (string16: of 16), 1 % error, one thread. The "
+        "limit is one\nrandom line of 64 bytes read, or for adds read "
+        "and written, in memory of the\nfilter's size. shared: a shared "
+        "blocked512 filter; two: by two threads, time a\nkey by the "
+        "clock on the wall. generalized: 4 + 4 and 8 + 8 functions, "
+        "beside the plain\nblocked512 filter of the same size. tally: a "
+        "stream of frequent and rare keys,\nbeside kind counting instead "
+        "of a limit. Machines are noisy: trust the ratios of\none run.\n",
 };
