@@ -28,7 +28,7 @@ static void every_row_admits_what_was_added_to_it(void **state)
         wants.hash = c.hash;
         wants.secret_id = f->shape.secret_id;
         wants.max_bytes = umbel_encoded_len(f);
-        wants.max_error = 0.002;
+        wants.max_error = 2 * umbel_target_fpr(f);
         if (f->shape.kind->bits || f->shape.kind->as_bits)
             wants.claimed = TEST_RULED_KEYS;
         test_expect_admitted(f, &wants);

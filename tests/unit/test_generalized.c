@@ -570,7 +570,7 @@ static void it_stays_single(void **state)
                    "no common order");
     assert_refused(
         umbel_open_unsized("generalized", &p, 100000, &out, &test_refusal),
-        UMBEL_E_UNSUPPORTED, "say how many keys");
+        UMBEL_E_UNSUPPORTED, "say how many different");
     assert_null(out);
     umbel_close(f);
 }

@@ -415,7 +415,7 @@ static void what_would_count_too_low_is_refused(void **state)
 
     (void)state;
     assert_refused(umbel_merge(f, f, UMBEL_ADD, &test_refusal),
-                   UMBEL_E_UNSUPPORTED, "filter for each origin");
+                   UMBEL_E_UNSUPPORTED, "for each origin");
     assert_refused(umbel_fold(f, 2, &out, &test_refusal), UMBEL_E_UNSUPPORTED,
                    "right size");
     assert_refused(umbel_remove_many(f, &slice, 1, &test_refusal),
@@ -442,7 +442,7 @@ static void it_stands_on_one_line_only(void **state)
     p.hashes = 0;
     assert_refused(
         umbel_open_unsized("tally", NULL, 1 << 20, &f, &test_refusal),
-        UMBEL_E_UNSUPPORTED, "capacity");
+        UMBEL_E_UNSUPPORTED, "different");
     for (p.fpr = 0.5; p.fpr > 1e-7; p.fpr /= 3) {
         assert_ok(umbel_open("tally", &p, &f, &test_refusal));
         assert_true(umbel_hashes(f) <= 8);
