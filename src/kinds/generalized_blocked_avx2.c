@@ -11,14 +11,14 @@
 #include "kinds/bits_avx2.h"
 #include "kinds/generalized.h"
 
+/* In each lane, the cell that a key clears and the one that it sets. */
+typedef struct cells {
+    __m256i reset, set;
+} cells;
+
 typedef struct line {
     __m256i half[2];
 } line;
-
-/* What a key clears and sets. */
-typedef struct roles {
-    line reset, set;
-} roles;
 
 /*
  * Where G stands in the last word: seven bits, or six in either half. It is
@@ -61,72 +61,91 @@ UM_INLINE __m256i not_zero(__m256i e, __m256i last, long long where)
 }
 
 /* Four lanes of 128 cells. */
-UM_INLINE line bits4(__m256i x)
-{
-    const __m256i one = _mm256_set1_epi64x(1), half = _mm256_set1_epi64x(64);
-
-    return (line){{_mm256_sllv_epi64(one, x),
-                   _mm256_sllv_epi64(one, _mm256_sub_epi64(x, half))}};
-}
-
-UM_INLINE roles roles4(uint64_t word)
+UM_INLINE cells cells4(uint64_t word)
 {
     const __m256i of_r = _mm256_setr_epi64x(0, 7, 14, 21);
     const __m256i of_e = _mm256_setr_epi64x(28, 35, 42, 49);
     __m256i w = _mm256_set1_epi64x((long long)word);
     __m256i r = _mm256_srli_epi64(_mm256_sllv_epi64(w, of_r), 57);
     __m256i e = _mm256_srli_epi64(_mm256_sllv_epi64(w, of_e), 57);
-    __m256i s = _mm256_xor_si256(r, not_zero(e, w, G4_BYTES));
 
-    return (roles){bits4(r), bits4(s)};
+    return (cells){r, _mm256_xor_si256(r, not_zero(e, w, G4_BYTES))};
 }
 
 /* Eight lanes of 64 cells. */
-UM_INLINE line bits8(__m256i x)
-{
-    const __m256i one = _mm256_set1_epi32(1), half = _mm256_set1_epi32(32);
-
-    return (line){{_mm256_sllv_epi32(one, x),
-                   _mm256_sllv_epi32(one, _mm256_sub_epi32(x, half))}};
-}
-
 UM_INLINE __m256i six_bits(__m256i word)
 {
     const __m256i at = _mm256_setr_epi64x(0, 6, 12, 18);
     return _mm256_srli_epi32(_mm256_sllv_epi64(word, at), 26);
 }
 
-UM_INLINE roles roles8(uint64_t first, uint64_t second)
+UM_INLINE cells cells8(uint64_t first, uint64_t second)
 {
     __m256i w = _mm256_set1_epi64x((long long)second);
     __m256i r = six_bits(_mm256_set1_epi64x((long long)first));
-    __m256i s = _mm256_xor_si256(r, not_zero(six_bits(w), w, G8_BYTES));
 
-    return (roles){bits8(r), bits8(s)};
+    return (cells){r, _mm256_xor_si256(r, not_zero(six_bits(w), w, G8_BYTES))};
 }
 
-/* A half of a line as the key wants it. */
-UM_INLINE __m256i wanted(__m256i x, const roles *m, int half)
+/* A cell of each lane as a bit of a line; or brought to its lowest bit. */
+UM_INLINE line bits_of(__m256i n, way how)
 {
-    return _mm256_or_si256(_mm256_andnot_si256(m->reset.half[half], x),
-                           m->set.half[half]);
+    const __m256i one = _mm256_set1_epi64x(1), ones = _mm256_set1_epi32(1);
+
+    if (how.groups == 2)
+        return (line){{_mm256_sllv_epi32(ones, n),
+                       _mm256_sllv_epi32(
+                           ones, _mm256_sub_epi32(n, _mm256_set1_epi32(32)))}};
+    return (line){
+        {_mm256_sllv_epi64(one, n),
+         _mm256_sllv_epi64(one, _mm256_sub_epi64(n, _mm256_set1_epi64x(64)))}};
+}
+
+UM_INLINE __m256i look_up(line x, __m256i n, way how)
+{
+    if (how.groups == 2)
+        return _mm256_or_si256(
+            _mm256_srlv_epi32(x.half[0], n),
+            _mm256_srlv_epi32(x.half[1],
+                              _mm256_sub_epi32(n, _mm256_set1_epi32(32))));
+    return _mm256_or_si256(
+        _mm256_srlv_epi64(x.half[0], n),
+        _mm256_srlv_epi64(x.half[1],
+                          _mm256_sub_epi64(n, _mm256_set1_epi64x(64))));
+}
+
+/* Lanes where not the one cell is clear and the other set. */
+UM_INLINE __m256i wrong_lanes(line x, cells c, way how)
+{
+    __m256i one =
+        how.groups == 2 ? _mm256_set1_epi32(1) : _mm256_set1_epi64x(1);
+    __m256i right =
+        _mm256_andnot_si256(look_up(x, c.reset, how), look_up(x, c.set, how));
+
+    return _mm256_andnot_si256(right, one);
+}
+
+UM_INLINE __m256i write_half(uint8_t *p, __m256i x, __m256i reset, __m256i set)
+{
+    __m256i now = _mm256_or_si256(_mm256_andnot_si256(reset, x), set);
+
+    put(p, now);
+    return _mm256_xor_si256(x, now);
 }
 
 UM_INLINE __m256i misfits(const target *t, uint64_t at, uint64_t first,
                           uint64_t last, way how)
 {
-    roles m = how.groups == 2 ? roles8(first, last) : roles4(last);
+    cells c = how.groups == 2 ? cells8(first, last) : cells4(last);
     uint8_t *p = t->bits + at;
-    __m256i x = load(p), y = load(p + 32);
+    line x = {{load(p), load(p + 32)}};
 
-    __m256i new_x = wanted(x, &m, 0), new_y = wanted(y, &m, 1);
-
-    if (how.adds) {
-        put(p, new_x);
-        put(p + 32, new_y);
-    }
-    return _mm256_or_si256(_mm256_xor_si256(x, new_x),
-                           _mm256_xor_si256(y, new_y));
+    if (!how.adds)
+        return wrong_lanes(x, c, how);
+    line reset = bits_of(c.reset, how), set = bits_of(c.set, how);
+    return _mm256_or_si256(
+        write_half(p, x.half[0], reset.half[0], set.half[0]),
+        write_half(p + 32, x.half[1], reset.half[1], set.half[1]));
 }
 
 UM_INLINE target target_of(const um_generalized *g, uint64_t seed)
