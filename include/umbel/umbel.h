@@ -6,6 +6,7 @@
 
 #include <umbel/admit.h>
 #include <umbel/base.h>
+#include <umbel/build.h>
 #include <umbel/choose.h>
 #include <umbel/counting.h>
 #include <umbel/estimate.h>

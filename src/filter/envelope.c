@@ -170,7 +170,7 @@ static umbel_status get_rows(um_reader *r, um_shape *s, umbel_error *err)
     if (!fine)
         return um_fail(err, UMBEL_E_FORMAT, "damaged: a name is not a name");
     s->kind = um_kind_find(kind);
-    s->addressing = um_addressing_find(addressing);
+    s->addressing = s->kind ? um_kind_addressing(s->kind, addressing) : NULL;
     s->hash = um_hash_find(hash);
     if (!s->kind || !s->addressing || !s->hash)
         return um_fail(err, UMBEL_E_UNKNOWN,
@@ -244,8 +244,8 @@ static umbel_status get_shape(um_reader *r, um_head *head, umbel_error *err)
     if (flags & FLAGS_DEMANDING & ~(uint32_t)FLAGS_KNOWN)
         return newer("it has flags of a later version", err);
     if (head->len != head_len(settings, sections) ||
-        !(s->fpr > 0 && s->fpr < 1) || s->cells > UM_MAX_CELLS ||
-        s->capacity > UM_MAX_CELLS ||
+        !(s->fpr > 0 && (s->fpr < 1 || um_is_map(s))) ||
+        s->cells > UM_MAX_CELLS || s->capacity > UM_MAX_CELLS ||
         ((s->joined || s->difference) &&
          !(s->kind->merge_ops >> UMBEL_MINUS & 1)))
         return um_fail(err, UMBEL_E_FORMAT, "damaged: a field is out of range");

@@ -145,6 +145,11 @@ umbel_status umbel_open(const char *kind, const umbel_params *params,
     umbel_status status = um_params_take(params, &p, err);
     if (status == UMBEL_OK)
         status = um_shape_from_params(kind, &p, &shape, err);
+    if (status == UMBEL_OK && shape.kind->build)
+        status = um_fail(err, UMBEL_E_UNSUPPORTED,
+                         "kind %s is made of all its keys at once: build it "
+                         "(umbel_build)",
+                         shape.kind->name);
     if (status == UMBEL_OK)
         status = um_settle(&shape, err);
     if (status != UMBEL_OK)
@@ -194,8 +199,9 @@ umbel_status umbel_copy(const umbel_filter *f, umbel_filter **out,
 
 umbel_status umbel_clear(umbel_filter *f, umbel_error *err)
 {
+    if (f->shape.kind->build)
+        return um_cannot(f, "forget its keys", err);
     umbel_status status = um_want_writable(f, err);
-
     if (status != UMBEL_OK)
         return status;
     memset(f->payload, 0, f->payload_len - um_data_room(&f->shape));
@@ -249,8 +255,11 @@ umbel_status um_want_ready(const umbel_filter *f, umbel_error *err)
 umbel_status um_cannot(const umbel_filter *f, const char *verb,
                        umbel_error *err)
 {
-    return um_fail(err, UMBEL_E_UNSUPPORTED, "kind %s cannot %s",
-                   f->shape.kind->name, verb);
+    const char *because = f->shape.kind->because;
+
+    return um_fail(err, UMBEL_E_UNSUPPORTED, "kind %s cannot %s%s%s",
+                   f->shape.kind->name, verb, because ? ": " : "",
+                   because ? because : "");
 }
 
 static umbel_status want_add(const umbel_filter *f, umbel_error *err)

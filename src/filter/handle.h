@@ -36,6 +36,10 @@ umbel_status um_filter_make(const um_shape *shape, const umbel_alloc *alloc,
 
 /* Give the kind its memory: after payload or its content was replaced. */
 void um_filter_attach(umbel_filter *f);
+/* The same around memory of alloc, which is released when the call fails. */
+umbel_status um_filter_own(const um_shape *shape, const umbel_alloc *alloc,
+                           uint8_t *payload, umbel_filter **out,
+                           umbel_error *err);
 
 /* Take this fast path from now on; NULL: the kind's own functions. */
 void um_filter_use(umbel_filter *f, const um_fast *row);

@@ -7,6 +7,7 @@
 #include <umbel/file.h>
 
 #include <math.h>
+#include <string.h>
 
 const char *umbel_kind(const umbel_filter *f)
 {
@@ -123,6 +124,13 @@ void umbel_describe(const umbel_filter *f, umbel_info *out)
         um_info_count(out, "data_bytes", f->shape.attached);
     if (kind->info)
         kind->info(f->self, out);
+}
+
+const um_addressing *um_kind_addressing(const um_kind *kind, const char *name)
+{
+    if (kind->own)
+        return strcmp(kind->own->name, name) == 0 ? kind->own : NULL;
+    return um_addressing_find(name);
 }
 
 size_t um_count_settings(const um_kind *kind)

@@ -13,7 +13,7 @@
 
 #include <umbel/filter.h>
 
-enum { UM_MAX_SECTIONS = 8, UM_MAX_SETTINGS = 8 };
+enum { UM_MAX_SECTIONS = 8, UM_MAX_SETTINGS = 16 };
 
 /* What may be said of a kind as a whole. */
 enum {
@@ -72,6 +72,16 @@ static inline uint64_t um_section_room(const um_section *s)
     return bytes / UM_SECTION_ALIGN * UM_SECTION_ALIGN;
 }
 
+/* What a static kind is made of: keys in any order, some perhaps repeated. */
+typedef struct um_members {
+    const umbel_digest *digests;
+    const uint64_t *values; /* NULL: a set */
+    size_t n;
+    unsigned threads;
+    const umbel_alloc *alloc;
+    umbel_digest *clash; /* NULL, or gets the key that has two values */
+} um_members;
+
 struct um_kind {
     const char *name; /* in settings, commands, on the wire; never reused */
     const char *summary;
@@ -80,12 +90,17 @@ struct um_kind {
     double fpr;             /* the same for the error; 0: as all kinds */
     const umbel_setting_info *settings; /* ends with a NULL name; or NULL */
     size_t self_len;                    /* bytes of its handle's own part */
+    const um_addressing *own; /* the only one it works on; NULL: any of them */
+    const char *because;      /* why it lacks verbs; or NULL */
 
     /* Settings that exclude each other; NULL: any in range will do. */
     umbel_status (*check)(const um_shape *s, umbel_error *err);
     /* Cells a key owns, where settings tell; NULL: any number. */
     uint32_t (*hashes)(const um_shape *s);
     /* At most one less than UM_MAX_SECTIONS. */
+    /* Whether cells and hashes are those of the settings; of kinds with an
+     * addressing of their own, which alone knows sizes. */
+    umbel_status (*fits)(const um_shape *s, umbel_error *err);
     size_t (*sections)(const um_shape *s, um_section out[UM_MAX_SECTIONS]);
     /*
      * self is zeroed; memory[i] is section i. Any content of the memory must be
@@ -95,6 +110,14 @@ struct um_kind {
                    void *const memory[]);
     /* Cells before the first key, from memory of zeros; NULL: zeros. */
     void (*start)(void *self);
+
+    /*
+     * Static kinds have this instead of add. Fills in cells, hashes, settings,
+     * capacity, fpr and added, and gives the payload, of in->alloc. Where cells
+     * are given they are not exceeded, and fpr follows from them.
+     */
+    umbel_status (*build)(um_shape *s, const um_members *in, uint8_t **payload,
+                          umbel_error *err);
 
     /* Tells how many were new, and which when fresh is given. */
     size_t (*add)(void *self, const umbel_digest *d, size_t n, bool *fresh);
@@ -128,6 +151,10 @@ struct um_kind {
     uint64_t (*most)(const void *self);
     umbel_status (*may_remove)(const um_shape *s, umbel_error *err);
     size_t (*remove)(void *self, const umbel_digest *d, size_t n, size_t *gone);
+    /* Kinds that map keys to values, of so many bits (0: this one is a set). */
+    uint32_t (*value_bits)(const um_shape *s);
+    void (*value)(const void *self, const umbel_digest *d, size_t n,
+                  uint64_t *out);
     unsigned merge_ops; /* bit 1 << op for each that merge knows */
     /*
      * What a merge makes of the head, or why it must not be; may be NULL. Asked
@@ -138,7 +165,7 @@ struct um_kind {
     /* When it fails no cell has changed. */
     umbel_status (*merge)(void *self, const void *from, umbel_merge_op op,
                           umbel_error *err);
-    /* Without merge and fold: why there is neither; may be NULL. */
+    /* Without merge and fold: why these two are not; may be NULL. */
     const char *single;
     /* self is empty and by times smaller. */
     void (*fold)(void *self, const void *from, uint64_t by);
@@ -170,6 +197,14 @@ struct um_kind {
 const um_kind *um_kind_find(const char *name);
 const um_kind *um_kind_row(size_t i);
 
+/* The addressing of that name, if the kind works on it; else NULL. */
+const um_addressing *um_kind_addressing(const um_kind *kind, const char *name);
+
+/* Whether its kind can hold values: then it may take every key for a member. */
+static inline bool um_is_map(const um_shape *s)
+{
+    return s->kind->value_bits && s->fpr == 1;
+}
 /* The kind's sections, and behind them what is attached. */
 size_t um_sections(const um_shape *s, um_section out[UM_MAX_SECTIONS]);
 

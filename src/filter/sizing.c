@@ -51,21 +51,26 @@ static umbel_status no_such(const char *what, const char *name, name_at *row,
 const char *um_default_addressing(const char *kind)
 {
     const um_kind *row = um_kind_find(kind ? kind : "bloom");
+
+    if (row && row->own)
+        return row->own->name;
     return row && row->addressing ? row->addressing : "blocked512";
 }
 
 static umbel_status find_rows(const char *kind, const umbel_params *p,
                               um_shape *s, umbel_error *err)
 {
-    const char *addressing =
-        p->addressing ? p->addressing : um_default_addressing(kind);
-
     s->kind = um_kind_find(kind ? kind : "bloom");
     if (!s->kind)
         return no_such("kind", kind, kind_at, err);
-    s->addressing = um_addressing_find(addressing);
+    s->addressing = um_kind_addressing(
+        s->kind, p->addressing ? p->addressing : um_default_addressing(kind));
+    if (!s->addressing && s->kind->own)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "kind %s has no addressing to choose: leave it out",
+                       s->kind->name);
     if (!s->addressing)
-        return no_such("addressing", addressing, addressing_at, err);
+        return no_such("addressing", p->addressing, addressing_at, err);
     const char *implied = s->addressing->hash;
     const char *hash = p->hash ? p->hash : implied ? implied : "xxh3";
     s->hash = um_hash_find(hash);
@@ -376,7 +381,7 @@ static umbel_status settle_by_size(um_shape *s, umbel_error *err)
                        "hashes",
                        s->addressing->name, s->cells);
     s->cells = round_up(s, s->cells, s->hashes);
-    return um_check_shape(s, err);
+    return s->kind->own ? UMBEL_OK : um_check_shape(s, err);
 }
 
 /* As the addressing prescribes. */
@@ -409,7 +414,8 @@ umbel_status um_settle(um_shape *s, umbel_error *err)
     return ruled ? settle_by_rule(s, err) : settle_by_error(s, err);
 }
 
-umbel_status um_check_shape(const um_shape *s, umbel_error *err)
+/* Sizes, of a kind on an addressing that others share. */
+static umbel_status check_size(const um_shape *s, umbel_error *err)
 {
     uint64_t granule = s->hashes <= UM_MAX_HASHES && s->hashes
                            ? s->addressing->granule(s->hashes)
@@ -430,8 +436,20 @@ umbel_status um_check_shape(const um_shape *s, umbel_error *err)
                        "%s with %" PRIu32 " hashes takes sizes in multiples of "
                        "%" PRIu64 " cells, at least two a hash, got %" PRIu64,
                        s->addressing->name, s->hashes, granule, s->cells);
-    umbel_status status = check_hash(s, err);
-    return status == UMBEL_OK ? check_settings(s, err) : status;
+    return UMBEL_OK;
+}
+
+umbel_status um_check_shape(const um_shape *s, umbel_error *err)
+{
+    umbel_status status = s->kind->own ? UMBEL_OK : check_size(s, err);
+
+    if (status == UMBEL_OK)
+        status = check_hash(s, err);
+    if (status == UMBEL_OK)
+        status = check_settings(s, err);
+    if (status == UMBEL_OK && s->kind->own)
+        status = s->kind->fits(s, err);
+    return status;
 }
 
 /* Beyond that a cell is used with a chance that rounds to 1. */

@@ -13,7 +13,8 @@
     X(counting)                                                                \
     X(tally)                                                                   \
     X(countmin)                                                                \
-    X(generalized)
+    X(generalized)                                                             \
+    X(ribbon)
 
 #define UM_KIND_DECLARE(name) extern const um_kind um_kind_##name;
 UM_KINDS(UM_KIND_DECLARE)

@@ -70,6 +70,20 @@ void test_add(umbel_filter *f, uint64_t from, size_t n)
     free(keys);
 }
 
+umbel_filter *test_build(const char *kind, const umbel_params *params,
+                         uint64_t from, size_t n)
+{
+    char *keys = test_keys(from, n);
+    umbel_slice *slices = test_slices(keys, n);
+    umbel_filter *f = NULL;
+
+    assert_ok(
+        umbel_build_keys(kind, params, slices, NULL, n, &f, &test_refusal));
+    free(slices);
+    free(keys);
+    return f;
+}
+
 size_t test_hits(const umbel_filter *f, uint64_t from, size_t n)
 {
     char *keys = test_keys(from, n);
@@ -151,16 +165,23 @@ static void name_combo(const um_kind *k, const um_addressing *a,
     *out = (test_combo){k->name, a->name, h->name, h->keyed, h->seeded};
 }
 
+/* The y-th addressing that a kind works on. */
+static const um_addressing *addressing_of(const um_kind *k, size_t y)
+{
+    return k->own ? (y ? NULL : k->own) : um_addressing_row(y);
+}
+
 bool test_combo_at(size_t i, test_combo *out)
 {
-    for (size_t x = 0; um_kind_row(x); x++)
-        for (size_t y = 0; um_addressing_row(y); y++)
+    const um_kind *k;
+    const um_addressing *a;
+
+    for (size_t x = 0; (k = um_kind_row(x)); x++)
+        for (size_t y = 0; (a = addressing_of(k, y)); y++)
             for (size_t z = 0; um_hash_row(z); z++) {
-                if (!fit(um_addressing_row(y), um_hash_row(z)) ||
-                    !goes_on(um_kind_row(x), um_addressing_row(y)) || i--)
+                if (!fit(a, um_hash_row(z)) || !goes_on(k, a) || i--)
                     continue;
-                name_combo(um_kind_row(x), um_addressing_row(y), um_hash_row(z),
-                           out);
+                name_combo(k, a, um_hash_row(z), out);
                 return true;
             }
     return false;
@@ -170,7 +191,8 @@ umbel_params test_combo_params(const test_combo *c)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
 
-    p.addressing = c->addressing;
+    if (!um_kind_find(c->kind)->own)
+        p.addressing = c->addressing;
     p.hash = c->hash;
     p.seed = c->seeded ? 7 : 0;
     p.secret = c->keyed ? test_secret : NULL;

@@ -7,6 +7,8 @@
  */
 #include "support/golden.h"
 
+#include "filter/kind.h"
+
 #include <stdio.h>
 
 char *golden_path(const test_combo *c)
@@ -103,6 +105,10 @@ umbel_filter *golden_build(const test_combo *c)
     umbel_params p = test_combo_params(c);
     umbel_filter *f = NULL;
 
+    if (um_kind_find(c->kind)->build) { /* no size to choose */
+        p.fpr = 0.01;
+        return test_build(c->kind, &p, 0, GOLDEN_KEYS);
+    }
     p.cells = 1000;
     p.hashes = 4;
     p.capacity = GOLDEN_KEYS;

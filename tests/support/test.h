@@ -60,6 +60,9 @@ extern const uint8_t test_other_secret[UMBEL_SECRET_LEN];
 umbel_filter *test_open(const umbel_params *params);
 /* Add keys from .. from+n-1. */
 void test_add(umbel_filter *f, uint64_t from, size_t n);
+/* A static filter of keys from .. from+n-1. */
+umbel_filter *test_build(const char *kind, const umbel_params *params,
+                         uint64_t from, size_t n);
 /* How many of the keys from .. from+n-1 match. */
 size_t test_hits(const umbel_filter *f, uint64_t from, size_t n);
 bool test_has(const umbel_filter *f, uint64_t i);
@@ -80,7 +83,8 @@ typedef struct test_combo {
 
 /* The i-th of all that the tables allow; false when i is past the end. */
 bool test_combo_at(size_t i, test_combo *out);
-/* Parameters that choose it, with a secret where one is needed. */
+/* Parameters that choose it, with a secret where one is needed, and without
+ * an addressing where the kind has its own. */
 umbel_params test_combo_params(const test_combo *c);
 
 /* The addressings that take any hash; NULL when i is past the end. */

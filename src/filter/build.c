@@ -1,0 +1,172 @@
+/*
+ * build.c - the public verbs of static kinds: check, hash, call the row.
+ */
+#include "base/alloc.h"
+#include "base/crew.h"
+#include "base/error.h"
+#include "filter/handle.h"
+#include "filter/sizing.h"
+
+#include <umbel/build.h>
+
+#include <inttypes.h>
+
+enum { BATCH = 256 }; /* digests at a time: they stay in the first cache */
+
+static umbel_status take_members(const umbel_members *given, um_members *out,
+                                 umbel_error *err)
+{
+    if (!given)
+        return UMBEL_OK;
+    /* The first version: later ones will read what size says is there. */
+    if (given->size < sizeof *given)
+        return um_fail(
+            err, UMBEL_E_RANGE,
+            "members.size is not set: start from UMBEL_MEMBERS_INIT");
+    if (given->threads > UM_MAX_THREADS)
+        return um_fail(err, UMBEL_E_RANGE, "threads must be 0..%d, got %u",
+                       UM_MAX_THREADS, given->threads);
+    out->digests = given->digests;
+    out->values = given->values;
+    out->n = given->n;
+    out->threads = given->threads ? given->threads : 1;
+    out->clash = given->clash;
+    return UMBEL_OK;
+}
+
+static umbel_status check_values(const um_shape *s, const um_members *in,
+                                 umbel_error *err)
+{
+    uint32_t bits = s->kind->value_bits ? s->kind->value_bits(s) : 0;
+
+    if (!in->values != !bits && in->n)
+        return um_fail(err, UMBEL_E_RANGE,
+                       bits ? "a map wants a value for every key"
+                            : "values want the setting value_bits, and a kind "
+                              "that has it");
+    for (size_t i = 0; bits < 64 && in->values && i < in->n; i++)
+        if (in->values[i] >> bits)
+            return um_fail(err, UMBEL_E_RANGE,
+                           "value %zu is %" PRIu64 ", which takes more than "
+                           "%" PRIu32 " bits",
+                           i + 1, in->values[i], bits);
+    return UMBEL_OK;
+}
+
+static umbel_status want_static(const um_shape *s, const umbel_params *p,
+                                umbel_error *err)
+{
+    if (!s->kind->build)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "kind %s is not made at once: open it, and add keys",
+                       s->kind->name);
+    if (p->hashes)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "kind %s has no number of hashes to choose: leave it "
+                       "out",
+                       s->kind->name);
+    return UMBEL_OK;
+}
+
+umbel_status umbel_build(const char *kind, const umbel_params *params,
+                         const umbel_members *members, umbel_filter **out,
+                         umbel_error *err)
+{
+    um_members in = {.threads = 1};
+    umbel_params p;
+    um_shape shape;
+    uint8_t *payload;
+    umbel_filter *f;
+
+    umbel_status status = um_params_take(params, &p, err);
+    if (status == UMBEL_OK)
+        status = um_shape_from_params(kind, &p, &shape, err);
+    if (status == UMBEL_OK)
+        status = want_static(&shape, &p, err);
+    if (status == UMBEL_OK)
+        status = take_members(members, &in, err);
+    if (status == UMBEL_OK)
+        status = check_values(&shape, &in, err);
+    if (status != UMBEL_OK)
+        return status;
+    umbel_alloc alloc = um_alloc_or_default(p.alloc);
+    in.alloc = &alloc;
+    if (p.fpr == 0 && shape.kind->value_bits && shape.kind->value_bits(&shape))
+        shape.fpr = 1; /* only values: nobody asked who is a member */
+    status = shape.kind->build(&shape, &in, &payload, err);
+    if (status != UMBEL_OK)
+        return status;
+    status = um_filter_own(&shape, &alloc, payload, &f, err);
+    if (status != UMBEL_OK)
+        return status;
+    if (p.secret)
+        um_hasher_unlock(&f->hasher, p.secret);
+    *out = f;
+    return UMBEL_OK;
+}
+
+umbel_status um_filter_own(const um_shape *shape, const umbel_alloc *alloc,
+                           uint8_t *payload, umbel_filter **out,
+                           umbel_error *err)
+{
+    size_t len = 0;
+    umbel_status status =
+        um_filter_make(shape, alloc, payload, NULL, 0, out, err);
+
+    if (status != UMBEL_OK && um_payload_len(shape, &len))
+        um_put(alloc, payload, len);
+    return status;
+}
+
+umbel_status umbel_build_keys(const char *kind, const umbel_params *params,
+                              const umbel_slice *keys, const uint64_t *values,
+                              size_t n, umbel_filter **out, umbel_error *err)
+{
+    umbel_members members = UMBEL_MEMBERS_INIT;
+    umbel_filter *empty;
+
+    umbel_status status = umbel_build(kind, params, NULL, &empty, err);
+    if (status != UMBEL_OK)
+        return status;
+    size_t len = (n + 1) * sizeof(umbel_digest);
+    umbel_digest *digests =
+        n < SIZE_MAX / sizeof *digests ? um_get(&empty->alloc, len) : NULL;
+    if (!digests)
+        status = um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", n);
+    else
+        status = umbel_digest_many(empty, keys, n, digests, err);
+    members.digests = digests;
+    members.values = values;
+    members.n = n;
+    if (status == UMBEL_OK)
+        status = umbel_build(kind, params, &members, out, err);
+    um_put(&empty->alloc, digests, len);
+    umbel_close(empty);
+    return status;
+}
+
+uint32_t umbel_value_bits(const umbel_filter *f)
+{
+    const um_kind *kind = f->shape.kind;
+    return kind->value_bits ? kind->value_bits(&f->shape) : 0;
+}
+
+umbel_status umbel_values_many(const umbel_filter *f, const umbel_slice *keys,
+                               size_t n, uint64_t *values, umbel_error *err)
+{
+    umbel_digest d[BATCH];
+
+    if (!umbel_value_bits(f))
+        return um_fail(err, UMBEL_E_UNSUPPORTED, "this filter has no values");
+    umbel_status status = UMBEL_OK;
+    const um_hash *hash = f->shape.hash;
+    if (hash->accept)
+        status = hash->accept(keys, n, err);
+    for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
+        some = n - i < BATCH ? n - i : BATCH;
+        status = umbel_digest_many(f, keys + i, some, d, err);
+        if (status == UMBEL_OK)
+            f->shape.kind->value(f->self, d, some, values + i);
+    }
+    return n ? status : um_want_ready(f, err);
+}

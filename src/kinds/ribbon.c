@@ -1,0 +1,416 @@
+/*
+ * ribbon.c - kind ribbon: a static set, or map, as small as can be.
+ *
+ * A member has a fingerprint of r bits, made from its digest, and a level of
+ * r columns (kinds/ribbon_level.h) gives every member its own. Another key gets
+ * something by chance, and equals its fingerprint with chance 2^-r. That takes
+ * r bits a member, and some thousandths more, where a bloom filter takes 1.44
+ * r. A share of the members has r + 1 bits, so that any mean error can be had.
+ *
+ * As a map, a level has columns for the value below those of the fingerprint
+ * (Bloomier filter: Chazelle, Kilian, Rubinfeld, Tal 2004); it may have none of
+ * the latter, and then gives every key a value.
+ *
+ * With a list of keys that must not match there is a second level of one column
+ * (ops/exact.c). If the list is the rest of a universe, the set is exact.
+ *
+ *   one section:  the first level | the second, from a multiple of 8 bytes on
+ *
+ * Paper: Dillinger, Huebschle-Schneider, Sanders, Walzer 2022.
+ * When not to use it: keys come one by one, or filters are to be merged.
+ */
+#include "kinds/ribbon.h"
+
+#include "base/error.h"
+
+#include <math.h>
+
+enum { BATCH = 32 };
+
+enum { /* numbers of settings */
+       VALUE_BITS,
+       COLUMNS,
+       FINER,
+       BUCKETS,
+       TAIL = BUCKETS + UM_RIBBON_LAYERS,
+       SALT,
+       NEVER_BUCKETS,
+       NEVER_TAIL = NEVER_BUCKETS + UM_RIBBON_LAYERS,
+       NEVER_SALT
+};
+
+#define BUCKETS_SETTING(name)                                                  \
+    {                                                                          \
+        name, "buckets of a layer", 0, UM_RIBBON_MOST_BUCKETS, 0               \
+    }
+#define TAIL_SETTING(name)                                                     \
+    {                                                                          \
+        name, "slots of the tail", 0, UM_RIBBON_MOST_BUCKETS, 0                \
+    }
+#define SALT_SETTING(name)                                                     \
+    {                                                                          \
+        name, "salt of the tail", 0, UM_RIBBON_SALTS - 1, 0                    \
+    }
+
+static const umbel_setting_info settings[] = {
+    [VALUE_BITS] = {"value_bits", "bits of a value; 0: a set", 0, 32, 0},
+    [COLUMNS] = {"columns", "bits of a key", 0, UM_RIBBON_MOST_COLUMNS, 0},
+    [FINER] = {"finer", "65536ths of the keys have one more", 0,
+               UM_RIBBON_FINE - 1, 0},
+    [BUCKETS] = BUCKETS_SETTING("buckets_1"),
+    BUCKETS_SETTING("buckets_2"),
+    BUCKETS_SETTING("buckets_3"),
+    [TAIL] = TAIL_SETTING("tail"),
+    [SALT] = SALT_SETTING("salt"),
+    [NEVER_BUCKETS] = BUCKETS_SETTING("never_buckets_1"),
+    BUCKETS_SETTING("never_buckets_2"),
+    BUCKETS_SETTING("never_buckets_3"),
+    [NEVER_TAIL] = TAIL_SETTING("never_tail"),
+    [NEVER_SALT] = SALT_SETTING("never_salt"),
+    {NULL, NULL, 0, 0, 0}};
+
+/* --- shapes -----------------------------------------------------------------
+ */
+
+static const um_ribbon_form one_column = {1, 0};
+
+static um_ribbon_form form_of(const um_shape *s)
+{
+    return (um_ribbon_form){(uint32_t)s->setting[COLUMNS],
+                            (uint32_t)s->setting[FINER]};
+}
+
+static um_ribbon_sizes sizes_of(const um_shape *s, int from)
+{
+    um_ribbon_sizes sizes = {.tail = s->setting[from + UM_RIBBON_LAYERS],
+                             .salt = s->setting[from + UM_RIBBON_LAYERS + 1]};
+
+    for (int i = 0; i < UM_RIBBON_LAYERS; i++)
+        sizes.buckets[i] = s->setting[from + i];
+    return sizes;
+}
+
+static void put_sizes(um_shape *s, int from, const um_ribbon_sizes *sizes)
+{
+    for (int i = 0; i < UM_RIBBON_LAYERS; i++)
+        s->setting[from + i] = sizes->buckets[i];
+    s->setting[from + UM_RIBBON_LAYERS] = sizes->tail;
+    s->setting[from + UM_RIBBON_LAYERS + 1] = sizes->salt;
+}
+
+/* Bits of the payload: a word at least. */
+static uint64_t bits_of(const um_shape *s)
+{
+    um_ribbon_form form = form_of(s);
+    um_ribbon_sizes members = sizes_of(s, BUCKETS);
+    um_ribbon_sizes never = sizes_of(s, NEVER_BUCKETS);
+    um_ribbon_level a, b;
+
+    um_ribbon_lay(&a, &form, &members, NULL);
+    um_ribbon_lay(&b, &one_column, &never, NULL);
+    uint64_t bytes = a.bytes + b.bytes;
+    return 8 * (bytes ? bytes : 8);
+}
+
+/* Columns that are looked at, at most. */
+static uint32_t hashes_of(const um_shape *s)
+{
+    um_ribbon_sizes never = sizes_of(s, NEVER_BUCKETS);
+    uint64_t n = s->setting[COLUMNS] + (s->setting[FINER] != 0) +
+                 !um_ribbon_is_empty(&never);
+
+    return n ? (uint32_t)n : 1;
+}
+
+static bool settings_fit(const um_shape *s)
+{
+    um_ribbon_form form = form_of(s);
+    um_ribbon_sizes members = sizes_of(s, BUCKETS);
+    um_ribbon_sizes never = sizes_of(s, NEVER_BUCKETS);
+    uint64_t value = s->setting[VALUE_BITS], columns = s->setting[COLUMNS];
+
+    return um_ribbon_can(&form, &members) &&
+           um_ribbon_can(&one_column, &never) && value <= columns &&
+           columns - value <= UM_RIBBON_MOST_PRINT &&
+           (members.tail || !members.salt) && (never.tail || !never.salt) &&
+           (!value || um_ribbon_is_empty(&never)) &&
+           (columns || form.finer || um_ribbon_is_empty(&members));
+}
+
+static umbel_status fits(const um_shape *s, umbel_error *err)
+{
+    if (!settings_fit(s) || s->cells != bits_of(s) || s->hashes != hashes_of(s))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "columns, buckets and bits of kind ribbon do not "
+                       "agree");
+    return UMBEL_OK;
+}
+
+void um_ribbon_shape(um_shape *s, const um_ribbon_form *form,
+                     uint32_t value_bits, const um_ribbon_sizes *members,
+                     const um_ribbon_sizes *never)
+{
+    s->setting[VALUE_BITS] = value_bits;
+    s->setting[COLUMNS] = form->columns;
+    s->setting[FINER] = form->finer;
+    put_sizes(s, BUCKETS, members);
+    put_sizes(s, NEVER_BUCKETS, never);
+    s->cells = bits_of(s);
+    s->hashes = hashes_of(s);
+}
+
+static size_t sections(const um_shape *s, um_section out[UM_MAX_SECTIONS])
+{
+    out[0] = (um_section){.cells = s->cells, .cell_bits = 1};
+    return 1;
+}
+
+static void attach(void *self, const um_shape *s, const um_layout *l,
+                   void *const memory[])
+{
+    um_ribbon *r = self;
+    um_ribbon_form form = form_of(s);
+    um_ribbon_sizes members = sizes_of(s, BUCKETS);
+    um_ribbon_sizes never = sizes_of(s, NEVER_BUCKETS);
+    uint8_t *at = memory[0];
+
+    (void)l;
+    um_ribbon_lay(&r->members, &form, &members, at);
+    um_ribbon_lay(&r->never, &one_column, &never, at + r->members.bytes);
+    r->two = !um_ribbon_is_empty(&never);
+    r->empty = um_ribbon_is_empty(&members) && !r->two;
+    r->value_bits = (uint32_t)s->setting[VALUE_BITS];
+}
+
+/* --- columns and errors -----------------------------------------------------
+ */
+
+double um_ribbon_error(const um_ribbon_form *form)
+{
+    double finer = (double)form->finer / UM_RIBBON_FINE;
+    return ldexp(1 - finer / 2, -(int)form->columns);
+}
+
+bool um_ribbon_form_for(double fpr, um_ribbon_form *out)
+{
+    int exponent;
+    double mantissa = frexp(fpr, &exponent); /* 0.5 <= mantissa < 1 */
+    double finer = ceil(2 * (1 - mantissa) * UM_RIBBON_FINE);
+
+    if (fpr >= 1) {
+        *out = (um_ribbon_form){0, 0};
+        return true;
+    }
+    *out = (um_ribbon_form){(uint32_t)-exponent, (uint32_t)finer};
+    if (out->finer >= UM_RIBBON_FINE)
+        *out = (um_ribbon_form){(uint32_t)(1 - exponent), 0};
+    return out->columns + (out->finer != 0) <= UM_RIBBON_MOST_PRINT;
+}
+
+void um_ribbon_form_within(double bits, double keys, um_ribbon_form *out)
+{
+    um_ribbon_form one = {1, 0}, none = {0, 0};
+    double fixed = um_ribbon_guess(keys, &none);
+    double column = um_ribbon_guess(keys, &one) - fixed;
+    double n = keys > 0 ? (bits - fixed) / column : 0;
+
+    n = fmin(fmax(n, 0), UM_RIBBON_MOST_PRINT);
+    *out = (um_ribbon_form){(uint32_t)n,
+                            (uint32_t)((n - floor(n)) * UM_RIBBON_FINE)};
+}
+
+/* Before it is built: what its size allows. */
+static double error(const um_shape *s, const um_layout *l, double keys)
+{
+    um_ribbon_form form = form_of(s);
+    um_ribbon_sizes never = sizes_of(s, NEVER_BUCKETS);
+
+    if (!form.columns && !form.finer && um_ribbon_is_empty(&never))
+        um_ribbon_form_within((double)l->cells, keys, &form);
+    else
+        form.columns -= (uint32_t)s->setting[VALUE_BITS];
+    return um_ribbon_error(&form) * (um_ribbon_is_empty(&never) ? 1 : 0.5);
+}
+
+/* Of the keys that come to a layer: how many stay, how often they match. */
+static double predict_layer(const um_ribbon_layer *l, uint32_t value_bits,
+                            double *bumped)
+{
+    uint64_t buckets = l->starts / UM_RIBBON_BUCKET;
+    uint64_t split = l->split / UM_RIBBON_BUCKET, gone = 0, fine = 0;
+
+    for (uint64_t b = 0; b < buckets; b++) {
+        uint32_t n = um_ribbon_bumped(um_ribbon_code(l, b));
+        gone += n;
+        fine += b >= split ? UM_RIBBON_BUCKET - n : 0;
+    }
+    double starts = (double)l->starts, stay = starts - (double)gone;
+    *bumped = (double)gone / starts;
+    return (stay - (double)fine / 2) / starts *
+           ldexp(1, -(int)(l->columns - value_bits));
+}
+
+static double predict(const void *self)
+{
+    const um_ribbon *r = self;
+    const um_ribbon_level *l = &r->members;
+    double here = 1, error = 0, bumped;
+
+    if (r->empty)
+        return 0;
+    for (int i = 0; i < UM_RIBBON_LAYERS; i++)
+        if (l->layer[i].starts) {
+            error += here * predict_layer(&l->layer[i], r->value_bits, &bumped);
+            here *= bumped;
+        }
+    error += here * ldexp(1, -(int)(l->tail_columns - r->value_bits));
+    return r->two ? error / 2 : error;
+}
+
+/* --- asking -----------------------------------------------------------------
+ */
+
+static inline void fetch(const um_ribbon_place *p)
+{
+    if (p->salted || !p->columns)
+        return;
+    __builtin_prefetch(p->at);
+    __builtin_prefetch(p->next + 8 * (size_t)p->columns - 1);
+}
+
+/* Columns below the fingerprint are those of a value. */
+static bool matches(const um_ribbon_level *l, const um_ribbon_place *p,
+                    const umbel_digest *d, uint32_t value_bits)
+{
+    uint64_t differ = um_ribbon_get(l, p) ^ um_ribbon_print(d) << value_bits;
+    return (differ & um_ribbon_mask(p->columns)) >> value_bits == 0;
+}
+
+static void pass(const um_ribbon_level *l, const umbel_digest *d, size_t n,
+                 uint32_t value_bits, bool *hit)
+{
+    um_ribbon_place p[BATCH];
+
+    for (size_t i = 0, some; i < n; i += some) {
+        some = n - i < BATCH ? n - i : BATCH;
+        for (size_t j = 0; j < some; j++) {
+            um_ribbon_find(l, d[i + j].lo, d[i + j].hi, &p[j]);
+            fetch(&p[j]);
+        }
+        for (size_t j = 0; j < some; j++)
+            hit[i + j] = matches(l, &p[j], &d[i + j], value_bits);
+    }
+}
+
+void um_ribbon_pass(const um_ribbon_level *l, const umbel_digest *d, size_t n,
+                    bool *hit)
+{
+    pass(l, d, n, 0, hit);
+}
+
+static bool is_member(const um_ribbon_level *l, const umbel_digest *d)
+{
+    um_ribbon_place p;
+
+    um_ribbon_find(l, um_ribbon_second(d), d->hi, &p);
+    return um_ribbon_get(l, &p) & 1;
+}
+
+static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
+{
+    const um_ribbon *r = self;
+
+    if (r->empty) {
+        memset(hit, 0, n * sizeof *hit);
+        return;
+    }
+    pass(&r->members, d, n, r->value_bits, hit);
+    for (size_t i = 0; r->two && i < n; i++)
+        hit[i] = hit[i] && is_member(&r->never, &d[i]);
+}
+
+static void value(const void *self, const umbel_digest *d, size_t n,
+                  uint64_t *out)
+{
+    const um_ribbon *r = self;
+
+    for (size_t i = 0; i < n; i++) {
+        um_ribbon_place p;
+        um_ribbon_find(&r->members, d[i].lo, d[i].hi, &p);
+        out[i] = um_ribbon_get(&r->members, &p) & um_ribbon_mask(r->value_bits);
+    }
+}
+
+static uint32_t value_bits(const um_shape *s)
+{
+    return (uint32_t)s->setting[VALUE_BITS];
+}
+
+/* --- rows -------------------------------------------------------------------
+ */
+
+umbel_status um_ribbon_want_free(const um_shape *s, umbel_error *err)
+{
+    for (int i = VALUE_BITS + 1; i <= NEVER_SALT; i++)
+        if (s->setting[i])
+            return um_fail(err, UMBEL_E_RANGE,
+                           "%s of kind ribbon follows from its keys: leave "
+                           "it out",
+                           settings[i].name);
+    return UMBEL_OK;
+}
+
+static void info(const void *self, umbel_info *out)
+{
+    const um_ribbon *r = self;
+    um_info_count(out, "levels", r->empty ? 0 : 1 + r->two);
+}
+
+static uint64_t granule(uint32_t hashes)
+{
+    (void)hashes;
+    return 1;
+}
+
+static uint64_t limit(uint32_t hashes)
+{
+    (void)hashes;
+    return UM_MAX_CELLS;
+}
+
+static void prepare(um_layout *l)
+{
+    l->blocks = 1;
+    l->lanes = 1;
+    l->width = l->cells;
+    l->throws = l->hashes;
+}
+
+/* Cells of a key, 64 slots of a band, are the kind's own matter. */
+static const um_addressing band = {
+    .name = "band64",
+    .summary = "64 neighbouring slots, of which a key picks some",
+    .fold_unit = 1,
+    .granule = granule,
+    .limit = limit,
+    .prepare = prepare,
+};
+
+const um_kind um_kind_ribbon = {
+    .name = "ribbon",
+    .summary = "a static set or map, at the least bits there can be",
+    .settings = settings,
+    .self_len = sizeof(um_ribbon),
+    .own = &band,
+    .because = "it is static; build it anew from all the keys",
+    .fits = fits,
+    .sections = sections,
+    .attach = attach,
+    .build = um_ribbon_build,
+    .query = query,
+    .value_bits = value_bits,
+    .value = value,
+    .error = error,
+    .predict = predict,
+    .info = info,
+};

@@ -1,0 +1,67 @@
+/*
+ * ribbon.h - the inside of kind ribbon, for those who make it of two levels.
+ */
+#ifndef UM_KINDS_RIBBON_H
+#define UM_KINDS_RIBBON_H
+
+#include "filter/kind.h"
+#include "kinds/ribbon_level.h"
+
+/*
+ * The parts of a filter: a level of fingerprints (and values) of the members,
+ * and for exact sets a level of one column that tells members, 1, from listed
+ * keys which the first level lets pass, 0.
+ */
+typedef struct um_ribbon {
+    um_ribbon_level members, never;
+    bool empty, two;
+    uint32_t value_bits;
+} um_ribbon;
+
+enum { UM_RIBBON_MOST_PRINT = 32 }; /* bits of a fingerprint */
+
+/* The least columns that keep a mean error; false: too many. */
+bool um_ribbon_form_for(double fpr, um_ribbon_form *out);
+/* The error of so many columns. */
+double um_ribbon_error(const um_ribbon_form *form);
+/* The form that fills so many bits with so many keys; at most as above. */
+void um_ribbon_form_within(double bits, double keys, um_ribbon_form *out);
+
+/* What the first level asks for, and the key as the second level sees it. */
+static inline uint64_t um_ribbon_print(const umbel_digest *d)
+{
+    return um_ribbon_mix(d->hi + UM_RIBBON_STEP);
+}
+
+static inline uint64_t um_ribbon_second(const umbel_digest *d)
+{
+    return um_ribbon_mix(d->lo ^ UM_RIBBON_STEP);
+}
+
+/* Whether the first level alone matches. */
+void um_ribbon_pass(const um_ribbon_level *l, const umbel_digest *d, size_t n,
+                    bool *hit);
+
+/* The shape of a filter of these levels, the second of which may be empty. */
+void um_ribbon_shape(um_shape *s, const um_ribbon_form *form,
+                     uint32_t value_bits, const um_ribbon_sizes *members,
+                     const um_ribbon_sizes *never);
+
+/* Items of members: E_NOMEM, or *out of n, the caller's. */
+umbel_status um_ribbon_items(const um_members *in, uint32_t value_bits,
+                             um_ribbon_item **out, umbel_error *err);
+
+/* Bytes of a payload of so many bits. */
+size_t um_ribbon_room(uint64_t bits);
+/* A payload of two levels, of n and m bytes, which are released; or NULL. */
+uint8_t *um_ribbon_whole(const umbel_alloc *alloc, uint8_t *first, size_t n,
+                         uint8_t *second, size_t m);
+umbel_status um_ribbon_build(um_shape *s, const um_members *in,
+                             uint8_t **payload, umbel_error *err);
+
+/* Settings that follow from the keys must not be given. */
+umbel_status um_ribbon_want_free(const um_shape *s, umbel_error *err);
+
+extern const um_kind um_kind_ribbon;
+
+#endif

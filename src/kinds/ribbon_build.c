@@ -1,0 +1,147 @@
+/*
+ * ribbon_build.c - kind ribbon from its members.
+ */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "kinds/ribbon.h"
+
+#include <inttypes.h>
+
+size_t um_ribbon_room(uint64_t bits)
+{
+    um_section section = {.cells = bits, .cell_bits = 1};
+    return (size_t)um_section_room(&section);
+}
+
+uint8_t *um_ribbon_whole(const umbel_alloc *alloc, uint8_t *first, size_t n,
+                         uint8_t *second, size_t m)
+{
+    size_t bytes = n + m ? n + m : 8;
+    uint8_t *payload = um_get(alloc, um_ribbon_room(8 * (uint64_t)bytes));
+
+    if (payload && n)
+        memcpy(payload, first, n);
+    if (payload && m)
+        memcpy(payload + n, second, m);
+    um_put(alloc, first, n);
+    um_put(alloc, second, m);
+    return payload;
+}
+
+umbel_status um_ribbon_items(const um_members *in, uint32_t bits,
+                             um_ribbon_item **out, umbel_error *err)
+{
+    um_ribbon_item *items = NULL;
+
+    if (in->n < SIZE_MAX / sizeof *items - 1)
+        items = um_get(in->alloc, (in->n + 1) * sizeof *items);
+    if (!items)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", in->n);
+    for (size_t i = 0; i < in->n; i++) {
+        const umbel_digest *d = &in->digests[i];
+        uint64_t v = in->values ? in->values[i] : 0;
+        items[i] =
+            (um_ribbon_item){d->lo, d->hi, um_ribbon_print(d) << bits | v};
+    }
+    *out = items;
+    return UMBEL_OK;
+}
+
+static umbel_status choose_form(const um_shape *s, size_t n, double share,
+                                um_ribbon_form *out, umbel_error *err)
+{
+    uint32_t bits = um_kind_ribbon.value_bits(s);
+
+    if (s->cells && bits)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "a map takes what its values take: leave the size out");
+    if (s->cells) {
+        um_ribbon_form_within((double)s->cells * share, (double)n, out);
+        if (n && !out->columns && !out->finer)
+            return um_fail(err, UMBEL_E_RANGE,
+                           "%" PRIu64 " bits are too few for %zu keys: take "
+                           "a bit a key at least",
+                           s->cells, n);
+        return UMBEL_OK;
+    }
+    if (!um_ribbon_form_for(s->fpr, out))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "kind ribbon has errors down to 2^-%d, got %g",
+                       UM_RIBBON_MOST_PRINT, s->fpr);
+    out->columns += bits;
+    return UMBEL_OK;
+}
+
+/* Items once, in order; a key with two values is named. */
+static umbel_status sort_items(const um_members *in, um_ribbon_item *items,
+                               size_t *n, umbel_error *err)
+{
+    const um_ribbon_item *clash;
+
+    um_ribbon_sort(items, n, in->threads, &clash);
+    if (!clash)
+        return UMBEL_OK;
+    if (in->clash)
+        *in->clash = (umbel_digest){clash->lo, clash->hi};
+    return um_fail(err, UMBEL_E_KEY,
+                   "a key has two different values: give it one");
+}
+
+/* One try; the payload is at least a word. */
+static umbel_status make(um_shape *s, const um_members *in, double share,
+                         uint8_t **payload, umbel_error *err)
+{
+    static const um_ribbon_sizes none = {.tail = 0};
+    um_ribbon_sizes sizes;
+    um_ribbon_form form = {0, 0};
+    um_ribbon_item *items;
+    size_t n = in->n, len = 0;
+    uint8_t *made = NULL;
+
+    umbel_status status =
+        um_ribbon_items(in, um_kind_ribbon.value_bits(s), &items, err);
+    if (status != UMBEL_OK)
+        return status;
+    status = sort_items(in, items, &n, err);
+    if (status == UMBEL_OK)
+        status = choose_form(s, n, share, &form, err);
+    if (status == UMBEL_OK)
+        status = um_ribbon_make(items, n, &form, in->threads, in->alloc, &sizes,
+                                &made, &len, err);
+    um_put(in->alloc, items, (in->n + 1) * sizeof *items);
+    if (status != UMBEL_OK)
+        return status;
+    um_ribbon_shape(s, &form, um_kind_ribbon.value_bits(s), &sizes, &none);
+    *payload = um_ribbon_whole(in->alloc, made, len, NULL, 0);
+    if (!*payload)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", len);
+    s->added = n;
+    return UMBEL_OK;
+}
+
+/* Sizes are known about: where a limit is given it may take some tries. */
+umbel_status um_ribbon_build(um_shape *s, const um_members *in,
+                             uint8_t **payload, umbel_error *err)
+{
+    umbel_status status = um_ribbon_want_free(s, err);
+    uint64_t asked = s->cells;
+    um_shape made = *s;
+
+    if (status == UMBEL_OK)
+        status = make(&made, in, 1, payload, err);
+    for (double share = 0.995; status == UMBEL_OK && asked &&
+                               made.cells > asked && made.added && share > 0.9;
+         share -= 0.005) {
+        um_put(in->alloc, *payload, um_ribbon_room(made.cells));
+        made = *s;
+        status = make(&made, in, share, payload, err);
+    }
+    if (status != UMBEL_OK)
+        return status;
+    if (asked)
+        made.fpr = made.added ? um_kind_ribbon.error(&made, NULL, 1) : s->fpr;
+    if (!made.capacity)
+        made.capacity = made.added;
+    *s = made;
+    return UMBEL_OK;
+}

@@ -1,0 +1,238 @@
+/*
+ * ribbon_level.h - a function on keys, stored as the solution of equations.
+ *
+ * Every key gives a row of 64 coefficients from a start on; the solution is a
+ * string of slots, each of so many columns of bits, and the value of a key is
+ * the parity of the slots that its row picks, column by column. A level holds
+ * the values of its keys at hardly more than a slot a key, and says something,
+ * by chance, for any other key.
+ *
+ *   layer 0   slots for some 4 % fewer keys than there are, in buckets of 128
+ *             starts. Two bits a bucket say how many starts at its beginning
+ *             have no place there: their keys are bumped to the next layer
+ *   layer 1   ... the same for bumped keys, at a start hashed anew
+ *   layer 2   ...
+ *   tail      what is left, with some more slots than keys: all have a place
+ *
+ * After every SHARD starts there are 64 further slots, so that shards have
+ * nothing in common and threads can solve them apart.
+ */
+#ifndef UM_KINDS_RIBBON_LEVEL_H
+#define UM_KINDS_RIBBON_LEVEL_H
+
+#include "base/bits.h"
+
+#include <umbel/base.h>
+
+/* On the wire, all of them. */
+enum {
+    UM_RIBBON_WIDTH = 64, /* coefficients of a row */
+    UM_RIBBON_BUCKET = 128,
+    UM_RIBBON_LAYERS = 3,
+    UM_RIBBON_SHARD_BITS = 19, /* log2 of the starts of a shard */
+    UM_RIBBON_SALTS = 16,
+    UM_RIBBON_FINE = 1 << 16,
+    UM_RIBBON_MOST_COLUMNS = 64 /* with the finer one */
+};
+#define UM_RIBBON_MOST_BUCKETS ((uint64_t)1 << 35)
+
+/*
+ * How wide the slots are. So many 65536ths of the starts, those at the end of
+ * each layer, have a column more, which makes any mean error possible.
+ */
+typedef struct um_ribbon_form {
+    uint32_t columns;
+    uint32_t finer;
+} um_ribbon_form;
+
+typedef struct um_ribbon_sizes {
+    uint64_t buckets[UM_RIBBON_LAYERS]; /* 0: no such layer */
+    uint64_t tail;                      /* slots */
+    uint64_t salt;                      /* of the tail */
+} um_ribbon_sizes;
+
+typedef struct um_ribbon_layer {
+    uint64_t starts; /* 0: nothing is here, keys go on */
+    uint64_t split;  /* from this start on there is a column more */
+    uint64_t split_group;
+    uint32_t columns;
+    uint8_t *words; /* groups of 64 slots, a word for each column */
+    uint8_t *bumps; /* two bits a bucket */
+} um_ribbon_layer;
+
+/* A level made ready: where its parts lie. */
+typedef struct um_ribbon_level {
+    um_ribbon_form form;
+    um_ribbon_layer layer[UM_RIBBON_LAYERS];
+    uint64_t tail, salt;
+    uint32_t tail_columns;
+    uint8_t *tail_bits;  /* column after column */
+    uint64_t tail_bytes; /* with what may be read behind it */
+    uint64_t bytes;      /* of all, a multiple of 8 */
+} um_ribbon_level;
+
+/* Lay a level out in memory, which may be NULL: then only bytes is of use. */
+void um_ribbon_lay(um_ribbon_level *l, const um_ribbon_form *form,
+                   const um_ribbon_sizes *sizes, uint8_t *memory);
+
+/* Whether sizes can be laid out: nothing overflows. */
+bool um_ribbon_can(const um_ribbon_form *form, const um_ribbon_sizes *sizes);
+
+static inline bool um_ribbon_is_empty(const um_ribbon_sizes *s)
+{
+    return !s->buckets[0] && !s->buckets[1] && !s->buckets[2] && !s->tail;
+}
+
+/* --- hashing ----------------------------------------------------------------
+ */
+
+#define UM_RIBBON_STEP UINT64_C(0x9E3779B97F4A7C15)
+
+static inline uint64_t um_ribbon_mix(uint64_t x)
+{
+    x ^= x >> 32;
+    x *= UINT64_C(0xD6E8FEB86659FD93);
+    x ^= x >> 32;
+    x *= UINT64_C(0xD6E8FEB86659FD93);
+    return x ^ x >> 32;
+}
+
+/* From layer to layer; in the tail salt + 1 times the step. */
+static inline uint64_t um_ribbon_next(uint64_t x, uint64_t salt)
+{
+    return um_ribbon_mix(x + UM_RIBBON_STEP * (salt + 1));
+}
+
+static inline uint64_t um_ribbon_row(uint64_t x, uint64_t hi)
+{
+    return um_ribbon_mix(x ^ hi);
+}
+
+/* --- where things lie -------------------------------------------------------
+ */
+
+static inline uint64_t um_ribbon_slot(uint64_t start)
+{
+    return start + (start >> UM_RIBBON_SHARD_BITS) * UM_RIBBON_WIDTH;
+}
+
+/* Words before a group of 64 slots. */
+static inline uint64_t um_ribbon_words(const um_ribbon_layer *l, uint64_t group)
+{
+    uint64_t finer = group > l->split_group ? group - l->split_group : 0;
+    return group * l->columns + finer;
+}
+
+/* Starts at the beginning of a bucket that have no place, by its two bits. */
+static inline uint32_t um_ribbon_bumped(uint32_t code)
+{
+    return (uint32_t)(UINT64_C(0x80200C00) >> 8 * code & 0xFF);
+}
+
+static inline uint32_t um_ribbon_code(const um_ribbon_layer *l, uint64_t bucket)
+{
+    return (uint32_t)l->bumps[bucket >> 2] >> 2 * (bucket & 3) & 3;
+}
+
+/* --- asking -----------------------------------------------------------------
+ */
+
+/* Where the value of a key is to be found. */
+typedef struct um_ribbon_place {
+    const uint8_t *at, *next; /* words of its group, and of the next */
+    uint64_t low, high;       /* its row, as it lies across them */
+    uint32_t columns;
+    uint32_t salted; /* in the tail: low is the start, high the row */
+} um_ribbon_place;
+
+void um_ribbon_place_tail(const um_ribbon_level *l, uint64_t x, uint64_t hi,
+                          um_ribbon_place *out);
+uint64_t um_ribbon_get_tail(const um_ribbon_level *l, const um_ribbon_place *p);
+
+static inline void um_ribbon_place_in(const um_ribbon_layer *l, uint64_t start,
+                                      uint64_t row, um_ribbon_place *out)
+{
+    uint64_t slot = um_ribbon_slot(start), group = slot >> 6, shift = slot & 63;
+    bool finer = start >= l->split;
+    uint64_t words = um_ribbon_words(l, group);
+    uint64_t stride = l->columns + (group >= l->split_group);
+
+    out->at = l->words + words * 8;
+    out->next = out->at + stride * 8;
+    out->low = row << shift;
+    out->high = row >> 1 >> (63 - shift);
+    out->columns = l->columns + finer;
+    out->salted = 0;
+}
+
+static inline void um_ribbon_find(const um_ribbon_level *l, uint64_t x,
+                                  uint64_t hi, um_ribbon_place *out)
+{
+    for (int i = 0; i < UM_RIBBON_LAYERS; i++) {
+        const um_ribbon_layer *layer = &l->layer[i];
+        uint64_t start = um_scale(x, layer->starts);
+        uint32_t at = (uint32_t)start % UM_RIBBON_BUCKET;
+        if (layer->starts && at >= um_ribbon_bumped(um_ribbon_code(
+                                       layer, start / UM_RIBBON_BUCKET))) {
+            um_ribbon_place_in(layer, start, um_ribbon_row(x, hi) | 1, out);
+            return;
+        }
+        if (layer->starts)
+            x = um_ribbon_next(x, 0);
+    }
+    um_ribbon_place_tail(l, x, hi, out);
+}
+
+static inline uint32_t um_ribbon_parity(uint64_t x)
+{
+    return (uint32_t)__builtin_parityll(x);
+}
+
+/* The value, bit j from column j. */
+static inline uint64_t um_ribbon_get(const um_ribbon_level *l,
+                                     const um_ribbon_place *p)
+{
+    uint64_t value = 0;
+
+    if (p->salted)
+        return um_ribbon_get_tail(l, p);
+    for (uint32_t j = 0; j < p->columns; j++) {
+        uint64_t x = (um_load64(p->at + 8 * (size_t)j) & p->low) ^
+                     (um_load64(p->next + 8 * (size_t)j) & p->high);
+        value |= (uint64_t)um_ribbon_parity(x) << j;
+    }
+    return value;
+}
+
+static inline uint64_t um_ribbon_mask(uint32_t columns)
+{
+    return columns < 64 ? ((uint64_t)1 << columns) - 1 : UINT64_MAX;
+}
+
+/* --- making -----------------------------------------------------------------
+ */
+
+/* A key, and the value it shall have; more bits than columns are ignored. */
+typedef struct um_ribbon_item {
+    uint64_t lo, hi, value;
+} um_ribbon_item;
+
+/*
+ * Sort items, each key once. *clash: a key that came with two values, or NULL.
+ */
+void um_ribbon_sort(um_ribbon_item *items, size_t *n, unsigned threads,
+                    const um_ribbon_item **clash);
+
+/*
+ * The level of sorted items, which are used up. *memory, of *len bytes, is the
+ * caller's; NULL when there are no items. The same for any number of threads.
+ */
+umbel_status um_ribbon_make(um_ribbon_item *items, size_t n,
+                            const um_ribbon_form *form, unsigned threads,
+                            const umbel_alloc *alloc, um_ribbon_sizes *sizes,
+                            uint8_t **memory, size_t *len, umbel_error *err);
+
+/* Bits of a level of so many keys, about. */
+double um_ribbon_guess(double keys, const um_ribbon_form *form);
+
+#endif

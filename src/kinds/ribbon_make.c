@@ -1,0 +1,449 @@
+/*
+ * ribbon_make.c - from keys to a level: eliminate, bump, solve.
+ *
+ * Buckets are filled from the first on, the keys of each from its last start
+ * down to its first. What a bucket cannot hold spills over into the next, whose
+ * first keys are therefore the first to find no place. Then a threshold is set
+ * below which all keys of the bucket are bumped, and those that had a place are
+ * taken out again: they were the last, so no other row depends on them.
+ *
+ * Paper: Dillinger, Huebschle-Schneider, Sanders, Walzer, Fast Succinct
+ * Retrieval and Approximate Membership using Ribbon, 2022.
+ */
+#include "base/alloc.h"
+#include "base/crew.h"
+#include "base/error.h"
+#include "kinds/ribbon_level.h"
+
+enum {
+    TAIL_FROM = 1500, /* so few keys are no layer: 2 % more slots do */
+    PERCENT = 104,    /* keys a hundred slots: what fills them all but fully */
+    MOST_PLACED = UM_RIBBON_BUCKET + UM_RIBBON_WIDTH,
+    MOST_PIECES = 16
+};
+
+/* An equation whose first coefficient stands for the slot it lies in. */
+typedef struct row {
+    uint64_t c, v; /* c = 0: free */
+} row;
+
+#define NOWHERE UINT64_MAX
+
+/*
+ * Where the equation came to lie; NOWHERE when others imply it. False: they
+ * contradict it.
+ */
+static bool insert(row *rows, uint64_t slot, uint64_t c, uint64_t v,
+                   uint64_t *at)
+{
+    *at = NOWHERE;
+    while (c) {
+        unsigned shift = (unsigned)__builtin_ctzll(c);
+        c >>= shift;
+        slot += shift;
+        row *r = &rows[slot];
+        if (!r->c) {
+            *r = (row){c, v};
+            *at = slot;
+            return true;
+        }
+        c ^= r->c;
+        v ^= r->v;
+    }
+    return v == 0;
+}
+
+/* --- a shard ----------------------------------------------------------------
+ */
+
+typedef struct shard {
+    const um_ribbon_layer *layer;
+    um_ribbon_item *items; /* its keys; those bumped are moved to the front */
+    size_t n, bumped;
+    uint64_t first, end; /* its starts */
+    row *rows;           /* of its slots, and as many again as a row is wide */
+} shard;
+
+typedef struct placed {
+    uint64_t slot;
+    uint32_t start; /* in its bucket */
+} placed;
+
+static uint64_t start_of(const um_ribbon_layer *l, const um_ribbon_item *x)
+{
+    return um_scale(x->lo, l->starts);
+}
+
+static uint32_t code_for(uint32_t start)
+{
+    uint32_t code = 1;
+    while (um_ribbon_bumped(code) <= start)
+        code++;
+    return code;
+}
+
+/* Keys from .. to - 1 of one bucket; tells the code of its threshold. */
+static uint32_t fill_bucket(const shard *s, size_t from, size_t to)
+{
+    const um_ribbon_layer *l = s->layer;
+    placed stack[MOST_PLACED];
+    uint32_t code = 0;
+    size_t n = 0;
+
+    while (to-- > from) {
+        const um_ribbon_item *x = &s->items[to];
+        uint64_t start = start_of(l, x), at;
+        uint32_t columns = l->columns + (start >= l->split);
+        uint32_t in_bucket = (uint32_t)start % UM_RIBBON_BUCKET;
+        if (!insert(s->rows, start - s->first, um_ribbon_row(x->lo, x->hi) | 1,
+                    x->value & um_ribbon_mask(columns), &at)) {
+            code = code_for(in_bucket);
+            break;
+        }
+        if (at != NOWHERE)
+            stack[n++] = (placed){at, in_bucket};
+    }
+    while (n && stack[n - 1].start < um_ribbon_bumped(code))
+        s->rows[stack[--n].slot] = (row){0, 0};
+    return code;
+}
+
+static size_t move_bumped(shard *s, size_t from, size_t to, uint32_t code)
+{
+    size_t i = from;
+
+    for (; i < to && start_of(s->layer, &s->items[i]) % UM_RIBBON_BUCKET <
+                         um_ribbon_bumped(code);
+         i++)
+        s->items[s->bumped++] = s->items[i];
+    return i;
+}
+
+static void eliminate(shard *s)
+{
+    const um_ribbon_layer *l = s->layer;
+    size_t from = 0, to = 0;
+
+    s->bumped = 0;
+    for (uint64_t at = s->first; at < s->end; at += UM_RIBBON_BUCKET) {
+        uint64_t bucket = at / UM_RIBBON_BUCKET;
+        while (to < s->n && start_of(l, &s->items[to]) < at + UM_RIBBON_BUCKET)
+            to++;
+        uint32_t code = fill_bucket(s, from, to);
+        l->bumps[bucket >> 2] |= (uint8_t)(code << 2 * (bucket & 3));
+        move_bumped(s, from, to, code);
+        from = to;
+    }
+}
+
+/* The slots of a group, from the last to the first, all columns at once. */
+static void solve_group(const row *rows, uint32_t columns, uint64_t *now,
+                        const uint64_t *next)
+{
+    for (unsigned i = 64; i-- > 0;) {
+        uint64_t low = rows[i].c << i, high = rows[i].c >> 1 >> (63 - i);
+        uint64_t v = rows[i].v;
+        for (uint32_t j = 0; j < columns; j++) {
+            uint64_t x = (now[j] & low) ^ (next[j] & high);
+            now[j] |= (um_ribbon_parity(x) ^ (v >> j & 1)) << i;
+        }
+    }
+}
+
+static void solve(const shard *s)
+{
+    const um_ribbon_layer *l = s->layer;
+    uint64_t words[2][UM_RIBBON_MOST_COLUMNS] = {{0}};
+    uint64_t first = um_ribbon_slot(s->first) / 64;
+    uint64_t groups = (s->end - s->first) / 64 + 1;
+
+    for (uint64_t g = groups; g-- > 0;) {
+        uint64_t *now = words[g & 1], *next = words[~g & 1];
+        uint32_t columns = l->columns + (first + g >= l->split_group);
+        uint8_t *out = l->words + um_ribbon_words(l, first + g) * 8;
+        memset(now, 0, sizeof words[0]);
+        solve_group(s->rows + g * 64, columns, now, next);
+        for (uint32_t j = 0; j < columns; j++)
+            um_store64(out + 8 * (size_t)j, now[j]);
+    }
+}
+
+/* --- a layer ----------------------------------------------------------------
+ */
+
+typedef struct making {
+    const umbel_alloc *alloc;
+    um_ribbon_form form;
+    unsigned threads;
+    um_ribbon_item *items;
+    size_t n;
+
+    um_ribbon_layer layer;
+    size_t taken, bumped; /* items that shards have got, and given back */
+    uint64_t next;        /* start of the next shard */
+} making;
+
+static size_t rows_len(uint64_t starts)
+{
+    uint64_t most = (uint64_t)1 << UM_RIBBON_SHARD_BITS;
+    uint64_t slots = (starts < most ? starts : most) + 2 * UM_RIBBON_WIDTH;
+    return (size_t)slots * sizeof(row);
+}
+
+static bool next_shard(void *ctx, void *piece)
+{
+    making *m = ctx;
+    shard *s = piece;
+    uint64_t most = (uint64_t)1 << UM_RIBBON_SHARD_BITS;
+    uint64_t left = m->layer.starts - m->next;
+    size_t low = m->taken, high = m->n;
+
+    if (!left)
+        return false;
+    s->layer = &m->layer;
+    s->first = m->next;
+    s->end = m->next + (left < most ? left : most);
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (start_of(&m->layer, &m->items[mid]) < s->end)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    s->items = m->items + m->taken;
+    s->n = low - m->taken;
+    m->taken = low;
+    m->next = s->end;
+    return true;
+}
+
+static void work_shard(void *ctx, void *piece)
+{
+    shard *s = piece;
+
+    (void)ctx;
+    memset(s->rows, 0, rows_len(s->end - s->first));
+    eliminate(s);
+    solve(s);
+}
+
+/* Bumped keys come together at the front, hashed anew. */
+static bool end_shard(void *ctx, void *piece)
+{
+    making *m = ctx;
+    const shard *s = piece;
+
+    for (size_t i = 0; i < s->bumped; i++) {
+        um_ribbon_item x = s->items[i];
+        x.lo = um_ribbon_next(x.lo, 0);
+        m->items[m->bumped++] = x;
+    }
+    return true;
+}
+
+static void run_shards(making *m, row *rows, size_t len, size_t npieces)
+{
+    shard shards[MOST_PIECES] = {{0}};
+    void *pieces[MOST_PIECES];
+    um_crew crew = {.threads = m->threads,
+                    .pieces = pieces,
+                    .npieces = npieces,
+                    .ctx = m,
+                    .fill = next_shard,
+                    .work = work_shard,
+                    .drain = end_shard};
+
+    for (size_t i = 0; i < npieces; i++) {
+        shards[i].rows = rows + i * (len / sizeof *rows);
+        pieces[i] = &shards[i];
+    }
+    m->taken = m->bumped = 0;
+    m->next = 0;
+    um_crew_run(&crew);
+}
+
+/* A layer of sorted items into memory of its own; leaves those bumped. */
+static umbel_status make_layer(making *m, umbel_error *err)
+{
+    size_t len = rows_len(m->layer.starts), npieces = 1;
+
+    if (m->threads > 1)
+        npieces = m->threads < MOST_PIECES / 2 ? 2 * m->threads : MOST_PIECES;
+    row *rows = um_get(m->alloc, len * npieces);
+    if (!rows)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes",
+                       len * npieces);
+    run_shards(m, rows, len, npieces);
+    um_put(m->alloc, rows, len * npieces);
+    m->n = m->bumped;
+    return UMBEL_OK;
+}
+
+static uint64_t buckets_for(size_t n)
+{
+    uint64_t slots = (uint64_t)n * 100 / PERCENT;
+    uint64_t shards = (slots >> UM_RIBBON_SHARD_BITS) + 1;
+
+    return (slots - shards * UM_RIBBON_WIDTH + UM_RIBBON_BUCKET / 2) /
+           UM_RIBBON_BUCKET;
+}
+
+/* --- the tail ---------------------------------------------------------------
+ */
+
+static bool fill_tail(const making *m, const um_ribbon_level *l, row *rows)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        um_ribbon_place p;
+        uint64_t at;
+        um_ribbon_place_tail(l, m->items[i].lo, m->items[i].hi, &p);
+        if (!insert(rows, p.low, p.high,
+                    m->items[i].value & um_ribbon_mask(p.columns), &at))
+            return false;
+    }
+    return true;
+}
+
+static void solve_tail(const um_ribbon_level *l, const row *rows)
+{
+    for (uint64_t i = l->tail; i-- > 0;) {
+        um_ribbon_place p = {
+            .low = i, .high = rows[i].c, .columns = l->tail_columns};
+        uint64_t value = um_ribbon_get_tail(l, &p) ^ rows[i].v;
+        for (uint32_t j = 0; j < p.columns; j++)
+            if (value >> j & 1)
+                um_set_bit(l->tail_bits, j * l->tail + i);
+    }
+}
+
+/* Slots that a salt in a few fills, and more when none does. */
+static umbel_status size_tail(const making *m, um_ribbon_sizes *sizes,
+                              row *rows, size_t most, umbel_error *err)
+{
+    um_ribbon_sizes s = {.tail = m->n + m->n / 50 + (m->n > 64 ? 2 : 0)};
+    um_ribbon_level l;
+
+    for (; s.tail <= most; s.tail += s.tail / 64 + 1)
+        for (s.salt = 0; s.salt < UM_RIBBON_SALTS; s.salt++) {
+            um_ribbon_lay(&l, &m->form, &s, NULL);
+            memset(rows, 0, (s.tail + UM_RIBBON_WIDTH) * sizeof *rows);
+            if (fill_tail(m, &l, rows)) {
+                sizes->tail = s.tail;
+                sizes->salt = s.salt;
+                return UMBEL_OK;
+            }
+        }
+    return um_fail(err, UMBEL_E_RANGE,
+                   "no solution for these keys: choose another seed");
+}
+
+/* --- all of it --------------------------------------------------------------
+ */
+
+/* What was made so far; parts lie apart until all sizes are known. */
+typedef struct parts {
+    um_ribbon_sizes sizes;
+    uint8_t *memory[UM_RIBBON_LAYERS]; /* of each layer as if it were alone */
+    size_t len[UM_RIBBON_LAYERS];
+    row *tail;
+    size_t tail_len;
+} parts;
+
+static void parts_fini(parts *p, const umbel_alloc *alloc)
+{
+    for (int i = 0; i < UM_RIBBON_LAYERS; i++)
+        um_put(alloc, p->memory[i], p->len[i]);
+    um_put(alloc, p->tail, p->tail_len);
+}
+
+static umbel_status make_layers(making *m, parts *p, umbel_error *err)
+{
+    umbel_status status = UMBEL_OK;
+
+    for (int i = 0;
+         status == UMBEL_OK && i < UM_RIBBON_LAYERS && m->n > TAIL_FROM; i++) {
+        const um_ribbon_item *clash;
+        um_ribbon_sizes alone = {.buckets = {buckets_for(m->n)}};
+        um_ribbon_level l;
+        if (i > 0)
+            um_ribbon_sort(m->items, &m->n, m->threads, &clash);
+        um_ribbon_lay(&l, &m->form, &alone, NULL);
+        p->len[i] = (size_t)l.bytes;
+        p->memory[i] = um_get(m->alloc, p->len[i]);
+        if (!p->memory[i])
+            return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes",
+                           p->len[i]);
+        um_ribbon_lay(&l, &m->form, &alone, p->memory[i]);
+        m->layer = l.layer[0];
+        p->sizes.buckets[i] = alone.buckets[0];
+        status = make_layer(m, err);
+    }
+    return status;
+}
+
+static umbel_status make_tail(making *m, parts *p, umbel_error *err)
+{
+    size_t most = 2 * m->n + 4096;
+
+    if (!m->n)
+        return UMBEL_OK;
+    p->tail_len = (most + UM_RIBBON_WIDTH) * sizeof *p->tail;
+    p->tail = um_get(m->alloc, p->tail_len);
+    if (!p->tail)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes",
+                       p->tail_len);
+    return size_tail(m, &p->sizes, p->tail, most, err);
+}
+
+static void join(const parts *p, const um_ribbon_form *form, uint8_t *memory)
+{
+    um_ribbon_level all, one;
+
+    um_ribbon_lay(&all, form, &p->sizes, memory);
+    for (int i = 0; i < UM_RIBBON_LAYERS; i++) {
+        um_ribbon_sizes alone = {.buckets = {p->sizes.buckets[i]}};
+        if (!alone.buckets[0])
+            continue;
+        um_ribbon_lay(&one, form, &alone, p->memory[i]);
+        const um_ribbon_layer *from = &one.layer[0], *to = &all.layer[i];
+        memcpy(to->words, from->words, (size_t)(from->bumps - from->words));
+        memcpy(to->bumps, from->bumps, (size_t)(alone.buckets[0] + 3) / 4);
+    }
+    if (p->tail)
+        solve_tail(&all, p->tail);
+}
+
+umbel_status um_ribbon_make(um_ribbon_item *items, size_t n,
+                            const um_ribbon_form *form, unsigned threads,
+                            const umbel_alloc *alloc, um_ribbon_sizes *sizes,
+                            uint8_t **memory, size_t *len, umbel_error *err)
+{
+    making m = {.alloc = alloc,
+                .form = *form,
+                .threads = threads,
+                .items = items,
+                .n = n};
+    parts p = {.tail = NULL};
+    um_ribbon_level l;
+    uint8_t *made = NULL;
+
+    umbel_status status = make_layers(&m, &p, err);
+    if (status == UMBEL_OK)
+        status = make_tail(&m, &p, err);
+    um_ribbon_lay(&l, form, &p.sizes, NULL);
+    if (status == UMBEL_OK && l.bytes) {
+        made = um_get(alloc, (size_t)l.bytes);
+        if (!made)
+            status = um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes",
+                             (size_t)l.bytes);
+    }
+    if (status == UMBEL_OK) {
+        if (made)
+            join(&p, form, made);
+        *sizes = p.sizes;
+        *memory = made;
+        *len = (size_t)l.bytes;
+    }
+    parts_fini(&p, alloc);
+    return status;
+}
