@@ -40,6 +40,9 @@ typedef struct umbel_members {
     }
 #endif
 
+/* Whether filters of that kind are built, not opened. */
+UMBEL_API bool umbel_is_static(const char *kind);
+
 /*
  * The static filter of these members, in any order; a key that stands twice
  * counts once. params tell the error (fpr), or instead of it the most bits that

@@ -10,6 +10,7 @@
 #include <umbel/choose.h>
 #include <umbel/counting.h>
 #include <umbel/estimate.h>
+#include <umbel/exact.h>
 #include <umbel/file.h>
 #include <umbel/filter.h>
 #include <umbel/foreign.h>

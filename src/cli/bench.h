@@ -11,6 +11,8 @@
 
 #include <umbel/umbel.h>
 
+#define UM_BENCH_FPR 0.01
+
 enum { UM_BENCH_CHUNK = 50000, UM_BENCH_SPARE = 256, UM_BENCH_STRING = 16 };
 
 /* What the cases work on: a filter of n keys at 1 % error, and other keys. */
@@ -42,5 +44,16 @@ double um_bench_time(um_bench *b, um_bench_run *run);
  */
 double um_bench_raw_read(um_bench *b);
 double um_bench_raw_write(um_bench *b);
+
+/* A static filter of n random keys. */
+umbel_status um_bench_build(const char *kind, const umbel_params *params,
+                            uint64_t n, uint64_t seed, umbel_filter **out,
+                            umbel_error *err);
+/*
+ * Nanoseconds a key of building it, and of adding the same keys to a bloom
+ * filter, classic: where they are less than what is there already.
+ */
+umbel_status um_bench_builds(const char *kind, uint64_t n, uint64_t seed,
+                             double *ns, double *classic, umbel_error *err);
 
 #endif

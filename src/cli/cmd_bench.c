@@ -115,6 +115,7 @@ static const bench_thing plain8 = COUNTS(8, 0), refined8 = COUNTS(8, 1);
         .set = {{"reset", k}, {"set", k}}, .beside = &blocked512               \
     }
 static const bench_thing four = GENERALIZED(4), eight = GENERALIZED(8);
+static const bench_thing ribbon = {.kind = "ribbon"};
 
 /*
  * THING-VERB-MODE. Adds change the filter, so they come last of their thing;
@@ -156,6 +157,7 @@ static const bench_case cases[] = {
     {"generalized4-add-batch", &four, add_batch, true, NULL},
     {"generalized8-query-batch", &eight, query_batch, false, NULL},
     {"generalized8-add-batch", &eight, add_batch, true, NULL},
+    {"ribbon-query-batch", &ribbon, query_batch, false, NULL},
 };
 
 /* --- what it is timed on ---------------------------------------------------
@@ -242,7 +244,7 @@ static umbel_status open_thing(const bench_thing *thing, uint64_t n,
     p.addressing = thing->addressing;
     p.capacity = n;
     p.cells = cells;
-    p.fpr = 0.01;
+    p.fpr = UM_BENCH_FPR;
     p.settings = thing->set;
     while (p.nsettings < UM_COUNT(thing->set) && thing->set[p.nsettings].name)
         p.nsettings++;
@@ -250,11 +252,15 @@ static umbel_status open_thing(const bench_thing *thing, uint64_t n,
 }
 
 static umbel_status open_both(um_bench *b, const bench_thing *thing, uint64_t n,
-                              umbel_error *err)
+                              uint64_t seed, umbel_error *err)
 {
+    umbel_params p = UMBEL_PARAMS_INIT;
     uint64_t cells = 0;
     umbel_status status = UMBEL_OK;
 
+    p.fpr = UM_BENCH_FPR;
+    if (umbel_is_static(thing->kind))
+        return um_bench_build(thing->kind, &p, n, ~seed, &b->filter, err);
     if (thing->beside) {
         status = open_thing(thing->beside, n, 0, &b->other, err);
         cells = status == UMBEL_OK ? umbel_cells(b->other) : 0;
@@ -274,14 +280,15 @@ static umbel_status bench_init(um_bench *b, const bench_thing *thing,
                                uint64_t n, uint64_t seed, umbel_error *err)
 {
     *b = (um_bench){.filter = NULL};
-    umbel_status status = open_both(b, thing, n, err);
+    umbel_status status = open_both(b, thing, n, seed, err);
     if (status != UMBEL_OK)
         return status;
     b->lines = umbel_encoded_len(b->filter) / 64;
     b->nkeys = keys_for(b->lines);
     if (!get_memory(b))
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu lines", b->lines);
-    status = fill_filter(b, b->filter, n, seed, err);
+    if (!umbel_is_static(thing->kind))
+        status = fill_filter(b, b->filter, n, seed, err);
     if (status == UMBEL_OK && thing->beside)
         status = fill_filter(b, b->other, n, seed, err);
     if (status == UMBEL_OK && thing->shares)
@@ -522,12 +529,39 @@ static umbel_status run_duels(const um_args *args, uint64_t rounds,
     return status;
 }
 
+/* --- static kinds -----------------------------------------------------------
+ */
+
+static const char build_case[] = "ribbon-build";
+
+/* Held against adding the same keys to a bloom filter. */
+static umbel_status run_builds(const um_args *args, uint64_t rounds,
+                               uint64_t seed, umbel_error *err)
+{
+    enum { LEAST = 1000000, MOST = 10000000, MOST_ROUNDS = 3 };
+    umbel_status status = UMBEL_OK;
+
+    if (!named(args, build_case))
+        return UMBEL_OK;
+    for (uint64_t n = LEAST; status == UMBEL_OK && n <= MOST; n *= 10) {
+        times best = {INFINITY, INFINITY, INFINITY, INFINITY};
+        for (uint64_t i = 0;
+             status == UMBEL_OK && i < rounds && i < MOST_ROUNDS; i++)
+            status = um_bench_builds(ribbon.kind, n, seed, &best.ns,
+                                     &best.limit, err);
+        if (status == UMBEL_OK)
+            report(args, build_case, n, &best, seed);
+    }
+    return status;
+}
+
 static int list_cases(void)
 {
     for (size_t i = 0; i < UM_COUNT(cases); i++)
         puts(cases[i].name);
     for (size_t i = 0; um_duel_at(i); i++)
         puts(um_duel_at(i)->name);
+    puts(build_case);
     return UM_EXIT_FINE;
 }
 
@@ -546,7 +580,8 @@ static const char *unknown_case(const um_args *args)
         while (j < UM_COUNT(cases) &&
                strcmp(cases[j].name, args->operands[i]) != 0)
             j++;
-        if (j == UM_COUNT(cases) && !is_duel(args->operands[i]))
+        if (j == UM_COUNT(cases) && !is_duel(args->operands[i]) &&
+            strcmp(args->operands[i], build_case) != 0)
             return args->operands[i];
     }
     return NULL;
@@ -578,6 +613,8 @@ static int run(const um_args *args)
         status = run_size(args, sizes[i], seed, &err);
     if (status == UMBEL_OK)
         status = run_duels(args, rounds, seed, &err);
+    if (status == UMBEL_OK)
+        status = run_builds(args, rounds, seed, &err);
     return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
 }
 
@@ -595,5 +632,7 @@ const um_command um_cmd_bench = {
         "clock on the wall. generalized: 4 + 4 and 8 + 8 functions, "
         "beside the plain\nblocked512 filter of the same size. tally: a "
         "stream of frequent and rare keys,\nbeside kind counting instead "
-        "of a limit. Machines are noisy: trust the ratios of\none run.\n",
+        "of a limit. ribbon-build: hashing and building,\nagainst adding the "
+        "same keys to a bloom filter, classic. Machines are noisy: trust\nthe "
+        "ratios of one run.\n",
 };

@@ -8,6 +8,7 @@
 #include "cli/amounts.h"
 #include "cli/choosing.h"
 #include "cli/files.h"
+#include "cli/fixed.h"
 #include "cli/keys.h"
 #include "cli/report.h"
 #include "cli/table.h"
@@ -19,6 +20,9 @@ static const um_option options[] = {
     {"output", 'o', "FILE", "write the filter there; - is standard output"},
     {"capacity", 'n', "N", "room for N keys (default: as many as there are)"},
     {"max-memory", 0, "N", "bytes to fill from a pipe (default 256MB)"},
+    {"universe", 0, "FILE", "ribbon: of all these keys only members match"},
+    {"values", 0, "W", "ribbon: lines are key, tab, value of W bits"},
+    {"bytes", 0, "N", "ribbon: most bytes of the whole file"},
     {0}};
 
 /* What was built, for the report. */
@@ -26,6 +30,7 @@ typedef struct built {
     umbel_filter *filter;
     uint64_t n; /* keys in the input */
     umbel_choose_bill bill;
+    um_fixed fixed; /* of static kinds */
 } built;
 
 static umbel_status add_keys(const um_args *args, umbel_filter *f, built *out,
@@ -112,6 +117,8 @@ static void suggest(const um_args *args, const char *path)
     fputs(again ? "verify " : "check ", stdout);
     um_print_quoted(stdout, path);
     um_print_given(stdout, args, um_keys_options);
+    if (um_has(args, "values") && !um_has(args, "field"))
+        fputs(" --field 1", stdout);
     um_print_given(stdout, args, um_secret_options);
     if (again) {
         fputs(" --members ", stdout);
@@ -136,14 +143,21 @@ static void report(const um_args *args, const built *b)
     if (added && !umbel_may_deny(f))
         fprintf(out, " (%.2f %s a key)", bits / (double)added,
                 umbel_count_limit(f) ? "cells" : "bits");
+    if (umbel_value_bits(f))
+        fprintf(out, "\nvalues of %" PRIu32 " bits", umbel_value_bits(f));
     fprintf(out, "\n%" PRIu32 " hashes, predicted error %s", umbel_hashes(f),
             um_percent(umbel_predict(f)).text);
-    if (um_has(args, um_size_option(args)) && !um_has(args, "fpr"))
+    if ((um_has(args, um_size_option(args)) || b->fixed.exact ||
+         um_has(args, "bytes") || umbel_value_bits(f)) &&
+        !um_has(args, "fpr"))
         putc('\n', out);
     else
         fprintf(out, " (asked: %s)\n", um_percent(umbel_target_fpr(f)).text);
-    um_tell_rounding(out, asked_bits(args), umbel_cells(f));
-    if (um_has(args, "never"))
+    if (b->fixed.filter)
+        um_print_fixed(out, args, &b->fixed);
+    else
+        um_tell_rounding(out, asked_bits(args), umbel_cells(f));
+    if (um_has(args, "never") && !b->fixed.filter)
         um_print_bill(out, &b->bill);
     if (out == stdout)
         suggest(args, path);
@@ -162,7 +176,9 @@ static void report_json(const um_args *args, const built *b)
     um_info_count(&info, "bytes", umbel_encoded_len(f));
     um_info_real(&info, "predicted_error", umbel_predict(f));
     um_info_hex(&info, "payload_checksum", umbel_payload_checksum(f));
-    if (um_has(args, "never"))
+    if (b->fixed.filter)
+        um_fixed_to_info(&b->fixed, &info);
+    else if (um_has(args, "never"))
         um_bill_to_info(&b->bill, &info);
     um_print_json(um_report_to(args), &info);
 }
@@ -202,6 +218,13 @@ static umbel_status build(const um_args *args, built *out, umbel_error *err)
     unsigned threads;
     umbel_status status = um_ask(args, &asked, err);
 
+    if (status == UMBEL_OK && umbel_is_static(asked.kind)) {
+        status = um_build_fixed(args, &asked, &out->fixed, err);
+        out->filter = out->fixed.filter;
+        out->n = out->fixed.n;
+        um_forget(&asked);
+        return status;
+    }
     if (status == UMBEL_OK)
         status = um_threads(args, &threads, err);
     if (status == UMBEL_OK)
@@ -227,7 +250,9 @@ static umbel_status build(const um_args *args, built *out, umbel_error *err)
 static bool stdin_twice(const um_args *args)
 {
     size_t keys = um_stdin_among(args->operands, args->noperands);
-    return (args->noperands ? keys : 1) + um_stdin_uses(args, "never") > 1;
+    return (args->noperands ? keys : 1) + um_stdin_uses(args, "never") +
+               um_stdin_uses(args, "universe") >
+           1;
 }
 
 /* The filter must not go where keys come from. */
@@ -241,7 +266,33 @@ static umbel_status spare_inputs(const um_args *args, umbel_error *err)
     for (size_t i = 0;
          status == UMBEL_OK && (path = um_value_at(args, "never", i)); i++)
         status = um_spare(out, path, err);
+    for (size_t i = 0;
+         status == UMBEL_OK && (path = um_value_at(args, "universe", i)); i++)
+        status = um_spare(out, path, err);
     return status;
+}
+
+/* What is wrong with the combination of options; NULL: nothing. */
+static const char *misuse(const um_args *args)
+{
+    const char *kind = um_value(args, "kind");
+    bool fixed = umbel_is_static(kind);
+
+    if (stdin_twice(args))
+        return "standard input can be read only once";
+    if (!fixed && (um_has(args, "universe") || um_has(args, "values") ||
+                   um_has(args, "bytes")))
+        return "--universe, --values and --bytes are for static kinds: say "
+               "--kind ribbon";
+    if (um_has(args, "allow-members") && !um_has(args, "never"))
+        return "--allow-members wants --never";
+    if (um_has(args, "weights") && !um_has(args, "never"))
+        return "--weights wants --never";
+    if (fixed)
+        return um_fixed_misuse(args);
+    if (um_has(args, "never") && um_asks_amounts(args))
+        return "--never is for sets, which count nothing";
+    return NULL;
 }
 
 static int run(const um_args *args)
@@ -252,14 +303,8 @@ static int run(const um_args *args)
 
     if (!path)
         return um_misuse(args, "say where the filter goes: -o FILE");
-    if (stdin_twice(args))
-        return um_misuse(args, "standard input can be read only once");
-    if (um_has(args, "never") && um_asks_amounts(args))
-        return um_misuse(args, "--never is for sets, which count nothing");
-    if (um_has(args, "allow-members") && !um_has(args, "never"))
-        return um_misuse(args, "--allow-members wants --never");
-    if (um_has(args, "weights") && !um_has(args, "never"))
-        return um_misuse(args, "--weights wants --never");
+    if (misuse(args))
+        return um_misuse(args, "%s", misuse(args));
     if (spare_inputs(args, &err) != UMBEL_OK ||
         build(args, &b, &err) != UMBEL_OK)
         return um_trouble(args, &err);
@@ -283,5 +328,7 @@ const um_command um_cmd_build = {
     .details = "KEYS are files with a key a line; none, or -, is standard "
                "input. Files are\ncounted first; a pipe is read once, into "
                "--max-memory, and the filter folded to\nsize. --never takes "
-               "2 groups unless --groups or --set say otherwise.\n",
+               "2 groups unless --groups or --set say otherwise; kind "
+               "ribbon makes it exact,\nin the smallest file, or one of --bits "
+               "or --bytes.\n",
 };

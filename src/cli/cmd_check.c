@@ -15,7 +15,7 @@ static const um_option options[] = {
     {"from", 'f', "FILE", "read keys from FILE; - is standard input"},
     {"count", 'c', NULL, "print only how many match"},
     {"invert", 'v', NULL, "print keys that do not match"},
-    {"values", 0, NULL, "counting: print every key, a tab and its count"},
+    {"values", 0, NULL, "print a tab and the count, or value, behind keys"},
     {"at-least", 0, "T", "counting: keys match that came T times or more"},
     {"unless", 0, "FILE", "keys that match this filter too do not match"},
     {"unless-first", 0, NULL, "ask the filter of --unless first"},
@@ -31,6 +31,7 @@ typedef struct asking {
     umbel_unless_cost cost;
     bool json, count, invert, quiet;
     bool values;       /* print counts */
+    bool map;          /* ... or what keys stand for */
     uint64_t at_least; /* count that matches; 0: no counts were asked for */
     char end;
     uint64_t selected;
@@ -51,8 +52,9 @@ typedef struct answers {
 
 static bool prints(const asking *a, bool hit)
 {
-    bool all = a->json || (a->values && !um_has(a->args, "at-least") &&
-                           !a->invert && !a->revoked);
+    bool all =
+        a->json || (a->values && !a->map && !um_has(a->args, "at-least") &&
+                    !a->invert && !a->revoked);
 
     return !a->count && !a->quiet && (all || hit != a->invert);
 }
@@ -64,7 +66,8 @@ static void print_json(const asking *a, FILE *out, const umbel_slice *line,
     um_print_json_key(out, line);
     fprintf(out, ", \"match\": %s", in->hit[i] ? "true" : "false");
     if (a->values)
-        fprintf(out, ", \"count\": %" PRIu64, in->counts[i]);
+        fprintf(out, ", \"%s\": %" PRIu64, a->map ? "value" : "count",
+                in->counts[i]);
     fputs("}\n", out);
 }
 
@@ -95,6 +98,12 @@ static umbel_status query_keys(const asking *a, const um_batch *b, size_t from,
 
     if (a->at_least)
         return count_keys(a, keys, n, hit, out->counts + from, &out->cost, err);
+    if (a->map) {
+        umbel_status status =
+            umbel_values_many(a->filter, keys, n, out->counts + from, err);
+        if (status != UMBEL_OK)
+            return status;
+    }
     if (a->revoked)
         return umbel_query_unless(a->filter, a->revoked, a->order, keys, n, hit,
                                   &out->cost, err);
@@ -380,6 +389,9 @@ static umbel_status take_threshold(asking *a, umbel_error *err)
     if (!um_has(a->args, "values") && !um_has(a->args, "at-least"))
         return UMBEL_OK;
     a->values = um_has(a->args, "values");
+    a->map = umbel_value_bits(a->filter) && !um_has(a->args, "at-least");
+    if (a->map)
+        return UMBEL_OK;
     a->at_least = 1;
     if (!limit)
         return um_fail(err, UMBEL_E_UNSUPPORTED, "kind %s cannot count",

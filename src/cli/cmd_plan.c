@@ -139,9 +139,10 @@ static void to_info(const question *q, const umbel_plan *plan, umbel_info *out)
     const umbel_params *p = &q->asked.params;
 
     um_info_text(out, "kind", q->asked.kind ? q->asked.kind : "bloom");
-    um_info_text(out, "addressing",
-                 p->addressing ? p->addressing
-                               : um_default_addressing(q->asked.kind));
+    if (!umbel_is_static(q->asked.kind))
+        um_info_text(out, "addressing",
+                     p->addressing ? p->addressing
+                                   : um_default_addressing(q->asked.kind));
     um_info_count(out, "keys", plan->keys);
     um_info_count(out, "bits", plan->cells);
     um_info_count(out, "hashes", plan->hashes);
@@ -265,7 +266,8 @@ static int answer(const um_args *args, question *q)
         status =
             umbel_plan_counts(q->asked.kind, &q->asked.params, q->threshold,
                               q->counts, q->ncounts, &counting, &err);
-    bool every = !q->threshold && !q->asked.params.addressing &&
+    bool fixed = umbel_is_static(q->asked.kind);
+    bool every = !q->threshold && !q->asked.params.addressing && !fixed &&
                  !um_has(args, "json") && !asks_clearing(q);
     if (every && !um_has(args, "quiet") && print_all(q))
         return UM_EXIT_FINE;
@@ -280,7 +282,10 @@ static int answer(const um_args *args, question *q)
         um_print_json(stdout, &info);
     } else if (!every && !um_has(args, "quiet")) {
         const char *name = q->asked.params.addressing;
-        print_row(name ? name : um_default_addressing(q->asked.kind), &plan);
+        print_row(name    ? name
+                  : fixed ? q->asked.kind
+                          : um_default_addressing(q->asked.kind),
+                  &plan);
         um_tell_rounding(stdout, asked_bits, plan.cells);
         if (asks_clearing(q))
             print_clearing(&plan, &clearing);

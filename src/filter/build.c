@@ -13,6 +13,12 @@
 
 enum { BATCH = 256 }; /* digests at a time: they stay in the first cache */
 
+bool umbel_is_static(const char *kind)
+{
+    const um_kind *row = kind ? um_kind_find(kind) : NULL;
+    return row && row->build;
+}
+
 static umbel_status take_members(const umbel_members *given, um_members *out,
                                  umbel_error *err)
 {

@@ -29,7 +29,6 @@ enum { BATCH = 32 };
 
 enum { /* numbers of settings */
        VALUE_BITS,
-       COLUMNS,
        FINER,
        BUCKETS,
        TAIL = BUCKETS + UM_RIBBON_LAYERS,
@@ -54,17 +53,14 @@ enum { /* numbers of settings */
 
 static const umbel_setting_info settings[] = {
     [VALUE_BITS] = {"value_bits", "bits of a value; 0: a set", 0, 32, 0},
-    [COLUMNS] = {"columns", "bits of a key", 0, UM_RIBBON_MOST_COLUMNS, 0},
-    [FINER] = {"finer", "65536ths of the keys have one more", 0,
+    [FINER] = {"finer", "65536ths of the keys have a column more", 0,
                UM_RIBBON_FINE - 1, 0},
     [BUCKETS] = BUCKETS_SETTING("buckets_1"),
     BUCKETS_SETTING("buckets_2"),
-    BUCKETS_SETTING("buckets_3"),
     [TAIL] = TAIL_SETTING("tail"),
     [SALT] = SALT_SETTING("salt"),
     [NEVER_BUCKETS] = BUCKETS_SETTING("never_buckets_1"),
     BUCKETS_SETTING("never_buckets_2"),
-    BUCKETS_SETTING("never_buckets_3"),
     [NEVER_TAIL] = TAIL_SETTING("never_tail"),
     [NEVER_SALT] = SALT_SETTING("never_salt"),
     {NULL, NULL, 0, 0, 0}};
@@ -74,12 +70,6 @@ static const umbel_setting_info settings[] = {
 
 static const um_ribbon_form one_column = {1, 0};
 
-static um_ribbon_form form_of(const um_shape *s)
-{
-    return (um_ribbon_form){(uint32_t)s->setting[COLUMNS],
-                            (uint32_t)s->setting[FINER]};
-}
-
 static um_ribbon_sizes sizes_of(const um_shape *s, int from)
 {
     um_ribbon_sizes sizes = {.tail = s->setting[from + UM_RIBBON_LAYERS],
@@ -88,6 +78,17 @@ static um_ribbon_sizes sizes_of(const um_shape *s, int from)
     for (int i = 0; i < UM_RIBBON_LAYERS; i++)
         sizes.buckets[i] = s->setting[from + i];
     return sizes;
+}
+
+/* Hashes are all the columns of a key, in both levels. */
+static um_ribbon_form form_of(const um_shape *s)
+{
+    um_ribbon_sizes never = sizes_of(s, NEVER_BUCKETS);
+    uint32_t others =
+        (s->setting[FINER] ? 1u : 0) + (um_ribbon_is_empty(&never) ? 0 : 1u);
+
+    return (um_ribbon_form){s->hashes > others ? s->hashes - others : 0,
+                            (uint32_t)s->setting[FINER]};
 }
 
 static void put_sizes(um_shape *s, int from, const um_ribbon_sizes *sizes)
@@ -112,24 +113,17 @@ static uint64_t bits_of(const um_shape *s)
     return 8 * (bytes ? bytes : 8);
 }
 
-/* Columns that are looked at, at most. */
-static uint32_t hashes_of(const um_shape *s)
-{
-    um_ribbon_sizes never = sizes_of(s, NEVER_BUCKETS);
-    uint64_t n = s->setting[COLUMNS] + (s->setting[FINER] != 0) +
-                 !um_ribbon_is_empty(&never);
-
-    return n ? (uint32_t)n : 1;
-}
-
 static bool settings_fit(const um_shape *s)
 {
     um_ribbon_form form = form_of(s);
     um_ribbon_sizes members = sizes_of(s, BUCKETS);
     um_ribbon_sizes never = sizes_of(s, NEVER_BUCKETS);
-    uint64_t value = s->setting[VALUE_BITS], columns = s->setting[COLUMNS];
+    uint64_t value = s->setting[VALUE_BITS], columns = form.columns;
+    uint32_t others =
+        (form.finer ? 1u : 0) + (um_ribbon_is_empty(&never) ? 0 : 1u);
 
-    return um_ribbon_can(&form, &members) &&
+    return s->hashes && s->hashes == columns + others &&
+           um_ribbon_can(&form, &members) &&
            um_ribbon_can(&one_column, &never) && value <= columns &&
            columns - value <= UM_RIBBON_MOST_PRINT &&
            (members.tail || !members.salt) && (never.tail || !never.salt) &&
@@ -139,7 +133,7 @@ static bool settings_fit(const um_shape *s)
 
 static umbel_status fits(const um_shape *s, umbel_error *err)
 {
-    if (!settings_fit(s) || s->cells != bits_of(s) || s->hashes != hashes_of(s))
+    if (!settings_fit(s) || s->cells != bits_of(s))
         return um_fail(err, UMBEL_E_RANGE,
                        "columns, buckets and bits of kind ribbon do not "
                        "agree");
@@ -151,12 +145,14 @@ void um_ribbon_shape(um_shape *s, const um_ribbon_form *form,
                      const um_ribbon_sizes *never)
 {
     s->setting[VALUE_BITS] = value_bits;
-    s->setting[COLUMNS] = form->columns;
     s->setting[FINER] = form->finer;
     put_sizes(s, BUCKETS, members);
     put_sizes(s, NEVER_BUCKETS, never);
+    s->hashes = form->columns + (form->finer ? 1u : 0) +
+                (um_ribbon_is_empty(never) ? 0 : 1u);
+    if (!s->hashes)
+        s->hashes = 1; /* of no keys */
     s->cells = bits_of(s);
-    s->hashes = hashes_of(s);
 }
 
 static size_t sections(const um_shape *s, um_section out[UM_MAX_SECTIONS])
@@ -215,6 +211,8 @@ void um_ribbon_form_within(double bits, double keys, um_ribbon_form *out)
     double n = keys > 0 ? (bits - fixed) / column : 0;
 
     n = fmin(fmax(n, 0), UM_RIBBON_MOST_PRINT);
+    if (keys <= UM_RIBBON_FEW) /* a tail has no finer part */
+        n = floor(n);
     *out = (um_ribbon_form){(uint32_t)n,
                             (uint32_t)((n - floor(n)) * UM_RIBBON_FINE)};
 }
@@ -224,8 +222,9 @@ static double error(const um_shape *s, const um_layout *l, double keys)
 {
     um_ribbon_form form = form_of(s);
     um_ribbon_sizes never = sizes_of(s, NEVER_BUCKETS);
+    um_ribbon_sizes members = sizes_of(s, BUCKETS);
 
-    if (!form.columns && !form.finer && um_ribbon_is_empty(&never))
+    if (um_ribbon_is_empty(&members) && um_ribbon_is_empty(&never))
         um_ribbon_form_within((double)l->cells, keys, &form);
     else
         form.columns -= (uint32_t)s->setting[VALUE_BITS];

@@ -47,6 +47,14 @@ umbel_status um_ribbon_items(const um_members *in, uint32_t bits,
     return UMBEL_OK;
 }
 
+static umbel_status too_few(uint64_t bits, uint64_t keys, umbel_error *err)
+{
+    return um_fail(err, UMBEL_E_RANGE,
+                   "%" PRIu64 " bits are too few for %" PRIu64
+                   " keys: take more than a bit a key",
+                   bits, keys);
+}
+
 static umbel_status choose_form(const um_shape *s, size_t n, double share,
                                 um_ribbon_form *out, umbel_error *err)
 {
@@ -58,10 +66,7 @@ static umbel_status choose_form(const um_shape *s, size_t n, double share,
     if (s->cells) {
         um_ribbon_form_within((double)s->cells * share, (double)n, out);
         if (n && !out->columns && !out->finer)
-            return um_fail(err, UMBEL_E_RANGE,
-                           "%" PRIu64 " bits are too few for %zu keys: take "
-                           "a bit a key at least",
-                           s->cells, n);
+            return too_few(s->cells, n, err);
         return UMBEL_OK;
     }
     if (!um_ribbon_form_for(s->fpr, out))
@@ -135,6 +140,10 @@ umbel_status um_ribbon_build(um_shape *s, const um_members *in,
         um_put(in->alloc, *payload, um_ribbon_room(made.cells));
         made = *s;
         status = make(&made, in, share, payload, err);
+    }
+    if (status == UMBEL_OK && asked && made.cells > asked && made.added) {
+        um_put(in->alloc, *payload, um_ribbon_room(made.cells));
+        status = too_few(asked, made.added, err);
     }
     if (status != UMBEL_OK)
         return status;

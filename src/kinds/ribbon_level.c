@@ -1,8 +1,8 @@
 /*
  * ribbon_level.c - how a level lies in memory, and its tail.
  *
- *   words of layer 0 | of layer 1 | of layer 2 | bumps of each, from a byte on
- *   | the tail, from a byte on | zeros up to a multiple of 8 bytes
+ *   words of layer 0 | of layer 1 | bumps of each, from a byte on | the tail,
+ *   from a byte on | zeros up to a multiple of 8 bytes
  */
 #include "kinds/ribbon_level.h"
 
@@ -113,7 +113,7 @@ uint64_t um_ribbon_get_tail(const um_ribbon_level *l, const um_ribbon_place *p)
 double um_ribbon_guess(double keys, const um_ribbon_form *form)
 {
     double columns = form->columns + (double)form->finer / UM_RIBBON_FINE;
-    double few = fmin(keys, 1500), many = keys - few;
+    double few = fmin(keys, UM_RIBBON_FEW), many = keys - few;
 
     /* Measured: 0.12 % of the slots are empty, and 2 % of those of a tail. */
     return columns * (many * 1.0012 + few * 1.02) + many * 2 / 128 + 64;

@@ -11,7 +11,6 @@
  *             starts. Two bits a bucket say how many starts at its beginning
  *             have no place there: their keys are bumped to the next layer
  *   layer 1   ... the same for bumped keys, at a start hashed anew
- *   layer 2   ...
  *   tail      what is left, with some more slots than keys: all have a place
  *
  * After every SHARD starts there are 64 further slots, so that shards have
@@ -28,10 +27,11 @@
 enum {
     UM_RIBBON_WIDTH = 64, /* coefficients of a row */
     UM_RIBBON_BUCKET = 128,
-    UM_RIBBON_LAYERS = 3,
+    UM_RIBBON_LAYERS = 2,
     UM_RIBBON_SHARD_BITS = 19, /* log2 of the starts of a shard */
     UM_RIBBON_SALTS = 16,
     UM_RIBBON_FINE = 1 << 16,
+    UM_RIBBON_FEW = 1500, /* keys that go to a tail at once: umbel's choice */
     UM_RIBBON_MOST_COLUMNS = 64 /* with the finer one */
 };
 #define UM_RIBBON_MOST_BUCKETS ((uint64_t)1 << 35)
@@ -80,7 +80,7 @@ bool um_ribbon_can(const um_ribbon_form *form, const um_ribbon_sizes *sizes);
 
 static inline bool um_ribbon_is_empty(const um_ribbon_sizes *s)
 {
-    return !s->buckets[0] && !s->buckets[1] && !s->buckets[2] && !s->tail;
+    return !s->buckets[0] && !s->buckets[1] && !s->tail;
 }
 
 /* --- hashing ----------------------------------------------------------------
@@ -196,7 +196,9 @@ static inline uint64_t um_ribbon_get(const um_ribbon_level *l,
 
     if (p->salted)
         return um_ribbon_get_tail(l, p);
-    for (uint32_t j = 0; j < p->columns; j++) {
+    /* All keys alike, so that processors foresee the end: a word of the next
+     * group, where there is no finer column, does no harm. */
+    for (uint32_t j = 0; j < l->tail_columns; j++) {
         uint64_t x = (um_load64(p->at + 8 * (size_t)j) & p->low) ^
                      (um_load64(p->next + 8 * (size_t)j) & p->high);
         value |= (uint64_t)um_ribbon_parity(x) << j;

@@ -16,9 +16,11 @@
 #include "kinds/ribbon_level.h"
 
 enum {
-    TAIL_FROM = 1500, /* so few keys are no layer: 2 % more slots do */
-    PERCENT = 104,    /* keys a hundred slots: what fills them all but fully */
+    PERCENT = 104, /* keys a hundred slots: what fills them all but fully */
     MOST_PLACED = UM_RIBBON_BUCKET + UM_RIBBON_WIDTH,
+    LONG_TAIL = 8000, /* takes more slots, and longer to try */
+    SMALL = 1 << 17,  /* up to so many keys several sizes are tried */
+    TRIES = 8,
     MOST_PIECES = 16
 };
 
@@ -175,6 +177,7 @@ typedef struct making {
     const umbel_alloc *alloc;
     um_ribbon_form form;
     unsigned threads;
+    int more; /* buckets of the first layer */
     um_ribbon_item *items;
     size_t n;
 
@@ -320,10 +323,11 @@ static void solve_tail(const um_ribbon_level *l, const row *rows)
 static umbel_status size_tail(const making *m, um_ribbon_sizes *sizes,
                               row *rows, size_t most, umbel_error *err)
 {
-    um_ribbon_sizes s = {.tail = m->n + m->n / 50 + (m->n > 64 ? 2 : 0)};
+    bool long_one = m->n > LONG_TAIL;
+    um_ribbon_sizes s = {.tail = m->n + m->n / (long_one ? 32 : 128)};
     um_ribbon_level l;
 
-    for (; s.tail <= most; s.tail += s.tail / 64 + 1)
+    for (; s.tail <= most; s.tail += s.tail / (long_one ? 64 : 128) + 1)
         for (s.salt = 0; s.salt < UM_RIBBON_SALTS; s.salt++) {
             um_ribbon_lay(&l, &m->form, &s, NULL);
             memset(rows, 0, (s.tail + UM_RIBBON_WIDTH) * sizeof *rows);
@@ -361,10 +365,13 @@ static umbel_status make_layers(making *m, parts *p, umbel_error *err)
     umbel_status status = UMBEL_OK;
 
     for (int i = 0;
-         status == UMBEL_OK && i < UM_RIBBON_LAYERS && m->n > TAIL_FROM; i++) {
+         status == UMBEL_OK && i < UM_RIBBON_LAYERS && m->n > UM_RIBBON_FEW;
+         i++) {
         const um_ribbon_item *clash;
         um_ribbon_sizes alone = {.buckets = {buckets_for(m->n)}};
         um_ribbon_level l;
+        if (i == 0) /* of which there are more than TRIES */
+            alone.buckets[0] += (uint64_t)(int64_t)m->more;
         if (i > 0)
             um_ribbon_sort(m->items, &m->n, m->threads, &clash);
         um_ribbon_lay(&l, &m->form, &alone, NULL);
@@ -413,6 +420,51 @@ static void join(const parts *p, const um_ribbon_form *form, uint8_t *memory)
         solve_tail(&all, p->tail);
 }
 
+/* With so many buckets more, or fewer, than is usual. */
+static umbel_status make_parts(making *m, int more, parts *p, umbel_error *err)
+{
+    m->more = more;
+    umbel_status status = make_layers(m, p, err);
+    return status == UMBEL_OK ? make_tail(m, p, err) : status;
+}
+
+static uint64_t bytes_of(const parts *p, const um_ribbon_form *form)
+{
+    um_ribbon_level l;
+
+    um_ribbon_lay(&l, form, &p->sizes, NULL);
+    return l.bytes;
+}
+
+/* Chance makes a few hundred keys more or less fit: the best of some tries. */
+static umbel_status make_best(making *m, parts *best, umbel_error *err)
+{
+    size_t n = m->n, len = n * sizeof *m->items;
+    um_ribbon_item *items = m->items, *copy = um_get(m->alloc, len);
+    umbel_status status = UMBEL_OK;
+
+    if (!copy)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", n);
+    for (int more = -TRIES / 2; status == UMBEL_OK && more <= TRIES / 2;
+         more++) {
+        parts p = {.tail = NULL};
+        memcpy(copy, items, len);
+        m->items = copy;
+        m->n = n;
+        status = make_parts(m, more, &p, err);
+        if (status == UMBEL_OK &&
+            (!best->tail ||
+             bytes_of(&p, &m->form) < bytes_of(best, &m->form))) {
+            parts_fini(best, m->alloc);
+            *best = p;
+        } else {
+            parts_fini(&p, m->alloc);
+        }
+    }
+    um_put(m->alloc, copy, len);
+    return status;
+}
+
 umbel_status um_ribbon_make(um_ribbon_item *items, size_t n,
                             const um_ribbon_form *form, unsigned threads,
                             const umbel_alloc *alloc, um_ribbon_sizes *sizes,
@@ -424,25 +476,24 @@ umbel_status um_ribbon_make(um_ribbon_item *items, size_t n,
                 .items = items,
                 .n = n};
     parts p = {.tail = NULL};
-    um_ribbon_level l;
     uint8_t *made = NULL;
 
-    umbel_status status = make_layers(&m, &p, err);
-    if (status == UMBEL_OK)
-        status = make_tail(&m, &p, err);
-    um_ribbon_lay(&l, form, &p.sizes, NULL);
-    if (status == UMBEL_OK && l.bytes) {
-        made = um_get(alloc, (size_t)l.bytes);
+    umbel_status status = n > UM_RIBBON_FEW && n <= SMALL
+                              ? make_best(&m, &p, err)
+                              : make_parts(&m, 0, &p, err);
+    size_t bytes = (size_t)bytes_of(&p, form);
+    if (status == UMBEL_OK && bytes) {
+        made = um_get(alloc, bytes);
         if (!made)
-            status = um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes",
-                             (size_t)l.bytes);
+            status =
+                um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", bytes);
     }
     if (status == UMBEL_OK) {
         if (made)
             join(&p, form, made);
         *sizes = p.sizes;
         *memory = made;
-        *len = (size_t)l.bytes;
+        *len = bytes;
     }
     parts_fini(&p, alloc);
     return status;

@@ -1,0 +1,104 @@
+/*
+ * bench_build.c - how long static filters take to build.
+ */
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/rng.h"
+#include "cli/bench.h"
+
+#include <stdlib.h>
+
+static umbel_status draw(uint64_t n, uint64_t seed, uint64_t **out,
+                         umbel_error *err)
+{
+    uint64_t *keys = malloc((size_t)n * sizeof *keys);
+    um_rng rng = {seed};
+
+    if (!keys)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for keys");
+    for (uint64_t i = 0; i < n; i++)
+        keys[i] = um_random(&rng);
+    *out = keys;
+    return UMBEL_OK;
+}
+
+static umbel_status build(const char *kind, const umbel_params *params,
+                          const uint64_t *keys, size_t n, umbel_filter **out,
+                          umbel_error *err)
+{
+    umbel_members members = UMBEL_MEMBERS_INIT;
+    umbel_digest *d = malloc(n * sizeof *d);
+    umbel_filter *empty = NULL;
+    umbel_status status = umbel_build(kind, params, NULL, &empty, err);
+
+    if (status == UMBEL_OK && !d)
+        status = um_fail(err, UMBEL_E_NOMEM, "no memory for keys");
+    if (status == UMBEL_OK)
+        status = umbel_digest_fixed(empty, keys, sizeof *keys, n, d, err);
+    members.digests = d;
+    members.n = n;
+    if (status == UMBEL_OK)
+        status = umbel_build(kind, params, &members, out, err);
+    umbel_close(empty);
+    free(d);
+    return status;
+}
+
+umbel_status um_bench_build(const char *kind, const umbel_params *params,
+                            uint64_t n, uint64_t seed, umbel_filter **out,
+                            umbel_error *err)
+{
+    uint64_t *keys;
+    umbel_status status = draw(n, seed, &keys, err);
+
+    if (status != UMBEL_OK)
+        return status;
+    status = build(kind, params, keys, (size_t)n, out, err);
+    free(keys);
+    return status;
+}
+
+static void keep_least(double *best, double seconds, uint64_t n)
+{
+    double ns = seconds * 1e9 / (double)n;
+    *best = ns < *best ? ns : *best;
+}
+
+static umbel_status time_classic(const uint64_t *keys, uint64_t n, double *best,
+                                 umbel_error *err)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_filter *f = NULL;
+
+    p.addressing = "classic";
+    p.fpr = UM_BENCH_FPR;
+    p.capacity = n;
+    umbel_status status = umbel_open(NULL, &p, &f, err);
+    double start = um_seconds();
+    if (status == UMBEL_OK)
+        status = umbel_add_fixed(f, keys, sizeof *keys, (size_t)n, NULL, err);
+    keep_least(best, um_seconds() - start, n);
+    umbel_close(f);
+    return status;
+}
+
+umbel_status um_bench_builds(const char *kind, uint64_t n, uint64_t seed,
+                             double *ns, double *classic, umbel_error *err)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_filter *f = NULL;
+    uint64_t *keys;
+    umbel_status status = draw(n, seed, &keys, err);
+
+    if (status != UMBEL_OK)
+        return status;
+    p.fpr = UM_BENCH_FPR;
+    double start = um_seconds();
+    status = build(kind, &p, keys, (size_t)n, &f, err);
+    keep_least(ns, um_seconds() - start, n);
+    umbel_close(f);
+    if (status == UMBEL_OK)
+        status = time_classic(keys, n, classic, err);
+    free(keys);
+    return status;
+}

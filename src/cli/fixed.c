@@ -1,0 +1,481 @@
+/*
+ * fixed.c - build of static kinds.
+ *
+ * The digests of all members are in memory. Lists and universes are not: they
+ * are read once, and hardly any of their keys is kept. To name a key whose
+ * digest is in trouble, the input is read again, where it can be.
+ */
+#include "cli/fixed.h"
+
+#include "base/error.h"
+#include "cli/keys.h"
+#include "cli/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST = 4096, NAMED = 4, NAME_LEN = 24, HEAD = 256, LINE = 64 };
+
+typedef struct fixing {
+    const um_args *args;
+    const um_asked *asked;
+    umbel_filter *empty; /* which hashes as the result will */
+    umbel_members members;
+    umbel_digest *digests;
+    uint64_t *values;
+    size_t n, cap;
+    uint32_t value_bits;
+    unsigned threads;
+
+    umbel_exact *exact;
+    size_t nclashes; /* keys of --never that are members */
+    char names[NAMED * (NAME_LEN + 6)];
+} fixing;
+
+const char *um_fixed_misuse(const um_args *args)
+{
+    bool lists = um_has(args, "never") || um_has(args, "universe");
+
+    if (um_has(args, "capacity"))
+        return "--capacity is not for static kinds: they hold what they are "
+               "built of";
+    if (um_has(args, "times") || um_has(args, "amount-field"))
+        return "--times and --amount-field are for kinds that count";
+    if (um_has(args, "values") && lists)
+        return "--values makes a map, --never and --universe are for sets";
+    if (um_has(args, "values") && um_has(args, "bytes"))
+        return "a map takes what its values take: leave --bytes out";
+    if (um_has(args, "bytes") && um_has(args, um_size_option(args)))
+        return "give the size once: in bits or in bytes";
+    return NULL;
+}
+
+/* --- members ----------------------------------------------------------------
+ */
+
+static bool grow(fixing *x, size_t cap)
+{
+    umbel_digest *d = realloc(x->digests, cap * sizeof *d);
+
+    if (d)
+        x->digests = d;
+    uint64_t *v =
+        x->value_bits ? realloc(x->values, cap * sizeof *v) : x->values;
+    if (x->value_bits && v)
+        x->values = v;
+    if (!d || (x->value_bits && !v))
+        return false;
+    x->cap = cap;
+    return true;
+}
+
+static umbel_status want_room(fixing *x, size_t more, umbel_error *err)
+{
+    size_t cap = x->cap ? x->cap : FIRST;
+
+    if (x->cap - x->n >= more)
+        return UMBEL_OK;
+    while (cap - x->n < more)
+        cap *= 2;
+    return grow(x, cap)
+               ? UMBEL_OK
+               : um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", cap);
+}
+
+typedef struct digests {
+    umbel_digest *d;
+    size_t n, room;
+} digests;
+
+static umbel_status hash_keys(const void *ctx, const um_batch *batch,
+                              void *result, umbel_error *err)
+{
+    const fixing *x = ctx;
+    digests *out = result;
+
+    out->n = 0;
+    if (batch->n > out->room) {
+        free(out->d);
+        out->d = malloc(batch->n * sizeof *out->d);
+        out->room = out->d ? batch->n : 0;
+    }
+    if (!out->d)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory to hash keys");
+    umbel_status status =
+        umbel_digest_many(x->empty, batch->keys, batch->n, out->d, err);
+    out->n = status == UMBEL_OK ? batch->n : 0;
+    return status;
+}
+
+static void free_digests(void *result)
+{
+    free(((digests *)result)->d);
+}
+
+static umbel_status take_keys(void *ctx, const um_batch *batch, void *result,
+                              umbel_error *err)
+{
+    fixing *x = ctx;
+    const digests *in = result;
+    umbel_status status = want_room(x, in->n, err);
+
+    (void)batch;
+    if (status != UMBEL_OK)
+        return status;
+    memcpy(x->digests + x->n, in->d, in->n * sizeof *in->d);
+    x->n += in->n;
+    return UMBEL_OK;
+}
+
+static umbel_status take_values(void *ctx, const um_batch *batch,
+                                umbel_error *err)
+{
+    fixing *x = ctx;
+    umbel_status status = want_room(x, batch->n, err);
+
+    if (status == UMBEL_OK)
+        status = umbel_digest_many(x->empty, batch->keys, batch->n,
+                                   x->digests + x->n, err);
+    for (size_t i = 0; status == UMBEL_OK && i < batch->n; i++) {
+        double value = batch->weights[i];
+        const umbel_slice *key = &batch->keys[i];
+        if (value >= (double)((uint64_t)1 << x->value_bits))
+            return um_fail(err, UMBEL_E_KEY,
+                           "\"%.*s\" has the value %.0f, which takes more "
+                           "than %" PRIu32 " bits",
+                           (int)(key->len < 40 ? key->len : 40),
+                           (const char *)key->data, value, x->value_bits);
+        x->values[x->n++] = (uint64_t)value;
+    }
+    return status;
+}
+
+/* Where they can be counted first, no more memory is taken than needed. */
+static umbel_status read_members(fixing *x, umbel_error *err)
+{
+    const um_args *args = x->args;
+    um_key_job job = {.ctx = x,
+                      .result_len = sizeof(digests),
+                      .work = hash_keys,
+                      .use = take_keys,
+                      .fini = free_digests};
+    uint64_t n = 0;
+    umbel_status status = UMBEL_OK;
+
+    if (um_keys_again(args->operands, args->noperands))
+        status = um_count_all(args, args->operands, args->noperands, &n, err);
+    if (status == UMBEL_OK && n && !grow(x, (size_t)n))
+        status =
+            um_fail(err, UMBEL_E_NOMEM, "no memory for %" PRIu64 " keys", n);
+    if (status == UMBEL_OK && x->value_bits)
+        status = um_each_amount(args, args->operands, args->noperands, 2,
+                                take_values, x, err);
+    else if (status == UMBEL_OK)
+        status =
+            um_each_key(args, args->operands, args->noperands, &job, NULL, err);
+    x->members = (umbel_members)UMBEL_MEMBERS_INIT;
+    x->members.digests = x->digests;
+    x->members.values = x->values;
+    x->members.n = x->n;
+    x->members.threads = x->threads;
+    return status;
+}
+
+/* --- names of keys ----------------------------------------------------------
+ */
+
+static void add_name(char *list, size_t cap, const umbel_slice *key)
+{
+    size_t len = strlen(list);
+    int shown = key->len < NAME_LEN ? (int)key->len : NAME_LEN;
+
+    if (len < cap)
+        snprintf(list + len, cap - len, "%s%.*s%s", len ? ", " : "", shown,
+                 (const char *)key->data, key->len > NAME_LEN ? "..." : "");
+}
+
+typedef struct search {
+    const fixing *fixing;
+    const umbel_digest *wanted;
+    bool found[NAMED];
+    size_t n;
+    char *list;
+    size_t cap;
+} search;
+
+static umbel_status look(void *ctx, const um_batch *batch, umbel_error *err)
+{
+    search *s = ctx;
+
+    for (size_t i = 0; i < batch->n; i++) {
+        umbel_digest d;
+        umbel_status status =
+            umbel_digest_many(s->fixing->empty, &batch->keys[i], 1, &d, err);
+        if (status != UMBEL_OK)
+            return status;
+        for (size_t j = 0; j < s->n; j++)
+            if (!s->found[j] && d.lo == s->wanted[j].lo &&
+                d.hi == s->wanted[j].hi) {
+                s->found[j] = true;
+                add_name(s->list, s->cap, &batch->keys[i]);
+            }
+    }
+    return UMBEL_OK;
+}
+
+/* The members behind n digests, up to NAMED; "" when they cannot be told. */
+static void name_members(fixing *x, const umbel_digest *wanted, size_t n)
+{
+    const um_args *args = x->args;
+    search s = {.fixing = x,
+                .wanted = wanted,
+                .n = n < NAMED ? n : NAMED,
+                .list = x->names,
+                .cap = sizeof x->names};
+    umbel_error ignored;
+
+    x->names[0] = '\0';
+    if (um_keys_again(args->operands, args->noperands))
+        um_each_amount(args, args->operands, args->noperands,
+                       x->value_bits ? 2 : 0, look, &s, &ignored);
+}
+
+/* --- lists ------------------------------------------------------------------
+ */
+
+/* Some thousand keys at a time, members told where they are refused. */
+static umbel_status take_listed(fixing *x, const um_batch *batch,
+                                const double *weights, bool *member,
+                                umbel_error *err)
+{
+    umbel_digest *d = malloc(batch->n * sizeof *d);
+
+    if (!d)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory to hash keys");
+    umbel_status status =
+        umbel_digest_many(x->empty, batch->keys, batch->n, d, err);
+    if (status == UMBEL_OK)
+        status = umbel_exact_never(x->exact, d, weights, batch->n, member, err);
+    free(d);
+    return status;
+}
+
+static umbel_status take_never(void *ctx, const um_batch *batch,
+                               umbel_error *err)
+{
+    fixing *x = ctx;
+    bool *member = malloc(batch->n * sizeof *member);
+
+    if (!member)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for answers");
+    umbel_status status = take_listed(x, batch, batch->weights, member, err);
+    for (size_t i = 0; status == UMBEL_OK && i < batch->n; i++)
+        if (member[i] && x->nclashes++ < NAMED)
+            add_name(x->names, sizeof x->names, &batch->keys[i]);
+    free(member);
+    return status;
+}
+
+static umbel_status take_universe(void *ctx, const um_batch *batch,
+                                  umbel_error *err)
+{
+    return take_listed(ctx, batch, NULL, NULL, err);
+}
+
+static umbel_status read_never(fixing *x, umbel_error *err)
+{
+    umbel_status status = UMBEL_OK;
+    const char *path;
+
+    for (size_t i = 0;
+         status == UMBEL_OK && (path = um_value_at(x->args, "never", i)); i++)
+        status = um_each_weighed(x->args, &path, 1, take_never, x, err);
+    if (status != UMBEL_OK || !x->nclashes || um_has(x->args, "allow-members"))
+        return status;
+    return um_fail(err, UMBEL_E_KEY,
+                   "%zu of --never are members, which always match: %s%s; "
+                   "take them out, or say --allow-members",
+                   x->nclashes, x->names, x->nclashes > NAMED ? ", ..." : "");
+}
+
+static umbel_status read_universe(fixing *x, umbel_error *err)
+{
+    umbel_digest lacking[NAMED];
+    umbel_status status = UMBEL_OK;
+    const char *path;
+
+    if (!um_has(x->args, "universe"))
+        return UMBEL_OK;
+    for (size_t i = 0;
+         status == UMBEL_OK && (path = um_value_at(x->args, "universe", i));
+         i++)
+        status = um_each_batch(x->args, &path, 1, take_universe, x, err);
+    if (status != UMBEL_OK)
+        return status;
+    size_t n = umbel_exact_unlisted(x->exact, lacking, NAMED);
+    if (!n)
+        return UMBEL_OK;
+    name_members(x, lacking, n);
+    return um_fail(err, UMBEL_E_KEY,
+                   "the universe lacks %zu of the members%s%s%s: add them to "
+                   "it, or list keys that must not match with --never",
+                   n, x->names[0] ? ": " : "", x->names,
+                   n > NAMED && x->names[0] ? ", ..." : "");
+}
+
+/* Keys of an option's files. A universe holds the members, too. */
+static umbel_status count_listed(const fixing *x, const char *option,
+                                 uint64_t *n, umbel_error *err)
+{
+    umbel_status status = UMBEL_OK;
+    const char *path;
+
+    for (size_t i = 0;
+         status == UMBEL_OK && (path = um_value_at(x->args, option, i)); i++) {
+        if (!um_keys_again(&path, 1))
+            return um_fail(err, UMBEL_E_RANGE,
+                           "--%s is counted first, then read: give a file, "
+                           "not a pipe",
+                           option);
+        status = um_count_all(x->args, &path, 1, n, err);
+    }
+    return status;
+}
+
+static umbel_status build_exact(fixing *x, const umbel_params *p, um_fixed *out,
+                                umbel_error *err)
+{
+    uint64_t never = 0, universe = 0;
+    umbel_status status = count_listed(x, "never", &never, err);
+
+    if (status == UMBEL_OK)
+        status = count_listed(x, "universe", &universe, err);
+    universe -= universe < x->n ? universe : x->n;
+    if (status == UMBEL_OK)
+        status =
+            umbel_exact_open(p, &x->members, never + universe, &x->exact, err);
+    if (status == UMBEL_OK)
+        status = read_never(x, err);
+    if (status == UMBEL_OK)
+        status = read_universe(x, err);
+    if (status == UMBEL_OK)
+        status = umbel_exact_finish(x->exact, &out->filter, &out->bill, err);
+    umbel_exact_close(x->exact);
+    out->exact = true;
+    return status;
+}
+
+/* --- all of it --------------------------------------------------------------
+ */
+
+static umbel_status build_plain(fixing *x, const umbel_params *p, um_fixed *out,
+                                umbel_error *err)
+{
+    umbel_digest clash = {0, 0};
+
+    x->members.clash = &clash;
+    umbel_status status =
+        umbel_build(x->asked->kind, p, &x->members, &out->filter, err);
+    if (status != UMBEL_E_KEY)
+        return status;
+    name_members(x, &clash, 1);
+    return um_fail(err, UMBEL_E_KEY,
+                   "%s%s%s has two different values: give it one",
+                   x->names[0] ? "\"" : "", x->names[0] ? x->names : "a key",
+                   x->names[0] ? "\"" : "");
+}
+
+static umbel_status take_options(fixing *x, um_asked *asked, umbel_error *err)
+{
+    umbel_params *p = &asked->params;
+    uint64_t bits = 0, bytes = 0;
+    umbel_status status = um_value_count(x->args, "values", &bits, err);
+
+    if (status == UMBEL_OK)
+        status = um_value_count(x->args, "bytes", &bytes, err);
+    if (status == UMBEL_OK)
+        status = um_threads(x->args, &x->threads, err);
+    if (status != UMBEL_OK)
+        return status;
+    if (um_has(x->args, "values")) {
+        if (bits < 1 || bits > 32)
+            return um_fail(err, UMBEL_E_RANGE, "--values must be 1..32, got %s",
+                           um_value(x->args, "values"));
+        if (p->nsettings == UM_MAX_SET)
+            return um_fail(err, UMBEL_E_RANGE, "too many --set");
+        asked->settings[p->nsettings++] = (umbel_setting){"value_bits", bits};
+        x->value_bits = (uint32_t)bits;
+    }
+    if (um_has(x->args, "bytes")) {
+        if (bytes < HEAD + LINE)
+            return um_fail(err, UMBEL_E_RANGE,
+                           "--bytes must be %d at least: the head of a file "
+                           "takes %d",
+                           HEAD + LINE, HEAD);
+        p->cells = (bytes - HEAD) / LINE * LINE * 8;
+    }
+    return UMBEL_OK;
+}
+
+static umbel_status open_empty(fixing *x, umbel_error *err)
+{
+    umbel_params p = x->asked->params;
+
+    p.cells = 0;
+    return umbel_build(x->asked->kind, &p, NULL, &x->empty, err);
+}
+
+umbel_status um_build_fixed(const um_args *args, um_asked *asked, um_fixed *out,
+                            umbel_error *err)
+{
+    fixing x = {.args = args, .asked = asked};
+    umbel_status status = take_options(&x, asked, err);
+
+    if (status == UMBEL_OK)
+        status = open_empty(&x, err);
+    if (status == UMBEL_OK)
+        status = read_members(&x, err);
+    if (status == UMBEL_OK)
+        status = um_has(args, "never") || um_has(args, "universe")
+                     ? build_exact(&x, &asked->params, out, err)
+                     : build_plain(&x, &asked->params, out, err);
+    out->n = x.n;
+    umbel_close(x.empty);
+    free(x.digests);
+    free(x.values);
+    return status;
+}
+
+void um_print_fixed(FILE *out, const um_args *args, const um_fixed *f)
+{
+    const umbel_exact_bill *b = &f->bill;
+
+    if (!f->exact)
+        return;
+    fprintf(out, "never            %s keys: %s match",
+            um_grouped(b->listed).text, um_grouped(b->matched).text);
+    if (b->matched)
+        fprintf(
+            out, ", %s of their weight: more bits would tell them, too",
+            um_percent(b->weight > 0 ? b->weight_left / b->weight : 0).text);
+    fprintf(out, "\nmembers lost     %s\n", um_grouped(b->lost).text);
+    fprintf(out, "other keys       error %s%s\n", um_percent(b->error).text,
+            um_has(args, "fpr") || um_has(args, "universe")
+                ? ""
+                : "; --fpr asks for another");
+}
+
+void um_fixed_to_info(const um_fixed *f, umbel_info *out)
+{
+    const umbel_exact_bill *b = &f->bill;
+
+    if (!f->exact)
+        return;
+    um_info_count(out, "never", b->listed);
+    um_info_count(out, "passed", b->passed);
+    um_info_count(out, "matched", b->matched);
+    um_info_real(out, "weight", b->weight);
+    um_info_real(out, "weight_left", b->weight_left);
+    um_info_count(out, "lost", b->lost);
+}

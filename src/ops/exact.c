@@ -1,0 +1,490 @@
+/*
+ * exact.c - sets that err on no key of a list: two levels of a ribbon.
+ *
+ * The first level has r columns and members only: a listed key passes with
+ * chance 2^-r. The second has one column, for members (1) and the listed keys
+ * that pass (0). So n members and b listed keys take about
+ *
+ *     n r + n + b 2^-r   bits,
+ *
+ * which is least where a column more costs as much as it spares. Where the list
+ * is the rest of a universe this is some 6 % above log2 of the number of its
+ * subsets of n keys, and cascades of filters are far above.
+ */
+#include "base/alloc.h"
+#include "base/crew.h"
+#include "base/error.h"
+#include "filter/handle.h"
+#include "filter/sizing.h"
+#include "kinds/ribbon.h"
+#include "ops/exact_size.h"
+
+#include <umbel/exact.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH = 256, FIRST = 1024 };
+
+static const um_ribbon_form one_column = {1, 0};
+static const um_ribbon_sizes no_sizes = {.tail = 0};
+
+typedef struct passed {
+    umbel_digest digest;
+    double weight;
+} passed;
+
+struct umbel_exact {
+    umbel_alloc alloc;
+    um_shape shape; /* as asked; cells: the limit, or 0 */
+    um_hasher hasher;
+    unsigned threads;
+
+    umbel_digest *members; /* sorted, each once */
+    uint8_t *met;          /* a bit each: it stood among the keys */
+    size_t n, room;        /* members; as many as were given, and one */
+
+    um_ribbon_form form;
+    um_ribbon_sizes sizes;
+    um_ribbon_level level; /* the first; without columns all pass */
+    uint8_t *memory;
+    size_t len;
+    bool halves; /* the second is wanted, even where no listed key passes */
+
+    passed *passed;
+    size_t npassed, cap;
+    umbel_exact_bill bill;
+};
+
+static size_t met_len(const umbel_exact *x)
+{
+    return x->room / 8 + 1;
+}
+
+void umbel_exact_close(umbel_exact *x)
+{
+    if (!x)
+        return;
+    umbel_alloc alloc = x->alloc;
+    um_hasher_fini(&x->hasher);
+    um_put(&alloc, x->members, x->room * sizeof *x->members);
+    um_put(&alloc, x->met, met_len(x));
+    um_put(&alloc, x->memory, x->len);
+    um_put(&alloc, x->passed, x->cap * sizeof *x->passed);
+    um_put(&alloc, x, sizeof *x);
+}
+
+/* --- the first level --------------------------------------------------------
+ */
+
+static bool has_columns(const um_ribbon_form *form)
+{
+    return form->columns || form->finer;
+}
+
+static umbel_status choose(umbel_exact *x, double fpr, uint64_t listed,
+                           umbel_error *err)
+{
+    double n = (double)x->n, b = (double)listed;
+    uint32_t columns = 0;
+
+    if (fpr > 0) { /* the second level halves it */
+        x->halves = listed > 0;
+        if (um_ribbon_form_for(listed ? 2 * fpr : fpr, &x->form))
+            return UMBEL_OK;
+        return um_fail(err, UMBEL_E_RANGE,
+                       "kind ribbon has errors down to 2^-%d, got %g",
+                       UM_RIBBON_MOST_PRINT, fpr);
+    }
+    if (x->shape.cells) {
+        umbel_status status =
+            um_exact_within(n, b, (double)x->shape.cells, &columns, err);
+        if (status != UMBEL_OK)
+            return status;
+    } else {
+        columns = um_exact_smallest(n, b);
+    }
+    x->form = (um_ribbon_form){columns, 0};
+    return UMBEL_OK;
+}
+
+static umbel_status make_first(umbel_exact *x, um_ribbon_item *items,
+                               umbel_error *err)
+{
+    umbel_status status = UMBEL_OK;
+
+    if (has_columns(&x->form))
+        status = um_ribbon_make(items, x->n, &x->form, x->threads, &x->alloc,
+                                &x->sizes, &x->memory, &x->len, err);
+    if (status == UMBEL_OK)
+        um_ribbon_lay(&x->level, &x->form, &x->sizes, x->memory);
+    return status;
+}
+
+static umbel_status take_members(umbel_exact *x, const um_members *in,
+                                 double fpr, uint64_t listed, umbel_error *err)
+{
+    const um_ribbon_item *clash;
+    um_ribbon_item *items;
+    umbel_status status = um_ribbon_items(in, 0, &items, err);
+
+    if (status != UMBEL_OK)
+        return status;
+    x->n = in->n;
+    um_ribbon_sort(items, &x->n, x->threads, &clash);
+    x->room = in->n + 1;
+    x->members = um_get(&x->alloc, x->room * sizeof *x->members);
+    x->met = um_get(&x->alloc, met_len(x));
+    if (!x->members || !x->met)
+        status = um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", in->n);
+    for (size_t i = 0; status == UMBEL_OK && i < x->n; i++)
+        x->members[i] = (umbel_digest){items[i].lo, items[i].hi};
+    if (status == UMBEL_OK)
+        status = choose(x, fpr, listed, err);
+    if (status == UMBEL_OK)
+        status = make_first(x, items, err);
+    um_put(&x->alloc, items, (in->n + 1) * sizeof *items);
+    return status;
+}
+
+static umbel_status check_members(const umbel_members *m, umbel_error *err)
+{
+    if (m->size < sizeof *m)
+        return um_fail(
+            err, UMBEL_E_RANGE,
+            "members.size is not set: start from UMBEL_MEMBERS_INIT");
+    if (m->values)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "a list of keys that must not match is for sets, not "
+                       "for maps");
+    if (m->threads > UM_MAX_THREADS)
+        return um_fail(err, UMBEL_E_RANGE, "threads must be 0..%d, got %u",
+                       UM_MAX_THREADS, m->threads);
+    return UMBEL_OK;
+}
+
+umbel_status umbel_exact_open(const umbel_params *params,
+                              const umbel_members *members, uint64_t listed,
+                              umbel_exact **out, umbel_error *err)
+{
+    umbel_params p;
+    um_shape shape;
+    umbel_status status = um_params_take(params, &p, err);
+
+    if (status == UMBEL_OK)
+        status = um_shape_from_params("ribbon", &p, &shape, err);
+    if (status == UMBEL_OK)
+        status = um_ribbon_want_free(&shape, err);
+    if (status == UMBEL_OK)
+        status = check_members(members, err);
+    if (status != UMBEL_OK)
+        return status;
+    umbel_alloc alloc = um_alloc_or_default(p.alloc);
+    umbel_exact *x = um_get(&alloc, sizeof *x);
+    if (!x)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory to build");
+    x->alloc = alloc;
+    x->shape = shape;
+    x->threads = members->threads ? members->threads : 1;
+    um_hasher_init(&x->hasher, shape.hash, shape.seed);
+    if (p.secret)
+        um_hasher_unlock(&x->hasher, p.secret);
+    um_members in = {.digests = members->digests,
+                     .n = members->n,
+                     .threads = x->threads,
+                     .alloc = &x->alloc};
+    status = take_members(x, &in, p.fpr, listed, err);
+    if (status == UMBEL_OK)
+        *out = x;
+    else
+        umbel_exact_close(x);
+    return status;
+}
+
+/* --- the list ---------------------------------------------------------------
+ */
+
+static bool before(const umbel_digest *a, const umbel_digest *b)
+{
+    return a->lo != b->lo ? a->lo < b->lo : a->hi < b->hi;
+}
+
+/* The number of a member, or n. */
+static size_t find(const umbel_exact *x, const umbel_digest *d)
+{
+    size_t low = 0, high = x->n;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (before(&x->members[mid], d))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < x->n && !before(d, &x->members[low]) ? low : x->n;
+}
+
+static bool keep(umbel_exact *x, const umbel_digest *d, double weight)
+{
+    if (x->npassed == x->cap) {
+        size_t cap = x->cap ? 2 * x->cap : FIRST;
+        passed *more = um_get(&x->alloc, cap * sizeof *more);
+        if (!more)
+            return false;
+        if (x->npassed)
+            memcpy(more, x->passed, x->npassed * sizeof *more);
+        um_put(&x->alloc, x->passed, x->cap * sizeof *more);
+        x->passed = more;
+        x->cap = cap;
+    }
+    x->passed[x->npassed++] = (passed){*d, weight};
+    return true;
+}
+
+/* Those of a batch that pass: members, or to be told from them. */
+static bool take_batch(umbel_exact *x, const umbel_digest *d,
+                       const double *weights, size_t n, bool *member)
+{
+    bool pass[BATCH], fine = true;
+
+    if (has_columns(&x->form) && x->n)
+        um_ribbon_pass(&x->level, d, n, pass);
+    else
+        memset(pass, x->n != 0, sizeof pass);
+    for (size_t i = 0; fine && i < n; i++) {
+        size_t at = pass[i] ? find(x, &d[i]) : x->n;
+        double weight = weights ? weights[i] : 1;
+        if (member)
+            member[i] = at < x->n;
+        if (at < x->n) {
+            um_set_bit(x->met, at);
+            continue;
+        }
+        x->bill.listed++;
+        x->bill.weight += weight;
+        fine = !pass[i] || keep(x, &d[i], weight);
+    }
+    return fine;
+}
+
+umbel_status umbel_exact_never(umbel_exact *x, const umbel_digest *digests,
+                               const double *weights, size_t n, bool *member,
+                               umbel_error *err)
+{
+    for (size_t i = 0; weights && i < n; i++)
+        if (!(weights[i] >= 0 && isfinite(weights[i])))
+            return um_fail(err, UMBEL_E_RANGE,
+                           "weights are finite and not negative, got %g",
+                           weights[i]);
+    for (size_t i = 0, some; i < n; i += some) {
+        some = n - i < BATCH ? n - i : BATCH;
+        if (!take_batch(x, digests + i, weights ? weights + i : NULL, some,
+                        member ? member + i : NULL))
+            return um_fail(err, UMBEL_E_NOMEM,
+                           "no memory for more than %zu keys", x->npassed);
+    }
+    return UMBEL_OK;
+}
+
+size_t umbel_exact_unlisted(const umbel_exact *x, umbel_digest *unlisted,
+                            size_t cap)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < x->n; i++)
+        if (!um_bit(x->met, i)) {
+            if (n < cap)
+                unlisted[n] = x->members[i];
+            n++;
+        }
+    return n;
+}
+
+/* --- the second level -------------------------------------------------------
+ */
+
+static int by_digest(const void *a, const void *b)
+{
+    const umbel_digest *x = &((const passed *)a)->digest;
+    const umbel_digest *y = &((const passed *)b)->digest;
+    return before(y, x) - before(x, y);
+}
+
+/* The heaviest first; by digest where they weigh the same. */
+static int by_weight(const void *a, const void *b)
+{
+    double x = ((const passed *)a)->weight, y = ((const passed *)b)->weight;
+    return x != y ? (x < y) - (x > y) : by_digest(a, b);
+}
+
+/* A key that stands twice weighs twice, and is there once. */
+static void unite(umbel_exact *x)
+{
+    size_t n = 0;
+
+    if (x->npassed)
+        qsort(x->passed, x->npassed, sizeof *x->passed, by_digest);
+    for (size_t i = 0; i < x->npassed; i++)
+        if (n && by_digest(&x->passed[n - 1], &x->passed[i]) == 0)
+            x->passed[n - 1].weight += x->passed[i].weight;
+        else
+            x->passed[n++] = x->passed[i];
+    x->npassed = n;
+}
+
+/* How many keys of the list the bits of the second level hold. */
+static size_t room_for(const umbel_exact *x, double share)
+{
+    double bits = share * ((double)x->shape.cells - 8 * (double)x->level.bytes);
+    size_t low = 0, high = x->npassed;
+
+    while (low < high) {
+        size_t mid = low + (high - low + 1) / 2;
+        if (um_ribbon_guess((double)(x->n + mid), &one_column) <= bits)
+            low = mid;
+        else
+            high = mid - 1;
+    }
+    return low;
+}
+
+static umbel_status make_second(const umbel_exact *x, size_t kept,
+                                um_ribbon_sizes *sizes, uint8_t **memory,
+                                size_t *len, umbel_error *err)
+{
+    size_t n = x->n + kept;
+    const um_ribbon_item *clash;
+    um_ribbon_item *items = um_get(&x->alloc, n * sizeof *items);
+
+    if (!items)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", n);
+    for (size_t i = 0; i < n; i++) {
+        const umbel_digest *d =
+            i < x->n ? &x->members[i] : &x->passed[i - x->n].digest;
+        items[i] = (um_ribbon_item){um_ribbon_second(d), d->hi, i < x->n};
+    }
+    size_t distinct = n;
+    um_ribbon_sort(items, &distinct, x->threads, &clash);
+    umbel_status status =
+        um_ribbon_make(items, distinct, &one_column, x->threads, &x->alloc,
+                       sizes, memory, len, err);
+    um_put(&x->alloc, items, n * sizeof *items);
+    return status;
+}
+
+/* Both levels together; the first is copied, since there may be more tries. */
+static umbel_status join(const umbel_exact *x, size_t kept, um_shape *shape,
+                         uint8_t **payload, umbel_error *err)
+{
+    um_ribbon_sizes sizes = no_sizes;
+    uint8_t *second = NULL, *first = NULL;
+    size_t len = 0;
+    umbel_status status = UMBEL_OK;
+
+    if (kept || (x->n && (x->halves || !has_columns(&x->form))))
+        status = make_second(x, kept, &sizes, &second, &len, err);
+    if (status != UMBEL_OK)
+        return status;
+    if (x->len)
+        first = um_get(&x->alloc, x->len);
+    if (first)
+        memcpy(first, x->memory, x->len);
+    *payload = first || !x->len
+                   ? um_ribbon_whole(&x->alloc, first, x->len, second, len)
+                   : NULL;
+    if (!first && x->len)
+        um_put(&x->alloc, second, len);
+    if (!*payload)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes",
+                       x->len + len);
+    um_ribbon_shape(shape, &x->form, 0, &x->sizes, &sizes);
+    return UMBEL_OK;
+}
+
+/* Sizes are known about: where there is a limit it may take some tries. */
+static umbel_status try_sizes(umbel_exact *x, um_shape *shape,
+                              uint8_t **payload, size_t *kept, umbel_error *err)
+{
+    uint64_t limit = x->shape.cells;
+    umbel_status status = UMBEL_OK;
+    size_t most = limit ? room_for(x, 1) : x->npassed;
+
+    for (double share = 0.995; status == UMBEL_OK; share -= 0.005) {
+        *kept = most;
+        status = join(x, *kept, shape, payload, err);
+        if (status != UMBEL_OK || !limit || shape->cells <= limit)
+            return status;
+        um_put(&x->alloc, *payload, um_ribbon_room(shape->cells));
+        if (!*kept)
+            return um_fail(err, UMBEL_E_RANGE,
+                           "%" PRIu64 " bits do not hold the members: take "
+                           "%" PRIu64 ", or allow more error",
+                           limit, shape->cells);
+        most = room_for(x, share);
+        most = most < *kept ? most : *kept - 1;
+    }
+    return status;
+}
+
+static size_t lost_of(const umbel_exact *x, const umbel_filter *f)
+{
+    bool hit[BATCH];
+    size_t lost = 0;
+
+    for (size_t i = 0, some; i < x->n; i += some) {
+        some = x->n - i < BATCH ? x->n - i : BATCH;
+        f->shape.kind->query(f->self, x->members + i, some, hit);
+        for (size_t j = 0; j < some; j++)
+            lost += !hit[j];
+    }
+    return lost;
+}
+
+/* Not what was meant, but what the filter says. */
+static void fill_bill(const umbel_exact *x, const umbel_filter *f,
+                      umbel_exact_bill *out)
+{
+    umbel_exact_bill bill = x->bill;
+    bool hit;
+
+    bill.members = x->n;
+    bill.lost = lost_of(x, f);
+    bill.passed = x->npassed;
+    for (size_t i = 0; i < x->npassed; i++) {
+        f->shape.kind->query(f->self, &x->passed[i].digest, 1, &hit);
+        bill.matched += hit;
+        bill.weight_left += hit ? x->passed[i].weight : 0;
+    }
+    bill.error = umbel_predict(f);
+    *out = bill;
+}
+
+umbel_status umbel_exact_finish(umbel_exact *x, umbel_filter **out,
+                                umbel_exact_bill *bill, umbel_error *err)
+{
+    um_shape shape = x->shape;
+    uint8_t *payload;
+    umbel_filter *f;
+    size_t kept;
+
+    unite(x);
+    if (x->npassed)
+        qsort(x->passed, x->npassed, sizeof *x->passed, by_weight);
+    umbel_status status = try_sizes(x, &shape, &payload, &kept, err);
+    if (status != UMBEL_OK)
+        return status;
+    shape.added = x->n;
+    if (!shape.capacity)
+        shape.capacity = x->n;
+    if (x->n)
+        shape.fpr = um_kind_ribbon.error(&shape, NULL, 1);
+    status = um_filter_own(&shape, &x->alloc, payload, &f, err);
+    if (status != UMBEL_OK)
+        return status;
+    f->hasher = x->hasher;
+    fill_bill(x, f, bill);
+    *out = f;
+    return UMBEL_OK;
+}

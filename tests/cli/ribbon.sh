@@ -1,0 +1,33 @@
+# Static filters: sets, lists and universes that are exact, maps.
+seq 1000 >members
+seq 3000 >all
+try umbel build members --kind ribbon --fpr 1% -o set.umb
+umbel check set.umb -f all -c
+umbel check set.umb -f members -c
+cat members members | umbel build --kind ribbon --fpr 1% -q --threads 2 -o again.umb
+cmp set.umb again.umb && echo same
+try umbel build members --kind ribbon --bits 5000 -q -o small.umb
+try umbel build members --kind ribbon --bytes 1000 -q -o small.umb
+wc -c <small.umb
+try umbel build members --kind ribbon --universe all -o exact.umb
+umbel check exact.umb -f all | cmp - members && echo exact
+seq 2001 3000 | awk '{ print $1 "\t" 1 / $1 }' >list.tsv
+try umbel build members --kind ribbon --never list.tsv --fpr 10% -o never.umb
+seq 2001 3000 | umbel check never.umb -c
+umbel check never.umb -f members -c
+try umbel build members --kind ribbon --never list.tsv --bits 1500 -o left.umb
+umbel build members --kind ribbon --never list.tsv --json -o x.umb | field matched
+awk '{ print $1 "\t" $1 % 7 }' members >table
+try umbel build table --kind ribbon --values 3 -o map.umb
+try umbel check map.umb --values 8 9 10
+try umbel check map.umb --values 700 --json
+umbel check map.umb --values -f members | cmp - table && echo values
+try umbel build table --kind ribbon --values 3 --fpr 0.001 -q -o map.umb
+try umbel check map.umb --values 8 other
+try umbel info map.umb
+try umbel plan --kind ribbon -n 1000000 --fpr 1%
+try umbel plan --kind ribbon -n 1000000 --bytes 1000000
+: >nothing
+try umbel build nothing --kind ribbon -q -o empty.umb
+try umbel check empty.umb 1
+try umbel build nothing --kind ribbon --universe all -q -o empty.umb

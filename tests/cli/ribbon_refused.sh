@@ -1,0 +1,33 @@
+# What static filters cannot, and what does not fit together.
+seq 1000 >members
+seq 3000 >all
+umbel build members --kind ribbon -q -o set.umb
+try umbel add set.umb members
+try umbel merge set.umb set.umb -o x.umb
+try umbel convert set.umb --fold 2 -o x.umb
+try umbel check set.umb --values 5
+(echo 5; echo 6000; echo 7) >list
+try umbel build members --kind ribbon --never list -o x.umb
+umbel build members --kind ribbon --never list --allow-members -q -o x.umb
+umbel check x.umb 5 6000 7
+seq 998 >short
+try umbel build members --kind ribbon --universe short -o x.umb
+try umbel build short --kind ribbon --universe - -o x.umb
+printf 'a\t1\nb\t2\na\t1\n' >table
+umbel build table --kind ribbon --values 2 -q -o x.umb && echo fine
+printf 'a\t1\nb\t2\na\t3\n' >table
+try umbel build table --kind ribbon --values 2 -o x.umb
+try umbel build table --kind ribbon --values 1 -o x.umb
+try umbel build members --kind ribbon --values 2 -o x.umb
+try umbel build table --kind ribbon --values 33 -o x.umb
+try umbel build table --kind ribbon --values 8 --never list -o x.umb
+try umbel build members --kind ribbon --bits 100 -o x.umb
+try umbel build members --kind ribbon --never list --bits 500 -o x.umb
+try umbel build members --kind ribbon --bytes 100 -o x.umb
+try umbel build members --kind ribbon --capacity 5000 -o x.umb
+try umbel build members --kind ribbon --addressing classic -o x.umb
+try umbel build members --kind ribbon --hashes 4 -o x.umb
+try umbel build members --kind ribbon --set tail=5 -o x.umb
+try umbel build members --kind ribbon --fpr 1e-20 -o x.umb
+try umbel build members --universe all -o x.umb
+try umbel build members --values 3 -o x.umb

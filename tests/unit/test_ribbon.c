@@ -1,0 +1,558 @@
+/*
+ * test_ribbon.c - kind ribbon: nothing is denied, and hardly a bit too many.
+ */
+#include "support/test.h"
+
+#include "base/rng.h"
+#include "filter/envelope.h"
+#include "kinds/ribbon.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MILLION = 1000000, PIECE = 50000 };
+
+/* Keys from .. from+n-1, of 8 bytes each. */
+static umbel_digest *digests(const umbel_filter *like, uint64_t from, size_t n)
+{
+    umbel_digest *d = malloc((n + 1) * sizeof *d);
+
+    assert_non_null(d);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t key = from + i;
+        assert_ok(umbel_digest_fixed(like, &key, 8, 1, &d[i], &test_refusal));
+    }
+    return d;
+}
+
+static umbel_params at_error(double fpr)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+
+    p.fpr = fpr;
+    return p;
+}
+
+static umbel_filter *build(const umbel_params *p, const umbel_digest *d,
+                           const uint64_t *values, size_t n, unsigned threads)
+{
+    umbel_members m = UMBEL_MEMBERS_INIT;
+    umbel_filter *f = NULL;
+
+    m.digests = d;
+    m.values = values;
+    m.n = n;
+    m.threads = threads;
+    assert_ok(umbel_build("ribbon", p, &m, &f, &test_refusal));
+    return f;
+}
+
+static umbel_filter *build_numbers(const umbel_params *p, uint64_t from,
+                                   size_t n)
+{
+    umbel_filter *empty = build(p, NULL, NULL, 0, 1);
+    umbel_digest *d = digests(empty, from, n);
+    umbel_filter *f = build(p, d, NULL, n, 2);
+
+    umbel_close(empty);
+    free(d);
+    return f;
+}
+
+static size_t hits(const umbel_filter *f, uint64_t from, size_t n)
+{
+    static uint64_t keys[PIECE];
+    static bool hit[PIECE];
+    size_t sum = 0;
+
+    for (size_t i = 0, some; i < n; i += some) {
+        some = n - i < PIECE ? n - i : PIECE;
+        for (size_t j = 0; j < some; j++)
+            keys[j] = from + i + j;
+        assert_ok(umbel_query_fixed(f, keys, 8, some, hit, &test_refusal));
+        for (size_t j = 0; j < some; j++)
+            sum += hit[j];
+    }
+    return sum;
+}
+
+static void assert_binomial(size_t got, double n, double p)
+{
+    assert_near((double)got, n * p, 5 * sqrt(n * p * (1 - p)));
+}
+
+/* 8 times the bytes of the whole file, by the least there can be. */
+static double overhead(const umbel_filter *f, double n, double fpr)
+{
+    return 8 * (double)umbel_encoded_len(f) / (n * -log2(fpr));
+}
+
+static void a_million_keys_take_hardly_more_than_they_must(void **state)
+{
+    static const struct {
+        double fpr, most;
+    } bars[] = {{0.0078125, 1.01}, {0.0009765625, 1.01}, {0x1p-14, 1.01},
+                {1e-2, 1.02},      {1e-3, 1.02},         {1e-4, 1.02}};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(bars); i++) {
+        umbel_params p = at_error(bars[i].fpr);
+        umbel_filter *f = build_numbers(&p, 0, MILLION);
+        assert_int_equal(umbel_added(f), MILLION);
+        assert_int_equal(hits(f, 0, MILLION), MILLION);
+        assert_binomial(hits(f, MILLION, MILLION), MILLION, bars[i].fpr);
+        assert_true(overhead(f, MILLION, bars[i].fpr) <= bars[i].most);
+        umbel_close(f);
+    }
+}
+
+static void any_number_of_keys_has_any_error(void **state)
+{
+    static const size_t sizes[] = {1,  2,   7,    63,   64,   65,
+                                   66, 200, 1500, 1501, 5000, 40000};
+    static const double errors[] = {0.9, 0.5, 0.3, 0.01, 0x1p-8, 0.0007};
+    enum { OUTSIDE = 200000 };
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(sizes); i++)
+        for (size_t j = 0; j < TEST_COUNT(errors); j++) {
+            umbel_params p = at_error(errors[j]);
+            umbel_filter *f = build_numbers(&p, 7 * i, sizes[i]);
+            double says = umbel_predict(f);
+            assert_int_equal(hits(f, 7 * i, sizes[i]), sizes[i]);
+            assert_true(says <= errors[j] * 1.02);
+            assert_binomial(hits(f, MILLION, OUTSIDE), OUTSIDE, says);
+            umbel_close(f);
+        }
+}
+
+static void many_keys_err_as_was_asked(void **state)
+{
+    umbel_params p = at_error(0.2);
+    umbel_filter *f = build_numbers(&p, 0, 300000);
+
+    (void)state;
+    assert_near(umbel_predict(f), 0.2, 0.0004);
+    assert_near(umbel_error_at(f, 300000), 0.2, 1e-5);
+    umbel_close(f);
+}
+
+/* More than one shard, so that threads have something to share. */
+static void threads_order_and_repetition_change_no_bit(void **state)
+{
+    enum { KEYS = 1200000, MORE = 1000 };
+    umbel_params p = at_error(0.05);
+    umbel_filter *one = build(&p, NULL, NULL, 0, 1);
+    umbel_digest *d = digests(one, 0, KEYS + MORE);
+    um_rng rng = {11};
+
+    (void)state;
+    umbel_close(one);
+    one = build(&p, d, NULL, KEYS, 1);
+    for (size_t i = KEYS - 1; i > 0; i--) {
+        size_t j = um_scale(um_random(&rng), i + 1);
+        umbel_digest other = d[i];
+        d[i] = d[j];
+        d[j] = other;
+    }
+    memcpy(d + KEYS, d + 17, MORE * sizeof *d);
+    for (unsigned threads = 1; threads <= 7; threads += 3) {
+        umbel_filter *f = build(&p, d, NULL, KEYS + MORE, threads);
+        test_assert_same_file(one, f);
+        umbel_close(f);
+    }
+    umbel_close(one);
+    free(d);
+}
+
+/* All of them the same key: sorted in no time, and one. */
+static void a_key_repeated_for_ever_is_one_key(void **state)
+{
+    enum { TIMES = 300000 };
+    umbel_params p = at_error(0.01);
+    umbel_digest *d = malloc(TIMES * sizeof *d);
+
+    (void)state;
+    assert_non_null(d);
+    for (size_t i = 0; i < TIMES; i++)
+        d[i] = (umbel_digest){5, 6};
+    umbel_filter *f = build(&p, d, NULL, TIMES, 2);
+    assert_int_equal(umbel_added(f), 1);
+    umbel_close(f);
+    free(d);
+}
+
+/* Digests that begin alike go to one bucket, and are bumped until they fit. */
+static void keys_that_crowd_one_bucket_find_a_place(void **state)
+{
+    enum { CROWD = 20000 };
+    umbel_params p = at_error(0.01);
+    umbel_digest *d = malloc(CROWD * sizeof *d);
+    bool *hit = malloc(CROWD);
+    um_rng rng = {3};
+
+    (void)state;
+    assert_non_null(d);
+    assert_non_null(hit);
+    for (size_t i = 0; i < CROWD; i++)
+        d[i] = (umbel_digest){i, um_random(&rng)};
+    umbel_filter *f = build(&p, d, NULL, CROWD, 1);
+    assert_ok(umbel_query_digests(f, d, CROWD, hit, &test_refusal));
+    for (size_t i = 0; i < CROWD; i++)
+        assert_true(hit[i]);
+    umbel_close(f);
+    free(d);
+    free(hit);
+}
+
+static void a_size_in_bits_is_kept_and_used(void **state)
+{
+    static const size_t sizes[] = {100, 3000, 200000};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(sizes); i++) {
+        umbel_params p = UMBEL_PARAMS_INIT;
+        p.cells = sizes[i] * 9;
+        umbel_filter *f = build_numbers(&p, 0, sizes[i]);
+        assert_true(umbel_cells(f) <= p.cells);
+        assert_true((double)umbel_cells(f) >=
+                    (i ? 0.98 : 0.85) * (double)p.cells);
+        assert_int_equal(hits(f, 0, sizes[i]), sizes[i]);
+        assert_near(umbel_target_fpr(f), umbel_error_at(f, 1), 1e-12);
+        umbel_close(f);
+    }
+}
+
+static void a_plan_tells_what_it_will_take(void **state)
+{
+    umbel_params p = at_error(0.001);
+    umbel_plan plan;
+
+    (void)state;
+    p.capacity = MILLION / 5;
+    assert_ok(umbel_make_plan("ribbon", &p, 0, &plan, &test_refusal));
+    p.capacity = 0;
+    umbel_filter *f = build_numbers(&p, 0, MILLION / 5);
+    assert_near((double)umbel_encoded_len(f) / (double)plan.bytes, 1, 0.005);
+    umbel_close(f);
+}
+
+/* --- maps -------------------------------------------------------------------
+ */
+
+static umbel_params map_of(umbel_setting *bits, uint64_t n, double fpr)
+{
+    umbel_params p = at_error(fpr);
+
+    *bits = (umbel_setting){"value_bits", n};
+    p.settings = bits;
+    p.nsettings = 1;
+    return p;
+}
+
+static void assert_values(const umbel_filter *f, const uint64_t *want, size_t n)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        umbel_slice key = {&i, 8};
+        uint64_t got;
+        assert_ok(umbel_values_many(f, &key, 1, &got, &test_refusal));
+        assert_int_equal(got, want[i]);
+    }
+}
+
+static void a_map_gives_every_member_its_value(void **state)
+{
+    enum { KEYS = 30000 };
+    uint64_t *values = malloc(KEYS * sizeof *values);
+    um_rng rng = {5};
+    umbel_setting bits;
+
+    (void)state;
+    assert_non_null(values);
+    for (uint64_t w = 1; w <= 32; w += w < 4 ? 1 : 7) {
+        umbel_params p = map_of(&bits, w, w == 18 ? 0.01 : 0);
+        umbel_filter *empty = build(&p, NULL, NULL, 0, 1);
+        umbel_digest *d = digests(empty, 0, KEYS);
+        for (size_t i = 0; i < KEYS; i++)
+            values[i] = um_random(&rng) >> (64 - w);
+        umbel_filter *f = build(&p, d, values, KEYS, 1);
+        assert_int_equal(umbel_value_bits(f), w);
+        assert_values(f, values, KEYS);
+        assert_int_equal(hits(f, 0, KEYS), KEYS);
+        assert_binomial(hits(f, MILLION, KEYS), KEYS, w == 18 ? 0.01 : 1);
+        umbel_close(empty);
+        umbel_close(f);
+        free(d);
+    }
+    free(values);
+}
+
+static void a_million_bytes_take_hardly_more(void **state)
+{
+    umbel_setting bits;
+    umbel_params p = map_of(&bits, 8, 0);
+    umbel_filter *empty = build(&p, NULL, NULL, 0, 1);
+    umbel_digest *d = digests(empty, 0, MILLION);
+    uint64_t *values = malloc(MILLION * sizeof *values);
+
+    (void)state;
+    assert_non_null(values);
+    for (size_t i = 0; i < MILLION; i++)
+        values[i] = i * i & 0xFF;
+    umbel_filter *f = build(&p, d, values, MILLION, 2);
+    assert_true((double)umbel_encoded_len(f) <= 1.02 * MILLION);
+    assert_values(f, values, MILLION / 10);
+    umbel_close(empty);
+    umbel_close(f);
+    free(d);
+    free(values);
+}
+
+static void a_key_of_two_values_is_named(void **state)
+{
+    umbel_setting bits;
+    umbel_params p = map_of(&bits, 4, 0);
+    umbel_digest d[] = {{1, 2}, {3, 4}, {1, 2}, {5, 6}, {3, 4}}, clash = {0, 0};
+    uint64_t values[] = {7, 8, 7, 9, 10};
+    umbel_members m = UMBEL_MEMBERS_INIT;
+    umbel_filter *f = NULL;
+
+    (void)state;
+    m.digests = d;
+    m.values = values;
+    m.n = 5;
+    m.clash = &clash;
+    assert_refused(umbel_build("ribbon", &p, &m, &f, &test_refusal),
+                   UMBEL_E_KEY, "two different values");
+    assert_int_equal(clash.lo, 3);
+    values[4] = 8;
+    assert_ok(umbel_build("ribbon", &p, &m, &f, &test_refusal));
+    assert_int_equal(umbel_added(f), 3);
+    umbel_close(f);
+    values[4] = 16;
+    assert_refused(umbel_build("ribbon", &p, &m, &f, &test_refusal),
+                   UMBEL_E_RANGE, "value 5 is 16");
+}
+
+static void what_does_not_fit_together_is_refused(void **state)
+{
+    umbel_setting bits;
+    umbel_params p = map_of(&bits, 4, 0), set = at_error(0.01);
+    umbel_members m = UMBEL_MEMBERS_INIT;
+    umbel_digest d = {1, 2};
+    uint64_t value = 3;
+    umbel_filter *f = NULL;
+
+    (void)state;
+    m.digests = &d;
+    m.n = 1;
+    assert_refused(umbel_build("ribbon", &p, &m, &f, &test_refusal),
+                   UMBEL_E_RANGE, "a value for every key");
+    m.values = &value;
+    assert_refused(umbel_build("ribbon", &set, &m, &f, &test_refusal),
+                   UMBEL_E_RANGE, "value_bits");
+    p.cells = 1000;
+    assert_refused(umbel_build("ribbon", &p, &m, &f, &test_refusal),
+                   UMBEL_E_RANGE, "leave the size out");
+    m.values = NULL;
+    set.addressing = "classic";
+    assert_refused(umbel_build("ribbon", &set, &m, &f, &test_refusal),
+                   UMBEL_E_RANGE, "no addressing to choose");
+    set = at_error(1e-12);
+    assert_refused(umbel_build("ribbon", &set, &m, &f, &test_refusal),
+                   UMBEL_E_RANGE, "2^-32");
+    set = at_error(0.1);
+    set.hashes = 3;
+    assert_refused(umbel_build("ribbon", &set, &m, &f, &test_refusal),
+                   UMBEL_E_RANGE, "hashes");
+    bits = (umbel_setting){"tail", 4};
+    set = at_error(0.1);
+    set.settings = &bits;
+    set.nsettings = 1;
+    assert_refused(umbel_build("ribbon", &set, &m, &f, &test_refusal),
+                   UMBEL_E_RANGE, "follows from its keys");
+    m.size = 0;
+    assert_refused(umbel_build("ribbon", NULL, &m, &f, &test_refusal),
+                   UMBEL_E_RANGE, "UMBEL_MEMBERS_INIT");
+    assert_null(f);
+}
+
+static void what_a_static_filter_cannot_is_said_with_the_reason(void **state)
+{
+    umbel_params p = at_error(0.01);
+    umbel_filter *f = build_numbers(&p, 0, 100), *out = NULL;
+    uint64_t value;
+    umbel_slice key = {"1", 1};
+
+    (void)state;
+    assert_refused(umbel_add(f, "1", 1, NULL, &test_refusal),
+                   UMBEL_E_UNSUPPORTED, "static");
+    assert_refused(umbel_merge(f, f, UMBEL_OR, &test_refusal),
+                   UMBEL_E_UNSUPPORTED, "static");
+    assert_refused(umbel_fold(f, 2, &out, &test_refusal), UMBEL_E_UNSUPPORTED,
+                   "static");
+    assert_refused(umbel_clear(f, &test_refusal), UMBEL_E_UNSUPPORTED,
+                   "static");
+    assert_refused(umbel_share(f, &test_refusal), UMBEL_E_UNSUPPORTED,
+                   "static");
+    assert_refused(umbel_values_many(f, &key, 1, &value, &test_refusal),
+                   UMBEL_E_UNSUPPORTED, "no values");
+    assert_true(umbel_is_static("ribbon"));
+    assert_false(umbel_is_static("bloom"));
+    assert_false(umbel_is_static(NULL));
+    assert_false(umbel_is_static("no such kind"));
+    umbel_close(f);
+}
+
+/* --- bytes of others --------------------------------------------------------
+ */
+
+static umbel_status decode(const uint8_t *bytes, size_t len, umbel_filter **out)
+{
+    return umbel_decode(bytes, len, NULL, out, &test_refusal);
+}
+
+/* Whatever the payload is, and wherever its last word lies. */
+static void any_payload_is_safe_to_ask(void **state)
+{
+    static const size_t sizes[] = {1, 40, 64, 65, 700, 1501, 3000, 70000};
+    static const double errors[] = {0.9, 0.5, 0.01, 1e-9};
+    um_rng rng = {21};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(sizes); i++)
+        for (size_t j = 0; j < TEST_COUNT(errors); j++) {
+            umbel_params p = at_error(errors[j]);
+            umbel_filter *f = build_numbers(&p, 0, sizes[i]), *evil = NULL;
+            size_t len, bits = (size_t)umbel_cells(f);
+            uint8_t *bytes = test_encode(f, &len);
+            size_t head = len - f->payload_len;
+            for (size_t k = 0; k < bits / 8; k++)
+                bytes[head + k] = (uint8_t)um_random(&rng);
+            assert_ok(decode(bytes, len, &evil));
+            hits(evil, 0, 10000);
+            assert_true(umbel_predict(evil) >= 0 && umbel_predict(evil) <= 1);
+            umbel_close(evil);
+            umbel_close(f);
+            free(bytes);
+        }
+}
+
+enum { AT_CELLS = 80, AT_HASHES = 88, AT_SETTINGS = 144 };
+
+/* Every number of the head that sizes follow from, a little changed. */
+static void a_head_whose_numbers_disagree_is_refused(void **state)
+{
+    umbel_params p = at_error(0.01);
+    umbel_filter *f = build_numbers(&p, 0, 60000);
+    size_t len, refused = 0;
+    uint8_t *bytes = test_encode(f, &len);
+    static const size_t at[] = {AT_CELLS,         AT_HASHES,
+                                AT_SETTINGS,      AT_SETTINGS + 16,
+                                AT_SETTINGS + 24, AT_SETTINGS + 32};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(at); i++)
+        for (int bit = 0; bit < 64; bit += 3) {
+            uint8_t *byte = &bytes[at[i] + (size_t)bit / 8];
+            umbel_filter *evil = NULL;
+            *byte ^= (uint8_t)(1u << bit % 8);
+            test_reseal(bytes);
+            umbel_status status = decode(bytes, len, &evil);
+            if (status == UMBEL_OK) { /* only what no size follows from */
+                hits(evil, 0, 1000);
+                umbel_close(evil);
+            }
+            refused += status != UMBEL_OK;
+            *byte ^= (uint8_t)(1u << bit % 8);
+        }
+    assert_true(refused >= 110);
+    test_reseal(bytes);
+    umbel_filter *same = NULL;
+    assert_ok(decode(bytes, len, &same));
+    test_assert_same_file(f, same);
+    umbel_close(same);
+    umbel_close(f);
+    free(bytes);
+}
+
+/* --- memory -----------------------------------------------------------------
+ */
+
+typedef struct counter {
+    size_t calls, fail_at, live;
+} counter;
+
+static void *get(void *ctx, size_t align, size_t len)
+{
+    counter *c = ctx;
+    void *p;
+
+    if (++c->calls == c->fail_at || posix_memalign(&p, align, len))
+        return NULL;
+    c->live++;
+    return p;
+}
+
+static void put(void *ctx, void *memory, size_t len)
+{
+    (void)len;
+    ((counter *)ctx)->live--;
+    free(memory);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    enum { KEYS = 70000 };
+    umbel_params p = at_error(0.01);
+    umbel_filter *empty = build(&p, NULL, NULL, 0, 1), *f = NULL;
+    umbel_digest *d = digests(empty, 0, KEYS);
+    umbel_members m = UMBEL_MEMBERS_INIT;
+    umbel_status status;
+    size_t n = 0;
+
+    (void)state;
+    m.digests = d;
+    m.n = KEYS;
+    do {
+        counter c = {.fail_at = ++n};
+        umbel_alloc a = {&c, get, put};
+        p.alloc = &a;
+        status = umbel_build("ribbon", &p, &m, &f, &test_refusal);
+        if (status != UMBEL_OK) {
+            assert_refused(status, UMBEL_E_NOMEM, "no memory");
+            assert_null(f);
+        } else {
+            umbel_close(f);
+        }
+        assert_int_equal(c.live, 0);
+    } while (status != UMBEL_OK);
+    assert_true(n > 8);
+    umbel_close(empty);
+    free(d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_million_keys_take_hardly_more_than_they_must),
+        cmocka_unit_test(any_number_of_keys_has_any_error),
+        cmocka_unit_test(many_keys_err_as_was_asked),
+        cmocka_unit_test(threads_order_and_repetition_change_no_bit),
+        cmocka_unit_test(a_key_repeated_for_ever_is_one_key),
+        cmocka_unit_test(keys_that_crowd_one_bucket_find_a_place),
+        cmocka_unit_test(a_size_in_bits_is_kept_and_used),
+        cmocka_unit_test(a_plan_tells_what_it_will_take),
+        cmocka_unit_test(a_map_gives_every_member_its_value),
+        cmocka_unit_test(a_million_bytes_take_hardly_more),
+        cmocka_unit_test(a_key_of_two_values_is_named),
+        cmocka_unit_test(what_does_not_fit_together_is_refused),
+        cmocka_unit_test(what_a_static_filter_cannot_is_said_with_the_reason),
+        cmocka_unit_test(any_payload_is_safe_to_ask),
+        cmocka_unit_test(a_head_whose_numbers_disagree_is_refused),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
