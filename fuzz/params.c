@@ -202,6 +202,8 @@ static void open_plan(const request *q, const umbel_plan *plan,
     umbel_filter *f = NULL;
     umbel_error err;
 
+    if (umbel_is_static(q->kind))
+        return; /* is built, of keys */
     p.cells = plan->cells;
     p.hashes = plan->hashes;
     umbel_status status = umbel_open(q->kind, &p, &f, &err);

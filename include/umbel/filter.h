@@ -56,7 +56,7 @@ typedef struct umbel_params {
  * Build an empty filter of the named kind (NULL means "bloom", params NULL all
  * defaults, which lack a size), sized for capacity keys at error fpr, or of
  * exactly cells cells. With both cells and capacity the size stands and the
- * number of hashes suits the capacity.
+ * number of hashes suits the capacity. Static kinds are refused: umbel_build.
  *
  * On success *out owns the filter; release it with umbel_close. On failure *err
  * says which parameter was wrong and what it may be.
@@ -71,7 +71,7 @@ UMBEL_API void umbel_close(umbel_filter *f);
 UMBEL_API umbel_status umbel_copy(const umbel_filter *f, umbel_filter **out,
                                   umbel_error *err);
 
-/* Forget all keys, keep the shape. */
+/* Forget all keys, keep the shape. E_UNSUPPORTED for static kinds. */
 UMBEL_API umbel_status umbel_clear(umbel_filter *f, umbel_error *err);
 
 /*

@@ -81,7 +81,7 @@ umbel_status umbel_build(const char *kind, const umbel_params *params,
     um_members in = {.threads = 1};
     umbel_params p;
     um_shape shape;
-    uint8_t *payload;
+    uint8_t *payload = NULL;
     umbel_filter *f;
 
     umbel_status status = um_params_take(params, &p, err);

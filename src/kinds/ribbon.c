@@ -225,7 +225,9 @@ static double error(const um_shape *s, const um_layout *l, double keys)
     um_ribbon_sizes members = sizes_of(s, BUCKETS);
 
     if (um_ribbon_is_empty(&members) && um_ribbon_is_empty(&never))
-        um_ribbon_form_within((double)l->cells, keys, &form);
+        um_ribbon_form_within((double)l->cells -
+                                  keys * (double)s->setting[VALUE_BITS],
+                              keys, &form);
     else
         form.columns -= (uint32_t)s->setting[VALUE_BITS];
     return um_ribbon_error(&form) * (um_ribbon_is_empty(&never) ? 1 : 0.5);
@@ -277,12 +279,33 @@ static inline void fetch(const um_ribbon_place *p)
     __builtin_prefetch(p->next + 8 * (size_t)p->columns - 1);
 }
 
-/* Columns below the fingerprint are those of a value. */
+/* Whether n columns from the fingerprint's bit on are what it has there. */
+static inline bool agree(const um_ribbon_place *p, uint64_t print,
+                         uint32_t value_bits, uint32_t from, uint32_t n)
+{
+    uint64_t got = um_ribbon_some(p, value_bits + from, n);
+    return ((got ^ print >> from) & um_ribbon_mask(n)) == 0;
+}
+
+/*
+ * Columns below the fingerprint are those of a value. Most keys that are no
+ * members differ in the first few columns.
+ */
 static bool matches(const um_ribbon_level *l, const um_ribbon_place *p,
                     const umbel_digest *d, uint32_t value_bits)
 {
-    uint64_t differ = um_ribbon_get(l, p) ^ um_ribbon_print(d) << value_bits;
-    return (differ & um_ribbon_mask(p->columns)) >> value_bits == 0;
+    enum { LEAD = 3 };
+    uint64_t print = um_ribbon_print(d);
+    uint32_t n = p->columns - value_bits;
+
+    if (p->salted) {
+        uint64_t got = um_ribbon_get_tail(l, p) >> value_bits;
+        return ((got ^ print) & um_ribbon_mask(n)) == 0;
+    }
+    if (n <= LEAD)
+        return agree(p, print, value_bits, 0, n);
+    return agree(p, print, value_bits, 0, LEAD) &&
+           agree(p, print, value_bits, LEAD, n - LEAD);
 }
 
 static void pass(const um_ribbon_level *l, const umbel_digest *d, size_t n,

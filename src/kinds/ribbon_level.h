@@ -188,27 +188,33 @@ static inline uint32_t um_ribbon_parity(uint64_t x)
     return (uint32_t)__builtin_parityll(x);
 }
 
-/* The value, bit j from column j. */
-static inline uint64_t um_ribbon_get(const um_ribbon_level *l,
-                                     const um_ribbon_place *p)
+static inline uint64_t um_ribbon_mask(uint32_t columns)
 {
+    return columns < 64 ? ((uint64_t)1 << columns) - 1 : UINT64_MAX;
+}
+
+/* Columns from .. from + n - 1, the first as bit 0; not in the tail. */
+static inline uint64_t um_ribbon_some(const um_ribbon_place *p, uint32_t from,
+                                      uint32_t n)
+{
+    const uint8_t *at = p->at + 8 * (size_t)from;
+    const uint8_t *next = p->next + 8 * (size_t)from;
     uint64_t value = 0;
 
-    if (p->salted)
-        return um_ribbon_get_tail(l, p);
-    /* All keys alike, so that processors foresee the end: a word of the next
-     * group, where there is no finer column, does no harm. */
-    for (uint32_t j = 0; j < l->tail_columns; j++) {
-        uint64_t x = (um_load64(p->at + 8 * (size_t)j) & p->low) ^
-                     (um_load64(p->next + 8 * (size_t)j) & p->high);
+    for (uint32_t j = 0; j < n; j++) {
+        uint64_t x = (um_load64(at + 8 * (size_t)j) & p->low) ^
+                     (um_load64(next + 8 * (size_t)j) & p->high);
         value |= (uint64_t)um_ribbon_parity(x) << j;
     }
     return value;
 }
 
-static inline uint64_t um_ribbon_mask(uint32_t columns)
+/* The value, bit j from column j. */
+static inline uint64_t um_ribbon_get(const um_ribbon_level *l,
+                                     const um_ribbon_place *p)
 {
-    return columns < 64 ? ((uint64_t)1 << columns) - 1 : UINT64_MAX;
+    return p->salted ? um_ribbon_get_tail(l, p)
+                     : um_ribbon_some(p, 0, p->columns);
 }
 
 /* --- making -----------------------------------------------------------------

@@ -442,6 +442,7 @@ static umbel_status make_best(making *m, parts *best, umbel_error *err)
     size_t n = m->n, len = n * sizeof *m->items;
     um_ribbon_item *items = m->items, *copy = um_get(m->alloc, len);
     umbel_status status = UMBEL_OK;
+    bool any = false;
 
     if (!copy)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", n);
@@ -453,8 +454,8 @@ static umbel_status make_best(making *m, parts *best, umbel_error *err)
         m->n = n;
         status = make_parts(m, more, &p, err);
         if (status == UMBEL_OK &&
-            (!best->tail ||
-             bytes_of(&p, &m->form) < bytes_of(best, &m->form))) {
+            (!any || bytes_of(&p, &m->form) < bytes_of(best, &m->form))) {
+            any = true;
             parts_fini(best, m->alloc);
             *best = p;
         } else {

@@ -465,9 +465,9 @@ umbel_status umbel_exact_finish(umbel_exact *x, umbel_filter **out,
                                 umbel_exact_bill *bill, umbel_error *err)
 {
     um_shape shape = x->shape;
-    uint8_t *payload;
+    uint8_t *payload = NULL;
     umbel_filter *f;
-    size_t kept;
+    size_t kept = 0;
 
     unite(x);
     if (x->npassed)
