@@ -27,6 +27,8 @@ static int make(char *path, umbel_filter *f)
 int main(void)
 {
     test_combo c;
+    umbel_filter *f;
+    char *path;
     int made = 0;
 
     for (size_t i = 0; test_combo_at(i, &c); i++)
@@ -35,6 +37,8 @@ int main(void)
     for (uint32_t k = 4; k <= 8; k += 4)
         made += make(golden_paired_path(k), golden_paired(k));
     made += make(golden_heavy_path(), golden_heavy());
+    for (size_t i = 0; golden_static_at(i, &path, &f); i++)
+        made += make(path, f);
     printf("%d golden files were missing\n", made);
     return 0;
 }

@@ -74,6 +74,8 @@ static void compare(char *path, umbel_filter *f)
 static void building_the_same_today_gives_the_same_bytes(void **state)
 {
     test_combo c;
+    umbel_filter *f;
+    char *path;
 
     (void)state;
     for (size_t i = 0; test_combo_at(i, &c); i++)
@@ -82,6 +84,42 @@ static void building_the_same_today_gives_the_same_bytes(void **state)
     for (uint32_t k = 4; k <= 8; k += 4)
         compare(golden_paired_path(k), golden_paired(k));
     compare(golden_heavy_path(), golden_heavy());
+    for (size_t i = 0; golden_static_at(i, &path, &f); i++)
+        compare(path, f);
+}
+
+static umbel_filter *load_named(const char *name)
+{
+    char *path = test_path(UM_GOLDEN_DIR, name);
+    umbel_filter *f = load(path, false);
+
+    free(path);
+    return f;
+}
+
+static void static_filters_answer_as_ever(void **state)
+{
+    umbel_filter *layers = load_named("ribbon-layers-v1.umb");
+    umbel_filter *exact = load_named("ribbon-exact-v1.umb");
+    umbel_filter *map = load_named("ribbon-map-v1.umb");
+
+    (void)state;
+    assert_int_equal(test_hits(layers, 0, 3000), 3000);
+    assert_in_range(test_hits(layers, 3000, 10000), 1700, 2300);
+    assert_int_equal(test_hits(exact, 0, GOLDEN_KEYS), GOLDEN_KEYS);
+    assert_int_equal(test_hits(exact, GOLDEN_KEYS, 1000), 0);
+    assert_int_equal(test_hits(map, 0, GOLDEN_KEYS), GOLDEN_KEYS);
+    for (uint64_t i = 0; i < GOLDEN_KEYS; i++) {
+        char key[TEST_KEY_LEN];
+        umbel_slice slice = {key, sizeof key};
+        uint64_t value;
+        test_key(i, key);
+        assert_ok(umbel_values_many(map, &slice, 1, &value, &test_refusal));
+        assert_int_equal(value, i % 50);
+    }
+    umbel_close(layers);
+    umbel_close(exact);
+    umbel_close(map);
 }
 
 static void members_of_groups_match(void **state)
@@ -134,6 +172,7 @@ int main(void)
         cmocka_unit_test(known_members_match),
         cmocka_unit_test(members_of_groups_match),
         cmocka_unit_test(building_the_same_today_gives_the_same_bytes),
+        cmocka_unit_test(static_filters_answer_as_ever),
         cmocka_unit_test(every_file_here_still_decodes),
     };
 

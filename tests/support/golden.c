@@ -10,6 +10,7 @@
 #include "filter/kind.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 char *golden_path(const test_combo *c)
 {
@@ -98,6 +99,76 @@ umbel_filter *golden_heavy(void)
             umbel_add_amounts(f, &slice, &amount, 1, NULL, &test_refusal));
     }
     return f;
+}
+
+static umbel_filter *golden_layers(void)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+
+    p.fpr = 0.2;
+    return test_build("ribbon", &p, 0, 3000);
+}
+
+/* Keys 100 .. 1099 are listed. */
+static umbel_filter *golden_exact(void)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_filter *empty = test_build("ribbon", &p, 0, 0), *f = NULL;
+    char *keys = test_keys(0, 1100);
+    umbel_digest d[1100];
+    umbel_members m = UMBEL_MEMBERS_INIT;
+    umbel_exact_bill bill;
+    umbel_exact *x = NULL;
+
+    assert_ok(
+        umbel_digest_fixed(empty, keys, TEST_KEY_LEN, 1100, d, &test_refusal));
+    m.digests = d;
+    m.n = GOLDEN_KEYS;
+    assert_ok(umbel_exact_open(&p, &m, 1000, &x, &test_refusal));
+    assert_ok(umbel_exact_never(x, d + 100, NULL, 1000, NULL, &test_refusal));
+    assert_ok(umbel_exact_finish(x, &f, &bill, &test_refusal));
+    umbel_exact_close(x);
+    umbel_close(empty);
+    free(keys);
+    return f;
+}
+
+/* Key i stands for i % 50. */
+static umbel_filter *golden_map(void)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_setting bits = {"value_bits", 6};
+    char *keys = test_keys(0, GOLDEN_KEYS);
+    umbel_slice *slices = test_slices(keys, GOLDEN_KEYS);
+    uint64_t values[GOLDEN_KEYS];
+    umbel_filter *f = NULL;
+
+    for (uint64_t i = 0; i < GOLDEN_KEYS; i++)
+        values[i] = i % 50;
+    p.settings = &bits;
+    p.nsettings = 1;
+    p.fpr = 0.01;
+    assert_ok(umbel_build_keys("ribbon", &p, slices, values, GOLDEN_KEYS, &f,
+                               &test_refusal));
+    free(slices);
+    free(keys);
+    return f;
+}
+
+bool golden_static_at(size_t i, char **path, umbel_filter **f)
+{
+    static const struct {
+        const char *name;
+        umbel_filter *(*build)(void);
+    } rows[] = {{"ribbon-layers-v1.umb", golden_layers},
+                {"ribbon-exact-v1.umb", golden_exact},
+                {"ribbon-map-v1.umb", golden_map}};
+
+    if (i >= TEST_COUNT(rows))
+        return false;
+    *path = test_path(UM_GOLDEN_DIR, rows[i].name);
+    *f = rows[i].build();
+    return true;
 }
 
 umbel_filter *golden_build(const test_combo *c)

@@ -24,5 +24,10 @@ umbel_filter *golden_paired(uint32_t k);
 /* A tally of the same keys, many of them heavy: more than its table takes. */
 char *golden_heavy_path(void);
 umbel_filter *golden_heavy(void);
+/*
+ * Further files, of static filters: layers and finer columns, a list of keys
+ * that must not match, a map. False when i is past the end.
+ */
+bool golden_static_at(size_t i, char **path, umbel_filter **f);
 
 #endif
