@@ -372,11 +372,12 @@ static umbel_status build_exact(fixing *x, const umbel_params *p, um_fixed *out,
 static umbel_status build_plain(fixing *x, const umbel_params *p, um_fixed *out,
                                 umbel_error *err)
 {
+    umbel_members members = x->members;
     umbel_digest clash = {0, 0};
 
-    x->members.clash = &clash;
+    members.clash = &clash;
     umbel_status status =
-        umbel_build(x->asked->kind, p, &x->members, &out->filter, err);
+        umbel_build(x->asked->kind, p, &members, &out->filter, err);
     if (status != UMBEL_E_KEY)
         return status;
     name_members(x, &clash, 1);

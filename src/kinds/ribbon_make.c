@@ -189,7 +189,8 @@ typedef struct making {
 static size_t rows_len(uint64_t starts)
 {
     uint64_t most = (uint64_t)1 << UM_RIBBON_SHARD_BITS;
-    uint64_t slots = (starts < most ? starts : most) + 2 * UM_RIBBON_WIDTH;
+    uint64_t slots =
+        (starts < most ? starts : most) + (uint64_t)2 * UM_RIBBON_WIDTH;
     return (size_t)slots * sizeof(row);
 }
 
