@@ -273,15 +273,17 @@ static double events_of_row(const um_study *s, const um_expected *e,
     return e->rounds > 0 ? round(expected * e->rounds / (double)s->rounds) : 0;
 }
 
-/* The bar of a count; false when it is large enough for a normal one. */
+/* The bar of a count; false when it is large enough for a normal one, or the
+ * row gives its bar. */
 static bool set_rare_bar(const um_study *s, const um_expected *e, double unit,
                          um_check *c)
 {
     double expected = um_expected_centre(e) / unit;
     double seen = events_of_row(s, e, expected);
 
-    if (expected >= UM_RARE_EVENTS &&
-        (!(e->rounds > 0) || seen >= UM_RARE_EVENTS))
+    if (!isnan(e->low) || !isnan(e->high) ||
+        (expected >= UM_RARE_EVENTS &&
+         (!(e->rounds > 0) || seen >= UM_RARE_EVENTS)))
         return false;
     if (e->rounds > 0)
         um_poisson_pair_accept(seen, (double)s->rounds / e->rounds,

@@ -46,6 +46,7 @@
     X(gbf_table8)                                                              \
     X(gbf_text)                                                                \
     X(gbf_traceback)                                                           \
+    X(attacks)                                                                 \
     X(survey_fig2)
 
 #define UM_PAPER_DECLARE(name) extern const um_paper um_paper_##name;
