@@ -76,12 +76,20 @@ void um_refuse(umbel_ruling *out, umbel_refusal code, const char *text)
 /* --- demands ----------------------------------------------------------------
  */
 
+static bool some_kind_has(const char *addressing)
+{
+    for (size_t i = 0; um_kind_row(i); i++)
+        if (um_kind_addressing(um_kind_row(i), addressing))
+            return true;
+    return false;
+}
+
 static umbel_status check_names(const umbel_admission *w, umbel_error *err)
 {
     if (w->kind && !um_kind_find(w->kind))
         return um_fail(err, UMBEL_E_UNKNOWN, "there is no kind \"%.40s\"",
                        w->kind);
-    if (w->addressing && !um_addressing_find(w->addressing))
+    if (w->addressing && !some_kind_has(w->addressing))
         return um_fail(err, UMBEL_E_UNKNOWN, "there is no addressing \"%.40s\"",
                        w->addressing);
     if (w->hash && !um_hash_find(w->hash))

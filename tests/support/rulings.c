@@ -15,6 +15,8 @@ umbel_filter *test_made(const char *kind, const umbel_params *base,
     umbel_params p = *base;
     umbel_filter *f = NULL;
 
+    if (umbel_is_static(kind))
+        return test_build(kind, &p, 0, keys);
     if (!p.cells)
         p.capacity = capacity;
     assert_ok(umbel_open(kind, &p, &f, &test_refusal));

@@ -174,8 +174,10 @@ static void what_a_kind_prefers_is_there(void **state)
     p.capacity = 100;
     for (size_t i = 0; um_kind_row(i); i++) {
         const um_kind *kind = um_kind_row(i);
-        const char *want = kind->addressing ? kind->addressing : "blocked512";
-        assert_non_null(um_addressing_find(want));
+        const char *want = kind->own          ? kind->own->name
+                           : kind->addressing ? kind->addressing
+                                              : "blocked512";
+        assert_non_null(um_kind_addressing(kind, want));
         assert_string_equal(um_default_addressing(kind->name), want);
         assert_ok(um_shape_from_params(kind->name, &p, &s, &test_refusal));
         assert_string_equal(s.addressing->name, want);
