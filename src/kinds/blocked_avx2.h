@@ -1,10 +1,9 @@
 /*
  * blocked_avx2.h - keys on their way to their blocks, for AVX2 loops.
  *
- * Keys of a batch are hashed eight at a time (XXH3 of 8 bytes, bit for bit),
- * their blocks fetched ahead, while the batch before is served: one loop, so
- * that the memory is busy while the arithmetic goes on. What a key does to its
- * block is the caller's, and becomes part of the loop.
+ * Keys of 8 bytes are hashed eight at a time (XXH3, bit for bit), a batch of
+ * them while the batch before is served. What a key does to its block is the
+ * caller's, and becomes part of the loop.
  */
 #ifndef UM_KINDS_BLOCKED_AVX2_H
 #define UM_KINDS_BLOCKED_AVX2_H
@@ -14,15 +13,17 @@
 
 #include <unistd.h>
 
-enum { UM_BATCH = 64, UM_BATCH_MOST = 256, UM_LINE = 64 };
+enum { UM_BATCH = 8, UM_LINE = 64 }; /* eights of keys; bytes */
 
-/* What a batch of keys asks for. */
-typedef struct um_batch {
-    _Alignas(32) uint64_t lo[UM_BATCH_MOST];
-    /* Of the first and second 8 hashes. */
-    _Alignas(32) uint64_t word[2][UM_BATCH_MOST];
-    uint64_t at[UM_BATCH_MOST]; /* where the block begins, if fetched ahead */
-} um_batch;
+/*
+ * What eight keys ask for: close together, so that one register and a short
+ * offset reach all of it.
+ */
+typedef struct um_eight {
+    _Alignas(64) uint64_t lo[8];
+    uint64_t word[2][8]; /* of the first and second 8 hashes */
+    uint64_t at[8];      /* where the block begins, if fetched ahead */
+} um_eight;
 
 /* A filter as the loops see it. */
 typedef struct um_target {
@@ -32,14 +33,6 @@ typedef struct um_target {
     uint64_t flip; /* what XXH3 does with the seed, for 8-byte keys */
 } um_target;
 
-/* What a loop does, known when it is compiled. */
-typedef struct um_way {
-    int verb;   /* the caller's own */
-    int shift;  /* a block has 2^shift bytes */
-    bool ahead; /* the memory is far: fetch what comes next */
-    int groups; /* of eight hashes, the last may be fewer */
-} um_way;
-
 /* What is done, and what comes out. */
 typedef struct um_work {
     um_target t;
@@ -47,10 +40,17 @@ typedef struct um_work {
     size_t added; /* when adding */
 } um_work;
 
-/* Serve the n keys of b from the i-th on, in their order; answers from out on.
- * n is small. */
-typedef void um_serve(um_work *w, const um_batch *b, size_t i, size_t n,
-                      size_t out, um_way how);
+/* How a loop does it, known when it is compiled. */
+typedef struct um_way {
+    int verb;   /* the caller's own */
+    int shift;  /* a block has 2^shift bytes */
+    bool ahead; /* the memory is far: fetch what comes next */
+    int groups; /* of eight hashes, the last may be fewer */
+} um_way;
+
+/* Serve the first n keys in their order; their answers begin at number out. */
+typedef void um_serve(um_work *w, const um_eight *e, size_t n, size_t out,
+                      um_way how);
 
 UM_INLINE __m256i um_load_avx2(const void *p)
 {
@@ -70,99 +70,114 @@ UM_INLINE uint64_t um_block_of(const um_target *t, uint64_t lo, um_way how)
     return um_scale(lo, t->blocks) << how.shift;
 }
 
-UM_INLINE uint64_t um_block_at(const um_target *t, const um_batch *b, size_t i,
+UM_INLINE uint8_t *um_block_at(const um_target *t, const um_eight *e, size_t i,
                                um_way how)
 {
-    return how.ahead ? b->at[i] : um_block_of(t, b->lo[i], how);
+    return t->memory + (how.ahead ? e->at[i] : um_block_of(t, e->lo[i], how));
 }
 
-UM_INLINE void um_fetch_block(const um_target *t, um_batch *b, size_t i,
+UM_INLINE void um_fetch_block(const um_target *t, um_eight *e, size_t i,
                               um_way how)
 {
-    const uint8_t *p = t->memory + (b->at[i] = um_block_of(t, b->lo[i], how));
+    const uint8_t *p = t->memory + (e->at[i] = um_block_of(t, e->lo[i], how));
 
     for (int line = 0; line < 1 << how.shift; line += UM_LINE)
         _mm_prefetch((const char *)p + line, _MM_HINT_T0);
 }
 
-/* Keys i .. i+7 of a batch. */
-UM_INLINE void um_hash_keys(const um_target *t, const uint64_t *keys,
-                            um_batch *b, size_t i, um_way how)
+UM_INLINE void um_take_keys(const um_target *t, const uint64_t *keys,
+                            um_eight *e, um_way how)
 {
     __m256i lo[UM_PAIR], word[UM_PAIR];
 
-    um_xxh3_avx2(keys + i, t->flip, lo);
+    um_xxh3_avx2(keys, t->flip, lo);
     UM_EACH word[g] = lo[g];
     um_remix_avx2(word);
-    um_store_avx2(&b->word[0][i], word);
-    um_store_avx2(&b->lo[i], lo);
+    um_store_avx2(e->lo, lo);
+    um_store_avx2(e->word[0], word);
     if (how.groups == 2) {
         UM_EACH word[g] = _mm256_add_epi64(word[g], lo[g]);
         um_remix_avx2(word);
-        um_store_avx2(&b->word[1][i], word);
+        um_store_avx2(e->word[1], word);
     }
-    for (size_t j = i; how.ahead && j < i + 8; j++)
-        um_fetch_block(t, b, j, how);
+    for (size_t i = 0; how.ahead && i < 8; i++)
+        um_fetch_block(t, e, i, how);
 }
 
+/* Up to eight; those that are missing are filled up with the first. */
 UM_INLINE void um_take_digests(const um_target *t, const umbel_digest *d,
-                               size_t n, um_batch *b, size_t i, um_way how)
+                               size_t n, um_eight *e, um_way how)
 {
-    for (size_t j = 0; j < n; j++) {
-        b->lo[i + j] = d[j].lo;
-        b->word[0][i + j] = d[j].hi;
+    for (size_t i = 0; i < 8; i++) {
+        const umbel_digest *one = i < n ? &d[i] : d;
+        e->lo[i] = one->lo;
+        e->word[0][i] = one->hi;
         if (how.groups == 2)
-            b->word[1][i + j] = um_remix(d[j].hi + d[j].lo);
+            e->word[1][i] = um_remix(one->hi + one->lo);
         if (how.ahead)
-            um_fetch_block(t, b, i + j, how);
+            um_fetch_block(t, e, i, how);
     }
 }
 
 /* --- loops ---------------------------------------------------------------- */
 
-/* Keys of 8 bytes: hash and fetch the next batch while this one is served. */
+UM_INLINE size_t um_up_to_8(size_t n)
+{
+    return n < 8 ? n : 8;
+}
+
+/*
+ * One batch is served, another made ready. Far memory is kept busy while the
+ * arithmetic goes on, eight keys of one after eight of the other; near memory
+ * has no use for that, and short loops are faster.
+ */
+UM_INLINE void um_walk_batch(um_work *w, const um_eight *now, size_t out,
+                             um_eight *next, const uint64_t *keys, um_way how,
+                             um_serve *serve)
+{
+    for (size_t i = 0; i < UM_BATCH; i++) {
+        um_take_keys(&w->t, keys + 8 * i, &next[i], how);
+        if (how.ahead)
+            serve(w, &now[i], 8, out + 8 * i, how);
+    }
+    for (size_t i = 0; !how.ahead && i < UM_BATCH; i++)
+        serve(w, &now[i], 8, out + 8 * i, how);
+}
+
+/* Keys of 8 bytes. The last, fewer than a batch, are filled up with zeros. */
 UM_INLINE void um_walk_keys(um_work *w, const uint64_t *keys, size_t n,
                             um_way how, um_serve *serve)
 {
-    um_batch b[2];
-    uint64_t tail[UM_BATCH] = {0};
-    size_t whole = n / UM_BATCH * UM_BATCH;
+    enum { KEYS = 8 * UM_BATCH };
+    um_eight e[2][UM_BATCH];
+    uint64_t tail[KEYS] = {0};
+    size_t whole = n / KEYS * KEYS, turn = 0;
 
     memcpy(tail, keys + whole, (n - whole) * sizeof *keys);
-    for (size_t i = 0; i < UM_BATCH; i += 8)
-        um_hash_keys(&w->t, whole ? keys : tail, &b[0], i, how);
-    for (size_t done = 0, turn = 0; done < n; done += UM_BATCH, turn ^= 1) {
-        size_t next = done + UM_BATCH;
-        const uint64_t *k = next < whole ? keys + next : tail;
-        if (next > n) {
-            serve(w, &b[turn], 0, n - done, done, how);
-            break;
-        }
-        for (size_t i = 0; i < UM_BATCH; i += 8) {
-            um_hash_keys(&w->t, k, &b[!turn], i, how);
-            serve(w, &b[turn], i, 8, done + i, how);
-        }
+    for (size_t i = 0; i < UM_BATCH; i++)
+        um_take_keys(&w->t, (whole ? keys : tail) + 8 * i, &e[0][i], how);
+    for (size_t i = 0; i < whole; i += KEYS, turn ^= 1) {
+        const uint64_t *next = i + KEYS < whole ? keys + i + KEYS : tail;
+        um_walk_batch(w, e[turn], i, e[!turn], next, how, serve);
     }
+    for (size_t i = whole; i < n; i += 8)
+        serve(w, &e[turn][(i - whole) / 8], um_up_to_8(n - i), i, how);
 }
 
 /* Digests that somebody else made: some are fetched while others are served. */
 UM_INLINE void um_walk_digests(um_work *w, const umbel_digest *d, size_t n,
                                um_way how, um_serve *serve)
 {
-    enum { LEAD = 64, STEP = 8 };
-    um_batch b;
+    um_eight ring[UM_BATCH];
+    size_t lead = how.ahead ? 8 * UM_BATCH : 8;
 
-    for (size_t done = 0, some; done < n; done += some) {
-        size_t taken = 0;
-        some = n - done < UM_BATCH_MOST ? n - done : UM_BATCH_MOST;
-        for (size_t i = 0; i < some; i += STEP) {
-            size_t until = i + LEAD < some ? i + LEAD : some;
-            size_t now = some - i < STEP ? some - i : STEP;
-            um_take_digests(&w->t, d + done + taken, until - taken, &b, taken,
-                            how);
-            taken = until;
-            serve(w, &b, i, now, done + i, how);
-        }
+    for (size_t i = 0; i < n + lead; i += 8) {
+        size_t old = i - lead;
+        if (i >= lead)
+            serve(w, &ring[old / 8 % UM_BATCH], um_up_to_8(n - old), old, how);
+        if (i < n)
+            um_take_digests(&w->t, d + i, um_up_to_8(n - i),
+                            &ring[i / 8 % UM_BATCH], how);
     }
 }
 
