@@ -19,7 +19,8 @@ typedef struct umbel_source {
     size_t size; /* sizeof(umbel_source) */
     /*
      * Most memory the filter may take. 0 means: as much as the bytes given, and
-     * 256 MiB where their number is not known beforehand (a pipe).
+     * 256 MiB where their number is not known beforehand (a pipe) or tells
+     * nothing (a coded filter). It is asked before anything is allocated.
      */
     uint64_t memory_limit;
     bool verify; /* hold the payload against its checksum: a damaged one is safe
@@ -40,7 +41,15 @@ typedef struct umbel_source {
     }
 #endif
 
-/* Bytes that umbel_encode writes. */
+/*
+ * Whether a filter is written coded: in nearly as few bytes as its cells can be
+ * told, at some time for coding. It keeps the form that it was read in; new
+ * ones are raw. Filters made from it (copies, folds) have its form.
+ */
+UMBEL_API void umbel_set_coded(umbel_filter *f, bool coded);
+UMBEL_API bool umbel_coded(const umbel_filter *f);
+
+/* Bytes that umbel_encode writes; of a coded filter, by coding it. */
 UMBEL_API size_t umbel_encoded_len(const umbel_filter *f);
 
 /* Write the file's bytes to out, of cap bytes; *len tells how many. */
@@ -63,7 +72,8 @@ UMBEL_API umbel_status umbel_read(int fd, const umbel_source *source,
 /*
  * Use the file in place: opening takes no time (unless it verifies), processes
  * share the pages, the filter is read-only. Who truncates a mapped file raises
- * SIGBUS in its readers: load what you do not control.
+ * SIGBUS in its readers: load what you do not control. A coded file is decoded
+ * instead, into memory of the filter's own, which may be written to.
  */
 UMBEL_API umbel_status umbel_map(const char *path, const umbel_source *source,
                                  umbel_filter **out, umbel_error *err);

@@ -8,11 +8,6 @@ static uint64_t low_mask(uint64_t nbits)
     return nbits >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << nbits) - 1;
 }
 
-static uint64_t ones(uint64_t word)
-{
-    return (uint64_t)__builtin_popcountll(word);
-}
-
 /* The last byte of an array may end mid-word: never read past it. */
 static uint64_t load_tail(const uint8_t *p, uint64_t nbits)
 {
@@ -29,9 +24,9 @@ uint64_t um_popcount(const uint8_t *bits, uint64_t from, uint64_t nbits)
         sum += um_bit(bits, from);
     const uint8_t *p = bits + from / 8;
     for (; nbits >= 64; nbits -= 64, p += 8)
-        sum += ones(um_load64(p));
+        sum += um_ones(um_load64(p));
     if (nbits)
-        sum += ones(load_tail(p, nbits));
+        sum += um_ones(load_tail(p, nbits));
     return sum;
 }
 
@@ -40,8 +35,8 @@ uint64_t um_popcount_or(const uint8_t *a, const uint8_t *b, uint64_t nbits)
     uint64_t sum = 0;
 
     for (; nbits >= 64; nbits -= 64, a += 8, b += 8)
-        sum += ones(um_load64(a) | um_load64(b));
+        sum += um_ones(um_load64(a) | um_load64(b));
     if (nbits)
-        sum += ones(load_tail(a, nbits) | load_tail(b, nbits));
+        sum += um_ones(load_tail(a, nbits) | load_tail(b, nbits));
     return sum;
 }

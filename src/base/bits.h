@@ -59,6 +59,16 @@ static inline bool um_set_bit(uint8_t *bits, uint64_t i)
     return clear;
 }
 
+/* Ones of a word. The compiler's own is a call, where it may not assume popcnt.
+ */
+static inline uint64_t um_ones(uint64_t x)
+{
+    x -= x >> 1 & 0x5555555555555555;
+    x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
+    x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0F;
+    return x * 0x0101010101010101 >> 56;
+}
+
 /* Ones among the nbits bits from bit from on. */
 uint64_t um_popcount(const uint8_t *bits, uint64_t from, uint64_t nbits);
 /* Ones of a OR b, both of nbits bits from bit 0. */

@@ -23,6 +23,7 @@ static const um_option options[] = {
     {"universe", 0, "FILE", "ribbon: of all these keys only members match"},
     {"values", 0, "W", "ribbon: lines are key, tab, value of W bits"},
     {"bytes", 0, "N", "ribbon: most bytes of the whole file"},
+    {"coded", 0, NULL, "write it in few bytes, to be decoded when it is read"},
     {0}};
 
 /* What was built, for the report. */
@@ -308,6 +309,7 @@ static int run(const um_args *args)
     if (spare_inputs(args, &err) != UMBEL_OK ||
         build(args, &b, &err) != UMBEL_OK)
         return um_trouble(args, &err);
+    umbel_set_coded(b.filter, um_has(args, "coded"));
     umbel_status status = um_save_filter(b.filter, path, &err);
     if (status == UMBEL_OK && um_has(args, "json"))
         report_json(args, &b);

@@ -18,6 +18,8 @@ static const um_option options[] = {
      "bloom: the bloom filter of the same keys; dcso: a file "
      "for DCSO's bloom and flor"},
     {"from", 0, "dcso", "the filter is such a file, perhaps gzipped"},
+    {"coded", 0, NULL, "write it in few bytes, to be decoded when it is read"},
+    {"raw", 0, NULL, "write it as it is in memory, to be used in place"},
     {0}};
 
 static umbel_status choose(const um_args *args, const umbel_filter *f,
@@ -54,8 +56,10 @@ static void tell_form(const um_args *args, FILE *out, uint64_t by)
         fputs("a bloom filter of", out);
     else if (um_has(args, "fold") || um_has(args, "fpr"))
         fprintf(out, "folded by %" PRIu64 " to", by);
-    else
+    else if (from)
         fprintf(out, "the filter of a %s file in", from);
+    else
+        fputs(um_has(args, "coded") ? "coded in" : "raw in", out);
 }
 
 /* Bytes of what was written. */
@@ -72,14 +76,13 @@ static uint64_t written_len(const um_args *args, const umbel_filter *f)
 static void report(const um_args *args, const umbel_filter *f, uint64_t by)
 {
     FILE *out = um_report_to(args);
-    const char *path = um_value(args, "output");
-    umbel_info info = {0};
 
     if (um_has(args, "json")) {
         um_info_text(&info, "file", path);
         um_info_count(&info, "fold", by);
         um_info_count(&info, "bits", umbel_cells(f));
         um_info_count(&info, "bytes", written_len(args, f));
+        um_info_flag(&info, "coded", umbel_coded(f));
         um_info_real(&info, "predicted_error", umbel_predict(f));
         um_info_hex(&info, "payload_checksum", umbel_payload_checksum(f));
         um_print_json(out, &info);
@@ -136,6 +139,8 @@ static umbel_status convert(const um_args *args, umbel_filter *f,
 
     if (status != UMBEL_OK)
         return status;
+    if (um_has(args, "coded") || um_has(args, "raw"))
+        umbel_set_coded(made, um_has(args, "coded"));
     status = save(args, made, err);
     if (status == UMBEL_OK)
         report(args, made, by);
@@ -162,10 +167,15 @@ static int run(const um_args *args)
         return um_misuse(args, "give one filter, and where to: -o FILE");
     const char *to = um_value(args, "to"), *from = um_value(args, "from");
     int ways = um_has(args, "fold") + um_has(args, "fpr") + (to != NULL);
-    if (ways > 1 || (ways == 0 && !from))
-        return um_misuse(args,
-                         "say how: --fold D, --fpr P, --to FORM or --from "
-                         "FORMAT");
+    bool form = um_has(args, "coded") || um_has(args, "raw");
+    if (um_has(args, "coded") && um_has(args, "raw"))
+        return um_misuse(args, "--coded and --raw exclude each other");
+    if (form && to && um_is_format(to))
+        return um_misuse(args, "files of others are what they are: --coded "
+                               "and --raw are for ours");
+    if (ways > 1 || (ways == 0 && !from && !form))
+        return um_misuse(args, "say how: --fold D, --fpr P, --to FORM, --from "
+                               "FORMAT, --coded or --raw");
     if (to && strcmp(to, "bloom") != 0 && !um_is_format(to))
         return um_misuse(args, "--to is bloom or dcso, got \"%s\"", to);
     if (open_input(args, &f, &err) != UMBEL_OK)
@@ -177,8 +187,11 @@ static int run(const um_args *args)
 
 const um_command um_cmd_convert = {
     .name = "convert",
-    .args = "FILE [--from FORMAT] [--fold D | --fpr P | --to FORM] -o FILE",
+    .args = "FILE [--from FORMAT] [--fold D | --fpr P | --to FORM] "
+            "[--coded | --raw] -o FILE",
     .summary = "the same keys in another form",
     .options = {options, um_filter_options},
     .run = run,
+    .details = "--coded and --raw go with the others, or alone. Without them, "
+               "the result has\nthe form of FILE.\n",
 };

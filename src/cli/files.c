@@ -20,6 +20,7 @@ const um_option um_secret_options[] = {
 const um_option um_filter_options[] = {
     {"key-file", 0, "FILE", "secret of a keyed filter (umbel keygen)"},
     {"no-checksum", 0, NULL, "do not check the filter's payload first"},
+    {"max-memory", 0, "N", "bytes that a coded filter may take (256MiB)"},
     {0}};
 
 const um_option um_shape_options[] = {
@@ -198,6 +199,10 @@ static umbel_status read_filter(const um_args *args, const char *path, bool map,
 
     source.verify = !um_has(args, "no-checksum");
     source.secret = secret;
+    umbel_status status =
+        um_value_count(args, "max-memory", &source.memory_limit, err);
+    if (status != UMBEL_OK)
+        return status;
     if (strcmp(path, "-") == 0)
         return umbel_read(STDIN_FILENO, &source, out, err);
     if (map && stat(path, &st) == 0 && S_ISREG(st.st_mode))

@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "filter/envelope.h"
+#include "filter/coded.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,26 +80,28 @@ static umbel_status check_room(const um_head *head, const struct stat *st,
                                const umbel_source *source, umbel_error *err)
 {
     uint64_t limit = source->memory_limit;
+    umbel_status status = UMBEL_OK;
 
-    if (S_ISREG(st->st_mode)) {
-        umbel_status status = um_check_len(head, (uint64_t)st->st_size, err);
-        if (status != UMBEL_OK || !limit)
-            return status;
-    } else if (!limit) {
+    if (S_ISREG(st->st_mode))
+        status = um_check_len(head, (uint64_t)st->st_size, err);
+    else if (!limit)
         limit = PIPE_LIMIT;
-    }
-    if (head->payload_len > limit)
+    if (status != UMBEL_OK)
+        return status;
+    if (head->shape.coded)
+        return um_check_coded_room(head, source, head->stored_len, err);
+    if (limit && head->payload_len > limit)
         return um_fail(err, UMBEL_E_LIMIT,
                        "the filter takes %zu bytes, the limit is %" PRIu64,
                        head->payload_len, limit);
     return UMBEL_OK;
 }
 
-static umbel_status read_payload(int fd, const um_head *head, uint8_t *payload,
-                                 umbel_error *err)
+static umbel_status read_stored(int fd, const um_head *head, uint8_t *out,
+                                umbel_error *err)
 {
     uint8_t extra;
-    ssize_t got = read_fully(fd, payload, head->payload_len);
+    ssize_t got = read_fully(fd, out, head->stored_len);
     if (got < 0)
         return um_fail_errno(err, "cannot read");
     ssize_t behind = read_fully(fd, &extra, 1);
@@ -120,15 +122,18 @@ static umbel_status load(int fd, const struct stat *st,
         status = check_room(&head, st, source, err);
     if (status != UMBEL_OK)
         return status;
-    uint8_t *payload = um_get(&alloc, head.payload_len);
-    if (!payload)
+    uint8_t *stored = um_get(&alloc, head.stored_len);
+    if (!stored)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes",
-                       head.payload_len);
-    status = read_payload(fd, &head, payload, err);
+                       head.stored_len);
+    status = read_stored(fd, &head, stored, err);
     if (status == UMBEL_OK)
-        status = um_enclose(&head, source, payload, NULL, 0, out, err);
-    if (status != UMBEL_OK)
-        um_put(&alloc, payload, head.payload_len);
+        status = head.shape.coded
+                     ? um_enclose_coded(&head, source, stored, head.stored_len,
+                                        out, err)
+                     : um_enclose(&head, source, stored, NULL, 0, out, err);
+    if (status != UMBEL_OK || head.shape.coded)
+        um_put(&alloc, stored, head.stored_len);
     return status;
 }
 
@@ -178,10 +183,14 @@ umbel_status umbel_load(const char *path, const umbel_source *source,
     return name_file(status, path, err);
 }
 
-/* The head is copied before it is believed: the file may change meanwhile. */
+/*
+ * The head is copied before it is believed: the file may change meanwhile. What
+ * is coded does not stay mapped.
+ */
 static umbel_status enclose_mapping(uint8_t *map, size_t len,
                                     const umbel_source *source,
-                                    umbel_filter **out, umbel_error *err)
+                                    umbel_filter **out, bool *stays,
+                                    umbel_error *err)
 {
     uint8_t copy[UM_HEAD_MAX];
     size_t part = len < sizeof copy ? len : sizeof copy;
@@ -191,15 +200,20 @@ static umbel_status enclose_mapping(uint8_t *map, size_t len,
     umbel_status status = um_head_decode(copy, part, &head, err);
     if (status == UMBEL_OK)
         status = um_check_len(&head, len, err);
-    if (status == UMBEL_OK)
-        status = um_enclose(&head, source, map + head.len, map, len, out, err);
-    return status;
+    if (status != UMBEL_OK)
+        return status;
+    *stays = !head.shape.coded;
+    if (head.shape.coded)
+        return um_enclose_coded(&head, source, map + head.len, 0, out, err);
+    return um_enclose(&head, source, map + head.len, map, len, out, err);
 }
 
 static umbel_status map_fd(int fd, const struct stat *st,
                            const umbel_source *source, umbel_filter **out,
                            umbel_error *err)
 {
+    bool stays = false;
+
     if (!S_ISREG(st->st_mode))
         return um_fail(err, UMBEL_E_IO,
                        "only a regular file can be mapped: load it");
@@ -209,8 +223,8 @@ static umbel_status map_fd(int fd, const struct stat *st,
     void *map = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
     if (map == MAP_FAILED)
         return um_fail_errno(err, "cannot map");
-    umbel_status status = enclose_mapping(map, len, source, out, err);
-    if (status != UMBEL_OK)
+    umbel_status status = enclose_mapping(map, len, source, out, &stays, err);
+    if (status != UMBEL_OK || !stays)
         munmap(map, len);
     return status;
 }
@@ -253,16 +267,6 @@ static bool write_parts(int fd, const umbel_slice *parts, size_t n)
     return true;
 }
 
-/* A filter as bytes: its head, made in room, and its payload. */
-enum { PARTS = 2 };
-
-static void part(const umbel_filter *f, uint8_t head[UM_HEAD_MAX],
-                 umbel_slice out[PARTS])
-{
-    out[0] = (umbel_slice){head, um_head_encode(f, head)};
-    out[1] = (umbel_slice){f->payload, f->payload_len};
-}
-
 umbel_status um_write_parts(int fd, const umbel_slice *parts, size_t nparts,
                             umbel_error *err)
 {
@@ -272,11 +276,14 @@ umbel_status um_write_parts(int fd, const umbel_slice *parts, size_t nparts,
 
 umbel_status umbel_write(const umbel_filter *f, int fd, umbel_error *err)
 {
-    uint8_t head[UM_HEAD_MAX];
-    umbel_slice parts[PARTS];
+    um_parts parts;
+    umbel_status status = um_parts_init(&parts, f, err);
 
-    part(f, head, parts);
-    return um_write_parts(fd, parts, PARTS, err);
+    if (status != UMBEL_OK)
+        return status;
+    status = um_write_parts(fd, parts.part, UM_COUNT(parts.part), err);
+    um_parts_fini(&parts, f);
+    return status;
 }
 
 /* A save under way: everything needed to finish or to leave no trace. */
@@ -459,9 +466,12 @@ umbel_status um_save_parts(const umbel_slice *parts, size_t nparts,
 umbel_status umbel_save(const umbel_filter *f, const char *path,
                         umbel_error *err)
 {
-    uint8_t head[UM_HEAD_MAX];
-    umbel_slice parts[PARTS];
+    um_parts parts;
+    umbel_status status = um_parts_init(&parts, f, err);
 
-    part(f, head, parts);
-    return um_save_parts(parts, PARTS, path, err);
+    if (status != UMBEL_OK)
+        return status;
+    status = um_save_parts(parts.part, UM_COUNT(parts.part), path, err);
+    um_parts_fini(&parts, f);
+    return status;
 }

@@ -10,14 +10,16 @@
  *        zeros up to a multiple of 64, the last 8 bytes the head's checksum
  *    --  sections, each from a multiple of 64 on
  *
- * docs/FORMAT.md says more. There is one encoding per filter, and the decoder
- * takes no other: what it accepts it would have written.
+ * docs/FORMAT.md says more. There is one encoding per filter, raw, and one that
+ * is coded. The decoder takes no other: what it accepts it would have written.
  */
 #include "filter/envelope.h"
 
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "coding/code.h"
+#include "filter/coded.h"
 #include "filter/sizing.h"
 
 #include <inttypes.h>
@@ -31,6 +33,7 @@ enum {
     SECTION_LEN = 24,
     CHECKSUM_LEN = 8,
     CODING_RAW = 0,
+    CODING_CODED = 1,
     FLAG_ESTIMATED = 1,
     FLAG_INTERSECTED = 2,
     FLAG_JOINED = 4,
@@ -69,7 +72,8 @@ static void put_name(um_writer *w, const char *name)
     um_put_bytes(w, field, sizeof field);
 }
 
-size_t um_head_encode(const umbel_filter *f, uint8_t out[UM_HEAD_MAX])
+size_t um_head_encode(const umbel_filter *f, const uint64_t *code,
+                      uint8_t out[UM_HEAD_MAX])
 {
     const um_shape *s = &f->shape;
     um_section section[UM_MAX_SECTIONS];
@@ -107,8 +111,8 @@ size_t um_head_encode(const umbel_filter *f, uint8_t out[UM_HEAD_MAX])
     for (size_t i = 0; i < sections; i++) {
         um_put_u64(&w, section[i].cells);
         um_put_u32(&w, section[i].cell_bits);
-        um_put_u32(&w, CODING_RAW);
-        um_put_u64(&w, um_section_bytes(&section[i]));
+        um_put_u32(&w, code ? CODING_CODED : CODING_RAW);
+        um_put_u64(&w, code ? code[i] : um_section_bytes(&section[i]));
     }
     um_store64(out + len - CHECKSUM_LEN, um_checksum(out, len - CHECKSUM_LEN));
     return len;
@@ -190,23 +194,39 @@ static void get_attached(um_reader r, size_t n, um_shape *s)
     s->attached = um_get_u64(&r);
 }
 
-static umbel_status get_sections(um_reader *r, size_t n, const um_shape *s,
+/* Bytes that a section may have in the file. */
+static bool len_fits(const um_section *s, bool coded, uint64_t len)
+{
+    const um_packed cells = {NULL, s->cells, s->cell_bits};
+
+    return coded ? len > 0 && len <= um_code_most(&cells)
+                 : len == um_section_bytes(s);
+}
+
+static umbel_status get_sections(um_reader *r, size_t n, um_head *head,
                                  umbel_error *err)
 {
+    um_shape *s = &head->shape;
     um_section want[UM_MAX_SECTIONS];
-    bool fine = n == um_sections(s, want), raw = true;
+    bool fine = n == um_sections(s, want), known = true;
 
     for (size_t i = 0; fine && i < n; i++) {
         fine &= um_get_u64(r) == want[i].cells;
         fine &= um_get_u32(r) == want[i].cell_bits;
-        raw &= um_get_u32(r) == CODING_RAW;
-        fine &= um_get_u64(r) == um_section_bytes(&want[i]) || !raw;
+        uint32_t coding = um_get_u32(r);
+        head->stored[i] = um_get_u64(r);
+        known &= coding == CODING_RAW || coding == CODING_CODED;
+        fine &= i == 0 || !known || s->coded == (coding == CODING_CODED);
+        s->coded = coding == CODING_CODED;
+        fine &= !known || len_fits(&want[i], s->coded, head->stored[i]);
+        want[i].cells = head->stored[i], want[i].cell_bits = 8;
+        head->stored_len += (size_t)um_section_room(&want[i]);
     }
     if (!fine || r->bad)
         return um_fail(err, UMBEL_E_FORMAT,
                        "damaged: the sections are not those of a %s filter",
                        s->kind->name);
-    return raw ? UMBEL_OK : newer("its cells are coded", err);
+    return known ? UMBEL_OK : newer("its cells are coded", err);
 }
 
 /* Settings that the file does not tell are standard. */
@@ -261,7 +281,7 @@ static umbel_status get_shape(um_reader *r, um_head *head, umbel_error *err)
         if (!s->attached || s->attached > UM_MAX_CELLS)
             return um_fail(err, UMBEL_E_FORMAT, "damaged: it carries no data");
     }
-    return get_sections(r, sections, s, err);
+    return get_sections(r, sections, head, err);
 }
 
 static bool all_zero(const uint8_t *at, const uint8_t *end)
@@ -304,7 +324,7 @@ umbel_status um_head_decode(const uint8_t *bytes, size_t len, um_head *out,
 umbel_status um_check_len(const um_head *head, uint64_t file_len,
                           umbel_error *err)
 {
-    uint64_t want = (uint64_t)head->len + head->payload_len;
+    uint64_t want = (uint64_t)head->len + head->stored_len;
 
     if (file_len != want)
         return um_fail(err, UMBEL_E_FORMAT,
@@ -398,24 +418,75 @@ size_t umbel_encoded_len(const umbel_filter *f)
 {
     size_t len = 0;
     um_file_len(&f->shape, &len); /* cannot fail: the filter exists */
-    return len;
+    return f->shape.coded ? len - f->payload_len + um_coded_len(f) : len;
+}
+
+umbel_status um_parts_init(um_parts *p, const umbel_filter *f, umbel_error *err)
+{
+    const uint8_t *payload = f->payload;
+    size_t len = f->payload_len;
+
+    p->coded = (um_coded){.bytes = NULL};
+    if (f->shape.coded) {
+        umbel_status status = um_coded_init(&p->coded, f, err);
+        if (status != UMBEL_OK)
+            return status;
+        payload = p->coded.bytes;
+        len = p->coded.len;
+    }
+    const uint64_t *code = f->shape.coded ? p->coded.section : NULL;
+    p->part[0] = (umbel_slice){p->head, um_head_encode(f, code, p->head)};
+    p->part[1] = (umbel_slice){payload, len};
+    return UMBEL_OK;
+}
+
+void um_parts_fini(um_parts *p, const umbel_filter *f)
+{
+    um_coded_fini(&p->coded, f);
 }
 
 umbel_status umbel_encode(const umbel_filter *f, void *out, size_t cap,
                           size_t *len, umbel_error *err)
 {
-    uint8_t head[UM_HEAD_MAX];
-    size_t want = umbel_encoded_len(f);
+    um_parts parts;
+    umbel_status status = um_parts_init(&parts, f, err);
 
-    if (cap < want)
-        return um_fail(err, UMBEL_E_RANGE,
-                       "the encoding takes %zu bytes, there is room for %zu",
-                       want, cap);
-    size_t head_bytes = um_head_encode(f, head);
-    memcpy(out, head, head_bytes);
-    memcpy((uint8_t *)out + head_bytes, f->payload, f->payload_len);
-    *len = want;
-    return UMBEL_OK;
+    if (status != UMBEL_OK)
+        return status;
+    const umbel_slice *head = &parts.part[0], *payload = &parts.part[1];
+    size_t want = head->len + payload->len;
+    if (cap >= want) {
+        memcpy(out, head->data, head->len);
+        memcpy((uint8_t *)out + head->len, payload->data, payload->len);
+        *len = want;
+    } else {
+        status = um_fail(err, UMBEL_E_RANGE,
+                         "the encoding takes %zu bytes, there is room for %zu",
+                         want, cap);
+    }
+    um_parts_fini(&parts, f);
+    return status;
+}
+
+static umbel_status decode_raw(const um_head *head, const uint8_t *bytes,
+                               const umbel_source *source, umbel_filter **out,
+                               umbel_error *err)
+{
+    umbel_alloc alloc = um_alloc_or_default(source->alloc);
+
+    if (source->memory_limit && head->payload_len > source->memory_limit)
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "the filter takes %zu bytes, the limit is %" PRIu64,
+                       head->payload_len, source->memory_limit);
+    uint8_t *payload = um_get(&alloc, head->payload_len);
+    if (!payload)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes",
+                       head->payload_len);
+    memcpy(payload, bytes, head->payload_len);
+    umbel_status status = um_enclose(head, source, payload, NULL, 0, out, err);
+    if (status != UMBEL_OK)
+        um_put(&alloc, payload, head->payload_len);
+    return status;
 }
 
 umbel_status umbel_decode(const void *bytes, size_t len,
@@ -436,18 +507,8 @@ umbel_status umbel_decode(const void *bytes, size_t len,
         status = um_check_len(&head, len, err);
     if (status != UMBEL_OK)
         return status;
-    umbel_alloc alloc = um_alloc_or_default(source->alloc);
-    if (source->memory_limit && head.payload_len > source->memory_limit)
-        return um_fail(err, UMBEL_E_LIMIT,
-                       "the filter takes %zu bytes, the limit is %" PRIu64,
-                       head.payload_len, source->memory_limit);
-    uint8_t *payload = um_get(&alloc, head.payload_len);
-    if (!payload)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes",
-                       head.payload_len);
-    memcpy(payload, (const uint8_t *)bytes + head.len, head.payload_len);
-    status = um_enclose(&head, source, payload, NULL, 0, out, err);
-    if (status != UMBEL_OK)
-        um_put(&alloc, payload, head.payload_len);
-    return status;
+    const uint8_t *stored = (const uint8_t *)bytes + head.len;
+    if (head.shape.coded)
+        return um_enclose_coded(&head, source, stored, 0, out, err);
+    return decode_raw(&head, stored, source, out, err);
 }

@@ -16,13 +16,19 @@ enum {
 /* What a head says of the file around it. */
 typedef struct um_head {
     um_shape shape;
-    size_t len;         /* of the head: the payload starts here */
-    size_t payload_len; /* the file ends behind it */
+    size_t len;                       /* of the head: the payload starts here */
+    size_t payload_len;               /* in memory: raw */
+    size_t stored_len;                /* in the file, which ends behind it */
+    uint64_t stored[UM_MAX_SECTIONS]; /* bytes of each section */
     uint64_t payload_checksum;
 } um_head;
 
-/* The head of f, into UM_HEAD_MAX bytes; tells its length. */
-size_t um_head_encode(const umbel_filter *f, uint8_t out[UM_HEAD_MAX]);
+/*
+ * The head of f, into UM_HEAD_MAX bytes; tells its length. code has the length
+ * of each section's code; NULL: they are raw.
+ */
+size_t um_head_encode(const umbel_filter *f, const uint64_t *code,
+                      uint8_t out[UM_HEAD_MAX]);
 
 /* The head's length, from its first UM_HEAD_START bytes. */
 umbel_status um_head_len(const uint8_t *bytes, size_t len, size_t *head_len,

@@ -1,7 +1,7 @@
 /*
  * info.c - what a filter and the tables say of themselves.
  */
-#include "filter/handle.h"
+#include "filter/coded.h"
 #include "filter/sizing.h"
 
 #include <umbel/file.h>
@@ -103,13 +103,25 @@ static void describe_shape(const um_shape *s, umbel_info *out)
     um_info_real(out, "fpr", s->fpr);
 }
 
+static void describe_bytes(const umbel_filter *f, umbel_info *out)
+{
+    size_t bytes = umbel_encoded_len(f), raw = 0;
+
+    um_file_len(&f->shape, &raw);
+    um_info_count(out, "bytes", bytes);
+    um_info_flag(out, "coded", f->shape.coded);
+    um_info_count(out, "payload_bytes", f->payload_len);
+    um_info_count(out, "stored_bytes", bytes - (raw - f->payload_len));
+    um_info_count(out, "shannon_bytes", (uint64_t)ceil(um_shannon_bytes(f)));
+}
+
 void umbel_describe(const umbel_filter *f, umbel_info *out)
 {
     const um_kind *kind = f->shape.kind;
 
     out->n = 0;
     describe_shape(&f->shape, out);
-    um_info_count(out, "bytes", umbel_encoded_len(f));
+    describe_bytes(f, out);
     um_info_count(out, "added", f->shape.added);
     um_info_flag(out, "added_is_estimate", f->shape.estimated);
     um_info_flag(out, "may_deny", umbel_may_deny(f));

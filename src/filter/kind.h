@@ -41,6 +41,7 @@ typedef struct um_shape {
     bool intersected;  /* by AND: its cells do not tell its keys */
     bool joined;       /* counts, not by sums: none can be taken back */
     bool difference;   /* of refined counts: tells too little by itself */
+    bool coded;        /* its file is, or shall be, coded */
     uint16_t remarks;  /* flags of a file that may be ignored: kept */
     uint64_t attached; /* bytes of the user's own, behind the cells */
     uint64_t denied;   /* members known to be denied */

@@ -1,0 +1,72 @@
+/*
+ * cells.h - cells of 1 to 64 bits, as they stand in a section.
+ *
+ * Cell i takes the bits from i * bits on, lowest first. Memory reaches to a
+ * whole word, and is zero behind the last cell.
+ */
+#ifndef UM_CODING_CELLS_H
+#define UM_CODING_CELLS_H
+
+#include "base/bits.h"
+
+typedef struct um_packed {
+    uint8_t *at; /* NULL: all are zero */
+    uint64_t n;
+    unsigned bits;
+} um_packed;
+
+/* The largest that a cell can be. */
+static inline uint64_t um_packed_max(const um_packed *c)
+{
+    return ~(uint64_t)0 >> (64 - c->bits);
+}
+
+static inline uint64_t um_packed_bytes(const um_packed *c)
+{
+    return (c->n * c->bits + 7) / 8;
+}
+
+static inline uint64_t um_packed_get(const um_packed *c, uint64_t i)
+{
+    uint64_t bit = i * c->bits, shift = bit & 63;
+    const uint8_t *word = c->at + (bit >> 6) * 8;
+
+    if (!c->at)
+        return 0;
+    uint64_t x = um_load64(word) >> shift;
+    if (shift + c->bits > 64)
+        x |= um_load64(word + 8) << (-shift & 63);
+    return x & um_packed_max(c);
+}
+
+static inline void um_packed_set(const um_packed *c, uint64_t i, uint64_t value)
+{
+    uint64_t bit = i * c->bits, shift = bit & 63, max = um_packed_max(c);
+    uint8_t *word = c->at + (bit >> 6) * 8;
+
+    um_store64(word, (um_load64(word) & ~(max << shift)) | value << shift);
+    if (shift + c->bits > 64) {
+        uint64_t done = -shift & 63; /* bits in the first word */
+        um_store64(word + 8,
+                   (um_load64(word + 8) & ~(max >> done)) | value >> done);
+    }
+}
+
+/* Words that cells of one bit take; word w of them, zero behind the last. */
+static inline uint64_t um_packed_words(const um_packed *c)
+{
+    return (c->n + 63) / 64;
+}
+
+static inline uint64_t um_packed_valid(const um_packed *c, uint64_t w)
+{
+    uint64_t left = c->n - 64 * w;
+    return left >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << left) - 1;
+}
+
+static inline uint64_t um_packed_word(const um_packed *c, uint64_t w)
+{
+    return c->at ? um_load64(c->at + 8 * w) : 0;
+}
+
+#endif

@@ -1,0 +1,358 @@
+/*
+ * changes.c - where cells changed and what became of them, by old value.
+ *
+ * Cells of one bit go by words of 64: a word without a flip costs a popcount.
+ */
+#include "coding/changes.h"
+
+/* Old values 0, 1, 2 apart, and all above together; bits have two. */
+enum { CONTEXTS = 4 };
+
+/* A walk over the cells of one context, either way. */
+typedef struct walk {
+    const um_packed *old, *now;
+    uint64_t context;
+    uint64_t at;    /* word, or cell, that the walk has come to */
+    uint64_t rank;  /* backwards: cells of the context behind, less than 0 */
+    uint64_t later; /* backwards: rank of the change whose gap is open */
+    bool open;      /* backwards: there is one */
+    bool begun;     /* backwards: at, rank and open are set */
+    uint64_t rest;  /* forwards: cells of the context left in the word */
+} walk;
+
+static uint64_t contexts(const um_packed *old)
+{
+    return !old->at ? 1 : old->bits == 1 ? 2 : CONTEXTS;
+}
+
+static bool in_context(const walk *w, uint64_t old)
+{
+    return !w->old->at ||
+           (old < CONTEXTS - 1 ? old : CONTEXTS - 1) == w->context;
+}
+
+/* The cells of a word that belong to the context. */
+static uint64_t mask_of(const walk *w, uint64_t word)
+{
+    uint64_t old = um_packed_word(w->old, word);
+    return (w->context ? old : ~old) & um_packed_valid(w->now, word);
+}
+
+/* --- backwards: gaps -------------------------------------------------------
+ */
+
+static void begin(walk *w, uint64_t end)
+{
+    w->at = end;
+    w->rank = 0;
+    w->open = false;
+    w->begun = true;
+}
+
+/* A change, with so many cells of the context before it. */
+static size_t close_gap(walk *w, uint64_t rank, uint64_t *out)
+{
+    size_t n = w->open;
+
+    *out = w->later - rank - 1;
+    w->later = rank;
+    w->open = true;
+    return n;
+}
+
+/* At the first cell: its gap is open still. Then all is told. */
+static size_t finish(walk *w, uint64_t *out, size_t n)
+{
+    if (!w->at && w->open) {
+        out[n++] = w->later - w->rank;
+        w->open = false;
+    }
+    w->begun = n > 0;
+    return n;
+}
+
+static size_t flips_of_word(walk *w, uint64_t mask, uint64_t flips,
+                            uint64_t *out)
+{
+    size_t n = 0;
+
+    for (; flips; n++) {
+        uint64_t below =
+            ((uint64_t)1 << (63 - (unsigned)__builtin_clzll(flips))) - 1;
+        uint64_t rank = w->rank + um_ones(mask & below);
+        out[n] = w->later - rank - 1;
+        w->later = rank;
+        flips &= below;
+    }
+    return n;
+}
+
+/*
+ * The places of the ones of a word, the highest first. They are found from the
+ * lowest on, which processors do sooner.
+ */
+static inline size_t places_of_word(uint64_t word, uint64_t base, uint64_t *out)
+{
+    size_t n = word ? (size_t)um_ones(word) : 0;
+
+    for (size_t i = n; word; word &= word - 1)
+        out[--i] = base + (unsigned)__builtin_ctzll(word);
+    return n;
+}
+
+/* The first change has no gap behind it to close. */
+static size_t drop_first(walk *w, uint64_t *out, size_t n)
+{
+    if (n && !w->open) {
+        w->open = true;
+        memmove(out, out + 1, --n * sizeof *out);
+    }
+    return n;
+}
+
+static size_t gaps_of_flips(void *self, uint64_t out[UM_VALUES_PIECE])
+{
+    walk *w = self;
+    size_t n = 0;
+
+    if (!w->begun)
+        begin(w, um_packed_words(w->now));
+    while (w->at && n + 65 <= UM_VALUES_PIECE) {
+        uint64_t mask = mask_of(w, --w->at);
+        uint64_t flips =
+            (um_packed_word(w->old, w->at) ^ um_packed_word(w->now, w->at)) &
+            mask;
+        w->rank -= um_ones(mask);
+        n += flips_of_word(w, mask, flips, out + n);
+    }
+    return finish(w, out, drop_first(w, out, n));
+}
+
+/* With nothing before, the rank of a bit is its place. */
+static size_t gaps_of_ones(void *self, uint64_t out[UM_VALUES_PIECE])
+{
+    walk *w = self;
+    size_t n = 0;
+
+    if (!w->begun)
+        begin(w, um_packed_words(w->now));
+    while (w->at && n + 65 <= UM_VALUES_PIECE) {
+        w->rank -= 64;
+        n += places_of_word(um_packed_word(w->now, --w->at), w->rank, out + n);
+    }
+    for (size_t i = 0; i < n; i++) {
+        uint64_t place = out[i];
+        out[i] = w->later - place - 1;
+        w->later = place;
+    }
+    return finish(w, out, drop_first(w, out, n));
+}
+
+static size_t gaps_of_cells(void *self, uint64_t out[UM_VALUES_PIECE])
+{
+    walk *w = self;
+    size_t n = 0;
+
+    if (!w->begun)
+        begin(w, w->now->n);
+    while (w->at && n + 1 < UM_VALUES_PIECE) {
+        uint64_t i = --w->at, old = um_packed_get(w->old, i);
+        if (!in_context(w, old))
+            continue;
+        w->rank--;
+        if (um_packed_get(w->now, i) != old)
+            n += close_gap(w, w->rank, out + n);
+    }
+    return finish(w, out, n);
+}
+
+/* --- what became of a cell -------------------------------------------------
+ *
+ * Steps up and down by turns, the short ones first, as long as both are in
+ * range: +1 -1 +2 -2 ..., then those of the side that is left. So every other
+ * value has a number below max.
+ */
+
+static uint64_t number_of(uint64_t old, uint64_t now, uint64_t max)
+{
+    uint64_t above = max - old, both = old < above ? old : above;
+    uint64_t step = now > old ? now - old : old - now;
+
+    return step > both ? step - 1 + both : 2 * (step - 1) + (now < old);
+}
+
+static uint64_t value_of(uint64_t old, uint64_t number, uint64_t max)
+{
+    uint64_t above = max - old, both = old < above ? old : above;
+    bool down = number < 2 * both ? number & 1 : above < old;
+    uint64_t step = number < 2 * both ? number / 2 + 1 : number - both + 1;
+
+    return down ? old - step : old + step;
+}
+
+static size_t numbers_of_cells(void *self, uint64_t out[UM_VALUES_PIECE])
+{
+    walk *w = self;
+    uint64_t max = um_packed_max(w->now);
+    size_t n = 0;
+
+    if (!w->begun)
+        begin(w, w->now->n);
+    while (w->at && n < UM_VALUES_PIECE) {
+        uint64_t i = --w->at, old = um_packed_get(w->old, i);
+        uint64_t now = um_packed_get(w->now, i);
+        if (now != old && in_context(w, old))
+            out[n++] = number_of(old, now, max);
+    }
+    w->begun = n > 0;
+    return n;
+}
+
+static bool encode_walk(um_writer *to, walk *w,
+                        size_t (*before)(void *, uint64_t *), uint64_t *len)
+{
+    um_values_from from = {before, w};
+    um_values_count count;
+
+    um_values_count_all(&from, &count);
+    return um_values_encode(to, &from, &count, len);
+}
+
+bool um_changes_encode(um_writer *to, const um_packed *old,
+                       const um_packed *now, uint64_t *len)
+{
+    bool fine = true, bits = now->bits == 1;
+    size_t (*where)(void *, uint64_t *) = !bits     ? gaps_of_cells
+                                          : old->at ? gaps_of_flips
+                                                    : gaps_of_ones;
+
+    for (uint64_t c = 0; fine && c < contexts(old); c++) {
+        walk w = {.old = old, .now = now, .context = c};
+        fine = encode_walk(to, &w, where, len);
+        if (fine && !bits)
+            fine = encode_walk(to, &w, numbers_of_cells, len);
+    }
+    return fine;
+}
+
+/* --- forwards --------------------------------------------------------------
+ */
+
+/* The i-th one of x, which has more than i. */
+static uint64_t select_one(uint64_t x, uint64_t i)
+{
+    while (i--)
+        x &= x - 1;
+    return x & -x;
+}
+
+static bool flip(walk *w, uint64_t gap)
+{
+    uint64_t have;
+
+    while ((have = um_ones(w->rest)) <= gap) {
+        gap -= have;
+        if (w->at + 1 >= um_packed_words(w->now))
+            return false;
+        w->rest = mask_of(w, ++w->at);
+    }
+    uint64_t bit = select_one(w->rest, gap);
+    uint8_t *word = w->now->at + 8 * w->at;
+    um_store64(word, um_load64(word) ^ bit);
+    w->rest &= ~(bit | (bit - 1));
+    return true;
+}
+
+static bool take_flips(void *self, const uint64_t *gaps, size_t n)
+{
+    walk *w = self;
+
+    for (size_t i = 0; i < n; i++)
+        if (!flip(w, gaps[i]))
+            return false;
+    return true;
+}
+
+/* With nothing before, a gap is a distance. */
+static bool take_ones(void *self, const uint64_t *gaps, size_t n)
+{
+    walk *w = self;
+
+    for (size_t i = 0; i < n; i++) {
+        if (gaps[i] >= w->now->n - w->at)
+            return false;
+        w->at += gaps[i];
+        w->now->at[w->at / 8] |= (uint8_t)(1u << w->at % 8);
+        w->at++;
+    }
+    return true;
+}
+
+/* A cell that changed is given any other value; take_numbers knows which. */
+static bool take_cells(void *self, const uint64_t *gaps, size_t n)
+{
+    walk *w = self;
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t gap = gaps[i];
+        for (;; w->at++) {
+            if (w->at == w->now->n)
+                return false;
+            if (in_context(w, um_packed_get(w->old, w->at)) && gap-- == 0)
+                break;
+        }
+        uint64_t old = um_packed_get(w->old, w->at);
+        um_packed_set(w->now, w->at++, old ^ 1);
+    }
+    return true;
+}
+
+static bool take_numbers(void *self, const uint64_t *numbers, size_t n)
+{
+    walk *w = self;
+    uint64_t max = um_packed_max(w->now);
+
+    for (size_t i = 0; i < n; i++, w->at++) {
+        uint64_t old = 0;
+        for (; w->at < w->now->n; w->at++) {
+            old = um_packed_get(w->old, w->at);
+            if (old != um_packed_get(w->now, w->at) && in_context(w, old))
+                break;
+        }
+        if (w->at == w->now->n || numbers[i] >= max)
+            return false;
+        um_packed_set(w->now, w->at, value_of(old, numbers[i], max));
+    }
+    return true;
+}
+
+static bool decode_bits(um_reader *r, const um_packed *old,
+                        const um_packed *now, uint64_t context)
+{
+    walk w = {.old = old, .now = now, .context = context};
+    um_values_to to = {old->at ? take_flips : take_ones, &w};
+    uint64_t n;
+
+    w.rest = now->n ? mask_of(&w, 0) : 0;
+    return um_values_decode(r, now->n, &to, &n);
+}
+
+static bool decode_cells(um_reader *r, const um_packed *old,
+                         const um_packed *now, uint64_t context)
+{
+    walk where = {.old = old, .now = now, .context = context}, what = where;
+    um_values_to gaps = {take_cells, &where}, numbers = {take_numbers, &what};
+    uint64_t n, same;
+
+    return um_values_decode(r, now->n, &gaps, &n) &&
+           um_values_decode(r, now->n, &numbers, &same) && n == same;
+}
+
+bool um_changes_decode(um_reader *r, const um_packed *old, const um_packed *now)
+{
+    bool fine = true;
+
+    for (uint64_t c = 0; fine && c < contexts(old); c++)
+        fine = (now->bits == 1 ? decode_bits : decode_cells)(r, old, now, c);
+    return fine;
+}

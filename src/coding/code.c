@@ -1,0 +1,281 @@
+/*
+ * code.c - which way a section is coded, and the way of bits.
+ *
+ * The rule looks at the cells only and counts in integers, so that a decoder
+ * can hold what it got against it. Bytes under the model of one number lose
+ * 0.1 % at density 0.1 and more below, since none of the 256 may have a chance
+ * of 0; so sparser bits are coded as gaps.
+ */
+#include "coding/code.h"
+
+#include "coding/changes.h"
+#include "coding/values.h"
+
+enum { PLAIN, BITS, GAPS, VALUES };
+
+enum {
+    SPARSE = 16,     /* gaps, when fewer than 1 of so many is not zero */
+    WORTH_IT = 2048, /* see worth_it; and bits that are worth a model */
+    CHANCE_BITS = 16 /* of the model's number */
+};
+
+/* --- the rule --------------------------------------------------------------
+ */
+
+/*
+ * n H(p) is about n - 0.72 (n - 2 ones)^2 / n near p = 1/2: below this, a model
+ * costs more than it saves.
+ */
+static bool worth_it(uint64_t n, uint64_t ones)
+{
+    um_u128 off = n > 2 * ones ? n - 2 * ones : 2 * ones - n;
+    return off * off >= (um_u128)WORTH_IT * n;
+}
+
+static uint64_t not_zero(const um_packed *c)
+{
+    uint64_t n = 0;
+
+    if (c->bits == 1)
+        return um_popcount(c->at, 0, c->n);
+    for (uint64_t i = 0; i < c->n; i++)
+        n += um_packed_get(c, i) != 0;
+    return n;
+}
+
+/* used of the cells are not zero. */
+static unsigned choose(const um_packed *c, uint64_t used)
+{
+    if (c->bits == 1 ? !worth_it(c->n, used) : c->n * c->bits < WORTH_IT)
+        return PLAIN;
+    if (used < c->n / SPARSE)
+        return GAPS;
+    return c->bits == 1 ? BITS : VALUES;
+}
+
+/* --- bits ------------------------------------------------------------------
+ */
+
+/* The chance of a one in 2^16, neither 0 nor 1. */
+static uint16_t chance_of(const um_packed *c, uint64_t ones)
+{
+    uint64_t chance =
+        (uint64_t)((((um_u128)ones << CHANCE_BITS) + c->n / 2) / c->n);
+
+    return chance < 1 ? 1 : chance > UINT16_MAX ? UINT16_MAX : (uint16_t)chance;
+}
+
+/* A byte with i ones has chance^i (1 - chance)^(8 - i). */
+static void model_of(uint16_t chance, um_freqs *f)
+{
+    uint64_t weight[9], of[256];
+
+    for (unsigned i = 0; i <= 8; i++) {
+        um_u128 product = 1;
+        for (unsigned j = 0; j < 8; j++)
+            product *= j < i ? chance : (1u << CHANCE_BITS) - chance;
+        weight[i] = (uint64_t)(product >> 80) | 1;
+    }
+    for (unsigned s = 0; s < 256; s++)
+        of[s] = weight[__builtin_popcount(s)];
+    um_freqs_fit(f, of);
+}
+
+static bool encode_bits(um_writer *w, const um_packed *c, uint64_t used,
+                        uint64_t *len)
+{
+    uint16_t chance = chance_of(c, used);
+    uint8_t start[2] = {(uint8_t)chance, (uint8_t)(chance >> 8)};
+    uint64_t left = um_packed_bytes(c);
+    um_rans_encoder e;
+    um_freqs f;
+
+    if (w->at)
+        um_put_bytes(w, start, sizeof start);
+    model_of(chance, &f);
+    um_rans_encoder_init(&e, &f, left, w->at,
+                         w->at ? (size_t)(w->end - w->at) : 0);
+    while (left) {
+        size_t n = (size_t)((left - 1) % UM_RANS_PIECE + 1);
+        um_rans_put(&e, c->at + (left -= n), n);
+    }
+    uint64_t words = um_rans_finish(&e);
+    if (w->at && words) {
+        memmove(w->at, e.at, (size_t)words);
+        w->at += words;
+    }
+    *len += sizeof start + words;
+    return words > 0;
+}
+
+static bool decode_bits(um_reader *r, const um_packed *c, uint64_t *used)
+{
+    uint8_t start[2];
+    um_rans_decoder d;
+    um_freqs f;
+
+    um_get_bytes(r, start, sizeof start);
+    uint16_t chance = (uint16_t)(start[0] | start[1] << 8);
+    if (r->bad || !chance)
+        return false;
+    model_of(chance, &f);
+    um_rans_decoder_init(&d, &f, um_packed_bytes(c), r->at, r->end);
+    um_rans_get(&d, c->at, (size_t)um_packed_bytes(c));
+    const uint8_t *end = um_rans_end(&d);
+    *used = not_zero(c);
+    if (!end || chance != chance_of(c, *used))
+        return false;
+    r->at = end;
+    return true;
+}
+
+/* --- values ----------------------------------------------------------------
+ */
+
+typedef struct walk {
+    const um_packed *cells;
+    uint64_t at;
+    bool begun;
+} walk;
+
+static size_t cells_before(void *self, uint64_t out[UM_VALUES_PIECE])
+{
+    walk *w = self;
+    size_t n = 0;
+
+    if (!w->begun)
+        w->at = w->cells->n;
+    while (w->at && n < UM_VALUES_PIECE)
+        out[n++] = um_packed_get(w->cells, --w->at);
+    w->begun = n > 0;
+    return n;
+}
+
+static bool encode_values(um_writer *w, const um_packed *c, uint64_t used,
+                          uint64_t *len)
+{
+    walk cells = {.cells = c};
+    um_values_from from = {cells_before, &cells};
+    um_values_count count;
+
+    (void)used;
+    um_values_count_all(&from, &count);
+    return um_values_encode(w, &from, &count, len);
+}
+
+static bool take_cells(void *self, const uint64_t *values, size_t n)
+{
+    walk *w = self;
+    uint64_t over = 0, max = um_packed_max(w->cells);
+
+    for (size_t i = 0; i < n; i++) {
+        over |= values[i] & ~max;
+        um_packed_set(w->cells, w->at++, values[i] & max);
+    }
+    return !over;
+}
+
+static bool decode_values(um_reader *r, const um_packed *c, uint64_t *used)
+{
+    walk cells = {.cells = c};
+    um_values_to to = {take_cells, &cells};
+    uint64_t n;
+
+    if (!um_values_decode(r, c->n, &to, &n) || n != c->n)
+        return false;
+    *used = not_zero(c);
+    return true;
+}
+
+/* --- gaps ------------------------------------------------------------------
+ */
+
+static bool encode_gaps(um_writer *w, const um_packed *c, uint64_t used,
+                        uint64_t *len)
+{
+    const um_packed nothing = {NULL, c->n, c->bits};
+
+    (void)used;
+    return um_changes_encode(w, &nothing, c, len);
+}
+
+static bool decode_gaps(um_reader *r, const um_packed *c, uint64_t *used)
+{
+    const um_packed nothing = {NULL, c->n, c->bits};
+
+    if (!um_changes_decode(r, &nothing, c))
+        return false;
+    *used = not_zero(c);
+    return true;
+}
+
+/* --- a section -------------------------------------------------------------
+ */
+
+/* used is how many cells are not zero: decoders find it out. */
+typedef struct way {
+    bool (*encode)(um_writer *w, const um_packed *c, uint64_t used,
+                   uint64_t *len);
+    bool (*decode)(um_reader *r, const um_packed *c, uint64_t *used);
+} way;
+
+static const way ways[] = {[PLAIN] = {NULL, NULL},
+                           [BITS] = {encode_bits, decode_bits},
+                           [GAPS] = {encode_gaps, decode_gaps},
+                           [VALUES] = {encode_values, decode_values}};
+
+/* The code that is not plain; 0 when it is not shorter, or not the rule. */
+static uint64_t encode(const um_packed *c, um_writer *w)
+{
+    uint64_t used = not_zero(c), len = 1;
+    unsigned chosen = choose(c, used);
+    uint8_t name = (uint8_t)chosen;
+
+    if (chosen == PLAIN)
+        return 0;
+    if (w->at)
+        um_put_bytes(w, &name, 1);
+    return ways[chosen].encode(w, c, used, &len) && len < um_code_most(c) ? len
+                                                                          : 0;
+}
+
+uint64_t um_code_len(const um_packed *c)
+{
+    um_writer nowhere = {NULL, NULL, false};
+    uint64_t len = encode(c, &nowhere);
+
+    return len ? len : um_code_most(c);
+}
+
+size_t um_code_encode(const um_packed *c, uint8_t *out)
+{
+    size_t most = (size_t)um_code_most(c);
+    um_writer w = {out, out + most + UM_CODE_ROOM, false};
+    uint64_t len = encode(c, &w);
+
+    if (len)
+        return (size_t)len;
+    out[0] = PLAIN;
+    memcpy(out + 1, c->at, most - 1);
+    return most;
+}
+
+static bool decode_plain(const uint8_t *bytes, size_t len, const um_packed *c)
+{
+    if (len != um_code_most(c))
+        return false;
+    memcpy(c->at, bytes + 1, len - 1);
+    return um_code_len(c) == len;
+}
+
+bool um_code_decode(const uint8_t *bytes, size_t len, const um_packed *c)
+{
+    if (len == 0 || len > um_code_most(c) || bytes[0] > VALUES)
+        return false;
+    if (bytes[0] == PLAIN)
+        return decode_plain(bytes, len, c);
+    um_reader r = {bytes + 1, bytes + len, false};
+    uint64_t used;
+    return len < um_code_most(c) && ways[bytes[0]].decode(&r, c, &used) &&
+           r.at == r.end && choose(c, used) == bytes[0];
+}

@@ -1,0 +1,273 @@
+/*
+ * rans.c - the coder, and its portable decoder, which is the definition.
+ *
+ * A state x below 2^32 stands for all that it has taken. Taking a symbol of
+ * frequency f that begins at s:  x = (x / f) * 2^15 + s + x % f. To keep it
+ * below 2^32, a word is given off first when x >= f * 2^17. Nothing branches on
+ * the data: a word is always stored, and kept or not.
+ *
+ * x / f is a multiplication: with M = 2^47 / f rounded up, x * M >> 47 is right
+ * for x < f * 2^17, and x * M fits into 64 bits, since f * (f - 1) < 2^30.
+ */
+#include "coding/rans.h"
+
+#include "base/error.h"
+
+enum {
+    WORD = 2,
+    WORD_BITS = 16,
+    INVERSE_BITS = 32 + UM_RANS_BITS,
+    FEW = 64,      /* symbols that one lane codes */
+    SOME = 1 << 17 /* symbols that four lanes code */
+};
+
+/*
+ * Shares are cut from a line of length 2^15, so that they add up. What those
+ * below 1 get too much is taken from the largest, which can spare it.
+ */
+void um_freqs_fit(um_freqs *out, const uint64_t weight[256])
+{
+    uint64_t total = 0, sum = 0, cut = 0, spent = 0;
+    unsigned largest = 0;
+
+    for (unsigned s = 0; s < 256; s++)
+        total += weight[s];
+    for (unsigned s = 0; s < 256; s++) {
+        sum += weight[s];
+        uint64_t next = (uint64_t)((um_u128)sum * UM_RANS_SUM / total);
+        uint64_t freq = next - cut + (weight[s] && next == cut);
+        out->of[s] = (uint16_t)freq;
+        spent += freq;
+        cut = next;
+        if (weight[s] > weight[largest])
+            largest = s;
+    }
+    out->of[largest] = (uint16_t)(out->of[largest] - (spent - UM_RANS_SUM));
+}
+
+unsigned um_rans_lanes(uint64_t n)
+{
+    return n < FEW ? 1 : n < SOME ? 4 : UM_RANS_LANES;
+}
+
+static uint32_t load32(const uint8_t *p)
+{
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+           (uint32_t)p[3] << 24;
+}
+
+static void store32(uint8_t *p, uint32_t x)
+{
+    p[0] = (uint8_t)x;
+    p[1] = (uint8_t)(x >> 8);
+    p[2] = (uint8_t)(x >> 16);
+    p[3] = (uint8_t)(x >> 24);
+}
+
+/* --- encoder ---------------------------------------------------------------
+ */
+
+void um_rans_encoder_init(um_rans_encoder *e, const um_freqs *f, uint64_t n,
+                          uint8_t *out, size_t cap)
+{
+    uint32_t start = 0;
+
+    memset(e, 0, sizeof *e);
+    for (unsigned s = 0; s < 256; s++) {
+        uint32_t freq = f->of[s];
+        e->symbol[s] = (um_rans_symbol){
+            .inverse =
+                freq ? (((uint64_t)1 << INVERSE_BITS) + freq - 1) / freq : 0,
+            .start = start,
+            .freq = freq};
+        start += freq;
+    }
+    e->lanes = um_rans_lanes(n);
+    for (unsigned i = 0; i < e->lanes; i++)
+        e->state[i] = UM_RANS_LOW;
+    e->left = n;
+    e->counting = out == NULL;
+    e->lowest = e->counting ? e->scratch : out;
+    e->at = e->counting ? e->scratch + sizeof e->scratch : out + cap;
+}
+
+static inline void put(um_rans_encoder *e, const uint8_t *symbols, size_t n,
+                       unsigned lanes)
+{
+    uint64_t mask = lanes - 1, i = e->left;
+    uint8_t *at = e->at;
+    uint32_t unknown = 0;
+
+    while (n--) {
+        uint32_t *state = &e->state[--i & mask];
+        const um_rans_symbol *s = &e->symbol[symbols[n]];
+        uint32_t x = *state;
+        uint32_t full = (x >> (32 - UM_RANS_BITS)) >= s->freq;
+        at[-2] = (uint8_t)x;
+        at[-1] = (uint8_t)(x >> 8);
+        at -= WORD * full;
+        x >>= WORD_BITS * full;
+        uint32_t quotient = (uint32_t)(x * s->inverse >> INVERSE_BITS);
+        *state = x + quotient * (UM_RANS_SUM - s->freq) + s->start;
+        unknown |= s->freq - 1;
+    }
+    e->left = i;
+    e->at = at;
+    e->bad = unknown >> 31; /* no frequency: not what was counted */
+}
+
+void um_rans_put(um_rans_encoder *e, const uint8_t *symbols, size_t n)
+{
+    if (e->bad || n > e->left || n > UM_RANS_PIECE ||
+        (size_t)(e->at - e->lowest) < WORD * n) {
+        e->bad = true;
+        return;
+    }
+    const uint8_t *before = e->at;
+    if (e->lanes == UM_RANS_LANES)
+        put(e, symbols, n, UM_RANS_LANES);
+    else
+        put(e, symbols, n, e->lanes);
+    e->given += (uint64_t)(before - e->at);
+    if (e->counting)
+        e->at = e->scratch + sizeof e->scratch;
+}
+
+uint64_t um_rans_finish(um_rans_encoder *e)
+{
+    size_t states = 4 * (size_t)e->lanes;
+
+    if (e->bad || e->left ||
+        (!e->counting && (size_t)(e->at - e->lowest) < states))
+        return 0;
+    if (!e->counting) {
+        e->at -= states;
+        for (unsigned i = 0; i < e->lanes; i++)
+            store32(e->at + 4 * i, e->state[i]);
+    }
+    return e->given + states;
+}
+
+/* --- decoder ---------------------------------------------------------------
+ */
+
+#ifdef UM_HAVE_X86
+extern const um_rans_variant um_rans_avx2;
+#endif
+
+static bool always(void)
+{
+    return true;
+}
+
+/* One symbol; there must be a word to read. */
+static inline uint8_t take(um_rans_decoder *d, uint32_t *state,
+                           const uint8_t **at)
+{
+    uint32_t x = *state, slot = x & (UM_RANS_SUM - 1);
+    uint8_t symbol = d->slot[slot];
+    uint32_t info = d->symbol[symbol];
+    uint32_t word = (*at)[0] | (uint32_t)(*at)[1] << 8;
+
+    x = (info >> 16) * (x >> UM_RANS_BITS) + slot - (info & 0xFFFF);
+    uint32_t low = x < UM_RANS_LOW;
+    *state = x << (WORD_BITS * low) | (word & (0 - low));
+    *at += WORD * low;
+    return symbol;
+}
+
+static size_t portable_rows(um_rans_decoder *d, uint8_t *out, size_t n)
+{
+    const uint8_t *at = d->at;
+    size_t i = 0;
+
+    while (n - i >= UM_RANS_LANES &&
+           (size_t)(d->end - at) >= WORD * UM_RANS_LANES)
+        for (unsigned lane = 0; lane < UM_RANS_LANES; lane++)
+            out[i++] = take(d, &d->state[lane], &at);
+    d->at = at;
+    return i;
+}
+
+static const um_rans_variant portable = {"portable", always, portable_rows};
+
+static const um_rans_variant *const variants[] = {
+#ifdef UM_HAVE_X86
+    &um_rans_avx2,
+#endif
+    &portable};
+
+const um_rans_variant *um_rans_variant_row(size_t i)
+{
+    return i < UM_COUNT(variants) ? variants[i] : NULL;
+}
+
+static um_rans_rows *pick(void)
+{
+    size_t i = 0;
+
+    while (!variants[i]->usable())
+        i++;
+    return variants[i]->rows;
+}
+
+void um_rans_decoder_init(um_rans_decoder *d, const um_freqs *f, uint64_t n,
+                          const uint8_t *bytes, const uint8_t *end)
+{
+    uint32_t start = 0;
+
+    for (unsigned s = 0; s < 256; s++) {
+        d->symbol[s] = (uint32_t)f->of[s] << 16 | start;
+        memset(d->slot + start, (int)s, f->of[s]);
+        start += f->of[s];
+    }
+    memset(d->spare, 0, sizeof d->spare);
+    d->lanes = um_rans_lanes(n);
+    d->done = 0;
+    d->at = bytes;
+    d->end = end;
+    d->rows = pick();
+    d->bad = (size_t)(end - bytes) < 4 * (size_t)d->lanes;
+    for (unsigned i = 0; !d->bad && i < d->lanes; i++, d->at += 4) {
+        d->state[i] = load32(d->at);
+        d->bad |= d->state[i] < UM_RANS_LOW;
+    }
+}
+
+/* With an eye on the end: a word that is not there reads as zero. */
+static uint8_t take_carefully(um_rans_decoder *d)
+{
+    static const uint8_t nothing[WORD] = {0};
+    uint32_t *state = &d->state[d->done++ & (d->lanes - 1)];
+    const uint8_t *from = d->end - d->at >= WORD ? d->at : nothing, *at = from;
+    uint8_t symbol = take(d, state, &at);
+
+    if (at != from && from == nothing)
+        d->bad = true;
+    else if (at != from)
+        d->at = at;
+    return symbol;
+}
+
+void um_rans_get(um_rans_decoder *d, uint8_t *out, size_t n)
+{
+    size_t i = 0;
+
+    if (!d->bad && d->lanes == UM_RANS_LANES && d->done % UM_RANS_LANES == 0) {
+        i = d->rows(d, out, n);
+        d->done += i;
+    }
+    while (i < n && !d->bad)
+        out[i++] = take_carefully(d);
+    if (d->bad)
+        memset(out, 0, n);
+}
+
+const uint8_t *um_rans_end(const um_rans_decoder *d)
+{
+    bool fine = !d->bad;
+
+    for (unsigned i = 0; fine && i < d->lanes; i++)
+        fine = d->state[i] == UM_RANS_LOW;
+    return fine ? d->at : NULL;
+}

@@ -1,0 +1,396 @@
+/*
+ * values.c - streams of numbers: tokens by rANS, the rest as plain bits.
+ *
+ * The source is walked twice, to count and to code, from its end on, because
+ * the coder walks backwards. The string of bits is filled from its end, too:
+ * its length is known from the count.
+ */
+#include "coding/values.h"
+
+enum {
+    DIRECT = 16,  /* numbers that are tokens of their own */
+    MANTISSA = 2, /* bits below the highest that a token tells */
+    SLACK = 8     /* bits are read by whole words */
+};
+
+/* --- tokens ----------------------------------------------------------------
+ */
+
+static unsigned bit_len(uint64_t x)
+{
+    return 64 - (unsigned)__builtin_clzll(x);
+}
+
+/* The token of a number that has rest bits below its highest three. */
+#define TOKEN(value, rest)                                                     \
+    (((rest) << MANTISSA) + (1 << MANTISSA) + ((value) >> (rest)))
+
+/* ... written out for those of up to eight bits, which most are. */
+#define SMALL(v)                                                               \
+    ((v) < 16 ? (v) : TOKEN(v, (v) < 32 ? 2 : (v) < 64 ? 3 : (v) < 128 ? 4 : 5))
+#define SMALL4(v) SMALL(v), SMALL((v) + 1), SMALL((v) + 2), SMALL((v) + 3)
+#define SMALL16(v) SMALL4(v), SMALL4((v) + 4), SMALL4((v) + 8), SMALL4((v) + 12)
+#define SMALL64(v)                                                             \
+    SMALL16(v), SMALL16((v) + 16), SMALL16((v) + 32), SMALL16((v) + 48)
+
+static const uint8_t small[256] = {SMALL64(0), SMALL64(64), SMALL64(128),
+                                   SMALL64(192)};
+
+static uint8_t large(uint64_t value)
+{
+    unsigned rest = bit_len(value) - 1 - MANTISSA;
+    return (uint8_t)TOKEN(value, rest);
+}
+
+static inline uint8_t token_of(uint64_t value)
+{
+    return value < 256 ? small[value] : large(value);
+}
+
+/* Bits that follow a token. */
+static inline unsigned token_bits(uint8_t token)
+{
+    return ((unsigned)(token >> MANTISSA) - 2) & (0u - (token >= DIRECT));
+}
+
+/* The least number of a token. */
+static inline uint64_t token_base(uint8_t token)
+{
+    uint64_t top = (1 << MANTISSA) | (token & ((1 << MANTISSA) - 1));
+    return token < DIRECT ? token : top << token_bits(token);
+}
+
+/* --- small numbers ---------------------------------------------------------
+ */
+
+void um_put_varint(um_writer *w, uint64_t x)
+{
+    uint8_t byte;
+
+    do {
+        byte = (uint8_t)((x & 0x7F) | (x > 0x7F ? 0x80 : 0));
+        um_put_bytes(w, &byte, 1);
+    } while (x >>= 7);
+}
+
+uint64_t um_get_varint(um_reader *r)
+{
+    uint64_t x = 0;
+    uint8_t byte = 0x80;
+
+    for (unsigned shift = 0; byte & 0x80; shift += 7) {
+        if (shift > 63) {
+            r->bad = true;
+            return 0;
+        }
+        um_get_bytes(r, &byte, 1);
+        x |= (uint64_t)(byte & 0x7F) << shift;
+        if ((byte == 0 && shift) || (shift == 63 && byte > 1))
+            r->bad = true; /* longer than it must be, or too large */
+    }
+    return x;
+}
+
+/* --- the model -------------------------------------------------------------
+ */
+
+static unsigned last_token(const um_freqs *f)
+{
+    unsigned last = 255;
+
+    while (last && !f->of[last])
+        last--;
+    return last;
+}
+
+static void put_model(um_writer *w, const um_freqs *f)
+{
+    unsigned last = last_token(f);
+
+    um_put_varint(w, last);
+    for (unsigned s = 0; s <= last; s++) {
+        unsigned zeros = 0;
+        um_put_varint(w, f->of[s]);
+        while (!f->of[s] && !f->of[s + 1])
+            s++, zeros++;
+        if (!f->of[s])
+            um_put_varint(w, zeros);
+    }
+}
+
+static bool get_model(um_reader *r, um_freqs *f)
+{
+    uint64_t last = um_get_varint(r), sum = 0;
+
+    memset(f, 0, sizeof *f);
+    if (last > 255)
+        return false;
+    for (uint64_t s = 0; s <= last; s++) {
+        uint64_t freq = um_get_varint(r);
+        if (freq > UM_RANS_SUM || (!freq && s && !f->of[s - 1]))
+            return false;
+        f->of[s] = (uint16_t)freq;
+        sum += freq;
+        uint64_t zeros = freq ? 0 : um_get_varint(r);
+        if (zeros > last - s)
+            return false;
+        s += zeros;
+    }
+    return !r->bad && f->of[last] && sum == UM_RANS_SUM;
+}
+
+/* --- counting --------------------------------------------------------------
+ */
+
+void um_values_count_some(um_values_count *c, const uint64_t *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint8_t token = token_of(values[i]);
+        c->token[token]++;
+        c->bits += token_bits(token);
+    }
+    c->n += n;
+}
+
+void um_values_count_all(const um_values_from *from, um_values_count *out)
+{
+    uint64_t values[UM_VALUES_PIECE];
+    size_t n;
+
+    memset(out, 0, sizeof *out);
+    while ((n = from->before(from->self, values)) > 0)
+        um_values_count_some(out, values, n);
+}
+
+/* --- coding ----------------------------------------------------------------
+ */
+
+typedef struct coder {
+    um_rans_encoder rans;
+    uint8_t *bits; /* NULL: only count */
+    uint64_t left; /* bits that the string still lacks */
+    uint64_t some; /* the lowest nsome bits are its front, not written yet */
+    unsigned nsome;
+    uint8_t *at; /* where they end */
+} coder;
+
+/*
+ * Whole words are written, of which the last bytes stay; no branch, and no word
+ * is read again. So up to SLACK bytes before the string are touched.
+ */
+static inline void prepend(coder *c, uint64_t x, unsigned nbits)
+{
+    c->some = c->some << nbits | x;
+    c->nsome += nbits;
+    um_store64(c->at - 8, c->some << 1 << (63 - c->nsome));
+    c->at -= c->nsome / 8;
+    c->nsome %= 8;
+}
+
+static inline void prepend_value(coder *c, uint64_t value, unsigned nbits)
+{
+    uint64_t x = value & (((uint64_t)1 << nbits) - 1);
+
+    if (nbits > 32) {
+        prepend(c, x >> 32, nbits - 32);
+        x &= UINT32_MAX;
+        nbits = 32;
+    }
+    prepend(c, x, nbits);
+}
+
+/* Begin with the zeros behind the string, so that it ends with a byte. */
+static void begin_string(coder *c, uint8_t *bits, uint64_t nbits)
+{
+    c->bits = bits;
+    c->left = nbits;
+    c->at = bits ? bits + (nbits + 7) / 8 : NULL;
+    c->some = 0;
+    c->nsome = (unsigned)(-nbits & 7);
+}
+
+/* Values come last first; the coder wants pieces in order. */
+static bool code_piece(coder *c, const uint64_t *values, size_t n)
+{
+    uint8_t tokens[UM_VALUES_PIECE];
+
+    for (size_t i = 0; i < n; i++) {
+        uint8_t token = token_of(values[i]);
+        unsigned nbits = token_bits(token);
+        tokens[n - 1 - i] = token;
+        if (nbits > c->left)
+            return false;
+        c->left -= nbits;
+        if (c->bits)
+            prepend_value(c, values[i], nbits);
+    }
+    um_rans_put(&c->rans, tokens, n);
+    return !c->rans.bad;
+}
+
+static bool code_all(coder *c, const um_values_from *from)
+{
+    uint64_t values[UM_VALUES_PIECE];
+    bool fine = true;
+    size_t n;
+
+    while ((n = from->before(from->self, values)) > 0)
+        fine = fine && code_piece(c, values, n);
+    return fine && c->left == 0;
+}
+
+/* Two lengths and the model: at most 256 frequencies of 3 bytes. */
+enum { START_MAX = 10 + 10 + 2 + 256 * 3 };
+
+static size_t put_start(const um_values_count *count, um_freqs *f,
+                        uint8_t out[START_MAX])
+{
+    um_writer w = {out, out + START_MAX, false};
+
+    um_put_varint(&w, count->n);
+    if (count->n) {
+        um_freqs_fit(f, count->token);
+        put_model(&w, f);
+        um_put_varint(&w, count->bits);
+    }
+    return (size_t)(w.at - out);
+}
+
+/* The string goes SLACK bytes too far up at first, the words to the end. */
+static uint64_t code(um_writer *w, const um_values_from *from,
+                     const um_values_count *count, const um_freqs *freqs)
+{
+    bool real = w->at != NULL;
+    size_t bytes = (size_t)((count->bits + 7) / 8);
+    uint8_t *string = real ? w->at + SLACK : NULL;
+    coder c;
+
+    if (real && (size_t)(w->end - w->at) < SLACK + bytes)
+        return 0;
+    begin_string(&c, string, count->bits);
+    um_rans_encoder_init(&c.rans, freqs, count->n, real ? string + bytes : NULL,
+                         real ? (size_t)(w->end - string) - bytes : 0);
+    uint64_t words = code_all(&c, from) ? um_rans_finish(&c.rans) : 0;
+    if (real && words) {
+        memmove(w->at, string, bytes);
+        memmove(w->at + bytes, c.rans.at, (size_t)words);
+        w->at += bytes + words;
+    }
+    return words ? bytes + words : 0;
+}
+
+bool um_values_encode(um_writer *w, const um_values_from *from,
+                      const um_values_count *count, uint64_t *len)
+{
+    uint8_t start[START_MAX];
+    um_freqs freqs;
+    size_t start_len = put_start(count, &freqs, start);
+
+    if (w->at)
+        um_put_bytes(w, start, start_len);
+    *len += start_len;
+    if (w->bad || !count->n)
+        return !w->bad;
+    uint64_t rest = code(w, from, count, &freqs);
+    *len += rest;
+    return rest > 0;
+}
+
+/* --- decoding --------------------------------------------------------------
+ */
+
+typedef struct decoder {
+    um_rans_decoder rans;
+    const uint8_t *bits, *end; /* the string, and all that may be read */
+    uint64_t at, nbits;
+    um_values_count seen;
+} decoder;
+
+static inline uint64_t get_bits(const uint8_t *bits, uint64_t at,
+                                unsigned nbits)
+{
+    return um_load64(bits + at / 8) >> at % 8 & (((uint64_t)1 << nbits) - 1);
+}
+
+/* Near the end of what was given, a copy of the last bytes is read. */
+static uint64_t read_bits(const decoder *d, unsigned nbits)
+{
+    uint8_t copy[SLACK] = {0};
+    const uint8_t *from = d->bits + d->at / 8;
+
+    if ((size_t)(d->end - from) >= SLACK)
+        return get_bits(d->bits, d->at, nbits);
+    memcpy(copy, from, (size_t)(d->end - from));
+    return get_bits(copy, d->at % 8, nbits);
+}
+
+static bool values_of(decoder *d, const uint8_t *tokens, uint64_t *values,
+                      size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        unsigned nbits = token_bits(tokens[i]);
+        uint64_t rest = 0;
+        d->seen.token[tokens[i]]++;
+        if (nbits > d->nbits - d->at)
+            return false;
+        for (unsigned got = 0, part; got < nbits; got += part) {
+            part = nbits - got < 32 ? nbits - got : 32;
+            rest |= read_bits(d, part) << got;
+            d->at += part;
+        }
+        values[i] = token_base(tokens[i]) | rest;
+    }
+    return true;
+}
+
+static bool decode_all(decoder *d, uint64_t n, const um_values_to *to)
+{
+    uint8_t tokens[UM_VALUES_PIECE];
+    uint64_t values[UM_VALUES_PIECE];
+
+    while (n) {
+        size_t part = n < UM_VALUES_PIECE ? (size_t)n : UM_VALUES_PIECE;
+        um_rans_get(&d->rans, tokens, part);
+        if (d->rans.bad || !values_of(d, tokens, values, part) ||
+            !to->take(to->self, values, part))
+            return false;
+        n -= part;
+    }
+    return d->at == d->nbits;
+}
+
+/* The string's end must be zeros; the tokens begin behind it. */
+static bool take_string(um_reader *r, decoder *d)
+{
+    d->nbits = um_get_varint(r);
+    uint64_t bytes = d->nbits / 8 + (d->nbits % 8 != 0);
+
+    if (r->bad || bytes > (uint64_t)(r->end - r->at))
+        return false;
+    d->bits = r->at;
+    d->end = r->end;
+    r->at += bytes;
+    return d->nbits % 8 == 0 || r->at[-1] >> d->nbits % 8 == 0;
+}
+
+bool um_values_decode(um_reader *r, uint64_t most, const um_values_to *to,
+                      uint64_t *n)
+{
+    decoder d = {.at = 0};
+    um_freqs told, fit;
+
+    *n = um_get_varint(r);
+    if (r->bad || *n == 0 || *n > most)
+        return !r->bad && *n == 0;
+    if (!get_model(r, &told) || !take_string(r, &d))
+        return false;
+    um_rans_decoder_init(&d.rans, &told, *n, r->at, r->end);
+    if (!decode_all(&d, *n, to))
+        return false;
+    const uint8_t *end = um_rans_end(&d.rans);
+    um_freqs_fit(&fit, d.seen.token);
+    if (!end || memcmp(&fit, &told, sizeof fit) != 0)
+        return false;
+    r->at = end;
+    return true;
+}

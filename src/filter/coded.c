@@ -1,0 +1,190 @@
+/*
+ * coded.c - the payload of a filter in few bytes, and back.
+ *
+ * Coded sections are never used in place: they are decoded into memory that
+ * looks as if the file had been raw, and from there on nothing differs.
+ */
+#include "filter/coded.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "coding/code.h"
+#include "coding/values.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* Sections of a shape as cells in a payload. */
+static size_t cells_of(const um_shape *s, uint8_t *payload,
+                       um_packed out[UM_MAX_SECTIONS])
+{
+    um_section section[UM_MAX_SECTIONS];
+    size_t n = um_sections(s, section);
+
+    for (size_t i = 0; i < n; i++) {
+        out[i] = (um_packed){payload, section[i].cells, section[i].cell_bits};
+        payload += um_section_room(&section[i]);
+    }
+    return n;
+}
+
+static size_t whole_lines(uint64_t len)
+{
+    return (size_t)((len + UM_SECTION_ALIGN - 1) / UM_SECTION_ALIGN *
+                    UM_SECTION_ALIGN);
+}
+
+umbel_status um_coded_init(um_coded *c, const umbel_filter *f, umbel_error *err)
+{
+    um_packed cells[UM_MAX_SECTIONS];
+    size_t n = cells_of(&f->shape, f->payload, cells);
+
+    *c = (um_coded){.cap = UM_CODE_ROOM};
+    for (size_t i = 0; i < n; i++)
+        c->cap += whole_lines(um_code_most(&cells[i]));
+    c->bytes = um_get(&f->alloc, c->cap);
+    if (!c->bytes)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", c->cap);
+    for (size_t i = 0; i < n; i++) {
+        uint8_t *at = c->bytes + c->len;
+        c->section[i] = um_code_encode(&cells[i], at);
+        size_t room = whole_lines(c->section[i]);
+        memset(at + c->section[i], 0, room - (size_t)c->section[i]);
+        c->len += room;
+    }
+    return UMBEL_OK;
+}
+
+void um_coded_fini(um_coded *c, const umbel_filter *f)
+{
+    um_put(&f->alloc, c->bytes, c->cap);
+}
+
+size_t um_coded_len(const umbel_filter *f)
+{
+    um_packed cells[UM_MAX_SECTIONS];
+    size_t n = cells_of(&f->shape, f->payload, cells), len = 0;
+
+    for (size_t i = 0; i < n; i++)
+        len += whole_lines(um_code_len(&cells[i]));
+    return len;
+}
+
+static bool zeros(const uint8_t *at, size_t len)
+{
+    while (len && *at == 0)
+        at++, len--;
+    return len == 0;
+}
+
+umbel_status um_uncode(const um_head *head, const uint8_t *stored,
+                       uint8_t *payload, umbel_error *err)
+{
+    um_packed cells[UM_MAX_SECTIONS];
+    size_t n = cells_of(&head->shape, payload, cells);
+
+    for (size_t i = 0; i < n; i++) {
+        size_t len = (size_t)head->stored[i], room = whole_lines(len);
+        if (!um_code_decode(stored, len, &cells[i]))
+            return um_fail(err, UMBEL_E_FORMAT,
+                           "damaged: the code of section %zu is none", i);
+        if (!zeros(stored + len, room - len))
+            return um_fail(err, UMBEL_E_FORMAT,
+                           "damaged: something stands between the sections");
+        stored += room;
+    }
+    return UMBEL_OK;
+}
+
+umbel_status um_check_coded_room(const um_head *head,
+                                 const umbel_source *source, size_t used,
+                                 umbel_error *err)
+{
+    uint64_t limit =
+        source->memory_limit ? source->memory_limit : UM_CODED_LIMIT;
+
+    if (head->payload_len > limit || used > limit - head->payload_len)
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "decoded, the filter takes %zu bytes, the limit is "
+                       "%" PRIu64 ": allow more if you trust it",
+                       head->payload_len + used, limit);
+    return UMBEL_OK;
+}
+
+umbel_status um_enclose_coded(const um_head *head, const umbel_source *source,
+                              const uint8_t *stored, size_t used,
+                              umbel_filter **out, umbel_error *err)
+{
+    umbel_alloc alloc = um_alloc_or_default(source->alloc);
+    umbel_status status = um_check_coded_room(head, source, used, err);
+
+    if (status != UMBEL_OK)
+        return status;
+    uint8_t *payload = um_get(&alloc, head->payload_len);
+    if (!payload)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes",
+                       head->payload_len);
+    status = um_uncode(head, stored, payload, err);
+    if (status == UMBEL_OK)
+        status = um_enclose(head, source, payload, NULL, 0, out, err);
+    if (status != UMBEL_OK)
+        um_put(&alloc, payload, head->payload_len);
+    return status;
+}
+
+void umbel_set_coded(umbel_filter *f, bool coded)
+{
+    f->shape.coded = coded;
+}
+
+bool umbel_coded(const umbel_filter *f)
+{
+    return f->shape.coded;
+}
+
+/* --- the least that it can be ----------------------------------------------
+ */
+
+/* Bits that some of n take together. */
+static double share_bits(uint64_t some, uint64_t n)
+{
+    return some ? (double)some * log2((double)n / (double)some) : 0;
+}
+
+static void count_cells(const um_packed *c, um_values_count *out)
+{
+    uint64_t values[UM_VALUES_PIECE];
+
+    for (uint64_t i = 0; i < c->n;) {
+        size_t n = 0;
+        while (n < UM_VALUES_PIECE && i < c->n)
+            values[n++] = um_packed_get(c, i++);
+        um_values_count_some(out, values, n);
+    }
+}
+
+static double shannon_bits(const um_packed *c)
+{
+    um_values_count count = {.n = 0};
+
+    if (c->bits == 1) {
+        uint64_t ones = um_popcount(c->at, 0, c->n);
+        return share_bits(ones, c->n) + share_bits(c->n - ones, c->n);
+    }
+    count_cells(c, &count);
+    double bits = (double)count.bits;
+    for (size_t i = 0; i < 256; i++)
+        bits += share_bits(count.token[i], c->n);
+    return bits;
+}
+
+double um_shannon_bytes(const umbel_filter *f)
+{
+    um_packed cells[UM_MAX_SECTIONS];
+    size_t n = cells_of(&f->shape, f->payload, cells);
+    double bits = 0;
+
+    for (size_t i = 0; i < n; i++)
+        bits += shannon_bits(&cells[i]);
+    return bits / 8;
+}
