@@ -14,6 +14,8 @@
 /* What an encoding must not keep of a damaged payload's head: the checksums. */
 enum { SUM_AT = 136, SUM_LEN = 8, PAYLOAD_MIN = 64 };
 
+enum { LIMIT = 1 << 20 }; /* of memory: coded filters may ask for any */
+
 static umbel_status decode(const uint8_t *data, size_t len,
                            const umbel_source *source, umbel_filter **out)
 {
@@ -38,13 +40,14 @@ static void expect(const uint8_t *data, size_t len, const umbel_source *source,
 
 /* Verified, and with a limit that is just enough. */
 static void expect_verified(const uint8_t *data, size_t len,
-                            const umbel_source *plain)
+                            const umbel_source *plain, const umbel_filter *f)
 {
     umbel_source source = *plain;
-    bool right = um_fuzz_payload_is_right(data, len);
+    bool right = umbel_payload_checksum(f) == um_load64(data + SUM_AT);
 
     source.verify = true;
-    source.memory_limit = len;
+    if (!umbel_coded(f))
+        source.memory_limit = len;
     expect(data, len, &source, right ? UMBEL_OK : UMBEL_E_CHECKSUM);
 }
 
@@ -109,7 +112,7 @@ static void expect_same_bytes(const umbel_filter *f, const uint8_t *data,
     umbel_source source = UMBEL_SOURCE_INIT;
 
     UM_WANT(again_len == len);
-    if (um_fuzz_payload_is_right(data, len)) {
+    if (umbel_payload_checksum(f) == um_load64(data + SUM_AT)) {
         UM_WANT(same(again, data, 0, len));
     } else {
         size_t head = head_len(data);
@@ -124,20 +127,23 @@ static void expect_same_bytes(const umbel_filter *f, const uint8_t *data,
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-    um_fuzz_memory memory = {.limit = len + UM_FUZZ_HANDLE};
+    um_fuzz_memory memory = {.limit = LIMIT + UM_FUZZ_HANDLE};
     umbel_alloc alloc = um_fuzz_alloc(&memory);
     umbel_source source = UMBEL_SOURCE_INIT;
     umbel_filter *f = NULL;
 
     source.alloc = &alloc;
+    source.memory_limit = LIMIT;
     umbel_status status = decode(data, len, &source, &f);
-    UM_WANT(!memory.refused); /* as much as the bytes given, at most */
+    UM_WANT(!memory.refused); /* as much as the limit, at most */
     if (status != UMBEL_OK) {
         UM_WANT(!f && memory.live == 0);
         return 0;
     }
+    if (!umbel_coded(f)) /* as much as the bytes given, at most */
+        UM_WANT(memory.live <= len + UM_FUZZ_HANDLE);
     memory.limit = SIZE_MAX;
-    expect_verified(data, len, &source);
+    expect_verified(data, len, &source, f);
     expect_limited(data, len, &source);
     expect_same_bytes(f, data, len);
     if (um_fuzz_effort_for(data, len) != UM_FUZZ_LITTLE)

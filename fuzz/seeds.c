@@ -156,6 +156,102 @@ static void write_tallies(void)
     }
 }
 
+/* --- coded files, and differences ------------------------------------------
+ */
+
+/* A classic filter for coding: keys 0 .. n-1 as numbers, as patch.c has it. */
+static umbel_filter *numbers(const char *kind, uint64_t cells, size_t n)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_filter *f = NULL;
+    umbel_status status;
+
+    p.addressing = "classic";
+    p.cells = cells;
+    p.hashes = 4;
+    status = umbel_open(kind, &p, &f, NULL);
+    for (size_t i = 0; status == UMBEL_OK && i < n; i++) {
+        uint64_t key = um_le64(i);
+        status = umbel_add(f, &key, sizeof key, NULL, NULL);
+    }
+    if (status != UMBEL_OK)
+        exit(EXIT_FAILURE);
+    return f;
+}
+
+typedef struct coded {
+    const char *name, *kind;
+    uint64_t cells;
+    size_t nkeys;
+} coded;
+
+static const coded codeds[] = {
+    {"coded-plain", "bloom", 4096, 700},
+    {"coded-bits", "bloom", 8192, 200},
+    {"coded-gaps", "bloom", 8192, 20},
+    {"coded-empty", "bloom", 8192, 0},
+    {"coded-full", "bloom", 4096, 20000},
+    {"coded-values", "counting", 2000, 300},
+    {"coded-few", "counting", 4000, 30},
+};
+
+static void write_coded(void)
+{
+    for (size_t i = 0; i < UM_COUNT(codeds); i++) {
+        const coded *c = &codeds[i];
+        umbel_filter *f = numbers(c->kind, c->cells, c->nkeys);
+        umbel_set_coded(f, true);
+        size_t len;
+        uint8_t *bytes = um_fuzz_encode(f, &len);
+        write_file(c->name, bytes, len, true);
+        /* The head promises what no such code can hold. */
+        um_store64(bytes + 80, UINT64_C(1) << 40);
+        um_store64(bytes + 144, UINT64_C(1) << 40);
+        um_fuzz_repair(bytes, len, false);
+        char name[64];
+        snprintf(name, sizeof name, "%s-claims-2e40", c->name);
+        write_file(name, bytes, len, false);
+        free(bytes);
+        umbel_close(f);
+    }
+}
+
+static void write_patch(const char *name, const char *kind, size_t nkeys,
+                        bool as_coded)
+{
+    umbel_filter *old = numbers(kind, 4096, 120);
+    umbel_filter *now = numbers(kind, 4096, nkeys);
+    umbel_diff_bill bill;
+    size_t len;
+
+    umbel_set_coded(now, as_coded);
+    if (umbel_diff_measure(old, now, &bill, NULL) != UMBEL_OK)
+        exit(EXIT_FAILURE);
+    uint8_t *bytes = malloc((size_t)bill.bytes);
+    if (!bytes ||
+        umbel_diff(old, now, bytes, (size_t)bill.bytes, &len, NULL) != UMBEL_OK)
+        exit(EXIT_FAILURE);
+    if (strcmp(kind, "counting") == 0)
+        bytes[0] = 0x88; /* patch.c: the old filter counts */
+    write_seed("patch", name, bytes, len);
+    free(bytes);
+    umbel_close(old);
+    umbel_close(now);
+}
+
+static void write_patches(void)
+{
+    write_patch("bits-same", "bloom", 120, false);
+    write_patch("bits-more", "bloom", 150, false);
+    write_patch("bits-fewer", "bloom", 90, true);
+    write_patch("bits-whole", "bloom", 1000, false);
+    write_patch("counts-more", "counting", 150, false);
+    write_patch("counts-fewer", "counting", 90, true);
+    write_patch("counts-whole", "counting", 2, false);
+    write_seed("patch", "empty", "", 0);
+    write_seed("patch", "magic-only", "\x89UMD\r\n\x1A\n", 8);
+}
+
 /* Something wrong in a good file: a number put somewhere, another length. */
 typedef struct wrong {
     const char *name;
@@ -490,6 +586,8 @@ int main(int argc, char **argv)
     top = argv[1];
     write_goods();
     write_tallies();
+    write_coded();
+    write_patches();
     write_wrongs();
     write_wrong_groups();
     write_counts();

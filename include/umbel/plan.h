@@ -55,6 +55,26 @@ UMBEL_API umbel_status umbel_plan_clearing(const char *kind,
                                            double share, umbel_clearing *out,
                                            umbel_error *err);
 
+/* A filter for few bytes on the wire: coded, larger and sparser than usual. */
+typedef struct umbel_wire_plan {
+    umbel_plan plan;     /* bytes is its raw file: what it takes in memory */
+    uint64_t wire_bytes; /* of its coded file: at most, but for bad luck */
+    double fill;         /* expected share of ones */
+    double raw_error;    /* of the best filter whose raw file has wire bytes;
+                            NAN: there is none */
+} umbel_wire_plan;
+
+/*
+ * The shape that errs least of those whose coded file takes at most wire bytes
+ * and whose raw one at most memory (0: 256 MiB, what decoders allow).
+ * params->capacity says how many keys; hashes may be given, cells not. Kinds of
+ * single bits only.
+ */
+UMBEL_API umbel_status umbel_plan_wire(const char *kind,
+                                       const umbel_params *params,
+                                       uint64_t wire, uint64_t memory,
+                                       umbel_wire_plan *out, umbel_error *err);
+
 /* What counts will be worth, when counts[i] is how often key i comes. */
 typedef struct umbel_count_plan {
     uint64_t keys;     /* that come at all */

@@ -9,6 +9,7 @@
 #include <umbel/build.h>
 #include <umbel/choose.h>
 #include <umbel/counting.h>
+#include <umbel/diff.h>
 #include <umbel/estimate.h>
 #include <umbel/exact.h>
 #include <umbel/file.h>

@@ -47,7 +47,8 @@
     X(gbf_text)                                                                \
     X(gbf_traceback)                                                           \
     X(attacks)                                                                 \
-    X(survey_fig2)
+    X(survey_fig2)                                                             \
+    X(survey_table1)
 
 #define UM_PAPER_DECLARE(name) extern const um_paper um_paper_##name;
 UM_PAPERS(UM_PAPER_DECLARE)

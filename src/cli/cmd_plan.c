@@ -16,6 +16,8 @@
 static const um_option options[] = {
     {"keys", 'n', "N", "keys it should hold"},
     {"bytes", 0, "N", "size of the whole file instead of --bits"},
+    {"wire", 0, "Z", "bytes of the coded file: larger and sparser, errs less"},
+    {"memory", 0, "M", "... within so much memory (default 256MiB)"},
     {"clear", 0, "S", "also tell what clearing S bits at random costs"},
     {"retouch", 0, "P", "... what taking back P of the false positives does"},
     {"threshold", 0, "T", "counting: how wrong is 'came T times or more'"},
@@ -25,8 +27,9 @@ static const um_option options[] = {
 typedef struct question {
     um_asked asked;
     uint64_t bytes;
-    uint64_t clear; /* bits; 0: not asked for */
-    double retouch; /* share of false positives; 0: not asked for */
+    uint64_t wire, memory; /* 0: not asked for */
+    uint64_t clear;        /* bits; 0: not asked for */
+    double retouch;        /* share of false positives; 0: not asked for */
     uint64_t threshold;
     uint64_t *counts; /* how often keys come, where a threshold is given */
     size_t ncounts, room;
@@ -92,6 +95,32 @@ static umbel_status read_counts(const um_args *args, question *q,
     return UMBEL_OK;
 }
 
+static umbel_status read_wire(const um_args *args, question *q,
+                              umbel_error *err)
+{
+    umbel_status status = um_value_count(args, "wire", &q->wire, err);
+
+    if (status == UMBEL_OK)
+        status = um_value_count(args, "memory", &q->memory, err);
+    if (status != UMBEL_OK)
+        return status;
+    if (um_has(args, "memory") && (!um_has(args, "wire") || !q->memory))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "--memory goes with --wire, and is at least 1");
+    if (!um_has(args, "wire"))
+        return UMBEL_OK;
+    if (!q->wire || !um_has(args, "keys"))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "--wire wants --keys, and is at least 1");
+    if (um_has(args, "fpr") || um_has(args, "bits") || um_has(args, "cells") ||
+        um_has(args, "bytes") || um_has(args, "clear") ||
+        um_has(args, "retouch"))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "--wire is the size, and the error follows: leave out "
+                       "--fpr, --bits, --bytes, --clear and --retouch");
+    return UMBEL_OK;
+}
+
 static umbel_status read_question(const um_args *args, question *q,
                                   umbel_error *err)
 {
@@ -105,6 +134,8 @@ static umbel_status read_question(const um_args *args, question *q,
         status = um_value_count(args, "keys", &p->capacity, err);
     if (status == UMBEL_OK)
         status = um_value_count(args, "bytes", &q->bytes, err);
+    if (status == UMBEL_OK)
+        status = read_wire(args, q, err);
     if (status == UMBEL_OK)
         status = um_value_count(args, "clear", &q->clear, err);
     if (status == UMBEL_OK)
@@ -125,7 +156,7 @@ static umbel_status read_question(const um_args *args, question *q,
     if (p->capacity && (p->cells || q->bytes) && um_has(args, "fpr"))
         return um_fail(err, UMBEL_E_RANGE,
                        "give two of keys, error and size; the third follows");
-    if (!p->capacity && !p->cells && !q->bytes)
+    if (!p->capacity && !p->cells && !q->bytes && !q->wire)
         return um_fail(err, UMBEL_E_RANGE,
                        "say two of: how many (--keys), how wrong (--fpr), how "
                        "large (--bits or --bytes)");
@@ -242,6 +273,42 @@ static void print_counting(const question *q, const umbel_count_plan *c)
            c->overflow, c->overflow_bound);
 }
 
+static void print_wire(const question *q, const umbel_wire_plan *w)
+{
+    const umbel_params *p = &q->asked.params;
+
+    print_row(p->addressing ? p->addressing : "blocked512", &w->plan);
+    printf("coded: %s bytes on the wire, a share of %.4g of ones\n",
+           um_grouped(w->wire_bytes).text, w->fill);
+    if (w->raw_error >= 0)
+        printf("a raw filter of %s bytes errs by %s\n",
+               um_grouped(q->wire).text, um_percent(w->raw_error).text);
+    printf("umbel build KEYS --bits %" PRIu64 " --hashes %" PRIu32
+           "%s%s --coded -o FILE\n",
+           w->plan.cells, w->plan.hashes, p->addressing ? " --addressing " : "",
+           p->addressing ? p->addressing : "");
+}
+
+static int answer_wire(const um_args *args, const question *q)
+{
+    umbel_wire_plan w;
+    umbel_info info = {0};
+    umbel_error err;
+
+    if (umbel_plan_wire(q->asked.kind, &q->asked.params, q->wire, q->memory, &w,
+                        &err) != UMBEL_OK)
+        return um_trouble(args, &err);
+    to_info(q, &w.plan, &info);
+    um_info_count(&info, "wire_bytes", w.wire_bytes);
+    um_info_real(&info, "fill", w.fill);
+    um_info_real(&info, "raw_error", w.raw_error);
+    if (um_has(args, "json"))
+        um_print_json(stdout, &info);
+    else if (!um_has(args, "quiet"))
+        print_wire(q, &w);
+    return UM_EXIT_FINE;
+}
+
 static int answer(const um_args *args, question *q)
 {
     umbel_plan plan;
@@ -256,6 +323,8 @@ static int answer(const um_args *args, question *q)
         return um_answer_bounds(args);
     if (read_question(args, q, &err) != UMBEL_OK)
         return um_trouble(args, &err);
+    if (q->wire)
+        return answer_wire(args, q);
     uint64_t asked_bits = q->asked.params.cells;
     umbel_status status =
         umbel_make_plan(q->asked.kind, &q->asked.params, q->bytes, &plan, &err);
@@ -306,7 +375,7 @@ static int run(const um_args *args)
 
 const um_command um_cmd_plan = {
     .name = "plan",
-    .args = "[--keys N] [--fpr P] [--bits M | --bytes N]",
+    .args = "[--keys N] [--fpr P] [--bits M | --bytes N | --wire Z]",
     .summary = "tell size, hashes and error before anything is built",
     .options = {options, um_bounds_options, um_shape_options},
     .run = run,

@@ -18,6 +18,8 @@
     X(retouch)                                                                 \
     X(merge)                                                                   \
     X(convert)                                                                 \
+    X(diff)                                                                    \
+    X(patch)                                                                   \
     X(keygen)                                                                  \
     X(reproduce)                                                               \
     X(bench)

@@ -38,11 +38,9 @@ static umbel_status settings_agree(const um_shape *x, const um_shape *y,
     return UMBEL_OK;
 }
 
-umbel_status umbel_same_shape(const umbel_filter *a, const umbel_filter *b,
-                              umbel_error *err)
+umbel_status um_same_shape(const um_shape *x, const um_shape *y,
+                           umbel_error *err)
 {
-    const um_shape *x = &a->shape, *y = &b->shape;
-
     if (x->kind != y->kind)
         return names_differ("kind", x->kind->name, y->kind->name, err);
     if (x->addressing != y->addressing)
@@ -66,6 +64,12 @@ umbel_status umbel_same_shape(const umbel_filter *a, const umbel_filter *b,
     if (x->hashes != y->hashes)
         return counts_differ("hashes", x->hashes, y->hashes, err);
     return settings_agree(x, y, err);
+}
+
+umbel_status umbel_same_shape(const umbel_filter *a, const umbel_filter *b,
+                              umbel_error *err)
+{
+    return um_same_shape(&a->shape, &b->shape, err);
 }
 
 bool um_used_by_chance(const umbel_filter *f)

@@ -66,6 +66,10 @@ double um_keys_behind(const umbel_filter *f, uint64_t used);
 /* Whether they follow from the model, which also knows how far they spread. */
 bool um_used_by_chance(const umbel_filter *f);
 
+/* As umbel_same_shape. */
+umbel_status um_same_shape(const um_shape *x, const um_shape *y,
+                           umbel_error *err);
+
 /* Count keys that were new. */
 void um_count_added(umbel_filter *f, size_t fresh);
 

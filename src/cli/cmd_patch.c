@@ -1,0 +1,87 @@
+/*
+ * cmd_patch.c - umbel patch: the new filter, from the old one and a difference.
+ */
+#include "cli/files.h"
+#include "cli/report.h"
+#include "cli/table.h"
+#include "cli/whole.h"
+
+#include <stdlib.h>
+
+enum { LIMIT = 1 << 30 }; /* bytes of a difference */
+
+static const um_option options[] = {
+    {"output", 'o', "FILE", "write the new filter there; - is standard output"},
+    {0}};
+
+static void report(const um_args *args, const umbel_filter *now, size_t len)
+{
+    FILE *out = um_report_to(args);
+    const char *path = um_value(args, "output");
+    um_name_text name = um_name_of(now);
+    umbel_info info = {0};
+
+    if (um_has(args, "json")) {
+        um_info_text(&info, "file", path);
+        um_info_count(&info, "bytes", umbel_encoded_len(now));
+        um_info_count(&info, "difference_bytes", len);
+        um_info_text(&info, "new", name.text);
+        um_print_json(out, &info);
+    } else if (!um_has(args, "quiet")) {
+        um_print_path(out, path);
+        fprintf(out, "%s bytes", um_grouped(umbel_encoded_len(now)).text);
+        fprintf(out, " from %s, as they were named\n", um_grouped(len).text);
+    }
+}
+
+static umbel_status patch(const um_args *args, const umbel_filter *old,
+                          umbel_error *err)
+{
+    umbel_filter *now;
+    uint8_t *bytes;
+    size_t len;
+
+    umbel_status status =
+        um_read_whole(args->operands[1], LIMIT, &bytes, &len, err);
+    if (status != UMBEL_OK)
+        return status;
+    status = umbel_patch(old, bytes, len, &now, err);
+    free(bytes);
+    if (status != UMBEL_OK)
+        return status;
+    status = um_save_filter(now, um_value(args, "output"), err);
+    if (status == UMBEL_OK)
+        report(args, now, len);
+    umbel_close(now);
+    return status;
+}
+
+static int run(const um_args *args)
+{
+    umbel_filter *old;
+    umbel_error err;
+
+    if (!um_has(args, "output") || args->noperands != 2)
+        return um_misuse(args, "give the old filter, the difference, and where "
+                               "to: -o FILE");
+    if (um_stdin_among(args->operands, args->noperands) > 1)
+        return um_misuse(args, "standard input can be read only once");
+    if (um_spare(um_value(args, "output"), args->operands[1], &err) !=
+            UMBEL_OK ||
+        um_open_filter(args, args->operands[0], &old, &err) != UMBEL_OK)
+        return um_trouble(args, &err);
+    umbel_status status = patch(args, old, &err);
+    umbel_close(old);
+    return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
+}
+
+const um_command um_cmd_patch = {
+    .name = "patch",
+    .args = "OLD DIFFERENCE -o FILE",
+    .summary = "make the new filter of the old one and a difference",
+    .options = {options, um_filter_options},
+    .run = run,
+    .details =
+        "FILE becomes what 'umbel diff' was given as NEW, byte for byte. "
+        "FILE may be OLD.\n",
+};

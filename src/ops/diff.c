@@ -1,0 +1,417 @@
+/*
+ * diff.c - differences between filters of the same shape.
+ *
+ *     0  magic  version  length of the head inside
+ *    16  content name of the old filter
+ *    48  content name of the new one
+ *    80  flags  0  length of all
+ *    96  the new filter's head, as in its raw file
+ *    --  per section: how, then 0: the changes (coding/changes.h),
+ *                           or 1: length and code of the new cells (code.h)
+ *    --  checksum of all before
+ *
+ * docs/FORMAT.md says more.
+ */
+#include <umbel/diff.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "coding/changes.h"
+#include "coding/code.h"
+#include "filter/coded.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <sodium.h>
+#include <umbel/file.h>
+
+enum {
+    VERSION = 1,
+    HEAD_AT = 96,
+    CHECKSUM_LEN = 8,
+    FLAG_CODED = 1,
+    FLAGS_KNOWN = 1,
+    ROOM = 8192, /* that coding may need meanwhile */
+    CHANGES = 0,
+    WHOLE = 1
+};
+
+static const uint8_t magic[8] = {0x89, 'U', 'M', 'D', '\r', '\n', 0x1A, '\n'};
+
+void umbel_content_name(const umbel_filter *f, uint8_t out[UMBEL_CONTENT_LEN])
+{
+    uint8_t head[UM_HEAD_MAX];
+    size_t len = um_head_encode(f, NULL, head);
+    crypto_generichash_state state;
+
+    crypto_generichash_init(&state, NULL, 0, UMBEL_CONTENT_LEN);
+    crypto_generichash_update(&state, head, len);
+    crypto_generichash_update(&state, f->payload, f->payload_len);
+    crypto_generichash_final(&state, out, UMBEL_CONTENT_LEN);
+}
+
+/* Both ends of a section. */
+typedef struct pair {
+    um_packed old, now;
+} pair;
+
+static size_t pairs_of(const um_shape *s, uint8_t *old, uint8_t *now,
+                       pair out[UM_MAX_SECTIONS])
+{
+    um_section section[UM_MAX_SECTIONS];
+    size_t n = s->kind->sections(s, section);
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t room = um_section_room(&section[i]);
+        out[i].old = (um_packed){old, section[i].cells, section[i].cell_bits};
+        out[i].now = (um_packed){now, section[i].cells, section[i].cell_bits};
+        old += room;
+        now += room;
+    }
+    return n;
+}
+
+/* --- making one ------------------------------------------------------------
+ */
+
+/* How each section goes, and how long it is. */
+typedef struct way {
+    uint8_t how;
+    uint64_t len;
+} way;
+
+static way way_of(const pair *p)
+{
+    um_writer nowhere = {NULL, NULL, false};
+    uint64_t whole = um_code_len(&p->now), len = 0;
+
+    if (um_changes_encode(&nowhere, &p->old, &p->now, &len) && len < whole)
+        return (way){CHANGES, len};
+    return (way){WHOLE, whole};
+}
+
+static uint64_t varint_len(uint64_t x)
+{
+    uint64_t len = 1;
+
+    while (x >>= 7)
+        len++;
+    return len;
+}
+
+/* The length of all; n sections go these ways. */
+static size_t choose_ways(const umbel_filter *old, const umbel_filter *now,
+                          pair pairs[], way ways[], size_t *n)
+{
+    uint8_t head[UM_HEAD_MAX];
+    uint64_t len = HEAD_AT + um_head_encode(now, NULL, head) + CHECKSUM_LEN;
+
+    *n = pairs_of(&now->shape, old->payload, now->payload, pairs);
+    for (size_t i = 0; i < *n; i++) {
+        ways[i] = way_of(&pairs[i]);
+        len += 1 + ways[i].len;
+        len += ways[i].how == WHOLE ? varint_len(ways[i].len) : 0;
+    }
+    return (size_t)len;
+}
+
+/* m H(some / m), in bits. */
+static double entropy_bits(uint64_t some, uint64_t m)
+{
+    double p = m ? (double)some / (double)m : 0;
+
+    return p > 0 && p < 1 ? -(double)m * (p * log2(p) + (1 - p) * log2(1 - p))
+                          : 0;
+}
+
+enum { VALUES = 256 }; /* old values that are told apart in the bill */
+
+static void count_bits(const pair *p, uint64_t m[], uint64_t changed[])
+{
+    for (uint64_t w = 0; w < um_packed_words(&p->now); w++) {
+        uint64_t old = um_packed_word(&p->old, w);
+        uint64_t flips = old ^ um_packed_word(&p->now, w);
+        m[1] += um_ones(old);
+        changed[0] += um_ones(flips & ~old);
+        changed[1] += um_ones(flips & old);
+    }
+    m[0] = p->now.n - m[1];
+}
+
+static void count_cells(const pair *p, uint64_t m[], uint64_t changed[])
+{
+    for (uint64_t i = 0; i < p->now.n; i++) {
+        uint64_t old = um_packed_get(&p->old, i);
+        uint64_t v = old < VALUES ? old : VALUES - 1;
+        m[v]++;
+        changed[v] += old != um_packed_get(&p->now, i);
+    }
+}
+
+static void bill_section(const pair *p, umbel_diff_bill *bill)
+{
+    uint64_t m[VALUES] = {0}, changed[VALUES] = {0};
+
+    (p->now.bits == 1 ? count_bits : count_cells)(p, m, changed);
+    for (size_t v = 0; v < VALUES; v++) {
+        bill->changed += changed[v];
+        bill->shannon_bytes += entropy_bits(changed[v], m[v]) / 8;
+    }
+}
+
+umbel_status umbel_diff_measure(const umbel_filter *old,
+                                const umbel_filter *now, umbel_diff_bill *bill,
+                                umbel_error *err)
+{
+    pair pairs[UM_MAX_SECTIONS];
+    way ways[UM_MAX_SECTIONS];
+    size_t n;
+
+    umbel_status status = umbel_same_shape(old, now, err);
+    if (status != UMBEL_OK)
+        return status;
+    *bill = (umbel_diff_bill){.bytes = choose_ways(old, now, pairs, ways, &n)};
+    for (size_t i = 0; i < n; i++)
+        bill_section(&pairs[i], bill);
+    return UMBEL_OK;
+}
+
+/* The fixed part; the head of now. */
+static void put_start(um_writer *w, const umbel_filter *old,
+                      const umbel_filter *now, size_t total)
+{
+    uint8_t name[UMBEL_CONTENT_LEN], head[UM_HEAD_MAX];
+    size_t head_len = um_head_encode(now, NULL, head);
+
+    um_put_bytes(w, magic, sizeof magic);
+    um_put_u32(w, VERSION);
+    um_put_u32(w, (uint32_t)head_len);
+    umbel_content_name(old, name);
+    um_put_bytes(w, name, sizeof name);
+    umbel_content_name(now, name);
+    um_put_bytes(w, name, sizeof name);
+    um_put_u32(w, now->shape.coded ? FLAG_CODED : 0);
+    um_put_u32(w, 0);
+    um_put_u64(w, total);
+    um_put_bytes(w, head, head_len);
+}
+
+/* There is room for what was measured, and ROOM. */
+static bool put_section(um_writer *w, const pair *p, const way *as)
+{
+    uint64_t len = 0;
+
+    um_put_bytes(w, &as->how, 1);
+    if (as->how == CHANGES)
+        return um_changes_encode(w, &p->old, &p->now, &len) && len == as->len;
+    um_put_varint(w, as->len);
+    if (w->bad || (size_t)(w->end - w->at) < um_code_most(&p->now) + ROOM / 2)
+        return false;
+    len = um_code_encode(&p->now, w->at);
+    w->at += len;
+    return len == as->len;
+}
+
+/* Room for a code that turns out to be plain, too. */
+static size_t most_of(const pair *pairs, size_t n, size_t total)
+{
+    size_t most = total + ROOM;
+
+    for (size_t i = 0; i < n; i++)
+        most += (size_t)um_code_most(&pairs[i].now);
+    return most;
+}
+
+umbel_status umbel_diff(const umbel_filter *old, const umbel_filter *now,
+                        void *out, size_t cap, size_t *len, umbel_error *err)
+{
+    pair pairs[UM_MAX_SECTIONS];
+    way ways[UM_MAX_SECTIONS];
+    size_t n;
+
+    umbel_status status = umbel_same_shape(old, now, err);
+    if (status != UMBEL_OK)
+        return status;
+    size_t total = choose_ways(old, now, pairs, ways, &n);
+    if (cap < total)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "the difference takes %zu bytes, there is room for %zu",
+                       total, cap);
+    size_t most = most_of(pairs, n, total);
+    uint8_t *bytes = um_get(&now->alloc, most);
+    if (!bytes)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", most);
+    um_writer w = {bytes, bytes + most, false};
+    bool fine = true;
+    put_start(&w, old, now, total);
+    for (size_t i = 0; fine && i < n; i++)
+        fine = put_section(&w, &pairs[i], &ways[i]);
+    um_put_u64(&w, um_checksum(bytes, (size_t)(w.at - bytes)));
+    if (!fine || w.bad || (size_t)(w.at - bytes) != total)
+        status = um_fail(err, UMBEL_E_IO, "a filter changed meanwhile");
+    if (status == UMBEL_OK) {
+        memcpy(out, bytes, total);
+        *len = total;
+    }
+    um_put(&now->alloc, bytes, most);
+    return status;
+}
+
+/* --- using one -------------------------------------------------------------
+ */
+
+/* What a difference says before its sections. */
+typedef struct start {
+    uint8_t old[UMBEL_CONTENT_LEN], now[UMBEL_CONTENT_LEN];
+    um_head head;
+} start;
+
+/* Whether it is one, whole, and of a version that we know. */
+static umbel_status check_frame(const uint8_t *bytes, size_t len,
+                                umbel_error *err)
+{
+    um_reader r = {bytes, bytes + len, false};
+    uint8_t found[sizeof magic];
+
+    um_get_bytes(&r, found, sizeof found);
+    uint32_t version = um_get_u32(&r);
+    if (r.bad || memcmp(found, magic, sizeof magic) != 0)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "not a difference of umbel: it does not begin like one");
+    if (version != VERSION)
+        return um_fail(err, UMBEL_E_VERSION,
+                       "the difference has version %" PRIu32
+                       ", this umbel reads version %d: use the umbel that "
+                       "wrote it",
+                       version, VERSION);
+    if (len < HEAD_AT + CHECKSUM_LEN)
+        return um_fail(err, UMBEL_E_FORMAT, "the difference is cut short");
+    uint64_t total = um_load64(bytes + HEAD_AT - 8);
+    if (total != len)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "the difference is %s: %zu of %" PRIu64 " bytes",
+                       len < total ? "cut short" : "longer than it says", len,
+                       total);
+    if (um_checksum(bytes, len - CHECKSUM_LEN) !=
+        um_load64(bytes + len - CHECKSUM_LEN))
+        return um_fail(err, UMBEL_E_CHECKSUM,
+                       "the difference does not match its checksum");
+    return UMBEL_OK;
+}
+
+static umbel_status get_start(um_reader *r, start *s, umbel_error *err)
+{
+    uint8_t head[UM_HEAD_MAX];
+
+    r->at += sizeof magic + 4;
+    uint32_t head_len = um_get_u32(r);
+    um_get_bytes(r, s->old, sizeof s->old);
+    um_get_bytes(r, s->now, sizeof s->now);
+    uint32_t flags = um_get_u32(r), nothing = um_get_u32(r);
+    um_get_u64(r);
+    if (flags & ~(uint32_t)FLAGS_KNOWN)
+        return um_fail(err, UMBEL_E_VERSION,
+                       "the difference has flags of a later version: use a "
+                       "newer umbel");
+    if (nothing || head_len > sizeof head)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "the difference is damaged: a field is out of range");
+    um_get_bytes(r, head, head_len);
+    umbel_status status = um_head_decode(head, head_len, &s->head, err);
+    if (status != UMBEL_OK)
+        return status;
+    if (r->bad || s->head.len != head_len || s->head.shape.coded)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "the difference is damaged: its head");
+    s->head.shape.coded = flags & FLAG_CODED;
+    return UMBEL_OK;
+}
+
+static umbel_status check_base(const umbel_filter *old, const start *s,
+                               umbel_error *err)
+{
+    uint8_t name[UMBEL_CONTENT_LEN];
+
+    umbel_content_name(old, name);
+    if (memcmp(name, s->old, sizeof name) != 0)
+        return um_fail(err, UMBEL_E_MISMATCH,
+                       "the difference is for another filter: %016" PRIx64
+                       "..., this one is %016" PRIx64 "...",
+                       __builtin_bswap64(um_load64(s->old)),
+                       __builtin_bswap64(um_load64(name)));
+    return um_same_shape(&old->shape, &s->head.shape, err);
+}
+
+static bool get_section(um_reader *r, const pair *p)
+{
+    uint8_t how;
+
+    um_get_bytes(r, &how, 1);
+    if (r->bad || how > WHOLE)
+        return false;
+    if (how == CHANGES) {
+        memcpy(p->now.at, p->old.at, (size_t)um_packed_bytes(&p->old));
+        return um_changes_decode(r, &p->old, &p->now);
+    }
+    uint64_t len = um_get_varint(r);
+    if (r->bad || len > (uint64_t)(r->end - r->at))
+        return false;
+    r->at += len;
+    return um_code_decode(r->at - len, (size_t)len, &p->now);
+}
+
+/* The new payload in zeroed memory, and around it the filter. */
+static umbel_status fill(const umbel_filter *old, um_reader *r, const start *s,
+                         uint8_t *payload, umbel_filter **out, umbel_error *err)
+{
+    umbel_source source = UMBEL_SOURCE_INIT;
+    pair pairs[UM_MAX_SECTIONS];
+    size_t n = pairs_of(&s->head.shape, old->payload, payload, pairs);
+    bool fine = true;
+
+    for (size_t i = 0; fine && i < n; i++)
+        fine = get_section(r, &pairs[i]);
+    if (!fine || r->at != r->end)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "the difference is damaged: its changes");
+    source.alloc = &old->alloc;
+    source.verify = true;
+    return um_enclose(&s->head, &source, payload, NULL, 0, out, err);
+}
+
+umbel_status umbel_patch(const umbel_filter *old, const void *bytes, size_t len,
+                         umbel_filter **out, umbel_error *err)
+{
+    const uint8_t *from = bytes;
+    um_reader r = {from, from, false};
+    uint8_t name[UMBEL_CONTENT_LEN];
+    umbel_filter *f;
+    start s;
+
+    umbel_status status = check_frame(bytes, len, err);
+    if (status != UMBEL_OK)
+        return status;
+    r.end += len - CHECKSUM_LEN;
+    status = get_start(&r, &s, err);
+    if (status == UMBEL_OK)
+        status = check_base(old, &s, err);
+    if (status != UMBEL_OK)
+        return status;
+    uint8_t *payload = um_get(&old->alloc, s.head.payload_len);
+    if (!payload)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes",
+                       s.head.payload_len);
+    status = fill(old, &r, &s, payload, &f, err);
+    if (status != UMBEL_OK) {
+        um_put(&old->alloc, payload, s.head.payload_len);
+        return status;
+    }
+    umbel_content_name(f, name);
+    if (memcmp(name, s.now, sizeof name) != 0) {
+        umbel_close(f);
+        return um_fail(err, UMBEL_E_CHECKSUM,
+                       "the difference does not give the filter it names");
+    }
+    *out = f;
+    return UMBEL_OK;
+}

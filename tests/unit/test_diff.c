@@ -1,0 +1,200 @@
+/*
+ * test_diff.c - differences: the new filter comes back, and no other.
+ */
+#include "support/test.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static umbel_filter *make(const char *kind, uint64_t cells, uint64_t from,
+                          size_t n)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_filter *f = NULL;
+
+    p.addressing = "classic";
+    p.cells = cells;
+    p.hashes = 5;
+    p.capacity = 5000;
+    assert_ok(umbel_open(kind, &p, &f, &test_refusal));
+    test_add(f, from, n);
+    return f;
+}
+
+static uint8_t *diff(const umbel_filter *old, const umbel_filter *now,
+                     umbel_diff_bill *bill)
+{
+    size_t len;
+
+    assert_ok(umbel_diff_measure(old, now, bill, &test_refusal));
+    uint8_t *bytes = malloc((size_t)bill->bytes);
+    assert_non_null(bytes);
+    assert_ok(
+        umbel_diff(old, now, bytes, (size_t)bill->bytes, &len, &test_refusal));
+    assert_int_equal(len, bill->bytes);
+    return bytes;
+}
+
+static void the_new_filter_comes_back_byte_for_byte(void **state)
+{
+    static const char *const kinds[] = {"bloom", "counting", "aging"};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(kinds); i++)
+        for (int round = 0; round < 4; round++) {
+            umbel_filter *old = make(kinds[i], 60000, 0, 4000);
+            umbel_filter *now = make(kinds[i], 60000, round == 3 ? 90000 : 30,
+                                     round == 0 ? 3970 : 4030);
+            umbel_filter *back = NULL;
+            umbel_diff_bill bill;
+            umbel_set_coded(now, round == 1);
+            umbel_set_coded(old, round == 2);
+            uint8_t *bytes = diff(old, now, &bill);
+            assert_ok(umbel_patch(old, bytes, (size_t)bill.bytes, &back,
+                                  &test_refusal));
+            test_assert_same_file(now, back);
+            free(bytes);
+            umbel_close(old);
+            umbel_close(now);
+            umbel_close(back);
+        }
+}
+
+static void a_wrong_base_is_refused(void **state)
+{
+    umbel_filter *old = make("bloom", 60000, 0, 4000);
+    umbel_filter *now = make("bloom", 60000, 0, 4100);
+    umbel_filter *other = make("bloom", 60000, 1, 4000), *back = NULL;
+    umbel_diff_bill bill;
+    uint8_t *bytes = diff(old, now, &bill);
+    size_t len = (size_t)bill.bytes;
+
+    (void)state;
+    assert_refused(umbel_patch(other, bytes, len, &back, &test_refusal),
+                   UMBEL_E_MISMATCH, "for another filter");
+    assert_refused(umbel_patch(now, bytes, len, &back, &test_refusal),
+                   UMBEL_E_MISMATCH, "for another filter");
+    assert_null(back);
+    free(bytes);
+    umbel_close(old);
+    umbel_close(now);
+    umbel_close(other);
+}
+
+static void filters_of_different_shape_are_refused(void **state)
+{
+    umbel_filter *a = make("bloom", 60000, 0, 10);
+    umbel_filter *b = make("bloom", 60001, 0, 10);
+    umbel_diff_bill bill;
+    uint8_t out[4096];
+    size_t len;
+
+    (void)state;
+    assert_refused(umbel_diff_measure(a, b, &bill, &test_refusal),
+                   UMBEL_E_MISMATCH, "cells");
+    assert_refused(umbel_diff(a, b, out, sizeof out, &len, &test_refusal),
+                   UMBEL_E_MISMATCH, "cells");
+    assert_refused(umbel_diff(a, a, out, 10, &len, &test_refusal),
+                   UMBEL_E_RANGE, "room for 10");
+    umbel_close(a);
+    umbel_close(b);
+}
+
+/* Every bit of it counts. */
+static void a_damaged_difference_is_refused(void **state)
+{
+    umbel_filter *old = make("bloom", 6000, 0, 400), *back = NULL;
+    umbel_filter *now = make("bloom", 6000, 0, 410);
+    umbel_diff_bill bill;
+    uint8_t *bytes = diff(old, now, &bill);
+    size_t len = (size_t)bill.bytes;
+
+    (void)state;
+    for (size_t bit = 0; bit < 8 * len; bit++) {
+        bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        assert_int_not_equal(umbel_patch(old, bytes, len, &back, &test_refusal),
+                             UMBEL_OK);
+        bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    for (size_t cut = 0; cut < len; cut++) {
+        uint8_t *part = malloc(cut + !cut);
+        memcpy(part, bytes, cut);
+        assert_int_equal(umbel_patch(old, part, cut, &back, &test_refusal),
+                         UMBEL_E_FORMAT);
+        free(part);
+    }
+    assert_ok(umbel_patch(old, bytes, len, &back, &test_refusal));
+    umbel_close(back);
+    free(bytes);
+    umbel_close(old);
+    umbel_close(now);
+}
+
+/* 1 % added and 1 % replaced, of a tenth of the million of the bar. */
+static void small_changes_take_few_bytes(void **state)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_diff_bill bill;
+
+    (void)state;
+    p.addressing = "classic";
+    p.capacity = 101000;
+    umbel_filter *old = test_open(&p), *now = test_open(&p);
+    test_add(old, 0, 100000);
+    test_add(now, 1000, 101000);
+    uint8_t *bytes = diff(old, now, &bill);
+    assert_true((double)bill.bytes <= 1.05 * bill.shannon_bytes + 512);
+    assert_true(bill.changed > 10000 && bill.changed < 30000);
+    free(bytes);
+    umbel_close(old);
+    umbel_close(now);
+}
+
+/* A filter that has nothing in common with the old one is carried whole. */
+static void
+what_has_nothing_in_common_costs_no_more_than_the_filter(void **state)
+{
+    umbel_filter *old = make("bloom", 100000, 0, 5000);
+    umbel_filter *now = make("bloom", 100000, 50000, 5000);
+    umbel_diff_bill bill;
+
+    (void)state;
+    free(diff(old, now, &bill));
+    umbel_set_coded(now, true);
+    assert_true(bill.bytes <= umbel_encoded_len(now) + 200);
+    umbel_close(old);
+    umbel_close(now);
+}
+
+static void a_name_tells_filters_not_forms(void **state)
+{
+    umbel_filter *f = make("bloom", 60000, 0, 4000);
+    uint8_t raw[UMBEL_CONTENT_LEN], coded[UMBEL_CONTENT_LEN];
+
+    (void)state;
+    umbel_content_name(f, raw);
+    umbel_set_coded(f, true);
+    umbel_content_name(f, coded);
+    assert_memory_equal(raw, coded, sizeof raw);
+    test_add(f, 4000, 1);
+    umbel_content_name(f, coded);
+    assert_memory_not_equal(raw, coded, sizeof raw);
+    umbel_close(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_new_filter_comes_back_byte_for_byte),
+        cmocka_unit_test(a_wrong_base_is_refused),
+        cmocka_unit_test(filters_of_different_shape_are_refused),
+        cmocka_unit_test(a_damaged_difference_is_refused),
+        cmocka_unit_test(small_changes_take_few_bytes),
+        cmocka_unit_test(
+            what_has_nothing_in_common_costs_no_more_than_the_filter),
+        cmocka_unit_test(a_name_tells_filters_not_forms),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
