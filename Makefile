@@ -35,6 +35,7 @@ bench: all
 	@$(BUILD)/umbel bench
 	@bench/run $(BUILD)/umbel
 	@$(BUILD)/bench/bench_retouch 3
+	@$(BUILD)/bench/bench_coding 5
 
 # FUZZ_SECONDS for each target.
 FUZZ_SECONDS ?= 60

@@ -20,7 +20,9 @@ typedef struct umbel_source {
     /*
      * Most memory the filter may take. 0 means: as much as the bytes given, and
      * 256 MiB where their number is not known beforehand (a pipe) or tells
-     * nothing (a coded filter). It is asked before anything is allocated.
+     * nothing (a coded filter). It is asked before anything is allocated. A
+     * coded file that is read takes its own bytes beside that, meanwhile: no
+     * more than the filter, and a line.
      */
     uint64_t memory_limit;
     bool verify; /* hold the payload against its checksum: a damaged one is safe

@@ -97,26 +97,25 @@ umbel_status um_uncode(const um_head *head, const uint8_t *stored,
 }
 
 umbel_status um_check_coded_room(const um_head *head,
-                                 const umbel_source *source, size_t used,
-                                 umbel_error *err)
+                                 const umbel_source *source, umbel_error *err)
 {
     uint64_t limit =
         source->memory_limit ? source->memory_limit : UM_CODED_LIMIT;
 
-    if (head->payload_len > limit || used > limit - head->payload_len)
+    if (head->payload_len > limit)
         return um_fail(err, UMBEL_E_LIMIT,
                        "decoded, the filter takes %zu bytes, the limit is "
                        "%" PRIu64 ": allow more if you trust it",
-                       head->payload_len + used, limit);
+                       head->payload_len, limit);
     return UMBEL_OK;
 }
 
 umbel_status um_enclose_coded(const um_head *head, const umbel_source *source,
-                              const uint8_t *stored, size_t used,
-                              umbel_filter **out, umbel_error *err)
+                              const uint8_t *stored, umbel_filter **out,
+                              umbel_error *err)
 {
     umbel_alloc alloc = um_alloc_or_default(source->alloc);
-    umbel_status status = um_check_coded_room(head, source, used, err);
+    umbel_status status = um_check_coded_room(head, source, err);
 
     if (status != UMBEL_OK)
         return status;

@@ -43,17 +43,13 @@ size_t um_coded_len(const umbel_filter *f);
 umbel_status um_uncode(const um_head *head, const uint8_t *stored,
                        uint8_t *payload, umbel_error *err);
 
-/*
- * A filter of its own memory from the stored bytes of head. used bytes are
- * taken already, and count against the limit.
- */
+/* A filter of its own memory, within the limit, from the stored bytes. */
 umbel_status um_enclose_coded(const um_head *head, const umbel_source *source,
-                              const uint8_t *stored, size_t used,
-                              umbel_filter **out, umbel_error *err);
-/* The same check before there are stored bytes. */
+                              const uint8_t *stored, umbel_filter **out,
+                              umbel_error *err);
+/* The limit alone, before there are stored bytes. */
 umbel_status um_check_coded_room(const um_head *head,
-                                 const umbel_source *source, size_t used,
-                                 umbel_error *err);
+                                 const umbel_source *source, umbel_error *err);
 
 /*
  * Bytes that the cells take at least when each is coded for itself: of bits the

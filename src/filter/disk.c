@@ -89,7 +89,7 @@ static umbel_status check_room(const um_head *head, const struct stat *st,
     if (status != UMBEL_OK)
         return status;
     if (head->shape.coded)
-        return um_check_coded_room(head, source, head->stored_len, err);
+        return um_check_coded_room(head, source, err);
     if (limit && head->payload_len > limit)
         return um_fail(err, UMBEL_E_LIMIT,
                        "the filter takes %zu bytes, the limit is %" PRIu64,
@@ -129,8 +129,7 @@ static umbel_status load(int fd, const struct stat *st,
     status = read_stored(fd, &head, stored, err);
     if (status == UMBEL_OK)
         status = head.shape.coded
-                     ? um_enclose_coded(&head, source, stored, head.stored_len,
-                                        out, err)
+                     ? um_enclose_coded(&head, source, stored, out, err)
                      : um_enclose(&head, source, stored, NULL, 0, out, err);
     if (status != UMBEL_OK || head.shape.coded)
         um_put(&alloc, stored, head.stored_len);
@@ -204,7 +203,7 @@ static umbel_status enclose_mapping(uint8_t *map, size_t len,
         return status;
     *stays = !head.shape.coded;
     if (head.shape.coded)
-        return um_enclose_coded(&head, source, map + head.len, 0, out, err);
+        return um_enclose_coded(&head, source, map + head.len, out, err);
     return um_enclose(&head, source, map + head.len, map, len, out, err);
 }
 

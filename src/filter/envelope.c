@@ -509,6 +509,6 @@ umbel_status umbel_decode(const void *bytes, size_t len,
         return status;
     const uint8_t *stored = (const uint8_t *)bytes + head.len;
     if (head.shape.coded)
-        return um_enclose_coded(&head, source, stored, 0, out, err);
+        return um_enclose_coded(&head, source, stored, out, err);
     return decode_raw(&head, stored, source, out, err);
 }

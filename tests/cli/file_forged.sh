@@ -46,7 +46,8 @@ forge_field '0 sections' 132 00000000
 forge_field '2 sections' 132 02000000
 forge_field '2^32-1 sections' 132 ffffffff
 forge_field '8 bits a cell' 152 08000000
-forge_field 'an unknown coding' 156 01000000
+forge_field 'coded, but no code' 156 01000000
+forge_field 'an unknown coding' 156 02000000
 forge_field 'a short section' 160 0100000000000000
 forge_field 'something in the padding' 176 01
 forge_field 'a secret without a keyed hash' 72 0100000000000000

@@ -522,6 +522,43 @@ static void without_its_secret_it_neither_adds_nor_answers(void **state)
     umbel_close(copy);
 }
 
+static void coded_it_is_the_same_filter(void **state)
+{
+    umbel_filter *f = filled(*state, 0, KEYS), *back = NULL;
+    size_t len;
+
+    umbel_set_coded(f, true);
+    uint8_t *bytes = test_encode(f, &len);
+    assert_ok(umbel_decode(bytes, len, NULL, &back, &test_refusal));
+    assert_true(umbel_coded(back));
+    test_assert_same_file(f, back);
+    umbel_set_coded(f, false);
+    umbel_set_coded(back, false);
+    test_assert_same_file(f, back);
+    free(bytes);
+    umbel_close(f);
+    umbel_close(back);
+}
+
+static void a_difference_gives_the_new_filter(void **state)
+{
+    umbel_filter *old = filled(*state, 0, KEYS), *back = NULL;
+    umbel_filter *now = filled(*state, 10, KEYS);
+    umbel_diff_bill bill;
+    size_t len;
+
+    assert_ok(umbel_diff_measure(old, now, &bill, &test_refusal));
+    uint8_t *bytes = malloc((size_t)bill.bytes);
+    assert_ok(
+        umbel_diff(old, now, bytes, (size_t)bill.bytes, &len, &test_refusal));
+    assert_ok(umbel_patch(old, bytes, len, &back, &test_refusal));
+    test_assert_same_file(now, back);
+    free(bytes);
+    umbel_close(old);
+    umbel_close(now);
+    umbel_close(back);
+}
+
 static void without_its_secret_it_is_described_merged_and_encoded(void **state)
 {
     umbel_filter *f = filled(*state, 0, KEYS / 2);
@@ -659,6 +696,8 @@ static const promise promises[] = {
     PROMISE(all_ways_to_ask_agree, FILL | QUERY),
     PROMISE(clearing_gives_a_new_filter, ADD),
     PROMISE(a_copy_is_equal_and_independent, ADD),
+    PROMISE(coded_it_is_the_same_filter, ADD),
+    PROMISE(a_difference_gives_the_new_filter, ADD),
     PROMISE(a_union_holds_the_keys_of_both, ADD | QUERY | MERGE | REMEMBERS),
     PROMISE(an_intersection_holds_the_keys_of_both,
             ADD | QUERY | MERGE | INTERSECTS | REMEMBERS),

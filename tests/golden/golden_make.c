@@ -39,6 +39,8 @@ int main(void)
     made += make(golden_heavy_path(), golden_heavy());
     for (size_t i = 0; golden_static_at(i, &path, &f); i++)
         made += make(path, f);
+    for (size_t i = 0; (path = golden_coded_path(i)); i++)
+        made += make(path, golden_coded(i));
     printf("%d golden files were missing\n", made);
     return 0;
 }

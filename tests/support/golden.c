@@ -171,6 +171,41 @@ bool golden_static_at(size_t i, char **path, umbel_filter **f)
     return true;
 }
 
+/* Ways of cells that follow from kind, cells and the number of keys. */
+static const struct {
+    const char *way, *kind;
+    uint64_t cells;
+} codeds[] = {{"plain", "bloom", 1000},    {"bits", "bloom", 10000},
+              {"gaps", "bloom", 100000},   {"values", "counting", 3000},
+              {"few", "counting", 100000}, {"aging", "aging", 20000}};
+
+char *golden_coded_path(size_t i)
+{
+    char name[128];
+
+    if (i >= TEST_COUNT(codeds))
+        return NULL;
+    snprintf(name, sizeof name, "%s-classic-xxh3-coded-%s-v1.umb",
+             codeds[i].kind, codeds[i].way);
+    return test_path(UM_GOLDEN_DIR, name);
+}
+
+umbel_filter *golden_coded(size_t i)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_filter *f = NULL;
+
+    p.addressing = "classic";
+    p.cells = codeds[i].cells;
+    p.hashes = 4;
+    p.capacity = 10 * GOLDEN_KEYS;
+    p.fpr = 0.01;
+    assert_ok(umbel_open(codeds[i].kind, &p, &f, &test_refusal));
+    test_add(f, 0, 5 * GOLDEN_KEYS);
+    umbel_set_coded(f, true);
+    return f;
+}
+
 umbel_filter *golden_build(const test_combo *c)
 {
     umbel_params p = test_combo_params(c);

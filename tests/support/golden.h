@@ -29,5 +29,8 @@ umbel_filter *golden_heavy(void);
  * that must not match, a map. False when i is past the end.
  */
 bool golden_static_at(size_t i, char **path, umbel_filter **f);
+/* Coded files: one for each way that cells go; NULL when i is past the end. */
+char *golden_coded_path(size_t i);
+umbel_filter *golden_coded(size_t i);
 
 #endif

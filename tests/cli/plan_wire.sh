@@ -1,0 +1,21 @@
+# The filter that errs least for its bytes on the wire, and it keeps its word.
+try umbel plan --keys 1e6 --wire 2MB --memory 6MB --addressing classic
+try umbel plan --keys 1e6 --wire 2MB --memory 3MB
+try umbel plan --keys 1e6 --wire 2MB --json
+try umbel plan --keys 1e6 --wire 100
+try umbel plan --keys 1e6 --wire 2MB --kind counting
+try umbel plan --wire 2MB
+try umbel plan --keys 1e6 --memory 2MB --bits 1000
+try umbel plan --keys 1e6 --wire 2MB --fpr 0.1
+
+seq 1 100000 > keys
+for wire in 100000 200000 400000; do
+    for memory in 300000 3MB 30MB; do
+        umbel plan --keys 1e5 --wire $wire --memory $memory --json > plan
+        umbel build -q keys --bits "$(field bits < plan)" \
+            --hashes "$(field hashes < plan)" --coded -o f.umb
+        [ "$(wc -c < f.umb)" -le $wire ] || echo "$wire $memory: too large"
+        [ "$(umbel info --json f.umb | field payload_bytes)" -le \
+            "$(numfmt --from si "${memory%B}")" ] || echo "too much memory"
+    done
+done
