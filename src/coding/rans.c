@@ -152,7 +152,7 @@ uint64_t um_rans_finish(um_rans_encoder *e)
  */
 
 #ifdef UM_HAVE_X86
-extern const um_rans_variant um_rans_avx2;
+extern const um_rans_variant um_rans_avx512, um_rans_avx2;
 #endif
 
 static bool always(void)
@@ -193,7 +193,7 @@ static const um_rans_variant portable = {"portable", always, portable_rows};
 
 static const um_rans_variant *const variants[] = {
 #ifdef UM_HAVE_X86
-    &um_rans_avx2,
+    &um_rans_avx512, &um_rans_avx2,
 #endif
     &portable};
 

@@ -356,6 +356,115 @@ static inline e_mmask8 e_mm512_cmpneq_epi64_mask(e_m512i a, e_m512i b)
     return k;
 }
 
+/* --- 512 bits, elements of 32 ------------------------------------------------
+ */
+
+static inline uint32_t e_get32_512(e_m512i a, int i)
+{
+    return (uint32_t)(a.q[i / 2] >> 32 * (i % 2));
+}
+
+/* dst[i] of sixteen elements of 32 bits, for each i. */
+#define E_EACH32(expression)                                                   \
+    do {                                                                       \
+        e_m512i dst = {{0}};                                                   \
+        for (int i = 0; i < 16; i++)                                           \
+            dst.q[i / 2] |= (uint64_t)(uint32_t)(expression) << 32 * (i % 2);  \
+        return dst;                                                            \
+    } while (0)
+
+static inline e_m512i e_mm512_set1_epi32(int a)
+{
+    E_EACH32(a);
+}
+
+static inline e_m512i e_mm512_add_epi32(e_m512i a, e_m512i b)
+{
+    E_EACH32(e_get32_512(a, i) + e_get32_512(b, i));
+}
+
+static inline e_m512i e_mm512_sub_epi32(e_m512i a, e_m512i b)
+{
+    E_EACH32(e_get32_512(a, i) - e_get32_512(b, i));
+}
+
+/* The low 32 bits of the product. */
+static inline e_m512i e_mm512_mullo_epi32(e_m512i a, e_m512i b)
+{
+    E_EACH32(e_get32_512(a, i) * e_get32_512(b, i));
+}
+
+/* The count is the immediate's low 8 bits; 32 and more give 0. */
+static inline e_m512i e_mm512_srli_epi32(e_m512i a, unsigned imm8)
+{
+    E_EACH32((imm8 & 0xFF) < 32 ? e_get32_512(a, i) >> (imm8 & 0xFF) : 0);
+}
+
+static inline e_m512i e_mm512_slli_epi32(e_m512i a, unsigned imm8)
+{
+    E_EACH32((imm8 & 0xFF) < 32 ? e_get32_512(a, i) << (imm8 & 0xFF) : 0);
+}
+
+/* Four bytes from base + index * scale; indices are signed. */
+static inline uint32_t e_fetch32(const void *base, uint32_t index, int scale)
+{
+    uint32_t x;
+
+    memcpy(&x, (const uint8_t *)base + (int64_t)(int32_t)index * scale,
+           sizeof x);
+    return x;
+}
+
+static inline e_m512i e_mm512_i32gather_epi32(e_m512i index, const void *base,
+                                              int scale)
+{
+    E_EACH32(e_fetch32(base, e_get32_512(index, i), scale));
+}
+
+static inline e_mmask16 e_mm512_cmplt_epu32_mask(e_m512i a, e_m512i b)
+{
+    e_mmask16 k = 0;
+
+    for (int i = 0; i < 16; i++)
+        k |= (e_mmask16)((e_get32_512(a, i) < e_get32_512(b, i)) << i);
+    return k;
+}
+
+/* Elements whose bit in k is set get the lowest of a, one after the other. */
+static inline e_m512i e_mm512_maskz_expand_epi32(e_mmask16 k, e_m512i a)
+{
+    int next = 0;
+    E_EACH32(k >> i & 1 ? e_get32_512(a, next++) : 0);
+}
+
+static inline e_m512i e_mm512_mask_or_epi32(e_m512i src, e_mmask16 k, e_m512i a,
+                                            e_m512i b)
+{
+    E_EACH32(k >> i & 1 ? e_get32_512(a, i) | e_get32_512(b, i)
+                        : e_get32_512(src, i));
+}
+
+/* Sixteen elements of 16 bits, widened with zeros. */
+static inline e_m512i e_mm512_cvtepu16_epi32(e_m256i a)
+{
+    E_EACH32((uint16_t)(a.q[i / 4] >> 16 * (i % 4)));
+}
+
+/* The low bytes of sixteen elements. */
+static inline e_m128i e_mm512_cvtepi32_epi8(e_m512i a)
+{
+    e_m128i dst = {{0}};
+
+    for (int i = 0; i < 16; i++)
+        dst.q[i / 8] |= (uint64_t)(uint8_t)e_get32_512(a, i) << 8 * (i % 8);
+    return dst;
+}
+
+static inline void e_mm_storeu_si128(void *p, e_m128i a)
+{
+    memcpy(p, &a, sizeof a);
+}
+
 static inline unsigned char e_kortestz_mask8_u8(e_mmask8 a, e_mmask8 b)
 {
     return (a | b) == 0;

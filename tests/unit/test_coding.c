@@ -243,6 +243,21 @@ static void nothing_is_taken_that_would_not_be_written(void **state)
     assert_true(taken > 0); /* plain ones are what they are */
 }
 
+/* On instructions that this machine may lack. */
+extern const um_rans_variant um_emulated_rans_avx512;
+
+/* The variants, the emulated one behind them; NULL: no more. */
+static const um_rans_variant *variant(size_t i)
+{
+    size_t n = 0;
+
+    while (um_rans_variant_row(n))
+        n++;
+    return i == n  ? &um_emulated_rans_avx512
+           : i < n ? um_rans_variant_row(i)
+                   : NULL;
+}
+
 static void every_way_to_decode_rows_gives_the_same(void **state)
 {
     enum { N = 300007 };
@@ -271,7 +286,7 @@ static void every_way_to_decode_rows_gives_the_same(void **state)
     size_t len = (size_t)um_rans_finish(&e);
     assert_true(len > 0);
     const um_rans_variant *v;
-    for (size_t i = 0; (v = um_rans_variant_row(i)); i++) {
+    for (size_t i = 0; (v = variant(i)); i++) {
         if (!v->usable())
             continue;
         memset(out, 0xAA, N);

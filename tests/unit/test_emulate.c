@@ -206,6 +206,78 @@ static void arithmetic_does_as_defined(void **state)
     }
 }
 
+static uint32_t part(e_m512i v, int i)
+{
+    uint32_t h[16];
+    memcpy(h, &v, sizeof h);
+    return h[i];
+}
+
+static void sixteen_elements_do_as_defined(void **state)
+{
+    um_rng rng = {6};
+
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        e_m512i a = some512(&rng), b = some512(&rng), c = some512(&rng);
+        unsigned imm = (unsigned)round % 256;
+        e_m512i add = e_mm512_add_epi32(a, b), sub = e_mm512_sub_epi32(a, b);
+        e_m512i mul = e_mm512_mullo_epi32(a, b);
+        e_m512i right = e_mm512_srli_epi32(a, imm);
+        e_m512i left = e_mm512_slli_epi32(a, imm);
+        e_mmask16 less = e_mm512_cmplt_epu32_mask(a, b);
+        e_m512i either = e_mm512_mask_or_epi32(a, less, b, c);
+        for (int i = 0; i < 16; i++) {
+            uint32_t x = part(a, i), y = part(b, i);
+            assert_int_equal((uint32_t)(part(add, i) - y), x);
+            assert_int_equal((uint32_t)(part(sub, i) + y), x);
+            assert_int_equal(part(mul, i), (uint32_t)slow_mul(x, y));
+            assert_int_equal(part(right, i), slow_srl(x, imm, 32));
+            assert_int_equal(part(left, i),
+                             imm < 32 ? (uint32_t)slow_sll(x, imm) : 0);
+            assert_int_equal(less >> i & 1, (int64_t)x - (int64_t)y < 0);
+            assert_int_equal(
+                part(either, i),
+                x < y ? (uint32_t)slow_ternary(y, part(c, i), 0, 0xFC) : x);
+        }
+    }
+}
+
+static void elements_are_fetched_spread_and_narrowed(void **state)
+{
+    static const uint8_t from[20] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,
+                                     10, 11, 12, 13, 14, 15, 16, 17, 18, 19};
+    e_m512i numbers = {{0}}, index = e_mm512_set1_epi32(-2), got;
+    e_m256i words;
+    e_m128i bytes;
+    uint8_t out[17] = {0};
+
+    (void)state;
+    for (int i = 0; i < 16; i++)
+        numbers.q[i / 2] |= (uint64_t)(0x1100 + i) << 32 * (i % 2);
+    memcpy(&words, from, sizeof from);
+    memset((uint8_t *)&words + sizeof from, 0xFF, sizeof words - sizeof from);
+    got = e_mm512_i32gather_epi32(index, from + 8, 4); /* two ints before */
+    assert_int_equal(part(got, 15), 0x03020100);
+    index = e_mm512_set1_epi32(5);
+    got = e_mm512_i32gather_epi32(index, from, 1);
+    assert_int_equal(part(got, 0), 0x08070605);
+    got = e_mm512_cvtepu16_epi32(words);
+    assert_int_equal(part(got, 0), 0x0100);
+    assert_int_equal(part(got, 9), 0x1312);
+    assert_int_equal(part(got, 10), 0xFFFF);
+    got = e_mm512_maskz_expand_epi32(0x8012, numbers);
+    for (int i = 0; i < 16; i++)
+        assert_int_equal(part(got, i), i == 1    ? 0x1100
+                                       : i == 4  ? 0x1101
+                                       : i == 15 ? 0x1102
+                                                 : 0);
+    bytes = e_mm512_cvtepi32_epi8(numbers);
+    e_mm_storeu_si128(out + 1, bytes);
+    for (int i = 0; i < 16; i++)
+        assert_int_equal(out[i + 1], i);
+}
+
 static void logic_follows_its_truth_tables(void **state)
 {
     um_rng rng = {4};
@@ -295,6 +367,8 @@ int main(void)
         cmocka_unit_test(halves_shift_and_rotate_as_defined),
         cmocka_unit_test(halves_of_whole_lines_do_as_defined),
         cmocka_unit_test(arithmetic_does_as_defined),
+        cmocka_unit_test(sixteen_elements_do_as_defined),
+        cmocka_unit_test(elements_are_fetched_spread_and_narrowed),
         cmocka_unit_test(logic_follows_its_truth_tables),
         cmocka_unit_test(tests_and_comparisons_see_every_bit),
         cmocka_unit_test(elements_are_numbered_from_the_lowest_address),
