@@ -1,6 +1,6 @@
 # Coded files: fewer bytes, the same filter, taken by every command.
 seq 1 20000 > keys
-seq 20001 21000 > more
+seq 20001 21000 > extra
 umbel build -q keys --bits 1000000 --hashes 2 -o raw.umb
 try umbel build keys --bits 1000000 --hashes 2 --coded -o coded.umb
 try umbel convert raw.umb --coded -o same.umb
@@ -15,8 +15,8 @@ done
 # Every command takes it, and what it writes keeps the form.
 try umbel check coded.umb 7 30000
 try umbel verify coded.umb --members keys -q
-umbel add -q coded.umb more
-umbel add -q raw.umb more
+umbel add -q coded.umb extra
+umbel add -q raw.umb extra
 try umbel convert raw.umb --coded -q -o same.umb
 cmp coded.umb same.umb
 umbel merge -q coded.umb raw.umb -o merged.umb

@@ -35,8 +35,8 @@ umbel diff -q old.umb new.umb -o d
 try umbel patch new.umb d -o no
 try umbel patch old.umb old -o no
 try umbel patch old.umb old.umb -o no
-head -c 500 d > cut
-try umbel patch old.umb cut -o no
+head -c 500 d > part
+try umbel patch old.umb part -o no
 printf 'x' | dd of=d bs=1 seek=400 conv=notrunc status=none
 try umbel patch old.umb d -o no
 try umbel patch old.umb missing -o no
