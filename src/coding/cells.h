@@ -29,10 +29,10 @@ static inline uint64_t um_packed_bytes(const um_packed *c)
 static inline uint64_t um_packed_get(const um_packed *c, uint64_t i)
 {
     uint64_t bit = i * c->bits, shift = bit & 63;
-    const uint8_t *word = c->at + (bit >> 6) * 8;
 
     if (!c->at)
         return 0;
+    const uint8_t *word = c->at + (bit >> 6) * 8;
     uint64_t x = um_load64(word) >> shift;
     if (shift + c->bits > 64)
         x |= um_load64(word + 8) << (-shift & 63);
