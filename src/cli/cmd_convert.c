@@ -76,6 +76,8 @@ static uint64_t written_len(const um_args *args, const umbel_filter *f)
 static void report(const um_args *args, const umbel_filter *f, uint64_t by)
 {
     FILE *out = um_report_to(args);
+    const char *path = um_value(args, "output");
+    umbel_info info = {0};
 
     if (um_has(args, "json")) {
         um_info_text(&info, "file", path);

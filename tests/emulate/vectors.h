@@ -378,11 +378,6 @@ static inline e_m512i e_mm512_set1_epi32(int a)
     E_EACH32(a);
 }
 
-static inline e_m512i e_mm512_add_epi32(e_m512i a, e_m512i b)
-{
-    E_EACH32(e_get32_512(a, i) + e_get32_512(b, i));
-}
-
 static inline e_m512i e_mm512_sub_epi32(e_m512i a, e_m512i b)
 {
     E_EACH32(e_get32_512(a, i) - e_get32_512(b, i));
@@ -394,12 +389,7 @@ static inline e_m512i e_mm512_mullo_epi32(e_m512i a, e_m512i b)
     E_EACH32(e_get32_512(a, i) * e_get32_512(b, i));
 }
 
-/* The count is the immediate's low 8 bits; 32 and more give 0. */
-static inline e_m512i e_mm512_srli_epi32(e_m512i a, unsigned imm8)
-{
-    E_EACH32((imm8 & 0xFF) < 32 ? e_get32_512(a, i) >> (imm8 & 0xFF) : 0);
-}
-
+/* The count is the low 8 bits of the immediate; 32 and more give 0. */
 static inline e_m512i e_mm512_slli_epi32(e_m512i a, unsigned imm8)
 {
     E_EACH32((imm8 & 0xFF) < 32 ? e_get32_512(a, i) << (imm8 & 0xFF) : 0);
