@@ -74,14 +74,12 @@ typedef struct row {
     X(ternarylogic_BA, M(mm512_ternarylogic_epi64)(a, b, c, 0xBA))             \
     X(ternarylogic_1B, M(mm512_ternarylogic_epi64)(a, b, c, 0x1B))             \
     X(xor_si512, M(mm512_xor_si512)(a, b))                                     \
-    X(add_epi32, M(mm512_add_epi32)(a, b))                                     \
     X(sub_epi32, M(mm512_sub_epi32)(a, b))                                     \
     X(mullo_epi32, M(mm512_mullo_epi32)(a, b))                                 \
     X(set1_epi32_512, M(mm512_set1_epi32)(n))                                  \
     X(slli_epi32_16, M(mm512_slli_epi32)(a, 16))                               \
     X(slli_epi32_32, M(mm512_slli_epi32)(a, 32))                               \
     X(srli_epi32_15, M(mm512_srli_epi32)(a, 15))                               \
-    X(srli_epi32_32, M(mm512_srli_epi32)(a, 32))                               \
     X(expand_epi32,                                                            \
       M(mm512_maskz_expand_epi32)(M(mm512_cmplt_epu32_mask)(a, b), c))         \
     X(mask_or_epi32,                                                           \
