@@ -36,7 +36,8 @@ UMBEL_API const char *umbel_version(void);
     X(E_KEY, 10, "key not accepted by this filter")                            \
     X(E_UNSUPPORTED, 11, "not supported by this kind of filter")               \
     X(E_READONLY, 12, "filter is read-only")                                   \
-    X(E_IO, 13, "input or output error")
+    X(E_IO, 13, "input or output error")                                       \
+    X(E_REFUSED, 14, "refused: not to be believed")
 
 typedef enum umbel_status {
 #define UMBEL_STATUS_ENUM(name, number, text) UMBEL_##name = number,

@@ -1,0 +1,310 @@
+/*
+ * manifest.c - manifests as text.
+ *
+ *     umbel-manifest 1
+ *     name words
+ *     serial 7
+ *     made 1794768519
+ *     expires 1795373319
+ *     filter DIGEST LENGTH
+ *     step FROM DIGEST LENGTH       any number, oldest first
+ *     key PUBLIC                    the last two when it is signed:
+ *     sign SIGNATURE                Ed25519 of all that stands before this line
+ *
+ * One that is not signed ends with the line "unsigned" instead: cut short, no
+ * manifest is another.
+ *
+ * Reading writes the text again and compares: whatever differs from the one way
+ * to say it is refused, and the parser need not look for it.
+ */
+#include "exchange/manifest.h"
+
+#include "base/error.h"
+
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void um_digest_of(const void *bytes, size_t len, uint8_t out[UM_DIGEST_LEN])
+{
+    crypto_generichash(out, UM_DIGEST_LEN, bytes, len, NULL, 0);
+}
+
+void um_digest_text(const uint8_t digest[UM_DIGEST_LEN],
+                    char out[UM_DIGEST_HEX])
+{
+    sodium_bin2hex(out, UM_DIGEST_HEX, digest, UM_DIGEST_LEN);
+}
+
+bool um_name_is_fine(const char *name, size_t len)
+{
+    static const char middle[] = "._-";
+
+    for (size_t i = 0; i < len; i++) {
+        char c = name[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        bool digit = c >= '0' && c <= '9';
+        bool inside = i > 0 && i < len - 1 && c && strchr(middle, c);
+        if (!letter && !digit && !inside)
+            return false;
+    }
+    return len > 0 && len <= UM_NAME_MAX;
+}
+
+bool um_hex_read(const char *text, uint8_t *out, size_t len)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < 2 * len; i++) {
+        const char *digit = memchr(digits, text[i], sizeof digits - 1);
+        if (!digit)
+            return false;
+        unsigned high = i % 2 ? out[i / 2] : 0;
+        out[i / 2] = (uint8_t)(high << 4 | (unsigned)(digit - digits));
+    }
+    return true;
+}
+
+/* --- writing ----------------------------------------------------------------
+ */
+
+/* Text that grows to a bound no manifest reaches. */
+typedef struct page {
+    char *text;
+    size_t len;
+} page;
+
+static void put(page *p, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void put(page *p, const char *format, ...)
+{
+    size_t room = UM_MANIFEST_MAX - p->len;
+    va_list args;
+
+    va_start(args, format);
+    int len = vsnprintf(p->text + p->len, room, format, args);
+    va_end(args);
+    if (len > 0)
+        p->len += (size_t)len < room ? (size_t)len : room - 1;
+}
+
+static void put_hex(page *p, const uint8_t *bytes, size_t len)
+{
+    char hex[2 * crypto_sign_BYTES + 1];
+
+    sodium_bin2hex(hex, sizeof hex, bytes, len);
+    put(p, " %s", hex);
+}
+
+static void put_piece(page *p, const um_piece *piece)
+{
+    put_hex(p, piece->digest, sizeof piece->digest);
+    put(p, " %" PRIu64 "\n", piece->len);
+}
+
+/* All but the signature itself. */
+static void put_body(page *p, const um_manifest *m)
+{
+    put(p, "umbel-manifest 1\nname %s\n", m->name);
+    put(p, "serial %" PRIu64 "\nmade %" PRIu64 "\nexpires %" PRIu64 "\n",
+        m->serial, m->made, m->expires);
+    put(p, "filter");
+    put_piece(p, &m->filter);
+    for (size_t i = 0; i < m->nsteps; i++) {
+        put(p, "step");
+        put_hex(p, m->step[i].from, UM_DIGEST_LEN);
+        put_piece(p, &m->step[i].file);
+    }
+    if (m->is_signed) {
+        put(p, "key");
+        put_hex(p, m->key, sizeof m->key);
+    } else {
+        put(p, "unsigned");
+    }
+    put(p, "\n");
+}
+
+size_t um_manifest_write(um_manifest *m, const uint8_t *secret,
+                         char out[UM_MANIFEST_MAX])
+{
+    uint8_t signature[crypto_sign_BYTES];
+    page p = {out, 0};
+
+    m->is_signed = secret != NULL;
+    if (secret)
+        crypto_sign_ed25519_sk_to_pk(m->key, secret);
+    put_body(&p, m);
+    if (secret) {
+        crypto_sign_detached(signature, NULL, (const uint8_t *)out, p.len,
+                             secret);
+        put(&p, "sign");
+        put_hex(&p, signature, sizeof signature);
+        put(&p, "\n");
+    }
+    return p.len;
+}
+
+/* --- reading ----------------------------------------------------------------
+ */
+
+/* What is left; bad remembers that something was not as expected. */
+typedef struct cursor {
+    const char *at, *end;
+    bool bad;
+} cursor;
+
+static bool starts_with(const cursor *c, const char *word)
+{
+    size_t len = strlen(word);
+    return (size_t)(c->end - c->at) >= len && memcmp(c->at, word, len) == 0;
+}
+
+static void want(cursor *c, const char *word)
+{
+    if (starts_with(c, word))
+        c->at += strlen(word);
+    else
+        c->bad = true;
+}
+
+static void get_hex(cursor *c, uint8_t *out, size_t len)
+{
+    want(c, " ");
+    if (c->bad || (size_t)(c->end - c->at) < 2 * len ||
+        !um_hex_read(c->at, out, len))
+        c->bad = true;
+    else
+        c->at += 2 * len;
+}
+
+static uint64_t get_number(cursor *c)
+{
+    uint64_t x = 0;
+    const char *start;
+
+    want(c, " ");
+    for (start = c->at; c->at < c->end && *c->at >= '0' && *c->at <= '9';
+         c->at++)
+        x = x * 10 + (uint64_t)(*c->at - '0'); /* may wrap: compared later */
+    c->bad |= c->at == start;
+    return x;
+}
+
+static void get_name(cursor *c, char out[UM_NAME_MAX + 1])
+{
+    const char *end = memchr(c->at, '\n', (size_t)(c->end - c->at));
+    size_t len = end ? (size_t)(end - c->at) : 0;
+
+    if (c->bad || !um_name_is_fine(c->at, len)) {
+        c->bad = true;
+        return;
+    }
+    memcpy(out, c->at, len);
+    out[len] = '\0';
+    c->at = end;
+}
+
+static void get_piece(cursor *c, um_piece *out)
+{
+    get_hex(c, out->digest, sizeof out->digest);
+    out->len = get_number(c);
+    want(c, "\n");
+}
+
+static void get_body(cursor *c, um_manifest *m)
+{
+    want(c, "umbel-manifest 1\nname ");
+    get_name(c, m->name);
+    want(c, "\nserial");
+    m->serial = get_number(c);
+    want(c, "\nmade");
+    m->made = get_number(c);
+    want(c, "\nexpires");
+    m->expires = get_number(c);
+    want(c, "\nfilter");
+    get_piece(c, &m->filter);
+    while (!c->bad && m->nsteps < UM_STEPS_MAX && starts_with(c, "step ")) {
+        um_step *step = &m->step[m->nsteps++];
+        want(c, "step");
+        get_hex(c, step->from, sizeof step->from);
+        get_piece(c, &step->file);
+    }
+    m->is_signed = starts_with(c, "key ");
+    want(c, m->is_signed ? "key" : "unsigned");
+    if (m->is_signed)
+        get_hex(c, m->key, sizeof m->key);
+    want(c, "\n");
+}
+
+/* The same text again, up to where the cursor stands. */
+static bool is_the_text(const um_manifest *m, const char *text, size_t len)
+{
+    char again[UM_MANIFEST_MAX];
+    page p = {again, 0};
+
+    put_body(&p, m);
+    return p.len == len && memcmp(again, text, len) == 0;
+}
+
+/* No filter comes twice on the way, nor is a step from what it makes. */
+static bool steps_make_sense(const um_manifest *m)
+{
+    for (size_t i = 0; i < m->nsteps; i++) {
+        const uint8_t *from = m->step[i].from;
+        if (memcmp(from, m->filter.digest, UM_DIGEST_LEN) == 0)
+            return false;
+        for (size_t j = 0; j < i; j++)
+            if (memcmp(from, m->step[j].from, UM_DIGEST_LEN) == 0)
+                return false;
+    }
+    return true;
+}
+
+static umbel_status check_signature(const um_manifest *m, const char *text,
+                                    cursor *c, umbel_error *err)
+{
+    uint8_t signature[crypto_sign_BYTES];
+    size_t body = (size_t)(c->at - text);
+
+    if (!m->is_signed)
+        return UMBEL_OK;
+    want(c, "sign");
+    get_hex(c, signature, sizeof signature);
+    want(c, "\n");
+    if (c->bad || crypto_sign_verify_detached(signature, (const uint8_t *)text,
+                                              body, m->key) != 0)
+        return um_fail(err, UMBEL_E_CHECKSUM,
+                       "the manifest does not match its signature: it was "
+                       "changed on the way");
+    return UMBEL_OK;
+}
+
+umbel_status um_manifest_read(const char *text, size_t len, um_manifest *out,
+                              umbel_error *err)
+{
+    cursor c = {text, text + len, false};
+    um_manifest m = {.nsteps = 0};
+
+    if (len > UM_MANIFEST_MAX || !starts_with(&c, "umbel-manifest "))
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "not a manifest: it does not begin like one");
+    if (!starts_with(&c, "umbel-manifest 1\n"))
+        return um_fail(err, UMBEL_E_VERSION,
+                       "a manifest of a later version: use a newer umbel");
+    get_body(&c, &m);
+    if (c.bad || m.serial == 0 ||
+        !is_the_text(&m, text, (size_t)(c.at - text)) || !steps_make_sense(&m))
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "damaged: the manifest is not as one is written");
+    umbel_status status = check_signature(&m, text, &c, err);
+    if (status != UMBEL_OK)
+        return status;
+    if (c.at != c.end)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "damaged: something stands behind the manifest");
+    *out = m;
+    return UMBEL_OK;
+}

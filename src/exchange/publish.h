@@ -1,0 +1,26 @@
+/*
+ * publish.h - the manifest that follows another.
+ */
+#ifndef UM_EXCHANGE_PUBLISH_H
+#define UM_EXCHANGE_PUBLISH_H
+
+#include "exchange/manifest.h"
+
+/* What is published next, and when. */
+typedef struct um_edition {
+    um_piece filter;
+    const um_piece *step; /* from the last filter to it; NULL: there is none */
+    uint64_t now;         /* seconds since 1970 */
+    uint64_t valid;       /* seconds; 0: for ever */
+    size_t keep;          /* most steps that are listed, up to UM_STEPS_MAX */
+} um_edition;
+
+/*
+ * The manifest after last, which has the name and, when it is the first one,
+ * serial 0. A filter that was listed before starts the steps anew from there
+ * on: a way never leads through the same place twice.
+ */
+void um_manifest_next(const um_manifest *last, const um_edition *e,
+                      um_manifest *out);
+
+#endif
