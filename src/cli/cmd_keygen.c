@@ -1,34 +1,36 @@
 /*
- * cmd_keygen.c - umbel keygen: a secret for keyed filters.
+ * cmd_keygen.c - umbel keygen: secrets for keyed filters, keys for publishers.
  */
+#include "base/error.h"
 #include "base/hash.h"
 #include "cli/files.h"
 #include "cli/report.h"
 #include "cli/table.h"
+#include "exchange/manifest.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <sodium.h>
+#include <unistd.h>
 
 static const um_option options[] = {
     {"output", 'o', "FILE", "write the secret there (must not exist yet)"},
+    {"sign", 0, NULL,
+     "make a key that signs what is published, and FILE.pub for readers"},
     {0}};
 
-static int run(const um_args *args)
+static umbel_status make_secret(const um_args *args, const char *path,
+                                umbel_error *err)
 {
-    const char *path = um_value(args, "output");
     uint8_t secret[UMBEL_SECRET_LEN];
     umbel_info info = {0};
-    umbel_error err;
 
-    if (!path || args->noperands)
-        return um_misuse(args, "say where: -o FILE, and nothing else");
-    if (sodium_init() < 0)
-        return um_misuse(args, "the system gives no random numbers");
     randombytes_buf(secret, sizeof secret);
-    if (um_write_secret(path, secret, &err) != UMBEL_OK)
-        return um_trouble(args, &err);
+    umbel_status status = um_write_secret(path, secret, err);
     uint64_t id = um_secret_id(secret);
     sodium_memzero(secret, sizeof secret);
+    if (status != UMBEL_OK)
+        return status;
     um_info_text(&info, "file", path);
     um_info_hex(&info, "secret_id", id);
     if (um_has(args, "json")) {
@@ -41,12 +43,78 @@ static int run(const um_args *args)
         um_print_quoted(stdout, path);
         putchar('\n');
     }
-    return UM_EXIT_FINE;
+    return UMBEL_OK;
+}
+
+/* Both files, or none. */
+static umbel_status write_pair(const char *path, const char *public_path,
+                               const uint8_t *secret, const uint8_t *key,
+                               umbel_error *err)
+{
+    umbel_status status = um_write_sign_key(path, secret, err);
+
+    if (status != UMBEL_OK)
+        return status;
+    status = um_write_trust_key(public_path, key, err);
+    if (status != UMBEL_OK)
+        unlink(path);
+    return status;
+}
+
+static void report_pair(const um_args *args, const char *path,
+                        const char *public_path, const uint8_t *key)
+{
+    char text[UM_DIGEST_HEX];
+    umbel_info info = {0};
+
+    um_digest_text(key, text);
+    um_info_text(&info, "file", path);
+    um_info_text(&info, "public_file", public_path);
+    um_info_text(&info, "public_key", text);
+    if (um_has(args, "json")) {
+        um_print_json(stdout, &info);
+    } else if (!um_has(args, "quiet")) {
+        um_print_path(stdout, path);
+        puts("signs; keep it, and publish with --sign");
+        um_print_path(stdout, public_path);
+        puts("for readers, who pull with --trust");
+    }
+}
+
+static umbel_status make_pair(const um_args *args, const char *path,
+                              umbel_error *err)
+{
+    uint8_t secret[UM_SIGN_KEY_LEN], key[UM_TRUST_KEY_LEN];
+    char public_path[PATH_MAX];
+
+    int len = snprintf(public_path, sizeof public_path, "%s.pub", path);
+    if (len < 0 || (size_t)len >= sizeof public_path)
+        return um_fail(err, UMBEL_E_IO, "the name is too long");
+    crypto_sign_keypair(key, secret);
+    umbel_status status = write_pair(path, public_path, secret, key, err);
+    sodium_memzero(secret, sizeof secret);
+    if (status == UMBEL_OK)
+        report_pair(args, path, public_path, key);
+    return status;
+}
+
+static int run(const um_args *args)
+{
+    const char *path = um_value(args, "output");
+    umbel_error err;
+
+    if (!path || args->noperands)
+        return um_misuse(args, "say where: -o FILE, and nothing else");
+    if (sodium_init() < 0)
+        return um_misuse(args, "the system gives no random numbers");
+    umbel_status status = um_has(args, "sign") ? make_pair(args, path, &err)
+                                               : make_secret(args, path, &err);
+    return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
 }
 
 const um_command um_cmd_keygen = {
     .name = "keygen",
-    .args = "-o FILE",
+    .args = "[--sign] -o FILE",
     .summary = "make a secret key, for filters that enemies cannot aim at",
     .options = {options},
     .run = run,

@@ -5,87 +5,13 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/content.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
-/* What a pipe or gzip may grow to: neither tells its length before its end. */
-#define GROWN_LIMIT ((size_t)4 << 30)
-
-/* A file's bytes: mapped, or in memory that grew. */
-typedef struct content {
-    uint8_t *bytes;
-    size_t len, cap;
-    bool mapped;
-} content;
-
-static void content_fini(content *c)
-{
-    if (c->mapped)
-        munmap(c->bytes, c->len);
-    else
-        free(c->bytes);
-    *c = (content){0};
-}
-
-static umbel_status grow(content *c, umbel_error *err)
-{
-    if (c->len < c->cap)
-        return UMBEL_OK;
-    size_t cap = c->cap ? 2 * c->cap : (size_t)1 << 20;
-    if (cap > GROWN_LIMIT)
-        return um_fail(err, UMBEL_E_LIMIT,
-                       "more than %zu bytes come out of it: gunzip it to a "
-                       "file first",
-                       GROWN_LIMIT);
-    uint8_t *bytes = realloc(c->bytes, cap);
-    if (!bytes)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", cap);
-    c->bytes = bytes;
-    c->cap = cap;
-    return UMBEL_OK;
-}
-
-static umbel_status read_all(int fd, content *c, umbel_error *err)
-{
-    for (;;) {
-        umbel_status status = grow(c, err);
-        if (status != UMBEL_OK)
-            return status;
-        ssize_t got = read(fd, c->bytes + c->len, c->cap - c->len);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return um_fail_errno(err, "cannot read");
-        if (got == 0)
-            return UMBEL_OK;
-        c->len += (size_t)got;
-    }
-}
-
-static umbel_status take(int fd, content *c, umbel_error *err)
-{
-    struct stat st;
-
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
-        void *map =
-            mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (map == MAP_FAILED)
-            return um_fail_errno(err, "cannot map");
-        *c = (content){map, (size_t)st.st_size, 0, true};
-        return UMBEL_OK;
-    }
-    return read_all(fd, c, err);
-}
-
-static bool is_gzip(const content *c)
+static bool is_gzip(const um_content *c)
 {
     return c->len >= 2 && c->bytes[0] == 0x1F && c->bytes[1] == 0x8B;
 }
@@ -97,10 +23,10 @@ static uInt at_most(size_t n)
 }
 
 /* One piece further; Z_STREAM_END with nothing left is the end. */
-static umbel_status inflate_some(z_stream *z, const content *packed,
-                                 content *out, bool *done, umbel_error *err)
+static umbel_status inflate_some(z_stream *z, const um_content *packed,
+                                 um_content *out, bool *done, umbel_error *err)
 {
-    umbel_status status = grow(out, err);
+    umbel_status status = um_content_grow(out, err);
     if (status != UMBEL_OK)
         return status;
     size_t at = (size_t)(z->next_in - packed->bytes);
@@ -119,7 +45,7 @@ static umbel_status inflate_some(z_stream *z, const content *packed,
                    code == Z_BUF_ERROR ? "cut short" : "damaged");
 }
 
-static umbel_status gunzip(const content *packed, content *out,
+static umbel_status gunzip(const um_content *packed, um_content *out,
                            umbel_error *err)
 {
     enum { GZIP_ONLY = 15 + 16 };
@@ -135,10 +61,10 @@ static umbel_status gunzip(const content *packed, content *out,
     return status;
 }
 
-static umbel_status import_content(const char *format, const content *c,
+static umbel_status import_content(const char *format, const um_content *c,
                                    umbel_filter **out, umbel_error *err)
 {
-    content plain = {0};
+    um_content plain = {0};
     umbel_status status = UMBEL_OK;
 
     if (!is_gzip(c))
@@ -146,26 +72,21 @@ static umbel_status import_content(const char *format, const content *c,
     status = gunzip(c, &plain, err);
     if (status == UMBEL_OK)
         status = umbel_import(format, plain.bytes, plain.len, NULL, out, err);
-    content_fini(&plain);
+    um_content_fini(&plain);
     return status;
 }
 
 umbel_status um_import_file(const char *format, const char *path,
                             umbel_filter **out, umbel_error *err)
 {
-    bool stdin_used = strcmp(path, "-") == 0;
-    int fd = stdin_used ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    content c = {0};
+    um_content c;
     umbel_error inner;
+    umbel_status status = um_content_read(&c, path, err);
 
-    if (fd < 0)
-        return um_fail_path(err, path);
-    umbel_status status = take(fd, &c, &inner);
-    if (status == UMBEL_OK)
-        status = import_content(format, &c, out, &inner);
-    content_fini(&c);
-    if (!stdin_used)
-        close(fd);
+    if (status != UMBEL_OK)
+        return status;
+    status = import_content(format, &c, out, &inner);
+    um_content_fini(&c);
     if (status != UMBEL_OK)
         return um_fail(err, status, "%s%s: %s", um_path_dots(path),
                        um_path_tail(path), inner.text);

@@ -1,5 +1,9 @@
 /*
- * secret.c - key files: one line, "umbel-secret-1 " and 32 hexadecimal digits.
+ * secret.c - key files: one line, a word and hexadecimal digits.
+ *
+ *     umbel-secret-1    32 digits: of keyed filters
+ *     umbel-sign-1     128 digits: signs what is published (Ed25519)
+ *     umbel-trust-1     64 digits: its public part, for readers
  *
  * A secret that others can read is none, so a file with any right for group or
  * others is refused.
@@ -7,48 +11,60 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/files.h"
+#include "exchange/manifest.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char start[] = "umbel-secret-1 ";
+/* A kind of key file. */
+typedef struct form {
+    const char *start;
+    size_t len; /* of the key */
+    bool secret;
+    const char *made_by;
+} form;
 
-enum { START_LEN = sizeof start - 1, TEXT_LEN = START_LEN + 32 + 1 };
+static const form filter_secret = {"umbel-secret-1 ", UMBEL_SECRET_LEN, true,
+                                   "umbel keygen"};
+static const form sign_key = {"umbel-sign-1 ", UM_SIGN_KEY_LEN, true,
+                              "umbel keygen --sign"};
+static const form trust_key = {"umbel-trust-1 ", UM_TRUST_KEY_LEN, false,
+                               "umbel keygen --sign"};
 
-static umbel_status parse(const char *text, size_t len, const char *path,
-                          uint8_t *secret, umbel_error *err)
+enum { TEXT_MAX = 16 + 2 * UM_SIGN_KEY_LEN + 1 };
+
+static size_t text_len(const form *f)
 {
-    static const char digits[] = "0123456789abcdef";
-    bool fine = len == TEXT_LEN && memcmp(text, start, START_LEN) == 0 &&
-                text[TEXT_LEN - 1] == '\n';
+    return strlen(f->start) + 2 * f->len + 1;
+}
 
-    for (size_t i = 0; fine && i < UMBEL_SECRET_LEN; i++) {
-        const char *high = strchr(digits, text[START_LEN + 2 * i]);
-        const char *low = strchr(digits, text[START_LEN + 2 * i + 1]);
-        fine = high && low && *high && *low;
-        if (fine)
-            secret[i] = (uint8_t)((high - digits) << 4 | (low - digits));
-    }
-    if (!fine)
+static umbel_status parse(const form *f, const char *text, size_t len,
+                          const char *path, uint8_t *key, umbel_error *err)
+{
+    size_t start = strlen(f->start);
+
+    if (len != text_len(f) || memcmp(text, f->start, start) != 0 ||
+        text[len - 1] != '\n' || !um_hex_read(text + start, key, f->len))
         return um_fail(err, UMBEL_E_SECRET,
-                       "%s%s is no key file: make one with umbel keygen",
-                       um_path_dots(path), um_path_tail(path));
+                       "%s%s is no key file: make one with %s",
+                       um_path_dots(path), um_path_tail(path), f->made_by);
     return UMBEL_OK;
 }
 
-static umbel_status read_open_file(int fd, const char *path, uint8_t *secret,
-                                   umbel_error *err)
+static umbel_status read_open_file(const form *f, int fd, const char *path,
+                                   uint8_t *key, umbel_error *err)
 {
-    char text[TEXT_LEN + 1];
+    char text[TEXT_MAX + 1];
     struct stat st;
 
     if (fstat(fd, &st) != 0)
         return um_fail_path(err, path);
-    if (st.st_mode & 077)
+    if (f->secret && st.st_mode & 077)
         return um_fail(err, UMBEL_E_SECRET,
                        "%s%s can be read by others (mode %04o): chmod 600 it",
                        um_path_dots(path), um_path_tail(path),
@@ -56,8 +72,20 @@ static umbel_status read_open_file(int fd, const char *path, uint8_t *secret,
     ssize_t len = read(fd, text, sizeof text);
     if (len < 0)
         return um_fail_path(err, path);
-    umbel_status status = parse(text, (size_t)len, path, secret, err);
+    umbel_status status = parse(f, text, (size_t)len, path, key, err);
     sodium_memzero(text, sizeof text);
+    return status;
+}
+
+static umbel_status read_key(const form *f, const char *path, uint8_t *key,
+                             umbel_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return um_fail_path(err, path);
+    umbel_status status = read_open_file(f, fd, path, key, err);
+    close(fd);
     return status;
 }
 
@@ -73,29 +101,36 @@ umbel_status um_read_secret_of(const um_args *args, const char *option,
     const char *path = um_value(args, option);
 
     *given = path != NULL;
-    if (!path)
-        return UMBEL_OK;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return um_fail_path(err, path);
-    umbel_status status = read_open_file(fd, path, secret, err);
-    close(fd);
-    return status;
+    return path ? read_key(&filter_secret, path, secret, err) : UMBEL_OK;
 }
 
-umbel_status um_write_secret(const char *path, const uint8_t *secret,
-                             umbel_error *err)
+umbel_status um_read_sign_key(const char *path, uint8_t *key, umbel_error *err)
 {
-    char text[TEXT_LEN + 1];
+    return read_key(&sign_key, path, key, err);
+}
 
-    memcpy(text, start, START_LEN);
-    for (size_t i = 0; i < UMBEL_SECRET_LEN; i++)
-        snprintf(text + START_LEN + 2 * i, 3, "%02x", secret[i]);
-    text[TEXT_LEN - 1] = '\n';
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+umbel_status um_read_trust_key(const char *text, uint8_t *key, umbel_error *err)
+{
+    if (strlen(text) == 2 * UM_TRUST_KEY_LEN &&
+        um_hex_read(text, key, UM_TRUST_KEY_LEN))
+        return UMBEL_OK;
+    return read_key(&trust_key, text, key, err);
+}
+
+static umbel_status write_key(const form *f, const char *path,
+                              const uint8_t *key, umbel_error *err)
+{
+    char text[TEXT_MAX + 1];
+    size_t start = strlen(f->start), len = text_len(f);
+
+    memcpy(text, f->start, start);
+    sodium_bin2hex(text + start, sizeof text - start, key, f->len);
+    text[len - 1] = '\n';
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                  f->secret ? 0600 : 0644);
     if (fd < 0)
         return um_fail_path(err, path);
-    bool fine = write(fd, text, TEXT_LEN) == TEXT_LEN && fsync(fd) == 0;
+    bool fine = write(fd, text, len) == (ssize_t)len && fsync(fd) == 0;
     if (!fine)
         um_note_path(err, path);
     close(fd);
@@ -103,4 +138,22 @@ umbel_status um_write_secret(const char *path, const uint8_t *secret,
     if (!fine)
         unlink(path);
     return fine ? UMBEL_OK : UMBEL_E_IO;
+}
+
+umbel_status um_write_secret(const char *path, const uint8_t *secret,
+                             umbel_error *err)
+{
+    return write_key(&filter_secret, path, secret, err);
+}
+
+umbel_status um_write_sign_key(const char *path, const uint8_t *key,
+                               umbel_error *err)
+{
+    return write_key(&sign_key, path, key, err);
+}
+
+umbel_status um_write_trust_key(const char *path, const uint8_t *key,
+                                umbel_error *err)
+{
+    return write_key(&trust_key, path, key, err);
 }

@@ -1,0 +1,292 @@
+/*
+ * cmd_publish.c - umbel publish: filters where any web server can serve them.
+ */
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/content.h"
+#include "cli/files.h"
+#include "cli/report.h"
+#include "cli/shelf.h"
+#include "cli/table.h"
+#include "exchange/publish.h"
+
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const um_option options[] = {
+    {"sign", 0, "KEY", "sign with this key (umbel keygen --sign)"},
+    {"valid", 0, "DAYS", "readers refuse it after so many days"},
+    {"keep", 0, "N", "differences that are kept, up to 64 (default 16)"},
+    {0}};
+
+enum { KEEP = 16, DAY = 86400 };
+
+/* All filters of one call. */
+typedef struct publishing {
+    const um_args *args;
+    um_shelf shelf;
+    uint64_t keep, valid;
+    const uint8_t *secret; /* NULL: do not sign */
+} publishing;
+
+/* One filter on its way. */
+typedef struct edition {
+    char name[UM_NAME_MAX + 1];
+    um_content file;
+    um_manifest last, next;
+    um_piece step;
+    bool has_step;
+} edition;
+
+/* The file's name without directories and .umb. */
+static umbel_status name_of(const char *path, char out[UM_NAME_MAX + 1],
+                            umbel_error *err)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t len = strlen(name);
+
+    if (len > 4 && strcmp(name + len - 4, ".umb") == 0)
+        len -= 4;
+    if (!um_name_is_fine(name, len))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%s%s has no name for an address: letters, digits and "
+                       "._- inside, up to %d, please",
+                       um_path_dots(path), um_path_tail(path), UM_NAME_MAX);
+    memcpy(out, name, len);
+    out[len] = '\0';
+    return UMBEL_OK;
+}
+
+/* Only what readers will be able to read is published. */
+static umbel_status read_filter(const char *path, um_content *file,
+                                umbel_filter **out, umbel_error *err)
+{
+    umbel_source source = UMBEL_SOURCE_INIT;
+    umbel_error inner;
+    umbel_status status = um_content_read(file, path, err);
+
+    source.verify = true;
+    if (status != UMBEL_OK)
+        return status;
+    status = umbel_decode(file->bytes, file->len, &source, out, &inner);
+    if (status != UMBEL_OK)
+        return um_fail(err, status, "%s%s: %s", um_path_dots(path),
+                       um_path_tail(path), inner.text);
+    return UMBEL_OK;
+}
+
+static umbel_status load_piece(const publishing *p, const um_piece *piece,
+                               umbel_filter **out, umbel_error *err)
+{
+    char name[UM_PIECE_NAME], path[PATH_MAX];
+
+    um_piece_name(piece->digest, UM_PIECE_FILTER, name);
+    if (!um_shelf_path(&p->shelf, name, path))
+        return um_fail(err, UMBEL_E_IO, "the name is too long");
+    return umbel_load(path, NULL, out, err);
+}
+
+/* The difference from old, where there can be one and it is the smaller. */
+static umbel_status make_step(const publishing *p, edition *e,
+                              const umbel_filter *old, const umbel_filter *now,
+                              umbel_error *err)
+{
+    umbel_diff_bill bill;
+    size_t len = 0;
+
+    if (umbel_diff_measure(old, now, &bill, NULL) != UMBEL_OK ||
+        bill.bytes >= e->file.len)
+        return UMBEL_OK;
+    uint8_t *bytes = malloc((size_t)bill.bytes);
+    if (!bytes)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for a difference");
+    umbel_status status =
+        umbel_diff(old, now, bytes, (size_t)bill.bytes, &len, err);
+    if (status == UMBEL_OK) {
+        um_digest_of(bytes, len, e->step.digest);
+        e->step.len = len;
+        e->has_step = true;
+        status = um_shelf_put(&p->shelf, &e->step, UM_PIECE_STEP, bytes, err);
+    }
+    free(bytes);
+    return status;
+}
+
+/* Whoever lost the last filter publishes without a difference. */
+static umbel_status step_from_last(const publishing *p, edition *e,
+                                   const umbel_filter *now,
+                                   const um_piece *filter, umbel_error *err)
+{
+    umbel_filter *old;
+
+    if (e->last.serial == 0 || p->keep == 0 ||
+        memcmp(e->last.filter.digest, filter->digest, UM_DIGEST_LEN) == 0 ||
+        load_piece(p, &e->last.filter, &old, NULL) != UMBEL_OK)
+        return UMBEL_OK;
+    umbel_status status = make_step(p, e, old, now, err);
+    umbel_close(old);
+    return status;
+}
+
+/* Two who sign with different keys would lock each other's readers out. */
+static umbel_status check_signer(const publishing *p, const edition *e,
+                                 umbel_error *err)
+{
+    uint8_t key[UM_TRUST_KEY_LEN] = {0};
+
+    if (p->secret)
+        crypto_sign_ed25519_sk_to_pk(key, p->secret);
+    if (!e->last.is_signed ||
+        (p->secret && memcmp(key, e->last.key, sizeof key) == 0))
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_REFUSED,
+                   "%s was published with %s key: sign with that one, or "
+                   "remove its manifest and tell the readers",
+                   e->name, p->secret ? "another" : "a");
+}
+
+static umbel_status put_manifest(const publishing *p, edition *e,
+                                 umbel_error *err)
+{
+    char text[UM_MANIFEST_MAX];
+    size_t len = um_manifest_write(&e->next, p->secret, text);
+
+    return um_shelf_put_manifest(&p->shelf, e->name, text, len, err);
+}
+
+/* Pieces first, the manifest last: at every moment what it names is there. */
+static umbel_status publish(const publishing *p, edition *e,
+                            const umbel_filter *f, umbel_error *err)
+{
+    um_edition next = {.now = (uint64_t)time(NULL),
+                       .valid = p->valid,
+                       .keep = (size_t)p->keep};
+
+    umbel_status status = um_shelf_manifest(&p->shelf, e->name, &e->last, err);
+    if (status == UMBEL_OK)
+        status = check_signer(p, e, err);
+    if (status != UMBEL_OK)
+        return status;
+    um_digest_of(e->file.bytes, e->file.len, next.filter.digest);
+    next.filter.len = e->file.len;
+    status = um_shelf_put(&p->shelf, &next.filter, UM_PIECE_FILTER,
+                          e->file.bytes, err);
+    if (status == UMBEL_OK)
+        status = step_from_last(p, e, f, &next.filter, err);
+    if (status != UMBEL_OK)
+        return status;
+    next.step = e->has_step ? &e->step : NULL;
+    um_manifest_next(&e->last, &next, &e->next);
+    return put_manifest(p, e, err);
+}
+
+static void report(const publishing *p, const edition *e)
+{
+    umbel_info info = {0};
+    char digest[UM_DIGEST_HEX];
+    bool again =
+        e->last.serial && memcmp(e->last.filter.digest, e->next.filter.digest,
+                                 UM_DIGEST_LEN) == 0;
+
+    um_digest_text(e->next.filter.digest, digest);
+    if (um_has(p->args, "json")) {
+        um_info_text(&info, "name", e->name);
+        um_info_count(&info, "serial", e->next.serial);
+        um_info_text(&info, "digest", digest);
+        um_info_count(&info, "bytes", e->next.filter.len);
+        um_info_count(&info, "difference_bytes", e->has_step ? e->step.len : 0);
+        um_info_count(&info, "differences", e->next.nsteps);
+        um_info_flag(&info, "signed", e->next.is_signed);
+        um_print_json(stdout, &info);
+    } else if (!um_has(p->args, "quiet")) {
+        printf("%s: serial %" PRIu64 ", %s bytes", e->name, e->next.serial,
+               um_grouped(e->next.filter.len).text);
+        if (e->has_step)
+            printf(", or %s for who has the last one",
+                   um_grouped(e->step.len).text);
+        else if (again)
+            fputs(", as before", stdout);
+        puts(e->next.is_signed ? ", signed" : ", not signed");
+    }
+}
+
+static umbel_status publish_file(const publishing *p, const char *path,
+                                 umbel_error *err)
+{
+    edition e = {.has_step = false};
+    umbel_filter *f = NULL;
+    size_t removed;
+
+    umbel_status status = name_of(path, e.name, err);
+    if (status == UMBEL_OK)
+        status = read_filter(path, &e.file, &f, err);
+    if (status == UMBEL_OK)
+        status = publish(p, &e, f, err);
+    if (status == UMBEL_OK) {
+        report(p, &e);
+        status = um_shelf_tidy(&p->shelf, &e.last.filter, &removed, err);
+    }
+    umbel_close(f);
+    um_content_fini(&e.file);
+    return status;
+}
+
+static umbel_status take_options(const um_args *args, publishing *p,
+                                 uint8_t secret[UM_SIGN_KEY_LEN],
+                                 umbel_error *err)
+{
+    uint64_t days = 0;
+    const char *key = um_value(args, "sign");
+
+    p->keep = KEEP;
+    umbel_status status = um_value_count(args, "keep", &p->keep, err);
+    if (status == UMBEL_OK)
+        status = um_value_count(args, "valid", &days, err);
+    if (status == UMBEL_OK && p->keep > UM_STEPS_MAX)
+        status =
+            um_fail(err, UMBEL_E_RANGE, "--keep goes up to %d", UM_STEPS_MAX);
+    if (status == UMBEL_OK &&
+        (days > 36500 || (um_has(args, "valid") && days == 0)))
+        status = um_fail(err, UMBEL_E_RANGE, "--valid is 1 to 36500 days");
+    p->valid = days * DAY;
+    if (status == UMBEL_OK && key) {
+        status = um_read_sign_key(key, secret, err);
+        p->secret = secret;
+    }
+    return status;
+}
+
+static int run(const um_args *args)
+{
+    uint8_t secret[UM_SIGN_KEY_LEN];
+    publishing p = {.args = args};
+    umbel_error err;
+
+    if (args->noperands < 2)
+        return um_misuse(args,
+                         "give a directory, and filters to publish there");
+    umbel_status status = take_options(args, &p, secret, &err);
+    if (status == UMBEL_OK)
+        status = um_shelf_open(&p.shelf, args->operands[0], &err);
+    if (status == UMBEL_OK) {
+        for (size_t i = 1; status == UMBEL_OK && i < args->noperands; i++)
+            status = publish_file(&p, args->operands[i], &err);
+        um_shelf_close(&p.shelf);
+    }
+    sodium_memzero(secret, sizeof secret);
+    return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
+}
+
+const um_command um_cmd_publish = {
+    .name = "publish",
+    .args = "DIR FILTER...",
+    .summary = "put filters where any web server can serve them",
+    .options = {options},
+    .details =
+        "DIR is made if need be. Readers fetch with 'umbel pull ADDRESS-OF-"
+        "DIR/NAME', NAME\nbeing the filter's file name without .umb.",
+    .run = run,
+};

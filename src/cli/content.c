@@ -1,0 +1,87 @@
+/*
+ * content.c - all bytes of a file: mapped, or read from a pipe.
+ */
+#include "cli/content.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void um_content_fini(um_content *c)
+{
+    if (c->mapped)
+        munmap(c->bytes, c->len);
+    else
+        free(c->bytes);
+    *c = (um_content){0};
+}
+
+umbel_status um_content_grow(um_content *c, umbel_error *err)
+{
+    if (c->len < c->cap)
+        return UMBEL_OK;
+    size_t cap = c->cap ? 2 * c->cap : (size_t)1 << 20;
+    if (cap > UM_GROWN_LIMIT)
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "more than %zu bytes come out of it: gunzip it to a "
+                       "file first",
+                       UM_GROWN_LIMIT);
+    uint8_t *bytes = realloc(c->bytes, cap);
+    if (!bytes)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", cap);
+    c->bytes = bytes;
+    c->cap = cap;
+    return UMBEL_OK;
+}
+
+static umbel_status read_all(int fd, um_content *c, umbel_error *err)
+{
+    for (;;) {
+        umbel_status status = um_content_grow(c, err);
+        if (status != UMBEL_OK)
+            return status;
+        ssize_t got = read(fd, c->bytes + c->len, c->cap - c->len);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return um_fail_errno(err, "cannot read");
+        if (got == 0)
+            return UMBEL_OK;
+        c->len += (size_t)got;
+    }
+}
+
+static umbel_status take(int fd, um_content *c, umbel_error *err)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+        void *map =
+            mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (map == MAP_FAILED)
+            return um_fail_errno(err, "cannot map");
+        *c = (um_content){map, (size_t)st.st_size, 0, true};
+        return UMBEL_OK;
+    }
+    return read_all(fd, c, err);
+}
+
+umbel_status um_content_read(um_content *c, const char *path, umbel_error *err)
+{
+    bool piped = strcmp(path, "-") == 0;
+    int fd = piped ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+
+    *c = (um_content){0};
+    if (fd < 0)
+        return um_fail_path(err, path);
+    umbel_status status = take(fd, c, err);
+    if (!piped)
+        close(fd);
+    return status;
+}

@@ -1,0 +1,26 @@
+/*
+ * content.h - all bytes of a file: mapped, or read from a pipe.
+ */
+#ifndef UM_CLI_CONTENT_H
+#define UM_CLI_CONTENT_H
+
+#include <umbel/base.h>
+
+/* Bytes in memory that grew, or in a mapping. */
+typedef struct um_content {
+    uint8_t *bytes;
+    size_t len, cap;
+    bool mapped;
+} um_content;
+
+/* What a pipe or gzip may grow to: neither tells its length before its end. */
+#define UM_GROWN_LIMIT ((size_t)4 << 30)
+
+/* Release with um_content_fini; also after a failure. - is standard input. */
+umbel_status um_content_read(um_content *c, const char *path, umbel_error *err);
+void um_content_fini(um_content *c);
+
+/* Make room for at least one byte more. */
+umbel_status um_content_grow(um_content *c, umbel_error *err);
+
+#endif

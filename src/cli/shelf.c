@@ -1,0 +1,244 @@
+/*
+ * shelf.c - a directory of published files.
+ */
+#include "cli/shelf.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/content.h"
+#include "filter/disk.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const endings[] = {
+    [UM_PIECE_FILTER] = ".umb", [UM_PIECE_STEP] = ".umd"};
+static const char manifest_ending[] = ".manifest";
+
+void um_piece_name(const uint8_t digest[UM_DIGEST_LEN], um_piece_kind kind,
+                   char out[UM_PIECE_NAME])
+{
+    char hex[UM_DIGEST_HEX];
+
+    um_digest_text(digest, hex);
+    snprintf(out, UM_PIECE_NAME, "%s%s", hex, endings[kind]);
+}
+
+umbel_status um_shelf_open(um_shelf *s, const char *dir, umbel_error *err)
+{
+    *s = (um_shelf){dir, -1};
+    if (mkdir(dir, 0777) != 0 && errno != EEXIST)
+        return um_fail_path(err, dir);
+    s->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (s->fd < 0)
+        return um_fail_path(err, dir);
+    while (flock(s->fd, LOCK_EX) != 0)
+        if (errno != EINTR) {
+            umbel_status status = um_fail_path(err, dir);
+            um_shelf_close(s);
+            return status;
+        }
+    return UMBEL_OK;
+}
+
+void um_shelf_close(um_shelf *s)
+{
+    if (s->fd >= 0)
+        close(s->fd);
+    s->fd = -1;
+}
+
+bool um_shelf_path(const um_shelf *s, const char *file, char out[PATH_MAX])
+{
+    int len = snprintf(out, PATH_MAX, "%s/%s", s->dir, file);
+    return len > 0 && len < PATH_MAX;
+}
+
+static umbel_status path_of(const um_shelf *s, const char *file,
+                            char out[PATH_MAX], umbel_error *err)
+{
+    return um_shelf_path(s, file, out)
+               ? UMBEL_OK
+               : um_fail(err, UMBEL_E_IO, "the name of %.40s is too long",
+                         file);
+}
+
+static umbel_status read_manifest(const char *path, um_manifest *out,
+                                  umbel_error *err)
+{
+    um_content c;
+    umbel_error inner;
+    umbel_status status = um_content_read(&c, path, err);
+
+    if (status != UMBEL_OK)
+        return status;
+    status = um_manifest_read((const char *)c.bytes, c.len, out, &inner);
+    um_content_fini(&c);
+    if (status != UMBEL_OK)
+        return um_fail(err, status, "%s%s: %s", um_path_dots(path),
+                       um_path_tail(path), inner.text);
+    return UMBEL_OK;
+}
+
+umbel_status um_shelf_manifest(const um_shelf *s, const char *name,
+                               um_manifest *out, umbel_error *err)
+{
+    char file[UM_NAME_MAX + sizeof manifest_ending], path[PATH_MAX];
+
+    snprintf(file, sizeof file, "%s%s", name, manifest_ending);
+    umbel_status status = path_of(s, file, path, err);
+    if (status != UMBEL_OK)
+        return status;
+    if (access(path, F_OK) == 0)
+        return read_manifest(path, out, err);
+    *out = (um_manifest){.serial = 0};
+    snprintf(out->name, sizeof out->name, "%s", name);
+    return UMBEL_OK;
+}
+
+/* What bears its digest as a name need not be read to be known. */
+static bool is_there(const char *path, uint64_t len)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+           (uint64_t)st.st_size == len;
+}
+
+umbel_status um_shelf_put(const um_shelf *s, const um_piece *piece,
+                          um_piece_kind kind, const void *bytes,
+                          umbel_error *err)
+{
+    char name[UM_PIECE_NAME], path[PATH_MAX];
+    umbel_slice part = {bytes, (size_t)piece->len};
+
+    um_piece_name(piece->digest, kind, name);
+    umbel_status status = path_of(s, name, path, err);
+    if (status != UMBEL_OK || is_there(path, piece->len))
+        return status;
+    return um_save_parts(&part, 1, path, err);
+}
+
+umbel_status um_shelf_put_manifest(const um_shelf *s, const char *name,
+                                   const char *text, size_t len,
+                                   umbel_error *err)
+{
+    char file[UM_NAME_MAX + sizeof manifest_ending], path[PATH_MAX];
+    umbel_slice part = {text, len};
+
+    snprintf(file, sizeof file, "%s%s", name, manifest_ending);
+    umbel_status status = path_of(s, file, path, err);
+    return status == UMBEL_OK ? um_save_parts(&part, 1, path, err) : status;
+}
+
+/* --- what is named no more --------------------------------------------------
+ */
+
+typedef struct names {
+    char (*name)[UM_PIECE_NAME];
+    size_t n, cap;
+} names;
+
+static bool note_piece(names *all, const uint8_t *digest, um_piece_kind kind)
+{
+    if (all->n == all->cap) {
+        size_t cap = all->cap ? 2 * all->cap : 64;
+        void *more = realloc(all->name, cap * sizeof *all->name);
+        if (!more)
+            return false;
+        all->name = more;
+        all->cap = cap;
+    }
+    um_piece_name(digest, kind, all->name[all->n++]);
+    return true;
+}
+
+static bool note_manifest(names *all, const um_manifest *m)
+{
+    bool fine = note_piece(all, m->filter.digest, UM_PIECE_FILTER);
+
+    for (size_t i = 0; fine && i < m->nsteps; i++)
+        fine = note_piece(all, m->step[i].file.digest, UM_PIECE_STEP);
+    return fine;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t a = strlen(text), b = strlen(end);
+    return a > b && strcmp(text + a - b, end) == 0;
+}
+
+static bool looks_like_piece(const char *name)
+{
+    uint8_t digest[UM_DIGEST_LEN];
+
+    return strlen(name) == UM_PIECE_NAME - 1 &&
+           um_hex_read(name, digest, sizeof digest) &&
+           (ends_with(name, endings[0]) || ends_with(name, endings[1]));
+}
+
+static bool is_named(const names *all, const char *name)
+{
+    for (size_t i = 0; i < all->n; i++)
+        if (strcmp(all->name[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* A manifest that cannot be read may name anything: then nothing goes. */
+static umbel_status note_all(const um_shelf *s, DIR *dir, names *all,
+                             umbel_error *err)
+{
+    char path[PATH_MAX];
+    um_manifest m;
+    struct dirent *entry;
+    umbel_status status = UMBEL_OK;
+
+    while (status == UMBEL_OK && (entry = readdir(dir))) {
+        if (!ends_with(entry->d_name, manifest_ending))
+            continue;
+        status = path_of(s, entry->d_name, path, err);
+        if (status == UMBEL_OK)
+            status = read_manifest(path, &m, err);
+        if (status == UMBEL_OK && !note_manifest(all, &m))
+            status = um_fail(err, UMBEL_E_NOMEM, "no memory to tidy up");
+    }
+    return status;
+}
+
+static size_t remove_others(DIR *dir, const names *all)
+{
+    size_t removed = 0;
+    struct dirent *entry;
+
+    rewinddir(dir);
+    while ((entry = readdir(dir)))
+        if (looks_like_piece(entry->d_name) && !is_named(all, entry->d_name) &&
+            unlinkat(dirfd(dir), entry->d_name, 0) == 0)
+            removed++;
+    return removed;
+}
+
+umbel_status um_shelf_tidy(const um_shelf *s, const um_piece *last,
+                           size_t *removed, umbel_error *err)
+{
+    names all = {0};
+    DIR *dir = opendir(s->dir);
+
+    if (!dir)
+        return um_fail_path(err, s->dir);
+    umbel_status status = note_all(s, dir, &all, err);
+    if (status == UMBEL_OK && !note_piece(&all, last->digest, UM_PIECE_FILTER))
+        status = um_fail(err, UMBEL_E_NOMEM, "no memory to tidy up");
+    if (status == UMBEL_OK)
+        *removed = remove_others(dir, &all);
+    closedir(dir);
+    free(all.name);
+    return status;
+}

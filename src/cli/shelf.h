@@ -1,0 +1,53 @@
+/*
+ * shelf.h - a directory of published files: manifests by name, pieces by
+ * digest.
+ *
+ * Any web server can serve it as it is. Pieces never change; they come first,
+ * the manifest last, and what no manifest names any more goes.
+ */
+#ifndef UM_CLI_SHELF_H
+#define UM_CLI_SHELF_H
+
+#include "exchange/manifest.h"
+
+#include <umbel/umbel.h>
+
+#include <limits.h>
+
+typedef enum um_piece_kind { UM_PIECE_FILTER, UM_PIECE_STEP } um_piece_kind;
+
+/* What a piece is called: its digest, .umb or .umd. */
+enum { UM_PIECE_NAME = UM_DIGEST_HEX + 4 };
+void um_piece_name(const uint8_t digest[UM_DIGEST_LEN], um_piece_kind kind,
+                   char out[UM_PIECE_NAME]);
+
+typedef struct um_shelf {
+    const char *dir;
+    int fd; /* holds the lock */
+} um_shelf;
+
+/* Make dir if it is not there, and lock it against other publishers. */
+umbel_status um_shelf_open(um_shelf *s, const char *dir, umbel_error *err);
+void um_shelf_close(um_shelf *s);
+
+/* The path of a file in it; false: too long. */
+bool um_shelf_path(const um_shelf *s, const char *file, char out[PATH_MAX]);
+
+/* The manifest of a name; serial 0 when there is none yet. */
+umbel_status um_shelf_manifest(const um_shelf *s, const char *name,
+                               um_manifest *out, umbel_error *err);
+/* Put a piece there, unless it is there already. */
+umbel_status um_shelf_put(const um_shelf *s, const um_piece *piece,
+                          um_piece_kind kind, const void *bytes,
+                          umbel_error *err);
+umbel_status um_shelf_put_manifest(const um_shelf *s, const char *name,
+                                   const char *text, size_t len,
+                                   umbel_error *err);
+/*
+ * Remove pieces that no manifest of the directory names. A reader may still be
+ * fetching what last, the filter until now, is: that stays.
+ */
+umbel_status um_shelf_tidy(const um_shelf *s, const um_piece *last,
+                           size_t *removed, umbel_error *err);
+
+#endif
