@@ -3,6 +3,7 @@
  *
  *     umbel-pull 1
  *     serial 7
+ *     expires 1795373319
  *     filter DIGEST
  *     key PUBLIC        or "key none"
  *     tag TEXT          to the end of the line
@@ -27,9 +28,9 @@ size_t um_memory_write(const um_memory *m, char out[UM_MEMORY_MAX])
     if (m->is_signed)
         um_digest_text(m->key, key);
     int len = snprintf(out, UM_MEMORY_MAX,
-                       "umbel-pull 1\nserial %" PRIu64
+                       "umbel-pull 1\nserial %" PRIu64 "\nexpires %" PRIu64
                        "\nfilter %s\nkey %s\ntag %s\n",
-                       m->serial, filter, key, m->tag);
+                       m->serial, m->expires, filter, key, m->tag);
     return (size_t)len;
 }
 
@@ -44,11 +45,11 @@ umbel_status um_memory_read(const char *text, size_t len, um_memory *out,
         memcpy(copy, text, len);
         copy[len] = '\0';
         int got = sscanf(copy,
-                         "umbel-pull 1 serial %" SCNu64
+                         "umbel-pull 1 serial %" SCNu64 " expires %" SCNu64
                          " filter %64s key %64s tag %255[^\n]",
-                         &m.serial, filter, key, m.tag);
+                         &m.serial, &m.expires, filter, key, m.tag);
         m.is_signed = strcmp(key, "none") != 0;
-        if (got >= 3 && strlen(filter) == UM_DIGEST_HEX - 1 &&
+        if (got >= 4 && strlen(filter) == UM_DIGEST_HEX - 1 &&
             um_hex_read(filter, m.filter, sizeof m.filter) &&
             (!m.is_signed || (strlen(key) == UM_DIGEST_HEX - 1 &&
                               um_hex_read(key, m.key, sizeof m.key))) &&
@@ -84,18 +85,31 @@ static umbel_status judge_key(const um_manifest *m, const um_memory *last,
     return UMBEL_OK;
 }
 
+static umbel_status judge_time(uint64_t expires, uint64_t now, umbel_error *err)
+{
+    if (expires && now > expires)
+        return um_fail(err, UMBEL_E_REFUSED,
+                       "the manifest expired %" PRIu64
+                       " s ago: who publishes it must do so again",
+                       now - expires);
+    return UMBEL_OK;
+}
+
+umbel_status um_judge_again(const um_memory *last, uint64_t now,
+                            umbel_error *err)
+{
+    return judge_time(last->expires, now, err);
+}
+
 umbel_status um_judge(const um_manifest *m, const um_memory *last,
                       const uint8_t *trust, uint64_t now, umbel_error *err)
 {
     umbel_status status = judge_key(m, last, trust, err);
 
+    if (status == UMBEL_OK)
+        status = judge_time(m->expires, now, err);
     if (status != UMBEL_OK)
         return status;
-    if (m->expires && now > m->expires)
-        return um_fail(err, UMBEL_E_REFUSED,
-                       "the manifest expired %" PRIu64
-                       " s ago: who publishes it must do so again",
-                       now - m->expires);
     if (m->serial < last->serial)
         return um_fail(err, UMBEL_E_REFUSED,
                        "the manifest is older than what was pulled: serial "

@@ -12,7 +12,8 @@ enum { UM_TAG_MAX = 256, UM_MEMORY_MAX = 1024 };
 
 /* What a reader remembers of its last pull. */
 typedef struct um_memory {
-    uint64_t serial; /* 0: it never pulled */
+    uint64_t serial;  /* 0: it never pulled */
+    uint64_t expires; /* as the manifest said; 0: never */
     uint8_t filter[UM_DIGEST_LEN];
     bool is_signed;
     uint8_t key[UM_TRUST_KEY_LEN]; /* whose signature it took */
@@ -31,6 +32,10 @@ umbel_status um_memory_read(const char *text, size_t len, um_memory *out,
  */
 umbel_status um_judge(const um_manifest *m, const um_memory *last,
                       const uint8_t *trust, uint64_t now, umbel_error *err);
+
+/* The same when the server says that nothing changed: only time did. */
+umbel_status um_judge_again(const um_memory *last, uint64_t now,
+                            umbel_error *err);
 
 /* What to fetch. */
 typedef struct um_route {
