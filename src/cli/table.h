@@ -20,6 +20,8 @@
     X(convert)                                                                 \
     X(diff)                                                                    \
     X(patch)                                                                   \
+    X(publish)                                                                 \
+    X(pull)                                                                    \
     X(keygen)                                                                  \
     X(reproduce)                                                               \
     X(bench)
