@@ -77,7 +77,7 @@ static void watch(const um_args *args, um_puller *p, uint64_t seconds)
     while (!stopped) {
         if (um_puller_round(p, &err) != UMBEL_OK)
             um_trouble(args, &err);
-        else if (!p->unchanged)
+        else if (!p->unchanged && !p->route.current)
             report(args, p);
         struct timespec pause = {.tv_sec = (time_t)seconds};
         if (!stopped)

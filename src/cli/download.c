@@ -83,7 +83,7 @@ static uint64_t have_already(int fd, const um_piece *piece)
     if (fstat(fd, &st) == 0 && st.st_size > 0 &&
         (uint64_t)st.st_size <= piece->len)
         return (uint64_t)st.st_size;
-    return ftruncate(fd, 0) == 0 ? 0 : 0;
+    return 0;
 }
 
 static umbel_status fetch_rest(const char *url, const um_piece *piece,
@@ -100,6 +100,8 @@ static umbel_status fetch_rest(const char *url, const um_piece *piece,
 
     if (f.from == piece->len)
         return UMBEL_OK;
+    if (f.from == 0 && ftruncate(fd, 0) != 0)
+        return um_fail_path(err, path);
     if (lseek(fd, (off_t)f.from, SEEK_SET) < 0)
         return um_fail_path(err, path);
     umbel_status status = um_fetch_run(&f, &fetched, err);

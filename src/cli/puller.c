@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -87,6 +88,16 @@ static umbel_status remember(um_puller *p, int fd, umbel_error *err)
     return UMBEL_OK;
 }
 
+/*
+ * Servers name states by the second and the length: two manifests of one second
+ * have one name, and who remembers it would never see the second of them.
+ */
+static bool has_settled(const um_manifest *m)
+{
+    enum { SETTLED = 2 };
+    return (uint64_t)time(NULL) >= m->made + SETTLED;
+}
+
 /* In place: the lock is on this very file. Short enough for one write. */
 static umbel_status memorize(um_puller *p, int fd, umbel_error *err)
 {
@@ -97,7 +108,7 @@ static umbel_status memorize(um_puller *p, int fd, umbel_error *err)
 
     memcpy(now.filter, p->manifest.filter.digest, sizeof now.filter);
     memcpy(now.key, p->manifest.key, sizeof now.key);
-    if (!strpbrk(p->tag, "\r\n"))
+    if (!strpbrk(p->tag, "\r\n") && has_settled(&p->manifest))
         set_text(now.tag, sizeof now.tag, p->tag, "");
     size_t len = um_memory_write(&now, text);
     if (pwrite(fd, text, len, 0) != (ssize_t)len ||
@@ -208,6 +219,23 @@ static umbel_status settle(const um_puller *p, const void *bytes, size_t len,
     return status == UMBEL_OK ? um_save_parts(&part, 1, p->path, err) : status;
 }
 
+/* The part becomes the file, without a second copy on the disk. A link stays
+ * one: what it names is written. */
+static umbel_status settle_part(const um_puller *p, const char *part,
+                                const um_content *c, umbel_error *err)
+{
+    struct stat st;
+
+    if (lstat(p->path, &st) == 0 && !S_ISREG(st.st_mode))
+        return settle(p, c->bytes, c->len, err);
+    umbel_status status = admit(p, c->bytes, c->len, err);
+    if (status != UMBEL_OK)
+        return status;
+    if (lstat(p->path, &st) == 0 && chmod(part, st.st_mode & 07777) != 0)
+        return um_fail_path(err, part);
+    return rename(part, p->path) == 0 ? UMBEL_OK : um_fail_path(err, p->path);
+}
+
 static umbel_status take_whole(um_puller *p, umbel_error *err)
 {
     char path[PATH_MAX];
@@ -219,9 +247,9 @@ static umbel_status take_whole(um_puller *p, umbel_error *err)
         return status;
     status = um_content_read(&c, path, err);
     if (status == UMBEL_OK)
-        status = settle(p, c.bytes, c.len, err);
+        status = settle_part(p, path, &c, err);
     um_content_fini(&c);
-    unlink(path);
+    unlink(path); /* unless it has the name by now */
     return status;
 }
 
