@@ -1,111 +1,37 @@
 /*
- * bits_avx2.h - loops over keys in blocks of bits, for kinds that know their cells.
+ * bits_avx2.h - blocks of bits that match a key or do not, in the loops of
+ * blocked_avx2.h.
  *
- * Keys of a batch are hashed eight at a time (XXH3 of 8 bytes, bit for bit),
- * their blocks fetched ahead, while the batch before is tested: one loop, so
- * that the memory is busy while the arithmetic goes on.
- *
- * A file that includes this defines misfits: what a kind makes of a key and its
- * block. All else is here, and compiled anew for each.
+ * A file that includes this defines misfits, what its kind makes of a key and
+ * its block, and trim_of. Four keys are judged at once; all of it is compiled
+ * anew for each kind.
  */
 #ifndef UM_KINDS_BITS_AVX2_H
 #define UM_KINDS_BITS_AVX2_H
 
 #include "filter/fast.h"
-#include "kinds/xxh3_avx2.h"
+#include "kinds/blocked_avx2.h"
 
-#include <unistd.h>
-
-enum { BATCH = 64, MANY = 256, MOST_HASHES = 16 };
-
-/* What a batch of keys asks for. */
-typedef struct batch {
-    _Alignas(32) uint64_t lo[MANY];
-    _Alignas(32) uint64_t word[2][MANY]; /* of the first and second 8 hashes */
-    uint64_t at[MANY]; /* byte where the block begins, if fetched ahead */
-} batch;
-
-/* A filter as the loops see it. */
-typedef struct target {
-    uint8_t *bits;
-    uint64_t blocks;
-    uint32_t hashes;
-    uint64_t flip; /* what XXH3 does with the seed, for 8-byte keys */
-} target;
-
-typedef struct work {
-    target t;
-    bool *out;    /* hit or fresh; may be NULL when adding */
-    size_t added; /* when adding */
-} work;
-
-/* What a loop does, known when it is compiled. */
-typedef struct way {
-    bool adds;
-    bool wide;  /* blocks of 512 */
-    bool ahead; /* the memory is far: fetch what comes next */
-    int groups; /* of eight hashes, the last may be fewer */
-} way;
+enum { MOST_HASHES = 16, SHIFT256 = 5, SHIFT512 = 6 };
+enum { QUERY, ADD }; /* um_way.verb */
 
 /*
- * Bits of a key's block that are not as the key wants them, none when it
+ * Bits of a key's block at p that are not as the key wants them, none when it
  * matches. When adding, they were not, and now are.
  */
-UM_INLINE __m256i misfits(const target *t, uint64_t at, uint64_t first,
-                          uint64_t last, way how);
+UM_INLINE __m256i misfits(const um_target *t, uint8_t *p, uint64_t first,
+                          uint64_t last, um_way how);
 
-/* What misfits wants the last word of a key to be; the same for one key. */
-UM_INLINE __m256i tidy(__m256i last, way how);
-UM_INLINE uint64_t tidy_one(uint64_t last, way how);
+/* What misfits wants done to the last word. */
+UM_INLINE um_trim trim_of(int groups);
 
-/* --- hashing ------------------------------------------------------------- */
-
-UM_INLINE uint64_t block_of(const target *t, uint64_t lo, way how)
+UM_INLINE um_way way_of(int verb, int shift, bool far, int groups)
 {
-    return um_scale(lo, t->blocks) << (how.wide ? 6 : 5);
-}
-
-UM_INLINE void fetch(const target *t, batch *b, size_t i, way how)
-{
-    b->at[i] = block_of(t, b->lo[i], how);
-    _mm_prefetch((const char *)t->bits + b->at[i], _MM_HINT_T0);
-}
-
-/* Keys i .. i+7 of a batch. */
-UM_INLINE void hash_keys(const target *t, const uint64_t *keys, batch *b,
-                         size_t i, way how)
-{
-    __m256i lo[UM_PAIR], word[UM_PAIR];
-
-    um_xxh3_avx2(keys + i, t->flip, lo);
-    UM_EACH word[g] = lo[g];
-    um_remix_avx2(word);
-    um_store_avx2(&b->lo[i], lo);
-    if (how.groups == 2) {
-        um_store_avx2(&b->word[0][i], word);
-        UM_EACH word[g] = _mm256_add_epi64(word[g], lo[g]);
-        um_remix_avx2(word);
-    }
-    UM_EACH word[g] = tidy(word[g], how);
-    um_store_avx2(&b->word[how.groups - 1][i], word);
-    for (size_t j = i; how.ahead && j < i + 8; j++)
-        fetch(t, b, j, how);
-}
-
-UM_INLINE __m256i load(const void *p)
-{
-    return _mm256_loadu_si256((const __m256i *)p);
-}
-
-UM_INLINE void put(uint8_t *p, __m256i x)
-{
-    _mm256_storeu_si256((__m256i *)(void *)p, x);
-}
-
-UM_INLINE __m256i misfits_of(const target *t, const batch *b, size_t i, way how)
-{
-    uint64_t at = how.ahead ? b->at[i] : block_of(t, b->lo[i], how);
-    return misfits(t, at, b->word[0][i], b->word[how.groups - 1][i], how);
+    return (um_way){.verb = verb,
+                    .shift = shift,
+                    .ahead = far,
+                    .groups = groups,
+                    .trim = trim_of(groups)};
 }
 
 /* --- answers ---------------------------------------------------------------
@@ -123,130 +49,64 @@ UM_INLINE unsigned zeros(const __m256i x[4])
     return halves & halves >> 4 & 15;
 }
 
-/* Four bits as four bytes. */
-UM_INLINE void spread(bool out[4], unsigned bits)
+/* The n keys from the i-th on, at most four. */
+UM_INLINE void serve4(um_work *w, const um_eight *e, size_t i, size_t n,
+                      size_t out, um_way how)
 {
-    uint32_t bytes = bits * 0x00204081u & 0x01010101u;
-    memcpy(out, &bytes, sizeof bytes);
-}
+    __m256i x[4];
 
-UM_INLINE void serve4(work *w, const batch *b, size_t i, size_t out, way how)
-{
-    __m256i x[4] = {misfits_of(&w->t, b, i, how)}; /* one after another */
-
-    x[1] = misfits_of(&w->t, b, i + 1, how);
-    x[2] = misfits_of(&w->t, b, i + 2, how);
-    x[3] = misfits_of(&w->t, b, i + 3, how);
-    unsigned answer = zeros(x) ^ (how.adds ? 15 : 0);
-    if (how.adds)
-        w->added += (size_t)__builtin_popcount(answer);
+    for (size_t j = 0; j < 4; j++) /* one after another */
+        x[j] = j < n ? misfits(&w->t, um_block_at(&w->t, e, i + j, how),
+                               e->word[0][i + j],
+                               e->word[how.groups - 1][i + j], how)
+                     : x[0];
+    unsigned answer = zeros(x) ^ (how.verb == ADD ? 15 : 0);
+    if (how.verb == ADD)
+        w->added += (size_t)__builtin_popcount(answer & ((1u << n) - 1));
     if (w->out)
-        spread(w->out + out, answer);
+        um_tell_bits((bool *)w->out + out, answer, n);
 }
 
-UM_INLINE void serve(work *w, const batch *b, size_t i, size_t out, way how)
-{
-    __m256i x = misfits_of(&w->t, b, i, how);
-    bool answer = _mm256_testz_si256(x, x) ^ how.adds;
-
-    w->added += how.adds && answer;
-    if (w->out)
-        w->out[out] = answer;
-}
-
-UM_INLINE void serve_all(work *w, const batch *b, size_t from, size_t n,
-                         size_t out, way how)
+UM_INLINE void serve(um_work *w, const um_eight *e, size_t n, size_t out,
+                     um_way how)
 {
     size_t i = 0;
 
     for (; i + 4 <= n; i += 4)
-        serve4(w, b, from + i, out + i, how);
+        serve4(w, e, i, 4, out + i, how);
     for (; i < n; i++)
-        serve(w, b, from + i, out + i, how);
+        serve4(w, e, i, 1, out + i, how);
 }
 
-/* --- loops ---------------------------------------------------------------- */
-
-/* Keys of 8 bytes: hash and fetch the next batch while this one is served. */
-UM_INLINE void walk_keys(work *w, const uint64_t *keys, size_t n, way how)
+/* A key on its own: the same cells, with nothing around them. */
+UM_INLINE bool matches_so(const um_target *t, uint64_t lo, um_way how)
 {
-    batch b[2];
-    uint64_t tail[BATCH] = {0};
-    size_t whole = n / BATCH * BATCH;
+    uint8_t *p = t->memory + um_block_of(t, lo, how);
+    uint64_t hi = um_remix(lo), last = um_last_word(lo, hi, how);
+    __m256i x = misfits(t, p, hi, last, how);
 
-    memcpy(tail, keys + whole, (n - whole) * sizeof *keys);
-    for (size_t i = 0; i < BATCH; i += 8)
-        hash_keys(&w->t, whole ? keys : tail, &b[0], i, how);
-    for (size_t done = 0, turn = 0; done < n; done += BATCH, turn ^= 1) {
-        size_t next = done + BATCH;
-        const uint64_t *k = next < whole ? keys + next : tail;
-        if (next > n) {
-            serve_all(w, &b[turn], 0, n - done, done, how);
-            break;
-        }
-        for (size_t i = 0; i < BATCH; i += 8) {
-            hash_keys(&w->t, k, &b[!turn], i, how);
-            serve_all(w, &b[turn], i, 8, done + i, how);
-        }
-    }
+    return _mm256_testz_si256(x, x);
 }
 
-UM_INLINE uint64_t last_word(umbel_digest d, way how)
+UM_INLINE bool matches(const um_target *t, uint64_t lo, int shift)
 {
-    return how.groups == 2 ? um_remix(d.hi + d.lo) : d.hi;
-}
-
-UM_INLINE void take_digests(const target *t, const umbel_digest *d, size_t n,
-                            batch *b, size_t i, way how)
-{
-    for (size_t j = 0; j < n; j++) {
-        b->lo[i + j] = d[j].lo;
-        b->word[0][i + j] = d[j].hi;
-        b->word[how.groups - 1][i + j] = tidy_one(last_word(d[j], how), how);
-        if (how.ahead)
-            fetch(t, b, i + j, how);
-    }
-}
-
-/* Digests that somebody else made: some are fetched while others are served. */
-UM_INLINE void walk_digests(work *w, const umbel_digest *d, size_t n, way how)
-{
-    enum { LEAD = 64, STEP = 8 };
-    batch b;
-
-    for (size_t done = 0, some; done < n; done += some) {
-        size_t taken = 0;
-        some = n - done < MANY ? n - done : MANY;
-        for (size_t i = 0; i < some; i += STEP) {
-            size_t until = i + LEAD < some ? i + LEAD : some;
-            size_t now = some - i < STEP ? some - i : STEP;
-            take_digests(&w->t, d + done + taken, until - taken, &b, taken,
-                         how);
-            taken = until;
-            serve_all(w, &b, i, now, done + i, how);
-        }
-    }
-}
-
-static bool is_large(const target *t, bool wide)
-{
-    long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    uint64_t bytes = t->blocks << (wide ? 6 : 5);
-    return bytes > (uint64_t)(cache > 0 ? cache : 256 << 10);
+    if (t->hashes > 8)
+        return matches_so(t, lo, way_of(QUERY, shift, false, 2));
+    return matches_so(t, lo, way_of(QUERY, shift, false, 1));
 }
 
 /* Every loop for one and for two groups of hashes, near and far memory. */
-#define FOR_EACH_WAY(w, walk, input, n, adds, wide)                            \
+#define FOR_EACH_WAY(w, walk, input, n, verb, shift)                           \
     do {                                                                       \
-        bool two = (w)->t.hashes > 8, far = is_large(&(w)->t, wide);           \
+        bool two = (w)->t.hashes > 8, far = um_is_far(&(w)->t, shift);         \
         if (two && far)                                                        \
-            walk(w, input, n, (way){adds, wide, true, 2});                     \
+            walk(w, input, n, way_of(verb, shift, true, 2), serve);            \
         else if (two)                                                          \
-            walk(w, input, n, (way){adds, wide, false, 2});                    \
+            walk(w, input, n, way_of(verb, shift, false, 2), serve);           \
         else if (far)                                                          \
-            walk(w, input, n, (way){adds, wide, true, 1});                     \
+            walk(w, input, n, way_of(verb, shift, true, 1), serve);            \
         else                                                                   \
-            walk(w, input, n, (way){adds, wide, false, 1});                    \
+            walk(w, input, n, way_of(verb, shift, false, 1), serve);           \
     } while (0)
 
 #endif

@@ -40,12 +40,20 @@ typedef struct um_work {
     size_t added; /* when adding */
 } um_work;
 
+/* What becomes of a key's last word: & keep, no byte below least's; 0: nothing.
+ */
+typedef struct um_trim {
+    uint64_t keep, least;
+} um_trim;
+
 /* How a loop does it, known when it is compiled. */
 typedef struct um_way {
     int verb;   /* the caller's own */
     int shift;  /* a block has 2^shift bytes */
     bool ahead; /* the memory is far: fetch what comes next */
+    bool apart; /* hash a whole batch, then serve one */
     int groups; /* of eight hashes, the last may be fewer */
+    um_trim trim;
 } um_way;
 
 /* Serve the first n keys in their order; their answers begin at number out. */
@@ -60,6 +68,35 @@ UM_INLINE __m256i um_load_avx2(const void *p)
 UM_INLINE void um_put_avx2(void *p, __m256i x)
 {
     _mm256_storeu_si256((__m256i *)p, x);
+}
+
+/* The first n of four bits as bytes. */
+UM_INLINE void um_tell_bits(bool *out, unsigned bits, size_t n)
+{
+    uint32_t bytes = bits * 0x00204081u & 0x01010101u;
+    memcpy(out, &bytes, n);
+}
+
+/* --- words of a key --------------------------------------------------------
+ */
+
+UM_INLINE __m256i um_trim_avx2(__m256i last, um_trim trim)
+{
+    if (!trim.least)
+        return last;
+    last = _mm256_and_si256(last, _mm256_set1_epi64x((long long)trim.keep));
+    return _mm256_max_epu8(last, _mm256_set1_epi64x((long long)trim.least));
+}
+
+UM_INLINE uint64_t um_last_word(uint64_t lo, uint64_t hi, um_way how)
+{
+    uint64_t last = how.groups == 2 ? um_remix(hi + lo) : hi;
+    __m256i x = _mm256_castsi128_si256(_mm_cvtsi64_si128((long long)last));
+
+    if (!how.trim.least)
+        return last;
+    x = um_trim_avx2(x, how.trim);
+    return (uint64_t)_mm_cvtsi128_si64(_mm256_castsi256_si128(x));
 }
 
 /* --- where keys go ---------------------------------------------------------
@@ -94,12 +131,13 @@ UM_INLINE void um_take_keys(const um_target *t, const uint64_t *keys,
     UM_EACH word[g] = lo[g];
     um_remix_avx2(word);
     um_store_avx2(e->lo, lo);
-    um_store_avx2(e->word[0], word);
     if (how.groups == 2) {
+        um_store_avx2(e->word[0], word);
         UM_EACH word[g] = _mm256_add_epi64(word[g], lo[g]);
         um_remix_avx2(word);
-        um_store_avx2(e->word[1], word);
     }
+    UM_EACH word[g] = um_trim_avx2(word[g], how.trim);
+    um_store_avx2(e->word[how.groups - 1], word);
     for (size_t i = 0; how.ahead && i < 8; i++)
         um_fetch_block(t, e, i, how);
 }
@@ -112,8 +150,7 @@ UM_INLINE void um_take_digests(const um_target *t, const umbel_digest *d,
         const umbel_digest *one = i < n ? &d[i] : d;
         e->lo[i] = one->lo;
         e->word[0][i] = one->hi;
-        if (how.groups == 2)
-            e->word[1][i] = um_remix(one->hi + one->lo);
+        e->word[how.groups - 1][i] = um_last_word(one->lo, one->hi, how);
         if (how.ahead)
             um_fetch_block(t, e, i, how);
     }
@@ -127,9 +164,9 @@ UM_INLINE size_t um_up_to_8(size_t n)
 }
 
 /*
- * One batch is served, another made ready. Far memory is kept busy while the
- * arithmetic goes on, eight keys of one after eight of the other; near memory
- * has no use for that, and short loops are faster.
+ * One batch is served, another made ready: eight keys of one after eight of the
+ * other, so that the memory is busy while the arithmetic goes on. Where it is
+ * near and serving is much work, loops apart are a little faster.
  */
 UM_INLINE void um_walk_batch(um_work *w, const um_eight *now, size_t out,
                              um_eight *next, const uint64_t *keys, um_way how,
@@ -137,10 +174,10 @@ UM_INLINE void um_walk_batch(um_work *w, const um_eight *now, size_t out,
 {
     for (size_t i = 0; i < UM_BATCH; i++) {
         um_take_keys(&w->t, keys + 8 * i, &next[i], how);
-        if (how.ahead)
+        if (!how.apart)
             serve(w, &now[i], 8, out + 8 * i, how);
     }
-    for (size_t i = 0; !how.ahead && i < UM_BATCH; i++)
+    for (size_t i = 0; how.apart && i < UM_BATCH; i++)
         serve(w, &now[i], 8, out + 8 * i, how);
 }
 

@@ -12,16 +12,10 @@
 #include "kinds/bits_avx2.h"
 #include "kinds/bloom.h"
 
-UM_INLINE __m256i tidy(__m256i last, way how)
+UM_INLINE um_trim trim_of(int groups)
 {
-    (void)how;
-    return last;
-}
-
-UM_INLINE uint64_t tidy_one(uint64_t last, way how)
-{
-    (void)how;
-    return last;
+    (void)groups;
+    return (um_trim){0, 0};
 }
 
 /* --- masks --------------------------------------------------------------- */
@@ -73,7 +67,7 @@ UM_INLINE mask mask256(uint64_t first, uint64_t last, uint32_t rest, int groups)
 {
     __m256i m = lanes256(last);
 
-    m = _mm256_and_si256(m, load(&used256[rest][8 - (last & 7)]));
+    m = _mm256_and_si256(m, um_load_avx2(&used256[rest][8 - (last & 7)]));
     if (groups == 2)
         m = _mm256_or_si256(m, lanes256(first));
     return (mask){{m, _mm256_setzero_si256()}};
@@ -84,8 +78,8 @@ UM_INLINE mask mask512(uint64_t first, uint64_t last, uint32_t rest, int groups)
     const __m256i low = _mm256_setr_epi64x(58, 52, 46, 40);
     const __m256i high = _mm256_setr_epi64x(34, 28, 22, 16);
     const uint64_t *used = &used512[rest][8 - (last & 7)];
-    __m256i m = _mm256_and_si256(lanes512(last, low), load(used));
-    __m256i n = _mm256_and_si256(lanes512(last, high), load(used + 4));
+    __m256i m = _mm256_and_si256(lanes512(last, low), um_load_avx2(used));
+    __m256i n = _mm256_and_si256(lanes512(last, high), um_load_avx2(used + 4));
 
     if (groups == 2) {
         m = _mm256_or_si256(m, lanes512(first, low));
@@ -99,89 +93,84 @@ UM_INLINE mask mask512(uint64_t first, uint64_t last, uint32_t rest, int groups)
 /* The cells of a key that are clear; when adding, they were. */
 UM_INLINE __m256i clear256(uint8_t *p, mask m, bool adds)
 {
-    __m256i old = load(p);
+    __m256i old = um_load_avx2(p);
 
     if (adds)
-        put(p, _mm256_or_si256(old, m.part[0]));
+        um_put_avx2(p, _mm256_or_si256(old, m.part[0]));
     return _mm256_andnot_si256(old, m.part[0]);
 }
 
 UM_INLINE __m256i clear512(uint8_t *p, mask m, bool adds)
 {
-    __m256i x = load(p), y = load(p + 32);
+    __m256i x = um_load_avx2(p), y = um_load_avx2(p + 32);
 
     if (adds) {
-        put(p, _mm256_or_si256(x, m.part[0]));
-        put(p + 32, _mm256_or_si256(y, m.part[1]));
+        um_put_avx2(p, _mm256_or_si256(x, m.part[0]));
+        um_put_avx2(p + 32, _mm256_or_si256(y, m.part[1]));
     }
     return _mm256_or_si256(_mm256_andnot_si256(x, m.part[0]),
                            _mm256_andnot_si256(y, m.part[1]));
 }
 
-UM_INLINE __m256i misfits(const target *t, uint64_t at, uint64_t first,
-                          uint64_t last, way how)
+UM_INLINE __m256i misfits(const um_target *t, uint8_t *p, uint64_t first,
+                          uint64_t last, um_way how)
 {
     uint32_t rest = t->hashes % 8;
-    uint8_t *p = t->bits + at;
+    bool adds = how.verb == ADD;
 
-    if (how.wide)
-        return clear512(p, mask512(first, last, rest, how.groups), how.adds);
-    return clear256(p, mask256(first, last, rest, how.groups), how.adds);
+    if (how.shift == SHIFT512)
+        return clear512(p, mask512(first, last, rest, how.groups), adds);
+    return clear256(p, mask256(first, last, rest, how.groups), adds);
 }
 
-UM_INLINE target target_of(const um_bloom *b, uint64_t seed)
+/* --- the rows ------------------------------------------------------------- */
+
+UM_INLINE um_work work_on(const um_bloom *b, uint64_t seed, bool *out)
 {
-    const um_layout *l = b->layout;
-    return (target){.bits = b->bits,
-                    .blocks = l->blocks,
-                    .hashes = l->hashes,
-                    .flip = um_xxh3_flip(seed)};
+    return (um_work){.t = {.memory = b->bits,
+                           .blocks = b->layout->blocks,
+                           .hashes = b->layout->hashes,
+                           .flip = um_xxh3_flip(seed)},
+                     .out = out};
 }
 
-/* A key on its own: the same masks, with nothing around them. */
-UM_INLINE bool query_hash(const umbel_filter *f, uint64_t lo, bool wide)
+UM_INLINE bool query_hash(const umbel_filter *f, uint64_t lo, int shift)
 {
-    const target t = target_of(f->self, 0);
-    uint64_t hi = um_remix(lo), next = um_remix(hi + lo);
-    way how = {.wide = wide, .groups = t.hashes > 8 ? 2 : 1};
-    uint64_t at = block_of(&t, lo, how);
-    __m256i clear = how.groups == 2 ? misfits(&t, at, hi, next, how)
-                                    : misfits(&t, at, hi, hi, how);
-
-    return _mm256_testz_si256(clear, clear);
+    const um_target t = work_on(f->self, 0, NULL).t;
+    return matches(&t, lo, shift);
 }
 
-#define VARIANTS(block, wide)                                                  \
+#define VARIANTS(block, shift)                                                 \
     static void query_keys##block(const void *self, uint64_t seed,             \
                                   const uint64_t *keys, size_t n, bool *hit)   \
     {                                                                          \
-        work w = {target_of(self, seed), hit, 0};                              \
-        FOR_EACH_WAY(&w, walk_keys, keys, n, false, wide);                     \
+        um_work w = work_on(self, seed, hit);                                  \
+        FOR_EACH_WAY(&w, um_walk_keys, keys, n, QUERY, shift);                 \
     }                                                                          \
     static size_t add_keys##block(void *self, uint64_t seed,                   \
                                   const uint64_t *keys, size_t n, bool *fresh) \
     {                                                                          \
-        work w = {target_of(self, seed), fresh, 0};                            \
-        FOR_EACH_WAY(&w, walk_keys, keys, n, true, wide);                      \
+        um_work w = work_on(self, seed, fresh);                                \
+        FOR_EACH_WAY(&w, um_walk_keys, keys, n, ADD, shift);                   \
         return w.added;                                                        \
     }                                                                          \
     static void query_digests##block(const void *self, const umbel_digest *d,  \
                                      size_t n, bool *hit)                      \
     {                                                                          \
-        work w = {target_of(self, 0), hit, 0};                                 \
-        FOR_EACH_WAY(&w, walk_digests, d, n, false, wide);                     \
+        um_work w = work_on(self, 0, hit);                                     \
+        FOR_EACH_WAY(&w, um_walk_digests, d, n, QUERY, shift);                 \
     }                                                                          \
     static size_t add_digests##block(void *self, const umbel_digest *d,        \
                                      size_t n, bool *fresh)                    \
     {                                                                          \
-        work w = {target_of(self, 0), fresh, 0};                               \
-        FOR_EACH_WAY(&w, walk_digests, d, n, true, wide);                      \
+        um_work w = work_on(self, 0, fresh);                                   \
+        FOR_EACH_WAY(&w, um_walk_digests, d, n, ADD, shift);                   \
         return w.added;                                                        \
     }                                                                          \
     static __attribute__((noinline)) umbel_status query_long##block(           \
         const umbel_filter *f, const void *key, size_t len, bool *hit)         \
     {                                                                          \
-        *hit = query_hash(f, um_xxh3_any(key, len, f->shape.seed), wide);      \
+        *hit = query_hash(f, um_xxh3_any(key, len, f->shape.seed), shift);     \
         return UMBEL_OK;                                                       \
     }                                                                          \
     /* Apart from the rest, which would cost a short key a frame. */           \
@@ -192,12 +181,12 @@ UM_INLINE bool query_hash(const umbel_filter *f, uint64_t lo, bool wide)
         (void)err;                                                             \
         if (!um_xxh3_is_short(len))                                            \
             return query_long##block(f, key, len, hit);                        \
-        *hit = query_hash(f, um_xxh3_short(key, len, f->shape.seed), wide);    \
+        *hit = query_hash(f, um_xxh3_short(key, len, f->shape.seed), shift);   \
         return UMBEL_OK;                                                       \
     }
 
-VARIANTS(256, false)
-VARIANTS(512, true)
+VARIANTS(256, SHIFT256)
+VARIANTS(512, SHIFT512)
 
 static bool usable(const um_layout *l)
 {

@@ -38,13 +38,6 @@ UM_INLINE __m128i least(const __m256i cells[4], um_way how)
     return how.shift == SHIFT8 ? um_line8_least(cells) : um_line4_least(cells);
 }
 
-/* The first n of four bits as bytes. */
-UM_INLINE void tell_bits(bool *out, unsigned bits, size_t n)
-{
-    uint32_t bytes = bits * 0x00204081u & 0x01010101u;
-    memcpy(out, &bytes, n);
-}
-
 UM_INLINE void tell_counts(uint64_t *out, __m128i counts, size_t n)
 {
     uint64_t four[4];
@@ -71,7 +64,7 @@ UM_INLINE void serve4(um_work *w, const um_eight *e, size_t i, size_t n,
     __m256i cells[4];
 
     if (how.verb == QUERY && how.shift == SHIFT4) {
-        tell_bits((bool *)w->out + out, has4(&w->t, e, i, how), n);
+        um_tell_bits((bool *)w->out + out, has4(&w->t, e, i, how), n);
         return;
     }
     for (size_t j = 0; j < 4; j++) /* one after another */
@@ -86,8 +79,8 @@ UM_INLINE void serve4(um_work *w, const um_eight *e, size_t i, size_t n,
     if (how.verb != QUERY)
         w->added += (size_t)__builtin_popcount(fresh & ((1u << n) - 1));
     if (w->out)
-        tell_bits((bool *)w->out + out, how.verb == QUERY ? fresh ^ 15 : fresh,
-                  n);
+        um_tell_bits((bool *)w->out + out,
+                     how.verb == QUERY ? fresh ^ 15 : fresh, n);
 }
 
 UM_INLINE void serve(um_work *w, const um_eight *e, size_t n, size_t out,
@@ -109,17 +102,24 @@ UM_INLINE um_work work_on(const um_counting *c, uint64_t seed, void *out)
                      .out = out};
 }
 
+/* Near memory is served apart. */
+UM_INLINE um_way way_of(int verb, int shift, bool far)
+{
+    return (um_way){
+        .verb = verb, .shift = shift, .ahead = far, .apart = !far, .groups = 1};
+}
+
 /* Every loop for both widths, near and far memory. */
 #define FOR_EACH_WAY(c, w, walk, input, n, verb)                               \
     do {                                                                       \
         if ((c)->cells.width == 8 && um_is_far(&(w)->t, SHIFT8))               \
-            walk(w, input, n, (um_way){verb, SHIFT8, true, 1}, serve);         \
+            walk(w, input, n, way_of(verb, SHIFT8, true), serve);              \
         else if ((c)->cells.width == 8)                                        \
-            walk(w, input, n, (um_way){verb, SHIFT8, false, 1}, serve);        \
+            walk(w, input, n, way_of(verb, SHIFT8, false), serve);             \
         else if (um_is_far(&(w)->t, SHIFT4))                                   \
-            walk(w, input, n, (um_way){verb, SHIFT4, true, 1}, serve);         \
+            walk(w, input, n, way_of(verb, SHIFT4, true), serve);              \
         else                                                                   \
-            walk(w, input, n, (um_way){verb, SHIFT4, false, 1}, serve);        \
+            walk(w, input, n, way_of(verb, SHIFT4, false), serve);             \
     } while (0)
 
 static void query_keys(const void *self, uint64_t seed, const uint64_t *keys,
@@ -176,7 +176,7 @@ static umbel_status query_key(const umbel_filter *f, const void *key,
     const um_counting *c = f->self;
     const um_target t = work_on(c, 0, NULL).t;
     uint64_t lo = um_xxh3(key, len, f->shape.seed);
-    um_way how = {QUERY, c->cells.width == 8 ? SHIFT8 : SHIFT4, false, 1};
+    um_way how = way_of(QUERY, c->cells.width == 8 ? SHIFT8 : SHIFT4, false);
 
     (void)err;
     __m256i cells =

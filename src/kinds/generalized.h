@@ -44,6 +44,13 @@ void um_role_cells(const um_layout *l, uint32_t reset, uint32_t set,
 void um_free_cells(uint64_t cells, uint32_t hashes, umbel_digest d,
                    uint64_t *pos);
 
+/* Whether vectors can: cells come in pairs, four or eight. */
+static inline bool um_in_pairs(const um_shape *s)
+{
+    uint64_t k = s->setting[UM_RESET];
+    return s->setting[UM_SET] == k && (k == 4 || k == 8);
+}
+
 /* What coinciding pairs of a lane cost: see generalized_cells.c. */
 double um_pair_bound(uint64_t width, uint32_t lanes);
 

@@ -31,26 +31,11 @@ typedef struct line {
 #define G8_BITS INT64_C(0x3F0000003F)
 #define G8_LEAST INT64_C(0x100000001)
 
-UM_INLINE __m256i tidy(__m256i last, way how)
+UM_INLINE um_trim trim_of(int groups)
 {
-    bool two = how.groups == 2;
-    __m256i least = _mm256_set1_epi64x(two ? G8_LEAST : G4_LEAST);
-    __m256i keep =
-        _mm256_set1_epi64x(two ? ~(G8_BYTES ^ G8_BITS) : ~(G4_BYTES ^ G4_BITS));
-
-    return _mm256_max_epu8(_mm256_and_si256(last, keep), least);
-}
-
-UM_INLINE uint64_t tidy_one(uint64_t last, way how)
-{
-    uint64_t low = last & (how.groups == 2 ? 0x3F : 0x7F), high = last >> 32;
-
-    low = low ? low : 1;
-    if (how.groups == 2 && (high & 0x3F) == 0)
-        high |= 1;
-    if (how.groups == 2)
-        high &= ~UINT64_C(0xC0);
-    return high << 32 | (last & 0xFFFFFF00) | low;
+    if (groups == 2)
+        return (um_trim){(uint64_t) ~(G8_BYTES ^ G8_BITS), G8_LEAST};
+    return (um_trim){(uint64_t) ~(G4_BYTES ^ G4_BITS), G4_LEAST};
 }
 
 /* E, or, where that is 0, G from the same lane of the last word. */
@@ -88,7 +73,7 @@ UM_INLINE cells cells8(uint64_t first, uint64_t second)
 }
 
 /* A cell of each lane as a bit of a line; or brought to its lowest bit. */
-UM_INLINE line bits_of(__m256i n, way how)
+UM_INLINE line bits_of(__m256i n, um_way how)
 {
     const __m256i one = _mm256_set1_epi64x(1), ones = _mm256_set1_epi32(1);
 
@@ -101,7 +86,7 @@ UM_INLINE line bits_of(__m256i n, way how)
          _mm256_sllv_epi64(one, _mm256_sub_epi64(n, _mm256_set1_epi64x(64)))}};
 }
 
-UM_INLINE __m256i look_up(line x, __m256i n, way how)
+UM_INLINE __m256i look_up(line x, __m256i n, um_way how)
 {
     if (how.groups == 2)
         return _mm256_or_si256(
@@ -115,7 +100,7 @@ UM_INLINE __m256i look_up(line x, __m256i n, way how)
 }
 
 /* Lanes where not the one cell is clear and the other set. */
-UM_INLINE __m256i wrong_lanes(line x, cells c, way how)
+UM_INLINE __m256i wrong_lanes(line x, cells c, um_way how)
 {
     __m256i one =
         how.groups == 2 ? _mm256_set1_epi32(1) : _mm256_set1_epi64x(1);
@@ -129,18 +114,18 @@ UM_INLINE __m256i write_half(uint8_t *p, __m256i x, __m256i reset, __m256i set)
 {
     __m256i now = _mm256_or_si256(_mm256_andnot_si256(reset, x), set);
 
-    put(p, now);
+    um_put_avx2(p, now);
     return _mm256_xor_si256(x, now);
 }
 
-UM_INLINE __m256i misfits(const target *t, uint64_t at, uint64_t first,
-                          uint64_t last, way how)
+UM_INLINE __m256i misfits(const um_target *t, uint8_t *p, uint64_t first,
+                          uint64_t last, um_way how)
 {
     cells c = how.groups == 2 ? cells8(first, last) : cells4(last);
-    uint8_t *p = t->bits + at;
-    line x = {{load(p), load(p + 32)}};
+    line x = {{um_load_avx2(p), um_load_avx2(p + 32)}};
 
-    if (!how.adds)
+    (void)t;
+    if (how.verb == QUERY)
         return wrong_lanes(x, c, how);
     line reset = bits_of(c.reset, how), set = bits_of(c.set, how);
     return _mm256_or_si256(
@@ -148,57 +133,52 @@ UM_INLINE __m256i misfits(const target *t, uint64_t at, uint64_t first,
         write_half(p + 32, x.half[1], reset.half[1], set.half[1]));
 }
 
-UM_INLINE target target_of(const um_generalized *g, uint64_t seed)
+UM_INLINE um_work work_on(const um_generalized *g, uint64_t seed, bool *out)
 {
-    const um_layout *l = g->layout;
-    return (target){.bits = g->bits,
-                    .blocks = l->blocks,
-                    .hashes = l->hashes,
-                    .flip = um_xxh3_flip(seed)};
+    return (um_work){.t = {.memory = g->bits,
+                           .blocks = g->layout->blocks,
+                           .hashes = g->layout->hashes,
+                           .flip = um_xxh3_flip(seed)},
+                     .out = out};
 }
 
 static void query_keys(const void *self, uint64_t seed, const uint64_t *keys,
                        size_t n, bool *hit)
 {
-    work w = {target_of(self, seed), hit, 0};
-    FOR_EACH_WAY(&w, walk_keys, keys, n, false, true);
+    um_work w = work_on(self, seed, hit);
+    FOR_EACH_WAY(&w, um_walk_keys, keys, n, QUERY, SHIFT512);
 }
 
 static size_t add_keys(void *self, uint64_t seed, const uint64_t *keys,
                        size_t n, bool *fresh)
 {
-    work w = {target_of(self, seed), fresh, 0};
-    FOR_EACH_WAY(&w, walk_keys, keys, n, true, true);
+    um_work w = work_on(self, seed, fresh);
+    FOR_EACH_WAY(&w, um_walk_keys, keys, n, ADD, SHIFT512);
     return w.added;
 }
 
 static void query_digests(const void *self, const umbel_digest *d, size_t n,
                           bool *hit)
 {
-    work w = {target_of(self, 0), hit, 0};
-    FOR_EACH_WAY(&w, walk_digests, d, n, false, true);
+    um_work w = work_on(self, 0, hit);
+    FOR_EACH_WAY(&w, um_walk_digests, d, n, QUERY, SHIFT512);
 }
 
 static size_t add_digests(void *self, const umbel_digest *d, size_t n,
                           bool *fresh)
 {
-    work w = {target_of(self, 0), fresh, 0};
-    FOR_EACH_WAY(&w, walk_digests, d, n, true, true);
+    um_work w = work_on(self, 0, fresh);
+    FOR_EACH_WAY(&w, um_walk_digests, d, n, ADD, SHIFT512);
     return w.added;
 }
 
 static umbel_status query_key(const umbel_filter *f, const void *key,
                               size_t len, bool *hit, umbel_error *err)
 {
-    const target t = target_of(f->self, 0);
-    uint64_t lo = um_xxh3_any(key, len, f->shape.seed), hi = um_remix(lo);
-    way how = {.wide = true, .groups = t.hashes > 8 ? 2 : 1};
-    uint64_t at = block_of(&t, lo, how);
-    uint64_t last = tidy_one(last_word((umbel_digest){lo, hi}, how), how);
-    __m256i x = misfits(&t, at, hi, last, how);
+    const um_target t = work_on(f->self, 0, NULL).t;
 
     (void)err;
-    *hit = _mm256_testz_si256(x, x);
+    *hit = matches(&t, um_xxh3_any(key, len, f->shape.seed), SHIFT512);
     return UMBEL_OK;
 }
 
@@ -207,19 +187,12 @@ static bool usable(const um_layout *l)
     return __builtin_cpu_supports("avx2") && l->blocks > 0;
 }
 
-/* Where cells come in pairs. */
-static bool fits(const um_shape *s)
-{
-    uint64_t k = s->setting[UM_RESET];
-    return s->setting[UM_SET] == k && (k == 4 || k == 8);
-}
-
 const um_fast um_fast_generalized_blocked512_avx2 = {
     .name = "avx2",
     .kind = "generalized",
     .addressing = "blocked512",
     .usable = usable,
-    .takes = fits,
+    .takes = um_in_pairs,
     .add = add_digests,
     .query = query_digests,
     .query_key = query_key,

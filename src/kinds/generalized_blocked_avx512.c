@@ -140,19 +140,12 @@ static umbel_status query_key(const umbel_filter *f, const void *text,
     return UMBEL_OK;
 }
 
-/* Where cells come in pairs. */
-static bool fits(const um_shape *s)
-{
-    uint64_t k = s->setting[UM_RESET];
-    return s->setting[UM_SET] == k && (k == 4 || k == 8);
-}
-
 const um_fast um_fast_generalized_blocked512_avx512 = {
     .name = "avx512",
     .kind = "generalized",
     .addressing = "blocked512",
     .usable = usable,
-    .takes = fits,
+    .takes = um_in_pairs,
     .add = add_digests,
     .query = query_digests,
     .query_key = query_key,
