@@ -26,14 +26,6 @@ static uint64_t limit(uint32_t hashes)
     return UM_MAX_CELLS;
 }
 
-static void prepare(um_layout *l)
-{
-    l->blocks = 1;
-    l->lanes = 1;
-    l->width = l->cells;
-    l->throws = l->hashes;
-}
-
 static void positions(const um_layout *l, const umbel_digest *d, size_t n,
                       uint64_t *pos)
 {
@@ -53,7 +45,7 @@ const um_addressing um_addressing_classic = {
     .fold_unit = 1,
     .granule = granule,
     .limit = limit,
-    .prepare = prepare,
+    .prepare = um_one_lane,
     .positions = positions,
 };
 

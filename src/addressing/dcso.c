@@ -38,14 +38,6 @@ static void size(double keys, double fpr, double *cells, double *hashes)
     *hashes = ceil(ln2 * *cells / keys);
 }
 
-static void prepare(um_layout *l)
-{
-    l->blocks = 1;
-    l->lanes = 1;
-    l->width = l->cells;
-    l->throws = l->hashes;
-}
-
 static void positions(const um_layout *l, const umbel_digest *d, size_t n,
                       uint64_t *pos)
 {
@@ -69,6 +61,6 @@ const um_addressing um_addressing_dcso = {
     .granule = granule,
     .limit = limit,
     .size = size,
-    .prepare = prepare,
+    .prepare = um_one_lane,
     .positions = positions,
 };

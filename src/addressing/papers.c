@@ -25,19 +25,11 @@ static uint64_t universal_limit(uint32_t hashes)
     return UM_INTEGER_PRIME;
 }
 
-static void one_lane(um_layout *l)
-{
-    l->blocks = 1;
-    l->lanes = 1;
-    l->width = l->cells;
-    l->throws = l->hashes;
-}
-
 static void universal_prepare(um_layout *l)
 {
     um_rng rng = {l->seed};
 
-    one_lane(l);
+    um_one_lane(l);
     l->range = UM_INTEGER_PRIME;
     for (size_t j = 0; j < l->hashes; j++) {
         l->factor[2 * j] =
@@ -93,7 +85,7 @@ static void chunks_prepare(um_layout *l)
 {
     uint32_t bits = 128 / l->hashes;
 
-    one_lane(l);
+    um_one_lane(l);
     l->range = bits < 64 ? (uint64_t)1 << bits : 0;
 }
 

@@ -22,6 +22,14 @@ const um_addressing *um_addressing_find(const char *name)
     return NULL;
 }
 
+void um_one_lane(um_layout *l)
+{
+    l->blocks = 1;
+    l->lanes = 1;
+    l->width = l->cells;
+    l->throws = l->hashes;
+}
+
 void um_layout_init(um_layout *l, const um_addressing *row, uint64_t cells,
                     uint32_t hashes, uint64_t seed)
 {

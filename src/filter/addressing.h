@@ -74,6 +74,9 @@ const um_addressing *um_addressing_row(size_t i);
 void um_layout_init(um_layout *l, const um_addressing *row, uint64_t cells,
                     uint32_t hashes, uint64_t seed);
 
+/* To prepare where all cells are one lane, and hashes fall anywhere. */
+void um_one_lane(um_layout *l);
+
 /* The number a fold must divide. */
 uint64_t um_fold_parts(const um_layout *l);
 /* Where cell goes when l is folded by by. */

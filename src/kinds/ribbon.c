@@ -400,14 +400,6 @@ static uint64_t limit(uint32_t hashes)
     return UM_MAX_CELLS;
 }
 
-static void prepare(um_layout *l)
-{
-    l->blocks = 1;
-    l->lanes = 1;
-    l->width = l->cells;
-    l->throws = l->hashes;
-}
-
 /* Cells of a key, 64 slots of a band, are the kind's own matter. */
 static const um_addressing band = {
     .name = "band64",
@@ -415,7 +407,7 @@ static const um_addressing band = {
     .fold_unit = 1,
     .granule = granule,
     .limit = limit,
-    .prepare = prepare,
+    .prepare = um_one_lane,
 };
 
 const um_kind um_kind_ribbon = {
