@@ -120,24 +120,13 @@ static uint64_t add_saturating(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-static umbel_status stays_single(const umbel_filter *f, const char *verb,
-                                 umbel_error *err)
-{
-    const um_kind *kind = f->shape.kind;
-
-    if (!kind->single)
-        return um_cannot(f, verb, err);
-    return um_fail(err, UMBEL_E_UNSUPPORTED, "kind %s cannot %s: %s",
-                   kind->name, verb, kind->single);
-}
-
 umbel_status umbel_merge(umbel_filter *into, const umbel_filter *from,
                          umbel_merge_op op, umbel_error *err)
 {
     const um_kind *kind = into->shape.kind;
 
     if (!kind->merge)
-        return stays_single(into, "merge", err);
+        return um_cannot_join(into, "merge", err);
     umbel_status status = um_want_writable(into, err);
     if (status == UMBEL_OK)
         status = umbel_same_shape(into, from, err);
@@ -245,7 +234,7 @@ umbel_status umbel_fold(const umbel_filter *f, uint64_t by, umbel_filter **out,
     umbel_filter *small;
 
     if (!f->shape.kind->fold)
-        return stays_single(f, "fold", err);
+        return um_cannot_join(f, "fold", err);
     if (by == 0 || parts % by)
         return um_fail(err, UMBEL_E_RANGE,
                        "%" PRIu64 " does not divide the filter's %" PRIu64

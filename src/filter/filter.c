@@ -252,14 +252,24 @@ umbel_status um_want_ready(const umbel_filter *f, umbel_error *err)
     return UMBEL_OK;
 }
 
+static umbel_status refuse(const um_kind *kind, const char *verb,
+                           const char *why, umbel_error *err)
+{
+    return um_fail(err, UMBEL_E_UNSUPPORTED, "kind %s cannot %s%s%s",
+                   kind->name, verb, why ? ": " : "", why ? why : "");
+}
+
 umbel_status um_cannot(const umbel_filter *f, const char *verb,
                        umbel_error *err)
 {
-    const char *because = f->shape.kind->because;
+    return refuse(f->shape.kind, verb, f->shape.kind->because.any, err);
+}
 
-    return um_fail(err, UMBEL_E_UNSUPPORTED, "kind %s cannot %s%s%s",
-                   f->shape.kind->name, verb, because ? ": " : "",
-                   because ? because : "");
+umbel_status um_cannot_join(const umbel_filter *f, const char *verb,
+                            umbel_error *err)
+{
+    const um_because *why = &f->shape.kind->because;
+    return refuse(f->shape.kind, verb, why->join ? why->join : why->any, err);
 }
 
 static umbel_status want_add(const umbel_filter *f, umbel_error *err)

@@ -83,6 +83,13 @@ typedef struct um_members {
     umbel_digest *clash; /* NULL, or gets the key that has two values */
 } um_members;
 
+/* Why verbs are missing, for those who ask; NULL: the row has nothing to say.
+ */
+typedef struct um_because {
+    const char *any;  /* ... of them */
+    const char *join; /* merge and fold, where any is not the reason */
+} um_because;
+
 struct um_kind {
     const char *name; /* in settings, commands, on the wire; never reused */
     const char *summary;
@@ -92,16 +99,16 @@ struct um_kind {
     const umbel_setting_info *settings; /* ends with a NULL name; or NULL */
     size_t self_len;                    /* bytes of its handle's own part */
     const um_addressing *own; /* the only one it works on; NULL: any of them */
-    const char *because;      /* why it lacks verbs; or NULL */
+    um_because because;
 
     /* Settings that exclude each other; NULL: any in range will do. */
     umbel_status (*check)(const um_shape *s, umbel_error *err);
     /* Cells a key owns, where settings tell; NULL: any number. */
     uint32_t (*hashes)(const um_shape *s);
-    /* At most one less than UM_MAX_SECTIONS. */
-    /* Whether cells and hashes are those of the settings; of kinds with an
-     * addressing of their own, which alone knows sizes. */
+    /* Whether cells and hashes are those of the settings. In rows with own: its
+     * sizes are nobody else's matter. */
     umbel_status (*fits)(const um_shape *s, umbel_error *err);
+    /* At most one less than UM_MAX_SECTIONS: what is attached needs one. */
     size_t (*sections)(const um_shape *s, um_section out[UM_MAX_SECTIONS]);
     /*
      * self is zeroed; memory[i] is section i. Any content of the memory must be
@@ -166,8 +173,6 @@ struct um_kind {
     /* When it fails no cell has changed. */
     umbel_status (*merge)(void *self, const void *from, umbel_merge_op op,
                           umbel_error *err);
-    /* Without merge and fold: why these two are not; may be NULL. */
-    const char *single;
     /* self is empty and by times smaller. */
     void (*fold)(void *self, const void *from, uint64_t by);
 
@@ -201,11 +206,12 @@ const um_kind *um_kind_row(size_t i);
 /* The addressing of that name, if the kind works on it; else NULL. */
 const um_addressing *um_kind_addressing(const um_kind *kind, const char *name);
 
-/* Whether its kind can hold values: then it may take every key for a member. */
+/* Whether it takes every key for a member, as only maps may. */
 static inline bool um_is_map(const um_shape *s)
 {
     return s->kind->value_bits && s->fpr == 1;
 }
+
 /* The kind's sections, and behind them what is attached. */
 size_t um_sections(const um_shape *s, um_section out[UM_MAX_SECTIONS]);
 

@@ -416,7 +416,7 @@ const um_kind um_kind_ribbon = {
     .settings = settings,
     .self_len = sizeof(um_ribbon),
     .own = &band,
-    .because = "it is static; build it anew from all the keys",
+    .because = {.any = "it is static; build it anew from all the keys"},
     .fits = fits,
     .sections = sections,
     .attach = attach,

@@ -114,7 +114,7 @@ umbel_status umbel_fit(const umbel_filter *f, umbel_filter **out,
                        umbel_error *err)
 {
     if (!f->shape.kind->fold)
-        return um_cannot(f, "fold", err);
+        return um_cannot_join(f, "fold", err);
     uint64_t keys = keys_given(f);
     uint64_t by = umbel_fold_best(f, keys, f->shape.fpr);
     if (by == 0)
