@@ -243,19 +243,26 @@ umbel_status um_value_count(const um_args *args, const char *name,
     return UMBEL_OK;
 }
 
+/* With % behind it: of a hundred. */
+static bool read_number(const char *text, double *out)
+{
+    char *end;
+    double x = strtod(text, &end);
+    bool percent = strcmp(end, "%") == 0;
+
+    *out = percent ? x / 100 : x;
+    return end != text && (*end == '\0' || percent);
+}
+
 umbel_status um_value_share(const um_args *args, const char *name, double *out,
                             umbel_error *err)
 {
     const char *text = um_value(args, name);
-    char *end;
+    double x;
 
     if (!text)
         return UMBEL_OK;
-    double x = strtod(text, &end);
-    bool percent = strcmp(end, "%") == 0;
-    if (percent)
-        x /= 100;
-    if (end == text || (*end && !percent) || !(x > 0 && x < 1))
+    if (!read_number(text, &x) || !(x > 0 && x < 1))
         return um_fail(err, UMBEL_E_RANGE,
                        "--%s wants a share between 0 and 1, such as 0.001 or "
                        "0.1%%, got \"%s\"",
@@ -268,15 +275,11 @@ umbel_status um_value_real(const um_args *args, const char *name, double low,
                            double high, double *out, umbel_error *err)
 {
     const char *text = um_value(args, name);
-    char *end;
+    double x;
 
     if (!text)
         return UMBEL_OK;
-    double x = strtod(text, &end);
-    bool percent = strcmp(end, "%") == 0;
-    if (percent)
-        x /= 100;
-    if (end == text || (*end && !percent) || !(x >= low && x <= high))
+    if (!read_number(text, &x) || !(x >= low && x <= high))
         return um_fail(err, UMBEL_E_RANGE,
                        "--%s wants a number from %g to %g, got \"%s\"", name,
                        low, high, text);

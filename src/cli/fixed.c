@@ -83,41 +83,17 @@ static umbel_status want_room(fixing *x, size_t more, umbel_error *err)
                : um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", cap);
 }
 
-typedef struct digests {
-    umbel_digest *d;
-    size_t n, room;
-} digests;
-
 static umbel_status hash_keys(const void *ctx, const um_batch *batch,
                               void *result, umbel_error *err)
 {
-    const fixing *x = ctx;
-    digests *out = result;
-
-    out->n = 0;
-    if (batch->n > out->room) {
-        free(out->d);
-        out->d = malloc(batch->n * sizeof *out->d);
-        out->room = out->d ? batch->n : 0;
-    }
-    if (!out->d)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory to hash keys");
-    umbel_status status =
-        umbel_digest_many(x->empty, batch->keys, batch->n, out->d, err);
-    out->n = status == UMBEL_OK ? batch->n : 0;
-    return status;
-}
-
-static void free_digests(void *result)
-{
-    free(((digests *)result)->d);
+    return um_hash_batch(((const fixing *)ctx)->empty, batch, result, err);
 }
 
 static umbel_status take_keys(void *ctx, const um_batch *batch, void *result,
                               umbel_error *err)
 {
     fixing *x = ctx;
-    const digests *in = result;
+    const um_digests *in = result;
     umbel_status status = want_room(x, in->n, err);
 
     (void)batch;
@@ -156,10 +132,10 @@ static umbel_status read_members(fixing *x, umbel_error *err)
 {
     const um_args *args = x->args;
     um_key_job job = {.ctx = x,
-                      .result_len = sizeof(digests),
+                      .result_len = sizeof(um_digests),
                       .work = hash_keys,
                       .use = take_keys,
-                      .fini = free_digests};
+                      .fini = um_digests_fini};
     uint64_t n = 0;
     umbel_status status = UMBEL_OK;
 

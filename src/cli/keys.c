@@ -357,17 +357,9 @@ typedef struct adding {
     uint64_t n;
 } adding;
 
-typedef struct digests {
-    umbel_digest *d;
-    size_t n, room;
-} digests;
-
-static umbel_status hash_keys(const void *ctx, const um_batch *batch,
-                              void *result, umbel_error *err)
+umbel_status um_hash_batch(const umbel_filter *f, const um_batch *batch,
+                           um_digests *out, umbel_error *err)
 {
-    const adding *a = ctx;
-    digests *out = result;
-
     out->n = 0;
     if (batch->n > out->room) {
         free(out->d);
@@ -377,26 +369,32 @@ static umbel_status hash_keys(const void *ctx, const um_batch *batch,
     if (!out->d)
         return um_fail(err, UMBEL_E_NOMEM, "no memory to hash keys");
     umbel_status status =
-        umbel_digest_many(a->filter, batch->keys, batch->n, out->d, err);
+        umbel_digest_many(f, batch->keys, batch->n, out->d, err);
     if (status == UMBEL_OK)
         out->n = batch->n;
     return status;
+}
+
+void um_digests_fini(void *result)
+{
+    free(((um_digests *)result)->d);
+}
+
+static umbel_status hash_keys(const void *ctx, const um_batch *batch,
+                              void *result, umbel_error *err)
+{
+    return um_hash_batch(((const adding *)ctx)->filter, batch, result, err);
 }
 
 static umbel_status add_keys(void *ctx, const um_batch *batch, void *result,
                              umbel_error *err)
 {
     adding *a = ctx;
-    const digests *in = result;
+    const um_digests *in = result;
 
     (void)batch;
     a->n += in->n;
     return umbel_add_digests(a->filter, in->d, in->n, NULL, err);
-}
-
-static void free_digests(void *result)
-{
-    free(((digests *)result)->d);
 }
 
 umbel_status um_add_all(const um_args *args, const char *const *paths,
@@ -405,10 +403,10 @@ umbel_status um_add_all(const um_args *args, const char *const *paths,
 {
     adding a = {.filter = f};
     um_key_job job = {.ctx = &a,
-                      .result_len = sizeof(digests),
+                      .result_len = sizeof(um_digests),
                       .work = hash_keys,
                       .use = add_keys,
-                      .fini = free_digests};
+                      .fini = um_digests_fini};
     umbel_status status = um_each_key(args, paths, npaths, &job, NULL, err);
 
     *n = a.n;

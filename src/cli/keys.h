@@ -82,4 +82,16 @@ umbel_status um_add_all(const um_args *args, const char *const *paths,
 /* Whether all of it can be read twice. */
 bool um_keys_again(const char *const *paths, size_t npaths);
 
+/* A result of jobs that hash their keys. */
+typedef struct um_digests {
+    umbel_digest *d;
+    size_t n, room;
+} um_digests;
+
+/* The batch as that filter hashes it; none when it fails. */
+umbel_status um_hash_batch(const umbel_filter *f, const um_batch *batch,
+                           um_digests *out, umbel_error *err);
+/* For fini of a job. */
+void um_digests_fini(void *result);
+
 #endif
