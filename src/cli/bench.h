@@ -49,11 +49,5 @@ double um_bench_raw_write(um_bench *b);
 umbel_status um_bench_build(const char *kind, const umbel_params *params,
                             uint64_t n, uint64_t seed, umbel_filter **out,
                             umbel_error *err);
-/*
- * Nanoseconds a key of building it, and of adding the same keys to a bloom
- * filter, classic: where they are less than what is there already.
- */
-umbel_status um_bench_builds(const char *kind, uint64_t n, uint64_t seed,
-                             double *ns, double *classic, umbel_error *err);
 
 #endif

@@ -6,32 +6,13 @@
  * all keys, and for as many that never came. A round clears the filters and
  * does all of it; of every chunk of the stream the best time counts.
  */
-#include "cli/bench_duel.h"
-
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/rng.h"
-#include "cli/bench.h"
+#include "cli/bench_cases.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-static const um_duel duels[] = {
-    {"tally-add-stream", "of counting, 8 bits, plain, classic", false},
-    {"tally-count-stream", "of counting, 8 bits, plain, classic", true},
-};
-
-static const uint64_t sizes[] = {10000, 1000000, 6000000};
-
-const um_duel *um_duel_at(size_t i)
-{
-    return i < UM_COUNT(duels) ? &duels[i] : NULL;
-}
-
-uint64_t um_duel_size(size_t i)
-{
-    return i < UM_COUNT(sizes) ? sizes[i] : 0;
-}
 
 enum { MOST_TIMES = 1000, TALLY = 0, OTHER = 1, BOTH = 2 };
 
@@ -183,8 +164,14 @@ static double ns_a_key(const work *w, size_t who)
     return sum / (double)w->n * 1e9;
 }
 
-umbel_status um_duel_run(const um_duel *duel, uint64_t keys, uint64_t rounds,
-                         uint64_t seed, um_duel_times *out, umbel_error *err)
+static void keep_best(um_times *best, const work *w)
+{
+    best->ns = fmin(best->ns, ns_a_key(w, TALLY));
+    best->rival = fmin(best->rival, ns_a_key(w, OTHER));
+}
+
+static umbel_status play(bool counts, uint64_t keys, uint64_t rounds,
+                         uint64_t seed, um_times *best, umbel_error *err)
 {
     duel_state *d = calloc(1, sizeof *d);
     umbel_status status;
@@ -194,11 +181,9 @@ umbel_status um_duel_run(const um_duel *duel, uint64_t keys, uint64_t rounds,
     else
         status = open_both(d, keys, err);
     for (uint64_t i = 0; status == UMBEL_OK && i < rounds; i++)
-        status = play_round(d, duel->counts, err);
-    if (status == UMBEL_OK) {
-        const work *w = duel->counts ? &d->asks : &d->adds;
-        *out = (um_duel_times){ns_a_key(w, TALLY), ns_a_key(w, OTHER)};
-    }
+        status = play_round(d, counts, err);
+    if (status == UMBEL_OK)
+        keep_best(best, counts ? &d->asks : &d->adds);
     if (d) {
         umbel_close(d->filter[TALLY]);
         umbel_close(d->filter[OTHER]);
@@ -207,4 +192,17 @@ umbel_status um_duel_run(const um_duel *duel, uint64_t keys, uint64_t rounds,
     }
     free(d);
     return status;
+}
+
+umbel_status um_bench_tally_adds(uint64_t keys, uint64_t rounds, uint64_t seed,
+                                 um_times *best, umbel_error *err)
+{
+    return play(false, keys, rounds, seed, best, err);
+}
+
+umbel_status um_bench_tally_counts(uint64_t keys, uint64_t rounds,
+                                   uint64_t seed, um_times *best,
+                                   umbel_error *err)
+{
+    return play(true, keys, rounds, seed, best, err);
 }

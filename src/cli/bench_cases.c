@@ -1,0 +1,138 @@
+/*
+ * bench_cases.c - the table of what is timed.
+ *
+ * Adds change the filter, so they come last of their thing; those to the shared
+ * copy are undone. Counts may well reach their limit: no loop over lines of
+ * counts branches on what they hold.
+ */
+#include "cli/bench_cases.h"
+
+#include "base/error.h"
+
+static void query_batch(um_bench *b, size_t from, size_t n)
+{
+    umbel_query_fixed(b->filter, b->keys + from, 8, n, b->hit, NULL);
+}
+
+static void add_batch(um_bench *b, size_t from, size_t n)
+{
+    umbel_add_fixed(b->filter, b->keys + from, 8, n, NULL, NULL);
+}
+
+static void query_single(um_bench *b, size_t from, size_t n)
+{
+    for (size_t i = from; i < from + n; i++)
+        umbel_query(b->filter, b->keys + i, 8, b->hit, NULL);
+}
+
+static void string_single(um_bench *b, size_t from, size_t n)
+{
+    for (size_t i = from; i < from + n; i++)
+        umbel_query(b->filter, b->strings + i * UM_BENCH_STRING,
+                    UM_BENCH_STRING, b->hit, NULL);
+}
+
+static void string_batch(um_bench *b, size_t from, size_t n)
+{
+    umbel_query_fixed(b->filter, b->strings + from * UM_BENCH_STRING,
+                      UM_BENCH_STRING, n, b->hit, NULL);
+}
+
+static void shared_query(void *bench, size_t from, size_t n)
+{
+    um_bench *b = bench;
+    umbel_query_fixed(b->shared, b->keys + from, 8, n,
+                      b->hit + from % UM_BENCH_CHUNK, NULL);
+}
+
+static void shared_add(void *bench, size_t from, size_t n)
+{
+    um_bench *b = bench;
+    umbel_add_fixed(b->shared, b->keys + from, 8, n, NULL, NULL);
+}
+
+static void shared_query_batch(um_bench *b, size_t from, size_t n)
+{
+    shared_query(b, from, n);
+}
+
+static void shared_add_batch(um_bench *b, size_t from, size_t n)
+{
+    shared_add(b, from, n);
+}
+
+static void shared_query_two(um_bench *b, size_t from, size_t n)
+{
+    um_pair_run(b->pair, shared_query, b, from, n);
+}
+
+static void shared_add_two(um_bench *b, size_t from, size_t n)
+{
+    um_pair_run(b->pair, shared_add, b, from, n);
+}
+
+static const um_bench_thing blocked256 = {.kind = "bloom",
+                                          .addressing = "blocked256"};
+static const um_bench_thing blocked512 = {
+    .kind = "bloom", .addressing = "blocked512", .shares = true};
+static const um_bench_thing classic = {.kind = "bloom",
+                                       .addressing = "classic"};
+#define COUNTS(bits, way)                                                      \
+    {                                                                          \
+        .kind = "counting", .addressing = "blocked128", .set = {               \
+            {"cell_bits", bits},                                               \
+            {"update", way}                                                    \
+        }                                                                      \
+    }
+static const um_bench_thing plain4 = COUNTS(4, 0), refined4 = COUNTS(4, 1);
+static const um_bench_thing plain8 = COUNTS(8, 0), refined8 = COUNTS(8, 1);
+#define GENERALIZED(k)                                                         \
+    {                                                                          \
+        .kind = "generalized", .addressing = "blocked512",                     \
+        .set = {{"reset", k}, {"set", k}}, .beside = &blocked512               \
+    }
+static const um_bench_thing four = GENERALIZED(4), eight = GENERALIZED(8);
+static const um_bench_thing ribbon = {.kind = "ribbon"};
+
+#define STREAM                                                                 \
+    .rival = "of counting, 8 bits, plain, classic",                            \
+    .sizes = {10000, 1000000, 6000000}
+
+const um_bench_case um_bench_cases[] = {
+    {"blocked256-query-batch", &blocked256, .run = query_batch},
+    {"blocked256-query-single", &blocked256, .run = query_single},
+    {"blocked256-add-batch", &blocked256, .run = add_batch, .writes = true},
+    {"blocked512-query-batch", &blocked512, .run = query_batch},
+    {"blocked512-query-single", &blocked512, .run = query_single},
+    {"string16-query-batch", &blocked512, .run = string_batch},
+    {"string16-query-single", &blocked512, .run = string_single},
+    {"shared-query-batch", &blocked512, .run = shared_query_batch},
+    {"shared-query-two", &blocked512, .run = shared_query_two,
+     .one = shared_query_batch},
+    {"shared-add-batch", &blocked512, .run = shared_add_batch, .writes = true},
+    {"shared-add-two", &blocked512, .run = shared_add_two, .writes = true,
+     .one = shared_add_batch},
+    {"blocked512-add-batch", &blocked512, .run = add_batch, .writes = true},
+    {"classic-query-miss", &classic, .run = query_batch},
+    {"classic-add-batch", &classic, .run = add_batch, .writes = true},
+    {"counting4-query-batch", &plain4, .run = query_batch},
+    {"counting4-query-single", &plain4, .run = query_single},
+    {"counting4-plain-add-batch", &plain4, .run = add_batch, .writes = true},
+    {"counting4-refined-add-batch", &refined4, .run = add_batch,
+     .writes = true},
+    {"counting8-query-batch", &plain8, .run = query_batch},
+    {"counting8-plain-add-batch", &plain8, .run = add_batch, .writes = true},
+    {"counting8-refined-add-batch", &refined8, .run = add_batch,
+     .writes = true},
+    {"generalized4-query-batch", &four, .run = query_batch},
+    {"generalized4-add-batch", &four, .run = add_batch, .writes = true},
+    {"generalized8-query-batch", &eight, .run = query_batch},
+    {"generalized8-add-batch", &eight, .run = add_batch, .writes = true},
+    {"ribbon-query-batch", &ribbon, .run = query_batch},
+    {"tally-add-stream", .alone = um_bench_tally_adds, STREAM},
+    {"tally-count-stream", .alone = um_bench_tally_counts, STREAM},
+    {"ribbon-build", .alone = um_bench_ribbon_builds,
+     .sizes = {1000000, 10000000}},
+};
+
+const size_t um_bench_ncases = UM_COUNT(um_bench_cases);

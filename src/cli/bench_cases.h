@@ -1,0 +1,60 @@
+/*
+ * bench_cases.h - what umbel bench can measure: one table.
+ */
+#ifndef UM_CLI_BENCH_CASES_H
+#define UM_CLI_BENCH_CASES_H
+
+#include "cli/bench.h"
+
+/* Nanoseconds a key, the best seen; INFINITY: not measured. */
+typedef struct um_times {
+    double ns;    /* of the case */
+    double limit; /* of the memory, or of what comes nearest to a limit */
+    double one;   /* of one thread, for cases of two */
+    double plain; /* of the plain filter beside it */
+    double rival; /* of another kind at the same work */
+} um_times;
+
+/* What cases work on; those of one thing share a filter. */
+typedef struct um_bench_thing um_bench_thing;
+struct um_bench_thing {
+    const char *kind, *addressing;
+    umbel_setting set[2]; /* those that have a name */
+    bool shares;          /* has cases of a shared copy */
+    /* Timed beside it, at the same things, with as many cells; or NULL. */
+    const um_bench_thing *beside;
+};
+
+/* Measures by itself; what is there already stays where it is less. */
+typedef umbel_status um_bench_alone(uint64_t keys, uint64_t rounds,
+                                    uint64_t seed, um_times *best,
+                                    umbel_error *err);
+
+enum { UM_BENCH_SIZES = 3 };
+
+/* THING-VERB-MODE. Those of a thing stand together. */
+typedef struct um_bench_case {
+    const char *name;
+    const um_bench_thing *thing;
+    um_bench_run *run;
+    bool writes;       /* its limit is reading and writing */
+    um_bench_run *one; /* what this does with one thread, for two */
+
+    um_bench_alone *alone; /* instead of all that */
+    const char *rival;     /* in words: what it is held against; or NULL */
+    uint64_t sizes[UM_BENCH_SIZES]; /* in keys; 0: no further ones */
+} um_bench_case;
+
+extern const um_bench_case um_bench_cases[];
+extern const size_t um_bench_ncases;
+
+/* A filter of n keys of that thing, and keys for it; fini takes what is half
+ * made, too. */
+umbel_status um_bench_init(um_bench *b, const um_bench_thing *thing, uint64_t n,
+                           uint64_t seed, umbel_error *err);
+void um_bench_fini(um_bench *b);
+
+um_bench_alone um_bench_tally_adds, um_bench_tally_counts; /* bench_duel.c */
+um_bench_alone um_bench_ribbon_builds;                     /* bench_build.c */
+
+#endif

@@ -1,0 +1,148 @@
+/*
+ * bench_things.c - what cases are timed on: filters that are full, and keys
+ * that are not in them.
+ */
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/rng.h"
+#include "cli/bench_cases.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HUGE_FROM = 4 << 20, HUGE_PAGE = 2 << 20, MOST_KEYS = 4000000 };
+
+static size_t keys_for(size_t lines)
+{
+    size_t n = lines * 4 / UM_BENCH_CHUNK * UM_BENCH_CHUNK;
+
+    if (n < UM_BENCH_CHUNK)
+        return UM_BENCH_CHUNK;
+    return n < MOST_KEYS ? n : MOST_KEYS;
+}
+
+static void fill_keys(um_bench *b, uint64_t seed)
+{
+    um_rng rng = {seed};
+    size_t n = b->nkeys + UM_BENCH_SPARE;
+
+    for (size_t i = 0; i < n; i++) {
+        char text[UM_BENCH_STRING + 1];
+        b->keys[i] = um_random(&rng);
+        snprintf(text, sizeof text, "%016" PRIx64, b->keys[i]);
+        memcpy(b->strings + i * UM_BENCH_STRING, text, UM_BENCH_STRING);
+    }
+}
+
+void um_bench_fini(um_bench *b)
+{
+    umbel_close(b->filter);
+    umbel_close(b->shared);
+    umbel_close(b->other);
+    free(b->keys);
+    free(b->strings);
+    free(b->hit);
+    free(b->memory);
+}
+
+static bool get_memory(um_bench *b)
+{
+    size_t bytes = b->lines * 64, n = b->nkeys + UM_BENCH_SPARE;
+    void *memory = NULL;
+
+    b->keys = malloc(n * sizeof *b->keys);
+    b->strings = malloc(n * UM_BENCH_STRING);
+    b->hit = malloc(UM_BENCH_CHUNK * sizeof *b->hit);
+    if (posix_memalign(&memory, HUGE_PAGE, bytes) != 0)
+        memory = NULL;
+    b->memory = memory;
+    if (!b->keys || !b->strings || !b->hit || !b->memory)
+        return false;
+    if (bytes >= HUGE_FROM)
+        um_use_huge_pages(memory, bytes);
+    memset(memory, 1, bytes);
+    return true;
+}
+
+/* Other keys than those that will be asked, drawn and added piece by piece. */
+static umbel_status fill_filter(um_bench *b, umbel_filter *f, uint64_t n,
+                                uint64_t seed, umbel_error *err)
+{
+    umbel_status status = UMBEL_OK;
+    um_rng rng = {~seed};
+
+    for (uint64_t done = 0, some; status == UMBEL_OK && done < n;
+         done += some) {
+        some = n - done < b->nkeys ? n - done : b->nkeys;
+        for (uint64_t i = 0; i < some; i++)
+            b->keys[i] = um_random(&rng);
+        status = umbel_add_fixed(f, b->keys, 8, some, NULL, err);
+    }
+    return status;
+}
+
+/* cells 0: as many as n keys take. */
+static umbel_status open_thing(const um_bench_thing *thing, uint64_t n,
+                               uint64_t cells, umbel_filter **out,
+                               umbel_error *err)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+
+    p.addressing = thing->addressing;
+    p.capacity = n;
+    p.cells = cells;
+    p.fpr = UM_BENCH_FPR;
+    p.settings = thing->set;
+    while (p.nsettings < UM_COUNT(thing->set) && thing->set[p.nsettings].name)
+        p.nsettings++;
+    return umbel_open(thing->kind, &p, out, err);
+}
+
+static umbel_status open_both(um_bench *b, const um_bench_thing *thing,
+                              uint64_t n, uint64_t seed, umbel_error *err)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    uint64_t cells = 0;
+    umbel_status status = UMBEL_OK;
+
+    p.fpr = UM_BENCH_FPR;
+    if (umbel_is_static(thing->kind))
+        return um_bench_build(thing->kind, &p, n, ~seed, &b->filter, err);
+    if (thing->beside) {
+        status = open_thing(thing->beside, n, 0, &b->other, err);
+        cells = status == UMBEL_OK ? umbel_cells(b->other) : 0;
+    }
+    if (status == UMBEL_OK)
+        status = open_thing(thing, n, cells, &b->filter, err);
+    return status;
+}
+
+static umbel_status share_copy(um_bench *b, umbel_error *err)
+{
+    umbel_status status = umbel_copy(b->filter, &b->shared, err);
+    return status == UMBEL_OK ? umbel_share(b->shared, err) : status;
+}
+
+umbel_status um_bench_init(um_bench *b, const um_bench_thing *thing, uint64_t n,
+                           uint64_t seed, umbel_error *err)
+{
+    *b = (um_bench){.filter = NULL};
+    umbel_status status = open_both(b, thing, n, seed, err);
+    if (status != UMBEL_OK)
+        return status;
+    b->lines = umbel_encoded_len(b->filter) / 64;
+    b->nkeys = keys_for(b->lines);
+    if (!get_memory(b))
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu lines", b->lines);
+    if (!umbel_is_static(thing->kind))
+        status = fill_filter(b, b->filter, n, seed, err);
+    if (status == UMBEL_OK && thing->beside)
+        status = fill_filter(b, b->other, n, seed, err);
+    if (status == UMBEL_OK && thing->shares)
+        status = share_copy(b, err);
+    if (status == UMBEL_OK)
+        fill_keys(b, seed);
+    return status;
+}
