@@ -84,6 +84,26 @@ umbel_filter *test_build(const char *kind, const umbel_params *params,
     return f;
 }
 
+void test_add_times(umbel_filter *f, uint64_t i, uint64_t amount)
+{
+    char key[TEST_KEY_LEN];
+    umbel_slice slice = {key, sizeof key};
+
+    test_key(i, key);
+    assert_ok(umbel_add_amounts(f, &slice, &amount, 1, NULL, &test_refusal));
+}
+
+uint64_t test_count(const umbel_filter *f, uint64_t i)
+{
+    char key[TEST_KEY_LEN];
+    umbel_slice slice = {key, sizeof key};
+    uint64_t n = UINT64_MAX;
+
+    test_key(i, key);
+    assert_ok(umbel_count_many(f, &slice, 1, &n, &test_refusal));
+    return n;
+}
+
 size_t test_hits(const umbel_filter *f, uint64_t from, size_t n)
 {
     char *keys = test_keys(from, n);

@@ -60,6 +60,9 @@ extern const uint8_t test_other_secret[UMBEL_SECRET_LEN];
 umbel_filter *test_open(const umbel_params *params);
 /* Add keys from .. from+n-1. */
 void test_add(umbel_filter *f, uint64_t from, size_t n);
+/* Add key i so many times, and tell how often it came. */
+void test_add_times(umbel_filter *f, uint64_t i, uint64_t amount);
+uint64_t test_count(const umbel_filter *f, uint64_t i);
 /* A static filter of keys from .. from+n-1. */
 umbel_filter *test_build(const char *kind, const umbel_params *params,
                          uint64_t from, size_t n);
@@ -89,6 +92,14 @@ umbel_params test_combo_params(const test_combo *c);
 
 /* The addressings that take any hash; NULL when i is past the end. */
 const char *test_own_addressing(size_t i);
+
+/* Memory that is counted, and of which one request may fail; one thread. */
+typedef struct test_memory {
+    size_t calls, fail_at; /* 0: never */
+    size_t live_bytes, live_blocks;
+} test_memory;
+
+umbel_alloc test_alloc(test_memory *m);
 
 /* A directory of one's own, removed with all that is in it. */
 char *test_dir_make(void);

@@ -11,49 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An allocator that counts, poisons, and fails at a chosen allocation. */
-typedef struct counter {
-    size_t calls, fail_at; /* 0: never */
-    size_t live_bytes, live_blocks;
-} counter;
-
-enum { SPACE = 4096 }; /* before a block, for its length; keeps alignment */
-
-static void *get(void *ctx, size_t align, size_t len)
-{
-    counter *c = ctx;
-    uint8_t *p;
-
-    assert_true(len > 0 && align > 0 && align <= SPACE);
-    assert_int_equal(align & (align - 1), 0);
-    if (++c->calls == c->fail_at ||
-        posix_memalign((void **)&p, SPACE, SPACE + len))
-        return NULL;
-    memcpy(p, &len, sizeof len);
-    memset(p + SPACE, 0xA5, len); /* zeroed memory is not promised */
-    c->live_bytes += len;
-    c->live_blocks++;
-    return p + SPACE;
-}
-
-static void put(void *ctx, void *memory, size_t len)
-{
-    counter *c = ctx;
-    uint8_t *p = (uint8_t *)memory - SPACE;
-    size_t was;
-
-    memcpy(&was, p, sizeof was);
-    assert_int_equal(was, len);
-    c->live_bytes -= len;
-    c->live_blocks--;
-    free(p);
-}
-
-static umbel_alloc counting(counter *c)
-{
-    return (umbel_alloc){.ctx = c, .get = get, .put = put};
-}
-
 /* All that the scenario makes; NULL: not made. */
 typedef struct made {
     umbel_filter *opened, *copy, *folded, *decoded, *loaded, *mapped;
@@ -166,8 +123,8 @@ static bool all_made(const made *m)
 /* The nth allocation fails: a clean refusal, whatever the call was. */
 static bool survives(size_t n, const char *path)
 {
-    counter c = {.fail_at = n};
-    umbel_alloc a = counting(&c);
+    test_memory c = {.fail_at = n};
+    umbel_alloc a = test_alloc(&c);
     made m = {0};
     umbel_status status = run(&m, &a, path);
     bool reached = c.calls >= n;
@@ -200,8 +157,8 @@ static void every_allocation_may_fail(void **state)
 /* What a call left in its output when it failed. */
 static void outputs_are_untouched_without_memory(void **state)
 {
-    counter c = {.fail_at = 1};
-    umbel_alloc a = counting(&c);
+    test_memory c = {.fail_at = 1};
+    umbel_alloc a = test_alloc(&c);
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_filter *const mark = (umbel_filter *)(void *)&c, *f = mark;
 
@@ -210,7 +167,7 @@ static void outputs_are_untouched_without_memory(void **state)
     p.alloc = &a;
     assert_int_equal(umbel_open(NULL, &p, &f, NULL), UMBEL_E_NOMEM);
     assert_ptr_equal(f, mark);
-    c = (counter){.fail_at = 2};
+    c = (test_memory){.fail_at = 2};
     assert_int_equal(umbel_open(NULL, &p, &f, NULL), UMBEL_E_NOMEM);
     assert_ptr_equal(f, mark);
     assert_int_equal(c.live_bytes, 0);
@@ -219,8 +176,8 @@ static void outputs_are_untouched_without_memory(void **state)
 /* Failing to remember members leaves a verifier that works. */
 static void a_verifier_outlives_a_failed_growth(void **state)
 {
-    counter c = {0};
-    umbel_alloc a = counting(&c);
+    test_memory c = {0};
+    umbel_alloc a = test_alloc(&c);
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_verifier *v = NULL;
     umbel_slice key = {"1", 1};
@@ -244,8 +201,8 @@ static void a_verifier_outlives_a_failed_growth(void **state)
 
 static void memory_is_zeroed_whoever_gave_it(void **state)
 {
-    counter c = {0};
-    const umbel_alloc mine = counting(&c);
+    test_memory c = {0};
+    const umbel_alloc mine = test_alloc(&c);
     const umbel_alloc standard = um_alloc_or_default(NULL);
     const umbel_alloc *const allocs[] = {&mine, &standard};
     /* The largest comes from mmap. */
@@ -269,8 +226,8 @@ static void impossible_amounts_are_out_of_memory(void **state)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_filter *f = NULL;
-    counter c = {.fail_at = 2};
-    umbel_alloc a = counting(&c);
+    test_memory c = {.fail_at = 2};
+    umbel_alloc a = test_alloc(&c);
 
     (void)state;
     p.cells = UINT64_C(1) << 48;

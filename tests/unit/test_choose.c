@@ -281,28 +281,6 @@ static void wrong_input_is_refused(void **state)
     umbel_close(f);
 }
 
-/* An allocator that fails the n-th request, and counts what is live. */
-typedef struct meter {
-    size_t fail_at, asked, live;
-} meter;
-
-static void *get(void *ctx, size_t align, size_t len)
-{
-    meter *m = ctx;
-    void *p = NULL;
-
-    if (++m->asked == m->fail_at || posix_memalign(&p, align, len) != 0)
-        return NULL;
-    m->live += len;
-    return p;
-}
-
-static void put(void *ctx, void *memory, size_t len)
-{
-    ((meter *)ctx)->live -= len;
-    free(memory);
-}
-
 static void any_allocation_may_fail(void **state)
 {
     umbel_filter *names = open_grouped("classic", 60000, 2, 4);
@@ -311,8 +289,8 @@ static void any_allocation_may_fail(void **state)
 
     (void)state;
     for (size_t n = 3; status == UMBEL_E_NOMEM; n++) { /* 2 open the filter */
-        meter m = {.fail_at = n};
-        umbel_alloc alloc = {&m, get, put};
+        test_memory m = {.fail_at = n};
+        umbel_alloc alloc = test_alloc(&m);
         umbel_params p = UMBEL_PARAMS_INIT;
         umbel_setting groups = {"groups", 2};
         umbel_choose_bill bill;
@@ -327,7 +305,7 @@ static void any_allocation_may_fail(void **state)
         if (status != UMBEL_OK)
             assert_int_equal(umbel_added(f), 0);
         umbel_close(f);
-        assert_int_equal(m.live, 0);
+        assert_int_equal(m.live_bytes, 0);
         assert_true(n < 30);
     }
     assert_int_equal(status, UMBEL_OK);

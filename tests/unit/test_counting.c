@@ -34,26 +34,6 @@ static umbel_filter *open_counting(uint64_t update)
     return open_wide("classic", 4096, 4, 4, update);
 }
 
-static uint64_t count(const umbel_filter *f, uint64_t i)
-{
-    char key[TEST_KEY_LEN];
-    umbel_slice slice = {key, sizeof key};
-    uint64_t n = UINT64_MAX;
-
-    test_key(i, key);
-    assert_ok(umbel_count_many(f, &slice, 1, &n, &test_refusal));
-    return n;
-}
-
-static void add_times(umbel_filter *f, uint64_t i, uint64_t amount)
-{
-    char key[TEST_KEY_LEN];
-    umbel_slice slice = {key, sizeof key};
-
-    test_key(i, key);
-    assert_ok(umbel_add_amounts(f, &slice, &amount, 1, NULL, &test_refusal));
-}
-
 static umbel_status take_back(umbel_filter *f, uint64_t i)
 {
     char key[TEST_KEY_LEN];
@@ -106,7 +86,7 @@ static void a_lonely_key_is_counted_exactly(void **state)
     for (uint64_t update = PLAIN; update <= REFINED; update++) {
         umbel_filter *f = open_counting(update);
         for (uint64_t n = 0; n < 20; n++) {
-            assert_int_equal(count(f, 1), n < 15 ? n : 15);
+            assert_int_equal(test_count(f, 1), n < 15 ? n : 15);
             test_add(f, 1, 1);
         }
         assert_int_equal(umbel_count_limit(f), 15);
@@ -122,7 +102,7 @@ static void cells_that_coincide_count_once(void **state)
         umbel_filter *f = open_wide("classic", 2, 8, 16, update);
         for (uint64_t n = 1; n <= 100; n++) {
             test_add(f, 5, 1);
-            assert_int_equal(count(f, 5), n);
+            assert_int_equal(test_count(f, 5), n);
         }
         umbel_close(f);
     }
@@ -135,7 +115,7 @@ static void an_amount_is_as_many_single_adds(void **state)
         umbel_filter *a = open_wide("classic", 200, 4, 5, update);
         umbel_filter *b = open_wide("classic", 200, 4, 5, update);
         for (uint64_t i = 0; i < 100; i++) {
-            add_times(a, i, i % 7);
+            test_add_times(a, i, i % 7);
             for (uint64_t n = 0; n < i % 7; n++)
                 test_add(b, i, 1);
         }
@@ -152,12 +132,12 @@ static void no_amount_makes_a_cell_wrap(void **state)
         for (uint64_t update = PLAIN; update <= REFINED; update++) {
             umbel_filter *f = open_wide("classic", 64, 4, bits, update);
             uint64_t limit = ((uint64_t)1 << bits) - 1;
-            add_times(f, 1, limit - 1);
-            assert_int_equal(count(f, 1), limit - 1);
-            add_times(f, 1, UINT64_MAX);
-            assert_int_equal(count(f, 1), limit);
-            add_times(f, 1, UINT64_MAX);
-            assert_int_equal(count(f, 1), limit);
+            test_add_times(f, 1, limit - 1);
+            assert_int_equal(test_count(f, 1), limit - 1);
+            test_add_times(f, 1, UINT64_MAX);
+            assert_int_equal(test_count(f, 1), limit);
+            test_add_times(f, 1, UINT64_MAX);
+            assert_int_equal(test_count(f, 1), limit);
             umbel_close(f);
         }
 }
@@ -179,7 +159,7 @@ static void assert_not_under(const umbel_filter *f, const uint64_t *truth,
     uint64_t limit = umbel_count_limit(f);
 
     for (uint64_t i = 0; i < n; i++)
-        assert_true(count(f, i) >= (truth[i] < limit ? truth[i] : limit));
+        assert_true(test_count(f, i) >= (truth[i] < limit ? truth[i] : limit));
 }
 
 static void counts_are_never_too_low(void **state)
@@ -214,7 +194,7 @@ static void check_parts(uint64_t update, size_t parts, umbel_merge_op op)
         umbel_filter *f = open_wide("classic", 600, 4, 6, update);
         draw_counts(100 + p, part, KEYS);
         for (uint64_t i = 0; i < KEYS; i++) {
-            add_times(f, i, part[i]);
+            test_add_times(f, i, part[i]);
             uint64_t larger = part[i] > truth[i] ? part[i] : truth[i];
             truth[i] = op == UMBEL_ADD ? truth[i] + part[i] : larger;
         }
@@ -245,13 +225,13 @@ static void refined_counts_are_closer(void **state)
     (void)state;
     draw_counts(3, truth, KEYS);
     for (uint64_t i = 0; i < KEYS; i++) {
-        add_times(plain, i, truth[i]);
-        add_times(refined, i, truth[i]);
+        test_add_times(plain, i, truth[i]);
+        test_add_times(refined, i, truth[i]);
     }
     for (uint64_t i = 0; i < KEYS; i++) {
-        assert_true(count(refined, i) <= count(plain, i));
-        wrong[PLAIN] += count(plain, i) != truth[i];
-        wrong[REFINED] += count(refined, i) != truth[i];
+        assert_true(test_count(refined, i) <= test_count(plain, i));
+        wrong[PLAIN] += test_count(plain, i) != truth[i];
+        wrong[REFINED] += test_count(refined, i) != truth[i];
     }
     assert_true(wrong[REFINED] < wrong[PLAIN]);
     umbel_close(plain);
@@ -304,13 +284,13 @@ static void cells_at_their_limit_never_fall(void **state)
     umbel_filter *f = open_counting(PLAIN), *whole = NULL;
 
     (void)state;
-    add_times(f, 1, 16);
+    test_add_times(f, 1, 16);
     assert_ok(umbel_copy(f, &whole, &test_refusal));
     for (int i = 0; i < 40; i++)
         assert_ok(take_back(f, 1));
-    assert_int_equal(count(f, 1), 15);
+    assert_int_equal(test_count(f, 1), 15);
     assert_ok(umbel_merge(f, whole, UMBEL_MINUS, &test_refusal));
-    assert_int_equal(count(f, 1), 15);
+    assert_int_equal(test_count(f, 1), 15);
     umbel_close(f);
     umbel_close(whole);
 }
@@ -420,11 +400,11 @@ static void refined_counts_are_not_taken_back(void **state)
     test_add(f, 0, 1);
     test_add(f, y, 1);
     assert_refused(take_back(f, 0), UMBEL_E_UNSUPPORTED, "refined");
-    assert_int_equal(count(f, y), 1);
+    assert_int_equal(test_count(f, y), 1);
     locate(f, 0, pos);
     for (int j = 0; j < 2; j++)
         um_set_cell(&c, pos[j], um_cell(&c, pos[j]) - 1);
-    assert_int_equal(count(f, y), 0);
+    assert_int_equal(test_count(f, y), 0);
     umbel_close(f);
 }
 
@@ -462,11 +442,11 @@ static void merged_refined_counts_have_no_differences(void **state)
 
     (void)state;
     force_cells(base, 1, 5, 3);
-    assert_int_equal(count(base, 1), 3);
+    assert_int_equal(test_count(base, 1), 3);
     assert_ok(umbel_merge(base, empty, UMBEL_ADD, &test_refusal));
     for (int i = 0; i < 2; i++) {
         assert_ok(umbel_copy(base, &server[i], &test_refusal));
-        add_times(server[i], 1, 3);
+        test_add_times(server[i], 1, 3);
         assert_ok(umbel_copy(server[i], &refused, &test_refusal));
         assert_refused(umbel_merge(refused, base, UMBEL_MINUS, &test_refusal),
                        UMBEL_E_UNSUPPORTED, "merged have no difference");
@@ -475,7 +455,7 @@ static void merged_refined_counts_have_no_differences(void **state)
     }
     subtract_cells(base, server[0], 1);
     subtract_cells(base, server[1], 1);
-    assert_int_equal(count(base, 1), 7); /* 3 + 3 + 3 */
+    assert_int_equal(test_count(base, 1), 7); /* 3 + 3 + 3 */
     umbel_close(base);
     umbel_close(empty);
     umbel_close(server[0]);
@@ -492,7 +472,7 @@ static void joined_counts_are_not_taken_back(void **state)
     test_add(a, 1, 1);
     test_add(b, 2, 1);
     assert_ok(umbel_merge(a, b, UMBEL_MAX, &test_refusal));
-    assert_int_equal(count(a, 1), 1);
+    assert_int_equal(test_count(a, 1), 1);
     assert_refused(take_back(a, 1), UMBEL_E_UNSUPPORTED, "otherwise than by");
     assert_refused(umbel_merge(a, b, UMBEL_MINUS, &test_refusal),
                    UMBEL_E_UNSUPPORTED, "otherwise than by");
@@ -500,7 +480,8 @@ static void joined_counts_are_not_taken_back(void **state)
     for (uint64_t i = 0; i < 2; i++)
         if (um_cell(&c, i))
             um_set_cell(&c, i, um_cell(&c, i) - 1);
-    assert_int_equal(count(a, 2), 0); /* what taking back would have done */
+    assert_int_equal(test_count(a, 2),
+                     0); /* what taking back would have done */
     umbel_close(a);
     umbel_close(b);
 }
@@ -542,7 +523,7 @@ static void folded_counts_are_never_too_low(void **state)
         umbel_filter *f = open_wide("classic", 4096, 4, 6, update);
         umbel_filter *small = NULL;
         for (uint64_t i = 0; i < KEYS; i++)
-            add_times(f, i, truth[i]);
+            test_add_times(f, i, truth[i]);
         assert_ok(umbel_fold(f, 4, &small, &test_refusal));
         assert_not_under(small, truth, KEYS);
         for (uint64_t i = 0; update == PLAIN && i < KEYS / 2; i++)

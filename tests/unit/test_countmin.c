@@ -34,26 +34,6 @@ static umbel_filter *open_rows(void)
     return open_bits(NULL, (uint64_t)ROWS * WIDTH, ROWS, 32);
 }
 
-static uint64_t count(const umbel_filter *f, uint64_t i)
-{
-    char key[TEST_KEY_LEN];
-    umbel_slice slice = {key, sizeof key};
-    uint64_t n = UINT64_MAX;
-
-    test_key(i, key);
-    assert_ok(umbel_count_many(f, &slice, 1, &n, &test_refusal));
-    return n;
-}
-
-static void add_times(umbel_filter *f, uint64_t i, uint64_t amount)
-{
-    char key[TEST_KEY_LEN];
-    umbel_slice slice = {key, sizeof key};
-
-    test_key(i, key);
-    assert_ok(umbel_add_amounts(f, &slice, &amount, 1, NULL, &test_refusal));
-}
-
 /* The cells of key i. */
 static void locate(const umbel_filter *f, uint64_t i,
                    uint64_t pos[UM_MAX_HASHES])
@@ -107,10 +87,10 @@ static void an_amount_raises_to_the_least_and_itself(void **state)
         locate(f, 7, pos);
         for (int j = 0; j < 3; j++)
             um_set_cell(&c, pos[j], before[j]);
-        add_times(f, 7, 4);
+        test_add_times(f, 7, 4);
         for (int j = 0; j < 3; j++)
             assert_int_equal(um_cell(&c, pos[j]), after[j]);
-        assert_int_equal(count(f, 7), 6);
+        assert_int_equal(test_count(f, 7), 6);
         umbel_close(f);
     }
 }
@@ -122,15 +102,15 @@ static void counters_stick_at_their_limit(void **state)
         umbel_filter *f = open_bits(NULL, 96, 3, bits), *twice = NULL;
         uint64_t limit = UINT64_MAX >> (64 - bits);
         assert_int_equal(umbel_count_limit(f), limit);
-        add_times(f, 1, limit - 1);
-        assert_int_equal(count(f, 1), limit - 1);
+        test_add_times(f, 1, limit - 1);
+        assert_int_equal(test_count(f, 1), limit - 1);
         assert_ok(umbel_copy(f, &twice, &test_refusal));
         assert_ok(umbel_merge(twice, f, UMBEL_ADD, &test_refusal));
-        assert_int_equal(count(twice, 1), limit);
-        add_times(f, 1, UINT64_MAX);
-        assert_int_equal(count(f, 1), limit);
+        assert_int_equal(test_count(twice, 1), limit);
+        test_add_times(f, 1, UINT64_MAX);
+        assert_int_equal(test_count(f, 1), limit);
         test_add(f, 1, 1);
-        assert_int_equal(count(f, 1), limit);
+        assert_int_equal(test_count(f, 1), limit);
         umbel_close(f);
         umbel_close(twice);
     }
@@ -156,7 +136,7 @@ static void assert_not_under(const umbel_filter *f, const uint64_t *truth)
     uint64_t limit = umbel_count_limit(f);
 
     for (uint64_t i = 0; i < KEYS; i++)
-        assert_true(count(f, i) >= (truth[i] < limit ? truth[i] : limit));
+        assert_true(test_count(f, i) >= (truth[i] < limit ? truth[i] : limit));
 }
 
 static void fill(umbel_filter *f, uint64_t seed, uint64_t *truth)
@@ -165,7 +145,7 @@ static void fill(umbel_filter *f, uint64_t seed, uint64_t *truth)
 
     for (int step = 0; step < 3000; step++) {
         uint64_t i = um_random_below(&rng, KEYS), amount = draw(&rng);
-        add_times(f, i, amount);
+        test_add_times(f, i, amount);
         truth[i] = more(truth[i], amount);
     }
 }
@@ -237,7 +217,7 @@ static void no_counter_is_above_that_of_a_plain_update(void **state)
     for (uint64_t i = 0; i < 512; i++)
         assert_true(um_cell(&a, i) <= um_cell(&b, i));
     for (uint64_t i = 0; i < KEYS; i++)
-        lower += count(f, i) < count(plain, i);
+        lower += test_count(f, i) < test_count(plain, i);
     assert_true(lower > KEYS / 4);
     umbel_close(f);
     umbel_close(plain);
@@ -269,7 +249,7 @@ static void it_keeps_its_promise(void **state)
     assert_non_null(truth);
     for (uint64_t i = 0; i < MEMBERS; i++) {
         truth[i] = 1 + 1000 / (1 + um_random_below(&rng, 1000));
-        add_times(f, i, truth[i]);
+        test_add_times(f, i, truth[i]);
         total += truth[i];
     }
     umbel_describe(f, &info);
@@ -281,9 +261,9 @@ static void it_keeps_its_promise(void **state)
     assert_int_equal(field(&info, "row_width")->value.count, W);
     assert_true((double)bound <= share * (double)total);
     for (uint64_t i = 0; i < MEMBERS; i++)
-        over += (double)(count(f, i) - truth[i]) >= share * (double)total;
+        over += (double)(test_count(f, i) - truth[i]) >= share * (double)total;
     for (uint64_t i = MEMBERS; i < MEMBERS + OUTSIDE; i++)
-        above += count(f, i) > bound;
+        above += test_count(f, i) > bound;
     assert_true((double)over <= delta * MEMBERS + 5 * sqrt(delta * MEMBERS));
     assert_true((double)above <= delta * OUTSIDE + 5 * sqrt(delta * OUTSIDE));
     free(truth);
@@ -314,7 +294,7 @@ static void a_full_one_describes_itself(void **state)
 
     (void)state;
     for (uint64_t i = 0; i < KEYS; i++)
-        add_times(f, i, UINT64_MAX);
+        test_add_times(f, i, UINT64_MAX);
     umbel_describe(f, &info);
     assert_true(field(&info, "cells_at_limit")->value.count == 96);
     assert_true(field(&info, "sum_of_cells")->value.count == UINT64_MAX);
@@ -348,15 +328,15 @@ static void nothing_is_taken_back(void **state)
 
     (void)state;
     test_key(0, key);
-    add_times(f, 0, 3);
-    add_times(f, y, 3);
+    test_add_times(f, 0, 3);
+    test_add_times(f, y, 3);
     assert_refused(umbel_remove_many(f, &slice, 1, &test_refusal),
                    UMBEL_E_UNSUPPORTED, "two keys share");
-    assert_int_equal(count(f, y), 3);
+    assert_int_equal(test_count(f, y), 3);
     locate(f, 0, pos);
     for (int j = 0; j < 2; j++)
         um_set_cell(&c, pos[j], um_cell(&c, pos[j]) - 3);
-    assert_int_equal(count(f, y), 0);
+    assert_int_equal(test_count(f, y), 0);
     umbel_close(f);
 }
 
@@ -376,16 +356,16 @@ static void there_are_no_differences(void **state)
     for (int j = 0; j < 2; j++)
         um_set_cell(&b, pos[j], shared[j]);
     assert_ok(umbel_copy(base, &later, &test_refusal));
-    add_times(later, 1, 3);
+    test_add_times(later, 1, 3);
     assert_refused(umbel_merge(later, base, UMBEL_MINUS, &test_refusal),
                    UMBEL_E_UNSUPPORTED, "no differences");
-    assert_int_equal(count(later, 1), 6);
+    assert_int_equal(test_count(later, 1), 6);
     um_cells l = cells_of(later);
     for (int j = 0; j < 2; j++) {
         uint64_t gained = um_cell(&l, pos[j]) - shared[j];
         um_set_cell(&b, pos[j], shared[j] + 2 * gained);
     }
-    assert_int_equal(count(base, 1), 7);
+    assert_int_equal(test_count(base, 1), 7);
     umbel_close(base);
     umbel_close(later);
 }

@@ -323,28 +323,6 @@ static void weights_that_are_none_are_refused(void **state)
     scene_free(&s);
 }
 
-typedef struct counter {
-    size_t calls, fail_at, live;
-} counter;
-
-static void *get(void *ctx, size_t align, size_t len)
-{
-    counter *c = ctx;
-    void *p;
-
-    if (++c->calls == c->fail_at || posix_memalign(&p, align, len))
-        return NULL;
-    c->live++;
-    return p;
-}
-
-static void put(void *ctx, void *memory, size_t len)
-{
-    (void)len;
-    ((counter *)ctx)->live--;
-    free(memory);
-}
-
 static umbel_status try_all(const scene *s, umbel_filter **out)
 {
     umbel_members m = UMBEL_MEMBERS_INIT;
@@ -373,8 +351,8 @@ static void every_allocation_may_fail(void **state)
     (void)state;
     scene_make(&s, 2, 2000, 20000);
     do {
-        counter c = {.fail_at = ++n};
-        umbel_alloc a = {&c, get, put};
+        test_memory c = {.fail_at = ++n};
+        umbel_alloc a = test_alloc(&c);
         umbel_filter *f = NULL;
         s.params.alloc = &a;
         status = try_all(&s, &f);
@@ -382,7 +360,7 @@ static void every_allocation_may_fail(void **state)
             assert_refused(status, UMBEL_E_NOMEM, "no memory");
         assert_int_equal(f != NULL, status == UMBEL_OK);
         umbel_close(f);
-        assert_int_equal(c.live, 0);
+        assert_int_equal(c.live_blocks, 0);
     } while (status != UMBEL_OK);
     assert_true(n > 15);
     scene_free(&s);

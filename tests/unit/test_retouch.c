@@ -792,28 +792,7 @@ static void only_bits_in_own_memory_can_be_retouched(void **state)
 }
 
 /* The nth allocation fails, for every n: refused, and nothing has changed. */
-typedef struct rationed {
-    size_t calls, fail_at;
-} rationed;
-
-static void *ration_get(void *ctx, size_t align, size_t len)
-{
-    rationed *r = ctx;
-    void *p = NULL;
-
-    if (++r->calls == r->fail_at || posix_memalign(&p, align, len) != 0)
-        return NULL;
-    return p;
-}
-
-static void ration_put(void *ctx, void *memory, size_t len)
-{
-    (void)ctx;
-    (void)len;
-    free(memory);
-}
-
-static size_t try_without_memory(scene *s, rationed *r,
+static size_t try_without_memory(scene *s, test_memory *m,
                                  const umbel_retouch_params *p)
 {
     size_t failures = 0;
@@ -821,11 +800,11 @@ static size_t try_without_memory(scene *s, rationed *r,
 
     for (size_t n = 1;; n++) {
         scene_again(s);
-        *r = (rationed){.fail_at = n};
+        m->fail_at = m->calls + n;
         umbel_status status = umbel_retouch(s->f, &s->members, &s->never, p, &b,
                                             s->lost, &test_refusal);
-        bool reached = r->calls >= n;
-        *r = (rationed){0};
+        bool reached = m->calls >= m->fail_at;
+        m->fail_at = 0;
         if (!reached) {
             assert_int_equal(status, UMBEL_OK);
             check_bill(s, &b);
@@ -840,8 +819,8 @@ static size_t try_without_memory(scene *s, rationed *r,
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    rationed r = {0};
-    const umbel_alloc alloc = {&r, ration_get, ration_put};
+    test_memory m = {0};
+    const umbel_alloc alloc = test_alloc(&m);
     umbel_params shape = classic(4000, 5, 3);
     double weights[20000];
     const char *method;
@@ -860,9 +839,10 @@ static void every_allocation_may_fail(void **state)
         p.count_outside = true;
         s.never.weights = i % 2 ? weights : NULL;
         p.heaviest = i % 2;
-        assert_true(try_without_memory(&s, &r, &p) > 15);
+        assert_true(try_without_memory(&s, &m, &p) > 15);
     }
     scene_free(&s);
+    assert_int_equal(m.live_blocks, 0);
 }
 
 int main(void)

@@ -480,28 +480,6 @@ static void a_head_whose_numbers_disagree_is_refused(void **state)
 /* --- memory -----------------------------------------------------------------
  */
 
-typedef struct counter {
-    size_t calls, fail_at, live;
-} counter;
-
-static void *get(void *ctx, size_t align, size_t len)
-{
-    counter *c = ctx;
-    void *p;
-
-    if (++c->calls == c->fail_at || posix_memalign(&p, align, len))
-        return NULL;
-    c->live++;
-    return p;
-}
-
-static void put(void *ctx, void *memory, size_t len)
-{
-    (void)len;
-    ((counter *)ctx)->live--;
-    free(memory);
-}
-
 static void every_allocation_may_fail(void **state)
 {
     enum { KEYS = 70000 };
@@ -516,8 +494,8 @@ static void every_allocation_may_fail(void **state)
     m.digests = d;
     m.n = KEYS;
     do {
-        counter c = {.fail_at = ++n};
-        umbel_alloc a = {&c, get, put};
+        test_memory c = {.fail_at = ++n};
+        umbel_alloc a = test_alloc(&c);
         p.alloc = &a;
         status = umbel_build("ribbon", &p, &m, &f, &test_refusal);
         if (status != UMBEL_OK) {
@@ -526,7 +504,7 @@ static void every_allocation_may_fail(void **state)
         } else {
             umbel_close(f);
         }
-        assert_int_equal(c.live, 0);
+        assert_int_equal(c.live_blocks, 0);
     } while (status != UMBEL_OK);
     assert_true(n > 8);
     umbel_close(empty);

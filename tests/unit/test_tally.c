@@ -29,26 +29,6 @@ static umbel_filter *open_tally(uint64_t cells, uint32_t hashes, uint64_t heavy)
     return f;
 }
 
-static uint64_t count(const umbel_filter *f, uint64_t i)
-{
-    char key[TEST_KEY_LEN];
-    umbel_slice slice = {key, sizeof key};
-    uint64_t n = UINT64_MAX;
-
-    test_key(i, key);
-    assert_ok(umbel_count_many(f, &slice, 1, &n, &test_refusal));
-    return n;
-}
-
-static void add_times(umbel_filter *f, uint64_t i, uint64_t amount)
-{
-    char key[TEST_KEY_LEN];
-    umbel_slice slice = {key, sizeof key};
-
-    test_key(i, key);
-    assert_ok(umbel_add_amounts(f, &slice, &amount, 1, NULL, &test_refusal));
-}
-
 static uint64_t field(const umbel_filter *f, const char *name)
 {
     umbel_info info;
@@ -70,7 +50,7 @@ static void a_lonely_key_is_counted_exactly(void **state)
     for (uint32_t hashes = 1; hashes <= 8; hashes++) {
         umbel_filter *f = open_tally(1024, hashes, 100);
         for (uint64_t n = 0; n < 300; n++) {
-            assert_int_equal(count(f, 1), n);
+            assert_int_equal(test_count(f, 1), n);
             assert_int_equal(field(f, "heavy_keys"), n > FULL);
             test_add(f, 1, 1);
         }
@@ -85,16 +65,16 @@ static void no_amount_makes_a_count_wrap(void **state)
 
     (void)state;
     assert_int_equal(umbel_count_limit(f), UINT32_MAX);
-    add_times(f, 1, UINT32_MAX - 1);
-    assert_int_equal(count(f, 1), UINT32_MAX - 1);
-    add_times(f, 1, 1);
-    assert_int_equal(count(f, 1), UINT32_MAX);
-    add_times(f, 1, UINT64_MAX);
-    assert_int_equal(count(f, 1), UINT32_MAX);
-    add_times(f, 2, UINT64_MAX);
-    assert_int_equal(count(f, 2), UINT32_MAX);
-    add_times(f, 3, 0);
-    assert_int_equal(count(f, 3), 0);
+    test_add_times(f, 1, UINT32_MAX - 1);
+    assert_int_equal(test_count(f, 1), UINT32_MAX - 1);
+    test_add_times(f, 1, 1);
+    assert_int_equal(test_count(f, 1), UINT32_MAX);
+    test_add_times(f, 1, UINT64_MAX);
+    assert_int_equal(test_count(f, 1), UINT32_MAX);
+    test_add_times(f, 2, UINT64_MAX);
+    assert_int_equal(test_count(f, 2), UINT32_MAX);
+    test_add_times(f, 3, 0);
+    assert_int_equal(test_count(f, 3), 0);
     umbel_close(f);
 }
 
@@ -112,7 +92,7 @@ static void the_cells_are_those_of_the_addressing(void **state)
             uint64_t pos[8], sum = 0;
 
             test_key(i, key);
-            add_times(f, i, 7);
+            test_add_times(f, i, 7);
             assert_ok(umbel_digest_many(f, &slice, 1, &d, &test_refusal));
             f->layout.row->positions(&f->layout, &d, 1, pos);
             for (uint32_t j = 0; j < hashes; j++)
@@ -246,7 +226,7 @@ static void an_amount_is_as_many_single_adds(void **state)
     (void)state;
     for (uint64_t i = 0; i < 200; i++) {
         uint64_t amount = i * 37 % 50;
-        add_times(a, i, amount);
+        test_add_times(a, i, amount);
         for (uint64_t n = 0; n < amount; n++)
             test_add(b, i, 1);
     }
@@ -295,17 +275,17 @@ static void a_full_table_says_so_and_how_much_is_missing(void **state)
     assert_int_equal(field(f, "heavy_slots"), slots);
     for (uint64_t i = 0; i < heavy; i++) {
         assert_int_equal(umbel_count_limit(f), i <= slots ? UINT32_MAX : FULL);
-        add_times(f, i, times);
+        test_add_times(f, i, times);
     }
     assert_int_equal(field(f, "heavy_keys"), slots);
     assert_int_equal(field(f, "table_full"), true);
     assert_int_equal(field(f, "not_counted"), (heavy - slots) * (times - FULL));
     assert_int_equal(field(f, "count_limit"), FULL);
     for (uint64_t i = 0; i < heavy; i++)
-        stuck += count(f, i) == FULL;
+        stuck += test_count(f, i) == FULL;
     assert_int_equal(stuck, heavy - slots);
-    add_times(f, heavy - 1, 3); /* no room once is no room ever */
-    assert_int_equal(count(f, heavy - 1), FULL);
+    test_add_times(f, heavy - 1, 3); /* no room once is no room ever */
+    assert_int_equal(test_count(f, heavy - 1), FULL);
     assert_int_equal(field(f, "not_counted"),
                      (heavy - slots) * (times - FULL) + 3);
     assert_ok(umbel_clear(f, &test_refusal));
@@ -373,7 +353,7 @@ static void its_bits_are_a_bloom_filter(void **state)
     assert_ok(umbel_open("bloom", &p, &bloom, &test_refusal));
     test_add(bloom, 0, KEYS);
     for (uint64_t i = 0; i < KEYS; i++)
-        add_times(f, i, 1 + i % 30);
+        test_add_times(f, i, 1 + i % 30);
     assert_ok(umbel_to_bloom(f, &bits, &test_refusal));
     test_assert_same_payload(bits, bloom);
     assert_near(umbel_predict(f), umbel_predict(bloom), 1e-12);
@@ -397,11 +377,11 @@ static void any_payload_is_safe(void **state)
             f->payload[j] =
                 (uint8_t)(fills[i] < 0 ? (int)um_random(&rng) : fills[i]);
         for (uint64_t k = 0; k < KEYS; k++) {
-            uint64_t before = count(f, k);
-            add_times(f, k, 5);
-            assert_true(count(f, k) >= before);
-            add_times(f, k, UINT64_MAX);
-            assert_true(count(f, k) >= FULL);
+            uint64_t before = test_count(f, k);
+            test_add_times(f, k, 5);
+            assert_true(test_count(f, k) >= before);
+            test_add_times(f, k, UINT64_MAX);
+            assert_true(test_count(f, k) >= FULL);
         }
         field(f, "largest_count");
         umbel_close(f);

@@ -1,0 +1,44 @@
+/*
+ * memory.c - an allocator that counts, poisons, and fails when told to.
+ */
+#include "support/test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPACE = 4096 }; /* before a block, for its length; keeps alignment */
+
+static void *get(void *ctx, size_t align, size_t len)
+{
+    test_memory *m = ctx;
+    uint8_t *p;
+
+    assert_true(len > 0 && align > 0 && align <= SPACE);
+    assert_int_equal(align & (align - 1), 0);
+    if (++m->calls == m->fail_at ||
+        posix_memalign((void **)&p, SPACE, SPACE + len))
+        return NULL;
+    memcpy(p, &len, sizeof len);
+    memset(p + SPACE, 0xA5, len); /* zeroed memory is not promised */
+    m->live_bytes += len;
+    m->live_blocks++;
+    return p + SPACE;
+}
+
+static void put(void *ctx, void *memory, size_t len)
+{
+    test_memory *m = ctx;
+    uint8_t *p = (uint8_t *)memory - SPACE;
+    size_t was;
+
+    memcpy(&was, p, sizeof was);
+    assert_int_equal(was, len);
+    m->live_bytes -= len;
+    m->live_blocks--;
+    free(p);
+}
+
+umbel_alloc test_alloc(test_memory *m)
+{
+    return (umbel_alloc){.ctx = m, .get = get, .put = put};
+}
