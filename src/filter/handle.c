@@ -1,0 +1,270 @@
+/*
+ * handle.c - making filters and letting go of them, and what a handle refuses.
+ */
+#include "filter/handle.h"
+#include "base/alloc.h"
+#include "base/error.h"
+#include "filter/sizing.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { ALIGN = 64 }; /* of the kind's part of a handle */
+
+size_t um_sections(const um_shape *s, um_section out[UM_MAX_SECTIONS])
+{
+    size_t n = s->kind->sections(s, out);
+
+    if (s->attached)
+        out[n++] = (um_section){.cells = s->attached, .cell_bits = 8};
+    return n;
+}
+
+bool um_payload_len(const um_shape *s, size_t *len)
+{
+    um_section section[UM_MAX_SECTIONS];
+    size_t n = um_sections(s, section);
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += um_section_room(&section[i]);
+    *len = (size_t)sum;
+    return sum <= SIZE_MAX / 4;
+}
+
+void um_filter_attach(umbel_filter *f)
+{
+    um_section section[UM_MAX_SECTIONS];
+    void *memory[UM_MAX_SECTIONS] = {NULL};
+    size_t n = um_sections(&f->shape, section);
+    uint8_t *at = f->payload;
+
+    for (size_t i = 0; i < n; i++) {
+        memory[i] = at;
+        at += um_section_room(&section[i]);
+    }
+    memset(f->self, 0, f->shape.kind->self_len);
+    f->shape.kind->attach(f->self, &f->shape, &f->layout, memory);
+}
+
+void um_clear_padding(umbel_filter *f)
+{
+    um_section section[UM_MAX_SECTIONS];
+    size_t n = um_sections(&f->shape, section);
+    uint8_t *at = f->payload;
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t over = um_section_bits(&section[i]) % 8;
+        uint64_t used = um_section_bytes(&section[i]);
+        uint64_t room = um_section_room(&section[i]);
+        if (over)
+            at[used - 1] &= (uint8_t)((1u << over) - 1);
+        memset(at + used, 0, (size_t)(room - used));
+        at += room;
+    }
+}
+
+/* The kind's part lies behind the handle, from a multiple of ALIGN on. */
+static size_t self_offset(void)
+{
+    return (sizeof(umbel_filter) + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static size_t handle_len(const um_kind *kind)
+{
+    return self_offset() + kind->self_len;
+}
+
+static umbel_status query_as_batch(const umbel_filter *f, const void *key,
+                                   size_t len, bool *hit, umbel_error *err)
+{
+    umbel_slice slice = {key, len};
+    return umbel_query_many(f, &slice, 1, hit, err);
+}
+
+void um_filter_use(umbel_filter *f, const um_fast *row)
+{
+    bool fused = row && f->shape.hash == um_hash_row(UM_HASH_XXH3);
+
+    f->fast = row;
+    f->query_key = fused && row->query_key ? row->query_key : query_as_batch;
+}
+
+umbel_status um_filter_make(const um_shape *shape, const umbel_alloc *alloc,
+                            uint8_t *payload, void *mapping, size_t mapping_len,
+                            umbel_filter **out, umbel_error *err)
+{
+    size_t len;
+
+    if (!um_payload_len(shape, &len))
+        return um_fail(err, UMBEL_E_LIMIT, "%" PRIu64 " cells do not fit here",
+                       shape->cells);
+    umbel_filter *f = um_get(alloc, handle_len(shape->kind));
+    if (f && !payload)
+        payload = um_get(alloc, len);
+    if (!f || !payload) {
+        um_put(alloc, f, handle_len(shape->kind));
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", len);
+    }
+    f->shape = *shape;
+    f->alloc = *alloc;
+    f->payload = payload;
+    f->payload_len = len;
+    f->mapping = mapping;
+    f->mapping_len = mapping_len;
+    f->self = (uint8_t *)f + self_offset();
+    um_layout_init(&f->layout, shape->addressing, shape->cells, shape->hashes,
+                   shape->seed);
+    um_hasher_init(&f->hasher, shape->hash, shape->seed);
+    um_filter_use(f, um_fast_pick(shape, &f->layout));
+    um_filter_attach(f);
+    *out = f;
+    return UMBEL_OK;
+}
+
+/* Who chose a size and no error gets the error of that size. */
+static void aim_at_size(um_shape *s)
+{
+    double error = s->capacity ? um_shape_error(s, (double)s->capacity) : 0;
+
+    if (error > 0 && error < 1)
+        s->fpr = error;
+}
+
+umbel_status umbel_open(const char *kind, const umbel_params *params,
+                        umbel_filter **out, umbel_error *err)
+{
+    umbel_params p;
+    um_shape shape;
+    umbel_filter *f;
+
+    umbel_status status = um_params_take(params, &p, err);
+    if (status == UMBEL_OK)
+        status = um_shape_from_params(kind, &p, &shape, err);
+    if (status == UMBEL_OK && shape.kind->build)
+        status = um_fail(err, UMBEL_E_UNSUPPORTED,
+                         "kind %s is made of all its keys at once: build it "
+                         "(umbel_build)",
+                         shape.kind->name);
+    if (status == UMBEL_OK)
+        status = um_settle(&shape, err);
+    if (status != UMBEL_OK)
+        return status;
+    if (p.cells && p.fpr == 0)
+        aim_at_size(&shape);
+    umbel_alloc alloc = um_alloc_or_default(p.alloc);
+    status = um_filter_make(&shape, &alloc, NULL, NULL, 0, &f, err);
+    if (status != UMBEL_OK)
+        return status;
+    if (p.secret)
+        um_hasher_unlock(&f->hasher, p.secret);
+    if (shape.kind->start)
+        shape.kind->start(f->self);
+    *out = f;
+    return UMBEL_OK;
+}
+
+void umbel_close(umbel_filter *f)
+{
+    if (!f)
+        return;
+    umbel_alloc alloc = f->alloc;
+    um_hasher_fini(&f->hasher);
+    if (f->mapping)
+        munmap(f->mapping, f->mapping_len);
+    else
+        um_put(&alloc, f->payload, f->payload_len);
+    um_put(&alloc, f, handle_len(f->shape.kind));
+}
+
+umbel_status umbel_copy(const umbel_filter *f, umbel_filter **out,
+                        umbel_error *err)
+{
+    umbel_filter *copy;
+    umbel_status status =
+        um_filter_make(&f->shape, &f->alloc, NULL, NULL, 0, &copy, err);
+
+    if (status != UMBEL_OK)
+        return status;
+    memcpy(copy->payload, f->payload, f->payload_len);
+    um_clear_padding(copy);
+    copy->hasher = f->hasher;
+    *out = copy;
+    return UMBEL_OK;
+}
+
+umbel_status umbel_clear(umbel_filter *f, umbel_error *err)
+{
+    if (f->shape.kind->build)
+        return um_cannot(f, "forget its keys", err);
+    umbel_status status = um_want_writable(f, err);
+    if (status != UMBEL_OK)
+        return status;
+    memset(f->payload, 0, f->payload_len - um_data_room(&f->shape));
+    f->shape.added = 0;
+    f->shape.estimated = false;
+    f->shape.intersected = false;
+    f->shape.joined = false;
+    f->shape.difference = false;
+    f->shape.denied = 0;
+    um_filter_attach(f);
+    if (f->shape.kind->start)
+        f->shape.kind->start(f->self);
+    return UMBEL_OK;
+}
+
+umbel_status umbel_unlock(umbel_filter *f, const uint8_t *secret,
+                          umbel_error *err)
+{
+    if (!f->shape.hash->keyed)
+        return um_fail(err, UMBEL_E_SECRET,
+                       "hash %s takes no secret key: leave it out",
+                       f->shape.hash->name);
+    uint64_t id = um_secret_id(secret);
+    if (id != f->shape.secret_id)
+        return um_fail(err, UMBEL_E_SECRET,
+                       "wrong secret key: the filter was made with key "
+                       "%016" PRIx64 ", this is key %016" PRIx64,
+                       f->shape.secret_id, id);
+    um_hasher_unlock(&f->hasher, secret);
+    return UMBEL_OK;
+}
+
+umbel_status um_want_writable(const umbel_filter *f, umbel_error *err)
+{
+    if (f->mapping)
+        return um_fail(err, UMBEL_E_READONLY,
+                       "a mapped filter is read-only: load or copy it");
+    return UMBEL_OK;
+}
+
+umbel_status um_want_ready(const umbel_filter *f, umbel_error *err)
+{
+    if (!f->hasher.ready)
+        return um_fail(err, UMBEL_E_SECRET,
+                       "this filter hashes with secret key %016" PRIx64
+                       ": give that key first",
+                       f->shape.secret_id);
+    return UMBEL_OK;
+}
+
+static umbel_status refuse(const um_kind *kind, const char *verb,
+                           const char *why, umbel_error *err)
+{
+    return um_fail(err, UMBEL_E_UNSUPPORTED, "kind %s cannot %s%s%s",
+                   kind->name, verb, why ? ": " : "", why ? why : "");
+}
+
+umbel_status um_cannot(const umbel_filter *f, const char *verb,
+                       umbel_error *err)
+{
+    return refuse(f->shape.kind, verb, f->shape.kind->because.any, err);
+}
+
+umbel_status um_cannot_join(const umbel_filter *f, const char *verb,
+                            umbel_error *err)
+{
+    const um_because *why = &f->shape.kind->because;
+    return refuse(f->shape.kind, verb, why->join ? why->join : why->any, err);
+}
