@@ -5,10 +5,9 @@
 #define _GNU_SOURCE /* SA_RESETHAND */
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/curve.h"
 #include "cli/files.h"
-#include "cli/keylist.h"
 #include "cli/report.h"
+#include "cli/retouching.h"
 #include "cli/table.h"
 
 #include <inttypes.h>
@@ -44,18 +43,6 @@ static const um_option options[] = {
 
 enum { SHOWN = 10 }; /* keys named in a refusal */
 
-/* Everything between the command line and the bill. */
-typedef struct retouching {
-    const um_args *args;
-    umbel_filter *filter;
-    um_keylist members, never;
-    umbel_retouch_params params;
-    umbel_bill bill;
-    bool *lost; /* per member; NULL: not asked for */
-    um_curve curve;
-    um_curve further; /* as if all were to go */
-} retouching;
-
 static volatile sig_atomic_t interrupted;
 
 static void on_interrupt(int signal)
@@ -65,7 +52,7 @@ static void on_interrupt(int signal)
 }
 
 /* While annealing, the first interrupt means "enough", the second kills. */
-static void catch_interrupt(const retouching *r)
+static void catch_interrupt(const um_retouching *r)
 {
     struct sigaction action = {.sa_handler = on_interrupt,
                                .sa_flags = (int)SA_RESETHAND};
@@ -117,7 +104,7 @@ static umbel_status parse_numbers(const um_args *args, umbel_retouch_params *p,
     return status;
 }
 
-static umbel_status parse(retouching *r, umbel_error *err)
+static umbel_status parse(um_retouching *r, umbel_error *err)
 {
     umbel_retouch_params *p = &r->params;
 
@@ -146,7 +133,7 @@ static void print_line(FILE *out, umbel_slice line)
 }
 
 /* Which keys of --never are members; nothing is wrong when none is. */
-static umbel_status refuse_members(const retouching *r, umbel_error *err)
+static umbel_status refuse_members(const um_retouching *r, umbel_error *err)
 {
     umbel_keyset members = um_keylist_set(&r->members);
     umbel_keyset never = um_keylist_set(&r->never);
@@ -175,7 +162,7 @@ static umbel_status refuse_members(const retouching *r, umbel_error *err)
     return status;
 }
 
-static umbel_status retouch(retouching *r, umbel_filter *f, um_curve *curve,
+static umbel_status retouch(um_retouching *r, umbel_filter *f, um_curve *curve,
                             bool *lost, umbel_bill *bill, umbel_error *err)
 {
     umbel_keyset members = um_keylist_set(&r->members);
@@ -198,7 +185,7 @@ static umbel_status retouch(retouching *r, umbel_filter *f, um_curve *curve,
 }
 
 /* What more members would buy: greedy on a copy, without end. */
-static umbel_status look_further(retouching *r, umbel_error *err)
+static umbel_status look_further(um_retouching *r, umbel_error *err)
 {
     umbel_bill bill;
     umbel_filter *copy;
@@ -222,14 +209,14 @@ static bool is_ours(const char *method)
            strcmp(method, "anneal") == 0;
 }
 
-static bool shows_further(const retouching *r)
+static bool shows_further(const um_retouching *r)
 {
     return !um_has(r->args, "json") && !um_has(r->args, "quiet") &&
            !um_has(r->args, "all") && !um_has(r->args, "cost") &&
            is_ours(r->params.method);
 }
 
-static umbel_status work(retouching *r, umbel_error *err)
+static umbel_status work(um_retouching *r, umbel_error *err)
 {
     umbel_status status = UMBEL_OK;
     bool keep = um_has(r->args, "lost");
@@ -262,7 +249,7 @@ static umbel_status work(retouching *r, umbel_error *err)
     return status;
 }
 
-static umbel_status save_lost(const retouching *r, umbel_error *err)
+static umbel_status save_lost(const um_retouching *r, umbel_error *err)
 {
     const char *path = um_value(r->args, "lost");
     char end = um_has(r->args, "null") ? '\0' : '\n';
@@ -282,7 +269,7 @@ static umbel_status save_lost(const retouching *r, umbel_error *err)
     return um_draft_save(&text, path, err);
 }
 
-static umbel_status save(const retouching *r, umbel_error *err)
+static umbel_status save(const um_retouching *r, umbel_error *err)
 {
     const char *curve = um_value(r->args, "curve");
     umbel_status status = UMBEL_OK;
@@ -296,151 +283,10 @@ static umbel_status save(const retouching *r, umbel_error *err)
     return status;
 }
 
-static void report_json(FILE *out, const retouching *r)
+static int finish(const um_retouching *r)
 {
-    const umbel_bill *b = &r->bill;
-    umbel_info info = {0};
-
-    um_info_count(&info, "never", b->never);
-    um_info_count(&info, "matched", b->matched);
-    um_info_count(&info, "removed", b->removed);
-    um_info_count(&info, "left", b->left);
-    um_info_count(&info, "outside_removed", b->outside_removed);
-    um_info_count(&info, "members", b->members);
-    um_info_count(&info, "lost", b->lost);
-    um_info_real(&info, "lost_share", b->lost_share);
-    um_info_count(&info, "bits_cleared", b->bits_cleared);
-    um_info_real(&info, "chi", b->chi);
-    um_info_real(&info, "seconds", b->seconds);
-    um_info_count(&info, "outside", b->outside);
-    um_info_count(&info, "denied_before", b->denied_before);
-    um_info_real(&info, "matched_weight", b->matched_weight);
-    um_info_real(&info, "left_weight", b->left_weight);
-    um_info_real(&info, "members_weight", b->members_weight);
-    um_info_real(&info, "lost_weight", b->lost_weight);
-    um_info_count(&info, "denied_members", umbel_denied(r->filter));
-    um_info_count(&info, "bytes", umbel_encoded_len(r->filter));
-    um_info_real(&info, "predicted_error", umbel_predict(r->filter));
-    um_info_flag(&info, "stopped", b->stopped);
-    um_print_json(out, &info);
-}
-
-static double share(double part, double whole)
-{
-    return whole > 0 ? part / whole : 0;
-}
-
-static bool has_weights(double weight, uint64_t n)
-{
-    return weight != (double)n;
-}
-
-static void print_step(FILE *out, const retouching *r, uint64_t lost,
-                       const umbel_retouch_step *at)
-{
-    const umbel_bill *b = &r->bill;
-    double left = b->matched_weight - at->removed_weight;
-
-    fprintf(out, "  %-9s lost: %s left",
-            um_percent(share((double)lost, (double)b->members)).text,
-            um_grouped(b->matched - at->removed).text);
-    if (has_weights(b->matched_weight, b->matched))
-        fprintf(out, ", %s of their weight",
-                um_percent(share(left, b->matched_weight)).text);
-    fputc('\n', out);
-}
-
-/* What the next percents would buy, and what all would cost. */
-static void report_further(FILE *out, const retouching *r)
-{
-    static const double more[] = {0.01, 0.02, 0.05, 0.1, 0.2};
-    const um_curve *c = &r->further;
-    const umbel_bill *b = &r->bill;
-
-    if (c->n == 0)
-        return;
-    const umbel_retouch_step *end = &c->steps[c->n - 1];
-    fprintf(out, "what more would buy, about:\n");
-    for (size_t i = 0; i < UM_COUNT(more); i++) {
-        uint64_t lost = b->lost + (uint64_t)ceil(more[i] * (double)b->members);
-        umbel_retouch_step at = um_curve_at(c, lost);
-        if (lost >= end->lost)
-            break;
-        print_step(out, r, lost, &at);
-    }
-    print_step(out, r, end->lost, end);
-}
-
-static void report_losses(FILE *out, const retouching *r)
-{
-    const umbel_bill *b = &r->bill;
-
-    fprintf(out, "members lost     %s of %s", um_grouped(b->lost).text,
-            um_grouped(b->members).text);
-    fprintf(out, " (%s)", um_percent(b->lost_share).text);
-    if (has_weights(b->members_weight, b->members))
-        fprintf(out, ", %s of their weight",
-                um_percent(share(b->lost_weight, b->members_weight)).text);
-    fputc('\n', out);
-    if (b->denied_before)
-        fprintf(out, "denied before    %s members\n",
-                um_grouped(b->denied_before).text);
-}
-
-static bool has_budget(const um_args *args)
-{
-    return um_has(args, "max-fn") || um_has(args, "cost");
-}
-
-static bool has_limit(const um_args *args)
-{
-    return has_budget(args) || um_has(args, "all");
-}
-
-static void report_text(FILE *out, const retouching *r)
-{
-    const umbel_bill *b = &r->bill;
-
-    fprintf(out, "never            %s keys, %s matched: %s removed, ",
-            um_grouped(b->never).text, um_grouped(b->matched).text,
-            um_grouped(b->removed).text);
-    fprintf(out, "%s left", um_grouped(b->left).text);
-    if (b->left && has_weights(b->matched_weight, b->matched))
-        fprintf(out, " (%s of their weight)",
-                um_percent(share(b->left_weight, b->matched_weight)).text);
-    fputc('\n', out);
-    if (b->outside)
-        fprintf(
-            out, "outside          %s of %s other false positives removed\n",
-            um_grouped(b->outside_removed).text, um_grouped(b->outside).text);
-    report_losses(out, r);
-    fprintf(out, "bits cleared     %s; size unchanged, %s bytes\n",
-            um_grouped(b->bits_cleared).text,
-            um_grouped(umbel_encoded_len(r->filter)).text);
-    if (isfinite(b->chi))
-        fprintf(out, "chi              %.3g\n", b->chi);
-    else
-        fprintf(out, "chi              none: nothing was lost\n");
-    fprintf(out, "seconds          %.3g\n", b->seconds);
-    if (b->stopped)
-        fprintf(out, "stopped early: this is the best so far\n");
-    if (b->left && !b->stopped && !has_limit(r->args))
-        fprintf(out, "stopped at 1 %% of the members, unless told otherwise: "
-                     "--max-fn P, or --all\n");
-    report_further(out, r);
-    if (um_has(r->args, "dry-run"))
-        fprintf(out, "no filter was written\n");
-}
-
-static int finish(const retouching *r)
-{
-    FILE *out = um_report_to(r->args);
-
-    if (um_has(r->args, "json"))
-        report_json(out, r);
-    else if (!um_has(r->args, "quiet"))
-        report_text(out, r);
-    return r->bill.left && !has_budget(r->args) ? UM_EXIT_NO : UM_EXIT_FINE;
+    um_print_retouching(r);
+    return r->bill.left && !um_has_budget(r->args) ? UM_EXIT_NO : UM_EXIT_FINE;
 }
 
 /* No output may be one of the files that are read, nor another output. */
@@ -501,7 +347,7 @@ static const char *misuse(const um_args *args)
     if (are_same(args, "output", "lost") || are_same(args, "output", "curve") ||
         are_same(args, "lost", "curve"))
         return "-o, --lost and --curve are different files";
-    if (um_has(args, "all") && has_budget(args))
+    if (um_has(args, "all") && um_has_budget(args))
         return "--all knows no limit: leave out --max-fn and --cost";
     if (um_has(args, "moves") && um_has(args, "time"))
         return "say either --moves N or --time S";
@@ -512,7 +358,7 @@ static const char *misuse(const um_args *args)
 
 static int run(const um_args *args)
 {
-    retouching r = {.args = args};
+    um_retouching r = {.args = args};
     const char *wrong = misuse(args);
     umbel_error err;
 
