@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "filter/handle.h"
+#include "papers/frame/paper.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -164,20 +165,12 @@ static umbel_status receive(const lab *l, umbel_filter **out, umbel_error *err)
 static umbel_status ask_standard(const lab *l, const uint64_t *keys, size_t n,
                                  double *share, umbel_error *err)
 {
-    bool *hit = malloc(n * sizeof *hit);
     umbel_filter *f = NULL;
-    size_t hits = 0;
-
-    if (!hit)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for answers");
     umbel_status status = receive(l, &f, err);
+
     if (status == UMBEL_OK)
-        status = umbel_query_fixed(f, keys, sizeof *keys, n, hit, err);
-    for (size_t i = 0; status == UMBEL_OK && i < n; i++)
-        hits += hit[i];
+        status = um_share_matching(f, keys, n, share, err);
     umbel_close(f);
-    free(hit);
-    *share = (double)hits / (double)n;
     return status;
 }
 

@@ -73,6 +73,10 @@ void um_study_fini(um_study *s);
 /* The random stream of a round, and one for what all rounds share. */
 um_rng um_round_stream(uint64_t seed, const char *name, uint64_t round);
 
+/* Which share of n keys matches; n is not 0. */
+umbel_status um_share_matching(const umbel_filter *f, const uint64_t *keys,
+                               size_t n, double *share, umbel_error *err);
+
 /* Mean and spread of number `column` over the rounds. */
 um_mean um_column(const um_study *s, size_t column);
 /* The same of a column divided by another, or added to it, round by round. */

@@ -68,25 +68,6 @@ static double variance(const setting *s)
     return f * (1 - f) / ASKED + slope * slope * of_fill;
 }
 
-static umbel_status hits_of(um_round *r, const umbel_filter *f,
-                            const uint64_t *keys, double *share,
-                            umbel_error *err)
-{
-    bool *hit = malloc(ASKED * sizeof *hit);
-    size_t hits = 0;
-
-    (void)r;
-    if (!hit)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for a round");
-    umbel_status status =
-        umbel_query_fixed(f, keys, sizeof *keys, ASKED, hit, err);
-    for (size_t i = 0; status == UMBEL_OK && i < ASKED; i++)
-        hits += hit[i];
-    free(hit);
-    *share = (double)hits / ASKED;
-    return status;
-}
-
 /* Random 64-bit keys: those from outside are new ones. */
 static umbel_status measure(um_round *r, const setting *s, uint64_t *keys,
                             double *share, umbel_error *err)
@@ -106,7 +87,7 @@ static umbel_status measure(um_round *r, const setting *s, uint64_t *keys,
     for (uint64_t i = 0; i < ASKED; i++)
         keys[i] = um_random(&r->rng);
     if (status == UMBEL_OK)
-        status = hits_of(r, f, keys, share, err);
+        status = um_share_matching(f, keys, ASKED, share, err);
     umbel_close(f);
     return status;
 }

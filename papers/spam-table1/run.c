@@ -27,23 +27,6 @@ static double formula(const shape *s)
     return pow(-expm1(-(double)s->hashes / s->bits_a_key), s->hashes);
 }
 
-static umbel_status ask(const umbel_filter *f, const uint64_t *keys,
-                        double *share, umbel_error *err)
-{
-    bool *hit = malloc(ASKED * sizeof *hit);
-    size_t hits = 0;
-
-    if (!hit)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for a round");
-    umbel_status status =
-        umbel_query_fixed(f, keys, sizeof *keys, ASKED, hit, err);
-    for (size_t i = 0; status == UMBEL_OK && i < ASKED; i++)
-        hits += hit[i];
-    free(hit);
-    *share = (double)hits / ASKED;
-    return status;
-}
-
 /* Keys, then others: random 64-bit numbers. */
 static umbel_status measure(um_round *r, const shape *s, uint64_t *keys,
                             double *share, umbel_error *err)
@@ -61,7 +44,7 @@ static umbel_status measure(um_round *r, const shape *s, uint64_t *keys,
     if (status == UMBEL_OK)
         status = umbel_add_fixed(f, keys, sizeof *keys, KEYS, NULL, err);
     if (status == UMBEL_OK)
-        status = ask(f, keys + KEYS, share, err);
+        status = um_share_matching(f, keys + KEYS, ASKED, share, err);
     umbel_close(f);
     return status;
 }
