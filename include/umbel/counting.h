@@ -49,8 +49,8 @@ UMBEL_API uint64_t umbel_count_limit(const umbel_filter *f);
  * Take each of the keys back once. E_RANGE when one is not in, because a cell
  * of it is zero; then none has been taken back. (One that was never added but
  * matches by chance is taken for one that was: remove only what you added.)
- * E_UNSUPPORTED under update refined, for tally and countmin. Wants the filter alone,
- * shared or not.
+ * E_UNSUPPORTED under update refined, for tally and countmin. Wants the filter
+ * alone, shared or not.
  */
 UMBEL_API umbel_status umbel_remove_many(umbel_filter *f,
                                          const umbel_slice *keys, size_t n,
