@@ -81,11 +81,9 @@ void um_fuzz_repair(uint8_t *bytes, size_t len, bool payload)
     um_store64(bytes + head - 8, um_checksum(bytes, head - 8));
 }
 
-bool um_fuzz_payload_is_right(const uint8_t *bytes, size_t len)
+bool um_fuzz_payload_is_right(const umbel_filter *f, const uint8_t *bytes)
 {
-    size_t head = head_len(bytes, len);
-
-    return um_load64(bytes + SUM_AT) == um_checksum(bytes + head, len - head);
+    return um_load64(bytes + SUM_AT) == umbel_payload_checksum(f);
 }
 
 um_fuzz_effort um_fuzz_effort_for(const uint8_t *bytes, size_t len)

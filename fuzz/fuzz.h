@@ -34,7 +34,7 @@ void um_fuzz_check_error(umbel_status status, const umbel_error *err);
  */
 void um_fuzz_repair(uint8_t *bytes, size_t len, bool payload);
 /* Whether the payload is the one that the (decodable) head was written for. */
-bool um_fuzz_payload_is_right(const uint8_t *bytes, size_t len);
+bool um_fuzz_payload_is_right(const umbel_filter *f, const uint8_t *bytes);
 
 /*
  * Every call takes f, whatever it holds. Fuzzing lives from many executions, so
