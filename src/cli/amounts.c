@@ -31,11 +31,8 @@ static umbel_status add_batch(void *ctx, const um_batch *batch,
 
     for (size_t i = 0, some; status == UMBEL_OK && i < batch->n; i += some) {
         some = batch->n - i < CHUNK ? batch->n - i : CHUNK;
-        for (size_t j = 0; j < some; j++) {
-            double x = batch->weights[i + j];
-            uint64_t whole = x < 9e15 ? (uint64_t)x : UINT64_MAX;
-            amounts[j] = c->times ? c->times : whole;
-        }
+        for (size_t j = 0; j < some; j++)
+            amounts[j] = c->times ? c->times : batch->amounts[i + j];
         status = umbel_add_amounts(c->filter, batch->keys + i, amounts, some,
                                    NULL, err);
     }

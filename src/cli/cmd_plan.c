@@ -59,10 +59,9 @@ static umbel_status take_counts(void *ctx, const um_batch *batch,
         q->counts = more;
         q->room = room;
     }
-    for (size_t i = 0; i < batch->n; i++) {
-        double x = batch->weights[i];
-        q->counts[q->ncounts++] = x < 9e15 ? (uint64_t)x : UINT64_MAX;
-    }
+    memcpy(q->counts + q->ncounts, batch->amounts,
+           batch->n * sizeof *q->counts);
+    q->ncounts += batch->n;
     return UMBEL_OK;
 }
 

@@ -114,15 +114,15 @@ static umbel_status take_values(void *ctx, const um_batch *batch,
         status = umbel_digest_many(x->empty, batch->keys, batch->n,
                                    x->digests + x->n, err);
     for (size_t i = 0; status == UMBEL_OK && i < batch->n; i++) {
-        double value = batch->weights[i];
+        uint64_t value = batch->amounts[i];
         const umbel_slice *key = &batch->keys[i];
-        if (value >= (double)((uint64_t)1 << x->value_bits))
+        if (value >> x->value_bits)
             return um_fail(err, UMBEL_E_KEY,
-                           "\"%.*s\" has the value %.0f, which takes more "
-                           "than %" PRIu32 " bits",
+                           "\"%.*s\" has the value %" PRIu64 ", which takes "
+                           "more than %" PRIu32 " bits",
                            (int)(key->len < 40 ? key->len : 40),
                            (const char *)key->data, value, x->value_bits);
-        x->values[x->n++] = (uint64_t)value;
+        x->values[x->n++] = value;
     }
     return status;
 }

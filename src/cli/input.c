@@ -43,6 +43,7 @@ void um_piece_fini(um_piece *p)
     free(p->keys);
     free(p->lines);
     free(p->weights);
+    free(p->amounts);
     free(p->decoded);
 }
 

@@ -20,6 +20,7 @@ typedef struct um_piece {
 
     umbel_slice *keys, *lines; /* slices of text or decoded */
     double *weights;
+    uint64_t *amounts;
     size_t n, room;
     uint8_t *decoded; /* keys that were written in hexadecimal */
     size_t decoded_len;

@@ -80,7 +80,8 @@ typedef struct reading {
 static um_batch batch_of(const place *p)
 {
     const um_piece *piece = &p->piece;
-    return (um_batch){piece->n, piece->keys, piece->lines, piece->weights};
+    return (um_batch){piece->n, piece->keys, piece->lines, piece->weights,
+                      piece->amounts};
 }
 
 static bool fill(void *ctx, void *piece)

@@ -18,6 +18,7 @@ typedef struct um_batch {
     const umbel_slice *keys;
     const umbel_slice *lines; /* as they stood in the input */
     const double *weights;    /* 1 each, unless um_each_weighed says so */
+    const uint64_t *amounts;  /* 1 each, unless um_each_amount says so */
 } um_batch;
 
 /*
@@ -62,8 +63,8 @@ umbel_status um_each_weighed(const um_args *args, const char *const *paths,
                              umbel_error *err);
 
 /*
- * The same for keys with amounts: batch->weights are whole numbers, read from
- * that field of each line. With field 0 they are 1. Unless --field says so, the
+ * The same for keys with amounts: batch->amounts are read from that field of
+ * each line. With field 0 they are 1. Unless --field says so, the
  * key of a line with an amount is its first field.
  */
 umbel_status um_each_amount(const um_args *args, const char *const *paths,

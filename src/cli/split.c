@@ -124,10 +124,7 @@ static bool take_weight(const um_rule *r, um_piece *p, umbel_slice *key)
     return true;
 }
 
-/*
- * A weight holds whole numbers up to 2^53 exactly; cells end far below, so what
- * is larger need not be.
- */
+/* Cells of 64 bits hold any of them, which a weight's 53 bits do not. */
 static bool take_amount(const um_rule *r, um_piece *p, umbel_slice line)
 {
     umbel_slice text;
@@ -147,7 +144,7 @@ static bool take_amount(const um_rule *r, um_piece *p, umbel_slice line)
             return is_bad(p, "the amount is larger than 2^64 - 1");
         amount = amount * 10 + digit;
     }
-    p->weights[p->n] = (double)amount;
+    p->amounts[p->n] = amount;
     return true;
 }
 
@@ -210,6 +207,15 @@ static bool grow_weights(double **weights, size_t room)
     return more;
 }
 
+static bool grow_amounts(uint64_t **amounts, size_t room)
+{
+    uint64_t *more = realloc(*amounts, room * sizeof *more);
+
+    if (more)
+        *amounts = more;
+    return more;
+}
+
 static bool want_slices(um_piece *p)
 {
     size_t room = p->room ? 2 * p->room : 1024;
@@ -217,7 +223,7 @@ static bool want_slices(um_piece *p)
     if (p->n < p->room)
         return true;
     if (!grow(&p->keys, room) || !grow(&p->lines, room) ||
-        !grow_weights(&p->weights, room))
+        !grow_weights(&p->weights, room) || !grow_amounts(&p->amounts, room))
         return no_memory(p);
     p->room = room;
     return true;
@@ -238,6 +244,7 @@ static bool take_line(const um_rule *r, um_piece *p, const uint8_t *at,
     if (!want_slices(p))
         return false;
     p->weights[p->n] = 1;
+    p->amounts[p->n] = 1;
     if ((r->amount && !take_amount(r, p, line)) ||
         (is_weighed(r, p) && !take_weight(r, p, &key)) ||
         (r->field && !take_field(r, p, &key)) || (r->hex && !take_hex(p, &key)))

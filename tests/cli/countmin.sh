@@ -18,6 +18,11 @@ try umbel merge --op max wide.umb sum.umb -q -o max.umb
 try umbel check max.umb --values flow1
 try umbel add wide.umb --times 18446744073709551615 -q - <<< flow2
 try umbel check wide.umb --values flow1 flow2
+# Amounts that no double holds.
+printf 'a\t9007199254740993\nb\t18446744073709551614\n' > large
+umbel build large --kind countmin --cells 816 --hashes 3 --cell-bits 64 \
+    --amount-field 2 -q -o large.umb
+try umbel check large.umb --values a b
 umbel build flows --kind countmin -n 500 --amount-field 2 -q -o keys.umb
 try umbel plan --kind countmin -n 500 --json
 cut -f 1 flows | try umbel check keys.umb -c

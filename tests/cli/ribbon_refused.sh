@@ -18,6 +18,8 @@ umbel build table --kind ribbon --values 2 -q -o x.umb && echo fine
 printf 'a\t1\nb\t2\na\t3\n' >table
 try umbel build table --kind ribbon --values 2 -o x.umb
 try umbel build table --kind ribbon --values 1 -o x.umb
+printf 'a\t18446744073709551615\n' >table
+try umbel build table --kind ribbon --values 32 -o x.umb
 try umbel build members --kind ribbon --values 2 -o x.umb
 try umbel build table --kind ribbon --values 33 -o x.umb
 try umbel build table --kind ribbon --values 8 --never list -o x.umb
