@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "cli/report.h"
+#include "filter/addressing.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -78,6 +79,18 @@ static void to_info(const umbel_bounds_plan *p, uint64_t keys, umbel_info *out)
     }
 }
 
+/* The bits of all keys have to be a number that a filter can have. */
+static umbel_status check_keys(const umbel_bounds_plan *p, uint64_t keys,
+                               umbel_error *err)
+{
+    if (p->bits_per_key * (double)keys > (double)UM_MAX_CELLS)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%s keys take %.3g bits, and a filter has 2^48 at most: "
+                       "plan fewer keys, or allow more of them to be denied",
+                       um_grouped(keys).text, p->bits_per_key * (double)keys);
+    return UMBEL_OK;
+}
+
 int um_answer_bounds(const um_args *args)
 {
     umbel_bounds_plan plan;
@@ -95,6 +108,8 @@ int um_answer_bounds(const um_args *args)
         status = um_value_count(args, "keys", &keys, &err);
     if (status == UMBEL_OK)
         status = umbel_plan_bounds(fp, fn, &plan, &err);
+    if (status == UMBEL_OK)
+        status = check_keys(&plan, keys, &err);
     if (status != UMBEL_OK)
         return um_trouble(args, &err);
     to_info(&plan, keys, &info);
