@@ -29,6 +29,15 @@ UMBEL_API umbel_status umbel_import(const char *format, const void *bytes,
                                     umbel_filter **out, umbel_error *err);
 
 /*
+ * How many bytes a file that begins so has at least; what it carries beside the
+ * cells comes on top. The first 256 bytes tell. For readers of streams, who
+ * stop where nothing good can follow.
+ */
+UMBEL_API umbel_status umbel_import_len(const char *format, const void *bytes,
+                                        size_t len, uint64_t *least,
+                                        umbel_error *err);
+
+/*
  * Write the file as that format has it; path is replaced as umbel_save does.
  * Refused when the filter holds what the format cannot say.
  */

@@ -83,5 +83,7 @@ umbel_status um_content_read(um_content *c, const char *path, umbel_error *err)
     umbel_status status = take(fd, c, err);
     if (!piped)
         close(fd);
+    if (status != UMBEL_OK)
+        um_content_fini(c);
     return status;
 }

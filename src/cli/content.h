@@ -16,7 +16,7 @@ typedef struct um_content {
 /* What a pipe or gzip may grow to: neither tells its length before its end. */
 #define UM_GROWN_LIMIT ((size_t)4 << 30)
 
-/* Release with um_content_fini; also after a failure. - is standard input. */
+/* Release with um_content_fini. - is standard input. */
 umbel_status um_content_read(um_content *c, const char *path, umbel_error *err);
 void um_content_fini(um_content *c);
 

@@ -16,6 +16,28 @@ static bool is_gzip(const um_content *c)
     return c->len >= 2 && c->bytes[0] == 0x1F && c->bytes[1] == 0x8B;
 }
 
+/*
+ * Whether what came out so far may go on: a file of theirs tells its length at
+ * its beginning, and bytes of the user's come behind. A bomb is no such file.
+ */
+static umbel_status may_grow(const char *format, const um_content *c,
+                             umbel_error *err)
+{
+    const size_t most_data = (size_t)16 << 20;
+    uint64_t least;
+
+    if (c->len == 0 || c->len < c->cap)
+        return UMBEL_OK;
+    umbel_status status =
+        umbel_import_len(format, c->bytes, c->len, &least, err);
+    if (status == UMBEL_OK && c->len > least && c->len - least > most_data)
+        status = um_fail(err, UMBEL_E_LIMIT,
+                         "more than %zu bytes come behind its cells: gunzip "
+                         "it to a file first",
+                         most_data);
+    return status;
+}
+
 static uInt at_most(size_t n)
 {
     const size_t piece = (size_t)1 << 30;
@@ -23,10 +45,13 @@ static uInt at_most(size_t n)
 }
 
 /* One piece further; Z_STREAM_END with nothing left is the end. */
-static umbel_status inflate_some(z_stream *z, const um_content *packed,
-                                 um_content *out, bool *done, umbel_error *err)
+static umbel_status inflate_some(z_stream *z, const char *format,
+                                 const um_content *packed, um_content *out,
+                                 bool *done, umbel_error *err)
 {
-    umbel_status status = um_content_grow(out, err);
+    umbel_status status = may_grow(format, out, err);
+    if (status == UMBEL_OK)
+        status = um_content_grow(out, err);
     if (status != UMBEL_OK)
         return status;
     size_t at = (size_t)(z->next_in - packed->bytes);
@@ -45,8 +70,8 @@ static umbel_status inflate_some(z_stream *z, const um_content *packed,
                    code == Z_BUF_ERROR ? "cut short" : "damaged");
 }
 
-static umbel_status gunzip(const um_content *packed, um_content *out,
-                           umbel_error *err)
+static umbel_status gunzip(const char *format, const um_content *packed,
+                           um_content *out, umbel_error *err)
 {
     enum { GZIP_ONLY = 15 + 16 };
     z_stream z = {.next_in = packed->bytes};
@@ -56,7 +81,7 @@ static umbel_status gunzip(const um_content *packed, um_content *out,
     if (inflateInit2(&z, GZIP_ONLY) != Z_OK)
         return um_fail(err, UMBEL_E_NOMEM, "no memory to gunzip");
     while (status == UMBEL_OK && !done)
-        status = inflate_some(&z, packed, out, &done, err);
+        status = inflate_some(&z, format, packed, out, &done, err);
     inflateEnd(&z);
     return status;
 }
@@ -69,7 +94,7 @@ static umbel_status import_content(const char *format, const um_content *c,
 
     if (!is_gzip(c))
         return umbel_import(format, c->bytes, c->len, NULL, out, err);
-    status = gunzip(c, &plain, err);
+    status = gunzip(format, c, &plain, err);
     if (status == UMBEL_OK)
         status = umbel_import(format, plain.bytes, plain.len, NULL, out, err);
     um_content_fini(&plain);

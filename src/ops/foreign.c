@@ -49,6 +49,15 @@ umbel_status umbel_import(const char *format, const void *bytes, size_t len,
     return status;
 }
 
+umbel_status umbel_import_len(const char *format, const void *bytes, size_t len,
+                              uint64_t *least, umbel_error *err)
+{
+    const um_foreign *row;
+    umbel_status status = find(format, &row, err);
+
+    return status == UMBEL_OK ? row->least(bytes, len, least, err) : status;
+}
+
 /* A foreign file, ready to be written. */
 typedef struct draft {
     uint8_t head[UM_FOREIGN_HEAD];

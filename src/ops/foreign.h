@@ -13,6 +13,9 @@ enum { UM_FOREIGN_PARTS = 4, UM_FOREIGN_HEAD = 256 };
 typedef struct um_foreign {
     const char *name; /* in commands */
     const char *summary;
+    /* Bytes of a whole file that begins so, without data of the user's. */
+    umbel_status (*least)(const uint8_t *bytes, size_t len, uint64_t *out,
+                          umbel_error *err);
     umbel_status (*import)(const uint8_t *bytes, size_t len,
                            const umbel_source *source, umbel_filter **out,
                            umbel_error *err);

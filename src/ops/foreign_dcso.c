@@ -49,12 +49,20 @@ static umbel_status read_head(const uint8_t *bytes, size_t len, umbel_params *p,
                        "2 to 2^48 bits, 1 to 64 hashes, up to 2^48 keys and an "
                        "error between 0 and 1",
                        p->cells, hashes, p->capacity, p->fpr);
-    if (len - HEAD_LEN < words_len(p->cells))
-        return um_fail(err, UMBEL_E_FORMAT,
-                       "cut short: %zu of at least %" PRIu64 " bytes", len,
-                       HEAD_LEN + words_len(p->cells));
     p->hashes = (uint32_t)hashes;
     return UMBEL_OK;
+}
+
+static umbel_status least(const uint8_t *bytes, size_t len, uint64_t *out,
+                          umbel_error *err)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    uint64_t added;
+    umbel_status status = read_head(bytes, len, &p, &added, err);
+
+    if (status == UMBEL_OK)
+        *out = HEAD_LEN + words_len(p.cells);
+    return status;
 }
 
 static umbel_status fill(umbel_filter *f, const uint8_t *bytes, size_t len,
@@ -83,6 +91,10 @@ static umbel_status import(const uint8_t *bytes, size_t len,
     umbel_status status = read_head(bytes, len, &p, &added, err);
     if (status != UMBEL_OK)
         return status;
+    if (len - HEAD_LEN < words_len(p.cells))
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "cut short: %zu of at least %" PRIu64 " bytes", len,
+                       HEAD_LEN + words_len(p.cells));
     if (source->memory_limit && len > source->memory_limit)
         return um_fail(err, UMBEL_E_LIMIT,
                        "the filter takes %zu bytes, the limit is %" PRIu64, len,
@@ -138,6 +150,7 @@ static umbel_status part(const umbel_filter *f, uint8_t head[UM_FOREIGN_HEAD],
 const um_foreign um_foreign_dcso = {
     .name = "dcso",
     .summary = "files of DCSO's bloom, flor and fleur",
+    .least = least,
     .import = import,
     .part = part,
 };

@@ -179,6 +179,28 @@ static void a_limit_holds_for_foreign_files(void **state)
     umbel_close(f);
 }
 
+static void the_beginning_tells_the_least_length(void **state)
+{
+    umbel_filter *f = three_words();
+    size_t len;
+    uint8_t *bytes = exported(f, &len);
+    uint64_t least = 0;
+
+    (void)state;
+    assert_ok(umbel_import_len("dcso", bytes, sizeof published, &least,
+                               &test_refusal));
+    assert_int_equal(least, len);
+    least = 7;
+    assert_refused(umbel_import_len("dcso", bytes, sizeof published - 1, &least,
+                                    &test_refusal),
+                   UMBEL_E_FORMAT, "begin");
+    assert_refused(umbel_import_len("none", bytes, len, &least, &test_refusal),
+                   UMBEL_E_UNKNOWN, "dcso");
+    assert_int_equal(least, 7);
+    free(bytes);
+    umbel_close(f);
+}
+
 static void the_size_is_the_one_that_the_others_choose(void **state)
 {
     /* As bloom 0.2.4 says: n, p, m, k. */
@@ -223,6 +245,7 @@ int main(void)
         cmocka_unit_test(heads_that_cannot_be_are_refused),
         cmocka_unit_test(what_the_format_cannot_say_is_not_written),
         cmocka_unit_test(a_limit_holds_for_foreign_files),
+        cmocka_unit_test(the_beginning_tells_the_least_length),
         cmocka_unit_test(the_size_is_the_one_that_the_others_choose),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
