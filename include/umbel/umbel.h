@@ -8,6 +8,7 @@
 #include <umbel/base.h>
 #include <umbel/build.h>
 #include <umbel/choose.h>
+#include <umbel/compare.h>
 #include <umbel/counting.h>
 #include <umbel/diff.h>
 #include <umbel/estimate.h>

@@ -6,7 +6,6 @@
 #include "cli/choosing.h"
 
 #include "base/error.h"
-#include "cli/keylist.h"
 #include "cli/report.h"
 
 #include <stdlib.h>
@@ -64,28 +63,26 @@ static void list_clashes(const um_keylist *never, const bool *both, char *out,
     }
 }
 
-static umbel_status refuse_clashes(const members *m, const um_keylist *never,
-                                   umbel_error *err)
+umbel_status um_refuse_members(const umbel_filter *f, const umbel_keyset *set,
+                               const um_keylist *never, const char *what_to_do,
+                               umbel_error *err)
 {
-    umbel_keyset set = {m->digests, NULL, m->n},
-                 unwanted = um_keylist_set(never);
+    umbel_keyset unwanted = um_keylist_set(never);
     char list[LISTED * (LISTED_LEN + 6)] = "";
     bool *both = malloc(never->n + 1);
     size_t n = 0;
 
     if (!both)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", never->n);
-    umbel_status status =
-        umbel_in_both(m->filter, &set, &unwanted, both, &n, err);
+    umbel_status status = umbel_in_both(f, set, &unwanted, both, &n, err);
     if (status == UMBEL_OK && n)
         list_clashes(never, both, list, sizeof list);
     free(both);
     if (status != UMBEL_OK || n == 0)
         return status;
     return um_fail(err, UMBEL_E_KEY,
-                   "%zu of --never are members, which always match: %s%s; "
-                   "take them out, or say --allow-members",
-                   n, list, n > LISTED ? ", ..." : "");
+                   "%zu of --never are members, which always match: %s%s; %s",
+                   n, list, n > LISTED ? ", ..." : "", what_to_do);
 }
 
 umbel_status um_choose_all(const um_args *args, umbel_filter *f, uint64_t *n,
@@ -100,8 +97,10 @@ umbel_status um_choose_all(const um_args *args, umbel_filter *f, uint64_t *n,
                                         take_members, &m, err);
     if (status == UMBEL_OK)
         status = um_keylist_read(&never, args, "never", f, true, err);
+    umbel_keyset set = {m.digests, NULL, m.n};
     if (status == UMBEL_OK && !params.allow_members)
-        status = refuse_clashes(&m, &never, err);
+        status = um_refuse_members(
+            f, &set, &never, "take them out, or say --allow-members", err);
     if (status == UMBEL_OK)
         status = umbel_choose(f, m.digests, m.n, never.digests, never.weights,
                               never.n, &params, bill, err);

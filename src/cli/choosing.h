@@ -4,7 +4,7 @@
 #ifndef UM_CLI_CHOOSING_H
 #define UM_CLI_CHOOSING_H
 
-#include "cli/command.h"
+#include "cli/keylist.h"
 
 /* --never and --allow-members. */
 extern const um_option um_choosing_options[];
@@ -12,6 +12,12 @@ extern const um_option um_choosing_options[];
 /* Add the keys of the operands to f; *n tells how many there were. */
 umbel_status um_choose_all(const um_args *args, umbel_filter *f, uint64_t *n,
                            umbel_choose_bill *bill, umbel_error *err);
+
+/* E_KEY when keys of never, whose lines are kept, are members: names some, and
+ * says what to do. */
+umbel_status um_refuse_members(const umbel_filter *f, const umbel_keyset *set,
+                               const um_keylist *never, const char *what_to_do,
+                               umbel_error *err);
 
 /* The bill, as lines and as fields. */
 void um_print_bill(FILE *out, const umbel_choose_bill *bill);

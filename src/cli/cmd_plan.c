@@ -5,6 +5,7 @@
 #include "cli/bounds.h"
 #include "cli/files.h"
 #include "cli/keys.h"
+#include "cli/plan_never.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "filter/sizing.h"
@@ -318,6 +319,8 @@ static int answer(const um_args *args, question *q)
 
     if (args->noperands)
         return um_misuse(args, "unexpected \"%s\"", args->operands[0]);
+    if (um_asks_never(args))
+        return um_answer_never(args);
     if (um_asks_bounds(args))
         return um_answer_bounds(args);
     if (read_question(args, q, &err) != UMBEL_OK)
@@ -376,8 +379,11 @@ const um_command um_cmd_plan = {
     .name = "plan",
     .args = "[--keys N] [--fpr P] [--bits M | --bytes N | --wire Z]",
     .summary = "tell size, hashes and error before anything is built",
-    .options = {options, um_bounds_options, um_shape_options},
+    .options = {options, um_bounds_options, um_never_options, um_shape_options,
+                um_keys_options, um_secret_options},
     .run = run,
     .details = "Give two of keys, error and size; the third is worked out. "
-               "Without --fpr the\nerror is 0.1 %.\n",
+               "Without --fpr the\nerror is 0.1 %. With "
+               "--members and --never it compares the ways to keep listed "
+               "keys from\nmatching, at equal bytes.\n",
 };

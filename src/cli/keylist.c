@@ -80,22 +80,42 @@ static umbel_status take(void *ctx, const um_batch *batch, umbel_error *err)
     return UMBEL_OK;
 }
 
-umbel_status um_keylist_read(um_keylist *out, const um_args *args,
-                             const char *option, const umbel_filter *f,
-                             bool keep_lines, umbel_error *err)
+/* How the keys of some files are walked: um_each_weighed or um_each_batch. */
+typedef umbel_status each(const um_args *args, const char *const *paths,
+                          size_t npaths, um_take_batch *take_it, void *ctx,
+                          umbel_error *err);
+
+static umbel_status read_all(um_keylist *out, um_keylist k, each *walk,
+                             const um_args *args, const char *option,
+                             umbel_error *err)
 {
-    um_keylist k = {.filter = f, .keep_lines = keep_lines};
     umbel_status status = UMBEL_OK;
     const char *path;
 
     for (size_t i = 0;
          status == UMBEL_OK && (path = um_value_at(args, option, i)); i++)
-        status = um_each_weighed(args, &path, 1, take, &k, err);
+        status = walk(args, &path, 1, take, &k, err);
     if (status == UMBEL_OK)
         *out = k;
     else
         um_keylist_fini(&k);
     return status;
+}
+
+umbel_status um_keylist_read(um_keylist *out, const um_args *args,
+                             const char *option, const umbel_filter *f,
+                             bool keep_lines, umbel_error *err)
+{
+    um_keylist k = {.filter = f, .keep_lines = keep_lines};
+    return read_all(out, k, um_each_weighed, args, option, err);
+}
+
+umbel_status um_keylist_keys(um_keylist *out, const um_args *args,
+                             const char *option, const umbel_filter *f,
+                             umbel_error *err)
+{
+    um_keylist k = {.filter = f};
+    return read_all(out, k, um_each_batch, args, option, err);
 }
 
 umbel_keyset um_keylist_set(const um_keylist *k)

@@ -22,6 +22,10 @@ typedef struct um_keylist {
 umbel_status um_keylist_read(um_keylist *out, const um_args *args,
                              const char *option, const umbel_filter *f,
                              bool keep_lines, umbel_error *err);
+/* The same without weights: lines are keys, as for 'umbel build'. */
+umbel_status um_keylist_keys(um_keylist *out, const um_args *args,
+                             const char *option, const umbel_filter *f,
+                             umbel_error *err);
 void um_keylist_fini(um_keylist *k);
 
 umbel_keyset um_keylist_set(const um_keylist *k);

@@ -1,0 +1,39 @@
+/*
+ * compare.h - the rows behind umbel_compare_ways.
+ */
+#ifndef UM_OPS_COMPARE_H
+#define UM_OPS_COMPARE_H
+
+#include <umbel/compare.h>
+
+typedef struct um_scene {
+    umbel_params params; /* without a size */
+    uint64_t bytes;
+    const umbel_keyset *members, *never;
+    umbel_digest *distinct; /* members, sorted, each once */
+    size_t ndistinct;
+    umbel_alloc alloc;
+} um_scene;
+
+/* What a way made. */
+typedef struct um_made {
+    umbel_filter *filter, *second; /* second: NULL, or exceptions */
+} um_made;
+
+typedef struct um_way_row {
+    const char *name, *summary;
+    bool readers_change;
+    uint32_t groups;
+    /* What is in *out is to be closed even when this fails. */
+    umbel_status (*make)(const um_scene *s, uint32_t groups, um_made *out,
+                         umbel_error *err);
+} um_way_row;
+
+/* Ends with a NULL name. */
+extern const um_way_row um_ways[];
+
+/* A filter of the members alone. *out is to be closed even when this fails. */
+umbel_status um_make_plain(const um_scene *s, uint64_t bytes,
+                           umbel_filter **out, umbel_error *err);
+
+#endif
