@@ -35,5 +35,4 @@ from zeros.gz
 from - < zeros.gz
 from - < <(head -c 200000000 /dev/zero)
 from behind.gz
-from - < <(gunzip < behind.gz)
 absent x.umb
