@@ -20,6 +20,8 @@ static const um_option options[] = {
     {"unless", 0, "FILE", "keys that match this filter too do not match"},
     {"unless-first", 0, NULL, "ask the filter of --unless first"},
     {"unless-key-file", 0, "FILE", "its secret, when that is another"},
+    {"confirm", 0, "FILE",
+     "append keys that match: you found them to be false"},
     {0}};
 
 /* What is asked, and what was answered so far. */
@@ -34,6 +36,7 @@ typedef struct asking {
     bool map;          /* ... or what keys stand for */
     uint64_t at_least; /* count that matches; 0: no counts were asked for */
     char end;
+    FILE *confirmed; /* where keys that match are noted; NULL: nowhere */
     uint64_t selected;
     bool decided; /* no further key can change the exit code */
 } asking;
@@ -220,6 +223,21 @@ static umbel_status answer(const void *ctx, const um_batch *batch, void *result,
     return formatted != UMBEL_OK ? formatted : status;
 }
 
+/* What a user found to match falsely, for the next 'umbel build --never'. */
+static umbel_status confirm(const asking *a, const um_batch *batch,
+                            const answers *in)
+{
+    const umbel_slice *text =
+        um_has(a->args, "field") ? batch->keys : batch->lines;
+
+    for (size_t i = 0; a->confirmed && i < in->n; i++)
+        if (in->hit[i]) {
+            fwrite(text[i].data, 1, text[i].len, a->confirmed);
+            putc(a->end, a->confirmed);
+        }
+    return a->confirmed && ferror(a->confirmed) ? UMBEL_E_IO : UMBEL_OK;
+}
+
 /* Print, in the order of the input. */
 static umbel_status tell(void *ctx, const um_batch *batch, void *result,
                          umbel_error *err)
@@ -231,7 +249,9 @@ static umbel_status tell(void *ctx, const um_batch *batch, void *result,
     a->cost.keys += in->cost.keys;
     a->cost.asked_filter += in->cost.asked_filter;
     a->cost.asked_revoked += in->cost.asked_revoked;
-    a->decided = a->quiet && a->selected;
+    a->decided = a->quiet && a->selected && !a->confirmed;
+    if (confirm(a, batch, in) != UMBEL_OK)
+        return um_fail_path(err, um_value(a->args, "confirm"));
     if (in->nout)
         fwrite(in->out, 1, in->nout, stdout);
     for (size_t i = in->told; a->json && i < in->n; i++)
@@ -358,6 +378,30 @@ static umbel_status open_filters(const um_args *args, umbel_filter *out[2],
     return status;
 }
 
+static umbel_status open_confirmed(asking *a, umbel_error *err)
+{
+    const char *path = um_value(a->args, "confirm");
+
+    if (!path)
+        return UMBEL_OK;
+    umbel_status status = um_spare(path, a->args->operands[0], err);
+    if (status == UMBEL_OK)
+        a->confirmed = fopen(path, "a");
+    if (status == UMBEL_OK && !a->confirmed)
+        return um_fail_path(err, path);
+    return status;
+}
+
+static umbel_status close_confirmed(asking *a, umbel_status status,
+                                    umbel_error *err)
+{
+    bool fine = !a->confirmed || fclose(a->confirmed) == 0;
+
+    if (status == UMBEL_OK && !fine)
+        return um_fail_path(err, um_value(a->args, "confirm"));
+    return status;
+}
+
 /* What is wrong with the combination of options; NULL: nothing. */
 static const char *misuse(const um_args *args)
 {
@@ -372,6 +416,8 @@ static const char *misuse(const um_args *args)
     if (um_has(args, "unless-first") &&
         (um_has(args, "values") || um_has(args, "at-least")))
         return "--unless-first is not for counts";
+    if (um_has(args, "confirm") && um_has(args, "hex") && um_has(args, "field"))
+        return "--confirm notes whole lines of --hex keys: leave --field out";
     if (um_has(args, "unless-first") && !unless)
         return "--unless-first wants --unless";
     if (um_has(args, "unless-key-file") && !unless)
@@ -430,8 +476,11 @@ static int run(const um_args *args)
         um_has(args, "unless-first") ? UMBEL_REVOKED_FIRST : UMBEL_FILTER_FIRST;
     umbel_status status = take_threshold(&a, &err);
     if (status == UMBEL_OK)
+        status = open_confirmed(&a, &err);
+    if (status == UMBEL_OK)
         status =
             literal_keys(args) ? ask_operands(&a, &err) : ask_stream(&a, &err);
+    status = close_confirmed(&a, status, &err);
     if (status == UMBEL_OK)
         print_count(&a);
     umbel_close(f[0]);

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/content.h"
 #include "cli/files.h"
+#include "cli/keylist.h"
 #include "cli/report.h"
 #include "cli/shelf.h"
 #include "cli/table.h"
@@ -20,6 +21,8 @@ static const um_option options[] = {
     {"sign", 0, "KEY", "sign with this key (umbel keygen --sign)"},
     {"valid", 0, "DAYS", "readers refuse it after so many days"},
     {"keep", 0, "N", "differences that are kept, up to 64 (default 16)"},
+    {"never", 0, "FILE", "keys that readers found to match falsely: retouch"},
+    {"members", 0, "FILE", "with --never: all keys of the filter"},
     {0}};
 
 enum { KEEP = 16, DAY = 86400 };
@@ -37,7 +40,7 @@ typedef struct edition {
     char name[UM_NAME_MAX + 1];
     um_content file;
     um_manifest last, next;
-    um_piece step;
+    um_blob step;
     bool has_step;
 } edition;
 
@@ -78,12 +81,12 @@ static umbel_status read_filter(const char *path, um_content *file,
     return UMBEL_OK;
 }
 
-static umbel_status load_piece(const publishing *p, const um_piece *piece,
+static umbel_status load_piece(const publishing *p, const um_blob *piece,
                                umbel_filter **out, umbel_error *err)
 {
-    char name[UM_PIECE_NAME], path[PATH_MAX];
+    char name[UM_BLOB_NAME], path[PATH_MAX];
 
-    um_piece_name(piece->digest, UM_PIECE_FILTER, name);
+    um_blob_name(piece->digest, UM_BLOB_FILTER, name);
     if (!um_shelf_path(&p->shelf, name, path))
         return um_fail(err, UMBEL_E_IO, "the name is too long");
     return umbel_load(path, NULL, out, err);
@@ -109,7 +112,7 @@ static umbel_status make_step(const publishing *p, edition *e,
         um_digest_of(bytes, len, e->step.digest);
         e->step.len = len;
         e->has_step = true;
-        status = um_shelf_put(&p->shelf, &e->step, UM_PIECE_STEP, bytes, err);
+        status = um_shelf_put(&p->shelf, &e->step, UM_BLOB_STEP, bytes, err);
     }
     free(bytes);
     return status;
@@ -118,7 +121,7 @@ static umbel_status make_step(const publishing *p, edition *e,
 /* Whoever lost the last filter publishes without a difference. */
 static umbel_status step_from_last(const publishing *p, edition *e,
                                    const umbel_filter *now,
-                                   const um_piece *filter, umbel_error *err)
+                                   const um_blob *filter, umbel_error *err)
 {
     umbel_filter *old;
 
@@ -172,7 +175,7 @@ static umbel_status publish(const publishing *p, edition *e,
         return status;
     um_digest_of(e->file.bytes, e->file.len, next.filter.digest);
     next.filter.len = e->file.len;
-    status = um_shelf_put(&p->shelf, &next.filter, UM_PIECE_FILTER,
+    status = um_shelf_put(&p->shelf, &next.filter, UM_BLOB_FILTER,
                           e->file.bytes, err);
     if (status == UMBEL_OK)
         status = step_from_last(p, e, f, &next.filter, err);
@@ -213,6 +216,62 @@ static void report(const publishing *p, const edition *e)
     }
 }
 
+/* The file anew, after the filter changed. */
+static umbel_status encode_again(um_content *file, const umbel_filter *f,
+                                 umbel_error *err)
+{
+    size_t len = umbel_encoded_len(f);
+    uint8_t *bytes = malloc(len);
+
+    if (!bytes)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", len);
+    umbel_status status = umbel_encode(f, bytes, len, &len, err);
+    if (status != UMBEL_OK) {
+        free(bytes);
+        return status;
+    }
+    um_content_fini(file);
+    *file = (um_content){.bytes = bytes, .len = len, .cap = len};
+    return UMBEL_OK;
+}
+
+static void report_bill(const publishing *p, const edition *e,
+                        const umbel_bill *bill)
+{
+    if (um_has(p->args, "quiet") || um_has(p->args, "json"))
+        return;
+    printf("%s: %s of %s confirmed keys match no more, %s members are denied "
+           "for it\n",
+           e->name, um_grouped(bill->removed).text,
+           um_grouped(bill->matched).text, um_grouped(bill->lost).text);
+}
+
+/* What readers found to match falsely is taken back before they get it. */
+static umbel_status take_back(const publishing *p, edition *e, umbel_filter *f,
+                              umbel_error *err)
+{
+    umbel_retouch_params params = UMBEL_RETOUCH_INIT;
+    um_keylist members = {0}, never = {0};
+    umbel_bill bill;
+
+    if (!um_has(p->args, "never"))
+        return UMBEL_OK;
+    umbel_status status = um_keylist_keys(&members, p->args, "members", f, err);
+    if (status == UMBEL_OK)
+        status = um_keylist_read(&never, p->args, "never", f, false, err);
+    umbel_keyset of = um_keylist_set(&members), list = um_keylist_set(&never);
+    params.max_fn = 0.01;
+    if (status == UMBEL_OK)
+        status = umbel_retouch(f, &of, &list, &params, &bill, NULL, err);
+    if (status == UMBEL_OK)
+        status = encode_again(&e->file, f, err);
+    if (status == UMBEL_OK)
+        report_bill(p, e, &bill);
+    um_keylist_fini(&members);
+    um_keylist_fini(&never);
+    return status;
+}
+
 static umbel_status publish_file(const publishing *p, const char *path,
                                  umbel_error *err)
 {
@@ -223,6 +282,8 @@ static umbel_status publish_file(const publishing *p, const char *path,
     umbel_status status = name_of(path, e.name, err);
     if (status == UMBEL_OK)
         status = read_filter(path, &e.file, &f, err);
+    if (status == UMBEL_OK)
+        status = take_back(p, &e, f, err);
     if (status == UMBEL_OK)
         status = publish(p, &e, f, err);
     if (status == UMBEL_OK) {
@@ -268,6 +329,10 @@ static int run(const um_args *args)
     if (args->noperands < 2)
         return um_misuse(args,
                          "give a directory, and filters to publish there");
+    if (um_has(args, "never") != um_has(args, "members"))
+        return um_misuse(args, "--never and --members go together");
+    if (um_has(args, "never") && args->noperands > 2)
+        return um_misuse(args, "--never is for one filter at a time");
     umbel_status status = take_options(args, &p, secret, &err);
     if (status == UMBEL_OK)
         status = um_shelf_open(&p.shelf, args->operands[0], &err);
@@ -284,7 +349,7 @@ const um_command um_cmd_publish = {
     .name = "publish",
     .args = "DIR FILTER...",
     .summary = "put filters where any web server can serve them",
-    .options = {options},
+    .options = {options, um_keys_options},
     .details =
         "DIR is made if need be. Readers fetch with 'umbel pull ADDRESS-OF-"
         "DIR/NAME', NAME\nbeing the filter's file name without .umb.",

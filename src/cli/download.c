@@ -54,7 +54,7 @@ static bool take(void *ctx, const void *bytes, size_t len, umbel_error *err)
     return true;
 }
 
-static umbel_status check(const um_piece *piece, const char *path,
+static umbel_status check(const um_blob *piece, const char *path,
                           umbel_error *err)
 {
     uint8_t digest[UM_DIGEST_LEN];
@@ -76,7 +76,7 @@ static umbel_status check(const um_piece *piece, const char *path,
 }
 
 /* An earlier try's length; too much of it is none. */
-static uint64_t have_already(int fd, const um_piece *piece)
+static uint64_t have_already(int fd, const um_blob *piece)
 {
     struct stat st;
 
@@ -86,7 +86,7 @@ static uint64_t have_already(int fd, const um_piece *piece)
     return 0;
 }
 
-static umbel_status fetch_rest(const char *url, const um_piece *piece,
+static umbel_status fetch_rest(const char *url, const um_blob *piece,
                                const char *path, int fd, uint64_t *moved,
                                umbel_error *err)
 {
@@ -111,7 +111,7 @@ static umbel_status fetch_rest(const char *url, const um_piece *piece,
     return status;
 }
 
-umbel_status um_download(const char *url, const um_piece *piece,
+umbel_status um_download(const char *url, const um_blob *piece,
                          const char *path, uint64_t *moved, umbel_error *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);

@@ -13,7 +13,7 @@
  * left; *moved grows by the bytes that came. What does not match its digest is
  * removed and refused (E_REFUSED). What broke off stays, for the next try.
  */
-umbel_status um_download(const char *url, const um_piece *piece,
+umbel_status um_download(const char *url, const um_blob *piece,
                          const char *path, uint64_t *moved, umbel_error *err);
 
 #endif

@@ -180,13 +180,13 @@ static umbel_status digest_file(const char *path, uint8_t out[UM_DIGEST_LEN],
     return status;
 }
 
-static umbel_status get_piece(um_puller *p, const um_piece *piece,
-                              um_piece_kind kind, char path[PATH_MAX],
+static umbel_status get_piece(um_puller *p, const um_blob *piece,
+                              um_blob_kind kind, char path[PATH_MAX],
                               umbel_error *err)
 {
-    char name[UM_PIECE_NAME], url[UM_URL_MAX];
+    char name[UM_BLOB_NAME], url[UM_URL_MAX];
 
-    um_piece_name(piece->digest, kind, name);
+    um_blob_name(piece->digest, kind, name);
     int len = snprintf(path, PATH_MAX, "%s.part-%.16s", p->path, name);
     if (len < 0 || len >= PATH_MAX ||
         !set_text(url, sizeof url, p->base_url, name))
@@ -241,7 +241,7 @@ static umbel_status take_whole(um_puller *p, umbel_error *err)
     char path[PATH_MAX];
     um_content c;
     umbel_status status =
-        get_piece(p, &p->manifest.filter, UM_PIECE_FILTER, path, err);
+        get_piece(p, &p->manifest.filter, UM_BLOB_FILTER, path, err);
 
     if (status != UMBEL_OK)
         return status;
@@ -260,7 +260,7 @@ static umbel_status apply(um_puller *p, const um_step *step, umbel_filter **f,
     char path[PATH_MAX];
     um_content c;
     umbel_filter *next = NULL;
-    umbel_status status = get_piece(p, &step->file, UM_PIECE_STEP, path, err);
+    umbel_status status = get_piece(p, &step->file, UM_BLOB_STEP, path, err);
 
     if (status != UMBEL_OK)
         return status;

@@ -26,15 +26,16 @@ typedef struct form {
     const char *start;
     size_t len; /* of the key */
     bool secret;
+    umbel_status wrong; /* of a file that is none */
     const char *made_by;
 } form;
 
 static const form filter_secret = {"umbel-secret-1 ", UMBEL_SECRET_LEN, true,
-                                   "umbel keygen"};
-static const form sign_key = {"umbel-sign-1 ", UM_SIGN_KEY_LEN, true,
+                                   UMBEL_E_SECRET, "umbel keygen"};
+static const form sign_key = {"umbel-sign-1 ", UM_SIGN_KEY_LEN, true, UMBEL_E_FORMAT,
                               "umbel keygen --sign"};
 static const form trust_key = {"umbel-trust-1 ", UM_TRUST_KEY_LEN, false,
-                               "umbel keygen --sign"};
+                               UMBEL_E_FORMAT, "umbel keygen --sign"};
 
 enum { TEXT_MAX = 16 + 2 * UM_SIGN_KEY_LEN + 1 };
 
@@ -50,7 +51,7 @@ static umbel_status parse(const form *f, const char *text, size_t len,
 
     if (len != text_len(f) || memcmp(text, f->start, start) != 0 ||
         text[len - 1] != '\n' || !um_hex_read(text + start, key, f->len))
-        return um_fail(err, UMBEL_E_SECRET,
+        return um_fail(err, f->wrong,
                        "%s%s is no key file: make one with %s",
                        um_path_dots(path), um_path_tail(path), f->made_by);
     return UMBEL_OK;
@@ -65,7 +66,7 @@ static umbel_status read_open_file(const form *f, int fd, const char *path,
     if (fstat(fd, &st) != 0)
         return um_fail_path(err, path);
     if (f->secret && st.st_mode & 077)
-        return um_fail(err, UMBEL_E_SECRET,
+        return um_fail(err, f->wrong,
                        "%s%s can be read by others (mode %04o): chmod 600 it",
                        um_path_dots(path), um_path_tail(path),
                        (unsigned)(st.st_mode & 07777));

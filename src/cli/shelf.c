@@ -19,16 +19,16 @@
 #include <unistd.h>
 
 static const char *const endings[] = {
-    [UM_PIECE_FILTER] = ".umb", [UM_PIECE_STEP] = ".umd"};
+    [UM_BLOB_FILTER] = ".umb", [UM_BLOB_STEP] = ".umd"};
 static const char manifest_ending[] = ".manifest";
 
-void um_piece_name(const uint8_t digest[UM_DIGEST_LEN], um_piece_kind kind,
-                   char out[UM_PIECE_NAME])
+void um_blob_name(const uint8_t digest[UM_DIGEST_LEN], um_blob_kind kind,
+                  char out[UM_BLOB_NAME])
 {
     char hex[UM_DIGEST_HEX];
 
     um_digest_text(digest, hex);
-    snprintf(out, UM_PIECE_NAME, "%s%s", hex, endings[kind]);
+    snprintf(out, UM_BLOB_NAME, "%s%s", hex, endings[kind]);
 }
 
 umbel_status um_shelf_open(um_shelf *s, const char *dir, umbel_error *err)
@@ -111,14 +111,14 @@ static bool is_there(const char *path, uint64_t len)
            (uint64_t)st.st_size == len;
 }
 
-umbel_status um_shelf_put(const um_shelf *s, const um_piece *piece,
-                          um_piece_kind kind, const void *bytes,
+umbel_status um_shelf_put(const um_shelf *s, const um_blob *piece,
+                          um_blob_kind kind, const void *bytes,
                           umbel_error *err)
 {
-    char name[UM_PIECE_NAME], path[PATH_MAX];
+    char name[UM_BLOB_NAME], path[PATH_MAX];
     umbel_slice part = {bytes, (size_t)piece->len};
 
-    um_piece_name(piece->digest, kind, name);
+    um_blob_name(piece->digest, kind, name);
     umbel_status status = path_of(s, name, path, err);
     if (status != UMBEL_OK || is_there(path, piece->len))
         return status;
@@ -141,11 +141,11 @@ umbel_status um_shelf_put_manifest(const um_shelf *s, const char *name,
  */
 
 typedef struct names {
-    char (*name)[UM_PIECE_NAME];
+    char (*name)[UM_BLOB_NAME];
     size_t n, cap;
 } names;
 
-static bool note_piece(names *all, const uint8_t *digest, um_piece_kind kind)
+static bool note_piece(names *all, const uint8_t *digest, um_blob_kind kind)
 {
     if (all->n == all->cap) {
         size_t cap = all->cap ? 2 * all->cap : 64;
@@ -155,16 +155,16 @@ static bool note_piece(names *all, const uint8_t *digest, um_piece_kind kind)
         all->name = more;
         all->cap = cap;
     }
-    um_piece_name(digest, kind, all->name[all->n++]);
+    um_blob_name(digest, kind, all->name[all->n++]);
     return true;
 }
 
 static bool note_manifest(names *all, const um_manifest *m)
 {
-    bool fine = note_piece(all, m->filter.digest, UM_PIECE_FILTER);
+    bool fine = note_piece(all, m->filter.digest, UM_BLOB_FILTER);
 
     for (size_t i = 0; fine && i < m->nsteps; i++)
-        fine = note_piece(all, m->step[i].file.digest, UM_PIECE_STEP);
+        fine = note_piece(all, m->step[i].file.digest, UM_BLOB_STEP);
     return fine;
 }
 
@@ -178,7 +178,7 @@ static bool looks_like_piece(const char *name)
 {
     uint8_t digest[UM_DIGEST_LEN];
 
-    return strlen(name) == UM_PIECE_NAME - 1 &&
+    return strlen(name) == UM_BLOB_NAME - 1 &&
            um_hex_read(name, digest, sizeof digest) &&
            (ends_with(name, endings[0]) || ends_with(name, endings[1]));
 }
@@ -225,7 +225,7 @@ static size_t remove_others(DIR *dir, const names *all)
     return removed;
 }
 
-umbel_status um_shelf_tidy(const um_shelf *s, const um_piece *last,
+umbel_status um_shelf_tidy(const um_shelf *s, const um_blob *last,
                            size_t *removed, umbel_error *err)
 {
     names all = {0};
@@ -234,7 +234,7 @@ umbel_status um_shelf_tidy(const um_shelf *s, const um_piece *last,
     if (!dir)
         return um_fail_path(err, s->dir);
     umbel_status status = note_all(s, dir, &all, err);
-    if (status == UMBEL_OK && !note_piece(&all, last->digest, UM_PIECE_FILTER))
+    if (status == UMBEL_OK && !note_piece(&all, last->digest, UM_BLOB_FILTER))
         status = um_fail(err, UMBEL_E_NOMEM, "no memory to tidy up");
     if (status == UMBEL_OK)
         *removed = remove_others(dir, &all);

@@ -14,12 +14,12 @@
 
 #include <limits.h>
 
-typedef enum um_piece_kind { UM_PIECE_FILTER, UM_PIECE_STEP } um_piece_kind;
+typedef enum um_blob_kind { UM_BLOB_FILTER, UM_BLOB_STEP } um_blob_kind;
 
 /* What a piece is called: its digest, .umb or .umd. */
-enum { UM_PIECE_NAME = UM_DIGEST_HEX + 4 };
-void um_piece_name(const uint8_t digest[UM_DIGEST_LEN], um_piece_kind kind,
-                   char out[UM_PIECE_NAME]);
+enum { UM_BLOB_NAME = UM_DIGEST_HEX + 4 };
+void um_blob_name(const uint8_t digest[UM_DIGEST_LEN], um_blob_kind kind,
+                  char out[UM_BLOB_NAME]);
 
 typedef struct um_shelf {
     const char *dir;
@@ -37,8 +37,8 @@ bool um_shelf_path(const um_shelf *s, const char *file, char out[PATH_MAX]);
 umbel_status um_shelf_manifest(const um_shelf *s, const char *name,
                                um_manifest *out, umbel_error *err);
 /* Put a piece there, unless it is there already. */
-umbel_status um_shelf_put(const um_shelf *s, const um_piece *piece,
-                          um_piece_kind kind, const void *bytes,
+umbel_status um_shelf_put(const um_shelf *s, const um_blob *piece,
+                          um_blob_kind kind, const void *bytes,
                           umbel_error *err);
 umbel_status um_shelf_put_manifest(const um_shelf *s, const char *name,
                                    const char *text, size_t len,
@@ -47,7 +47,7 @@ umbel_status um_shelf_put_manifest(const um_shelf *s, const char *name,
  * Remove pieces that no manifest of the directory names. A reader may still be
  * fetching what last, the filter until now, is: that stays.
  */
-umbel_status um_shelf_tidy(const um_shelf *s, const um_piece *last,
+umbel_status um_shelf_tidy(const um_shelf *s, const um_blob *last,
                            size_t *removed, umbel_error *err);
 
 #endif

@@ -99,7 +99,7 @@ static void put_hex(page *p, const uint8_t *bytes, size_t len)
     put(p, " %s", hex);
 }
 
-static void put_piece(page *p, const um_piece *piece)
+static void put_piece(page *p, const um_blob *piece)
 {
     put_hex(p, piece->digest, sizeof piece->digest);
     put(p, " %" PRIu64 "\n", piece->len);
@@ -207,7 +207,7 @@ static void get_name(cursor *c, char out[UM_NAME_MAX + 1])
     c->at = end;
 }
 
-static void get_piece(cursor *c, um_piece *out)
+static void get_piece(cursor *c, um_blob *out)
 {
     get_hex(c, out->digest, sizeof out->digest);
     out->len = get_number(c);

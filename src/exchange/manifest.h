@@ -23,15 +23,15 @@ enum {
 };
 
 /* A file of the directory. */
-typedef struct um_piece {
+typedef struct um_blob {
     uint8_t digest[UM_DIGEST_LEN];
     uint64_t len;
-} um_piece;
+} um_blob;
 
 /* A difference that turns one filter into the next. */
 typedef struct um_step {
     uint8_t from[UM_DIGEST_LEN];
-    um_piece file;
+    um_blob file;
 } um_step;
 
 typedef struct um_manifest {
@@ -39,7 +39,7 @@ typedef struct um_manifest {
     uint64_t serial;  /* grows with every manifest; from 1 on */
     uint64_t made;    /* seconds since 1970 */
     uint64_t expires; /* 0: never */
-    um_piece filter;  /* as it is now */
+    um_blob filter;   /* as it is now */
     /* Oldest first: each makes what the next is from, the last the filter. */
     size_t nsteps;
     um_step step[UM_STEPS_MAX];

@@ -27,7 +27,7 @@ static void drop_loop(um_manifest *m, const uint8_t *digest)
 }
 
 static void append_step(um_manifest *m, const uint8_t *from,
-                        const um_piece *step, size_t keep)
+                        const um_blob *step, size_t keep)
 {
     if (m->nsteps >= keep)
         drop_first(m, m->nsteps - keep + 1);

@@ -8,11 +8,11 @@
 
 /* What is published next, and when. */
 typedef struct um_edition {
-    um_piece filter;
-    const um_piece *step; /* from the last filter to it; NULL: there is none */
-    uint64_t now;         /* seconds since 1970 */
-    uint64_t valid;       /* seconds; 0: for ever */
-    size_t keep;          /* most steps that are listed, up to UM_STEPS_MAX */
+    um_blob filter;
+    const um_blob *step; /* from the last filter to it; NULL: there is none */
+    uint64_t now;        /* seconds since 1970 */
+    uint64_t valid;      /* seconds; 0: for ever */
+    size_t keep;         /* most steps that are listed, up to UM_STEPS_MAX */
 } um_edition;
 
 /*

@@ -24,9 +24,9 @@ static int make_keys(void **state)
     return 0;
 }
 
-static um_piece piece(const char *content, uint64_t len)
+static um_blob piece(const char *content, uint64_t len)
 {
-    um_piece p = {.len = len};
+    um_blob p = {.len = len};
 
     um_digest_of(content, strlen(content), p.digest);
     return p;
@@ -44,7 +44,7 @@ static um_manifest after(const char *editions, size_t keep)
 
     for (const char *c = editions; *c; c++) {
         char step_name[3] = {'s', *c, 0}, name[2] = {*c, 0};
-        um_piece step = piece(step_name, 100);
+        um_blob step = piece(step_name, 100);
         um_edition e = {.filter = piece(name, 1000),
                         .step = &step,
                         .now = 1000 + m.serial,
@@ -59,7 +59,7 @@ static um_manifest after(const char *editions, size_t keep)
 
 static void assert_from(const um_manifest *m, size_t i, const char *filter)
 {
-    um_piece p = piece(filter, 0);
+    um_blob p = piece(filter, 0);
 
     assert_true(i < m->nsteps);
     assert_memory_equal(m->step[i].from, p.digest, UM_DIGEST_LEN);
@@ -216,8 +216,8 @@ static void the_same_filter_again_is_a_new_serial_only(void **state)
 static void readers_take_the_cheaper_way(void **state)
 {
     um_manifest m = after("abcdefghijklmn", 16);
-    um_piece a = piece("a", 0), k = piece("k", 0), n = piece("n", 0);
-    um_piece strange = piece("strange", 0);
+    um_blob a = piece("a", 0), k = piece("k", 0), n = piece("n", 0);
+    um_blob strange = piece("strange", 0);
 
     (void)state;
     assert_true(um_route_from(&m, n.digest).current);
@@ -234,7 +234,7 @@ static void readers_take_the_cheaper_way(void **state)
 static void huge_steps_are_no_bargain(void **state)
 {
     um_manifest m = after("abc", 16);
-    um_piece a = piece("a", 0);
+    um_blob a = piece("a", 0);
 
     (void)state;
     m.step[0].file.len = UINT64_MAX - 50;
