@@ -81,7 +81,7 @@ static umbel_status build_sized(const um_args *args, um_asked *asked,
 static umbel_status build_unsized(const um_args *args, um_asked *asked,
                                   built *out, umbel_error *err)
 {
-    uint64_t memory = 256000000;
+    uint64_t memory = UM_PIPE_MEMORY;
     umbel_filter *large;
     umbel_status status = um_value_count(args, "max-memory", &memory, err);
 

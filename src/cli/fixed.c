@@ -25,6 +25,7 @@ typedef struct fixing {
     umbel_digest *digests;
     uint64_t *values;
     size_t n, cap;
+    size_t most; /* keys, from a pipe */
     uint32_t value_bits;
     unsigned threads;
 
@@ -76,8 +77,14 @@ static umbel_status want_room(fixing *x, size_t more, umbel_error *err)
 
     if (x->cap - x->n >= more)
         return UMBEL_OK;
+    if (more > x->most - x->n)
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "more than %zu keys come from a pipe: allow more with "
+                       "--max-memory N, or give files",
+                       x->most);
     while (cap - x->n < more)
         cap *= 2;
+    cap = cap < x->most ? cap : x->most;
     return grow(x, cap)
                ? UMBEL_OK
                : um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", cap);
@@ -127,6 +134,17 @@ static umbel_status take_values(void *ctx, const um_batch *batch,
     return status;
 }
 
+/* A pipe may never end: its keys stay below --max-memory. */
+static umbel_status limit_pipe(fixing *x, umbel_error *err)
+{
+    size_t each = sizeof *x->digests + (x->value_bits ? sizeof *x->values : 0);
+    uint64_t memory = UM_PIPE_MEMORY;
+    umbel_status status = um_value_count(x->args, "max-memory", &memory, err);
+
+    x->most = (size_t)memory / each;
+    return status;
+}
+
 /* Where they can be counted first, no more memory is taken than needed. */
 static umbel_status read_members(fixing *x, umbel_error *err)
 {
@@ -139,7 +157,10 @@ static umbel_status read_members(fixing *x, umbel_error *err)
     uint64_t n = 0;
     umbel_status status = UMBEL_OK;
 
-    if (um_keys_again(args->operands, args->noperands))
+    x->most = SIZE_MAX;
+    if (!um_keys_again(args->operands, args->noperands))
+        status = limit_pipe(x, err);
+    else
         status = um_count_all(args, args->operands, args->noperands, &n, err);
     if (status == UMBEL_OK && n && !grow(x, (size_t)n))
         status =

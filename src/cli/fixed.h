@@ -6,6 +6,8 @@
 
 #include "cli/files.h"
 
+enum { UM_PIPE_MEMORY = 256000000 }; /* --max-memory, unless it is given */
+
 /* What was built, for the report. */
 typedef struct um_fixed {
     umbel_filter *filter;

@@ -82,7 +82,7 @@ umbel_status umbel_open_unsized(const char *kind, const umbel_params *params,
         status =
             um_fail(err, UMBEL_E_UNSUPPORTED,
                     "kind %s cannot be folded to size: say how many different "
-                    "keys there will be, or how many bits",
+                    "keys there will be (capacity), or how many cells",
                     s.kind->name);
     if (status == UMBEL_OK)
         status = umbel_make_plan(kind, &p, bytes, &plan, err);

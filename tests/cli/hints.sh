@@ -20,6 +20,8 @@ hint 'xxh128\|umbel --help' umbel build -q keys --hash md4 -o f.umb
 hint '128\| 4' umbel build -q keys --addressing chunks-md5 --hashes 5 -o f.umb
 hint --max-memory umbel build -q --max-memory 0 -o f.umb < keys
 hint --capacity umbel build -q /dev/null -o f.umb
+hint capacity umbel build -q --kind tally -o f.umb < <(cat keys)
+hint --max-memory umbel build -q --kind ribbon --max-memory 32 -o f.umb < <(cat keys)
 hint --help umbel wrong
 chmod 600 keys
 hint 'umbel keygen' umbel check keyed.umb --key-file keys 1
