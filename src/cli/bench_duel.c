@@ -47,7 +47,7 @@ static bool work_init(work *w, size_t n)
 {
     w->n = n;
     w->nchunks = (n + UM_BENCH_CHUNK - 1) / UM_BENCH_CHUNK;
-    w->keys = malloc(n * sizeof *w->keys);
+    w->keys = calloc(n, sizeof *w->keys);
     for (size_t i = 0; i < BOTH; i++) {
         w->best[i] = malloc(w->nchunks * sizeof *w->best[i]);
         for (size_t c = 0; w->best[i] && c < w->nchunks; c++)

@@ -49,17 +49,22 @@ UM_INLINE unsigned zeros(const __m256i x[4])
     return halves & halves >> 4 & 15;
 }
 
-/* The n keys from the i-th on, at most four. */
+UM_INLINE __m256i misfits_of(const um_target *t, const um_eight *e, size_t i,
+                             um_way how)
+{
+    return misfits(t, um_block_at(t, e, i, how), e->word[0][i],
+                   e->word[how.groups - 1][i], how);
+}
+
+/* The n keys from the i-th on: four, or one. */
 UM_INLINE void serve4(um_work *w, const um_eight *e, size_t i, size_t n,
                       size_t out, um_way how)
 {
-    __m256i x[4];
+    __m256i first = misfits_of(&w->t, e, i, how),
+            x[4] = {first, first, first, first};
 
-    for (size_t j = 0; j < 4; j++) /* one after another */
-        x[j] = j < n ? misfits(&w->t, um_block_at(&w->t, e, i + j, how),
-                               e->word[0][i + j],
-                               e->word[how.groups - 1][i + j], how)
-                     : x[0];
+    for (size_t j = 1; j < n; j++) /* one after another */
+        x[j] = misfits_of(&w->t, e, i + j, how);
     unsigned answer = zeros(x) ^ (how.verb == ADD ? 15 : 0);
     if (how.verb == ADD)
         w->added += (size_t)__builtin_popcount(answer & ((1u << n) - 1));

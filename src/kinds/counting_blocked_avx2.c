@@ -57,6 +57,12 @@ UM_INLINE unsigned has4(const um_target *t, const um_eight *e, size_t i,
     return um_line4_has(p, e->word[0] + i, t->hashes);
 }
 
+UM_INLINE __m256i touch_of(const um_target *t, const um_eight *e, size_t i,
+                           um_way how)
+{
+    return touch(t, um_block_at(t, e, i, how), e->word[0][i], how);
+}
+
 /* The n keys from the i-th on, at most four. */
 UM_INLINE void serve4(um_work *w, const um_eight *e, size_t i, size_t n,
                       size_t out, um_way how)
@@ -67,10 +73,10 @@ UM_INLINE void serve4(um_work *w, const um_eight *e, size_t i, size_t n,
         um_tell_bits((bool *)w->out + out, has4(&w->t, e, i, how), n);
         return;
     }
-    for (size_t j = 0; j < 4; j++) /* one after another */
-        cells[j] = j < n ? touch(&w->t, um_block_at(&w->t, e, i + j, how),
-                                 e->word[0][i + j], how)
-                         : cells[0];
+    cells[0] = touch_of(&w->t, e, i, how);
+    cells[1] = cells[2] = cells[3] = cells[0];
+    for (size_t j = 1; j < n; j++) /* one after another */
+        cells[j] = touch_of(&w->t, e, i + j, how);
     if (how.verb == COUNT) {
         tell_counts((uint64_t *)w->out + out, least(cells, how), n);
         return;

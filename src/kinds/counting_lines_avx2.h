@@ -228,7 +228,7 @@ UM_INLINE unsigned um_line4_has(uint8_t *const p[4], const uint64_t words[4],
  */
 
 enum { PARTS = 4 }; /* of a block: two lanes in a vector */
-#define EACH_PART for (int j = 0; j < PARTS; j++)
+#define EACH_PART for (size_t j = 0; j < PARTS; j++)
 
 /*
  * Byte 7 - j of the lower half is the number of the key's cell in lane 2j, of
@@ -265,7 +265,7 @@ UM_INLINE __m256i um_line8(uint8_t *p, uint64_t word, uint32_t hashes, int verb)
     __m256i x[PARTS], at[PARTS], most = _mm256_setzero_si256();
 
     EACH_PART x[j] = um_load_avx2(p + 32 * j);
-    EACH_PART at[j] = _mm256_shuffle_epi8(numbers, all8(7 - j));
+    EACH_PART at[j] = _mm256_shuffle_epi8(numbers, all8((int)(7 - j)));
     EACH_PART most = _mm256_max_epu8(
         most, _mm256_shuffle_epi8(_mm256_xor_si256(x[j], ones), at[j]));
     if (verb == UM_LINE_ADD || verb == UM_LINE_RAISE)

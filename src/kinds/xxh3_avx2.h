@@ -14,7 +14,7 @@
 
 /* Two vectors go through every step together: one alone would wait. */
 enum { UM_PAIR = 2 };
-#define UM_EACH for (int g = 0; g < UM_PAIR; g++)
+#define UM_EACH for (size_t g = 0; g < UM_PAIR; g++)
 
 /*
  * x * factor mod 2^64: AVX2 has only products of 32-bit halves. The two that
