@@ -118,7 +118,8 @@ static void suggest(const um_args *args, const char *path)
     fputs(again ? "verify " : "check ", stdout);
     um_print_quoted(stdout, path);
     um_print_given(stdout, args, um_keys_options);
-    if (um_has(args, "values") && !um_has(args, "field"))
+    bool fields = um_has(args, "values") || um_has(args, "amount-field");
+    if (fields && !um_has(args, "field"))
         fputs(" --field 1", stdout);
     um_print_given(stdout, args, um_secret_options);
     if (again) {
