@@ -32,8 +32,8 @@ typedef struct form {
 
 static const form filter_secret = {"umbel-secret-1 ", UMBEL_SECRET_LEN, true,
                                    UMBEL_E_SECRET, "umbel keygen"};
-static const form sign_key = {"umbel-sign-1 ", UM_SIGN_KEY_LEN, true, UMBEL_E_FORMAT,
-                              "umbel keygen --sign"};
+static const form sign_key = {"umbel-sign-1 ", UM_SIGN_KEY_LEN, true,
+                              UMBEL_E_FORMAT, "umbel keygen --sign"};
 static const form trust_key = {"umbel-trust-1 ", UM_TRUST_KEY_LEN, false,
                                UMBEL_E_FORMAT, "umbel keygen --sign"};
 
@@ -51,8 +51,7 @@ static umbel_status parse(const form *f, const char *text, size_t len,
 
     if (len != text_len(f) || memcmp(text, f->start, start) != 0 ||
         text[len - 1] != '\n' || !um_hex_read(text + start, key, f->len))
-        return um_fail(err, f->wrong,
-                       "%s%s is no key file: make one with %s",
+        return um_fail(err, f->wrong, "%s%s is no key file: make one with %s",
                        um_path_dots(path), um_path_tail(path), f->made_by);
     return UMBEL_OK;
 }
