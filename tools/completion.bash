@@ -7,7 +7,7 @@
 _umbel_names() {
     "$1" --help 2>/dev/null | awk -v title="$2" '
         /^[^ ]/ { on = index($0, title) }
-        on && /^  / { print $1 }'
+        on && /^  [^ ]/ { print $1 }'
 }
 
 # Values of option $2, as words; nothing where any text or file will do.

@@ -312,24 +312,48 @@ int um_misuse(const um_args *args, const char *format, ...)
     return UM_EXIT_TROUBLE;
 }
 
+void um_print_words(FILE *out, const char *text, int at, int indent)
+{
+    enum { COLUMNS = 79 };
+    bool first = true;
+
+    for (int len; *text; text += len + (text[len] != '\0')) {
+        len = (int)strcspn(text, " ");
+        if (!first && at + 1 + len > COLUMNS) {
+            fprintf(out, "\n%*s", indent, "");
+            at = indent;
+            first = true;
+        }
+        fprintf(out, "%s%.*s", first ? "" : " ", len, text);
+        at += len + !first;
+        first = false;
+    }
+    putc('\n', out);
+}
+
 static void print_option(FILE *out, const um_option *o)
 {
+    enum { HELP_AT = 29 };
     char left[64];
 
     snprintf(left, sizeof left, "%c%c%s--%s%s%s", o->letter ? '-' : ' ',
              o->letter ? o->letter : ' ', o->letter ? ", " : "  ", o->name,
              o->arg ? " " : "", o->arg ? o->arg : "");
-    fprintf(out, "  %-26s %s\n", left, o->help);
+    int at = fprintf(out, "  %-26s ", left);
+    um_print_words(out, o->help, at, HELP_AT);
 }
 
 void um_print_usage(FILE *out, const um_command *command)
 {
     const um_option *o;
 
-    fprintf(out, "usage: umbel %s %s\n%s\n\n", command->name, command->args,
-            command->summary);
+    int at = fprintf(out, "usage: umbel %s ", command->name);
+    um_print_words(out, command->args, at, at);
+    fprintf(out, "%s\n\n", command->summary);
     for (size_t i = 0; (o = option_at(command, i)); i++)
         print_option(out, o);
-    if (command->details)
-        fprintf(out, "\n%s", command->details);
+    if (command->details) {
+        putc('\n', out);
+        um_print_words(out, command->details, 0, 0);
+    }
 }

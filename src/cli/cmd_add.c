@@ -120,5 +120,5 @@ const um_command um_cmd_add = {
     .options = {options, um_amount_options, um_keys_options, um_filter_options},
     .run = run,
     .details = "KEYS are files with a key a line; none, or -, is standard "
-               "input. Two at once lose\nnothing: the second waits.\n",
+               "input. Two at once lose nothing: the second waits.",
 };

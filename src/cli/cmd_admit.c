@@ -179,8 +179,7 @@ const um_command um_cmd_admit = {
     .summary = "may a filter from elsewhere be used? each reason against it",
     .options = {options},
     .run = run,
-    .details =
-        "Exit code 0: admitted; 1: refused, a line for each reason; 2: "
-        "trouble.\nThe keys in its head are held against its cells, too. "
-        "An honest filter is\nrefused with a chance of 1e-9 at most.\n",
+    .details = "Exit code 0: admitted; 1: refused, a line for each reason; 2: "
+               "trouble. The keys in its head are held against its cells, too. "
+               "An honest filter is refused with a chance of 1e-9 at most.",
 };

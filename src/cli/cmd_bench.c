@@ -244,14 +244,13 @@ const um_command um_cmd_bench = {
     .options = {options},
     .run = run,
     .details =
-        "Keys of 8 bytes (string16: of 16), 1 % error, one thread. The "
-        "limit is one\nrandom line of 64 bytes read, or for adds read "
-        "and written, in memory of the\nfilter's size. shared: a shared "
-        "blocked512 filter; two: by two threads, time a\nkey by the "
-        "clock on the wall. generalized: 4 + 4 and 8 + 8 functions, "
-        "beside the plain\nblocked512 filter of the same size. tally: a "
-        "stream of frequent and rare keys,\nbeside kind counting instead "
-        "of a limit. ribbon-build: hashing and building,\nagainst adding the "
-        "same keys to a bloom filter, classic. Machines are noisy: trust\nthe "
-        "ratios of one run.\n",
+        "Keys of 8 bytes (string16: of 16), 1 % error, one thread. The limit "
+        "is one random line of 64 bytes read, or for adds read and written, in "
+        "memory of the filter's size. shared: a shared blocked512 filter; two: "
+        "by two threads, time a key by the clock on the wall. generalized: 4 + "
+        "4 and 8 + 8 functions, beside the plain blocked512 filter of the same "
+        "size. tally: a stream of frequent and rare keys, beside kind counting "
+        "instead of a limit. ribbon-build: hashing and building, against "
+        "adding the same keys to a bloom filter, classic. Machines are noisy: "
+        "trust the ratios of one run.",
 };

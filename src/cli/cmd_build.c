@@ -328,10 +328,10 @@ const um_command um_cmd_build = {
                 um_threads_options, um_shape_options, um_keys_options,
                 um_secret_options},
     .run = run,
-    .details = "KEYS are files with a key a line; none, or -, is standard "
-               "input. Files are\ncounted first; a pipe is read once, into "
-               "--max-memory, and the filter folded to\nsize. --never takes "
-               "2 groups unless --groups or --set say otherwise; kind "
-               "ribbon makes it exact,\nin the smallest file, or one of --bits "
-               "or --bytes.\n",
+    .details =
+        "KEYS are files with a key a line; none, or -, is standard input. "
+        "Files are counted first; a pipe is read once, into --max-memory, and "
+        "the filter folded to size. --never takes 2 groups unless --groups or "
+        "--set say otherwise; kind ribbon makes it exact, in the smallest "
+        "file, or one of --bits or --bytes.",
 };

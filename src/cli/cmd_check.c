@@ -498,5 +498,5 @@ const um_command um_cmd_check = {
                 um_filter_options},
     .run = run,
     .details = "Without KEY, keys come a line each from standard input. Exit "
-               "code as grep: 0 some\nmatch, 1 none, 2 trouble.\n",
+               "code as grep: 0 some match, 1 none, 2 trouble.",
 };

@@ -195,5 +195,5 @@ const um_command um_cmd_convert = {
     .options = {options, um_filter_options},
     .run = run,
     .details = "--coded and --raw go with the others, or alone. Without them, "
-               "the result has\nthe form of FILE.\n",
+               "the result has the form of FILE.",
 };

@@ -107,6 +107,6 @@ const um_command um_cmd_diff = {
     .options = {options, um_filter_options},
     .run = run,
     .details = "Both must have the same shape: the same kind, size, hashes and "
-               "seed. 'umbel patch'\nmakes NEW of OLD and FILE. Keyed filters "
-               "need no key here.\n",
+               "seed. 'umbel patch' makes NEW of OLD and FILE. Keyed filters "
+               "need no key here.",
 };

@@ -92,5 +92,5 @@ const um_command um_cmd_info = {
     .summary = "describe a filter, or compare two",
     .options = {um_filter_options},
     .run = run,
-    .details = "All intervals are 99 %.\n",
+    .details = "All intervals are 99 %.",
 };

@@ -81,7 +81,6 @@ const um_command um_cmd_patch = {
     .summary = "make the new filter of the old one and a difference",
     .options = {options, um_filter_options},
     .run = run,
-    .details =
-        "FILE becomes what 'umbel diff' was given as NEW, byte for byte. "
-        "FILE may be OLD.\n",
+    .details = "FILE becomes what 'umbel diff' was given as NEW, byte for "
+               "byte. FILE may be OLD.",
 };

@@ -382,8 +382,8 @@ const um_command um_cmd_plan = {
     .options = {options, um_bounds_options, um_never_options, um_shape_options,
                 um_keys_options, um_secret_options},
     .run = run,
-    .details = "Give two of keys, error and size; the third is worked out. "
-               "Without --fpr the\nerror is 0.1 %. With "
-               "--members and --never it compares the ways to keep listed "
-               "keys from\nmatching, at equal bytes.\n",
+    .details =
+        "Give two of keys, error and size; the third is worked out. Without "
+        "--fpr the error is 0.1 %. With --members and --never it compares the "
+        "ways to keep listed keys from matching, at equal bytes.",
 };

@@ -351,7 +351,7 @@ const um_command um_cmd_publish = {
     .summary = "put filters where any web server can serve them",
     .options = {options, um_keys_options},
     .details =
-        "DIR is made if need be. Readers fetch with 'umbel pull ADDRESS-OF-"
-        "DIR/NAME', NAME\nbeing the filter's file name without .umb.",
+        "DIR is made if need be. Readers fetch with 'umbel pull "
+        "ADDRESS-OF-DIR/NAME', NAME being the filter's file name without .umb.",
     .run = run,
 };

@@ -162,9 +162,8 @@ const um_command um_cmd_pull = {
     .args = "ADDRESS -o FILE",
     .summary = "fetch a published filter, or what changed in it",
     .options = {options},
-    .details =
-        "ADDRESS is http://, https:// or file://, up to the filter's name. "
-        "FILE.pull remembers\nthe last pull: keep it beside FILE. Ends "
-        "with 1 when what was fetched is refused.",
+    .details = "ADDRESS is http://, https:// or file://, up to the filter's "
+               "name. FILE.pull remembers the last pull: keep it beside FILE. "
+               "Ends with 1 when what was fetched is refused.",
     .run = run,
 };

@@ -324,6 +324,6 @@ const um_command um_cmd_reproduce = {
     .options = {options},
     .run = run,
     .details = "The same rounds and seed give the same result for any number "
-               "of threads. The\nexit code is 0 when every value lies within "
-               "its bar, 1 when one does not.\n",
+               "of threads. The exit code is 0 when every value lies within "
+               "its bar, 1 when one does not.",
 };

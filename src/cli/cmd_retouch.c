@@ -390,5 +390,5 @@ const um_command um_cmd_retouch = {
     .options = {options, um_keys_options, um_filter_options},
     .run = run,
     .details = "Exit code 1 when keys of --never are left and neither --max-fn "
-               "nor --cost\nallowed it.\n",
+               "nor --cost allowed it.",
 };

@@ -263,6 +263,6 @@ const um_command um_cmd_verify = {
     .options = {options, um_keys_options, um_filter_options},
     .run = run,
     .details = "Exit code 1 when more members are denied than the filter "
-               "admits.\nOutside keys that are also members are "
-               "dropped and counted. Intervals are 99 %.\n",
+               "admits. Outside keys that are also members are dropped and "
+               "counted. Intervals are 99 %.",
 };

@@ -28,7 +28,7 @@ typedef struct um_command {
     const char *name;
     const char *args; /* operands, for the usage line */
     const char *summary;
-    const char *details; /* a few lines below the options; or NULL */
+    const char *details; /* a paragraph below the options; or NULL */
     const um_option *options[UM_MAX_GROUPS]; /* groups; NULL ends */
     int (*run)(const um_args *args);         /* gives the exit code */
 } um_command;
@@ -83,6 +83,10 @@ umbel_status um_value_real(const um_args *args, const char *name, double low,
 int um_trouble(const um_args *args, const umbel_error *err);
 int um_misuse(const um_args *args, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Words broken into lines of a terminal: the first begins at column at, where
+ * the caller already is, the others at indent. */
+void um_print_words(FILE *out, const char *text, int at, int indent);
 
 /* How a command is called, and what its options are. */
 void um_print_usage(FILE *out, const um_command *command);

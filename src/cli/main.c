@@ -21,8 +21,10 @@ static void print_table(FILE *out, const char *title,
     const char *name, *summary;
 
     fprintf(out, "\n%s:\n", title);
-    for (size_t i = 0; row(i, &name, &summary); i++)
-        fprintf(out, "  %-14s %s\n", name, summary);
+    for (size_t i = 0; row(i, &name, &summary); i++) {
+        int at = fprintf(out, "  %-14s ", name);
+        um_print_words(out, summary, at, at);
+    }
 }
 
 static bool command_at(size_t i, const char **name, const char **summary)

@@ -7,8 +7,13 @@ try umbel help | cmp - <(umbel --help)
 umbel 2>&1 > /dev/null | cmp - <(umbel --help)
 umbel > /dev/null 2>&1
 echo "$?"
-for command in plan build add check info verify merge convert keygen; do
-    try umbel $command --help | head -n 2
+commands=$(umbel --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+for command in $commands; do
+    try umbel "$command" --help | sed '/^$/,$d'
+done
+echo "lines wider than a terminal:"
+for command in "" $commands; do
+    umbel $command --help | awk 'length > 79'
 done
 try umbel check -h | tail -n 3
 
