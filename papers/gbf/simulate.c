@@ -143,7 +143,7 @@ void um_gbf_space_fini(um_gbf_space *s)
 static void insert_all(const um_gbf *g, const functions *f, um_gbf_space *s,
                        um_rng *rng)
 {
-    uint32_t place[GBF_MAX_FUNCTIONS];
+    uint32_t place[GBF_MAX_FUNCTIONS] = {0};
 
     for (uint32_t i = 0; i < g->n; i++) {
         uint32_t x = (uint32_t)(1 + um_random_below(rng, UM_INTEGER_PRIME / 2));
@@ -169,7 +169,7 @@ static double share_lost(const um_gbf *g, const functions *f, um_gbf_space *s)
 um_gbf_found um_gbf_simulate(const um_gbf *g, uint32_t queries, um_gbf_space *s,
                              um_rng *rng)
 {
-    functions f;
+    functions f = {{0}, {0}};
     uint32_t accepted = 0, plain = 0;
 
     draw_functions(&f, g->k0 + g->k1, rng);

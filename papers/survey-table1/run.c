@@ -166,7 +166,7 @@ const um_paper um_paper_survey_table1 = {
     .claim = "at most 16 bits a key on the wire: f falls from 0.000459 to "
              "0.000314 and 0.000222 as the filter gets larger and sparser",
     .rounds = 1,
-    .width = COLUMNS * WIDTH,
+    .width = (size_t)COLUMNS * WIDTH,
     .round = run_round,
     .conclude = conclude,
 };

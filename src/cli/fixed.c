@@ -59,14 +59,15 @@ static bool grow(fixing *x, size_t cap)
 {
     umbel_digest *d = realloc(x->digests, cap * sizeof *d);
 
-    if (d)
-        x->digests = d;
-    uint64_t *v =
-        x->value_bits ? realloc(x->values, cap * sizeof *v) : x->values;
-    if (x->value_bits && v)
-        x->values = v;
-    if (!d || (x->value_bits && !v))
+    if (!d)
         return false;
+    x->digests = d;
+    if (x->value_bits) {
+        uint64_t *v = realloc(x->values, cap * sizeof *v);
+        if (!v)
+            return false;
+        x->values = v;
+    }
     x->cap = cap;
     return true;
 }

@@ -350,9 +350,11 @@ static umbel_status print_object(const weighing *w, size_t i, umbel_error *err)
     size_t len;
     FILE *text = open_memstream(&command, &len);
 
-    if (text && can)
+    if (!text)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for a command");
+    if (can)
         put_command(text, w, way);
-    if (!text || fclose(text) != 0) {
+    if (fclose(text) != 0) {
         free(command);
         return um_fail(err, UMBEL_E_NOMEM, "no memory for a command");
     }

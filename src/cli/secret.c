@@ -111,7 +111,7 @@ umbel_status um_read_sign_key(const char *path, uint8_t *key, umbel_error *err)
 
 umbel_status um_read_trust_key(const char *text, uint8_t *key, umbel_error *err)
 {
-    if (strlen(text) == 2 * UM_TRUST_KEY_LEN &&
+    if (strlen(text) == 2 * (size_t)UM_TRUST_KEY_LEN &&
         um_hex_read(text, key, UM_TRUST_KEY_LEN))
         return UMBEL_OK;
     return read_key(&trust_key, text, key, err);

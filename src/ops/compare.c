@@ -31,9 +31,10 @@ static umbel_status ask(const um_made *m, const umbel_digest *d, size_t n,
     bool again[BATCH];
     umbel_status status = umbel_query_digests(m->filter, d, n, hit, err);
 
-    if (status == UMBEL_OK && m->second)
-        status = umbel_query_digests(m->second, d, n, again, err);
-    for (size_t i = 0; status == UMBEL_OK && m->second && i < n; i++)
+    if (status != UMBEL_OK || !m->second)
+        return status;
+    status = umbel_query_digests(m->second, d, n, again, err);
+    for (size_t i = 0; status == UMBEL_OK && i < n; i++)
         hit[i] = hit[i] && !again[i];
     return status;
 }

@@ -331,7 +331,7 @@ static double block_at(const void *ctx, double ln_x)
     fill_moments(t, x);
     for (size_t j = 0; j < t->loads; j++)
         sum += exp(t->ln_load[j] + t->ln_block[j] - x * a->used);
-    return log(sum);
+    return sum > 0 ? log(sum) : -INFINITY;
 }
 
 /* That a block has more keys than the table goes to. */
