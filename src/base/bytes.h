@@ -20,6 +20,16 @@ typedef struct um_writer {
     bool bad; /* something did not fit */
 } um_writer;
 
+static inline bool um_all_zero(const void *from, size_t len)
+{
+    const uint8_t *at = from;
+
+    for (size_t i = 0; i < len; i++)
+        if (at[i])
+            return false;
+    return true;
+}
+
 static inline void um_get_bytes(um_reader *r, void *out, size_t len)
 {
     if ((size_t)(r->end - r->at) < len) {

@@ -7,6 +7,7 @@
  */
 #include "filter/sizing.h"
 
+#include "base/bytes.h"
 #include "base/error.h"
 
 #include <inttypes.h>
@@ -142,14 +143,6 @@ static umbel_status take_settings(const umbel_params *p, um_shape *s,
 /* The first version ended with alloc; shorter ones were never set. */
 #define FIRST_SIZE (offsetof(umbel_params, alloc) + sizeof(umbel_alloc *))
 
-static bool all_zero(const void *from, size_t len)
-{
-    const uint8_t *p = from;
-    while (len && *p == 0)
-        p++, len--;
-    return len == 0;
-}
-
 umbel_status um_params_take(const umbel_params *given, umbel_params *out,
                             umbel_error *err)
 {
@@ -162,7 +155,7 @@ umbel_status um_params_take(const umbel_params *given, umbel_params *out,
         return um_fail(err, UMBEL_E_RANGE,
                        "params.size is not set: start from UMBEL_PARAMS_INIT");
     if (given->size > sizeof p &&
-        !all_zero((const uint8_t *)given + sizeof p, given->size - sizeof p))
+        !um_all_zero((const uint8_t *)given + sizeof p, given->size - sizeof p))
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "params ask for what this umbel does not know: use a "
                        "newer umbel");
