@@ -20,8 +20,7 @@ static const um_option options[] = {
     {"unless", 0, "FILE", "keys that match this filter too do not match"},
     {"unless-first", 0, NULL, "ask the filter of --unless first"},
     {"unless-key-file", 0, "FILE", "its secret, when that is another"},
-    {"confirm", 0, "FILE",
-     "append keys that match: you found them to be false"},
+    {"confirm", 0, "FILE", "also append keys that match, found to be false"},
     {0}};
 
 /* What is asked, and what was answered so far. */

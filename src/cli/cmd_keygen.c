@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 static const um_option options[] = {
-    {"output", 'o', "FILE", "write the secret there (must not exist yet)"},
+    {"output", 'o', "FILE", "write it there (must not exist yet)"},
     {"sign", 0, NULL,
-     "make a key that signs what is published, and FILE.pub for readers"},
+     "a key that signs what is published; FILE.pub is for readers"},
     {0}};
 
 static umbel_status make_secret(const um_args *args, const char *path,
@@ -115,7 +115,10 @@ static int run(const um_args *args)
 const um_command um_cmd_keygen = {
     .name = "keygen",
     .args = "[--sign] -o FILE",
-    .summary = "make a secret key, for filters that enemies cannot aim at",
+    .summary = "make a secret for keyed filters, or a key that signs",
     .options = {options},
+    .details = "Without --sign it is for 'umbel build --hash sip --key-file "
+               "FILE'. The two are\ndifferent keys. Who loses one cannot get "
+               "it back.\n",
     .run = run,
 };

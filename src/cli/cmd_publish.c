@@ -350,8 +350,9 @@ const um_command um_cmd_publish = {
     .args = "DIR FILTER...",
     .summary = "put filters where any web server can serve them",
     .options = {options, um_keys_options},
-    .details =
-        "DIR is made if need be. Readers fetch with 'umbel pull "
-        "ADDRESS-OF-DIR/NAME', NAME being the filter's file name without .umb.",
+    .details = "DIR is made if need be, in a directory that is there. Readers "
+               "fetch with 'umbel pull ADDRESS-OF-DIR/NAME', NAME being "
+               "FILTER's file name without .umb. FILTER stays as it is. "
+               "--sign, --valid and --never are for this time: repeat them.",
     .run = run,
 };

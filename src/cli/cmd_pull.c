@@ -163,7 +163,7 @@ const um_command um_cmd_pull = {
     .summary = "fetch a published filter, or what changed in it",
     .options = {options},
     .details = "ADDRESS is http://, https:// or file://, up to the filter's "
-               "name. FILE.pull remembers the last pull: keep it beside FILE. "
-               "Ends with 1 when what was fetched is refused.",
+               "name, without .umb. FILE.pull remembers the last pull: keep it "
+               "beside FILE. Ends with 1 when what was fetched is refused.",
     .run = run,
 };

@@ -21,7 +21,7 @@ static const um_option options[] = {
     {"output", 'o', "DIR", "write CSV, SVG and index.html into DIR"},
     {"paper-draw", 0, NULL, "what the authors drew once stays (the default)"},
     {"fresh", 0, NULL, "it is drawn anew in every round"},
-    {"timed", 0, NULL, "also hold times against their bars; one thread"},
+    {"timed", 0, NULL, "also hold times against intervals; one thread"},
     {0}};
 
 /* What is to be run: one study a name. */
@@ -325,5 +325,5 @@ const um_command um_cmd_reproduce = {
     .run = run,
     .details = "The same rounds and seed give the same result for any number "
                "of threads. The exit code is 0 when every value lies within "
-               "its bar, 1 when one does not.",
+               "its interval, 1 when one does not.",
 };
