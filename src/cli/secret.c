@@ -28,14 +28,19 @@ typedef struct form {
     bool secret;
     umbel_status wrong; /* of a file that is none */
     const char *made_by;
+    const char *what;
 } form;
 
-static const form filter_secret = {"umbel-secret-1 ", UMBEL_SECRET_LEN, true,
-                                   UMBEL_E_SECRET, "umbel keygen"};
-static const form sign_key = {"umbel-sign-1 ", UM_SIGN_KEY_LEN, true,
-                              UMBEL_E_FORMAT, "umbel keygen --sign"};
-static const form trust_key = {"umbel-trust-1 ", UM_TRUST_KEY_LEN, false,
-                               UMBEL_E_FORMAT, "umbel keygen --sign"};
+static const form filter_secret = {
+    "umbel-secret-1 ", UMBEL_SECRET_LEN, true,
+    UMBEL_E_SECRET,    "umbel keygen",   "a secret for --key-file"};
+static const form sign_key = {
+    "umbel-sign-1 ", UM_SIGN_KEY_LEN,       true,
+    UMBEL_E_FORMAT,  "umbel keygen --sign", "a key for --sign"};
+static const form trust_key = {
+    "umbel-trust-1 ", UM_TRUST_KEY_LEN,      false,
+    UMBEL_E_FORMAT,   "umbel keygen --sign", "a public key for --trust"};
+static const form *const forms[] = {&filter_secret, &sign_key, &trust_key};
 
 enum { TEXT_MAX = 16 + 2 * UM_SIGN_KEY_LEN + 1 };
 
@@ -56,6 +61,21 @@ static umbel_status parse(const form *f, const char *text, size_t len,
     return UMBEL_OK;
 }
 
+/* A key of another kind is told as such, before anybody is asked to hide it. */
+static umbel_status refuse_other(const form *f, const char *text, size_t len,
+                                 const char *path, umbel_error *err)
+{
+    for (size_t i = 0; i < UM_COUNT(forms); i++) {
+        size_t start = strlen(forms[i]->start);
+        if (forms[i] != f && len > start &&
+            memcmp(text, forms[i]->start, start) == 0)
+            return um_fail(err, f->wrong, "%s%s is %s; this wants %s",
+                           um_path_dots(path), um_path_tail(path),
+                           forms[i]->what, f->what);
+    }
+    return UMBEL_OK;
+}
+
 static umbel_status read_open_file(const form *f, int fd, const char *path,
                                    uint8_t *key, umbel_error *err)
 {
@@ -64,15 +84,17 @@ static umbel_status read_open_file(const form *f, int fd, const char *path,
 
     if (fstat(fd, &st) != 0)
         return um_fail_path(err, path);
-    if (f->secret && st.st_mode & 077)
-        return um_fail(err, f->wrong,
-                       "%s%s can be read by others (mode %04o): chmod 600 it",
-                       um_path_dots(path), um_path_tail(path),
-                       (unsigned)(st.st_mode & 07777));
     ssize_t len = read(fd, text, sizeof text);
     if (len < 0)
         return um_fail_path(err, path);
-    umbel_status status = parse(f, text, (size_t)len, path, key, err);
+    umbel_status status = refuse_other(f, text, (size_t)len, path, err);
+    if (status == UMBEL_OK && f->secret && st.st_mode & 077)
+        status = um_fail(err, f->wrong,
+                         "%s%s can be read by others (mode %04o): chmod 600 it",
+                         um_path_dots(path), um_path_tail(path),
+                         (unsigned)(st.st_mode & 07777));
+    if (status == UMBEL_OK)
+        status = parse(f, text, (size_t)len, path, key, err);
     sodium_memzero(text, sizeof text);
     return status;
 }

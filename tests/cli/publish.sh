@@ -20,6 +20,10 @@ try umbel verify copy.umb --members members
 # Refusals.
 try umbel publish shelf list.umb
 try umbel publish shelf list.umb --sign key.pub
+umbel keygen -q -o secret
+try umbel publish shelf list.umb --sign secret
+try umbel pull "file:///nowhere" -o copy.umb --trust key
+try umbel build members --hash sip --key-file key.pub -o no.umb
 try umbel publish shelf members
 try umbel publish shelf list.umb --sign key --valid 0
 try umbel publish shelf list.umb --sign key --keep 65
