@@ -175,7 +175,10 @@ static int run(const um_args *args)
     if (form && to && um_is_format(to))
         return um_misuse(args, "files of others are what they are: --coded "
                                "and --raw are for ours");
-    if (ways > 1 || (ways == 0 && !from && !form))
+    if (ways > 1)
+        return um_misuse(args, "--fold, --fpr and --to exclude each other: "
+                               "convert twice");
+    if (ways == 0 && !from && !form)
         return um_misuse(args, "say how: --fold D, --fpr P, --to FORM, --from "
                                "FORMAT, --coded or --raw");
     if (to && strcmp(to, "bloom") != 0 && !um_is_format(to))
