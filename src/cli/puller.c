@@ -150,6 +150,11 @@ static umbel_status fetch_manifest(um_puller *p, bool have, umbel_error *err)
     umbel_status status = um_fetch_run(&f, &fetched, err);
     p->moved += fetched.bytes;
     p->unchanged = fetched.unchanged;
+    if (fetched.missing)
+        return um_fail(err, UMBEL_E_IO,
+                       "%.150s is not there: an address ends with the "
+                       "filter's name, without / and .umb",
+                       p->manifest_url);
     if (status == UMBEL_OK && fetched.unchanged)
         return um_judge_again(&p->last, (uint64_t)time(NULL), err);
     if (status != UMBEL_OK)
