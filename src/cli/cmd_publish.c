@@ -147,7 +147,8 @@ static umbel_status check_signer(const publishing *p, const edition *e,
         return UMBEL_OK;
     return um_fail(err, UMBEL_E_REFUSED,
                    "%s was published with %s key: sign with that one, or "
-                   "remove its manifest and tell the readers",
+                   "remove its manifest; readers must then remove FILE.pull, "
+                   "too",
                    e->name, p->secret ? "another" : "a");
 }
 
