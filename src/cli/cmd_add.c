@@ -65,9 +65,10 @@ static void report(const um_args *args, const umbel_filter *f, uint64_t n,
         um_print_json(stdout, &info);
     } else if (!um_has(args, "quiet")) {
         um_print_path(stdout, path);
-        printf("%s keys%s, %s %s, predicted error now %s\n", um_grouped(n).text,
-               back ? " taken back" : "", um_grouped(moved).text,
-               back ? "gone" : "new", um_percent(error).text);
+        printf("%s%s, %s %s, predicted error now %s\n",
+               um_counted(n, "key", "keys").text, back ? " taken back" : "",
+               um_grouped(moved).text, back ? "gone" : "new",
+               um_percent(error).text);
         um_tell_overfull(stdout, f);
         um_tell_retouched(stdout, f,
                           "new keys may bring back keys that were removed");

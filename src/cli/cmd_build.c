@@ -136,25 +136,30 @@ static void report(const um_args *args, const built *b)
     const umbel_filter *f = b->filter;
     FILE *out = um_report_to(args);
     const char *path = um_value(args, "output");
-    double bits = (double)umbel_cells(f);
+    size_t len = umbel_encoded_len(f);
+    double bits = umbel_coded(f) ? 8 * (double)len : (double)umbel_cells(f);
     uint64_t added = umbel_added(f);
 
     um_print_path(out, path);
-    fprintf(out, "%s keys, %s new, in %s bytes", um_grouped(b->n).text,
-            um_grouped(added).text, um_grouped(umbel_encoded_len(f)).text);
+    fprintf(out, "%s, %s new, in %s bytes",
+            um_counted(b->n, "key", "keys").text, um_grouped(added).text,
+            um_grouped(len).text);
     if (added && !umbel_may_deny(f))
         fprintf(out, " (%.2f %s a key)", bits / (double)added,
-                umbel_count_limit(f) ? "cells" : "bits");
+                umbel_count_limit(f) && !umbel_coded(f) ? "cells" : "bits");
     if (umbel_value_bits(f))
         fprintf(out, "\nvalues of %" PRIu32 " bits", umbel_value_bits(f));
-    fprintf(out, "\n%" PRIu32 " hashes, predicted error %s", umbel_hashes(f),
+    fprintf(out, "\n%s, predicted error %s",
+            um_counted(umbel_hashes(f), "hash", "hashes").text,
             um_percent(umbel_predict(f)).text);
     if ((um_has(args, um_size_option(args)) || b->fixed.exact ||
          um_has(args, "bytes") || umbel_value_bits(f)) &&
-        !um_has(args, "fpr"))
+        !um_has(args, "fpr")) {
         putc('\n', out);
-    else
+    } else {
         fprintf(out, " (asked: %s)\n", um_percent(umbel_target_fpr(f)).text);
+        um_tell_overfull(out, f);
+    }
     if (b->fixed.filter)
         um_print_fixed(out, args, &b->fixed);
     else

@@ -309,8 +309,10 @@ static umbel_status ask_hex(asking *a, const umbel_slice *text,
         return um_fail(err, UMBEL_E_KEY,
                        "a key of more than 8192 digits: give it with -f FILE");
     if (!um_decode_hex(text->data, text->len, bytes))
-        return um_fail(err, UMBEL_E_KEY, "\"%.40s\" is not hexadecimal",
-                       (const char *)text->data);
+        return um_fail(err, UMBEL_E_KEY, "\"%.40s\" %s",
+                       (const char *)text->data,
+                       text->len % 2 ? "has an odd number of digits"
+                                     : "is not hexadecimal");
     return ask(a, &key, text, err);
 }
 

@@ -96,7 +96,7 @@ static void report(const um_args *args, const umbel_filter *f, uint64_t by)
                 um_percent(umbel_predict(f)).text);
         um_tell_retouched(
             out, f,
-            by == 1 ? "as before"
+            by == 1 ? "that is unchanged"
                     : "folding may bring back keys that were removed");
         if (by == 1 && um_has(args, "fpr"))
             fprintf(out,

@@ -91,8 +91,9 @@ static void report(const um_args *args, const umbel_filter *f)
         um_print_json(out, &info);
     } else if (!um_has(args, "quiet")) {
         um_print_path(out, path);
-        fprintf(out, "%zu filters merged, about %s keys, predicted error %s\n",
-                args->noperands, um_grouped(umbel_added(f)).text,
+        fprintf(out, "%s merged, about %s, predicted error %s\n",
+                um_counted(args->noperands, "filter", "filters").text,
+                um_counted(umbel_added(f), "key", "keys").text,
                 um_percent(umbel_predict(f)).text);
         um_tell_overfull(out, f);
         um_tell_retouched(out, f,

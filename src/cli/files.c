@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/guess.h"
 #include "filter/disk.h"
 
 #include <errno.h>
@@ -210,6 +211,19 @@ static umbel_status read_filter(const um_args *args, const char *path, bool map,
     return umbel_load(path, &source, out, err);
 }
 
+/* The library knows neither commands nor options. */
+static void advise(const char *path, umbel_status status, umbel_error *err)
+{
+    umbel_error said = *err;
+
+    if (status == UMBEL_E_FORMAT)
+        um_guess_filter(path, err);
+    if (status == UMBEL_E_LIMIT && strstr(said.text, "the limit is"))
+        um_note(err, status,
+                "%.180s: allow more by --max-memory, if you trust it",
+                said.text);
+}
+
 static umbel_status unlock_and_read(const um_args *args, const char *path,
                                     bool map, umbel_filter **out,
                                     umbel_error *err)
@@ -221,6 +235,8 @@ static umbel_status unlock_and_read(const um_args *args, const char *path,
     if (status == UMBEL_OK)
         status = read_filter(args, path, map, given ? secret : NULL, out, err);
     sodium_memzero(secret, sizeof secret);
+    if (status != UMBEL_OK)
+        advise(path, status, err);
     return status;
 }
 

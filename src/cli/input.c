@@ -8,6 +8,7 @@
 #include "cli/input.h"
 
 #include "base/error.h"
+#include "cli/guess.h"
 #include "cli/progress.h"
 
 #include <errno.h>
@@ -114,7 +115,7 @@ umbel_status um_input_next_file(um_input *in, bool *more, umbel_error *err)
         return um_fail_path(err, in->name);
     in->ours = true;
     posix_fadvise(in->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-    return UMBEL_OK;
+    return um_want_keys(in->fd, in->name, err);
 }
 
 /* Until there is something to read; true when there need not be. */

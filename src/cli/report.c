@@ -185,6 +185,15 @@ um_text um_grouped(uint64_t n)
     return t;
 }
 
+um_text um_counted(uint64_t n, const char *one, const char *many)
+{
+    um_text t;
+
+    snprintf(t.text, sizeof t.text, "%s %s", um_grouped(n).text,
+             n == 1 ? one : many);
+    return t;
+}
+
 /* A path as it may be shown. */
 typedef struct shown {
     char text[4096];

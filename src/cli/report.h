@@ -27,6 +27,8 @@ typedef struct um_text {
 um_text um_percent(double share);
 /* 1,234,567 */
 um_text um_grouped(uint64_t n);
+/* "1 key", "1,234 keys" */
+um_text um_counted(uint64_t n, const char *one, const char *many);
 
 /* "PATH: " before a report; a name cannot steer the terminal. */
 void um_print_path(FILE *out, const char *path);

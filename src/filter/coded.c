@@ -105,7 +105,7 @@ umbel_status um_check_coded_room(const um_head *head,
     if (head->payload_len > limit)
         return um_fail(err, UMBEL_E_LIMIT,
                        "decoded, the filter takes %zu bytes, the limit is "
-                       "%" PRIu64 ": allow more if you trust it",
+                       "%" PRIu64,
                        head->payload_len, limit);
     return UMBEL_OK;
 }

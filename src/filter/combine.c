@@ -172,6 +172,9 @@ umbel_status umbel_to_bloom(const umbel_filter *f, umbel_filter **out,
     umbel_filter *bloom;
     um_shape s = f->shape;
 
+    if (s.kind == um_kind_find("bloom"))
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "it is a bloom filter already: copy the file");
     if (!s.kind->as_bits)
         return um_cannot(f, "become a bloom filter", err);
     if (s.difference)

@@ -1,0 +1,15 @@
+/*
+ * guess.h - what a file is, by how it begins: for who gave the wrong one.
+ */
+#ifndef UM_CLI_GUESS_H
+#define UM_CLI_GUESS_H
+
+#include <umbel/base.h>
+
+/* Refuses a file that is certainly no list of keys; fd stays where it is. */
+umbel_status um_want_keys(int fd, const char *path, umbel_error *err);
+
+/* Path was refused as a filter: *err says what it is instead, when known. */
+void um_guess_filter(const char *path, umbel_error *err);
+
+#endif

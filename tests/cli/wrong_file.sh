@@ -1,0 +1,31 @@
+# What a file is, when it is not what was wanted.
+seq 100 > keys
+umbel build keys -q -o k.umb
+(cat keys; echo new) | umbel build -n 100 -q -o l.umb
+umbel build keys -n 100 -q -o k100.umb
+umbel diff k100.umb l.umb -q -o d.umd
+gzip -kn keys
+umbel build keys --addressing dcso -q -o o.umb
+umbel convert o.umb --to dcso -q -o list.bloom
+gzip -kn list.bloom
+umbel publish shelf k.umb -q
+
+echo "as keys:"
+for f in k.umb d.umd keys.gz; do
+    try umbel build $f -o no.umb
+    try umbel verify k.umb --members $f
+    try umbel check k.umb -f $f
+done
+absent no.umb
+# Who means it says so.
+try umbel build -q -o odd.umb < keys.gz
+
+echo "as a filter:"
+for f in keys d.umd keys.gz list.bloom list.bloom.gz shelf/k.manifest; do
+    try umbel check $f 1
+done
+try umbel patch d.umd k100.umb -o no.umb
+absent no.umb
+
+echo "more keys than it was made for:"
+try umbel build keys -n 10 -o full.umb
