@@ -37,6 +37,21 @@ static umbel_status parse_op(const um_args *args, umbel_merge_op *out,
                    "--op is or, and, add, max or minus, got \"%s\"", name);
 }
 
+/* The first filter's data stays; who loses other data should know. */
+static void tell_data(const um_args *args, const umbel_filter *into,
+                      const umbel_filter *f, const char *path)
+{
+    umbel_slice kept = umbel_data(into), lost = umbel_data(f);
+    bool same = lost.len == 0 || (lost.len == kept.len &&
+                                  memcmp(kept.data, lost.data, kept.len) == 0);
+
+    if (same || um_has(args, "quiet"))
+        return;
+    um_print_path(stderr, path);
+    fprintf(stderr, "its data, %s, is left out\n",
+            um_counted(lost.len, "byte", "bytes").text);
+}
+
 static umbel_status merge_one(const um_args *args, umbel_filter *into,
                               const char *path, umbel_merge_op op,
                               umbel_error *err)
@@ -48,6 +63,8 @@ static umbel_status merge_one(const um_args *args, umbel_filter *into,
     if (status != UMBEL_OK)
         return status;
     status = umbel_merge(into, f, op, &inner);
+    if (status == UMBEL_OK)
+        tell_data(args, into, f, path);
     umbel_close(f);
     if (status != UMBEL_OK)
         return um_fail(err, status, "%s%s: %s", um_path_dots(path),
