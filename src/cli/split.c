@@ -132,16 +132,16 @@ static bool take_amount(const um_rule *r, um_piece *p, umbel_slice line)
     uint64_t field = r->amount == UM_LAST_FIELD ? 0 : r->amount;
 
     if (!find_field(r, field, line, &text) || text.len == 0)
-        return is_bad(p, "there is no amount in that field");
+        return is_bad(p, "there is no number in that field");
     const char *digits = text.data;
     if (digits[0] == '-')
-        return is_bad(p, "the amount is negative");
+        return is_bad(p, "the number is negative");
     for (size_t i = 0; i < text.len; i++) {
         if (digits[i] < '0' || digits[i] > '9')
-            return is_bad(p, "the amount is no whole number");
+            return is_bad(p, "it is no whole number");
         uint64_t digit = (uint64_t)(digits[i] - '0');
         if (amount > (UINT64_MAX - digit) / 10)
-            return is_bad(p, "the amount is larger than 2^64 - 1");
+            return is_bad(p, "the number is larger than 2^64 - 1");
         amount = amount * 10 + digit;
     }
     p->amounts[p->n] = amount;
