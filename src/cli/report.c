@@ -187,10 +187,10 @@ um_text um_grouped(uint64_t n)
 
 um_text um_counted(uint64_t n, const char *one, const char *many)
 {
-    um_text t;
+    um_text t = um_grouped(n);
+    size_t len = strlen(t.text);
 
-    snprintf(t.text, sizeof t.text, "%s %s", um_grouped(n).text,
-             n == 1 ? one : many);
+    snprintf(t.text + len, sizeof t.text - len, " %s", n == 1 ? one : many);
     return t;
 }
 
