@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "cli/files.h"
 #include "cli/keys.h"
+#include "cli/notes.h"
 #include "cli/report.h"
 #include "cli/table.h"
 
@@ -35,7 +36,7 @@ typedef struct asking {
     bool map;          /* ... or what keys stand for */
     uint64_t at_least; /* count that matches; 0: no counts were asked for */
     char end;
-    FILE *confirmed; /* where keys that match are noted; NULL: nowhere */
+    um_notes confirmed; /* where keys that match go */
     uint64_t selected;
     bool decided; /* no further key can change the exit code */
 } asking;
@@ -224,17 +225,12 @@ static umbel_status answer(const void *ctx, const um_batch *batch, void *result,
 
 /* What a user found to match falsely, for the next 'umbel build --never'. */
 static umbel_status confirm(const asking *a, const um_batch *batch,
-                            const answers *in)
+                            const answers *in, umbel_error *err)
 {
     const umbel_slice *text =
         um_has(a->args, "field") ? batch->keys : batch->lines;
 
-    for (size_t i = 0; a->confirmed && i < in->n; i++)
-        if (in->hit[i]) {
-            fwrite(text[i].data, 1, text[i].len, a->confirmed);
-            putc(a->end, a->confirmed);
-        }
-    return a->confirmed && ferror(a->confirmed) ? UMBEL_E_IO : UMBEL_OK;
+    return um_notes_add(&a->confirmed, text, in->hit, in->n, err);
 }
 
 /* Print, in the order of the input. */
@@ -248,9 +244,10 @@ static umbel_status tell(void *ctx, const um_batch *batch, void *result,
     a->cost.keys += in->cost.keys;
     a->cost.asked_filter += in->cost.asked_filter;
     a->cost.asked_revoked += in->cost.asked_revoked;
-    a->decided = a->quiet && a->selected && !a->confirmed;
-    if (confirm(a, batch, in) != UMBEL_OK)
-        return um_fail_path(err, um_value(a->args, "confirm"));
+    a->decided = a->quiet && a->selected && !a->confirmed.path;
+    umbel_status status = confirm(a, batch, in, err);
+    if (status != UMBEL_OK)
+        return status;
     if (in->nout)
         fwrite(in->out, 1, in->nout, stdout);
     for (size_t i = in->told; a->json && i < in->n; i++)
@@ -337,12 +334,11 @@ static bool literal_keys(const um_args *args)
 }
 
 /* The filters, and what the keys come from. */
-static bool stdin_twice(const um_args *args)
+static size_t stdin_uses(const um_args *args)
 {
     bool keys = !literal_keys(args) && !um_has(args, "from");
     return um_stdin_among(args->operands, 1) + um_stdin_uses(args, "unless") +
-               um_stdin_uses(args, "from") + keys >
-           1;
+           um_stdin_uses(args, "from") + keys;
 }
 
 static void print_count(const asking *a)
@@ -379,28 +375,32 @@ static umbel_status open_filters(const um_args *args, umbel_filter *out[2],
     return status;
 }
 
+/* A list that grows while it is read never ends. */
+static umbel_status spare_inputs(const um_args *args, const char *path,
+                                 umbel_error *err)
+{
+    static const char *const read[] = {"from", "unless"};
+    umbel_status status = um_spare(path, args->operands[0], err);
+
+    if (status == UMBEL_OK && stdin_uses(args))
+        status = um_spare(path, "/dev/stdin", err);
+    for (size_t i = 0; i < UM_COUNT(read); i++) {
+        const char *input = um_value(args, read[i]);
+        if (status == UMBEL_OK && input)
+            status = um_spare(path, input, err);
+    }
+    return status;
+}
+
 static umbel_status open_confirmed(asking *a, umbel_error *err)
 {
     const char *path = um_value(a->args, "confirm");
 
     if (!path)
         return UMBEL_OK;
-    umbel_status status = um_spare(path, a->args->operands[0], err);
-    if (status == UMBEL_OK)
-        a->confirmed = fopen(path, "a");
-    if (status == UMBEL_OK && !a->confirmed)
-        return um_fail_path(err, path);
-    return status;
-}
-
-static umbel_status close_confirmed(asking *a, umbel_status status,
-                                    umbel_error *err)
-{
-    bool fine = !a->confirmed || fclose(a->confirmed) == 0;
-
-    if (status == UMBEL_OK && !fine)
-        return um_fail_path(err, um_value(a->args, "confirm"));
-    return status;
+    umbel_status status = spare_inputs(a->args, path, err);
+    return status == UMBEL_OK ? um_notes_open(&a->confirmed, path, a->end, err)
+                              : status;
 }
 
 /* What is wrong with the combination of options; NULL: nothing. */
@@ -423,7 +423,7 @@ static const char *misuse(const um_args *args)
         return "--unless-first wants --unless";
     if (um_has(args, "unless-key-file") && !unless)
         return "--unless-key-file wants --unless";
-    if (stdin_twice(args))
+    if (stdin_uses(args) > 1)
         return "standard input can be read only once";
     return NULL;
 }
@@ -481,7 +481,7 @@ static int run(const um_args *args)
     if (status == UMBEL_OK)
         status =
             literal_keys(args) ? ask_operands(&a, &err) : ask_stream(&a, &err);
-    status = close_confirmed(&a, status, &err);
+    status = um_notes_close(&a.confirmed, status, &err);
     if (status == UMBEL_OK)
         print_count(&a);
     umbel_close(f[0]);

@@ -1,0 +1,85 @@
+/*
+ * notes.c - check --confirm.
+ */
+#include "cli/notes.h"
+
+#include "base/error.h"
+#include "filter/disk.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static umbel_status append(const um_notes *n, const char *bytes, size_t len,
+                           umbel_error *err)
+{
+    umbel_slice part = {bytes, len};
+    umbel_error inner;
+
+    return um_write_parts(n->fd, &part, 1, &inner) == UMBEL_OK
+               ? UMBEL_OK
+               : um_fail_path(err, n->path);
+}
+
+/* What a person wrote may lack its last end, and would grow into the next key.
+ */
+static umbel_status finish_line(const um_notes *n, umbel_error *err)
+{
+    struct stat st;
+    char last;
+
+    if (fstat(n->fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0 ||
+        pread(n->fd, &last, 1, st.st_size - 1) != 1 || last == n->end)
+        return UMBEL_OK;
+    return append(n, &n->end, 1, err);
+}
+
+umbel_status um_notes_open(um_notes *n, const char *path, char end,
+                           umbel_error *err)
+{
+    *n = (um_notes){path, -1, end};
+    if (!path)
+        return UMBEL_OK;
+    n->fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    if (n->fd < 0) {
+        umbel_status status = um_fail_path(err, path);
+        n->path = NULL;
+        return status;
+    }
+    return finish_line(n, err);
+}
+
+umbel_status um_notes_add(const um_notes *n, const umbel_slice *texts,
+                          const bool *hit, size_t ntexts, umbel_error *err)
+{
+    size_t len = 0, at = 0;
+
+    for (size_t i = 0; n->path && i < ntexts; i++)
+        len += hit[i] ? texts[i].len + 1 : 0;
+    if (len == 0)
+        return UMBEL_OK;
+    char *all = malloc(len);
+    if (!all)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", len);
+    for (size_t i = 0; i < ntexts; i++)
+        if (hit[i]) {
+            memcpy(all + at, texts[i].data, texts[i].len);
+            at += texts[i].len;
+            all[at++] = n->end;
+        }
+    umbel_status status = append(n, all, len, err);
+    free(all);
+    return status;
+}
+
+umbel_status um_notes_close(um_notes *n, umbel_status status, umbel_error *err)
+{
+    const char *path = n->path;
+
+    n->path = NULL;
+    if (path && close(n->fd) != 0 && status == UMBEL_OK)
+        return um_fail_path(err, path);
+    return status;
+}
