@@ -1,52 +1,21 @@
 /*
  * cmd_add.c - umbel add: more keys into a filter file.
  *
- * The file is locked, read, and replaced. A lock belongs to the file and not to
- * its name, so whoever waited for it may hold a file that has been replaced
- * meanwhile: then it takes the new one.
+ * The file is locked, read, and replaced.
  */
 #include "base/error.h"
 #include "cli/amounts.h"
 #include "cli/files.h"
+#include "cli/lock.h"
 #include "cli/report.h"
 #include "cli/table.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const um_option options[] = {
     {"remove", 0, NULL, "counting: take the keys back, once each"}, {0}};
-
-static bool same_file(int fd, const char *path)
-{
-    struct stat a, b;
-
-    return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino;
-}
-
-/* Until *fd is closed nobody else who locks may replace path. */
-static umbel_status lock(const char *path, int *fd, umbel_error *err)
-{
-    for (;;) {
-        *fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (*fd < 0)
-            return um_fail_path(err, path);
-        while (flock(*fd, LOCK_EX) != 0)
-            if (errno != EINTR) {
-                um_note_errno(err, "%s: cannot lock", path);
-                close(*fd);
-                return UMBEL_E_IO;
-            }
-        if (same_file(*fd, path))
-            return UMBEL_OK;
-        close(*fd);
-    }
-}
 
 static void report(const um_args *args, const umbel_filter *f, uint64_t n,
                    uint64_t before)
@@ -106,7 +75,7 @@ static int run(const um_args *args)
         return um_misuse(args, "--remove takes each key back once");
     if (um_stdin_among(args->operands, args->noperands) > 1)
         return um_misuse(args, "standard input can be read only once");
-    umbel_status status = lock(args->operands[0], &fd, &err);
+    umbel_status status = um_lock(args->operands[0], O_RDONLY, &fd, &err);
     if (status == UMBEL_OK) {
         status = add(args, &err);
         close(fd);

@@ -10,7 +10,9 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static const um_option options[] = {
     {"output", 'o', "FILE",
@@ -18,6 +20,7 @@ static const um_option options[] = {
     {"trust", 0, "KEY", "only what this key signed: a file, or 64 digits"},
     {"max-error", 0, "P", "refuse a filter that errs more"},
     {"max-bytes", 0, "N", "refuse a larger filter (default 1GiB)"},
+    {"ca", 0, "FILE", "whose certificates https may have (PEM)"},
     {"watch", 0, "S", "go on, asking every S seconds"},
     {0}};
 
@@ -52,12 +55,11 @@ static void report(const um_args *args, const um_puller *p)
     fflush(stdout);
 }
 
-static volatile sig_atomic_t stopped;
-
+/* At once, also amid a transfer: what kills us at any moment does no harm. */
 static void stop(int number)
 {
     (void)number;
-    stopped = 1;
+    _exit(UM_EXIT_FINE);
 }
 
 static void await_signals(void)
@@ -69,19 +71,18 @@ static void await_signals(void)
 }
 
 /* Trouble is told and tried again: a reader outlives its server's bad days. */
-static void watch(const um_args *args, um_puller *p, uint64_t seconds)
+static _Noreturn void watch(const um_args *args, um_puller *p, uint64_t seconds)
 {
+    struct timespec pause = {.tv_sec = (time_t)seconds};
     umbel_error err;
 
     await_signals();
-    while (!stopped) {
+    for (;;) {
         if (um_puller_round(p, &err) != UMBEL_OK)
             um_trouble(args, &err);
-        else if (!p->unchanged && !p->route.current)
+        else if (!p->route.current)
             report(args, p);
-        struct timespec pause = {.tv_sec = (time_t)seconds};
-        if (!stopped)
-            nanosleep(&pause, NULL);
+        nanosleep(&pause, NULL);
     }
 }
 
@@ -91,6 +92,7 @@ static umbel_status take_options(const um_args *args, um_puller *p,
 {
     const char *key = um_value(args, "trust");
 
+    p->ca = um_value(args, "ca");
     p->wants = (umbel_admission)UMBEL_ADMISSION_INIT;
     p->wants.max_bytes = (uint64_t)1 << 30;
     umbel_status status =
@@ -109,21 +111,19 @@ static umbel_status take_options(const um_args *args, um_puller *p,
     return status;
 }
 
-/* Refused is an answer, 1; trouble is 2. */
-static int conclude(const um_args *args, um_puller *p, umbel_status status,
-                    const umbel_error *err)
+/* Refused is an answer, 1: what came is not to be believed. Trouble is 2. */
+static int conclude(const um_args *args, const um_puller *p,
+                    umbel_status status, const umbel_error *err)
 {
-    if (status == UMBEL_OK && p->unchanged) {
-        p->route.current = true;
-        p->manifest.serial = p->last.serial;
-        p->manifest.is_signed = p->last.is_signed;
-    }
     if (status == UMBEL_OK) {
         report(args, p);
         return UM_EXIT_FINE;
     }
     int code = um_trouble(args, err);
-    return status == UMBEL_E_REFUSED ? UM_EXIT_NO : code;
+    return status == UMBEL_E_REFUSED || status == UMBEL_E_CHECKSUM ||
+                   status == UMBEL_E_LIMIT
+               ? UM_EXIT_NO
+               : code;
 }
 
 static int run(const um_args *args)
@@ -138,6 +138,10 @@ static int run(const um_args *args)
         free(p);
         return um_misuse(args, "give one address, and where to: -o FILE");
     }
+    if (strcmp(um_value(args, "output"), "-") == 0) {
+        free(p);
+        return um_misuse(args, "what is pulled is kept in a file: -o FILE");
+    }
     if (!p)
         return UM_EXIT_TROUBLE;
     umbel_status status = take_options(args, p, trust, &seconds, &err);
@@ -148,7 +152,6 @@ static int run(const um_args *args)
         code = um_trouble(args, &err);
     } else if (seconds) {
         watch(args, p, seconds);
-        code = UM_EXIT_FINE;
     } else {
         status = um_puller_round(p, &err);
         code = conclude(args, p, status, &err);

@@ -7,11 +7,69 @@
 #include "cli/content.h"
 #include "net/fetch.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* --- names ------------------------------------------------------------------
+ */
+
+enum { DIGITS = 16 }; /* of a digest, in a part's name */
+static const char mark[] = ".part-";
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* "words.umb.part-0123456789abcdef" is a part of words.umb. */
+static bool is_part_of(const char *name, const char *base)
+{
+    uint8_t digits[DIGITS / 2];
+    size_t len = strlen(base), skip = len + sizeof mark - 1;
+
+    return strlen(name) == skip + DIGITS && memcmp(name, base, len) == 0 &&
+           memcmp(name + len, mark, sizeof mark - 1) == 0 &&
+           um_hex_read(name + skip, digits, sizeof digits);
+}
+
+/* Whoever cannot look keeps them: they only take room. */
+static void remove_other_parts(const char *path, const char *keep)
+{
+    char dir_name[PATH_MAX];
+    const char *base = base_of(path);
+    struct dirent *entry;
+
+    snprintf(dir_name, sizeof dir_name, "%.*s.", (int)(base - path), path);
+    DIR *dir = opendir(dir_name);
+    while (dir && (entry = readdir(dir)))
+        if (is_part_of(entry->d_name, base) &&
+            strcmp(entry->d_name, base_of(keep)) != 0)
+            unlinkat(dirfd(dir), entry->d_name, 0);
+    if (dir)
+        closedir(dir);
+}
+
+bool um_download_to(um_download *d, const char *path)
+{
+    char hex[UM_DIGEST_HEX];
+
+    um_digest_text(d->piece->digest, hex);
+    int len =
+        snprintf(d->path, sizeof d->path, "%s%s%.*s", path, mark, DIGITS, hex);
+    if (len < 0 || (size_t)len >= sizeof d->path)
+        return false;
+    remove_other_parts(path, d->path);
+    return true;
+}
+
+/* --- bytes ------------------------------------------------------------------
+ */
 
 /* A file that grows. */
 typedef struct part {
@@ -54,22 +112,21 @@ static bool take(void *ctx, const void *bytes, size_t len, umbel_error *err)
     return true;
 }
 
-static umbel_status check(const um_blob *piece, const char *path,
-                          umbel_error *err)
+static umbel_status check(const um_download *d, umbel_error *err)
 {
     uint8_t digest[UM_DIGEST_LEN];
     um_content c;
-    umbel_status status = um_content_read(&c, path, err);
+    umbel_status status = um_content_read(&c, d->path, err);
 
     if (status != UMBEL_OK)
         return status;
     um_digest_of(c.bytes, c.len, digest);
-    bool same = c.len == piece->len &&
-                memcmp(digest, piece->digest, sizeof digest) == 0;
+    bool same = c.len == d->piece->len &&
+                memcmp(digest, d->piece->digest, sizeof digest) == 0;
     um_content_fini(&c);
     if (same)
         return UMBEL_OK;
-    unlink(path);
+    unlink(d->path);
     return um_fail(err, UMBEL_E_REFUSED,
                    "what the server sends is not what was published: its "
                    "digest is another");
@@ -86,39 +143,54 @@ static uint64_t have_already(int fd, const um_blob *piece)
     return 0;
 }
 
-static umbel_status fetch_rest(const char *url, const um_blob *piece,
-                               const char *path, int fd, uint64_t *moved,
+/* *anew: an earlier try's bytes stood in the way. */
+static umbel_status fetch_rest(um_download *d, int fd, bool *anew,
                                umbel_error *err)
 {
-    um_fetched fetched;
-    part p = {.fd = fd, .path = path, .fetched = &fetched};
-    um_fetch f = {.url = url,
-                  .from = have_already(fd, piece),
-                  .max = piece->len,
+    um_fetched fetched = {.bytes = 0};
+    part p = {.fd = fd, .path = d->path, .fetched = &fetched};
+    um_fetch f = {.url = d->url,
+                  .ca = d->ca,
+                  .from = have_already(fd, d->piece),
+                  .max = d->piece->len,
                   .take = take,
                   .ctx = &p};
 
-    if (f.from == piece->len)
+    *anew = f.from > 0;
+    if (f.from == d->piece->len)
         return UMBEL_OK;
-    if (f.from == 0 && ftruncate(fd, 0) != 0)
-        return um_fail_path(err, path);
-    if (lseek(fd, (off_t)f.from, SEEK_SET) < 0)
-        return um_fail_path(err, path);
+    if ((f.from == 0 && ftruncate(fd, 0) != 0) ||
+        lseek(fd, (off_t)f.from, SEEK_SET) < 0)
+        return um_fail_path(err, d->path);
     umbel_status status = um_fetch_run(&f, &fetched, err);
-    *moved += fetched.bytes;
-    if (status == UMBEL_OK && fsync(fd) != 0)
-        return um_fail_path(err, path);
+    d->moved += fetched.bytes;
+    d->missing = fetched.missing;
+    *anew =
+        *anew && !fetched.whole &&
+        (status == UMBEL_OK || status == UMBEL_E_LIMIT || fetched.odd_range);
+    if (status == UMBEL_E_LIMIT || fetched.odd_range)
+        unlink(d->path);
     return status;
 }
 
-umbel_status um_download(const char *url, const um_blob *piece,
-                         const char *path, uint64_t *moved, umbel_error *err)
+static umbel_status try_once(um_download *d, bool *anew, umbel_error *err)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    int fd = open(d->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
 
+    *anew = false;
     if (fd < 0)
-        return um_fail_path(err, path);
-    umbel_status status = fetch_rest(url, piece, path, fd, moved, err);
+        return um_fail_path(err, d->path);
+    umbel_status status = fetch_rest(d, fd, anew, err);
+    if (status != UMBEL_OK && have_already(fd, d->piece) == 0)
+        unlink(d->path);
     close(fd);
-    return status == UMBEL_OK ? check(piece, path, err) : status;
+    return status == UMBEL_OK ? check(d, err) : status;
+}
+
+umbel_status um_download_run(um_download *d, umbel_error *err)
+{
+    bool anew;
+    umbel_status status = try_once(d, &anew, err);
+
+    return status != UMBEL_OK && anew ? try_once(d, &anew, err) : status;
 }

@@ -1,5 +1,9 @@
 /*
  * puller.c - a round: manifest, judgement, the cheaper way, admission, rename.
+ *
+ * What a manifest says is remembered as soon as it is believed, before anything
+ * else is fetched: who lets a new one pass and then holds its filter back
+ * cannot return to an older one.
  */
 #include "cli/puller.h"
 
@@ -11,12 +15,10 @@
 #include "filter/disk.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,91 +32,65 @@ static bool set_text(char *out, size_t room, const char *a, const char *b)
     return len >= 0 && (size_t)len < room;
 }
 
+/* The last word of the address; with or without .manifest it is the same. */
+static bool set_name(um_puller *p)
+{
+    static const char ending[] = ".manifest";
+    const char *host = strstr(p->base_url, "://") + 3;
+    char *name = strrchr(host, '/');
+    size_t end = sizeof ending - 1, len = name ? strlen(++name) : 0;
+
+    if (len > end && strcmp(name + len - end, ending) == 0)
+        len -= end;
+    if (!name || !um_name_is_fine(name, len))
+        return false;
+    memcpy(p->name, name, len);
+    p->name[len] = '\0';
+    *name = '\0';
+    return true;
+}
+
 umbel_status um_puller_init(um_puller *p, const char *url, const char *path,
                             umbel_error *err)
 {
-    static const char ending[] = ".manifest";
-    size_t len = strlen(url), end = sizeof ending - 1;
-    bool full = len > end && strcmp(url + len - end, ending) == 0;
-
     p->path = path;
     if (!um_is_url(url))
         return um_fail(err, UMBEL_E_RANGE,
                        "%.100s is no address: it begins with http://, "
                        "https:// or file://",
                        url);
-    if (!set_text(p->manifest_url, sizeof p->manifest_url, url,
-                  full ? "" : ending) ||
-        !set_text(p->base_url, sizeof p->base_url, url, "") ||
-        !set_text(p->memory_path, sizeof p->memory_path, p->path, ".pull"))
+    if (!set_text(p->base_url, sizeof p->base_url, url, "") ||
+        !um_memo_init(&p->memo, path))
         return um_fail(err, UMBEL_E_RANGE, "the address or name is too long");
-    *(strrchr(p->base_url, '/') + 1) = '\0';
+    if (!set_name(p))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "the address ends with the name of a filter, as in "
+                       "https://example.org/lists/words");
+    if (!set_text(p->manifest_url, sizeof p->manifest_url, p->base_url,
+                  p->name) ||
+        strlen(p->manifest_url) + sizeof ".manifest" > sizeof p->manifest_url)
+        return um_fail(err, UMBEL_E_RANGE, "the address is too long");
+    strcat(p->manifest_url, ".manifest");
     return UMBEL_OK;
 }
 
-/* Held while a round lasts: a second reader of the same file waits. */
-static umbel_status lock(const um_puller *p, int *fd, umbel_error *err)
+static um_terms terms_of(const um_puller *p)
 {
-    *fd = open(p->memory_path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (*fd < 0)
-        return um_fail_path(err, p->memory_path);
-    while (flock(*fd, LOCK_EX) != 0)
-        if (errno != EINTR) {
-            umbel_status status = um_fail_path(err, p->memory_path);
-            close(*fd);
-            return status;
-        }
-    return UMBEL_OK;
+    return (um_terms){
+        .name = p->name, .trust = p->trust, .now = (uint64_t)time(NULL)};
 }
 
-/* --- memory -----------------------------------------------------------------
- */
-
-static umbel_status remember(um_puller *p, int fd, umbel_error *err)
+static umbel_status memorize(um_puller *p, umbel_error *err)
 {
-    char text[UM_MEMORY_MAX];
-    umbel_error inner;
-    ssize_t len = pread(fd, text, sizeof text, 0);
-
-    p->last = (um_memory){.serial = 0};
-    if (len < 0)
-        return um_fail_path(err, p->memory_path);
-    if (len == 0)
-        return UMBEL_OK;
-    umbel_status status = um_memory_read(text, (size_t)len, &p->last, &inner);
-    if (status != UMBEL_OK)
-        return um_fail(err, status, "%s%s: %s", um_path_dots(p->memory_path),
-                       um_path_tail(p->memory_path), inner.text);
-    return UMBEL_OK;
-}
-
-/*
- * Servers name states by the second and the length: two manifests of one second
- * have one name, and who remembers it would never see the second of them.
- */
-static bool has_settled(const um_manifest *m)
-{
-    enum { SETTLED = 2 };
-    return (uint64_t)time(NULL) >= m->made + SETTLED;
-}
-
-/* In place: the lock is on this very file. Short enough for one write. */
-static umbel_status memorize(um_puller *p, int fd, umbel_error *err)
-{
-    char text[UM_MEMORY_MAX];
     um_memory now = {.serial = p->manifest.serial,
                      .expires = p->manifest.expires,
                      .is_signed = p->manifest.is_signed};
 
+    memcpy(now.name, p->manifest.name, sizeof now.name);
     memcpy(now.filter, p->manifest.filter.digest, sizeof now.filter);
     memcpy(now.key, p->manifest.key, sizeof now.key);
-    if (!strpbrk(p->tag, "\r\n") && has_settled(&p->manifest))
-        set_text(now.tag, sizeof now.tag, p->tag, "");
-    size_t len = um_memory_write(&now, text);
-    if (pwrite(fd, text, len, 0) != (ssize_t)len ||
-        ftruncate(fd, (off_t)len) != 0 || fsync(fd) != 0)
-        return um_fail_path(err, p->memory_path);
-    return UMBEL_OK;
+    set_text(now.tag, sizeof now.tag, p->tag, "");
+    return um_memo_write(&p->memo, &now, err);
 }
 
 /* --- the manifest -----------------------------------------------------------
@@ -136,48 +112,68 @@ static bool take_text(void *ctx, const void *bytes, size_t len,
     return true;
 }
 
-/* Conditional only while we still have what it was about. */
+/* The manifest that we remember, as far as we do. */
+static void recall(um_puller *p)
+{
+    p->manifest = (um_manifest){.serial = p->last.serial,
+                                .expires = p->last.expires,
+                                .is_signed = p->last.is_signed};
+    memcpy(p->manifest.name, p->last.name, sizeof p->last.name);
+    memcpy(p->manifest.filter.digest, p->last.filter, sizeof p->last.filter);
+    memcpy(p->manifest.key, p->last.key, sizeof p->last.key);
+    set_text(p->tag, sizeof p->tag, p->last.tag, "");
+}
+
+/* Conditional only while we still have what it was about, as we want it. */
 static umbel_status fetch_manifest(um_puller *p, bool have, umbel_error *err)
 {
     text t = {.len = 0};
+    um_terms terms = terms_of(p);
     um_fetched fetched;
     um_fetch f = {.url = p->manifest_url,
+                  .ca = p->ca,
                   .max = UM_MANIFEST_MAX,
-                  .tag = have && p->last.serial ? p->last.tag : NULL,
+                  .fresh = true,
                   .take = take_text,
                   .ctx = &t};
 
+    if (have && um_memory_fits(&p->last, &terms))
+        f.tag = p->last.tag;
     umbel_status status = um_fetch_run(&f, &fetched, err);
     p->moved += fetched.bytes;
-    p->unchanged = fetched.unchanged;
     if (fetched.missing)
         return um_fail(err, UMBEL_E_IO,
                        "%.150s is not there: an address ends with the "
                        "filter's name, without / and .umb",
                        p->manifest_url);
-    if (status == UMBEL_OK && fetched.unchanged)
-        return um_judge_again(&p->last, (uint64_t)time(NULL), err);
     if (status != UMBEL_OK)
         return status;
+    if (fetched.unchanged) {
+        recall(p);
+        return um_judge_again(&p->last, terms.now, err);
+    }
     set_text(p->tag, sizeof p->tag, fetched.tag, "");
     status = um_manifest_read(t.bytes, t.len, &p->manifest, err);
-    if (status == UMBEL_OK)
-        status = um_judge(&p->manifest, &p->last, p->trust,
-                          (uint64_t)time(NULL), err);
-    return status;
+    return status == UMBEL_OK ? um_judge(&p->manifest, &p->last, &terms, err)
+                              : status;
 }
 
 /* --- the filter -------------------------------------------------------------
  */
 
+/* What is there is read as a whole: a pipe would never end. */
 static umbel_status digest_file(const char *path, uint8_t out[UM_DIGEST_LEN],
                                 bool *there, umbel_error *err)
 {
     um_content c;
+    struct stat st;
 
-    *there = access(path, F_OK) == 0;
+    *there = stat(path, &st) == 0;
     if (!*there)
-        return UMBEL_OK;
+        return errno == ENOENT ? UMBEL_OK : um_fail_path(err, path);
+    if (!S_ISREG(st.st_mode))
+        return um_fail(err, UMBEL_E_IO, "%s%s: not a regular file",
+                       um_path_dots(path), um_path_tail(path));
     umbel_status status = um_content_read(&c, path, err);
     if (status == UMBEL_OK)
         um_digest_of(c.bytes, c.len, out);
@@ -185,95 +181,120 @@ static umbel_status digest_file(const char *path, uint8_t out[UM_DIGEST_LEN],
     return status;
 }
 
+/* A piece of the manifest, as a file that is there and right. */
 static umbel_status get_piece(um_puller *p, const um_blob *piece,
-                              um_blob_kind kind, char path[PATH_MAX],
+                              um_blob_kind kind, um_download *d,
                               umbel_error *err)
 {
     char name[UM_BLOB_NAME], url[UM_URL_MAX];
 
+    *d = (um_download){.url = url, .ca = p->ca, .piece = piece};
     um_blob_name(piece->digest, kind, name);
-    int len = snprintf(path, PATH_MAX, "%s.part-%.16s", p->path, name);
-    if (len < 0 || len >= PATH_MAX ||
+    if (!um_download_to(d, p->path) ||
         !set_text(url, sizeof url, p->base_url, name))
         return um_fail(err, UMBEL_E_RANGE, "the address or name is too long");
-    return um_download(url, piece, path, &p->moved, err);
+    umbel_status status = um_download_run(d, err);
+    p->moved += d->moved;
+    d->url = NULL;
+    return status;
 }
 
-/* Every way in goes through here. */
-static umbel_status admit(const um_puller *p, const void *bytes, size_t len,
-                          umbel_error *err)
+/* Every way in goes through here; once for the same bytes. */
+static umbel_status admit(um_puller *p, const void *bytes, size_t len,
+                          const uint8_t digest[UM_DIGEST_LEN], umbel_error *err)
 {
     umbel_filter *f = NULL;
     umbel_ruling ruling;
+
+    if (p->has_admitted && memcmp(p->admitted, digest, sizeof p->admitted) == 0)
+        return UMBEL_OK;
     umbel_status status =
         umbel_admit_bytes(bytes, len, NULL, &p->wants, &f, &ruling, err);
-
     umbel_close(f);
-    if (status != UMBEL_OK || ruling.admitted)
-        return status;
-    return um_fail(err, UMBEL_E_REFUSED, "not admitted: %.200s",
-                   ruling.reason[0].text);
-}
-
-static umbel_status settle(const um_puller *p, const void *bytes, size_t len,
-                           umbel_error *err)
-{
-    umbel_slice part = {bytes, len};
-    umbel_status status = admit(p, bytes, len, err);
-
-    return status == UMBEL_OK ? um_save_parts(&part, 1, p->path, err) : status;
-}
-
-/* The part becomes the file, without a second copy on the disk. A link stays
- * one: what it names is written. */
-static umbel_status settle_part(const um_puller *p, const char *part,
-                                const um_content *c, umbel_error *err)
-{
-    struct stat st;
-
-    if (lstat(p->path, &st) == 0 && !S_ISREG(st.st_mode))
-        return settle(p, c->bytes, c->len, err);
-    umbel_status status = admit(p, c->bytes, c->len, err);
     if (status != UMBEL_OK)
         return status;
-    if (lstat(p->path, &st) == 0 && chmod(part, st.st_mode & 07777) != 0)
-        return um_fail_path(err, part);
-    return rename(part, p->path) == 0 ? UMBEL_OK : um_fail_path(err, p->path);
+    if (!ruling.admitted)
+        return um_fail(err, UMBEL_E_REFUSED, "not admitted: %.200s",
+                       ruling.reason[0].text);
+    memcpy(p->admitted, digest, sizeof p->admitted);
+    p->has_admitted = true;
+    return UMBEL_OK;
+}
+
+/* What is there and need not be fetched is held to the same limits. */
+static umbel_status admit_file(um_puller *p, const char *path,
+                               const uint8_t digest[UM_DIGEST_LEN],
+                               umbel_error *err)
+{
+    um_content c;
+    umbel_status status = um_content_read(&c, path, err);
+
+    p->manifest.filter.len = c.len;
+    if (status == UMBEL_OK && c.len > p->wants.max_bytes)
+        status = um_fail(err, UMBEL_E_REFUSED,
+                         "the filter has %zu bytes, the limit is %" PRIu64
+                         " (--max-bytes)",
+                         c.len, p->wants.max_bytes);
+    if (status == UMBEL_OK)
+        status = admit(p, c.bytes, c.len, digest, err);
+    um_content_fini(&c);
+    return status;
+}
+
+/*
+ * The part becomes the file, without a second copy on the disk. A link stays
+ * one: what it names is written. What is not admitted stays a part, so that it
+ * is not fetched again and again.
+ */
+static umbel_status settle_part(um_puller *p, const char *part,
+                                umbel_error *err)
+{
+    struct stat st;
+    um_content c;
+    umbel_status status = admit_file(p, part, p->manifest.filter.digest, err);
+
+    if (status != UMBEL_OK)
+        return status;
+    if (lstat(p->path, &st) != 0 || !S_ISLNK(st.st_mode))
+        return um_save_ready(part, p->path, err);
+    status = um_content_read(&c, part, err);
+    if (status != UMBEL_OK)
+        return status;
+    umbel_slice all = {c.bytes, c.len};
+    status = um_save_parts(&all, 1, p->path, err);
+    um_content_fini(&c);
+    if (status == UMBEL_OK)
+        unlink(part);
+    return status;
 }
 
 static umbel_status take_whole(um_puller *p, umbel_error *err)
 {
-    char path[PATH_MAX];
-    um_content c;
+    um_download d;
     umbel_status status =
-        get_piece(p, &p->manifest.filter, UM_BLOB_FILTER, path, err);
+        get_piece(p, &p->manifest.filter, UM_BLOB_FILTER, &d, err);
 
-    if (status != UMBEL_OK)
-        return status;
-    status = um_content_read(&c, path, err);
-    if (status == UMBEL_OK)
-        status = settle_part(p, path, &c, err);
-    um_content_fini(&c);
-    unlink(path); /* unless it has the name by now */
-    return status;
+    p->gone = status != UMBEL_OK && d.missing;
+    return status == UMBEL_OK ? settle_part(p, d.path, err) : status;
 }
 
 /* *f becomes the filter after a step. */
 static umbel_status apply(um_puller *p, const um_step *step, umbel_filter **f,
-                          umbel_error *err)
+                          bool *final, umbel_error *err)
 {
-    char path[PATH_MAX];
+    um_download d;
     um_content c;
     umbel_filter *next = NULL;
-    umbel_status status = get_piece(p, &step->file, UM_BLOB_STEP, path, err);
+    umbel_status status = get_piece(p, &step->file, UM_BLOB_STEP, &d, err);
 
+    *final = status == UMBEL_E_IO && !d.missing;
     if (status != UMBEL_OK)
         return status;
-    status = um_content_read(&c, path, err);
+    status = um_content_read(&c, d.path, err);
     if (status == UMBEL_OK)
         status = umbel_patch(*f, c.bytes, c.len, &next, err);
     um_content_fini(&c);
-    unlink(path);
+    unlink(d.path);
     if (status == UMBEL_OK) {
         umbel_close(*f);
         *f = next;
@@ -281,94 +302,109 @@ static umbel_status apply(um_puller *p, const um_step *step, umbel_filter **f,
     return status;
 }
 
-/* What steps made must be the published file, to the last byte. */
-static umbel_status settle_filter(const um_puller *p, const umbel_filter *f,
-                                  umbel_error *err)
+/* The published file, to the last byte, from what steps made: to be freed. */
+static umbel_status encode(const um_puller *p, const umbel_filter *f,
+                           uint8_t **out, size_t *len, umbel_error *err)
 {
     uint8_t digest[UM_DIGEST_LEN];
-    size_t len = umbel_encoded_len(f);
-    uint8_t *bytes = malloc(len);
 
-    if (!bytes)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", len);
-    umbel_status status = umbel_encode(f, bytes, len, &len, err);
-    if (status == UMBEL_OK) {
-        um_digest_of(bytes, len, digest);
-        if (memcmp(digest, p->manifest.filter.digest, sizeof digest) != 0)
-            status = um_fail(err, UMBEL_E_REFUSED,
-                             "the differences lead to another filter than the "
-                             "published one");
-    }
+    *len = umbel_encoded_len(f);
+    *out = malloc(*len);
+    if (!*out)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", *len);
+    umbel_status status = umbel_encode(f, *out, *len, len, err);
+    if (status != UMBEL_OK)
+        return status;
+    um_digest_of(*out, *len, digest);
+    if (memcmp(digest, p->manifest.filter.digest, sizeof digest) == 0)
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_REFUSED,
+                   "the differences lead to another filter than the "
+                   "published one");
+}
+
+/*
+ * *final: the whole file would not help. The network or the disk fails it as
+ * well, and what is not admitted as these bytes is not admitted.
+ */
+static umbel_status take_steps(um_puller *p, bool *final, umbel_error *err)
+{
+    umbel_filter *f = NULL;
+    uint8_t *bytes = NULL;
+    size_t len = 0;
+    umbel_status status = umbel_load(p->path, NULL, &f, err);
+
+    for (size_t i = p->route.first;
+         status == UMBEL_OK && i < p->manifest.nsteps; i++)
+        status = apply(p, &p->manifest.step[i], &f, final, err);
     if (status == UMBEL_OK)
-        status = settle(p, bytes, len, err);
+        status = encode(p, f, &bytes, &len, err);
+    umbel_close(f);
+    if (status == UMBEL_OK) {
+        umbel_slice all = {bytes, len};
+        *final = true;
+        status = admit(p, bytes, len, p->manifest.filter.digest, err);
+        if (status == UMBEL_OK)
+            status = um_save_parts(&all, 1, p->path, err);
+    }
     free(bytes);
     return status;
 }
 
-static umbel_status take_steps(um_puller *p, umbel_error *err)
-{
-    umbel_filter *f;
-    umbel_status status = umbel_load(p->path, NULL, &f, err);
-
-    if (status != UMBEL_OK)
-        return status;
-    for (size_t i = p->route.first;
-         status == UMBEL_OK && i < p->manifest.nsteps; i++)
-        status = apply(p, &p->manifest.step[i], &f, err);
-    if (status == UMBEL_OK)
-        status = settle_filter(p, f, err);
-    umbel_close(f);
-    return status;
-}
-
-/* Whatever is wrong with a difference, the whole file is a way. */
 static umbel_status take_route(um_puller *p, umbel_error *err)
 {
+    bool final = false;
+
     if (p->manifest.filter.len > p->wants.max_bytes)
         return um_fail(err, UMBEL_E_REFUSED,
                        "the published filter has %" PRIu64
                        " bytes, the limit is %" PRIu64 " (--max-bytes)",
                        p->manifest.filter.len, p->wants.max_bytes);
-    if (p->route.current)
-        return UMBEL_OK;
-    if (p->route.by_steps && take_steps(p, NULL) == UMBEL_OK)
-        return UMBEL_OK;
+    if (p->route.by_steps) {
+        umbel_status status = take_steps(p, &final, err);
+        if (status == UMBEL_OK || final)
+            return status;
+    }
     p->route.by_steps = false;
     return take_whole(p, err);
 }
 
-static umbel_status round_locked(um_puller *p, int fd, umbel_error *err)
+/* --- a round ----------------------------------------------------------------
+ */
+
+static umbel_status round_locked(um_puller *p, umbel_error *err)
 {
     uint8_t have[UM_DIGEST_LEN];
     bool there = false;
 
-    umbel_status status = remember(p, fd, err);
+    p->gone = false;
+    umbel_status status = um_memo_read(&p->memo, &p->last, err);
     if (status == UMBEL_OK)
         status = digest_file(p->path, have, &there, err);
     if (status != UMBEL_OK)
         return status;
     bool as_left = there && memcmp(have, p->last.filter, sizeof have) == 0;
     status = fetch_manifest(p, as_left, err);
-    if (status != UMBEL_OK || p->unchanged)
+    if (status != UMBEL_OK)
         return status;
     p->route = um_route_from(&p->manifest, there ? have : NULL);
-    status = take_route(p, err);
-    if (status == UMBEL_OK)
-        status = memorize(p, fd, err);
-    return status;
+    status = memorize(p, err);
+    if (status != UMBEL_OK)
+        return status;
+    return p->route.current ? admit_file(p, p->path, have, err)
+                            : take_route(p, err);
 }
 
 umbel_status um_puller_round(um_puller *p, umbel_error *err)
 {
-    int fd;
-    umbel_status status = lock(p, &fd, err);
+    umbel_status status = um_memo_open(&p->memo, err);
 
     if (status != UMBEL_OK)
         return status;
     p->moved = 0;
-    p->unchanged = false;
-    p->tag[0] = '\0';
-    status = round_locked(p, fd, err);
-    close(fd);
+    status = round_locked(p, err);
+    if (p->gone) /* published anew since we read the manifest? once more */
+        status = round_locked(p, err);
+    um_memo_close(&p->memo);
     return status;
 }

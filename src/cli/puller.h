@@ -4,22 +4,23 @@
 #ifndef UM_CLI_PULLER_H
 #define UM_CLI_PULLER_H
 
+#include "cli/memo.h"
 #include "exchange/pull.h"
 #include "net/fetch.h"
 
 #include <umbel/umbel.h>
-
-#include <limits.h>
 
 enum { UM_URL_MAX = 2048 };
 
 /* A reader and its place; zeroed, then set up by um_puller_init. */
 typedef struct um_puller {
     char manifest_url[UM_URL_MAX], base_url[UM_URL_MAX];
+    char name[UM_NAME_MAX + 1]; /* of what is asked for */
     const char *path;
-    char memory_path[PATH_MAX]; /* PATH.pull: what we remember, and our lock */
-    const uint8_t *trust;       /* NULL: as before, or anyone */
-    umbel_admission wants;      /* with max_bytes */
+    const char *ca; /* who vouches for https; NULL: whom the system trusts */
+    um_memo memo;
+    const uint8_t *trust;  /* NULL: as before, or anyone */
+    umbel_admission wants; /* with max_bytes */
 
     /* Of the last round. */
     um_memory last;
@@ -27,7 +28,10 @@ typedef struct um_puller {
     um_route route;
     uint64_t moved; /* bytes that came over the network */
     char tag[UM_FETCH_TAG];
-    bool unchanged; /* says the server: manifest and route are not set */
+    bool gone; /* what the manifest names: there may be a newer one */
+
+    uint8_t admitted[UM_DIGEST_LEN]; /* the filter that was admitted last */
+    bool has_admitted;
 } um_puller;
 
 /* Where from and where to. */

@@ -40,7 +40,8 @@ void um_digest_text(const uint8_t digest[UM_DIGEST_LEN],
 
 bool um_name_is_fine(const char *name, size_t len)
 {
-    static const char middle[] = "._-";
+    static const char middle[] = "._-", ending[] = ".manifest";
+    size_t end = sizeof ending - 1;
 
     for (size_t i = 0; i < len; i++) {
         char c = name[i];
@@ -50,7 +51,8 @@ bool um_name_is_fine(const char *name, size_t len)
         if (!letter && !digit && !inside)
             return false;
     }
-    return len > 0 && len <= UM_NAME_MAX;
+    return len > 0 && len <= UM_NAME_MAX &&
+           (len < end || memcmp(name + len - end, ending, end) != 0);
 }
 
 bool um_hex_read(const char *text, uint8_t *out, size_t len)
@@ -295,7 +297,7 @@ umbel_status um_manifest_read(const char *text, size_t len, um_manifest *out,
         return um_fail(err, UMBEL_E_VERSION,
                        "a manifest of a later version: use a newer umbel");
     get_body(&c, &m);
-    if (c.bad || m.serial == 0 ||
+    if (c.bad || m.serial == 0 || m.serial == UINT64_MAX ||
         !is_the_text(&m, text, (size_t)(c.at - text)) || !steps_make_sense(&m))
         return um_fail(err, UMBEL_E_FORMAT,
                        "damaged: the manifest is not as one is written");

@@ -36,7 +36,7 @@ typedef struct um_step {
 
 typedef struct um_manifest {
     char name[UM_NAME_MAX + 1];
-    uint64_t serial;  /* grows with every manifest; from 1 on */
+    uint64_t serial;  /* grows with every manifest; from 1 to 2^64 - 2 */
     uint64_t made;    /* seconds since 1970 */
     uint64_t expires; /* 0: never */
     um_blob filter;   /* as it is now */
@@ -55,7 +55,10 @@ void um_digest_text(const uint8_t digest[UM_DIGEST_LEN],
 /* 2 len digits, small letters only; false: they are not. */
 bool um_hex_read(const char *text, uint8_t *out, size_t len);
 
-/* Letters, digits and . _ - in the middle: safe in any path and address. */
+/*
+ * Letters, digits and . _ - in the middle: safe in any path and address. Not
+ * such as end in .manifest: their address would be another's.
+ */
 bool um_name_is_fine(const char *name, size_t len);
 
 /*

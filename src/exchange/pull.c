@@ -2,6 +2,7 @@
  * pull.c - a reader's side: memory, judgement, route.
  *
  *     umbel-pull 1
+ *     name words
  *     serial 7
  *     expires 1795373319
  *     filter DIGEST
@@ -10,6 +11,8 @@
  *
  * Who answers a reader with an old manifest can hide a revocation for ever, so
  * serial numbers only grow; and a key that was trusted once must sign again.
+ * One key signs many lists, so the name counts as well: else any of them could
+ * be served in place of another.
  */
 #include "exchange/pull.h"
 
@@ -28,9 +31,9 @@ size_t um_memory_write(const um_memory *m, char out[UM_MEMORY_MAX])
     if (m->is_signed)
         um_digest_text(m->key, key);
     int len = snprintf(out, UM_MEMORY_MAX,
-                       "umbel-pull 1\nserial %" PRIu64 "\nexpires %" PRIu64
-                       "\nfilter %s\nkey %s\ntag %s\n",
-                       m->serial, m->expires, filter, key, m->tag);
+                       "umbel-pull 1\nname %s\nserial %" PRIu64
+                       "\nexpires %" PRIu64 "\nfilter %s\nkey %s\ntag %s\n",
+                       m->name, m->serial, m->expires, filter, key, m->tag);
     return (size_t)len;
 }
 
@@ -44,12 +47,14 @@ umbel_status um_memory_read(const char *text, size_t len, um_memory *out,
     if (len < sizeof copy) {
         memcpy(copy, text, len);
         copy[len] = '\0';
-        int got = sscanf(copy,
-                         "umbel-pull 1 serial %" SCNu64 " expires %" SCNu64
-                         " filter %64s key %64s tag %255[^\n]",
-                         &m.serial, &m.expires, filter, key, m.tag);
+        int got =
+            sscanf(copy,
+                   "umbel-pull 1 name %64s serial %" SCNu64 " expires %" SCNu64
+                   " filter %64s key %64s tag %255[^\n]",
+                   m.name, &m.serial, &m.expires, filter, key, m.tag);
         m.is_signed = strcmp(key, "none") != 0;
-        if (got >= 4 && strlen(filter) == UM_DIGEST_HEX - 1 &&
+        if (got >= 5 && um_name_is_fine(m.name, strlen(m.name)) &&
+            strlen(filter) == UM_DIGEST_HEX - 1 &&
             um_hex_read(filter, m.filter, sizeof m.filter) &&
             (!m.is_signed || (strlen(key) == UM_DIGEST_HEX - 1 &&
                               um_hex_read(key, m.key, sizeof m.key))) &&
@@ -62,6 +67,33 @@ umbel_status um_memory_read(const char *text, size_t len, um_memory *out,
     return um_fail(err, UMBEL_E_FORMAT,
                    "this is not what umbel pull writes: remove it, and pull "
                    "anew");
+}
+
+static bool is_of_key(const um_memory *last, const uint8_t *key)
+{
+    return last->is_signed && memcmp(last->key, key, UM_TRUST_KEY_LEN) == 0;
+}
+
+bool um_memory_fits(const um_memory *last, const um_terms *terms)
+{
+    return last->serial && strcmp(last->name, terms->name) == 0 &&
+           (!terms->trust || is_of_key(last, terms->trust));
+}
+
+/* The manifest is about what was asked for, and so was the one before. */
+static umbel_status judge_name(const um_manifest *m, const um_memory *last,
+                               const char *name, umbel_error *err)
+{
+    if (strcmp(m->name, name) != 0)
+        return um_fail(err, UMBEL_E_REFUSED,
+                       "asked for \"%s\", got the manifest of \"%s\"", name,
+                       m->name);
+    if (last->serial && strcmp(last->name, name) != 0)
+        return um_fail(err, UMBEL_E_REFUSED,
+                       "until now this file was \"%s\": to have \"%s\" there "
+                       "remove what the last pull left, FILE.pull",
+                       last->name, name);
+    return UMBEL_OK;
 }
 
 static umbel_status judge_key(const um_manifest *m, const um_memory *last,
@@ -101,20 +133,15 @@ umbel_status um_judge_again(const um_memory *last, uint64_t now,
     return judge_time(last->expires, now, err);
 }
 
-umbel_status um_judge(const um_manifest *m, const um_memory *last,
-                      const uint8_t *trust, uint64_t now, umbel_error *err)
+static umbel_status judge_serial(const um_manifest *m, const um_memory *last,
+                                 umbel_error *err)
 {
-    umbel_status status = judge_key(m, last, trust, err);
-
-    if (status == UMBEL_OK)
-        status = judge_time(m->expires, now, err);
-    if (status != UMBEL_OK)
-        return status;
     if (m->serial < last->serial)
         return um_fail(err, UMBEL_E_REFUSED,
-                       "the manifest is older than what was pulled: serial "
+                       "the manifest is older than one before: serial "
                        "%" PRIu64 " after %" PRIu64
-                       "; somebody may be holding a newer one back",
+                       "; somebody may be holding a newer one back (if the "
+                       "publisher began anew, remove FILE.pull)",
                        m->serial, last->serial);
     if (m->serial == last->serial &&
         memcmp(m->filter.digest, last->filter, UM_DIGEST_LEN) != 0)
@@ -124,6 +151,19 @@ umbel_status um_judge(const um_manifest *m, const um_memory *last,
                        "lies",
                        m->serial);
     return UMBEL_OK;
+}
+
+umbel_status um_judge(const um_manifest *m, const um_memory *last,
+                      const um_terms *terms, umbel_error *err)
+{
+    bool anew = terms->trust && !is_of_key(last, terms->trust);
+    umbel_status status = judge_name(m, last, terms->name, err);
+
+    if (status == UMBEL_OK)
+        status = judge_key(m, last, terms->trust, err);
+    if (status == UMBEL_OK)
+        status = judge_time(m->expires, terms->now, err);
+    return status == UMBEL_OK && !anew ? judge_serial(m, last, err) : status;
 }
 
 um_route um_route_from(const um_manifest *m, const uint8_t *have)

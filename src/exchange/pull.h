@@ -10,8 +10,9 @@
 
 enum { UM_TAG_MAX = 256, UM_MEMORY_MAX = 1024 };
 
-/* What a reader remembers of its last pull. */
+/* What a reader remembers of the newest manifest that it believed. */
 typedef struct um_memory {
+    char name[UM_NAME_MAX + 1];
     uint64_t serial;  /* 0: it never pulled */
     uint64_t expires; /* as the manifest said; 0: never */
     uint8_t filter[UM_DIGEST_LEN];
@@ -25,15 +26,27 @@ size_t um_memory_write(const um_memory *m, char out[UM_MEMORY_MAX]);
 umbel_status um_memory_read(const char *text, size_t len, um_memory *out,
                             umbel_error *err);
 
+/* What a reader asks for, and when. */
+typedef struct um_terms {
+    const char *name;
+    const uint8_t *trust; /* the key that must sign; NULL: as before, if any */
+    uint64_t now;         /* seconds since 1970 */
+} um_terms;
+
 /*
- * Whether a manifest is to be believed at the time now: it is signed by trust
- * (NULL: by whom it was signed before, if at all), has not expired, and is not
- * older than what the reader has. E_REFUSED else.
+ * Whether a manifest is to be believed: it is about the name, signed as the
+ * terms say, has not expired, and is not older than what the reader believed.
+ * E_REFUSED else. Whoever names another key than before begins anew with it:
+ * serial numbers are its own.
  */
 umbel_status um_judge(const um_manifest *m, const um_memory *last,
-                      const uint8_t *trust, uint64_t now, umbel_error *err);
+                      const um_terms *terms, umbel_error *err);
 
-/* The same when the server says that nothing changed: only time did. */
+/*
+ * Whether the memory meets the terms, time apart: only then a server may answer
+ * that nothing changed. um_judge_again is for time.
+ */
+bool um_memory_fits(const um_memory *last, const um_terms *terms);
 umbel_status um_judge_again(const um_memory *last, uint64_t now,
                             umbel_error *err);
 

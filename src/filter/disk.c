@@ -462,6 +462,25 @@ umbel_status um_save_parts(const umbel_slice *parts, size_t nparts,
     return fine ? UMBEL_OK : UMBEL_E_IO;
 }
 
+umbel_status um_save_ready(const char *from, const char *path, umbel_error *err)
+{
+    saving s = {.fd = -1};
+
+    if (!resolve(&s, path))
+        return um_fail_path(err, path);
+    if (s.exists && !S_ISREG(s.old.st_mode))
+        return um_fail(err, UMBEL_E_IO, "%s%s: not a regular file",
+                       um_path_dots(path), um_path_tail(path));
+    s.fd = open(from, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    bool fine = s.fd >= 0 && keep_rights(&s) && fsync(s.fd) == 0 &&
+                rename(from, s.target) == 0 && sync_directory(s.dir);
+    if (!fine)
+        um_note_path(err, path);
+    if (s.fd >= 0)
+        close(s.fd);
+    return fine ? UMBEL_OK : UMBEL_E_IO;
+}
+
 umbel_status umbel_save(const umbel_filter *f, const char *path,
                         umbel_error *err)
 {

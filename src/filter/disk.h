@@ -13,7 +13,13 @@
  */
 umbel_status um_save_parts(const umbel_slice *parts, size_t nparts,
                            const char *path, umbel_error *err);
-/* The same to an open descriptor. */
+/*
+ * The same with bytes that lie beside it already, in the file `from`, which is
+ * gone then. path is no link; where it names no regular file it is refused.
+ */
+umbel_status um_save_ready(const char *from, const char *path,
+                           umbel_error *err);
+/* Parts to an open descriptor. */
 umbel_status um_write_parts(int fd, const umbel_slice *parts, size_t nparts,
                             umbel_error *err);
 

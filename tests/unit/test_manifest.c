@@ -156,8 +156,9 @@ static void unsigned_texts_have_one_form(void **state)
 static void names_are_safe_in_paths(void **state)
 {
     static const char *const fine[] = {"a", "words", "a.b-c_d", "2026"};
-    static const char *const bad[] = {"",   ".",  "..",  "a/b", ".a",
-                                      "a.", "-a", "a b", "a\n", "\xC3\xA4"};
+    static const char *const bad[] = {"",    ".",          "..",      "a/b",
+                                      ".a",  "a.",         "-a",      "a b",
+                                      "a\n", "a.manifest", "\xC3\xA4"};
 
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(fine); i++)
@@ -246,10 +247,18 @@ static um_memory remembering(const um_manifest *m)
 {
     um_memory memory = {.serial = m->serial, .is_signed = m->is_signed};
 
+    memcpy(memory.name, m->name, sizeof memory.name);
     memcpy(memory.filter, m->filter.digest, UM_DIGEST_LEN);
     memcpy(memory.key, m->key, UM_TRUST_KEY_LEN);
     snprintf(memory.tag, sizeof memory.tag, "\"a tag\"");
     return memory;
+}
+
+static umbel_status judge(const um_manifest *m, const um_memory *last,
+                          const uint8_t *trust, uint64_t now)
+{
+    um_terms terms = {.name = "words", .trust = trust, .now = now};
+    return um_judge(m, last, &terms, &test_refusal);
 }
 
 static um_manifest signed_by(const char *editions, const uint8_t *key)
@@ -270,23 +279,91 @@ static void readers_believe_what_is_signed_new_and_not_expired(void **state)
     um_memory none = {.serial = 0}, last = remembering(&m);
 
     (void)state;
-    assert_ok(um_judge(&m, &none, public_key, 1100, &test_refusal));
-    assert_ok(um_judge(&m, &last, NULL, 1502, &test_refusal));
-    assert_ok(um_judge(&plain, &none, NULL, 1100, &test_refusal));
-    assert_refused(um_judge(&m, &none, public_key, 1503, &test_refusal),
-                   UMBEL_E_REFUSED, "expired 1 s ago");
-    assert_refused(um_judge(&older, &last, public_key, 1100, &test_refusal),
-                   UMBEL_E_REFUSED, "serial 2 after 3");
-    assert_refused(um_judge(&twin, &last, public_key, 1100, &test_refusal),
-                   UMBEL_E_REFUSED, "different filters");
-    assert_refused(um_judge(&foreign, &none, public_key, 1100, &test_refusal),
-                   UMBEL_E_REFUSED, "another key");
-    assert_refused(um_judge(&foreign, &last, NULL, 1100, &test_refusal),
-                   UMBEL_E_REFUSED, "--trust");
-    assert_refused(um_judge(&plain, &last, NULL, 1100, &test_refusal),
-                   UMBEL_E_REFUSED, "not signed");
-    assert_refused(um_judge(&plain, &none, public_key, 1100, &test_refusal),
-                   UMBEL_E_REFUSED, "not signed");
+    assert_ok(judge(&m, &none, public_key, 1100));
+    assert_ok(judge(&m, &last, NULL, 1502));
+    assert_ok(judge(&plain, &none, NULL, 1100));
+    assert_refused(judge(&m, &none, public_key, 1503), UMBEL_E_REFUSED,
+                   "expired 1 s ago");
+    assert_refused(judge(&older, &last, public_key, 1100), UMBEL_E_REFUSED,
+                   "serial 2 after 3");
+    assert_refused(judge(&twin, &last, public_key, 1100), UMBEL_E_REFUSED,
+                   "different filters");
+    assert_refused(judge(&foreign, &none, public_key, 1100), UMBEL_E_REFUSED,
+                   "another key");
+    assert_refused(judge(&foreign, &last, NULL, 1100), UMBEL_E_REFUSED,
+                   "--trust");
+    assert_refused(judge(&plain, &last, NULL, 1100), UMBEL_E_REFUSED,
+                   "not signed");
+    assert_refused(judge(&plain, &none, public_key, 1100), UMBEL_E_REFUSED,
+                   "not signed");
+}
+
+/* One key signs many lists: none may stand in for another. */
+static void readers_get_the_list_they_asked_for(void **state)
+{
+    um_manifest m = signed_by("abc", secret), other = m;
+    um_memory none = {.serial = 0}, last;
+
+    (void)state;
+    snprintf(other.name, sizeof other.name, "others");
+    assert_refused(judge(&other, &none, public_key, 1100), UMBEL_E_REFUSED,
+                   "asked for \"words\", got the manifest of \"others\"");
+    last = remembering(&other);
+    assert_refused(judge(&m, &last, public_key, 1100), UMBEL_E_REFUSED,
+                   "until now this file was \"others\"");
+}
+
+/* Whoever lost the key, or the directory, starts with serial 1 again. */
+static void a_key_that_is_named_begins_anew(void **state)
+{
+    um_manifest before = signed_by("abc", secret);
+    um_manifest plain = signed_by("abc", NULL);
+    um_manifest now = signed_by("d", other_secret);
+    um_memory last = remembering(&before), loose = remembering(&plain);
+
+    (void)state;
+    assert_ok(judge(&now, &last, other_key, 1100));
+    assert_ok(judge(&now, &loose, other_key, 1100));
+    assert_refused(judge(&now, &loose, NULL, 1100), UMBEL_E_REFUSED,
+                   "serial 1 after 3");
+    last = remembering(&now);
+    assert_refused(judge(&before, &last, other_key, 1100), UMBEL_E_REFUSED,
+                   "another key");
+}
+
+/* "Nothing changed" is an answer only to who has what is asked for. */
+static void a_memory_fits_its_name_and_key(void **state)
+{
+    um_manifest m = signed_by("abc", secret), plain = signed_by("abc", NULL);
+    um_memory last = remembering(&m), loose = remembering(&plain), none = {0};
+    um_terms any = {.name = "words"};
+    um_terms ours = {.name = "words", .trust = public_key};
+    um_terms theirs = {.name = "words", .trust = other_key};
+    um_terms elsewhere = {.name = "others"};
+
+    (void)state;
+    assert_true(um_memory_fits(&last, &any) && um_memory_fits(&last, &ours));
+    assert_true(um_memory_fits(&loose, &any));
+    assert_false(um_memory_fits(&last, &theirs));
+    assert_false(um_memory_fits(&loose, &ours));
+    assert_false(um_memory_fits(&last, &elsewhere));
+    assert_false(um_memory_fits(&none, &any));
+}
+
+/* A serial that none can follow would lock readers out for ever. */
+static void the_last_serial_is_never_reached(void **state)
+{
+    char text[UM_MANIFEST_MAX];
+    um_manifest m = after("a", 16), none;
+
+    (void)state;
+    m.serial = UINT64_MAX - 1;
+    size_t len = um_manifest_write(&m, secret, text);
+    assert_ok(um_manifest_read(text, len, &none, &test_refusal));
+    m.serial = UINT64_MAX;
+    len = um_manifest_write(&m, secret, text);
+    assert_refused(um_manifest_read(text, len, &none, &test_refusal),
+                   UMBEL_E_FORMAT, "damaged");
 }
 
 static void a_memory_is_read_as_it_was_written(void **state)
@@ -324,6 +401,10 @@ int main(void)
         cmocka_unit_test(readers_take_the_cheaper_way),
         cmocka_unit_test(huge_steps_are_no_bargain),
         cmocka_unit_test(readers_believe_what_is_signed_new_and_not_expired),
+        cmocka_unit_test(readers_get_the_list_they_asked_for),
+        cmocka_unit_test(a_key_that_is_named_begins_anew),
+        cmocka_unit_test(a_memory_fits_its_name_and_key),
+        cmocka_unit_test(the_last_serial_is_never_reached),
         cmocka_unit_test(a_memory_is_read_as_it_was_written),
     };
     return cmocka_run_group_tests(tests, make_keys, NULL);

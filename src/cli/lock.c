@@ -1,0 +1,41 @@
+/*
+ * lock.c - lock a file that is about to be replaced.
+ *
+ * A lock belongs to the file and not to its name, so whoever waited for it may
+ * hold a file that has been replaced meanwhile: then it takes the new one.
+ */
+#include "cli/lock.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool same_file(int fd, const char *path)
+{
+    struct stat a, b;
+
+    return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+umbel_status um_lock(const char *path, int flags, int *fd, umbel_error *err)
+{
+    for (;;) {
+        *fd = open(path, flags | O_CLOEXEC, 0666);
+        if (*fd < 0)
+            return um_fail_path(err, path);
+        while (flock(*fd, LOCK_EX) != 0)
+            if (errno != EINTR) {
+                um_note_errno(err, "%s: cannot lock", path);
+                close(*fd);
+                return UMBEL_E_IO;
+            }
+        if (same_file(*fd, path))
+            return UMBEL_OK;
+        close(*fd);
+    }
+}

@@ -1,0 +1,15 @@
+/*
+ * lock.h - a file that one process at a time may replace.
+ */
+#ifndef UM_CLI_LOCK_H
+#define UM_CLI_LOCK_H
+
+#include <umbel/base.h>
+
+/*
+ * Until *fd is closed nobody else who locks may replace path. flags are those
+ * of open: O_RDONLY, and O_CREAT when it may be new.
+ */
+umbel_status um_lock(const char *path, int flags, int *fd, umbel_error *err);
+
+#endif

@@ -1,0 +1,70 @@
+# Pull from a directory: names, places, keys that change.
+seq 20000 > members
+umbel build members -n 25000 --fpr 1% -q -o words.umb
+umbel build members -n 30000 --fpr 1% -q -o other.umb
+umbel keygen --sign -o key -q
+umbel keygen --sign -o new -q
+umbel publish shelf words.umb other.umb --sign key -q
+pull() { umbel pull "file://$PWD/shelf/$1" "${@:2}"; }
+
+# One key signs many lists: none is taken for another.
+cp shelf/words.manifest words.manifest
+cp shelf/other.manifest shelf/words.manifest
+try pull words -o copy.umb --trust key.pub -q
+cp words.manifest shelf/words.manifest
+try pull words.manifest -o copy.umb --trust key.pub
+try pull other -o copy.umb -q
+cmp copy.umb words.umb
+
+# The limits hold also for what is there already.
+try pull words -o copy.umb --max-error 0.001% -q
+try pull words -o copy.umb --max-bytes 100 -q
+pull words -o copy.umb --json
+
+# Another key: begun anew by who publishes, and named by who reads.
+umbel publish shelf words.umb --sign key -q
+pull words -o copy.umb -q
+rm shelf/words.manifest
+umbel publish shelf words.umb --sign new -q
+try pull words -o copy.umb -q
+try pull words -o copy.umb --trust new.pub -q
+try pull words -o copy.umb -q
+rm shelf/words.manifest
+umbel publish shelf words.umb -q
+try pull words -o copy.umb -q
+rm shelf/words.manifest
+umbel publish shelf words.umb --sign key -q
+
+# Links, rights, other directories; what is no file.
+mkdir place
+ln -s place/target.umb link.umb
+pull words -o link.umb -q
+cmp place/target.umb words.umb && test -L link.umb
+chmod 640 place/target.umb
+umbel build members -n 26000 --fpr 1% -q -o words.umb
+umbel publish shelf words.umb --sign key -q
+pull words -o link.umb -q
+pull words -o place/target.umb -q
+stat -c %a place/target.umb
+ls place
+mkfifo pipe
+try pull words -o pipe -q
+try pull words -o place -q
+try pull words -o -
+
+# A memory that nobody wrote; a half one; none.
+echo nonsense > copy.umb.pull
+try pull words -o copy.umb -q
+head -c 100 link.umb.pull > copy.umb.pull
+try pull words -o copy.umb -q
+rm copy.umb.pull
+pull words -o copy.umb -q
+cmp copy.umb words.umb
+
+# Parts of what was never finished go with the next one.
+echo half > copy.umb.part-0123456789abcdef
+echo other > copy.umb.part-of-mine
+umbel build members -n 24000 --fpr 1% -q -o words.umb
+umbel publish shelf words.umb --sign key -q
+pull words -o copy.umb -q
+ls copy.umb*
