@@ -3,9 +3,10 @@
  */
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/confirmed.h"
 #include "cli/content.h"
 #include "cli/files.h"
-#include "cli/keylist.h"
+#include "cli/keys.h"
 #include "cli/report.h"
 #include "cli/shelf.h"
 #include "cli/table.h"
@@ -21,7 +22,8 @@ static const um_option options[] = {
     {"sign", 0, "KEY", "sign with this key (umbel keygen --sign)"},
     {"valid", 0, "DAYS", "readers refuse it after so many days"},
     {"keep", 0, "N", "differences that are kept, up to 64 (default 16)"},
-    {"never", 0, "FILE", "keys that readers found to match falsely: retouch"},
+    {"never", 0, "FILE",
+     "keys that readers found to match falsely: retouch; may be given again"},
     {"members", 0, "FILE", "with --never: all keys of the filter"},
     {0}};
 
@@ -33,6 +35,8 @@ typedef struct publishing {
     um_shelf shelf;
     uint64_t keep, valid;
     const uint8_t *secret; /* NULL: do not sign */
+    um_blob *until_now;    /* filters that were replaced */
+    size_t nuntil_now;
 } publishing;
 
 /* One filter on its way. */
@@ -42,6 +46,7 @@ typedef struct edition {
     um_manifest last, next;
     um_blob step;
     bool has_step;
+    um_taken_back taken_back;
 } edition;
 
 /* The file's name without directories and .umb. */
@@ -64,17 +69,24 @@ static umbel_status name_of(const char *path, char out[UM_NAME_MAX + 1],
 }
 
 /* Only what readers will be able to read is published. */
-static umbel_status read_filter(const char *path, um_content *file,
-                                umbel_filter **out, umbel_error *err)
+static umbel_status read_filter(const um_args *args, const char *path,
+                                um_content *file, umbel_filter **out,
+                                umbel_error *err)
 {
     umbel_source source = UMBEL_SOURCE_INIT;
+    uint8_t secret[UMBEL_SECRET_LEN];
+    bool given;
     umbel_error inner;
-    umbel_status status = um_content_read(file, path, err);
+    umbel_status status = um_read_secret(args, secret, &given, err);
 
-    source.verify = true;
+    if (status == UMBEL_OK)
+        status = um_content_read(file, path, err);
     if (status != UMBEL_OK)
         return status;
+    source.verify = true;
+    source.secret = given ? secret : NULL;
     status = umbel_decode(file->bytes, file->len, &source, out, &inner);
+    sodium_memzero(secret, sizeof secret);
     if (status != UMBEL_OK)
         return um_fail(err, status, "%s%s: %s", um_path_dots(path),
                        um_path_tail(path), inner.text);
@@ -82,14 +94,17 @@ static umbel_status read_filter(const char *path, um_content *file,
 }
 
 static umbel_status load_piece(const publishing *p, const um_blob *piece,
-                               umbel_filter **out, umbel_error *err)
+                               umbel_filter **out)
 {
-    char name[UM_BLOB_NAME], path[PATH_MAX];
+    um_content c;
+    umbel_status status =
+        um_shelf_get(&p->shelf, piece, UM_BLOB_FILTER, &c, NULL);
 
-    um_blob_name(piece->digest, UM_BLOB_FILTER, name);
-    if (!um_shelf_path(&p->shelf, name, path))
-        return um_fail(err, UMBEL_E_IO, "the name is too long");
-    return umbel_load(path, NULL, out, err);
+    if (status != UMBEL_OK)
+        return status;
+    status = umbel_decode(c.bytes, c.len, NULL, out, NULL);
+    um_content_fini(&c);
+    return status;
 }
 
 /* The difference from old, where there can be one and it is the smaller. */
@@ -127,7 +142,7 @@ static umbel_status step_from_last(const publishing *p, edition *e,
 
     if (e->last.serial == 0 || p->keep == 0 ||
         memcmp(e->last.filter.digest, filter->digest, UM_DIGEST_LEN) == 0 ||
-        load_piece(p, &e->last.filter, &old, NULL) != UMBEL_OK)
+        load_piece(p, &e->last.filter, &old) != UMBEL_OK)
         return UMBEL_OK;
     umbel_status status = make_step(p, e, old, now, err);
     umbel_close(old);
@@ -165,9 +180,7 @@ static umbel_status put_manifest(const publishing *p, edition *e,
 static umbel_status publish(const publishing *p, edition *e,
                             const umbel_filter *f, umbel_error *err)
 {
-    um_edition next = {.now = (uint64_t)time(NULL),
-                       .valid = p->valid,
-                       .keep = (size_t)p->keep};
+    um_edition next = {.valid = p->valid, .keep = (size_t)p->keep};
 
     umbel_status status = um_shelf_manifest(&p->shelf, e->name, &e->last, err);
     if (status == UMBEL_OK)
@@ -183,8 +196,26 @@ static umbel_status publish(const publishing *p, edition *e,
     if (status != UMBEL_OK)
         return status;
     next.step = e->has_step ? &e->step : NULL;
+    next.now = (uint64_t)time(NULL);
     um_manifest_next(&e->last, &next, &e->next);
+    if (e->next.serial == UINT64_MAX)
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "%s was published too often: take another name",
+                       e->name);
     return put_manifest(p, e, err);
+}
+
+static void info_taken_back(const publishing *p, const edition *e,
+                            umbel_info *out)
+{
+    const um_taken_back *t = &e->taken_back;
+
+    if (!um_has(p->args, "never"))
+        return;
+    um_info_count(out, "never_matched", t->matched);
+    um_info_count(out, "never_left", t->left);
+    um_info_count(out, "never_members", t->members);
+    um_info_count(out, "members_lost", t->lost);
 }
 
 static void report(const publishing *p, const edition *e)
@@ -204,8 +235,11 @@ static void report(const publishing *p, const edition *e)
         um_info_count(&info, "difference_bytes", e->has_step ? e->step.len : 0);
         um_info_count(&info, "differences", e->next.nsteps);
         um_info_flag(&info, "signed", e->next.is_signed);
+        info_taken_back(p, e, &info);
         um_print_json(stdout, &info);
     } else if (!um_has(p->args, "quiet")) {
+        if (um_has(p->args, "never"))
+            um_tell_taken_back(stdout, e->name, &e->taken_back);
         printf("%s: serial %" PRIu64 ", %s bytes", e->name, e->next.serial,
                um_grouped(e->next.filter.len).text);
         if (e->has_step)
@@ -236,63 +270,73 @@ static umbel_status encode_again(um_content *file, const umbel_filter *f,
     return UMBEL_OK;
 }
 
-static void report_bill(const publishing *p, const edition *e,
-                        const umbel_bill *bill)
-{
-    if (um_has(p->args, "quiet") || um_has(p->args, "json"))
-        return;
-    printf("%s: %s of %s confirmed keys match no more, %s members are denied "
-           "for it\n",
-           e->name, um_grouped(bill->removed).text,
-           um_grouped(bill->matched).text, um_grouped(bill->lost).text);
-}
-
-/* What readers found to match falsely is taken back before they get it. */
+/* What nothing was taken from stays as it is, to the last byte. */
 static umbel_status take_back(const publishing *p, edition *e, umbel_filter *f,
                               umbel_error *err)
 {
-    umbel_retouch_params params = UMBEL_RETOUCH_INIT;
-    um_keylist members = {0}, never = {0};
-    umbel_bill bill;
-
     if (!um_has(p->args, "never"))
         return UMBEL_OK;
-    umbel_status status = um_keylist_keys(&members, p->args, "members", f, err);
-    if (status == UMBEL_OK)
-        status = um_keylist_read(&never, p->args, "never", f, false, err);
-    umbel_keyset of = um_keylist_set(&members), list = um_keylist_set(&never);
-    params.max_fn = 0.01;
-    if (status == UMBEL_OK)
-        status = umbel_retouch(f, &of, &list, &params, &bill, NULL, err);
-    if (status == UMBEL_OK)
-        status = encode_again(&e->file, f, err);
-    if (status == UMBEL_OK)
-        report_bill(p, e, &bill);
-    um_keylist_fini(&members);
-    um_keylist_fini(&never);
-    return status;
+    umbel_status status = um_take_back(p->args, f, &e->taken_back, err);
+    return status == UMBEL_OK && e->taken_back.matched > e->taken_back.left
+               ? encode_again(&e->file, f, err)
+               : status;
 }
 
-static umbel_status publish_file(const publishing *p, const char *path,
+static umbel_status publish_file(publishing *p, const char *path,
                                  umbel_error *err)
 {
     edition e = {.has_step = false};
     umbel_filter *f = NULL;
-    size_t removed;
 
     umbel_status status = name_of(path, e.name, err);
     if (status == UMBEL_OK)
-        status = read_filter(path, &e.file, &f, err);
+        status = read_filter(p->args, path, &e.file, &f, err);
     if (status == UMBEL_OK)
         status = take_back(p, &e, f, err);
     if (status == UMBEL_OK)
         status = publish(p, &e, f, err);
     if (status == UMBEL_OK) {
         report(p, &e);
-        status = um_shelf_tidy(&p->shelf, &e.last.filter, &removed, err);
+        p->until_now[p->nuntil_now++] = e.last.filter;
     }
     umbel_close(f);
     um_content_fini(&e.file);
+    return status;
+}
+
+/* Two of one name would be one after the other, and the first for nothing. */
+static umbel_status check_names(const um_args *args, umbel_error *err)
+{
+    char a[UM_NAME_MAX + 1], b[UM_NAME_MAX + 1];
+    umbel_status status = UMBEL_OK;
+
+    for (size_t i = 1; status == UMBEL_OK && i < args->noperands; i++) {
+        status = name_of(args->operands[i], a, err);
+        for (size_t j = 1; status == UMBEL_OK && j < i; j++)
+            if (name_of(args->operands[j], b, err) == UMBEL_OK &&
+                strcmp(a, b) == 0)
+                status = um_fail(err, UMBEL_E_RANGE,
+                                 "two filters have the name \"%s\"", a);
+    }
+    return status;
+}
+
+static umbel_status publish_all(publishing *p, umbel_error *err)
+{
+    const um_args *args = p->args;
+    umbel_status status = um_shelf_open(&p->shelf, args->operands[0], err);
+
+    if (status != UMBEL_OK)
+        return status;
+    p->until_now = calloc(args->noperands, sizeof *p->until_now);
+    if (!p->until_now)
+        status = um_fail(err, UMBEL_E_NOMEM, "no memory to begin");
+    for (size_t i = 1; status == UMBEL_OK && i < args->noperands; i++)
+        status = publish_file(p, args->operands[i], err);
+    if (status == UMBEL_OK)
+        status = um_shelf_tidy(&p->shelf, p->until_now, p->nuntil_now, err);
+    free(p->until_now);
+    um_shelf_close(&p->shelf);
     return status;
 }
 
@@ -334,14 +378,11 @@ static int run(const um_args *args)
         return um_misuse(args, "--never and --members go together");
     if (um_has(args, "never") && args->noperands > 2)
         return um_misuse(args, "--never is for one filter at a time");
-    umbel_status status = take_options(args, &p, secret, &err);
+    umbel_status status = check_names(args, &err);
     if (status == UMBEL_OK)
-        status = um_shelf_open(&p.shelf, args->operands[0], &err);
-    if (status == UMBEL_OK) {
-        for (size_t i = 1; status == UMBEL_OK && i < args->noperands; i++)
-            status = publish_file(&p, args->operands[i], &err);
-        um_shelf_close(&p.shelf);
-    }
+        status = take_options(args, &p, secret, &err);
+    if (status == UMBEL_OK)
+        status = publish_all(&p, &err);
     sodium_memzero(secret, sizeof secret);
     return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
 }
@@ -350,7 +391,7 @@ const um_command um_cmd_publish = {
     .name = "publish",
     .args = "DIR FILTER...",
     .summary = "put filters where any web server can serve them",
-    .options = {options, um_keys_options},
+    .options = {options, um_keys_options, um_secret_options},
     .details = "DIR is made if need be, in a directory that is there. Readers "
                "fetch with 'umbel pull ADDRESS-OF-DIR/NAME', NAME being "
                "FILTER's file name without .umb. FILTER stays as it is. "

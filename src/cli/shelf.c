@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/content.h"
 #include "filter/disk.h"
 
 #include <dirent.h>
@@ -96,33 +95,63 @@ umbel_status um_shelf_manifest(const um_shelf *s, const char *name,
     umbel_status status = path_of(s, file, path, err);
     if (status != UMBEL_OK)
         return status;
-    if (access(path, F_OK) == 0)
-        return read_manifest(path, out, err);
+    if (access(path, F_OK) == 0) {
+        status = read_manifest(path, out, err);
+        if (status == UMBEL_OK && strcmp(out->name, name) != 0)
+            status = um_fail(err, UMBEL_E_FORMAT,
+                             "%s%s is the manifest of \"%s\": remove it",
+                             um_path_dots(path), um_path_tail(path), out->name);
+        return status;
+    }
     *out = (um_manifest){.serial = 0};
     snprintf(out->name, sizeof out->name, "%s", name);
     return UMBEL_OK;
 }
 
-/* What bears its digest as a name need not be read to be known. */
-static bool is_there(const char *path, uint64_t len)
+static umbel_status piece_path(const um_shelf *s, const um_blob *piece,
+                               um_blob_kind kind, char out[PATH_MAX],
+                               umbel_error *err)
 {
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-           (uint64_t)st.st_size == len;
+    char name[UM_BLOB_NAME];
+
+    um_blob_name(piece->digest, kind, name);
+    return path_of(s, name, out, err);
 }
 
+umbel_status um_shelf_get(const um_shelf *s, const um_blob *piece,
+                          um_blob_kind kind, um_content *out, umbel_error *err)
+{
+    char path[PATH_MAX];
+    uint8_t digest[UM_DIGEST_LEN];
+    umbel_status status = piece_path(s, piece, kind, path, err);
+
+    if (status == UMBEL_OK)
+        status = um_content_read(out, path, err);
+    if (status != UMBEL_OK)
+        return status;
+    um_digest_of(out->bytes, out->len, digest);
+    if (memcmp(digest, piece->digest, sizeof digest) == 0)
+        return UMBEL_OK;
+    um_content_fini(out);
+    return um_fail(err, UMBEL_E_CHECKSUM, "%s%s is not what its name says",
+                   um_path_dots(path), um_path_tail(path));
+}
+
+/* What somebody damaged since is mended: no reader would take it. */
 umbel_status um_shelf_put(const um_shelf *s, const um_blob *piece,
                           um_blob_kind kind, const void *bytes,
                           umbel_error *err)
 {
-    char name[UM_BLOB_NAME], path[PATH_MAX];
+    char path[PATH_MAX];
+    um_content there;
     umbel_slice part = {bytes, (size_t)piece->len};
 
-    um_blob_name(piece->digest, kind, name);
-    umbel_status status = path_of(s, name, path, err);
-    if (status != UMBEL_OK || is_there(path, piece->len))
-        return status;
-    return um_save_parts(&part, 1, path, err);
+    if (um_shelf_get(s, piece, kind, &there, NULL) == UMBEL_OK) {
+        um_content_fini(&there);
+        return UMBEL_OK;
+    }
+    umbel_status status = piece_path(s, piece, kind, path, err);
+    return status == UMBEL_OK ? um_save_parts(&part, 1, path, err) : status;
 }
 
 umbel_status um_shelf_put_manifest(const um_shelf *s, const char *name,
@@ -212,21 +241,18 @@ static umbel_status note_all(const um_shelf *s, DIR *dir, names *all,
     return status;
 }
 
-static size_t remove_others(DIR *dir, const names *all)
+static void remove_others(DIR *dir, const names *all)
 {
-    size_t removed = 0;
     struct dirent *entry;
 
     rewinddir(dir);
     while ((entry = readdir(dir)))
-        if (looks_like_piece(entry->d_name) && !is_named(all, entry->d_name) &&
-            unlinkat(dirfd(dir), entry->d_name, 0) == 0)
-            removed++;
-    return removed;
+        if (looks_like_piece(entry->d_name) && !is_named(all, entry->d_name))
+            unlinkat(dirfd(dir), entry->d_name, 0);
 }
 
-umbel_status um_shelf_tidy(const um_shelf *s, const um_blob *last,
-                           size_t *removed, umbel_error *err)
+umbel_status um_shelf_tidy(const um_shelf *s, const um_blob *until_now,
+                           size_t n, umbel_error *err)
 {
     names all = {0};
     DIR *dir = opendir(s->dir);
@@ -234,10 +260,11 @@ umbel_status um_shelf_tidy(const um_shelf *s, const um_blob *last,
     if (!dir)
         return um_fail_path(err, s->dir);
     umbel_status status = note_all(s, dir, &all, err);
-    if (status == UMBEL_OK && !note_piece(&all, last->digest, UM_BLOB_FILTER))
-        status = um_fail(err, UMBEL_E_NOMEM, "no memory to tidy up");
+    for (size_t i = 0; status == UMBEL_OK && i < n; i++)
+        if (!note_piece(&all, until_now[i].digest, UM_BLOB_FILTER))
+            status = um_fail(err, UMBEL_E_NOMEM, "no memory to tidy up");
     if (status == UMBEL_OK)
-        *removed = remove_others(dir, &all);
+        remove_others(dir, &all);
     closedir(dir);
     free(all.name);
     return status;

@@ -8,6 +8,7 @@
 #ifndef UM_CLI_SHELF_H
 #define UM_CLI_SHELF_H
 
+#include "cli/content.h"
 #include "exchange/manifest.h"
 
 #include <umbel/umbel.h>
@@ -33,10 +34,15 @@ void um_shelf_close(um_shelf *s);
 /* The path of a file in it; false: too long. */
 bool um_shelf_path(const um_shelf *s, const char *file, char out[PATH_MAX]);
 
-/* The manifest of a name; serial 0 when there is none yet. */
+/* The manifest of a name; serial 0 when there is none yet. E_FORMAT when it is
+ * another's. */
 umbel_status um_shelf_manifest(const um_shelf *s, const char *name,
                                um_manifest *out, umbel_error *err);
-/* Put a piece there, unless it is there already. */
+/* The bytes of a piece, to be released with um_content_fini; E_CHECKSUM when
+ * they are not what its name says. */
+umbel_status um_shelf_get(const um_shelf *s, const um_blob *piece,
+                          um_blob_kind kind, um_content *out, umbel_error *err);
+/* Put a piece there, unless it is there already and right. */
 umbel_status um_shelf_put(const um_shelf *s, const um_blob *piece,
                           um_blob_kind kind, const void *bytes,
                           umbel_error *err);
@@ -44,10 +50,10 @@ umbel_status um_shelf_put_manifest(const um_shelf *s, const char *name,
                                    const char *text, size_t len,
                                    umbel_error *err);
 /*
- * Remove pieces that no manifest of the directory names. A reader may still be
- * fetching what last, the filter until now, is: that stays.
+ * Remove pieces that no manifest of the directory names. Readers may still be
+ * fetching the filters until now: these stay.
  */
-umbel_status um_shelf_tidy(const um_shelf *s, const um_blob *last,
-                           size_t *removed, umbel_error *err);
+umbel_status um_shelf_tidy(const um_shelf *s, const um_blob *until_now,
+                           size_t n, umbel_error *err);
 
 #endif

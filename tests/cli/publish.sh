@@ -17,7 +17,56 @@ umbel pull "$here/list" -o copy.umb -q
 try umbel check copy.umb -f false.txt
 try umbel verify copy.umb --members members
 
+# Lists of several readers: some empty, some twice, one with members in it.
+: > empty.txt
+{ head -n 3 false.txt; echo 5; echo 7; head -n 2 false.txt; } > wrong.txt
+try umbel publish shelf list.umb --sign key --members members --never empty.txt
+try umbel publish shelf list.umb --sign key --members members --never empty.txt \
+    --never wrong.txt --never wrong.txt | sed 's/or [0-9,]* for/or N for/'
+umbel pull "$here/list" -o copy.umb -q
+try umbel check copy.umb 5 7
+try umbel check copy.umb -f wrong.txt -c
+umbel publish shelf list.umb --sign key --members members --never wrong.txt --json 2>&1 |
+    sed 's/.*"signed": true, //'
+# As far as 1 % of the members pay for.
+seq 40001 80000 | umbel check list.umb --confirm many.txt -q
+try umbel publish shelf list.umb --sign key --members members --never many.txt |
+    sed 's/or [0-9,]* for/or N for/'
+try umbel publish shelf list.umb --sign key --members wrong.txt --never false.txt
+umbel build members --kind counting -q -o counts.umb
+try umbel publish shelf counts.umb --sign key --members members --never false.txt
+# A keyed filter, with its secret.
+umbel keygen -o secret -q
+umbel build members --fpr 1% --hash sip --key-file secret -q -o keyed.umb
+seq 30001 32000 | umbel check keyed.umb --key-file secret --confirm kept.txt -q
+umbel publish shelf keyed.umb --sign key --members members --never kept.txt 2>&1 |
+    sed 's/key [0-9a-f]\{16\}/key ID/'
+umbel publish shelf keyed.umb --sign key --key-file secret --members members --never kept.txt -q
+umbel pull "$here/keyed" -o keyed.copy -q
+try umbel check keyed.copy --key-file secret -f kept.txt -c
+
+# Several at once: the filters until now stay for readers that are on their way.
+umbel build members --fpr 1% -n 20100 -q -o second.umb
+umbel publish two list.umb second.umb -q
+umbel build members --fpr 1% -n 20500 -q -o list.umb
+umbel build members --fpr 1% -n 20600 -q -o second.umb
+umbel publish two list.umb second.umb -q
+ls two | sed 's/.*\.//' | sort | uniq -c
+# What was damaged on the shelf is mended by the next one.
+for piece in two/*.umb; do echo damaged > "$piece"; done
+umbel publish two list.umb -q
+umbel pull "file://$PWD/two/list" -o mended.umb -q
+cmp list.umb mended.umb
+
 # Refusals.
+mkdir elsewhere
+cp list.umb elsewhere
+try umbel publish two list.umb elsewhere/list.umb
+cp two/list.manifest two/copied.manifest
+cp list.umb copied.umb
+try umbel publish two copied.umb
+cp list.umb list.manifest.umb
+try umbel publish two list.manifest.umb
 try umbel publish shelf list.umb
 try umbel publish shelf list.umb --sign key.pub
 umbel keygen -q -o secret

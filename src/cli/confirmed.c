@@ -1,0 +1,94 @@
+/*
+ * confirmed.c - publish --never.
+ */
+#include "cli/confirmed.h"
+
+#include "base/error.h"
+#include "cli/choosing.h"
+#include "cli/keylist.h"
+#include "cli/report.h"
+
+#include <stdlib.h>
+
+/* What the lists say of members is not believed; but it is told. */
+static umbel_status drop_members(const um_args *args, const umbel_filter *f,
+                                 const umbel_keyset *members, um_keylist *never,
+                                 uint64_t *dropped, umbel_error *err)
+{
+    umbel_keyset list = um_keylist_set(never);
+    umbel_error note;
+    size_t n = 0, kept = 0;
+
+    if (um_refuse_members(f, members, never, "they are left out", &note) !=
+        UMBEL_E_KEY)
+        return UMBEL_OK;
+    bool *both = malloc(never->n + 1);
+    if (!both)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", never->n);
+    umbel_status status = umbel_in_both(f, members, &list, both, &n, err);
+    for (size_t i = 0; status == UMBEL_OK && i < never->n; i++)
+        if (!both[i]) {
+            never->digests[kept] = never->digests[i];
+            never->weights[kept++] = never->weights[i];
+        }
+    free(both);
+    if (status != UMBEL_OK)
+        return status;
+    um_trouble(args, &note);
+    never->n = kept;
+    *dropped = n;
+    return UMBEL_OK;
+}
+
+static umbel_status retouch(umbel_filter *f, const umbel_keyset *members,
+                            const um_keylist *never, um_taken_back *out,
+                            umbel_error *err)
+{
+    umbel_retouch_params params = UMBEL_RETOUCH_INIT; /* 1 % may be lost */
+    umbel_keyset list = um_keylist_set(never);
+    umbel_bill bill;
+    umbel_status status =
+        umbel_retouch(f, members, &list, &params, &bill, NULL, err);
+
+    if (status != UMBEL_OK)
+        return status;
+    out->matched = bill.matched;
+    out->left = bill.left;
+    out->lost = bill.lost;
+    return UMBEL_OK;
+}
+
+umbel_status um_take_back(const um_args *args, umbel_filter *f,
+                          um_taken_back *out, umbel_error *err)
+{
+    um_keylist members = {0}, never = {0};
+    umbel_status status = um_keylist_keys(&members, args, "members", f, err);
+
+    *out = (um_taken_back){0};
+    if (status == UMBEL_OK)
+        status = um_keylist_read(&never, args, "never", f, true, err);
+    umbel_keyset of = um_keylist_set(&members);
+    if (status == UMBEL_OK)
+        status = drop_members(args, f, &of, &never, &out->members, err);
+    if (status == UMBEL_OK)
+        status = retouch(f, &of, &never, out, err);
+    um_keylist_fini(&members);
+    um_keylist_fini(&never);
+    return status;
+}
+
+void um_tell_taken_back(FILE *out, const char *name, const um_taken_back *t)
+{
+    if (t->matched == 0) {
+        fprintf(out, "%s: no confirmed key matches\n", name);
+        return;
+    }
+    fprintf(out, "%s: %s of %s confirmed keys match no more, ", name,
+            um_grouped(t->matched - t->left).text, um_grouped(t->matched).text);
+    fprintf(out, "%s members are denied for it\n", um_grouped(t->lost).text);
+    if (t->left)
+        fprintf(out,
+                "%s: %s still match: they would cost more than 1 %% of the "
+                "members. Build it with --never\n",
+                name, um_grouped(t->left).text);
+}
