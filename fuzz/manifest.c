@@ -1,0 +1,178 @@
+/*
+ * manifest.c - manifests from anyone, and what readers remember of them.
+ *
+ * The input is a text. It is read as it is, and once more with the end that a
+ * publisher would give it: no fuzzer guesses a signature. It is read as a
+ * reader's memory, too.
+ */
+#include "fuzz.h"
+
+#include "exchange/publish.h"
+#include "exchange/pull.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint8_t key[UM_TRUST_KEY_LEN], secret[UM_SIGN_KEY_LEN];
+
+static void make_keys(void)
+{
+    static const uint8_t seed[crypto_sign_SEEDBYTES] = {1};
+
+    crypto_sign_seed_keypair(key, secret, seed);
+}
+
+/* A route is never dearer than the whole, and begins with what one has. */
+static void take_routes(const um_manifest *m)
+{
+    static const uint8_t strange[UM_DIGEST_LEN] = {1, 2, 3};
+
+    UM_WANT(um_route_from(m, m->filter.digest).current);
+    for (size_t i = 0; i <= m->nsteps; i++) {
+        const uint8_t *have = i < m->nsteps ? m->step[i].from : strange;
+        um_route r = um_route_from(m, have);
+        UM_WANT(!r.current || memcmp(have, m->filter.digest, 32) == 0);
+        UM_WANT(!r.by_steps || (r.first == i && r.bytes < m->filter.len));
+        UM_WANT(r.by_steps || r.current || r.bytes == m->filter.len);
+        for (size_t j = r.first; r.by_steps && j < m->nsteps; j++)
+            r.bytes -= m->step[j].file.len;
+        UM_WANT(!r.by_steps || r.bytes == 0);
+    }
+}
+
+/* Whoever publishes after it gets a manifest that is read, and is newer. */
+static void follow(const um_manifest *m)
+{
+    um_blob step = {.len = 9};
+    um_edition e = {.filter = {.digest = {7}, .len = 99},
+                    .now = m->made,
+                    .valid = 60,
+                    .keep = (size_t)m->made % 70};
+    char text[UM_MANIFEST_MAX];
+    um_manifest next, back;
+
+    e.step = m->made & 1 ? &step : NULL;
+    if (m->serial == UINT64_MAX - 1)
+        return;
+    um_manifest_next(m, &e, &next);
+    size_t len = um_manifest_write(&next, secret, text);
+    UM_WANT(um_manifest_read(text, len, &back, NULL) == UMBEL_OK);
+    UM_WANT(back.serial == m->serial + 1 && back.nsteps <= UM_STEPS_MAX);
+}
+
+/* Believed once, it is believed again, and until it expires. */
+static void judge(const um_manifest *m)
+{
+    um_memory none = {.serial = 0}, last = {.serial = m->serial};
+    um_terms terms = {.name = m->name, .now = m->expires};
+    umbel_error err;
+
+    UM_WANT(um_judge(m, &none, &terms, &err) == UMBEL_OK);
+    memcpy(last.name, m->name, sizeof last.name);
+    memcpy(last.filter, m->filter.digest, sizeof last.filter);
+    memcpy(last.key, m->key, sizeof last.key);
+    last.is_signed = m->is_signed;
+    UM_WANT(um_judge(m, &last, &terms, &err) == UMBEL_OK);
+    last.serial++;
+    UM_WANT(um_judge(m, &last, &terms, &err) == UMBEL_E_REFUSED);
+    um_fuzz_check_error(UMBEL_E_REFUSED, &err);
+    terms.name = "another.name";
+    UM_WANT(strcmp(m->name, terms.name) == 0 ||
+            um_judge(m, &none, &terms, &err) == UMBEL_E_REFUSED);
+    terms = (um_terms){.name = m->name, .now = m->expires + 1};
+    UM_WANT(m->expires == 0 || terms.now == 0 ||
+            um_judge(m, &none, &terms, &err) == UMBEL_E_REFUSED);
+}
+
+static bool read_manifest(const char *text, size_t len, um_manifest *out)
+{
+    umbel_error err;
+    umbel_status status = um_manifest_read(text, len, out, &err);
+
+    if (status != UMBEL_OK) {
+        um_fuzz_check_error(status, &err);
+        return false;
+    }
+    UM_WANT(um_name_is_fine(out->name, strlen(out->name)));
+    UM_WANT(out->serial > 0 && out->nsteps <= UM_STEPS_MAX);
+    take_routes(out);
+    follow(out);
+    judge(out);
+    return true;
+}
+
+/* Where the end begins: at the last line "unsigned" or "key". */
+static size_t body_len(const char *text, size_t len)
+{
+    static const char *const ends[] = {"unsigned\n", "key "};
+
+    for (size_t at = len; at-- > 0;)
+        for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+            size_t n = strlen(ends[i]);
+            if (len - at >= n && memcmp(text + at, ends[i], n) == 0 &&
+                (at == 0 || text[at - 1] == '\n'))
+                return at;
+        }
+    return len;
+}
+
+/* The same text as a publisher would end it; to be freed. */
+static char *sign(const char *text, size_t *len)
+{
+    enum { END = 256 };
+    char hex[2 * crypto_sign_BYTES + 1];
+    uint8_t signature[crypto_sign_BYTES];
+    size_t body = body_len(text, *len);
+    char *out = malloc(body + END);
+
+    if (!out)
+        abort();
+    memcpy(out, text, body);
+    sodium_bin2hex(hex, sizeof hex, key, sizeof key);
+    body += (size_t)snprintf(out + body, END, "key %s\n", hex);
+    crypto_sign_detached(signature, NULL, (const uint8_t *)out, body, secret);
+    sodium_bin2hex(hex, sizeof hex, signature, sizeof signature);
+    *len = body + (size_t)snprintf(out + body, END / 2 + 16, "sign %s\n", hex);
+    return out;
+}
+
+static void read_memory(const char *text, size_t len)
+{
+    char again[UM_MEMORY_MAX];
+    um_memory m;
+    umbel_error err;
+    umbel_status status = um_memory_read(text, len, &m, &err);
+
+    if (status != UMBEL_OK) {
+        um_fuzz_check_error(status, &err);
+        return;
+    }
+    UM_WANT(um_memory_write(&m, again) == len && memcmp(again, text, len) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    const char *text = (const char *)data;
+    char again[UM_MANIFEST_MAX];
+    um_manifest plain, ended;
+    size_t signed_len = len;
+
+    if (!secret[0] && !key[0])
+        make_keys();
+    if (!data)
+        text = "";
+    bool fine = read_manifest(text, len, &plain);
+    if (fine && !plain.is_signed) {
+        UM_WANT(um_manifest_write(&plain, NULL, again) == len);
+        UM_WANT(memcmp(again, text, len) == 0);
+    }
+    char *whole = sign(text, &signed_len);
+    bool fine_too = read_manifest(whole, signed_len, &ended);
+    UM_WANT(!fine || fine_too || len + 256 > UM_MANIFEST_MAX);
+    UM_WANT(!fine_too || memcmp(ended.key, key, sizeof key) == 0);
+    free(whole);
+    read_memory(text, len);
+    return 0;
+}
