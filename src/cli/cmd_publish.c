@@ -378,6 +378,8 @@ static int run(const um_args *args)
         return um_misuse(args, "--never and --members go together");
     if (um_has(args, "never") && args->noperands > 2)
         return um_misuse(args, "--never is for one filter at a time");
+    if (sodium_init() < 0)
+        return um_misuse(args, "the system gives no random numbers");
     umbel_status status = check_names(args, &err);
     if (status == UMBEL_OK)
         status = take_options(args, &p, secret, &err);

@@ -19,8 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* --- addresses and places ---------------------------------------------------
@@ -161,23 +159,53 @@ static umbel_status fetch_manifest(um_puller *p, bool have, umbel_error *err)
 /* --- the filter -------------------------------------------------------------
  */
 
-/* What is there is read as a whole: a pipe would never end. */
-static umbel_status digest_file(const char *path, uint8_t out[UM_DIGEST_LEN],
-                                bool *there, umbel_error *err)
+/*
+ * Who watches a large file need not read it every time. Times are coarse: what
+ * changed just before it was read may have changed again without a trace.
+ */
+static bool is_as_seen(const um_puller *p, const struct stat *st)
+{
+    enum { COARSE = 2 };
+    const struct stat *was = &p->seen;
+
+    return p->seen_at && p->seen_at - st->st_ctim.tv_sec >= COARSE &&
+           st->st_dev == was->st_dev && st->st_ino == was->st_ino &&
+           st->st_size == was->st_size &&
+           st->st_ctim.tv_sec == was->st_ctim.tv_sec &&
+           st->st_ctim.tv_nsec == was->st_ctim.tv_nsec;
+}
+
+static umbel_status look(um_puller *p, const struct stat *st, umbel_error *err)
 {
     um_content c;
-    struct stat st;
+    time_t now = time(NULL);
+    umbel_status status = um_content_read(&c, p->path, err);
 
-    *there = stat(path, &st) == 0;
+    if (status != UMBEL_OK)
+        return status;
+    um_digest_of(c.bytes, c.len, p->seen_digest);
+    um_content_fini(&c);
+    p->seen = *st;
+    p->seen_at = now;
+    return UMBEL_OK;
+}
+
+/* What is there is read as a whole: a pipe would never end. */
+static umbel_status digest_file(um_puller *p, uint8_t out[UM_DIGEST_LEN],
+                                bool *there, umbel_error *err)
+{
+    struct stat st;
+    umbel_status status = UMBEL_OK;
+
+    *there = stat(p->path, &st) == 0;
     if (!*there)
-        return errno == ENOENT ? UMBEL_OK : um_fail_path(err, path);
+        return errno == ENOENT ? UMBEL_OK : um_fail_path(err, p->path);
     if (!S_ISREG(st.st_mode))
         return um_fail(err, UMBEL_E_IO, "%s%s: not a regular file",
-                       um_path_dots(path), um_path_tail(path));
-    umbel_status status = um_content_read(&c, path, err);
-    if (status == UMBEL_OK)
-        um_digest_of(c.bytes, c.len, out);
-    um_content_fini(&c);
+                       um_path_dots(p->path), um_path_tail(p->path));
+    if (!is_as_seen(p, &st))
+        status = look(p, &st, err);
+    memcpy(out, p->seen_digest, UM_DIGEST_LEN);
     return status;
 }
 
@@ -380,7 +408,7 @@ static umbel_status round_locked(um_puller *p, umbel_error *err)
     p->gone = false;
     umbel_status status = um_memo_read(&p->memo, &p->last, err);
     if (status == UMBEL_OK)
-        status = digest_file(p->path, have, &there, err);
+        status = digest_file(p, have, &there, err);
     if (status != UMBEL_OK)
         return status;
     bool as_left = there && memcmp(have, p->last.filter, sizeof have) == 0;

@@ -10,6 +10,9 @@
 
 #include <umbel/umbel.h>
 
+#include <sys/stat.h>
+#include <time.h>
+
 enum { UM_URL_MAX = 2048 };
 
 /* A reader and its place; zeroed, then set up by um_puller_init. */
@@ -32,6 +35,11 @@ typedef struct um_puller {
 
     uint8_t admitted[UM_DIGEST_LEN]; /* the filter that was admitted last */
     bool has_admitted;
+
+    /* The file as it was when its digest was taken; 0: never. */
+    struct stat seen;
+    time_t seen_at;
+    uint8_t seen_digest[UM_DIGEST_LEN];
 } um_puller;
 
 /* Where from and where to. */

@@ -203,7 +203,7 @@ static size_t header(char *line, size_t one, size_t len, void *ctx)
  */
 static void settle_tag(transfer *t)
 {
-    if (t->changed >= 0 && t->sent >= 0 && t->sent - t->changed < SETTLED)
+    if (t->changed >= 0 && (t->sent < 0 || t->sent - t->changed < SETTLED))
         t->out->tag[0] = '\0';
 }
 
