@@ -64,11 +64,10 @@ umbel_status um_puller_init(um_puller *p, const char *url, const char *path,
         return um_fail(err, UMBEL_E_RANGE,
                        "the address ends with the name of a filter, as in "
                        "https://example.org/lists/words");
-    if (!set_text(p->manifest_url, sizeof p->manifest_url, p->base_url,
-                  p->name) ||
-        strlen(p->manifest_url) + sizeof ".manifest" > sizeof p->manifest_url)
+    int len = snprintf(p->manifest_url, sizeof p->manifest_url, "%s%s.manifest",
+                       p->base_url, p->name);
+    if (len < 0 || (size_t)len >= sizeof p->manifest_url)
         return um_fail(err, UMBEL_E_RANGE, "the address is too long");
-    strcat(p->manifest_url, ".manifest");
     return UMBEL_OK;
 }
 

@@ -314,7 +314,7 @@ static umbel_status conclude(transfer *t, CURLcode code, const char *reason)
 umbel_status um_fetch_run(const um_fetch *f, um_fetched *out, umbel_error *err)
 {
     char reason[CURL_ERROR_SIZE] = "";
-    umbel_error own;
+    umbel_error own = {.status = UMBEL_OK};
     transfer t = {.f = f,
                   .out = out,
                   .err = err ? err : &own,
