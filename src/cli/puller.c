@@ -121,6 +121,16 @@ static void recall(um_puller *p)
     set_text(p->tag, sizeof p->tag, p->last.tag, "");
 }
 
+static umbel_status doubt_address(umbel_error *err)
+{
+    umbel_error said = *err;
+
+    return um_fail(err, said.status,
+                   "%.170s: an address ends with the filter's name, without / "
+                   "and .umb",
+                   said.text);
+}
+
 /* Conditional only while we still have what it was about, as we want it. */
 static umbel_status fetch_manifest(um_puller *p, bool have, umbel_error *err)
 {
@@ -138,11 +148,8 @@ static umbel_status fetch_manifest(um_puller *p, bool have, umbel_error *err)
         f.tag = p->last.tag;
     umbel_status status = um_fetch_run(&f, &fetched, err);
     p->moved += fetched.bytes;
-    if (fetched.missing)
-        return um_fail(err, UMBEL_E_IO,
-                       "%.150s is not there: an address ends with the "
-                       "filter's name, without / and .umb",
-                       p->manifest_url);
+    if (status != UMBEL_OK && fetched.missing)
+        return doubt_address(err);
     if (status != UMBEL_OK)
         return status;
     if (fetched.unchanged) {

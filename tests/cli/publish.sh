@@ -69,7 +69,6 @@ cp list.umb list.manifest.umb
 try umbel publish two list.manifest.umb
 try umbel publish shelf list.umb
 try umbel publish shelf list.umb --sign key.pub
-umbel keygen -q -o secret
 try umbel publish shelf list.umb --sign secret
 try umbel pull "file:///nowhere" -o copy.umb --trust key
 try umbel build members --hash sip --key-file key.pub -o no.umb
