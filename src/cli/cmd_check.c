@@ -417,6 +417,8 @@ static const char *misuse(const um_args *args)
     if (um_has(args, "unless-first") &&
         (um_has(args, "values") || um_has(args, "at-least")))
         return "--unless-first is not for counts";
+    if (um_has(args, "confirm") && strcmp(um_value(args, "confirm"), "-") == 0)
+        return "--confirm appends to a file";
     if (um_has(args, "confirm") && um_has(args, "hex") && um_has(args, "field"))
         return "--confirm notes whole lines of --hex keys: leave --field out";
     if (um_has(args, "unless-first") && !unless)

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <sodium.h>
+#include <string.h>
 #include <unistd.h>
 
 static const um_option options[] = {
@@ -105,6 +106,8 @@ static int run(const um_args *args)
 
     if (!path || args->noperands)
         return um_misuse(args, "say where: -o FILE, and nothing else");
+    if (strcmp(path, "-") == 0)
+        return um_misuse(args, "a key is kept in a file: -o FILE");
     if (sodium_init() < 0)
         return um_misuse(args, "the system gives no random numbers");
     umbel_status status = um_has(args, "sign") ? make_pair(args, path, &err)
@@ -118,7 +121,7 @@ const um_command um_cmd_keygen = {
     .summary = "make a secret for keyed filters, or a key that signs",
     .options = {options},
     .details = "Without --sign it is for 'umbel build --hash sip --key-file "
-               "FILE'. The two are\ndifferent keys. Who loses one cannot get "
-               "it back.\n",
+               "FILE'. The two are different keys. Who loses one cannot get it "
+               "back.",
     .run = run,
 };

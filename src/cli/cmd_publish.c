@@ -46,6 +46,7 @@ typedef struct edition {
     um_manifest last, next;
     um_blob step;
     bool has_step;
+    umbel_error no_step; /* why there is none */
     um_taken_back taken_back;
 } edition;
 
@@ -115,9 +116,12 @@ static umbel_status make_step(const publishing *p, edition *e,
     umbel_diff_bill bill;
     size_t len = 0;
 
-    if (umbel_diff_measure(old, now, &bill, NULL) != UMBEL_OK ||
-        bill.bytes >= e->file.len)
+    if (umbel_diff_measure(old, now, &bill, &e->no_step) != UMBEL_OK)
         return UMBEL_OK;
+    if (bill.bytes >= e->file.len) {
+        um_note(&e->no_step, UMBEL_OK, "too much has changed");
+        return UMBEL_OK;
+    }
     uint8_t *bytes = malloc((size_t)bill.bytes);
     if (!bytes)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for a difference");
@@ -162,9 +166,10 @@ static umbel_status check_signer(const publishing *p, const edition *e,
         return UMBEL_OK;
     return um_fail(err, UMBEL_E_REFUSED,
                    "%s was published with %s key: sign with that one, or "
-                   "remove its manifest; readers must then remove FILE.pull, "
-                   "too",
-                   e->name, p->secret ? "another" : "a");
+                   "remove its manifest; readers must then %s",
+                   e->name, p->secret ? "another" : "a",
+                   p->secret ? "name the new key with --trust"
+                             : "remove FILE.pull");
 }
 
 static umbel_status put_manifest(const publishing *p, edition *e,
@@ -218,6 +223,16 @@ static void info_taken_back(const publishing *p, const edition *e,
     um_info_count(out, "members_lost", t->lost);
 }
 
+/* What costs readers bytes, or an assurance that they had. */
+static void tell_reasons(const edition *e)
+{
+    if (*e->no_step.text)
+        printf("all readers fetch the whole file: %s\n", e->no_step.text);
+    if (e->last.expires && !e->next.expires)
+        puts("the manifest before this one was to expire, this one is not: "
+             "--valid DAYS");
+}
+
 static void report(const publishing *p, const edition *e)
 {
     umbel_info info = {0};
@@ -235,6 +250,7 @@ static void report(const publishing *p, const edition *e)
         um_info_count(&info, "difference_bytes", e->has_step ? e->step.len : 0);
         um_info_count(&info, "differences", e->next.nsteps);
         um_info_flag(&info, "signed", e->next.is_signed);
+        um_info_count(&info, "expires", e->next.expires);
         info_taken_back(p, e, &info);
         um_print_json(stdout, &info);
     } else if (!um_has(p->args, "quiet")) {
@@ -248,6 +264,7 @@ static void report(const publishing *p, const edition *e)
         else if (again)
             fputs(", as before", stdout);
         puts(e->next.is_signed ? ", signed" : ", not signed");
+        tell_reasons(e);
     }
 }
 

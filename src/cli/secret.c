@@ -136,6 +136,11 @@ umbel_status um_read_trust_key(const char *text, uint8_t *key, umbel_error *err)
     if (strlen(text) == 2 * (size_t)UM_TRUST_KEY_LEN &&
         um_hex_read(text, key, UM_TRUST_KEY_LEN))
         return UMBEL_OK;
+    if (access(text, F_OK) != 0)
+        return um_fail(err, UMBEL_E_IO,
+                       "%s%s is neither a file nor a key of %zu digits",
+                       um_path_dots(text), um_path_tail(text),
+                       2 * (size_t)UM_TRUST_KEY_LEN);
     return read_key(&trust_key, text, key, err);
 }
 

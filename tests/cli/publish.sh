@@ -84,3 +84,18 @@ umbel pull "$here/none" -o none.umb 2>&1 | sed "s:$PWD::"
 umbel pull "$here/list" -o copy.umb --trust nobody
 try umbel keygen --sign -o key
 absent none.umb
+
+# What costs readers more than it did is told.
+seq 100 | umbel build -n 100 -q -o day.umb
+try umbel publish days day.umb --valid 3
+seq 101 | umbel build -n 200 -q -o day.umb
+try umbel publish days day.umb
+seq 1000 1199 | umbel build -n 200 -q -o day.umb
+try umbel publish days day.umb
+try umbel publish days day.umb --valid 3 --json | grep -o '"expires": [1-9]' | cut -c 1-10
+
+# Keys and notes are kept in files.
+try umbel keygen -o -
+try umbel keygen --sign -o -
+try umbel check day.umb 1000 --confirm -
+absent -
