@@ -51,7 +51,8 @@ UMBEL_API umbel_status umbel_diff(const umbel_filter *old,
 /*
  * The new filter, from the old one and a difference of any origin, in the form
  * (raw, coded) that the new one had. E_MISMATCH when the difference is for
- * another old filter. It takes as much memory as old; a keyed one is locked.
+ * another old filter. It takes as much memory as old, and for data that came to
+ * it 256 MiB at most (E_LIMIT); a keyed one is locked.
  */
 UMBEL_API umbel_status umbel_patch(const umbel_filter *old, const void *bytes,
                                    size_t len, umbel_filter **out,

@@ -50,23 +50,29 @@ void umbel_content_name(const umbel_filter *f, uint8_t out[UMBEL_CONTENT_LEN])
     crypto_generichash_final(&state, out, UMBEL_CONTENT_LEN);
 }
 
-/* Both ends of a section. */
+/* Both ends of a section; old.at is NULL where there is nothing to go by. */
 typedef struct pair {
     um_packed old, now;
 } pair;
 
-static size_t pairs_of(const um_shape *s, uint8_t *old, uint8_t *now,
+/*
+ * The sections of s beside those of an old filter of the same shape. Data
+ * stands last, and may be new, or have another length.
+ */
+static size_t pairs_of(const umbel_filter *old, const um_shape *s, uint8_t *now,
                        pair out[UM_MAX_SECTIONS])
 {
-    um_section section[UM_MAX_SECTIONS];
-    size_t n = s->kind->sections(s, section);
+    um_section was[UM_MAX_SECTIONS], is[UM_MAX_SECTIONS];
+    size_t before = um_sections(&old->shape, was), n = um_sections(s, is);
+    uint8_t *at = old->payload;
 
     for (size_t i = 0; i < n; i++) {
-        uint64_t room = um_section_room(&section[i]);
-        out[i].old = (um_packed){old, section[i].cells, section[i].cell_bits};
-        out[i].now = (um_packed){now, section[i].cells, section[i].cell_bits};
-        old += room;
-        now += room;
+        bool alike = i < before && was[i].cells == is[i].cells;
+        out[i].old =
+            (um_packed){alike ? at : NULL, is[i].cells, is[i].cell_bits};
+        out[i].now = (um_packed){now, is[i].cells, is[i].cell_bits};
+        at += alike ? um_section_room(&was[i]) : 0;
+        now += um_section_room(&is[i]);
     }
     return n;
 }
@@ -85,7 +91,8 @@ static way way_of(const pair *p)
     um_writer nowhere = {NULL, NULL, false};
     uint64_t whole = um_code_len(&p->now), len = 0;
 
-    if (um_changes_encode(&nowhere, &p->old, &p->now, &len) && len < whole)
+    if (p->old.at && um_changes_encode(&nowhere, &p->old, &p->now, &len) &&
+        len < whole)
         return (way){CHANGES, len};
     return (way){WHOLE, whole};
 }
@@ -106,7 +113,7 @@ static size_t choose_ways(const umbel_filter *old, const umbel_filter *now,
     uint8_t head[UM_HEAD_MAX];
     uint64_t len = HEAD_AT + um_head_encode(now, NULL, head) + CHECKSUM_LEN;
 
-    *n = pairs_of(&now->shape, old->payload, now->payload, pairs);
+    *n = pairs_of(old, &now->shape, now->payload, pairs);
     for (size_t i = 0; i < *n; i++) {
         ways[i] = way_of(&pairs[i]);
         len += 1 + ways[i].len;
@@ -171,6 +178,7 @@ umbel_status umbel_diff_measure(const umbel_filter *old,
     if (status != UMBEL_OK)
         return status;
     *bill = (umbel_diff_bill){.bytes = choose_ways(old, now, pairs, ways, &n)};
+    n -= now->shape.attached > 0; /* data is no cells */
     for (size_t i = 0; i < n; i++)
         bill_section(&pairs[i], bill);
     return UMBEL_OK;
@@ -342,12 +350,25 @@ static umbel_status check_base(const umbel_filter *old, const start *s,
     return um_same_shape(&old->shape, &s->head.shape, err);
 }
 
+/* Only data can make it larger than the old one, and few bytes tell of many. */
+static umbel_status check_room(const umbel_filter *old, const start *s,
+                               umbel_error *err)
+{
+    if (s->head.payload_len > old->payload_len &&
+        s->head.payload_len - old->payload_len > UM_CODED_LIMIT)
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "the difference brings %" PRIu64 " bytes of data: take "
+                       "the whole new filter instead",
+                       s->head.shape.attached);
+    return UMBEL_OK;
+}
+
 static bool get_section(um_reader *r, const pair *p)
 {
     uint8_t how;
 
     um_get_bytes(r, &how, 1);
-    if (r->bad || how > WHOLE)
+    if (r->bad || how > WHOLE || (how == CHANGES && !p->old.at))
         return false;
     if (how == CHANGES) {
         memcpy(p->now.at, p->old.at, (size_t)um_packed_bytes(&p->old));
@@ -366,7 +387,7 @@ static umbel_status fill(const umbel_filter *old, um_reader *r, const start *s,
 {
     umbel_source source = UMBEL_SOURCE_INIT;
     pair pairs[UM_MAX_SECTIONS];
-    size_t n = pairs_of(&s->head.shape, old->payload, payload, pairs);
+    size_t n = pairs_of(old, &s->head.shape, payload, pairs);
     bool fine = true;
 
     for (size_t i = 0; fine && i < n; i++)
@@ -395,6 +416,8 @@ umbel_status umbel_patch(const umbel_filter *old, const void *bytes, size_t len,
     status = get_start(&r, &s, err);
     if (status == UMBEL_OK)
         status = check_base(old, &s, err);
+    if (status == UMBEL_OK)
+        status = check_room(old, &s, err);
     if (status != UMBEL_OK)
         return status;
     uint8_t *payload = um_get(&old->alloc, s.head.payload_len);

@@ -3,6 +3,8 @@
  */
 #include "support/test.h"
 
+#include "base/hash.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +61,59 @@ static void the_new_filter_comes_back_byte_for_byte(void **state)
             umbel_close(now);
             umbel_close(back);
         }
+}
+
+/* Data that came, went, grew, shrank, changed, or stayed. */
+static void data_comes_back_with_the_filter(void **state)
+{
+    static const char *const notes[] = {"", "monday", "sunday", "the 3rd week"};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(notes) * TEST_COUNT(notes); i++) {
+        const char *was = notes[i % TEST_COUNT(notes)];
+        const char *is = notes[i / TEST_COUNT(notes)];
+        umbel_filter *old = make("aging", 60000, 0, 4000), *back = NULL;
+        umbel_filter *now = make("aging", 60000, 0, 4010);
+        umbel_diff_bill bill, bare;
+        assert_ok(umbel_diff_measure(old, now, &bare, &test_refusal));
+        assert_ok(umbel_set_data(old, was, strlen(was), &test_refusal));
+        assert_ok(umbel_set_data(now, is, strlen(is), &test_refusal));
+        uint8_t *bytes = diff(old, now, &bill);
+        assert_int_equal(bill.changed, bare.changed);
+        assert_ok(
+            umbel_patch(old, bytes, (size_t)bill.bytes, &back, &test_refusal));
+        test_assert_same_file(now, back);
+        free(bytes);
+        umbel_close(old);
+        umbel_close(now);
+        umbel_close(back);
+    }
+}
+
+/* A difference that claims a terabyte of data is refused by its head. */
+static void data_cannot_ask_for_much_memory(void **state)
+{
+    enum { HEAD = 96, DATA_CELLS = HEAD + 144 + 24 };
+    umbel_filter *old = make("bloom", 60000, 0, 40), *back = NULL;
+    umbel_filter *now = make("bloom", 60000, 0, 41);
+    umbel_diff_bill bill;
+
+    (void)state;
+    assert_ok(umbel_set_data(now, "x", 1, &test_refusal));
+    uint8_t *bytes = diff(old, now, &bill);
+    size_t len = (size_t)bill.bytes;
+    for (size_t field = 0; field <= 16; field += 16) { /* cells, bytes */
+        memset(bytes + DATA_CELLS + field, 0, 8);
+        bytes[DATA_CELLS + field + 5] = 1;
+    }
+    test_reseal(bytes + HEAD);
+    um_store64(bytes + len - 8, um_checksum(bytes, len - 8));
+    assert_refused(umbel_patch(old, bytes, len, &back, &test_refusal),
+                   UMBEL_E_LIMIT, "1099511627776 bytes of data");
+    assert_null(back);
+    free(bytes);
+    umbel_close(old);
+    umbel_close(now);
 }
 
 static void a_wrong_base_is_refused(void **state)
@@ -187,6 +242,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_new_filter_comes_back_byte_for_byte),
+        cmocka_unit_test(data_comes_back_with_the_filter),
+        cmocka_unit_test(data_cannot_ask_for_much_memory),
         cmocka_unit_test(a_wrong_base_is_refused),
         cmocka_unit_test(filters_of_different_shape_are_refused),
         cmocka_unit_test(a_damaged_difference_is_refused),
