@@ -57,7 +57,7 @@ static void report(const um_args *args, const umbel_filter *now,
     um_print_path(out, um_value(args, "output"));
     fprintf(out, "%s bytes instead of %s\n", um_grouped(bill->bytes).text,
             um_grouped(umbel_encoded_len(now)).text);
-    fprintf(out, "%s cells changed; to tell which takes %s bytes at least\n",
+    fprintf(out, "%s cells changed; random ones would take %s bytes to tell\n",
             um_grouped(bill->changed).text,
             um_grouped((uint64_t)ceil(bill->shannon_bytes)).text);
 }
