@@ -9,6 +9,8 @@
 
 #include "base/bits.h"
 
+#include <stddef.h>
+
 typedef struct um_packed {
     uint8_t *at; /* NULL: all are zero */
     uint64_t n;
@@ -51,6 +53,14 @@ static inline void um_packed_set(const um_packed *c, uint64_t i, uint64_t value)
                    (um_load64(word + 8) & ~(max >> done)) | value >> done);
     }
 }
+
+/* The n cells before cell end, the last first: much sooner than one by one. */
+void um_packed_before(const um_packed *c, uint64_t end, size_t n,
+                      uint64_t *out);
+
+/* The n cells from cell i on become values, which fit. */
+void um_packed_put(const um_packed *c, uint64_t i, const uint64_t *values,
+                   size_t n);
 
 /* Words that cells of one bit take; word w of them, zero behind the last. */
 static inline uint64_t um_packed_words(const um_packed *c)

@@ -331,10 +331,10 @@ static bool decode_bits(um_reader *r, const um_packed *old,
 {
     walk w = {.old = old, .now = now, .context = context};
     um_values_to to = {old->at ? take_flips : take_ones, &w};
-    uint64_t n;
+    um_values_count seen;
 
     w.rest = now->n ? mask_of(&w, 0) : 0;
-    return um_values_decode(r, now->n, &to, &n);
+    return um_values_decode(r, now->n, &to, &seen);
 }
 
 static bool decode_cells(um_reader *r, const um_packed *old,
@@ -342,10 +342,11 @@ static bool decode_cells(um_reader *r, const um_packed *old,
 {
     walk where = {.old = old, .now = now, .context = context}, what = where;
     um_values_to gaps = {take_cells, &where}, numbers = {take_numbers, &what};
-    uint64_t n, same;
+    um_values_count places, values;
 
-    return um_values_decode(r, now->n, &gaps, &n) &&
-           um_values_decode(r, now->n, &numbers, &same) && n == same;
+    return um_values_decode(r, now->n, &gaps, &places) &&
+           um_values_decode(r, now->n, &numbers, &values) &&
+           places.n == values.n;
 }
 
 bool um_changes_decode(um_reader *r, const um_packed *old, const um_packed *now)

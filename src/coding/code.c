@@ -9,7 +9,6 @@
 #include "coding/code.h"
 
 #include "coding/changes.h"
-#include "coding/values.h"
 
 enum { PLAIN, BITS, GAPS, VALUES };
 
@@ -18,6 +17,41 @@ enum {
     WORTH_IT = 2048, /* see worth_it; and bits that are worth a model */
     CHANCE_BITS = 16 /* of the model's number */
 };
+
+typedef struct walk {
+    const um_packed *cells;
+    uint64_t at;
+    bool begun;
+} walk;
+
+static size_t cells_before(void *self, uint64_t out[UM_VALUES_PIECE])
+{
+    walk *w = self;
+    size_t n;
+
+    if (!w->begun)
+        w->at = w->cells->n;
+    n = w->at < UM_VALUES_PIECE ? (size_t)w->at : UM_VALUES_PIECE;
+    um_packed_before(w->cells, w->at, n, out);
+    w->at -= n;
+    w->begun = n > 0;
+    return n;
+}
+
+void um_code_count(const um_packed *c, um_values_count *out)
+{
+    walk cells = {.cells = c};
+    um_values_from from = {cells_before, &cells};
+
+    if (c->bits > 1) {
+        um_values_count_all(&from, out);
+        return;
+    }
+    memset(out, 0, sizeof *out);
+    out->n = c->n;
+    out->token[1] = um_popcount(c->at, 0, c->n);
+    out->token[0] = c->n - out->token[1];
+}
 
 /* --- the rule --------------------------------------------------------------
  */
@@ -32,20 +66,10 @@ static bool worth_it(uint64_t n, uint64_t ones)
     return off * off >= (um_u128)WORTH_IT * n;
 }
 
-static uint64_t not_zero(const um_packed *c)
+static unsigned choose(const um_packed *c, const um_values_count *count)
 {
-    uint64_t n = 0;
+    uint64_t used = c->n - count->token[0];
 
-    if (c->bits == 1)
-        return um_popcount(c->at, 0, c->n);
-    for (uint64_t i = 0; i < c->n; i++)
-        n += um_packed_get(c, i) != 0;
-    return n;
-}
-
-/* used of the cells are not zero. */
-static unsigned choose(const um_packed *c, uint64_t used)
-{
     if (c->bits == 1 ? !worth_it(c->n, used) : c->n * c->bits < WORTH_IT)
         return PLAIN;
     if (used < c->n / SPARSE)
@@ -57,10 +81,10 @@ static unsigned choose(const um_packed *c, uint64_t used)
  */
 
 /* The chance of a one in 2^16, neither 0 nor 1. */
-static uint16_t chance_of(const um_packed *c, uint64_t ones)
+static uint16_t chance_of(const um_values_count *c)
 {
-    uint64_t chance =
-        (uint64_t)((((um_u128)ones << CHANCE_BITS) + c->n / 2) / c->n);
+    um_u128 ones = c->token[1];
+    uint64_t chance = (uint64_t)(((ones << CHANCE_BITS) + c->n / 2) / c->n);
 
     return chance < 1 ? 1 : chance > UINT16_MAX ? UINT16_MAX : (uint16_t)chance;
 }
@@ -81,10 +105,10 @@ static void model_of(uint16_t chance, um_freqs *f)
     um_freqs_fit(f, of);
 }
 
-static bool encode_bits(um_writer *w, const um_packed *c, uint64_t used,
-                        uint64_t *len)
+static bool encode_bits(um_writer *w, const um_packed *c,
+                        const um_values_count *count, uint64_t *len)
 {
-    uint16_t chance = chance_of(c, used);
+    uint16_t chance = chance_of(count);
     uint8_t start[2] = {(uint8_t)chance, (uint8_t)(chance >> 8)};
     uint64_t left = um_packed_bytes(c);
     um_rans_encoder e;
@@ -108,7 +132,7 @@ static bool encode_bits(um_writer *w, const um_packed *c, uint64_t used,
     return words > 0;
 }
 
-static bool decode_bits(um_reader *r, const um_packed *c, uint64_t *used)
+static bool decode_bits(um_reader *r, const um_packed *c, um_values_count *seen)
 {
     uint8_t start[2];
     um_rans_decoder d;
@@ -122,8 +146,8 @@ static bool decode_bits(um_reader *r, const um_packed *c, uint64_t *used)
     um_rans_decoder_init(&d, &f, um_packed_bytes(c), r->at, r->end);
     um_rans_get(&d, c->at, (size_t)um_packed_bytes(c));
     const uint8_t *end = um_rans_end(&d);
-    *used = not_zero(c);
-    if (!end || chance != chance_of(c, *used))
+    um_code_count(c, seen);
+    if (!end || chance != chance_of(seen))
         return false;
     r->at = end;
     return true;
@@ -132,91 +156,68 @@ static bool decode_bits(um_reader *r, const um_packed *c, uint64_t *used)
 /* --- values ----------------------------------------------------------------
  */
 
-typedef struct walk {
-    const um_packed *cells;
-    uint64_t at;
-    bool begun;
-} walk;
-
-static size_t cells_before(void *self, uint64_t out[UM_VALUES_PIECE])
-{
-    walk *w = self;
-    size_t n = 0;
-
-    if (!w->begun)
-        w->at = w->cells->n;
-    while (w->at && n < UM_VALUES_PIECE)
-        out[n++] = um_packed_get(w->cells, --w->at);
-    w->begun = n > 0;
-    return n;
-}
-
-static bool encode_values(um_writer *w, const um_packed *c, uint64_t used,
-                          uint64_t *len)
+static bool encode_values(um_writer *w, const um_packed *c,
+                          const um_values_count *count, uint64_t *len)
 {
     walk cells = {.cells = c};
     um_values_from from = {cells_before, &cells};
-    um_values_count count;
 
-    (void)used;
-    um_values_count_all(&from, &count);
-    return um_values_encode(w, &from, &count, len);
+    return um_values_encode(w, &from, count, len);
 }
 
 static bool take_cells(void *self, const uint64_t *values, size_t n)
 {
     walk *w = self;
-    uint64_t over = 0, max = um_packed_max(w->cells);
+    uint64_t any = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        over |= values[i] & ~max;
-        um_packed_set(w->cells, w->at++, values[i] & max);
-    }
-    return !over;
+    for (size_t i = 0; i < n; i++)
+        any |= values[i];
+    if (any > um_packed_max(w->cells))
+        return false;
+    um_packed_put(w->cells, w->at, values, n);
+    w->at += n;
+    return true;
 }
 
-static bool decode_values(um_reader *r, const um_packed *c, uint64_t *used)
+static bool decode_values(um_reader *r, const um_packed *c,
+                          um_values_count *seen)
 {
     walk cells = {.cells = c};
     um_values_to to = {take_cells, &cells};
-    uint64_t n;
 
-    if (!um_values_decode(r, c->n, &to, &n) || n != c->n)
-        return false;
-    *used = not_zero(c);
-    return true;
+    return um_values_decode(r, c->n, &to, seen) && seen->n == c->n;
 }
 
 /* --- gaps ------------------------------------------------------------------
  */
 
-static bool encode_gaps(um_writer *w, const um_packed *c, uint64_t used,
-                        uint64_t *len)
+static bool encode_gaps(um_writer *w, const um_packed *c,
+                        const um_values_count *count, uint64_t *len)
 {
     const um_packed nothing = {NULL, c->n, c->bits};
 
-    (void)used;
+    (void)count;
     return um_changes_encode(w, &nothing, c, len);
 }
 
-static bool decode_gaps(um_reader *r, const um_packed *c, uint64_t *used)
+static bool decode_gaps(um_reader *r, const um_packed *c, um_values_count *seen)
 {
     const um_packed nothing = {NULL, c->n, c->bits};
 
     if (!um_changes_decode(r, &nothing, c))
         return false;
-    *used = not_zero(c);
+    um_code_count(c, seen);
     return true;
 }
 
 /* --- a section -------------------------------------------------------------
  */
 
-/* used is how many cells are not zero: decoders find it out. */
+/* What the cells hold is known to encoders, and found out by decoders. */
 typedef struct way {
-    bool (*encode)(um_writer *w, const um_packed *c, uint64_t used,
-                   uint64_t *len);
-    bool (*decode)(um_reader *r, const um_packed *c, uint64_t *used);
+    bool (*encode)(um_writer *w, const um_packed *c,
+                   const um_values_count *count, uint64_t *len);
+    bool (*decode)(um_reader *r, const um_packed *c, um_values_count *seen);
 } way;
 
 static const way ways[] = {[PLAIN] = {NULL, NULL},
@@ -227,16 +228,19 @@ static const way ways[] = {[PLAIN] = {NULL, NULL},
 /* The code that is not plain; 0 when it is not shorter, or not the rule. */
 static uint64_t encode(const um_packed *c, um_writer *w)
 {
-    uint64_t used = not_zero(c), len = 1;
-    unsigned chosen = choose(c, used);
-    uint8_t name = (uint8_t)chosen;
+    um_values_count count;
+    uint64_t len = 1;
 
+    um_code_count(c, &count);
+    unsigned chosen = choose(c, &count);
+    uint8_t name = (uint8_t)chosen;
     if (chosen == PLAIN)
         return 0;
     if (w->at)
         um_put_bytes(w, &name, 1);
-    return ways[chosen].encode(w, c, used, &len) && len < um_code_most(c) ? len
-                                                                          : 0;
+    return ways[chosen].encode(w, c, &count, &len) && len < um_code_most(c)
+               ? len
+               : 0;
 }
 
 uint64_t um_code_len(const um_packed *c)
@@ -275,7 +279,7 @@ bool um_code_decode(const uint8_t *bytes, size_t len, const um_packed *c)
     if (bytes[0] == PLAIN)
         return decode_plain(bytes, len, c);
     um_reader r = {bytes + 1, bytes + len, false};
-    uint64_t used;
-    return len < um_code_most(c) && ways[bytes[0]].decode(&r, c, &used) &&
-           r.at == r.end && choose(c, used) == bytes[0];
+    um_values_count seen;
+    return len < um_code_most(c) && ways[bytes[0]].decode(&r, c, &seen) &&
+           r.at == r.end && choose(c, &seen) == bytes[0];
 }

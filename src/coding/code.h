@@ -13,6 +13,7 @@
 #define UM_CODING_CODE_H
 
 #include "coding/cells.h"
+#include "coding/values.h"
 
 #include <stddef.h>
 
@@ -24,6 +25,9 @@ static inline uint64_t um_code_most(const um_packed *cells)
 {
     return 1 + um_packed_bytes(cells);
 }
+
+/* How often each value occurs. */
+void um_code_count(const um_packed *cells, um_values_count *out);
 
 /* How long the code is: as much work as coding. */
 uint64_t um_code_len(const um_packed *cells);

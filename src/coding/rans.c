@@ -56,6 +56,13 @@ static uint32_t load32(const uint8_t *p)
            (uint32_t)p[3] << 24;
 }
 
+/* At once, as on most machines it is one store. */
+static inline void store16(uint8_t *p, uint32_t x)
+{
+    uint64_t word = um_le64(x);
+    memcpy(p, &word, WORD);
+}
+
 static void store32(uint8_t *p, uint32_t x)
 {
     p[0] = (uint8_t)x;
@@ -103,8 +110,7 @@ static inline void put(um_rans_encoder *e, const uint8_t *symbols, size_t n,
         const um_rans_symbol *s = &e->symbol[symbols[n]];
         uint32_t x = *state;
         uint32_t full = (x >> (32 - UM_RANS_BITS)) >= s->freq;
-        at[-2] = (uint8_t)x;
-        at[-1] = (uint8_t)(x >> 8);
+        store16(at - WORD, x);
         at -= WORD * full;
         x >>= WORD_BITS * full;
         uint32_t quotient = (uint32_t)(x * s->inverse >> INVERSE_BITS);
@@ -176,17 +182,22 @@ static inline uint8_t take(um_rans_decoder *d, uint32_t *state,
     return symbol;
 }
 
-static size_t portable_rows(um_rans_decoder *d, uint8_t *out, size_t n)
+static inline size_t get_rows(um_rans_decoder *d, uint8_t *out, size_t n,
+                              unsigned lanes)
 {
     const uint8_t *at = d->at;
     size_t i = 0;
 
-    while (n - i >= UM_RANS_LANES &&
-           (size_t)(d->end - at) >= WORD * UM_RANS_LANES)
-        for (unsigned lane = 0; lane < UM_RANS_LANES; lane++)
+    while (n - i >= lanes && (size_t)(d->end - at) >= WORD * lanes)
+        for (unsigned lane = 0; lane < lanes; lane++)
             out[i++] = take(d, &d->state[lane], &at);
     d->at = at;
     return i;
+}
+
+static size_t portable_rows(um_rans_decoder *d, uint8_t *out, size_t n)
+{
+    return get_rows(d, out, n, UM_RANS_LANES);
 }
 
 static const um_rans_variant portable = {"portable", always, portable_rows};
@@ -253,8 +264,9 @@ void um_rans_get(um_rans_decoder *d, uint8_t *out, size_t n)
 {
     size_t i = 0;
 
-    if (!d->bad && d->lanes == UM_RANS_LANES && d->done % UM_RANS_LANES == 0) {
-        i = d->rows(d, out, n);
+    if (!d->bad && d->done % d->lanes == 0) {
+        i = d->lanes == UM_RANS_LANES ? d->rows(d, out, n)
+                                      : get_rows(d, out, n, d->lanes);
         d->done += i;
     }
     while (i < n && !d->bad)

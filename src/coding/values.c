@@ -142,24 +142,54 @@ static bool get_model(um_reader *r, um_freqs *f)
 /* --- counting --------------------------------------------------------------
  */
 
-void um_values_count_some(um_values_count *c, const uint64_t *values, size_t n)
+/*
+ * The tokens of values, which come last first, in order; tells whether they are
+ * the values themselves. Those of counters mostly are, and are then a copy.
+ */
+static bool tokens_of(const uint64_t *values, size_t n, uint8_t *out)
 {
-    for (size_t i = 0; i < n; i++) {
-        uint8_t token = token_of(values[i]);
-        c->token[token]++;
-        c->bits += token_bits(token);
+    uint64_t any = 0;
+
+    for (size_t i = 0; i < n; i++)
+        any |= values[i];
+    if (any < DIRECT)
+        for (size_t i = 0; i < n; i++)
+            out[n - 1 - i] = (uint8_t)values[i];
+    else
+        for (size_t i = 0; i < n; i++)
+            out[n - 1 - i] = token_of(values[i]);
+    return any < DIRECT;
+}
+
+/* By turns into two tables: where most are alike, one would wait for itself. */
+static void tally(um_values_count *c, const uint8_t *tokens, size_t n)
+{
+    uint64_t odd[256] = {0};
+
+    for (size_t i = 0; i + 1 < n; i += 2) {
+        c->token[tokens[i]]++;
+        odd[tokens[i + 1]]++;
     }
+    if (n % 2)
+        c->token[tokens[n - 1]]++;
+    for (size_t i = 0; i < 256; i++)
+        c->token[i] += odd[i];
     c->n += n;
 }
 
 void um_values_count_all(const um_values_from *from, um_values_count *out)
 {
     uint64_t values[UM_VALUES_PIECE];
+    uint8_t tokens[UM_VALUES_PIECE];
     size_t n;
 
     memset(out, 0, sizeof *out);
-    while ((n = from->before(from->self, values)) > 0)
-        um_values_count_some(out, values, n);
+    while ((n = from->before(from->self, values)) > 0) {
+        tokens_of(values, n, tokens);
+        tally(out, tokens, n);
+    }
+    for (unsigned s = 0; s < 256; s++)
+        out->bits += out->token[s] * token_bits((uint8_t)s);
 }
 
 /* --- coding ----------------------------------------------------------------
@@ -209,21 +239,27 @@ static void begin_string(coder *c, uint8_t *bits, uint64_t nbits)
     c->nsome = (unsigned)(-nbits & 7);
 }
 
-/* Values come last first; the coder wants pieces in order. */
-static bool code_piece(coder *c, const uint64_t *values, size_t n)
+/* What of the values is not in their tokens. */
+static bool prepend_all(coder *c, const uint64_t *values, const uint8_t *tokens,
+                        size_t n)
 {
-    uint8_t tokens[UM_VALUES_PIECE];
-
     for (size_t i = 0; i < n; i++) {
-        uint8_t token = token_of(values[i]);
-        unsigned nbits = token_bits(token);
-        tokens[n - 1 - i] = token;
+        unsigned nbits = token_bits(tokens[n - 1 - i]);
         if (nbits > c->left)
             return false;
         c->left -= nbits;
         if (c->bits)
             prepend_value(c, values[i], nbits);
     }
+    return true;
+}
+
+static bool code_piece(coder *c, const uint64_t *values, size_t n)
+{
+    uint8_t tokens[UM_VALUES_PIECE];
+
+    if (!tokens_of(values, n, tokens) && !prepend_all(c, values, tokens, n))
+        return false;
     um_rans_put(&c->rans, tokens, n);
     return !c->rans.bad;
 }
@@ -303,7 +339,6 @@ typedef struct decoder {
     um_rans_decoder rans;
     const uint8_t *bits, *end; /* the string, and all that may be read */
     uint64_t at, nbits;
-    um_values_count seen;
 } decoder;
 
 static inline uint64_t get_bits(const uint8_t *bits, uint64_t at,
@@ -324,26 +359,42 @@ static uint64_t read_bits(const decoder *d, unsigned nbits)
     return get_bits(copy, d->at % 8, nbits);
 }
 
-static bool values_of(decoder *d, const uint8_t *tokens, uint64_t *values,
-                      size_t n)
+/* A token and what the string has of it. */
+static inline bool value_of(decoder *d, uint8_t token, uint64_t *out)
 {
-    for (size_t i = 0; i < n; i++) {
-        unsigned nbits = token_bits(tokens[i]);
-        uint64_t rest = 0;
-        d->seen.token[tokens[i]]++;
-        if (nbits > d->nbits - d->at)
-            return false;
-        for (unsigned got = 0, part; got < nbits; got += part) {
-            part = nbits - got < 32 ? nbits - got : 32;
-            rest |= read_bits(d, part) << got;
-            d->at += part;
-        }
-        values[i] = token_base(tokens[i]) | rest;
+    unsigned nbits = token_bits(token);
+    uint64_t rest = 0;
+
+    if (nbits > d->nbits - d->at)
+        return false;
+    for (unsigned got = 0, part; got < nbits; got += part) {
+        part = nbits - got < 32 ? nbits - got : 32;
+        rest |= read_bits(d, part) << got;
+        d->at += part;
     }
+    *out = token_base(token) | rest;
     return true;
 }
 
-static bool decode_all(decoder *d, uint64_t n, const um_values_to *to)
+static bool values_of(decoder *d, const uint8_t *tokens, uint64_t *values,
+                      size_t n)
+{
+    uint8_t any = 0;
+    bool fine = true;
+
+    for (size_t i = 0; i < n; i++)
+        any |= tokens[i];
+    if (any < DIRECT)
+        for (size_t i = 0; i < n; i++)
+            values[i] = tokens[i];
+    else
+        for (size_t i = 0; fine && i < n; i++)
+            fine = value_of(d, tokens[i], &values[i]);
+    return fine;
+}
+
+static bool decode_all(decoder *d, uint64_t n, const um_values_to *to,
+                       um_values_count *seen)
 {
     uint8_t tokens[UM_VALUES_PIECE];
     uint64_t values[UM_VALUES_PIECE];
@@ -354,6 +405,7 @@ static bool decode_all(decoder *d, uint64_t n, const um_values_to *to)
         if (d->rans.bad || !values_of(d, tokens, values, part) ||
             !to->take(to->self, values, part))
             return false;
+        tally(seen, tokens, part);
         n -= part;
     }
     return d->at == d->nbits;
@@ -369,28 +421,31 @@ static bool take_string(um_reader *r, decoder *d)
         return false;
     d->bits = r->at;
     d->end = r->end;
+    d->at = 0;
     r->at += bytes;
     return d->nbits % 8 == 0 || r->at[-1] >> d->nbits % 8 == 0;
 }
 
 bool um_values_decode(um_reader *r, uint64_t most, const um_values_to *to,
-                      uint64_t *n)
+                      um_values_count *seen)
 {
-    decoder d = {.at = 0};
+    uint64_t n = um_get_varint(r);
     um_freqs told, fit;
+    decoder d;
 
-    *n = um_get_varint(r);
-    if (r->bad || *n == 0 || *n > most)
-        return !r->bad && *n == 0;
+    memset(seen, 0, sizeof *seen);
+    if (r->bad || n == 0 || n > most)
+        return !r->bad && n == 0;
     if (!get_model(r, &told) || !take_string(r, &d))
         return false;
-    um_rans_decoder_init(&d.rans, &told, *n, r->at, r->end);
-    if (!decode_all(&d, *n, to))
+    um_rans_decoder_init(&d.rans, &told, n, r->at, r->end);
+    if (!decode_all(&d, n, to, seen))
         return false;
     const uint8_t *end = um_rans_end(&d.rans);
-    um_freqs_fit(&fit, d.seen.token);
+    um_freqs_fit(&fit, seen->token);
     if (!end || memcmp(&fit, &told, sizeof fit) != 0)
         return false;
+    seen->bits = d.nbits;
     r->at = end;
     return true;
 }

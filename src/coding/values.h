@@ -37,7 +37,7 @@ typedef struct um_values_to {
     void *self;
 } um_values_to;
 
-/* Frequencies of tokens, for a choice among ways to code. */
+/* Numbers by their tokens: those below 16 have their own. */
 typedef struct um_values_count {
     uint64_t n;
     uint64_t bits; /* outside of tokens */
@@ -45,7 +45,6 @@ typedef struct um_values_count {
 } um_values_count;
 
 void um_values_count_all(const um_values_from *from, um_values_count *out);
-void um_values_count_some(um_values_count *c, const uint64_t *values, size_t n);
 
 /*
  * Append to w what from has, as counted. A writer without memory (at and end
@@ -57,10 +56,10 @@ bool um_values_encode(um_writer *w, const um_values_from *from,
 
 /*
  * Read a stream of at most most numbers; false when it is not what the encoder
- * writes, or to refused. *n tells how many came.
+ * writes, or to refused. *seen tells which came.
  */
 bool um_values_decode(um_reader *r, uint64_t most, const um_values_to *to,
-                      uint64_t *n);
+                      um_values_count *seen);
 
 /* Numbers of 7 bits a byte, lowest first, no longer than they must be. */
 void um_put_varint(um_writer *w, uint64_t x);

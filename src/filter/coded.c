@@ -9,7 +9,6 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "coding/code.h"
-#include "coding/values.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -150,27 +149,11 @@ static double share_bits(uint64_t some, uint64_t n)
     return some ? (double)some * log2((double)n / (double)some) : 0;
 }
 
-static void count_cells(const um_packed *c, um_values_count *out)
-{
-    uint64_t values[UM_VALUES_PIECE];
-
-    for (uint64_t i = 0; i < c->n;) {
-        size_t n = 0;
-        while (n < UM_VALUES_PIECE && i < c->n)
-            values[n++] = um_packed_get(c, i++);
-        um_values_count_some(out, values, n);
-    }
-}
-
 static double shannon_bits(const um_packed *c)
 {
-    um_values_count count = {.n = 0};
+    um_values_count count;
 
-    if (c->bits == 1) {
-        uint64_t ones = um_popcount(c->at, 0, c->n);
-        return share_bits(ones, c->n) + share_bits(c->n - ones, c->n);
-    }
-    count_cells(c, &count);
+    um_code_count(c, &count);
     double bits = (double)count.bits;
     for (size_t i = 0; i < 256; i++)
         bits += share_bits(count.token[i], c->n);

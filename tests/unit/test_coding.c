@@ -99,6 +99,33 @@ static double shannon(const um_packed *c)
     return p > 0 && p < 1 ? n * -(p * log2(p) + (1 - p) * log2(1 - p)) / 8 : 0;
 }
 
+/* Many at once are the same as one by one; what is beside them stays. */
+static void cells_at_once_are_cells_one_by_one(void **state)
+{
+    enum { N = 200 };
+    um_rng rng = {9};
+
+    (void)state;
+    for (unsigned bits = 1; bits <= 64; bits++)
+        for (int round = 0; round < 40; round++) {
+            um_packed c = random_cells(N, bits, 0.9, bits);
+            um_packed same = random_cells(N, bits, 0.9, bits);
+            size_t n = (size_t)um_random_below(&rng, N + 1);
+            uint64_t from = um_random_below(&rng, N + 1 - n), out[N];
+            um_packed_before(&c, from + n, n, out);
+            for (size_t i = 0; i < n; i++)
+                assert_true(out[i] == um_packed_get(&c, from + n - 1 - i));
+            for (size_t i = 0; i < n; i++) {
+                out[i] = um_random(&rng) & um_packed_max(&c);
+                um_packed_set(&same, from + i, out[i]);
+            }
+            um_packed_put(&c, from, out, n);
+            assert_memory_equal(c.at, same.at, um_packed_bytes(&c) + 64);
+            free(c.at);
+            free(same.at);
+        }
+}
+
 static void bits_of_any_density_come_back(void **state)
 {
     static const double density[] = {0,   0.0001, 0.001, 0.01, 0.05, 0.062,
@@ -457,6 +484,7 @@ static void varints_are_as_short_as_they_can_be(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cells_at_once_are_cells_one_by_one),
         cmocka_unit_test(bits_of_any_density_come_back),
         cmocka_unit_test(cells_of_any_width_come_back),
         cmocka_unit_test(bits_take_little_more_than_they_must),
