@@ -151,13 +151,24 @@ static umbel_status convert(const um_args *args, umbel_filter *f,
     return status;
 }
 
+/* A file of others is not replaced by ours, nor the other way round. */
 static umbel_status open_input(const um_args *args, umbel_filter **out,
                                umbel_error *err)
 {
-    const char *from = um_value(args, "from");
+    const char *from = um_value(args, "from"), *to = um_value(args, "to");
+    const char *path = args->operands[0];
+    bool stays = to && um_is_format(to) ? from != NULL : from == NULL;
+    uint64_t limit = 0;
+    umbel_status status = UMBEL_OK;
 
-    return from ? um_import_file(from, args->operands[0], out, err)
-                : um_open_filter(args, args->operands[0], out, err);
+    if (!stays)
+        status = um_spare(um_value(args, "output"), path, err);
+    if (status == UMBEL_OK)
+        status = um_value_count(args, "max-memory", &limit, err);
+    if (status != UMBEL_OK)
+        return status;
+    return from ? um_import_file(from, path, limit, out, err)
+                : um_open_filter(args, path, out, err);
 }
 
 static int run(const um_args *args)

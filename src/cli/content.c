@@ -4,6 +4,7 @@
 #include "cli/content.h"
 
 #include "base/error.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,14 +25,17 @@ void um_content_fini(um_content *c)
 
 umbel_status um_content_grow(um_content *c, umbel_error *err)
 {
+    size_t limit = c->limit ? c->limit : UM_GROWN_LIMIT;
+    size_t cap = c->cap ? 2 * c->cap : (size_t)1 << 20;
+
     if (c->len < c->cap)
         return UMBEL_OK;
-    size_t cap = c->cap ? 2 * c->cap : (size_t)1 << 20;
-    if (cap > UM_GROWN_LIMIT)
+    if (c->cap > limit)
         return um_fail(err, UMBEL_E_LIMIT,
-                       "more than %zu bytes come out of it: gunzip it to a "
-                       "file first",
-                       UM_GROWN_LIMIT);
+                       "more than %zu bytes come out of it: make it a plain "
+                       "file first, or allow more with --max-memory",
+                       limit);
+    cap = cap <= limit ? cap : limit + 1; /* the one that is too much */
     uint8_t *bytes = realloc(c->bytes, cap);
     if (!bytes)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", cap);
@@ -66,7 +70,7 @@ static umbel_status take(int fd, um_content *c, umbel_error *err)
             mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (map == MAP_FAILED)
             return um_fail_errno(err, "cannot map");
-        *c = (um_content){map, (size_t)st.st_size, 0, true};
+        *c = (um_content){map, (size_t)st.st_size, 0, true, c->limit};
         return UMBEL_OK;
     }
     return read_all(fd, c, err);
@@ -74,16 +78,26 @@ static umbel_status take(int fd, um_content *c, umbel_error *err)
 
 umbel_status um_content_read(um_content *c, const char *path, umbel_error *err)
 {
+    return um_content_read_within(c, path, 0, err);
+}
+
+umbel_status um_content_read_within(um_content *c, const char *path,
+                                    size_t limit, umbel_error *err)
+{
     bool piped = strcmp(path, "-") == 0;
     int fd = piped ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    umbel_error inner;
 
-    *c = (um_content){0};
+    *c = (um_content){.limit = limit};
     if (fd < 0)
         return um_fail_path(err, path);
-    umbel_status status = take(fd, c, err);
+    umbel_status status = take(fd, c, &inner);
     if (!piped)
         close(fd);
-    if (status != UMBEL_OK)
+    if (status != UMBEL_OK) {
         um_content_fini(c);
+        um_note(err, status, "%s%s: %s", um_path_dots(path), um_path_tail(path),
+                inner.text);
+    }
     return status;
 }

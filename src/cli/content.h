@@ -11,6 +11,7 @@ typedef struct um_content {
     uint8_t *bytes;
     size_t len, cap;
     bool mapped;
+    size_t limit; /* that it may grow to; 0: UM_GROWN_LIMIT */
 } um_content;
 
 /* What a pipe or gzip may grow to: neither tells its length before its end. */
@@ -18,6 +19,9 @@ typedef struct um_content {
 
 /* Release with um_content_fini. - is standard input. */
 umbel_status um_content_read(um_content *c, const char *path, umbel_error *err);
+/* The same, where a pipe may bring limit bytes. */
+umbel_status um_content_read_within(um_content *c, const char *path,
+                                    size_t limit, umbel_error *err);
 void um_content_fini(um_content *c);
 
 /* Make room for at least one byte more. */

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/content.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -16,9 +17,12 @@ static bool is_gzip(const um_content *c)
     return c->len >= 2 && c->bytes[0] == 0x1F && c->bytes[1] == 0x8B;
 }
 
+enum { LIMIT = 256 << 20 }; /* bytes from a pipe or gzip, unless told */
+
 /*
  * Whether what came out so far may go on: a file of theirs tells its length at
- * its beginning, and bytes of the user's come behind. A bomb is no such file.
+ * its beginning, and bytes of the user's come behind. Most bombs are no such
+ * file; the rest are, and stop at the limit.
  */
 static umbel_status may_grow(const char *format, const um_content *c,
                              umbel_error *err)
@@ -30,6 +34,12 @@ static umbel_status may_grow(const char *format, const um_content *c,
         return UMBEL_OK;
     umbel_status status =
         umbel_import_len(format, c->bytes, c->len, &least, err);
+    if (status == UMBEL_OK && least > c->limit)
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "unpacked, it takes %" PRIu64 " bytes, the limit is "
+                       "%zu: gunzip it to a file first, or allow more with "
+                       "--max-memory",
+                       least, c->limit);
     if (status == UMBEL_OK && c->len > least && c->len - least > most_data)
         status = um_fail(err, UMBEL_E_LIMIT,
                          "more than %zu bytes come behind its cells: gunzip "
@@ -87,30 +97,37 @@ static umbel_status gunzip(const char *format, const um_content *packed,
 }
 
 static umbel_status import_content(const char *format, const um_content *c,
-                                   umbel_filter **out, umbel_error *err)
+                                   uint64_t limit, umbel_filter **out,
+                                   umbel_error *err)
 {
-    um_content plain = {0};
+    umbel_source source = UMBEL_SOURCE_INIT;
+    um_content plain = {.limit = c->limit};
     umbel_status status = UMBEL_OK;
 
+    source.memory_limit = limit;
     if (!is_gzip(c))
-        return umbel_import(format, c->bytes, c->len, NULL, out, err);
+        return umbel_import(format, c->bytes, c->len, &source, out, err);
     status = gunzip(format, c, &plain, err);
     if (status == UMBEL_OK)
-        status = umbel_import(format, plain.bytes, plain.len, NULL, out, err);
+        status =
+            umbel_import(format, plain.bytes, plain.len, &source, out, err);
     um_content_fini(&plain);
     return status;
 }
 
 umbel_status um_import_file(const char *format, const char *path,
-                            umbel_filter **out, umbel_error *err)
+                            uint64_t limit, umbel_filter **out,
+                            umbel_error *err)
 {
     um_content c;
     umbel_error inner;
-    umbel_status status = um_content_read(&c, path, err);
+    size_t grown = limit < UM_GROWN_LIMIT ? (size_t)limit : UM_GROWN_LIMIT;
+    umbel_status status =
+        um_content_read_within(&c, path, limit ? grown : LIMIT, err);
 
     if (status != UMBEL_OK)
         return status;
-    status = import_content(format, &c, out, &inner);
+    status = import_content(format, &c, limit, out, &inner);
     um_content_fini(&c);
     if (status != UMBEL_OK)
         return um_fail(err, status, "%s%s: %s", um_path_dots(path),

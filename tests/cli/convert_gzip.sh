@@ -35,4 +35,18 @@ from zeros.gz
 from - < zeros.gz
 from - < <(head -c 200000000 /dev/zero)
 from behind.gz
+
+# A head that claims gigabytes, and as many zeros behind it: a file like theirs.
+{
+    head -c 32 f.bloom
+    printf '\0\0\0\0\1\0\0\0' # 2^32 bits
+    head -c 300000000 /dev/zero
+} | gzip -1 -n > claims.gz
+from claims.gz
+from claims.gz --max-memory 100MiB
+from f.bloom.gz --max-memory 1KiB
+from - --max-memory 1KiB < <(cat f.bloom)
+from f.bloom --max-memory 1KiB
 absent x.umb
+from f.bloom.gz --max-memory 1848
+cmp x.umb f.umb
