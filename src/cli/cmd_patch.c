@@ -1,6 +1,8 @@
 /*
  * cmd_patch.c - umbel patch: the new filter, from the old one and a difference.
  */
+#include "base/error.h"
+#include "base/text.h"
 #include "cli/files.h"
 #include "cli/report.h"
 #include "cli/table.h"
@@ -37,18 +39,20 @@ static void report(const um_args *args, const umbel_filter *now, size_t len)
 static umbel_status patch(const um_args *args, const umbel_filter *old,
                           umbel_error *err)
 {
+    const char *path = args->operands[1];
     umbel_filter *now;
+    umbel_error inner;
     uint8_t *bytes;
     size_t len;
 
-    umbel_status status =
-        um_read_whole(args->operands[1], LIMIT, &bytes, &len, err);
+    umbel_status status = um_read_whole(path, LIMIT, &bytes, &len, err);
     if (status != UMBEL_OK)
         return status;
-    status = umbel_patch(old, bytes, len, &now, err);
+    status = umbel_patch(old, bytes, len, &now, &inner);
     free(bytes);
     if (status != UMBEL_OK)
-        return status;
+        return um_fail(err, status, "%s%s: %s", um_path_dots(path),
+                       um_path_tail(path), inner.text);
     status = um_save_filter(now, um_value(args, "output"), err);
     if (status == UMBEL_OK)
         report(args, now, len);

@@ -344,7 +344,8 @@ static umbel_status check_base(const umbel_filter *old, const start *s,
     if (memcmp(name, s->old, sizeof name) != 0)
         return um_fail(err, UMBEL_E_MISMATCH,
                        "the difference is for another filter: %016" PRIx64
-                       "..., this one is %016" PRIx64 "...",
+                       "..., this one is %016" PRIx64
+                       "...; patch that one, or take the new one whole",
                        __builtin_bswap64(um_load64(s->old)),
                        __builtin_bswap64(um_load64(name)));
     return um_same_shape(&old->shape, &s->head.shape, err);
