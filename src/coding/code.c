@@ -14,7 +14,8 @@ enum { PLAIN, BITS, GAPS, VALUES };
 
 enum {
     SPARSE = 16,     /* gaps, when fewer than 1 of so many is not zero */
-    WORTH_IT = 2048, /* see worth_it; and bits that are worth a model */
+    LEAST = 2048,    /* bits of a section that are worth a model */
+    WORTH_IT = 256,  /* see worth_it */
     CHANCE_BITS = 16 /* of the model's number */
 };
 
@@ -57,8 +58,8 @@ void um_code_count(const um_packed *c, um_values_count *out)
  */
 
 /*
- * n H(p) is about n - 0.72 (n - 2 ones)^2 / n near p = 1/2: below this, a model
- * costs more than it saves.
+ * n H(p) is about n - 0.72 (n - 2 ones)^2 / n near p = 1/2: below this, the
+ * states of four lanes cost more than is saved. (Of 32, coding will tell.)
  */
 static bool worth_it(uint64_t n, uint64_t ones)
 {
@@ -70,7 +71,7 @@ static unsigned choose(const um_packed *c, const um_values_count *count)
 {
     uint64_t used = c->n - count->token[0];
 
-    if (c->bits == 1 ? !worth_it(c->n, used) : c->n * c->bits < WORTH_IT)
+    if (c->n * c->bits < LEAST || (c->bits == 1 && !worth_it(c->n, used)))
         return PLAIN;
     if (used < c->n / SPARSE)
         return GAPS;

@@ -169,6 +169,23 @@ static void bits_take_little_more_than_they_must(void **state)
     }
 }
 
+/* A filter of a few thousand keys gains as well, where there is some room. */
+static void small_filters_take_little_more_than_they_must(void **state)
+{
+    static const struct {
+        uint64_t n;
+        double density, most;
+    } bars[] = {
+        {10000, 0.3, 1.02}, {50000, 0.4, 1.005}, {1000000, 0.47, 1.001}};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(bars); i++) {
+        um_packed c = random_bits(bars[i].n, bars[i].density, i);
+        double least = shannon(&c);
+        assert_true((double)round_trip(c, NULL) <= bars[i].most * least);
+    }
+}
+
 static void counts_take_little_more_than_they_must(void **state)
 {
     um_packed c = make(2000000, 4);
@@ -488,6 +505,7 @@ int main(void)
         cmocka_unit_test(bits_of_any_density_come_back),
         cmocka_unit_test(cells_of_any_width_come_back),
         cmocka_unit_test(bits_take_little_more_than_they_must),
+        cmocka_unit_test(small_filters_take_little_more_than_they_must),
         cmocka_unit_test(counts_take_little_more_than_they_must),
         cmocka_unit_test(the_way_follows_from_the_cells),
         cmocka_unit_test(a_code_that_is_cut_or_longer_is_refused),
