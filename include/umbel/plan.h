@@ -67,8 +67,8 @@ typedef struct umbel_wire_plan {
 /*
  * The shape that errs least of those whose coded file takes at most wire bytes
  * and whose raw one at most memory (0: 256 MiB, what decoders allow).
- * params->capacity says how many keys; hashes may be given, cells not. Kinds of
- * single bits only.
+ * params->capacity says how many keys; hashes may be given, cells not. Kind
+ * bloom only.
  */
 UMBEL_API umbel_status umbel_plan_wire(const char *kind,
                                        const umbel_params *params,

@@ -273,20 +273,25 @@ static void print_counting(const question *q, const umbel_count_plan *c)
            c->overflow, c->overflow_bound);
 }
 
-static void print_wire(const question *q, const umbel_wire_plan *w)
+static void print_wire(const um_args *args, const question *q,
+                       const umbel_wire_plan *w)
 {
-    const umbel_params *p = &q->asked.params;
+    const char *addressing = q->asked.params.addressing;
 
-    print_row(p->addressing ? p->addressing : "blocked512", &w->plan);
+    print_row(addressing ? addressing : um_default_addressing(q->asked.kind),
+              &w->plan);
     printf("coded: %s bytes on the wire, a share of %.4g of ones\n",
            um_grouped(w->wire_bytes).text, w->fill);
     if (w->raw_error >= 0)
         printf("a raw filter of %s bytes errs by %s\n",
                um_grouped(q->wire).text, um_percent(w->raw_error).text);
-    printf("umbel build KEYS --bits %" PRIu64 " --hashes %" PRIu32
-           "%s%s --coded -o FILE\n",
-           w->plan.cells, w->plan.hashes, p->addressing ? " --addressing " : "",
-           p->addressing ? p->addressing : "");
+    printf("umbel build KEYS --bits %" PRIu64, w->plan.cells);
+    if (!um_has(args, "hashes"))
+        printf(" --hashes %" PRIu32, w->plan.hashes);
+    um_print_given(stdout, args, um_shape_options);
+    um_print_given(stdout, args, um_secret_options);
+    um_print_given(stdout, args, um_keys_options);
+    puts(" --coded -o FILE");
 }
 
 static int answer_wire(const um_args *args, const question *q)
@@ -305,7 +310,7 @@ static int answer_wire(const um_args *args, const question *q)
     if (um_has(args, "json"))
         um_print_json(stdout, &info);
     else if (!um_has(args, "quiet"))
-        print_wire(q, &w);
+        print_wire(args, q, &w);
     return UM_EXIT_FINE;
 }
 

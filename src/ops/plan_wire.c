@@ -22,15 +22,13 @@
 /* and a model, states, the filling of a line. */
 enum { EXTRA = 320 };
 
-/* One section of single bits: the only one whose code can be foretold. */
+/* Single bits that keys only ever set: there the model tells the fill. */
 static umbel_status want_bits(const um_shape *s, umbel_error *err)
 {
-    um_section section[UM_MAX_SECTIONS];
-
-    if (s->kind->sections(s, section) != 1 || section[0].cell_bits != 1)
+    if (!s->kind->bits)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
-                       "bytes on the wire are planned for kinds of single "
-                       "bits, like bloom, not for %s",
+                       "bytes on the wire are planned for bloom filters, not "
+                       "for kind %s: build it with --coded and look",
                        s->kind->name);
     return UMBEL_OK;
 }
@@ -110,7 +108,8 @@ static umbel_status find_best(um_shape *s, const bounds *b, umbel_error *err)
     if (least > 1)
         return um_fail(err, UMBEL_E_RANGE,
                        "%" PRIu64 " bytes on the wire and %" PRIu64
-                       " in memory hold no such filter",
+                       " in memory hold no such filter: allow more bytes, or "
+                       "plan for fewer keys",
                        b->wire, b->memory);
     *s = best;
     return UMBEL_OK;

@@ -4,6 +4,8 @@ try umbel plan --keys 1e6 --wire 2MB --memory 3MB
 try umbel plan --keys 1e6 --wire 2MB --json
 try umbel plan --keys 1e6 --wire 100
 try umbel plan --keys 1e6 --wire 2MB --kind counting
+try umbel plan --keys 1e6 --wire 2MB --kind generalized
+try umbel plan --keys 1e6 --wire 2MB --kind ribbon
 try umbel plan --wire 2MB
 try umbel plan --keys 1e6 --memory 2MB --bits 1000
 try umbel plan --keys 1e6 --wire 2MB --fpr 0.1
@@ -18,4 +20,22 @@ for wire in 100000 200000 400000; do
         [ "$(umbel info --json f.umb | field payload_bytes)" -le \
             "$(numfmt --from si "${memory%B}")" ] || echo "too much memory"
     done
+done
+
+# The command that it prints makes the planned file, whatever was asked for.
+umbel keygen -q -o key
+for shape in "" "--addressing classic --hashes 2" "--seed 7 --hash xxh128" \
+    "--groups 2 --addressing blocked256" "--set groups=3" \
+    "--hash sip --key-file key" "--kind bloom --field 1 --delimiter ,"; do
+    # shellcheck disable=SC2086
+    umbel plan --keys 1e5 --wire 200000 --memory 1MB $shape > plan
+    command=$(tail -n 1 plan)
+    echo "$command"
+    command=${command/KEYS/keys}
+    ${command/FILE/f.umb} -q
+    [ "$(wc -c < f.umb)" -le 200000 ] || echo "too large"
+    for name in addressing hash seed groups bits hashes; do
+        printf '%s ' "$(umbel info --json f.umb | field $name)"
+    done
+    echo
 done
