@@ -122,6 +122,23 @@ static size_t choose_ways(const umbel_filter *old, const umbel_filter *now,
     return (size_t)len;
 }
 
+/* A static filter is as large as its keys want it. */
+static umbel_status same_shape(const umbel_filter *old, const umbel_filter *now,
+                               umbel_error *err)
+{
+    umbel_status status = umbel_same_shape(old, now, err);
+    const um_shape *a = &old->shape, *b = &now->shape;
+
+    if (status != UMBEL_OK && a->kind == b->kind && a->kind->build &&
+        a->hash == b->hash && a->seed == b->seed)
+        return um_fail(err, status,
+                       "%s filters of different keys have no difference, "
+                       "their sizes follow from the keys: hand out the new "
+                       "one whole",
+                       a->kind->name);
+    return status;
+}
+
 /* m H(some / m), in bits. */
 static double entropy_bits(uint64_t some, uint64_t m)
 {
@@ -174,7 +191,7 @@ umbel_status umbel_diff_measure(const umbel_filter *old,
     way ways[UM_MAX_SECTIONS];
     size_t n;
 
-    umbel_status status = umbel_same_shape(old, now, err);
+    umbel_status status = same_shape(old, now, err);
     if (status != UMBEL_OK)
         return status;
     *bill = (umbel_diff_bill){.bytes = choose_ways(old, now, pairs, ways, &n)};
@@ -237,7 +254,7 @@ umbel_status umbel_diff(const umbel_filter *old, const umbel_filter *now,
     way ways[UM_MAX_SECTIONS];
     size_t n;
 
-    umbel_status status = umbel_same_shape(old, now, err);
+    umbel_status status = same_shape(old, now, err);
     if (status != UMBEL_OK)
         return status;
     size_t total = choose_ways(old, now, pairs, ways, &n);

@@ -30,6 +30,10 @@ umbel diff old.umb old.umb -o d
 umbel build -q new -n 11000 --seed 5 -o other.umb
 try umbel diff old.umb other.umb -o no
 
+umbel build -q old --kind ribbon -o one.umb
+umbel build -q new --kind ribbon -o two.umb
+try umbel diff one.umb two.umb -o no
+
 # A wrong base, and differences that are none.
 umbel diff -q old.umb new.umb -o d
 try umbel patch new.umb d -o no
