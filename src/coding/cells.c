@@ -6,13 +6,13 @@
  */
 #include "coding/cells.h"
 
-/* Whole words of cells that fill words, the last first. */
-static size_t words_before(const um_packed *c, uint64_t end, size_t n,
-                           uint64_t *out)
+/* Cells that fill words, the last first. */
+static inline size_t words_before(const um_packed *c, uint64_t end, size_t n,
+                                  uint64_t *out, unsigned bits)
 {
-    const unsigned bits = c->bits, per = 64 / bits;
+    const unsigned per = 64 / bits;
     const uint64_t max = um_packed_max(c);
-    const uint8_t *at = c->at + (end * bits >> 6) * 8;
+    const uint8_t *at = c->at + end / per * 8;
     size_t done = 0;
 
     for (; n - done >= per; done += per) {
@@ -23,12 +23,27 @@ static size_t words_before(const um_packed *c, uint64_t end, size_t n,
     return done;
 }
 
+/* Whole words of cells before end: of the usual widths, which unroll. */
+static size_t whole_before(const um_packed *c, uint64_t end, size_t n,
+                           uint64_t *out)
+{
+    if (64 % c->bits != 0 || end * c->bits % 64 != 0)
+        return 0;
+    return c->bits == 4    ? words_before(c, end, n, out, 4)
+           : c->bits == 8  ? words_before(c, end, n, out, 8)
+           : c->bits == 16 ? words_before(c, end, n, out, 16)
+           : c->bits == 32 ? words_before(c, end, n, out, 32)
+                           : words_before(c, end, n, out, c->bits);
+}
+
 void um_packed_before(const um_packed *c, uint64_t end, size_t n, uint64_t *out)
 {
-    if (64 % c->bits == 0 && end * c->bits % 64 == 0) {
-        size_t done = words_before(c, end, n, out);
-        end -= done, out += done, n -= done;
+    if (!c->at) {
+        memset(out, 0, n * sizeof *out);
+        return;
     }
+    size_t done = whole_before(c, end, n, out);
+    end -= done, out += done, n -= done;
     const unsigned bits = c->bits;
     const uint64_t max = um_packed_max(c), first = (end - n) * bits;
     const uint8_t *at = c->at + (first >> 6) * 8;

@@ -148,20 +148,43 @@ static size_t gaps_of_ones(void *self, uint64_t out[UM_VALUES_PIECE])
     return finish(w, out, drop_first(w, out, n));
 }
 
+/* Cells before at, the last first, in words of 64, which unpack sooner. */
+enum { WORD = 64 };
+
+typedef struct stretch {
+    uint64_t old[UM_VALUES_PIECE], now[UM_VALUES_PIECE];
+    size_t n;
+} stretch;
+
+/* At most room of them, which is a word at least. */
+static void go_back(walk *w, size_t room, stretch *s)
+{
+    size_t most = room / WORD * WORD, part = (size_t)(w->at % WORD);
+
+    s->n = part ? part : w->at < most ? (size_t)w->at : most;
+    um_packed_before(w->old, w->at, s->n, s->old);
+    um_packed_before(w->now, w->at, s->n, s->now);
+    w->at -= s->n;
+}
+
 static size_t gaps_of_cells(void *self, uint64_t out[UM_VALUES_PIECE])
 {
     walk *w = self;
+    stretch s;
     size_t n = 0;
 
     if (!w->begun)
         begin(w, w->now->n);
-    while (w->at && n + 1 < UM_VALUES_PIECE) {
-        uint64_t i = --w->at, old = um_packed_get(w->old, i);
-        if (!in_context(w, old))
-            continue;
-        w->rank--;
-        if (um_packed_get(w->now, i) != old)
-            n += close_gap(w, w->rank, out + n);
+    while (w->at && n + 1 + WORD <= UM_VALUES_PIECE) {
+        uint64_t rank = w->rank;
+        go_back(w, UM_VALUES_PIECE - 1 - n, &s);
+        for (size_t i = 0; i < s.n; i++) {
+            bool in = in_context(w, s.old[i]); /* no branch: it is a toss-up */
+            rank -= in;
+            if (in & (s.now[i] != s.old[i]))
+                n += close_gap(w, rank, out + n);
+        }
+        w->rank = rank;
     }
     return finish(w, out, n);
 }
@@ -194,15 +217,16 @@ static size_t numbers_of_cells(void *self, uint64_t out[UM_VALUES_PIECE])
 {
     walk *w = self;
     uint64_t max = um_packed_max(w->now);
+    stretch s;
     size_t n = 0;
 
     if (!w->begun)
         begin(w, w->now->n);
-    while (w->at && n < UM_VALUES_PIECE) {
-        uint64_t i = --w->at, old = um_packed_get(w->old, i);
-        uint64_t now = um_packed_get(w->now, i);
-        if (now != old && in_context(w, old))
-            out[n++] = number_of(old, now, max);
+    while (w->at && n + WORD <= UM_VALUES_PIECE) {
+        go_back(w, UM_VALUES_PIECE - n, &s);
+        for (size_t i = 0; i < s.n; i++)
+            if (s.now[i] != s.old[i] && in_context(w, s.old[i]))
+                out[n++] = number_of(s.old[i], s.now[i], max);
     }
     w->begun = n > 0;
     return n;

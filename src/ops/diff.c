@@ -27,11 +27,12 @@
 
 enum {
     VERSION = 1,
+    TOTAL_AT = 88,
     HEAD_AT = 96,
     CHECKSUM_LEN = 8,
     FLAG_CODED = 1,
     FLAGS_KNOWN = 1,
-    ROOM = 8192, /* that coding may need meanwhile */
+    ROOM = 8192, /* that coding a section may need meanwhile */
     CHANGES = 0,
     WHOLE = 1
 };
@@ -79,48 +80,6 @@ static size_t pairs_of(const umbel_filter *old, const um_shape *s, uint8_t *now,
 
 /* --- making one ------------------------------------------------------------
  */
-
-/* How each section goes, and how long it is. */
-typedef struct way {
-    uint8_t how;
-    uint64_t len;
-} way;
-
-static way way_of(const pair *p)
-{
-    um_writer nowhere = {NULL, NULL, false};
-    uint64_t whole = um_code_len(&p->now), len = 0;
-
-    if (p->old.at && um_changes_encode(&nowhere, &p->old, &p->now, &len) &&
-        len < whole)
-        return (way){CHANGES, len};
-    return (way){WHOLE, whole};
-}
-
-static uint64_t varint_len(uint64_t x)
-{
-    uint64_t len = 1;
-
-    while (x >>= 7)
-        len++;
-    return len;
-}
-
-/* The length of all; n sections go these ways. */
-static size_t choose_ways(const umbel_filter *old, const umbel_filter *now,
-                          pair pairs[], way ways[], size_t *n)
-{
-    uint8_t head[UM_HEAD_MAX];
-    uint64_t len = HEAD_AT + um_head_encode(now, NULL, head) + CHECKSUM_LEN;
-
-    *n = pairs_of(old, &now->shape, now->payload, pairs);
-    for (size_t i = 0; i < *n; i++) {
-        ways[i] = way_of(&pairs[i]);
-        len += 1 + ways[i].len;
-        len += ways[i].how == WHOLE ? varint_len(ways[i].len) : 0;
-    }
-    return (size_t)len;
-}
 
 /* A static filter is as large as its keys want it. */
 static umbel_status same_shape(const umbel_filter *old, const umbel_filter *now,
@@ -183,27 +142,9 @@ static void bill_section(const pair *p, umbel_diff_bill *bill)
     }
 }
 
-umbel_status umbel_diff_measure(const umbel_filter *old,
-                                const umbel_filter *now, umbel_diff_bill *bill,
-                                umbel_error *err)
-{
-    pair pairs[UM_MAX_SECTIONS];
-    way ways[UM_MAX_SECTIONS];
-    size_t n;
-
-    umbel_status status = same_shape(old, now, err);
-    if (status != UMBEL_OK)
-        return status;
-    *bill = (umbel_diff_bill){.bytes = choose_ways(old, now, pairs, ways, &n)};
-    n -= now->shape.attached > 0; /* data is no cells */
-    for (size_t i = 0; i < n; i++)
-        bill_section(&pairs[i], bill);
-    return UMBEL_OK;
-}
-
-/* The fixed part; the head of now. */
+/* The fixed part, but for the length of all; the head of now. */
 static void put_start(um_writer *w, const umbel_filter *old,
-                      const umbel_filter *now, size_t total)
+                      const umbel_filter *now)
 {
     uint8_t name[UMBEL_CONTENT_LEN], head[UM_HEAD_MAX];
     size_t head_len = um_head_encode(now, NULL, head);
@@ -217,68 +158,105 @@ static void put_start(um_writer *w, const umbel_filter *old,
     um_put_bytes(w, name, sizeof name);
     um_put_u32(w, now->shape.coded ? FLAG_CODED : 0);
     um_put_u32(w, 0);
-    um_put_u64(w, total);
+    um_put_u64(w, 0);
     um_put_bytes(w, head, head_len);
 }
 
-/* There is room for what was measured, and ROOM. */
-static bool put_section(um_writer *w, const pair *p, const way *as)
+/* By its changes, where they take less than the code of it all. */
+static void put_section(um_writer *w, const pair *p)
 {
-    uint64_t len = 0;
+    const uint8_t changes = CHANGES, all = WHOLE;
+    uint64_t whole = um_code_len(&p->now), len = 0;
+    um_writer before = *w;
 
-    um_put_bytes(w, &as->how, 1);
-    if (as->how == CHANGES)
-        return um_changes_encode(w, &p->old, &p->now, &len) && len == as->len;
-    um_put_varint(w, as->len);
-    if (w->bad || (size_t)(w->end - w->at) < um_code_most(&p->now) + ROOM / 2)
-        return false;
+    um_put_bytes(w, &changes, 1);
+    if (p->old.at && um_changes_encode(w, &p->old, &p->now, &len) &&
+        len < whole)
+        return;
+    *w = before;
+    um_put_bytes(w, &all, 1);
+    um_put_varint(w, whole);
+    if ((size_t)(w->end - w->at) < um_code_most(&p->now) + UM_CODE_ROOM) {
+        w->bad = true;
+        return;
+    }
     len = um_code_encode(&p->now, w->at);
     w->at += len;
-    return len == as->len;
+    w->bad |= len != whole;
 }
 
-/* Room for a code that turns out to be plain, too. */
-static size_t most_of(const pair *pairs, size_t n, size_t total)
-{
-    size_t most = total + ROOM;
+/* A difference in memory of now's allocator. */
+typedef struct draft {
+    uint8_t *bytes;
+    size_t cap, len;
+} draft;
 
+static umbel_status make(const umbel_filter *old, const umbel_filter *now,
+                         draft *d, umbel_error *err)
+{
+    pair pairs[UM_MAX_SECTIONS];
+    size_t n = pairs_of(old, &now->shape, now->payload, pairs);
+
+    d->cap = HEAD_AT + UM_HEAD_MAX + CHECKSUM_LEN;
     for (size_t i = 0; i < n; i++)
-        most += (size_t)um_code_most(&pairs[i].now);
-    return most;
+        d->cap += (size_t)um_code_most(&pairs[i].now) + ROOM;
+    d->bytes = um_get(&now->alloc, d->cap);
+    if (!d->bytes)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", d->cap);
+    um_writer w = {d->bytes, d->bytes + d->cap, false};
+    put_start(&w, old, now);
+    for (size_t i = 0; i < n; i++)
+        put_section(&w, &pairs[i]);
+    d->len = (size_t)(w.at - d->bytes) + CHECKSUM_LEN;
+    um_store64(d->bytes + TOTAL_AT, d->len);
+    um_put_u64(&w, um_checksum(d->bytes, d->len - CHECKSUM_LEN));
+    if (!w.bad)
+        return UMBEL_OK;
+    um_put(&now->alloc, d->bytes, d->cap);
+    return um_fail(err, UMBEL_E_IO, "a filter changed meanwhile");
+}
+
+umbel_status umbel_diff_measure(const umbel_filter *old,
+                                const umbel_filter *now, umbel_diff_bill *bill,
+                                umbel_error *err)
+{
+    pair pairs[UM_MAX_SECTIONS];
+    draft d;
+
+    umbel_status status = same_shape(old, now, err);
+    if (status == UMBEL_OK)
+        status = make(old, now, &d, err);
+    if (status != UMBEL_OK)
+        return status;
+    *bill = (umbel_diff_bill){.bytes = d.len};
+    um_put(&now->alloc, d.bytes, d.cap);
+    size_t n = pairs_of(old, &now->shape, now->payload, pairs);
+    n -= now->shape.attached > 0; /* data is no cells */
+    for (size_t i = 0; i < n; i++)
+        bill_section(&pairs[i], bill);
+    return UMBEL_OK;
 }
 
 umbel_status umbel_diff(const umbel_filter *old, const umbel_filter *now,
                         void *out, size_t cap, size_t *len, umbel_error *err)
 {
-    pair pairs[UM_MAX_SECTIONS];
-    way ways[UM_MAX_SECTIONS];
-    size_t n;
+    draft d;
 
     umbel_status status = same_shape(old, now, err);
+    if (status == UMBEL_OK)
+        status = make(old, now, &d, err);
     if (status != UMBEL_OK)
         return status;
-    size_t total = choose_ways(old, now, pairs, ways, &n);
-    if (cap < total)
-        return um_fail(err, UMBEL_E_RANGE,
-                       "the difference takes %zu bytes, there is room for %zu",
-                       total, cap);
-    size_t most = most_of(pairs, n, total);
-    uint8_t *bytes = um_get(&now->alloc, most);
-    if (!bytes)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", most);
-    um_writer w = {bytes, bytes + most, false};
-    bool fine = true;
-    put_start(&w, old, now, total);
-    for (size_t i = 0; fine && i < n; i++)
-        fine = put_section(&w, &pairs[i], &ways[i]);
-    um_put_u64(&w, um_checksum(bytes, (size_t)(w.at - bytes)));
-    if (!fine || w.bad || (size_t)(w.at - bytes) != total)
-        status = um_fail(err, UMBEL_E_IO, "a filter changed meanwhile");
-    if (status == UMBEL_OK) {
-        memcpy(out, bytes, total);
-        *len = total;
+    if (cap < d.len) {
+        status =
+            um_fail(err, UMBEL_E_RANGE,
+                    "the difference takes %zu bytes, there is room for %zu",
+                    d.len, cap);
+    } else {
+        memcpy(out, d.bytes, d.len);
+        *len = d.len;
     }
-    um_put(&now->alloc, bytes, most);
+    um_put(&now->alloc, d.bytes, d.cap);
     return status;
 }
 
@@ -311,7 +289,7 @@ static umbel_status check_frame(const uint8_t *bytes, size_t len,
                        version, VERSION);
     if (len < HEAD_AT + CHECKSUM_LEN)
         return um_fail(err, UMBEL_E_FORMAT, "the difference is cut short");
-    uint64_t total = um_load64(bytes + HEAD_AT - 8);
+    uint64_t total = um_load64(bytes + TOTAL_AT);
     if (total != len)
         return um_fail(err, UMBEL_E_FORMAT,
                        "the difference is %s: %zu of %" PRIu64 " bytes",
