@@ -111,7 +111,7 @@ static inline void put(um_rans_encoder *e, const uint8_t *symbols, size_t n,
         uint32_t x = *state;
         uint32_t full = (x >> (32 - UM_RANS_BITS)) >= s->freq;
         store16(at - WORD, x);
-        at -= WORD * full;
+        at -= (size_t)WORD * full;
         x >>= WORD_BITS * full;
         uint32_t quotient = (uint32_t)(x * s->inverse >> INVERSE_BITS);
         *state = x + quotient * (UM_RANS_SUM - s->freq) + s->start;
@@ -149,7 +149,7 @@ uint64_t um_rans_finish(um_rans_encoder *e)
     if (!e->counting) {
         e->at -= states;
         for (unsigned i = 0; i < e->lanes; i++)
-            store32(e->at + 4 * i, e->state[i]);
+            store32(e->at + (size_t)4 * i, e->state[i]);
     }
     return e->given + states;
 }
@@ -178,7 +178,7 @@ static inline uint8_t take(um_rans_decoder *d, uint32_t *state,
     x = (info >> 16) * (x >> UM_RANS_BITS) + slot - (info & 0xFFFF);
     uint32_t low = x < UM_RANS_LOW;
     *state = x << (WORD_BITS * low) | (word & (0 - low));
-    *at += WORD * low;
+    *at += (size_t)WORD * low;
     return symbol;
 }
 
@@ -188,7 +188,7 @@ static inline size_t get_rows(um_rans_decoder *d, uint8_t *out, size_t n,
     const uint8_t *at = d->at;
     size_t i = 0;
 
-    while (n - i >= lanes && (size_t)(d->end - at) >= WORD * lanes)
+    while (n - i >= lanes && (size_t)(d->end - at) >= (size_t)WORD * lanes)
         for (unsigned lane = 0; lane < lanes; lane++)
             out[i++] = take(d, &d->state[lane], &at);
     d->at = at;
@@ -215,11 +215,10 @@ const um_rans_variant *um_rans_variant_row(size_t i)
 
 static um_rans_rows *pick(void)
 {
-    size_t i = 0;
-
-    while (!variants[i]->usable())
-        i++;
-    return variants[i]->rows;
+    for (size_t i = 0; i < UM_COUNT(variants); i++)
+        if (variants[i]->usable())
+            return variants[i]->rows;
+    return portable_rows;
 }
 
 void um_rans_decoder_init(um_rans_decoder *d, const um_freqs *f, uint64_t n,
