@@ -85,8 +85,9 @@ void um_rans_encoder_init(um_rans_encoder *e, const um_freqs *f, uint64_t n,
         e->symbol[s] = (um_rans_symbol){
             .inverse =
                 freq ? (((uint64_t)1 << INVERSE_BITS) + freq - 1) / freq : 0,
-            .start = start,
-            .freq = freq};
+            .most = (freq << (32 - UM_RANS_BITS)) - 1,
+            .start = (uint16_t)start,
+            .rest = (uint16_t)(UM_RANS_SUM - freq)};
         start += freq;
     }
     e->lanes = um_rans_lanes(n);
@@ -109,17 +110,17 @@ static inline void put(um_rans_encoder *e, const uint8_t *symbols, size_t n,
         uint32_t *state = &e->state[--i & mask];
         const um_rans_symbol *s = &e->symbol[symbols[n]];
         uint32_t x = *state;
-        uint32_t full = (x >> (32 - UM_RANS_BITS)) >= s->freq;
+        uint64_t full = -(uint64_t)(x > s->most); /* all ones, or none */
         store16(at - WORD, x);
-        at -= (size_t)WORD * full;
-        x >>= WORD_BITS * full;
+        at += (int64_t)full * WORD;
+        x >>= full & WORD_BITS;
         uint32_t quotient = (uint32_t)(x * s->inverse >> INVERSE_BITS);
-        *state = x + quotient * (UM_RANS_SUM - s->freq) + s->start;
-        unknown |= s->freq - 1;
+        *state = x + quotient * s->rest + s->start;
+        unknown |= s->rest;
     }
     e->left = i;
     e->at = at;
-    e->bad = unknown >> 31; /* no frequency: not what was counted */
+    e->bad = unknown >= UM_RANS_SUM; /* no frequency: not what was counted */
 }
 
 void um_rans_put(um_rans_encoder *e, const uint8_t *symbols, size_t n)

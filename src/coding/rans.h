@@ -44,7 +44,9 @@ unsigned um_rans_lanes(uint64_t n);
 
 typedef struct um_rans_symbol {
     uint64_t inverse; /* 2^47 / freq, rounded up */
-    uint32_t start, freq;
+    uint32_t most;    /* that a state may be to take it */
+    uint16_t start;
+    uint16_t rest; /* UM_RANS_SUM - freq */
 } um_rans_symbol;
 
 typedef struct um_rans_encoder {
