@@ -78,7 +78,7 @@ static result measure(const um_packed *c, int rounds)
 {
     size_t raw = (size_t)um_packed_bytes(c);
     uint8_t *out = malloc((size_t)um_code_most(c) + UM_CODE_ROOM);
-    um_packed back = {calloc(1, raw + 64), c->n, c->bits};
+    um_packed back = {.at = calloc(1, raw + 64), .n = c->n, .bits = c->bits};
     result best = {0, INFINITY, INFINITY};
 
     if (!out || !back.at)
@@ -118,7 +118,7 @@ static void bench_density(double p, int rounds, const char *dir)
     char name[32];
 
     add(f, 0, KEYS);
-    um_packed c = {f->payload, umbel_cells(f), 1};
+    um_packed c = {.at = f->payload, .n = umbel_cells(f), .bits = 1};
     snprintf(name, sizeof name, "%g", p);
     bench(name, f, &c, rounds);
     if (dir)
@@ -131,7 +131,7 @@ static void bench_counts(int rounds)
     umbel_filter *f = make("counting", 10 * KEYS, 7);
 
     add(f, 0, KEYS);
-    um_packed c = {f->payload, umbel_cells(f), 4};
+    um_packed c = {.at = f->payload, .n = umbel_cells(f), .bits = 4};
     bench("counters", f, &c, rounds);
     umbel_close(f);
 }

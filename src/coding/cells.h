@@ -12,9 +12,10 @@
 #include <stddef.h>
 
 typedef struct um_packed {
-    uint8_t *at; /* NULL: all are zero */
+    uint8_t *at; /* NULL: all are zero, or */
     uint64_t n;
     unsigned bits;
+    bool ones; /* ... all are one: of one bit only */
 } um_packed;
 
 /* The largest that a cell can be. */
@@ -76,7 +77,7 @@ static inline uint64_t um_packed_valid(const um_packed *c, uint64_t w)
 
 static inline uint64_t um_packed_word(const um_packed *c, uint64_t w)
 {
-    return c->at ? um_load64(c->at + 8 * w) : 0;
+    return c->at ? um_load64(c->at + 8 * w) : -(uint64_t)c->ones;
 }
 
 #endif

@@ -128,7 +128,7 @@ static size_t gaps_of_flips(void *self, uint64_t out[UM_VALUES_PIECE])
     return finish(w, out, drop_first(w, out, n));
 }
 
-/* With nothing before, the rank of a bit is its place. */
+/* With all alike before, the rank of a bit is its place. */
 static size_t gaps_of_ones(void *self, uint64_t out[UM_VALUES_PIECE])
 {
     walk *w = self;
@@ -137,8 +137,12 @@ static size_t gaps_of_ones(void *self, uint64_t out[UM_VALUES_PIECE])
     if (!w->begun)
         begin(w, um_packed_words(w->now));
     while (w->at && n + 65 <= UM_VALUES_PIECE) {
+        w->at--;
+        uint64_t flips =
+            um_packed_word(w->old, w->at) ^ um_packed_word(w->now, w->at);
         w->rank -= 64;
-        n += places_of_word(um_packed_word(w->now, --w->at), w->rank, out + n);
+        n += places_of_word(flips & um_packed_valid(w->now, w->at), w->rank,
+                            out + n);
     }
     for (size_t i = 0; i < n; i++) {
         uint64_t place = out[i];
@@ -297,7 +301,7 @@ static bool take_flips(void *self, const uint64_t *gaps, size_t n)
     return true;
 }
 
-/* With nothing before, a gap is a distance. */
+/* With all alike before, a gap is a distance. */
 static bool take_ones(void *self, const uint64_t *gaps, size_t n)
 {
     walk *w = self;
@@ -306,7 +310,7 @@ static bool take_ones(void *self, const uint64_t *gaps, size_t n)
         if (gaps[i] >= w->now->n - w->at)
             return false;
         w->at += gaps[i];
-        w->now->at[w->at / 8] |= (uint8_t)(1u << w->at % 8);
+        w->now->at[w->at / 8] ^= (uint8_t)(1u << w->at % 8);
         w->at++;
     }
     return true;

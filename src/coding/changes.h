@@ -5,8 +5,8 @@
  * its own: where, as the number of such cells between two that changed, and,
  * for cells of more than one bit, what became of them. For bits that comes near
  * the sum over old values v of m_v H(flips_v / m_v), which is the least that
- * flips at random take. With nothing before (old all zero) these are the cells
- * that are not zero, and there is one context.
+ * flips at random take. With all alike before (old->at is NULL) these are the
+ * cells that are not so, and there is one context.
  *
  * For each context in order: where, a stream of values.h; and what.
  */

@@ -4,16 +4,17 @@
  * The rule looks at the cells only and counts in integers, so that a decoder
  * can hold what it got against it. Bytes under the model of one number lose
  * 0.1 % at density 0.1 and more below, since none of the 256 may have a chance
- * of 0; so sparser bits are coded as gaps.
+ * of 0; so sparser bits are coded as gaps, and denser ones as holes.
  */
 #include "coding/code.h"
 
 #include "coding/changes.h"
 
-enum { PLAIN, BITS, GAPS, VALUES };
+enum { PLAIN, BITS, GAPS, VALUES, HOLES };
 
 enum {
-    SPARSE = 16,     /* gaps, when fewer than 1 of so many is not zero */
+    SPARSE = 16,     /* gaps, when fewer than 1 of so many is not zero; holes */
+    MANY = 1 << 19,  /* bits whose holes are worth a table of their gaps */
     LEAST = 2048,    /* bits of a section that are worth a model */
     WORTH_IT = 256,  /* see worth_it */
     CHANCE_BITS = 16 /* of the model's number */
@@ -75,7 +76,9 @@ static unsigned choose(const um_packed *c, const um_values_count *count)
         return PLAIN;
     if (used < c->n / SPARSE)
         return GAPS;
-    return c->bits == 1 ? BITS : VALUES;
+    if (c->bits > 1)
+        return VALUES;
+    return c->n >= MANY && c->n - used < c->n / SPARSE ? HOLES : BITS;
 }
 
 /* --- bits ------------------------------------------------------------------
@@ -195,7 +198,7 @@ static bool decode_values(um_reader *r, const um_packed *c,
 static bool encode_gaps(um_writer *w, const um_packed *c,
                         const um_values_count *count, uint64_t *len)
 {
-    const um_packed nothing = {NULL, c->n, c->bits};
+    const um_packed nothing = {.n = c->n, .bits = c->bits};
 
     (void)count;
     return um_changes_encode(w, &nothing, c, len);
@@ -203,9 +206,34 @@ static bool encode_gaps(um_writer *w, const um_packed *c,
 
 static bool decode_gaps(um_reader *r, const um_packed *c, um_values_count *seen)
 {
-    const um_packed nothing = {NULL, c->n, c->bits};
+    const um_packed nothing = {.n = c->n, .bits = c->bits};
 
     if (!um_changes_decode(r, &nothing, c))
+        return false;
+    um_code_count(c, seen);
+    return true;
+}
+
+/* --- holes -----------------------------------------------------------------
+ */
+
+static bool encode_holes(um_writer *w, const um_packed *c,
+                         const um_values_count *count, uint64_t *len)
+{
+    const um_packed full = {.n = c->n, .bits = 1, .ones = true};
+
+    (void)count;
+    return um_changes_encode(w, &full, c, len);
+}
+
+static bool decode_holes(um_reader *r, const um_packed *c,
+                         um_values_count *seen)
+{
+    const um_packed full = {.n = c->n, .bits = 1, .ones = true};
+
+    for (uint64_t i = 0; i < um_packed_words(c); i++)
+        um_store64(c->at + 8 * i, um_packed_valid(c, i));
+    if (!um_changes_decode(r, &full, c))
         return false;
     um_code_count(c, seen);
     return true;
@@ -224,7 +252,8 @@ typedef struct way {
 static const way ways[] = {[PLAIN] = {NULL, NULL},
                            [BITS] = {encode_bits, decode_bits},
                            [GAPS] = {encode_gaps, decode_gaps},
-                           [VALUES] = {encode_values, decode_values}};
+                           [VALUES] = {encode_values, decode_values},
+                           [HOLES] = {encode_holes, decode_holes}};
 
 /* The code that is not plain; 0 when it is not shorter, or not the rule. */
 static uint64_t encode(const um_packed *c, um_writer *w)
@@ -275,12 +304,14 @@ static bool decode_plain(const uint8_t *bytes, size_t len, const um_packed *c)
 
 bool um_code_decode(const uint8_t *bytes, size_t len, const um_packed *c)
 {
-    if (len == 0 || len > um_code_most(c) || bytes[0] > VALUES)
+    if (len == 0 || len > um_code_most(c) || bytes[0] > HOLES)
         return false;
     if (bytes[0] == PLAIN)
         return decode_plain(bytes, len, c);
     um_reader r = {bytes + 1, bytes + len, false};
     um_values_count seen;
+    if (bytes[0] == HOLES && c->bits != 1)
+        return false;
     return len < um_code_most(c) && ways[bytes[0]].decode(&r, c, &seen) &&
            r.at == r.end && choose(c, &seen) == bytes[0];
 }

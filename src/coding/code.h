@@ -1,13 +1,14 @@
 /*
  * code.h - a section of a filter in few bytes.
  *
- * One of four ways, chosen by rule from the cells, so that cells have one code:
+ * One of five ways, chosen by rule from the cells, so that cells have one code:
  *
  *   0 plain    the cells as they are
  *   1 bits     cells of one bit, any density: bytes under a model of a single
  *              number, the chance of a one
  *   2 gaps     few cells that are not zero: where they are (changes.h)
  *   3 values   wider cells: how often each value occurs (values.h)
+ *   4 holes    few bits that are zero: where they are
  */
 #ifndef UM_CODING_CODE_H
 #define UM_CODING_CODE_H

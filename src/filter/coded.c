@@ -21,7 +21,8 @@ static size_t cells_of(const um_shape *s, uint8_t *payload,
     size_t n = um_sections(s, section);
 
     for (size_t i = 0; i < n; i++) {
-        out[i] = (um_packed){payload, section[i].cells, section[i].cell_bits};
+        out[i] = (um_packed){
+            .at = payload, .n = section[i].cells, .bits = section[i].cell_bits};
         payload += um_section_room(&section[i]);
     }
     return n;

@@ -218,7 +218,7 @@ static void get_attached(um_reader r, size_t n, um_shape *s)
 /* Bytes that a section may have in the file. */
 static bool len_fits(const um_section *s, bool coded, uint64_t len)
 {
-    const um_packed cells = {NULL, s->cells, s->cell_bits};
+    const um_packed cells = {.n = s->cells, .bits = s->cell_bits};
 
     return coded ? len > 0 && len <= um_code_most(&cells)
                  : len == um_section_bytes(s);

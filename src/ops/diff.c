@@ -69,9 +69,10 @@ static size_t pairs_of(const umbel_filter *old, const um_shape *s, uint8_t *now,
 
     for (size_t i = 0; i < n; i++) {
         bool alike = i < before && was[i].cells == is[i].cells;
-        out[i].old =
-            (um_packed){alike ? at : NULL, is[i].cells, is[i].cell_bits};
-        out[i].now = (um_packed){now, is[i].cells, is[i].cell_bits};
+        out[i].old = (um_packed){.n = is[i].cells, .bits = is[i].cell_bits};
+        out[i].now = out[i].old;
+        out[i].old.at = alike ? at : NULL;
+        out[i].now.at = now;
         at += alike ? um_section_room(&was[i]) : 0;
         now += um_section_room(&is[i]);
     }

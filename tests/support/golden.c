@@ -162,6 +162,16 @@ static umbel_filter *build_coded(const row *r)
     return f;
 }
 
+/* All ones, of which keys clear few. */
+static umbel_filter *build_holes(const row *r)
+{
+    umbel_filter *f = open_row(r);
+
+    test_add(f, 0, GOLDEN_KEYS);
+    umbel_set_coded(f, true);
+    return f;
+}
+
 #define CODED(of, way, number)                                                 \
     {                                                                          \
         .name = of "-classic-xxh3-coded-" way "-v1.umb", .build = build_coded, \
@@ -210,6 +220,13 @@ static const row rows[] = {
     CODED("counting", "values", 3000),
     CODED("counting", "few", 100000),
     CODED("aging", "aging", 20000),
+    {.name = "generalized-classic-xxh3-coded-holes-v1.umb",
+     .build = build_holes,
+     .kind = "generalized",
+     .addressing = "classic",
+     .cells = 600000,
+     .fpr = 0.01,
+     .set = {{"reset", 4}, {"set", 0}, {"start", 1000000000}}},
 };
 
 bool golden_row_at(size_t i, char **path, umbel_filter **f)
