@@ -314,12 +314,65 @@ static int answer_wire(const um_args *args, const question *q)
     return UM_EXIT_FINE;
 }
 
+/* What one addressing answers. */
+typedef struct planned {
+    umbel_plan plan;
+    umbel_clearing clearing;
+    umbel_count_plan counting;
+} planned;
+
+static umbel_status make(const question *q, planned *out, umbel_error *err)
+{
+    const char *kind = q->asked.kind;
+    const umbel_params *p = &q->asked.params;
+
+    umbel_status status = umbel_make_plan(kind, p, q->bytes, &out->plan, err);
+    if (status == UMBEL_OK && asks_clearing(q))
+        status = umbel_plan_clearing(kind, p, q->bytes, q->clear, q->retouch,
+                                     &out->clearing, err);
+    if (status == UMBEL_OK && q->threshold)
+        status = umbel_plan_counts(kind, p, q->threshold, q->counts, q->ncounts,
+                                   &out->counting, err);
+    return status;
+}
+
+static void print_planned(const question *q, const planned *x)
+{
+    const char *kind = q->asked.kind, *name = q->asked.params.addressing;
+
+    if (!name)
+        name = umbel_is_static(kind) ? kind : um_default_addressing(kind);
+    print_row(name, &x->plan);
+    um_tell_rounding(stdout, q->asked.params.cells, x->plan.cells);
+    if (asks_clearing(q))
+        print_clearing(&x->plan, &x->clearing);
+    if (q->threshold)
+        print_counting(q, &x->counting);
+}
+
+static void print_planned_json(const question *q, const planned *x)
+{
+    umbel_info info = {0};
+
+    to_info(q, &x->plan, &info);
+    if (asks_clearing(q))
+        clearing_to_info(&x->clearing, &info);
+    if (q->threshold)
+        counting_to_info(q, &x->counting, &info);
+    um_print_json(stdout, &info);
+}
+
+/* Who names no addressing sees what each of them would take. */
+static bool asks_all(const um_args *args, const question *q)
+{
+    return !q->threshold && !asks_clearing(q) && !q->asked.params.addressing &&
+           !umbel_is_static(q->asked.kind) && !um_has(args, "json") &&
+           !um_has(args, "quiet");
+}
+
 static int answer(const um_args *args, question *q)
 {
-    umbel_plan plan;
-    umbel_clearing clearing = {0};
-    umbel_count_plan counting = {0};
-    umbel_info info = {0};
+    planned x = {0};
     umbel_error err;
 
     if (args->noperands)
@@ -332,42 +385,15 @@ static int answer(const um_args *args, question *q)
         return um_trouble(args, &err);
     if (q->wire)
         return answer_wire(args, q);
-    uint64_t asked_bits = q->asked.params.cells;
-    umbel_status status =
-        umbel_make_plan(q->asked.kind, &q->asked.params, q->bytes, &plan, &err);
-    if (status == UMBEL_OK && asks_clearing(q))
-        status = umbel_plan_clearing(q->asked.kind, &q->asked.params, q->bytes,
-                                     q->clear, q->retouch, &clearing, &err);
-    if (status == UMBEL_OK && q->threshold)
-        status =
-            umbel_plan_counts(q->asked.kind, &q->asked.params, q->threshold,
-                              q->counts, q->ncounts, &counting, &err);
-    bool fixed = umbel_is_static(q->asked.kind);
-    bool every = !q->threshold && !q->asked.params.addressing && !fixed &&
-                 !um_has(args, "json") && !asks_clearing(q);
-    if (every && !um_has(args, "quiet") && print_all(q))
+    umbel_status status = make(q, &x, &err);
+    if (asks_all(args, q) && print_all(q))
         return UM_EXIT_FINE;
     if (status != UMBEL_OK)
         return um_trouble(args, &err);
-    to_info(q, &plan, &info);
-    if (asks_clearing(q))
-        clearing_to_info(&clearing, &info);
-    if (q->threshold)
-        counting_to_info(q, &counting, &info);
-    if (um_has(args, "json")) {
-        um_print_json(stdout, &info);
-    } else if (!every && !um_has(args, "quiet")) {
-        const char *name = q->asked.params.addressing;
-        print_row(name    ? name
-                  : fixed ? q->asked.kind
-                          : um_default_addressing(q->asked.kind),
-                  &plan);
-        um_tell_rounding(stdout, asked_bits, plan.cells);
-        if (asks_clearing(q))
-            print_clearing(&plan, &clearing);
-        if (q->threshold)
-            print_counting(q, &counting);
-    }
+    if (um_has(args, "json"))
+        print_planned_json(q, &x);
+    else if (!um_has(args, "quiet"))
+        print_planned(q, &x);
     return UM_EXIT_FINE;
 }
 
