@@ -9,7 +9,7 @@
 
 #include <immintrin.h>
 
-enum { VECTORS = UM_RANS_LANES / 8 };
+enum { VECTORS = UM_RANS_LANES / 8, ROW_BYTES = 2 * UM_RANS_LANES };
 
 /* How many of the lanes below i are in the set m, as byte i. */
 #define BELOW(m, i)                                                            \
@@ -88,7 +88,7 @@ static size_t rows(um_rans_decoder *d, uint8_t *out, size_t n)
         x[v] = _mm256_loadu_si256(
             (const __m256i *)(const void *)(d->state + 8 * v));
     /* A vector reads 16 bytes from where it stands, whatever it keeps. */
-    for (; n - i >= UM_RANS_LANES && (size_t)(d->end - at) >= 2 * UM_RANS_LANES;
+    for (; n - i >= UM_RANS_LANES && d->end - at >= ROW_BYTES;
          i += UM_RANS_LANES) {
         for (size_t v = 0; v < VECTORS; v++)
             symbol[v] = symbols_of(d, &x[v]);

@@ -8,7 +8,7 @@
 
 #include <immintrin.h>
 
-enum { VECTORS = UM_RANS_LANES / 16 };
+enum { VECTORS = UM_RANS_LANES / 16, ROW_BYTES = 2 * UM_RANS_LANES };
 
 static bool usable(void)
 {
@@ -54,7 +54,7 @@ static size_t rows(um_rans_decoder *d, uint8_t *out, size_t n)
     for (size_t v = 0; v < VECTORS; v++)
         x[v] = _mm512_loadu_si512(d->state + 16 * v);
     /* A vector reads 32 bytes from where it stands, whatever it keeps. */
-    for (; n - i >= UM_RANS_LANES && (size_t)(d->end - at) >= 2 * UM_RANS_LANES;
+    for (; n - i >= UM_RANS_LANES && d->end - at >= ROW_BYTES;
          i += UM_RANS_LANES) {
         for (size_t v = 0; v < VECTORS; v++)
             symbol[v] = symbols_of(d, &x[v]);
