@@ -1,5 +1,6 @@
 /*
- * lock.h - a file that one process at a time may replace.
+ * lock.h - a file that one process at a time may replace, or a directory that
+ * it may change.
  */
 #ifndef UM_CLI_LOCK_H
 #define UM_CLI_LOCK_H
@@ -8,7 +9,7 @@
 
 /*
  * Until *fd is closed nobody else who locks may replace path. flags are those
- * of open: O_RDONLY, and O_CREAT when it may be new.
+ * of open: O_RDONLY, O_CREAT when it may be new, O_DIRECTORY.
  */
 umbel_status um_lock(const char *path, int flags, int *fd, umbel_error *err);
 

@@ -5,15 +5,16 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/lock.h"
 #include "filter/disk.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,16 +36,7 @@ umbel_status um_shelf_open(um_shelf *s, const char *dir, umbel_error *err)
     *s = (um_shelf){dir, -1};
     if (mkdir(dir, 0777) != 0 && errno != EEXIST)
         return um_fail_path(err, dir);
-    s->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (s->fd < 0)
-        return um_fail_path(err, dir);
-    while (flock(s->fd, LOCK_EX) != 0)
-        if (errno != EINTR) {
-            umbel_status status = um_fail_path(err, dir);
-            um_shelf_close(s);
-            return status;
-        }
-    return UMBEL_OK;
+    return um_lock(dir, O_RDONLY | O_DIRECTORY, &s->fd, err);
 }
 
 void um_shelf_close(um_shelf *s)
@@ -54,19 +46,24 @@ void um_shelf_close(um_shelf *s)
     s->fd = -1;
 }
 
-bool um_shelf_path(const um_shelf *s, const char *file, char out[PATH_MAX])
-{
-    int len = snprintf(out, PATH_MAX, "%s/%s", s->dir, file);
-    return len > 0 && len < PATH_MAX;
-}
-
 static umbel_status path_of(const um_shelf *s, const char *file,
                             char out[PATH_MAX], umbel_error *err)
 {
-    return um_shelf_path(s, file, out)
+    int len = snprintf(out, PATH_MAX, "%s/%s", s->dir, file);
+
+    return len > 0 && len < PATH_MAX
                ? UMBEL_OK
                : um_fail(err, UMBEL_E_IO, "the name of %.40s is too long",
                          file);
+}
+
+static umbel_status manifest_path(const um_shelf *s, const char *name,
+                                  char out[PATH_MAX], umbel_error *err)
+{
+    char file[UM_NAME_MAX + sizeof manifest_ending];
+
+    snprintf(file, sizeof file, "%s%s", name, manifest_ending);
+    return path_of(s, file, out, err);
 }
 
 static umbel_status read_manifest(const char *path, um_manifest *out,
@@ -86,26 +83,27 @@ static umbel_status read_manifest(const char *path, um_manifest *out,
     return UMBEL_OK;
 }
 
+/* Only what is certainly not there begins with serial 1. */
 umbel_status um_shelf_manifest(const um_shelf *s, const char *name,
                                um_manifest *out, umbel_error *err)
 {
-    char file[UM_NAME_MAX + sizeof manifest_ending], path[PATH_MAX];
+    char path[PATH_MAX];
+    struct stat st;
+    umbel_status status = manifest_path(s, name, path, err);
 
-    snprintf(file, sizeof file, "%s%s", name, manifest_ending);
-    umbel_status status = path_of(s, file, path, err);
     if (status != UMBEL_OK)
         return status;
-    if (access(path, F_OK) == 0) {
-        status = read_manifest(path, out, err);
-        if (status == UMBEL_OK && strcmp(out->name, name) != 0)
-            status = um_fail(err, UMBEL_E_FORMAT,
-                             "%s%s is the manifest of \"%s\": remove it",
-                             um_path_dots(path), um_path_tail(path), out->name);
-        return status;
+    if (stat(path, &st) != 0 && errno == ENOENT) {
+        *out = (um_manifest){.serial = 0};
+        snprintf(out->name, sizeof out->name, "%s", name);
+        return UMBEL_OK;
     }
-    *out = (um_manifest){.serial = 0};
-    snprintf(out->name, sizeof out->name, "%s", name);
-    return UMBEL_OK;
+    status = read_manifest(path, out, err);
+    if (status == UMBEL_OK && strcmp(out->name, name) != 0)
+        status = um_fail(err, UMBEL_E_FORMAT,
+                         "%s%s is the manifest of \"%s\": remove it",
+                         um_path_dots(path), um_path_tail(path), out->name);
+    return status;
 }
 
 static umbel_status piece_path(const um_shelf *s, const um_blob *piece,
@@ -158,11 +156,10 @@ umbel_status um_shelf_put_manifest(const um_shelf *s, const char *name,
                                    const char *text, size_t len,
                                    umbel_error *err)
 {
-    char file[UM_NAME_MAX + sizeof manifest_ending], path[PATH_MAX];
+    char path[PATH_MAX];
     umbel_slice part = {text, len};
+    umbel_status status = manifest_path(s, name, path, err);
 
-    snprintf(file, sizeof file, "%s%s", name, manifest_ending);
-    umbel_status status = path_of(s, file, path, err);
     return status == UMBEL_OK ? um_save_parts(&part, 1, path, err) : status;
 }
 
@@ -220,24 +217,35 @@ static bool is_named(const names *all, const char *name)
     return false;
 }
 
-/* A manifest that cannot be read may name anything: then nothing goes. */
-static umbel_status note_all(const um_shelf *s, DIR *dir, names *all,
-                             umbel_error *err)
+static umbel_status note_file(const um_shelf *s, const char *file, names *all,
+                              umbel_error *err)
 {
     char path[PATH_MAX];
     um_manifest m;
+    umbel_status status = path_of(s, file, path, err);
+
+    if (status == UMBEL_OK)
+        status = read_manifest(path, &m, err);
+    if (status == UMBEL_OK && !note_manifest(all, &m))
+        status = um_fail(err, UMBEL_E_NOMEM, "no memory to tidy up");
+    return status;
+}
+
+/*
+ * A manifest that cannot be read, or is not even found because the directory
+ * cannot be, may name anything: then nothing goes.
+ */
+static umbel_status note_all(const um_shelf *s, DIR *dir, names *all,
+                             umbel_error *err)
+{
     struct dirent *entry;
     umbel_status status = UMBEL_OK;
 
-    while (status == UMBEL_OK && (entry = readdir(dir))) {
-        if (!ends_with(entry->d_name, manifest_ending))
-            continue;
-        status = path_of(s, entry->d_name, path, err);
-        if (status == UMBEL_OK)
-            status = read_manifest(path, &m, err);
-        if (status == UMBEL_OK && !note_manifest(all, &m))
-            status = um_fail(err, UMBEL_E_NOMEM, "no memory to tidy up");
-    }
+    while (status == UMBEL_OK && (errno = 0, entry = readdir(dir)))
+        if (ends_with(entry->d_name, manifest_ending))
+            status = note_file(s, entry->d_name, all, err);
+    if (status == UMBEL_OK && errno)
+        return um_fail_path(err, s->dir);
     return status;
 }
 

@@ -13,8 +13,6 @@
 
 #include <umbel/umbel.h>
 
-#include <limits.h>
-
 typedef enum um_blob_kind { UM_BLOB_FILTER, UM_BLOB_STEP } um_blob_kind;
 
 /* What a piece is called: its digest, .umb or .umd. */
@@ -30,9 +28,6 @@ typedef struct um_shelf {
 /* Make dir if it is not there, and lock it against other publishers. */
 umbel_status um_shelf_open(um_shelf *s, const char *dir, umbel_error *err);
 void um_shelf_close(um_shelf *s);
-
-/* The path of a file in it; false: too long. */
-bool um_shelf_path(const um_shelf *s, const char *file, char out[PATH_MAX]);
 
 /* The manifest of a name; serial 0 when there is none yet. E_FORMAT when it is
  * another's. */

@@ -67,6 +67,10 @@ cp list.umb copied.umb
 try umbel publish two copied.umb
 cp list.umb list.manifest.umb
 try umbel publish two list.manifest.umb
+mkdir loop # a manifest that cannot be looked at is not one that is not there
+ln -s list.manifest loop/list.manifest
+try umbel publish loop list.umb
+ls loop
 try umbel publish shelf list.umb
 try umbel publish shelf list.umb --sign key.pub
 try umbel publish shelf list.umb --sign secret
