@@ -126,9 +126,26 @@ umbel_status um_read_secret_of(const um_args *args, const char *option,
     return path ? read_key(&filter_secret, path, secret, err) : UMBEL_OK;
 }
 
+/* With a digit that is wrong it would sign what nobody can check. */
+static bool is_one_key(const uint8_t key[UM_SIGN_KEY_LEN])
+{
+    uint8_t public[crypto_sign_PUBLICKEYBYTES], again[UM_SIGN_KEY_LEN];
+
+    crypto_sign_seed_keypair(public, again, key);
+    bool same = sodium_memcmp(again, key, sizeof again) == 0;
+    sodium_memzero(again, sizeof again);
+    return same;
+}
+
 umbel_status um_read_sign_key(const char *path, uint8_t *key, umbel_error *err)
 {
-    return read_key(&sign_key, path, key, err);
+    umbel_status status = read_key(&sign_key, path, key, err);
+
+    if (status == UMBEL_OK && !is_one_key(key))
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "%s%s is damaged: its halves are not of one key",
+                       um_path_dots(path), um_path_tail(path));
+    return status;
 }
 
 umbel_status um_read_trust_key(const char *text, uint8_t *key, umbel_error *err)

@@ -74,6 +74,10 @@ ls loop
 try umbel publish shelf list.umb
 try umbel publish shelf list.umb --sign key.pub
 try umbel publish shelf list.umb --sign secret
+tr 0123456789abcdef 123456789abcdef0 < key | sed 's/^[^ ]*/umbel-sign-1/' > wrong
+chmod 600 wrong
+try umbel publish damaged list.umb --sign wrong
+absent damaged
 try umbel pull "file:///nowhere" -o copy.umb --trust key
 try umbel build members --hash sip --key-file key.pub -o no.umb
 try umbel publish shelf members
