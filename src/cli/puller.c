@@ -56,7 +56,7 @@ umbel_status um_puller_init(um_puller *p, const char *url, const char *path,
         return um_fail(err, UMBEL_E_RANGE,
                        "%.100s is no address: it begins with http://, "
                        "https:// or file://",
-                       url);
+                       um_url_shown(url));
     if (!set_text(p->base_url, sizeof p->base_url, url, "") ||
         !um_memo_init(&p->memo, path))
         return um_fail(err, UMBEL_E_RANGE, "the address or name is too long");

@@ -48,14 +48,15 @@ bool um_is_url(const char *text)
     return false;
 }
 
-/* For messages: without a name and a password that stand in it. */
-static const char *shown(const char *url)
+const char *um_url_shown(const char *url)
 {
-    const char *host = strstr(url, "://");
-    const char *at = host ? strchr(host + 3, '@') : NULL;
-    const char *slash = host ? strchr(host + 3, '/') : NULL;
+    const char *start = strstr(url, "://");
+    const char *host = start ? start + 3 : url;
+    size_t len = strcspn(host, "/?#");
 
-    return at && (!slash || at < slash) ? at + 1 : url;
+    while (len > 0 && host[len - 1] != '@')
+        len--;
+    return len > 0 ? host + len : url;
 }
 
 static size_t refuse(transfer *t)
@@ -117,7 +118,7 @@ static int told(void *ctx, curl_off_t total, curl_off_t now, curl_off_t up_all,
         return 0;
     um_note(t->err, UMBEL_E_IO,
             "the server answers %ld to %.120s, and does not stop", code,
-            shown(t->f->url));
+            um_url_shown(t->f->url));
     refuse(t);
     return 1;
 }
@@ -290,7 +291,7 @@ static bool is_answer(const transfer *t, long answer)
 
 static umbel_status conclude(transfer *t, CURLcode code, const char *reason)
 {
-    const char *url = shown(t->f->url);
+    const char *url = um_url_shown(t->f->url);
     long answer = 0;
 
     curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &answer);

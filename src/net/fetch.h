@@ -44,4 +44,7 @@ umbel_status um_fetch_run(const um_fetch *f, um_fetched *out, umbel_error *err);
 /* Whether it is an address that can be fetched. */
 bool um_is_url(const char *text);
 
+/* For messages: without a name and a password that stand in it. */
+const char *um_url_shown(const char *url);
+
 #endif
