@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <sodium.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -130,38 +129,26 @@ static int conclude(const um_args *args, const um_puller *p,
 static int run(const um_args *args)
 {
     uint8_t trust[UM_TRUST_KEY_LEN];
-    um_puller *p = calloc(1, sizeof *p);
+    const char *path = um_value(args, "output");
+    um_puller p = {0};
     uint64_t seconds = 0;
     umbel_error err;
-    int code;
 
-    if (args->noperands != 1 || !um_has(args, "output")) {
-        free(p);
+    if (args->noperands != 1 || !path)
         return um_misuse(args, "give one address, and where to: -o FILE");
-    }
-    if (strcmp(um_value(args, "output"), "-") == 0) {
-        free(p);
+    if (strcmp(path, "-") == 0)
         return um_misuse(args, "what is pulled is kept in a file: -o FILE");
-    }
-    /* Without it digests take half as long again. */
-    if (!p || sodium_init() < 0) {
-        free(p);
-        return um_misuse(args, "no memory, or no random numbers");
-    }
-    umbel_status status = take_options(args, p, trust, &seconds, &err);
+    if (sodium_init() < 0) /* without it digests take half as long again */
+        return um_misuse(args, "the system gives no random numbers");
+    umbel_status status = take_options(args, &p, trust, &seconds, &err);
     if (status == UMBEL_OK)
-        status = um_puller_init(p, args->operands[0], um_value(args, "output"),
-                                &err);
-    if (status != UMBEL_OK) {
-        code = um_trouble(args, &err);
-    } else if (seconds) {
-        watch(args, p, seconds);
-    } else {
-        status = um_puller_round(p, &err);
-        code = conclude(args, p, status, &err);
-    }
-    free(p);
-    return code;
+        status = um_puller_init(&p, args->operands[0], path, &err);
+    if (status != UMBEL_OK)
+        return um_trouble(args, &err);
+    if (seconds)
+        watch(args, &p, seconds);
+    status = um_puller_round(&p, &err);
+    return conclude(args, &p, status, &err);
 }
 
 const um_command um_cmd_pull = {

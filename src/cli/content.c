@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -99,5 +100,39 @@ umbel_status um_content_read_within(um_content *c, const char *path,
         um_note(err, status, "%s%s: %s", um_path_dots(path), um_path_tail(path),
                 inner.text);
     }
+    return status;
+}
+
+static umbel_status digest_all(int fd, const char *path,
+                               uint8_t out[UM_DIGEST_LEN], uint64_t *len,
+                               umbel_error *err)
+{
+    uint8_t part[1 << 16];
+    crypto_generichash_state state; /* as of um_digest_of */
+    ssize_t got;
+
+    *len = 0;
+    crypto_generichash_init(&state, NULL, 0, UM_DIGEST_LEN);
+    while ((got = read(fd, part, sizeof part)) != 0) {
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return um_fail_path(err, path);
+        crypto_generichash_update(&state, part, (size_t)got);
+        *len += (uint64_t)got;
+    }
+    crypto_generichash_final(&state, out, UM_DIGEST_LEN);
+    return UMBEL_OK;
+}
+
+umbel_status um_content_digest(const char *path, uint8_t out[UM_DIGEST_LEN],
+                               uint64_t *len, umbel_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return um_fail_path(err, path);
+    umbel_status status = digest_all(fd, path, out, len, err);
+    close(fd);
     return status;
 }

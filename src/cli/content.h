@@ -4,7 +4,7 @@
 #ifndef UM_CLI_CONTENT_H
 #define UM_CLI_CONTENT_H
 
-#include <umbel/base.h>
+#include "exchange/manifest.h"
 
 /* Bytes in memory that grew, or in a mapping. */
 typedef struct um_content {
@@ -23,6 +23,13 @@ umbel_status um_content_read(um_content *c, const char *path, umbel_error *err);
 umbel_status um_content_read_within(um_content *c, const char *path,
                                     size_t limit, umbel_error *err);
 void um_content_fini(um_content *c);
+
+/*
+ * The digest of a file's bytes, and how many they are. It is read and not
+ * mapped: who cuts it short meanwhile ends nobody.
+ */
+umbel_status um_content_digest(const char *path, uint8_t out[UM_DIGEST_LEN],
+                               uint64_t *len, umbel_error *err);
 
 /* Make room for at least one byte more. */
 umbel_status um_content_grow(um_content *c, umbel_error *err);

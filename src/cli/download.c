@@ -115,17 +115,13 @@ static bool take(void *ctx, const void *bytes, size_t len, umbel_error *err)
 static umbel_status check(const um_download *d, umbel_error *err)
 {
     uint8_t digest[UM_DIGEST_LEN];
-    um_content c;
-    umbel_status status = um_content_read(&c, d->path, err);
+    uint64_t len;
+    umbel_status status = um_content_digest(d->path, digest, &len, err);
 
-    if (status != UMBEL_OK)
+    if (status != UMBEL_OK ||
+        (len == d->piece->len &&
+         memcmp(digest, d->piece->digest, sizeof digest) == 0))
         return status;
-    um_digest_of(c.bytes, c.len, digest);
-    bool same = c.len == d->piece->len &&
-                memcmp(digest, d->piece->digest, sizeof digest) == 0;
-    um_content_fini(&c);
-    if (same)
-        return UMBEL_OK;
     unlink(d->path);
     return um_fail(err, UMBEL_E_REFUSED,
                    "what the server sends is not what was published: its "

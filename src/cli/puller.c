@@ -109,7 +109,7 @@ static bool take_text(void *ctx, const void *bytes, size_t len,
     return true;
 }
 
-/* The manifest that we remember, as far as we do. */
+/* The manifest that we remember, as far as we do; its filter is there. */
 static void recall(um_puller *p)
 {
     p->manifest = (um_manifest){.serial = p->last.serial,
@@ -117,6 +117,7 @@ static void recall(um_puller *p)
                                 .is_signed = p->last.is_signed};
     memcpy(p->manifest.name, p->last.name, sizeof p->last.name);
     memcpy(p->manifest.filter.digest, p->last.filter, sizeof p->last.filter);
+    p->manifest.filter.len = (uint64_t)p->seen.st_size;
     memcpy(p->manifest.key, p->last.key, sizeof p->last.key);
     set_text(p->tag, sizeof p->tag, p->last.tag, "");
 }
@@ -183,17 +184,13 @@ static bool is_as_seen(const um_puller *p, const struct stat *st)
 
 static umbel_status look(um_puller *p, const struct stat *st, umbel_error *err)
 {
-    um_content c;
+    uint64_t len;
     time_t now = time(NULL);
-    umbel_status status = um_content_read(&c, p->path, err);
+    umbel_status status = um_content_digest(p->path, p->seen_digest, &len, err);
 
-    if (status != UMBEL_OK)
-        return status;
-    um_digest_of(c.bytes, c.len, p->seen_digest);
-    um_content_fini(&c);
     p->seen = *st;
-    p->seen_at = now;
-    return UMBEL_OK;
+    p->seen_at = status == UMBEL_OK ? now : 0;
+    return status;
 }
 
 /* What is there is read as a whole: a pipe would never end. */
@@ -233,6 +230,13 @@ static umbel_status get_piece(um_puller *p, const um_blob *piece,
     return status;
 }
 
+static bool was_admitted(const um_puller *p,
+                         const uint8_t digest[UM_DIGEST_LEN])
+{
+    return p->has_admitted &&
+           memcmp(p->admitted, digest, sizeof p->admitted) == 0;
+}
+
 /* Every way in goes through here; once for the same bytes. */
 static umbel_status admit(um_puller *p, const void *bytes, size_t len,
                           const uint8_t digest[UM_DIGEST_LEN], umbel_error *err)
@@ -240,7 +244,7 @@ static umbel_status admit(um_puller *p, const void *bytes, size_t len,
     umbel_filter *f = NULL;
     umbel_ruling ruling;
 
-    if (p->has_admitted && memcmp(p->admitted, digest, sizeof p->admitted) == 0)
+    if (was_admitted(p, digest))
         return UMBEL_OK;
     umbel_status status =
         umbel_admit_bytes(bytes, len, NULL, &p->wants, &f, &ruling, err);
@@ -261,14 +265,10 @@ static umbel_status admit_file(um_puller *p, const char *path,
                                umbel_error *err)
 {
     um_content c;
-    umbel_status status = um_content_read(&c, path, err);
 
-    p->manifest.filter.len = c.len;
-    if (status == UMBEL_OK && c.len > p->wants.max_bytes)
-        status = um_fail(err, UMBEL_E_REFUSED,
-                         "the filter has %zu bytes, the limit is %" PRIu64
-                         " (--max-bytes)",
-                         c.len, p->wants.max_bytes);
+    if (was_admitted(p, digest))
+        return UMBEL_OK;
+    umbel_status status = um_content_read(&c, path, err);
     if (status == UMBEL_OK)
         status = admit(p, c.bytes, c.len, digest, err);
     um_content_fini(&c);
