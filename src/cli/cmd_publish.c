@@ -95,15 +95,15 @@ static umbel_status read_filter(const um_args *args, const char *path,
 }
 
 static umbel_status load_piece(const publishing *p, const um_blob *piece,
-                               umbel_filter **out)
+                               umbel_filter **out, umbel_error *err)
 {
     um_content c;
     umbel_status status =
-        um_shelf_get(&p->shelf, piece, UM_BLOB_FILTER, &c, NULL);
+        um_shelf_get(&p->shelf, piece, UM_BLOB_FILTER, &c, err);
 
     if (status != UMBEL_OK)
         return status;
-    status = umbel_decode(c.bytes, c.len, NULL, out, NULL);
+    status = umbel_decode(c.bytes, c.len, NULL, out, err);
     um_content_fini(&c);
     return status;
 }
@@ -146,7 +146,7 @@ static umbel_status step_from_last(const publishing *p, edition *e,
 
     if (e->last.serial == 0 || p->keep == 0 ||
         memcmp(e->last.filter.digest, filter->digest, UM_DIGEST_LEN) == 0 ||
-        load_piece(p, &e->last.filter, &old) != UMBEL_OK)
+        load_piece(p, &e->last.filter, &old, &e->no_step) != UMBEL_OK)
         return UMBEL_OK;
     umbel_status status = make_step(p, e, old, now, err);
     umbel_close(old);
