@@ -434,6 +434,24 @@ static umbel_status save_straight(const umbel_slice *parts, size_t n,
     return fine ? UMBEL_OK : UMBEL_E_IO;
 }
 
+/* fine: it has its name. */
+static umbel_status finish(const saving *s, bool fine, const char *path,
+                           umbel_error *err)
+{
+    if (!fine) {
+        um_note_errno(err, "%s%s: not written", um_path_dots(path),
+                      um_path_tail(path));
+        if (s->named)
+            unlink(s->temp);
+    }
+    if (s->fd >= 0)
+        close(s->fd);
+    if (fine && !sync_directory(s->dir))
+        return um_fail_errno(err, "%s%s: written, but not synced",
+                             um_path_dots(path), um_path_tail(path));
+    return fine ? UMBEL_OK : UMBEL_E_IO;
+}
+
 umbel_status um_save_parts(const umbel_slice *parts, size_t nparts,
                            const char *path, umbel_error *err)
 {
@@ -448,18 +466,7 @@ umbel_status um_save_parts(const umbel_slice *parts, size_t nparts,
         return save_straight(parts, nparts, path, err);
     if (!resolve(&s, path) || !create(&s))
         return um_fail_path(err, path);
-    bool fine = save(&s, parts, nparts);
-    if (!fine) {
-        um_note_errno(err, "%s%s: not written", um_path_dots(path),
-                      um_path_tail(path));
-        if (s.named)
-            unlink(s.temp);
-    }
-    close(s.fd);
-    if (fine && !sync_directory(s.dir))
-        return um_fail_errno(err, "%s%s: written, but not synced",
-                             um_path_dots(path), um_path_tail(path));
-    return fine ? UMBEL_OK : UMBEL_E_IO;
+    return finish(&s, save(&s, parts, nparts), path, err);
 }
 
 umbel_status um_save_ready(const char *from, const char *path, umbel_error *err)
@@ -473,12 +480,8 @@ umbel_status um_save_ready(const char *from, const char *path, umbel_error *err)
                        um_path_dots(path), um_path_tail(path));
     s.fd = open(from, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
     bool fine = s.fd >= 0 && keep_rights(&s) && fsync(s.fd) == 0 &&
-                rename(from, s.target) == 0 && sync_directory(s.dir);
-    if (!fine)
-        um_note_path(err, path);
-    if (s.fd >= 0)
-        close(s.fd);
-    return fine ? UMBEL_OK : UMBEL_E_IO;
+                rename(from, s.target) == 0;
+    return finish(&s, fine, path, err);
 }
 
 umbel_status umbel_save(const umbel_filter *f, const char *path,
