@@ -338,6 +338,20 @@ static umbel_status check_names(const um_args *args, umbel_error *err)
     return status;
 }
 
+/* Who reads that it failed must not think that it is not published. */
+static umbel_status tidy(const publishing *p, umbel_error *err)
+{
+    umbel_error inner;
+    umbel_status status =
+        um_shelf_tidy(&p->shelf, p->until_now, p->nuntil_now, &inner);
+
+    if (status != UMBEL_OK)
+        return um_fail(err, status,
+                       "published, but what is old was not removed: %.200s",
+                       inner.text);
+    return UMBEL_OK;
+}
+
 static umbel_status publish_all(publishing *p, umbel_error *err)
 {
     const um_args *args = p->args;
@@ -351,7 +365,7 @@ static umbel_status publish_all(publishing *p, umbel_error *err)
     for (size_t i = 1; status == UMBEL_OK && i < args->noperands; i++)
         status = publish_file(p, args->operands[i], err);
     if (status == UMBEL_OK)
-        status = um_shelf_tidy(&p->shelf, p->until_now, p->nuntil_now, err);
+        status = tidy(p, err);
     free(p->until_now);
     um_shelf_close(&p->shelf);
     return status;

@@ -61,6 +61,11 @@ cmp list.umb mended.umb
 rm two/*.umb
 umbel build members --fpr 1% -n 20400 -q -o list.umb
 umbel publish two list.umb | sed 's/[0-9a-f]\{64\}/DIGEST/'
+# A manifest that nobody can read may name anything.
+echo mine > two/my.manifest
+try umbel publish two list.umb
+ls two | sed 's/.*\.//' | sort | uniq -c
+rm two/my.manifest
 
 # Refusals.
 mkdir elsewhere
