@@ -100,6 +100,7 @@ static umbel_status judge_key(const um_manifest *m, const um_memory *last,
                               const uint8_t *trust, umbel_error *err)
 {
     const uint8_t *want = trust ? trust : last->is_signed ? last->key : NULL;
+    char key[UM_DIGEST_HEX];
 
     if (!want)
         return UMBEL_OK;
@@ -107,24 +108,29 @@ static umbel_status judge_key(const um_manifest *m, const um_memory *last,
         return um_fail(err, UMBEL_E_REFUSED,
                        "the manifest is not signed: who publishes it must sign "
                        "with the key that is trusted here");
-    if (sodium_memcmp(m->key, want, UM_TRUST_KEY_LEN) != 0)
+    if (sodium_memcmp(m->key, want, UM_TRUST_KEY_LEN) != 0) {
+        um_digest_text(m->key, key);
         return um_fail(err, UMBEL_E_REFUSED,
                        "the manifest is signed with another key than the one "
-                       "that is trusted here%s",
-                       trust ? ""
-                             : ": if the new one is right, name it with "
-                               "--trust");
+                       "that is trusted here: %s%s",
+                       key,
+                       trust ? "" : "; if that is right, name it with --trust");
+    }
     return UMBEL_OK;
 }
 
 static umbel_status judge_time(uint64_t expires, uint64_t now, umbel_error *err)
 {
-    if (expires && now > expires)
-        return um_fail(err, UMBEL_E_REFUSED,
-                       "the manifest expired %" PRIu64
-                       " s ago: who publishes it must do so again",
-                       now - expires);
-    return UMBEL_OK;
+    enum { DAY = 86400 };
+
+    if (!expires || now <= expires)
+        return UMBEL_OK;
+    bool days = now - expires >= 2 * DAY;
+    return um_fail(err, UMBEL_E_REFUSED,
+                   "the manifest expired %" PRIu64
+                   " %s ago: who publishes it must do so again",
+                   days ? (now - expires) / DAY : now - expires,
+                   days ? "days" : "s");
 }
 
 umbel_status um_judge_again(const um_memory *last, uint64_t now,

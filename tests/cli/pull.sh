@@ -26,7 +26,8 @@ umbel publish shelf words.umb --sign key -q
 pull words -o copy.umb -q
 rm shelf/words.manifest
 umbel publish shelf words.umb --sign new -q
-try pull words -o copy.umb -q
+new=$(grep -oE '[0-9a-f]{64}' new.pub)
+try pull words -o copy.umb -q 2>&1 | sed "s/$new/NEW/"
 try pull words -o copy.umb --trust new.pub -q
 try pull words -o copy.umb -q
 rm shelf/words.manifest
