@@ -161,7 +161,7 @@ static umbel_status want_hits(answers *out, size_t n, umbel_error *err)
     free(out->hit);
     free(out->counts);
     out->hit = malloc(n * sizeof *out->hit);
-    out->counts = malloc(n * sizeof *out->counts);
+    out->counts = calloc(n, sizeof *out->counts);
     bool fine = out->hit && out->counts;
     out->room = fine ? n : 0;
     return fine ? UMBEL_OK

@@ -121,15 +121,15 @@ static umbel_status judge_key(const um_manifest *m, const um_memory *last,
 
 static umbel_status judge_time(uint64_t expires, uint64_t now, umbel_error *err)
 {
-    enum { DAY = 86400 };
+    const uint64_t day = 86400;
 
     if (!expires || now <= expires)
         return UMBEL_OK;
-    bool days = now - expires >= 2 * DAY;
+    bool days = now - expires >= 2 * day;
     return um_fail(err, UMBEL_E_REFUSED,
                    "the manifest expired %" PRIu64
                    " %s ago: who publishes it must do so again",
-                   days ? (now - expires) / DAY : now - expires,
+                   days ? (now - expires) / day : now - expires,
                    days ? "days" : "s");
 }
 
