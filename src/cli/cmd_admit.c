@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/files.h"
+#include "cli/guess.h"
 #include "cli/report.h"
 #include "cli/table.h"
 
@@ -93,6 +94,15 @@ static umbel_status open_file(const char *path, int *fd, umbel_error *err)
                    um_path_dots(path), um_path_tail(path));
 }
 
+/* Beside what is wrong with it, what it is. */
+static void explain(int fd, umbel_ruling *r)
+{
+    const char *why = um_why_no_filter(fd);
+
+    if (why && r->n == 1 && r->reason[0].code == UMBEL_REFUSED_ENCODING)
+        snprintf(r->reason[0].text, sizeof r->reason[0].text, "%s", why);
+}
+
 /* By copy: whoever may change the file must not change what was judged. */
 static umbel_status judge(const char *path, const umbel_admission *wants,
                           umbel_ruling *out, umbel_error *err)
@@ -104,6 +114,8 @@ static umbel_status judge(const char *path, const umbel_admission *wants,
     if (status != UMBEL_OK)
         return status;
     status = umbel_admit_read(fd, NULL, wants, NULL, out, err);
+    if (status == UMBEL_OK)
+        explain(fd, out);
     if (!standard)
         close(fd);
     return status;

@@ -6,6 +6,7 @@
 #include "cli/confirmed.h"
 #include "cli/content.h"
 #include "cli/files.h"
+#include "cli/guess.h"
 #include "cli/keys.h"
 #include "cli/report.h"
 #include "cli/shelf.h"
@@ -88,10 +89,13 @@ static umbel_status read_filter(const um_args *args, const char *path,
     source.secret = given ? secret : NULL;
     status = umbel_decode(file->bytes, file->len, &source, out, &inner);
     sodium_memzero(secret, sizeof secret);
-    if (status != UMBEL_OK)
-        return um_fail(err, status, "%s%s: %s", um_path_dots(path),
-                       um_path_tail(path), inner.text);
-    return UMBEL_OK;
+    if (status == UMBEL_OK)
+        return UMBEL_OK;
+    um_note(err, status, "%s%s: %s", um_path_dots(path), um_path_tail(path),
+            inner.text);
+    if (status == UMBEL_E_FORMAT)
+        um_guess_filter(path, err);
+    return status;
 }
 
 static umbel_status load_piece(const publishing *p, const um_blob *piece,

@@ -35,7 +35,9 @@ static const beginning beginnings[] = {
      "7zXZ\0",
      6, "this is compressed: let xzcat read it, and umbel what xzcat writes",
      "this is compressed: decompress it with unxz"},
-    {"\1\0\0\0\0\0\0\0", 8, NULL,
+    {"\1\0\0\0\0\0\0\0", 8,
+     "this begins like a file of DCSO's bloom, not like a list of keys: umbel "
+     "convert --from dcso makes a filter of it",
      "this begins like a file of DCSO's bloom: umbel convert --from dcso makes "
      "a filter of it"},
     {"umbel-ma", 8, NULL,
@@ -69,13 +71,20 @@ umbel_status um_want_keys(int fd, const char *path, umbel_error *err)
     return UMBEL_OK;
 }
 
+const char *um_why_no_filter(int fd)
+{
+    const beginning *b = look(fd);
+
+    return b ? b->as_filter : NULL;
+}
+
 void um_guess_filter(const char *path, umbel_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    const beginning *b = fd >= 0 ? look(fd) : NULL;
+    const char *why = fd >= 0 ? um_why_no_filter(fd) : NULL;
 
-    if (b && b->as_filter)
-        um_note(err, UMBEL_E_FORMAT, "%.100s: %s", path, b->as_filter);
+    if (why)
+        um_note(err, UMBEL_E_FORMAT, "%.100s: %s", path, why);
     if (fd >= 0)
         close(fd);
 }

@@ -9,6 +9,9 @@
 /* Refuses a file that is certainly no list of keys; fd stays where it is. */
 umbel_status um_want_keys(int fd, const char *path, umbel_error *err);
 
+/* What a file is that is no filter, and what to do; NULL: nobody knows. */
+const char *um_why_no_filter(int fd);
+
 /* Path was refused as a filter: *err says what it is instead, when known. */
 void um_guess_filter(const char *path, umbel_error *err);
 

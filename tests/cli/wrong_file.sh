@@ -11,7 +11,7 @@ gzip -kn list.bloom
 umbel publish shelf k.umb -q
 
 echo "as keys:"
-for f in k.umb d.umd keys.gz; do
+for f in k.umb d.umd keys.gz list.bloom; do
     try umbel build $f -o no.umb
     try umbel verify k.umb --members $f
     try umbel check k.umb -f $f
@@ -23,6 +23,10 @@ try umbel build -q -o odd.umb < keys.gz
 echo "as a filter:"
 for f in keys d.umd keys.gz list.bloom list.bloom.gz shelf/k.manifest; do
     try umbel check $f 1
+done
+for f in d.umd list.bloom; do
+    try umbel admit $f
+    try umbel publish shelf $f
 done
 try umbel patch d.umd k100.umb -o no.umb
 absent no.umb
