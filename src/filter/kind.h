@@ -126,6 +126,9 @@ struct um_kind {
      */
     umbel_status (*build)(um_shape *s, const um_members *in, uint8_t **payload,
                           umbel_error *err);
+    /* For plans: gives s settings, so that its head is as long as it will be,
+     * and tells the hashes of so many keys in its cells. */
+    uint32_t (*foresee)(um_shape *s, double keys);
 
     /* Tells how many were new, and which when fresh is given. */
     size_t (*add)(void *self, const umbel_digest *d, size_t n, bool *fresh);

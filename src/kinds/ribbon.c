@@ -217,7 +217,30 @@ void um_ribbon_form_within(double bits, double keys, um_ribbon_form *out)
                             (uint32_t)((n - floor(n)) * UM_RIBBON_FINE)};
 }
 
-/* Before it is built: what its size allows. */
+/* Before it is built: what its size allows, beside values. */
+static um_ribbon_form form_within(const um_shape *s, uint64_t cells,
+                                  double keys)
+{
+    um_ribbon_form form = {0, 0};
+
+    um_ribbon_form_within((double)cells - keys * (double)s->setting[VALUE_BITS],
+                          keys, &form);
+    return form;
+}
+
+/*
+ * A salt alone says nothing, but stands last in the head of a set or map. Part
+ * of a bit, which rounding left over, is no finer part.
+ */
+static uint32_t foresee(um_shape *s, double keys)
+{
+    s->setting[SALT] = 1;
+    um_ribbon_form form = form_within(s, s->cells, keys);
+    bool finer = (double)form.finer * keys > UM_RIBBON_FINE;
+
+    return form.columns + finer + (uint32_t)s->setting[VALUE_BITS];
+}
+
 static double error(const um_shape *s, const um_layout *l, double keys)
 {
     um_ribbon_form form = form_of(s);
@@ -225,9 +248,7 @@ static double error(const um_shape *s, const um_layout *l, double keys)
     um_ribbon_sizes members = sizes_of(s, BUCKETS);
 
     if (um_ribbon_is_empty(&members) && um_ribbon_is_empty(&never))
-        um_ribbon_form_within((double)l->cells -
-                                  keys * (double)s->setting[VALUE_BITS],
-                              keys, &form);
+        form = form_within(s, l->cells, keys);
     else
         form.columns -= (uint32_t)s->setting[VALUE_BITS];
     return um_ribbon_error(&form) * (um_ribbon_is_empty(&never) ? 1 : 0.5);
@@ -421,6 +442,7 @@ const um_kind um_kind_ribbon = {
     .sections = sections,
     .attach = attach,
     .build = um_ribbon_build,
+    .foresee = foresee,
     .query = query,
     .value_bits = value_bits,
     .value = value,

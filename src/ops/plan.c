@@ -102,6 +102,8 @@ static umbel_status answer(const char *kind, const umbel_params *params,
 {
     umbel_status status = um_shape_from_params(kind, params, out, err);
 
+    if (status == UMBEL_OK && out->kind->foresee)
+        out->kind->foresee(out, 0);
     return status == UMBEL_OK ? complete(out, bytes, err) : status;
 }
 
@@ -121,7 +123,7 @@ umbel_status umbel_make_plan(const char *kind, const umbel_params *params,
     *out = (umbel_plan){
         .keys = s.capacity,
         .cells = s.cells,
-        .hashes = s.hashes,
+        .hashes = s.kind->foresee ? s.kind->foresee(&s, keys) : s.hashes,
         .bytes = len,
         .bits_per_key = keys > 0 ? payload_bits(&s) / keys : 0,
         .error = um_shape_error(&s, keys),

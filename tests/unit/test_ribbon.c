@@ -235,7 +235,26 @@ static void a_plan_tells_what_it_will_take(void **state)
     p.capacity = 0;
     umbel_filter *f = build_numbers(&p, 0, MILLION / 5);
     assert_near((double)umbel_encoded_len(f) / (double)plan.bytes, 1, 0.005);
+    assert_int_equal(plan.hashes, umbel_hashes(f));
     umbel_close(f);
+}
+
+static void a_plan_at_a_power_of_two_takes_no_column_more(void **state)
+{
+    static const uint64_t keys[] = {1000, MILLION / 50};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(keys); i++) {
+        umbel_params p = at_error(0.25);
+        umbel_plan plan;
+        p.capacity = keys[i];
+        assert_ok(umbel_make_plan("ribbon", &p, 0, &plan, &test_refusal));
+        p.capacity = 0;
+        umbel_filter *f = build_numbers(&p, 0, keys[i]);
+        assert_near((double)plan.bytes, (double)umbel_encoded_len(f), 64);
+        assert_int_equal(plan.hashes, umbel_hashes(f));
+        umbel_close(f);
+    }
 }
 
 /* --- maps -------------------------------------------------------------------
@@ -522,6 +541,7 @@ int main(void)
         cmocka_unit_test(keys_that_crowd_one_bucket_find_a_place),
         cmocka_unit_test(a_size_in_bits_is_kept_and_used),
         cmocka_unit_test(a_plan_tells_what_it_will_take),
+        cmocka_unit_test(a_plan_at_a_power_of_two_takes_no_column_more),
         cmocka_unit_test(a_map_gives_every_member_its_value),
         cmocka_unit_test(a_million_bytes_take_hardly_more),
         cmocka_unit_test(a_key_of_two_values_is_named),
