@@ -184,9 +184,13 @@ static umbel_status take_threshold(um_asking *a, umbel_error *err)
     if (a->map)
         return UMBEL_OK;
     a->at_least = 1;
-    if (!limit)
-        return um_fail(err, UMBEL_E_UNSUPPORTED, "kind %s cannot count",
+    if (!limit && a->values && umbel_is_static(umbel_kind(a->filter)))
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "this filter has no values: a map is made by umbel "
+                       "build --kind %s --values W",
                        umbel_kind(a->filter));
+    if (!limit)
+        return umbel_count_many(a->filter, NULL, 0, NULL, err);
     umbel_status status =
         um_value_count(a->args, "at-least", &a->at_least, err);
     if (status == UMBEL_OK && (a->at_least == 0 || a->at_least > limit))

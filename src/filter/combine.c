@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static umbel_status names_differ(const char *field, const char *a,
@@ -120,6 +121,26 @@ static uint64_t add_saturating(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
+/* Names the ways that it knows. */
+static umbel_status cannot_so(const um_kind *kind, umbel_error *err)
+{
+    static const char *const names[] = {
+        [UMBEL_OR] = "or",   [UMBEL_AND] = "and",     [UMBEL_ADD] = "add",
+        [UMBEL_MAX] = "max", [UMBEL_MINUS] = "minus",
+    };
+    char known[64] = "";
+
+    for (size_t i = 0; i < UM_COUNT(names); i++) {
+        size_t len = strlen(known);
+        if (kind->merge_ops >> i & 1)
+            snprintf(known + len, sizeof known - len, "%s%s", len ? ", " : "",
+                     names[i]);
+    }
+    return um_fail(err, UMBEL_E_UNSUPPORTED,
+                   "kind %s cannot merge in that way, but by %s", kind->name,
+                   known);
+}
+
 umbel_status umbel_merge(umbel_filter *into, const umbel_filter *from,
                          umbel_merge_op op, umbel_error *err)
 {
@@ -138,7 +159,7 @@ umbel_status umbel_merge(umbel_filter *into, const umbel_filter *from,
     if (status != UMBEL_OK)
         return status;
     if ((unsigned)op >= 32 || !(kind->merge_ops >> op & 1))
-        return um_cannot(into, "merge in that way", err);
+        return cannot_so(kind, err);
     uint64_t keys = kind->used ? guess_keys(into, from, op) : 0;
     status = kind->merge(into->self, from->self, op, err);
     if (status != UMBEL_OK)

@@ -61,7 +61,7 @@ umbel_status umbel_add_amounts(umbel_filter *f, const umbel_slice *keys,
     umbel_digest d[BATCH];
 
     if (!f->shape.kind->add_amounts)
-        return um_cannot(f, "count", err);
+        return um_cannot_count(f->shape.kind, err);
     umbel_status status = um_want_writable(f, err);
     if (status == UMBEL_OK)
         status = accept(f, keys, n, err);
@@ -79,7 +79,7 @@ umbel_status umbel_count_digests(const umbel_filter *f,
                                  uint64_t *counts, umbel_error *err)
 {
     if (!f->shape.kind->count)
-        return um_cannot(f, "count", err);
+        return um_cannot_count(f->shape.kind, err);
     umbel_status status = um_want_ready(f, err);
     if (status == UMBEL_OK)
         count_now(f, digests, n, counts);
@@ -92,7 +92,7 @@ umbel_status umbel_count_many(const umbel_filter *f, const umbel_slice *keys,
     umbel_digest d[BATCH];
 
     if (!f->shape.kind->count)
-        return um_cannot(f, "count", err);
+        return um_cannot_count(f->shape.kind, err);
     umbel_status status = accept(f, keys, n, err);
     for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
         some = next_batch(n - i);

@@ -7,6 +7,7 @@
 #include "filter/sizing.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -260,6 +261,21 @@ umbel_status um_cannot(const umbel_filter *f, const char *verb,
                        umbel_error *err)
 {
     return refuse(f->shape.kind, verb, f->shape.kind->because.any, err);
+}
+
+umbel_status um_cannot_count(const um_kind *kind, umbel_error *err)
+{
+    char others[128];
+    size_t len = 0;
+    const um_kind *k;
+
+    for (size_t i = 0; (k = um_kind_row(i)) && len < sizeof others; i++)
+        if (k->count)
+            len += (size_t)snprintf(others + len, sizeof others - len, "%s%s",
+                                    len ? ", " : "", k->name);
+    return um_fail(err, UMBEL_E_UNSUPPORTED,
+                   "kind %s cannot count; those that can are %s", kind->name,
+                   others);
 }
 
 umbel_status um_cannot_join(const umbel_filter *f, const char *verb,

@@ -80,6 +80,8 @@ umbel_status um_want_ready(const umbel_filter *f, umbel_error *err);
 /* E_UNSUPPORTED: this kind has an empty slot where verb should be. */
 umbel_status um_cannot(const umbel_filter *f, const char *verb,
                        umbel_error *err);
+/* The same of counts: it names the kinds that have them. */
+umbel_status um_cannot_count(const um_kind *kind, umbel_error *err);
 /* The same of merge and fold, which have a reason of their own. */
 umbel_status um_cannot_join(const umbel_filter *f, const char *verb,
                             umbel_error *err);

@@ -151,8 +151,7 @@ static umbel_status want_counts(const um_shape *s, uint64_t threshold,
     um_section section[UM_MAX_SECTIONS];
 
     if (!s->kind->count)
-        return um_fail(err, UMBEL_E_UNSUPPORTED, "kind %s cannot count",
-                       s->kind->name);
+        return um_cannot_count(s->kind, err);
     s->kind->sections(s, section);
     uint64_t limit = UINT64_MAX >> (64 - section[0].cell_bits);
     if (threshold == 0 || threshold > limit)
