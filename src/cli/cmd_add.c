@@ -39,6 +39,7 @@ static void report(const um_args *args, const umbel_filter *f, uint64_t n,
                um_grouped(moved).text, back ? "gone" : "new",
                um_percent(error).text);
         um_tell_overfull(stdout, f);
+        um_tell_uncounted(stdout, f);
         um_tell_retouched(stdout, f,
                           "new keys may bring back keys that were removed");
     }

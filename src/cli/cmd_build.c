@@ -160,6 +160,7 @@ static void report(const um_args *args, const built *b)
         fprintf(out, " (asked: %s)\n", um_percent(umbel_target_fpr(f)).text);
         um_tell_overfull(out, f);
     }
+    um_tell_uncounted(out, f);
     if (b->fixed.filter)
         um_print_fixed(out, args, &b->fixed);
     else

@@ -255,6 +255,21 @@ void um_tell_overfull(FILE *out, const umbel_filter *f)
                 um_percent(asked).text);
 }
 
+void um_tell_uncounted(FILE *out, const umbel_filter *f)
+{
+    umbel_info info;
+
+    umbel_describe(f, &info);
+    for (size_t i = 0; i < info.n; i++)
+        if (strcmp(info.field[i].name, "not_counted") == 0 &&
+            info.field[i].value.count)
+            fprintf(out,
+                    "its table of frequent keys is full, %s not counted: "
+                    "counts end at %s; build it with more --set heavy=N\n",
+                    um_grouped(info.field[i].value.count).text,
+                    um_grouped(umbel_count_limit(f)).text);
+}
+
 void um_tell_retouched(FILE *out, const umbel_filter *f, const char *what)
 {
     uint64_t denied = umbel_denied(f);

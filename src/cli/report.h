@@ -39,6 +39,8 @@ void um_print_given(FILE *out, const um_args *args, const um_option *group);
 
 /* One line when the filter errs more than was asked for. */
 void um_tell_overfull(FILE *out, const umbel_filter *f);
+/* A line when counts were lost because a table is full. */
+void um_tell_uncounted(FILE *out, const umbel_filter *f);
 
 /* One line when the filter was retouched: how many it denies, and what. */
 void um_tell_retouched(FILE *out, const umbel_filter *f, const char *what);

@@ -19,7 +19,8 @@ try umbel convert t.umb --to bloom -o bits.umb
 seq 40 | try umbel check bits.umb -c
 
 # A table with little room fills; then 15 is as far as counts go.
-umbel build stream --kind tally --cells 512 --set heavy=1 -q -o full.umb
+try umbel build stream --kind tally --cells 512 --set heavy=1 -o full.umb
+try umbel add full.umb - <<< 40
 umbel info --json full.umb | grep -o '"count_limit.*counted": [0-9]*'
 try umbel check full.umb --at-least 15 -c 1 40
 bad() {
