@@ -117,9 +117,9 @@ static double share_before(const umbel_choose_bill *bill)
 
 void um_print_bill(FILE *out, const umbel_choose_bill *bill)
 {
-    fprintf(out,
-            "never            %s keys: %s match, %s would with one group\n",
-            um_grouped(bill->never).text, um_grouped(bill->matched).text,
+    fprintf(out, "never            %s: %s match, %s would with one group\n",
+            um_counted(bill->never, "key", "keys").text,
+            um_grouped(bill->matched).text,
             um_grouped(bill->matched_before).text);
     if (bill->never_members)
         fprintf(out, "                 %s more are members, and match\n",

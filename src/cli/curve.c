@@ -42,12 +42,19 @@ void um_curve_fini(um_curve *c)
     *c = (um_curve){0};
 }
 
+double um_weight_left(const umbel_bill *bill, const umbel_retouch_step *step)
+{
+    return step->removed == bill->matched
+               ? 0
+               : bill->matched_weight - step->removed_weight;
+}
+
 static void csv_row(FILE *out, const umbel_retouch_step *s, const umbel_bill *b)
 {
     fprintf(out, "%" PRIu64 ",%.9g,%.9g,%" PRIu64 ",%" PRIu64 ",%.9g,%.9g\n",
             s->lost, b->members ? (double)s->lost / (double)b->members : 0,
             s->lost_weight, s->removed, b->matched - s->removed,
-            s->removed_weight, b->matched_weight - s->removed_weight);
+            s->removed_weight, um_weight_left(b, s));
 }
 
 static void write_csv(FILE *out, const um_curve *c, const umbel_bill *b,
@@ -135,7 +142,7 @@ static void write_svg(FILE *out, const um_curve *c, const umbel_bill *b,
     svg_point(out, &f, 0, b->matched_weight);
     for (size_t i = 0; i < c->n; i += every)
         svg_point(out, &f, (double)c->steps[i].lost,
-                  b->matched_weight - c->steps[i].removed_weight);
+                  um_weight_left(b, &c->steps[i]));
     fprintf(out,
             "\"/>\n<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"#c00\"/>\n"
             "</svg>\n",

@@ -452,8 +452,9 @@ void um_print_fixed(FILE *out, const um_args *args, const um_fixed *f)
 
     if (!f->exact)
         return;
-    fprintf(out, "never            %s keys: %s match",
-            um_grouped(b->listed).text, um_grouped(b->matched).text);
+    fprintf(out, "never            %s: %s match",
+            um_counted(b->listed, "key", "keys").text,
+            um_grouped(b->matched).text);
     if (b->matched)
         fprintf(
             out, ", %s of their weight: more bits would tell them, too",

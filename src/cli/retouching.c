@@ -53,7 +53,7 @@ static void print_step(FILE *out, const um_retouching *r, uint64_t lost,
                        const umbel_retouch_step *at)
 {
     const umbel_bill *b = &r->bill;
-    double left = b->matched_weight - at->removed_weight;
+    double left = um_weight_left(b, at);
 
     fprintf(out, "  %-9s lost: %s left",
             um_percent(share((double)lost, (double)b->members)).text,
@@ -97,8 +97,8 @@ static void report_losses(FILE *out, const um_retouching *r)
                 um_percent(share(b->lost_weight, b->members_weight)).text);
     fputc('\n', out);
     if (b->denied_before)
-        fprintf(out, "denied before    %s members\n",
-                um_grouped(b->denied_before).text);
+        fprintf(out, "denied before    %s\n",
+                um_counted(b->denied_before, "member", "members").text);
 }
 
 static bool has_limit(const um_args *args)
@@ -110,9 +110,9 @@ static void report_text(FILE *out, const um_retouching *r)
 {
     const umbel_bill *b = &r->bill;
 
-    fprintf(out, "never            %s keys, %s matched: %s removed, ",
-            um_grouped(b->never).text, um_grouped(b->matched).text,
-            um_grouped(b->removed).text);
+    fprintf(out, "never            %s, %s matched: %s removed, ",
+            um_counted(b->never, "key", "keys").text,
+            um_grouped(b->matched).text, um_grouped(b->removed).text);
     fprintf(out, "%s left", um_grouped(b->left).text);
     if (b->left && has_weights(b->matched_weight, b->matched))
         fprintf(out, " (%s of their weight)",

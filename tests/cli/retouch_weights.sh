@@ -14,6 +14,12 @@ umbel retouch f.umb --members members --never never.tsv --beta 0.05 --heaviest \
     --all -q -o r.umb --method ratio
 try umbel check r.umb -f heavy -c
 
+# Where no key is left, no weight is.
+awk '{ print $1 "\t" 1 / NR }' never.tsv > parts.tsv
+umbel retouch f.umb --members members --never parts.tsv --curve c.csv -q -o r.umb --all
+cut -d , -f 5,7 c.csv | grep '^0,' | sort -u
+umbel retouch f.umb --members members --never parts.tsv --max-fn 0 --dry-run | grep ' 0 left'
+
 # From a pipe, and with other fields.
 cut -f 1,2 never.tsv | tr '\t' : > never.txt
 sed 's/$/:1/' members > members.txt
