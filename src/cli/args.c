@@ -7,6 +7,7 @@
 #include "cli/command.h"
 
 #include "base/error.h"
+#include "cli/alike.h"
 
 #include <errno.h>
 #include <math.h>
@@ -64,6 +65,43 @@ static void give(um_args *a, const um_option *o, const char *value)
     a->given[a->ngiven++] = (um_given){o, value};
 }
 
+static void no_option(const um_command *c, const char *name, size_t len,
+                      umbel_error *err)
+{
+    um_alike near = {0};
+    const um_option *o;
+
+    for (size_t i = 0; (o = option_at(c, i)); i++)
+        um_alike_try(&near, name, len, o->name);
+    um_note(err, UMBEL_E_UNKNOWN, "there is no option --%.*s%s%s%s", (int)len,
+            name, near.name ? ": did you mean --" : "",
+            near.name ? near.name : "", near.name ? "?" : "");
+}
+
+static bool is_option(const um_command *c, const char *word)
+{
+    if (word[0] != '-' || !word[1])
+        return false;
+    if (word[1] == '-')
+        return find_long(c, word + 2, strcspn(word + 2, "="));
+    return !word[2] && find_letter(c, word[1]);
+}
+
+/* One that is an option of the command was not meant as a value: it would do
+ * nothing, without a word. Who means it writes --name=value. */
+static bool want_value(const um_args *a, const char *name, const um_option *o,
+                       const char *word, umbel_error *err)
+{
+    if (!word)
+        um_note(err, UMBEL_E_RANGE, "%s wants a value: %s", name, o->arg);
+    else if (is_option(a->command, word))
+        um_note(err, UMBEL_E_RANGE, "%s wants a value: %s; behind it stands %s",
+                name, o->arg, word);
+    else
+        return true;
+    return false;
+}
+
 static bool take_long(um_args *a, char ***argv, umbel_error *err)
 {
     const char *name = **argv + 2, *equals = strchr(name, '=');
@@ -71,18 +109,15 @@ static bool take_long(um_args *a, char ***argv, umbel_error *err)
     const um_option *o = find_long(a->command, name, len);
 
     if (!o) {
-        um_note(err, UMBEL_E_UNKNOWN, "there is no option --%.*s", (int)len,
-                name);
+        no_option(a->command, name, len, err);
         return false;
     }
     if (!o->arg && equals) {
         um_note(err, UMBEL_E_RANGE, "--%s takes no value", o->name);
         return false;
     }
-    if (o->arg && !equals && !(*argv)[1]) {
-        um_note(err, UMBEL_E_RANGE, "--%s wants a value: %s", o->name, o->arg);
+    if (o->arg && !equals && !want_value(a, **argv, o, (*argv)[1], err))
         return false;
-    }
     give(a, o, !o->arg ? NULL : equals ? equals + 1 : *++*argv);
     return true;
 }
@@ -99,12 +134,10 @@ static bool take_letters(um_args *a, char ***argv, umbel_error *err)
             give(a, o, NULL);
             continue;
         }
-        const char *value = p[1] ? p + 1 : *++*argv;
-        if (!value) {
-            um_note(err, UMBEL_E_RANGE, "-%c wants a value: %s", *p, o->arg);
+        const char letter[] = {'-', *p, '\0'};
+        if (!p[1] && !want_value(a, letter, o, (*argv)[1], err))
             return false;
-        }
-        give(a, o, value);
+        give(a, o, p[1] ? p + 1 : *++*argv);
         return true;
     }
     return true;

@@ -4,6 +4,7 @@
  * A name that is no command of ours runs umbel-NAME from the PATH, as git does.
  */
 #include "base/error.h"
+#include "cli/alike.h"
 #include "cli/command.h"
 #include "cli/files.h"
 
@@ -131,10 +132,14 @@ static int run(const um_command *command, char **argv)
 static int no_command(const char *name)
 {
     umbel_error err;
+    um_alike near = {0};
 
+    for (size_t i = 0; um_command_row(i); i++)
+        um_alike_try(&near, name, strlen(name), um_command_row(i)->name);
     um_note(&err, UMBEL_E_UNKNOWN,
-            "umbel: there is no command \"%s\"; 'umbel --help' lists them",
-            name);
+            "umbel: there is no command \"%s\"%s%s%s 'umbel --help' lists them",
+            name, near.name ? ": did you mean " : "",
+            near.name ? near.name : "", near.name ? "?" : ";");
     fprintf(stderr, "%s\n", err.text);
     return UM_EXIT_TROUBLE;
 }

@@ -30,7 +30,10 @@ build -n
 build -x
 build -qx
 build --fp 0.1
+build --knid bloom
+build --values -q
 try umbel wrong
+try umbel biuld keys
 try umbel ''
 try umbel -x
 try umbel ../umbel
