@@ -97,6 +97,21 @@ void um_input_stop(um_input *in)
     while (sent < 0 && errno == EINTR);
 }
 
+/* Who is new here gives a key where a file of keys is wanted. */
+static umbel_status no_list(const char *path, umbel_error *err)
+{
+    bool missing = errno == ENOENT;
+    umbel_status status = um_fail_path(err, path);
+    umbel_error said;
+
+    if (missing && err) {
+        said = *err;
+        um_note(err, status, "%.200s; a file of keys is wanted, one a line",
+                said.text);
+    }
+    return status;
+}
+
 umbel_status um_input_next_file(um_input *in, bool *more, umbel_error *err)
 {
     *more = in->at < in->npaths;
@@ -112,7 +127,7 @@ umbel_status um_input_next_file(um_input *in, bool *more, umbel_error *err)
     }
     in->fd = open(in->name, O_RDONLY | O_CLOEXEC);
     if (in->fd < 0)
-        return um_fail_path(err, in->name);
+        return no_list(in->name, err);
     in->ours = true;
     posix_fadvise(in->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     return um_want_keys(in->fd, in->name, err);
