@@ -62,14 +62,20 @@ static void tell_form(const um_args *args, FILE *out, uint64_t by)
         fputs(um_has(args, "coded") ? "coded in" : "raw in", out);
 }
 
+static bool becomes_foreign(const um_args *args)
+{
+    const char *to = um_value(args, "to");
+
+    return to && um_is_format(to);
+}
+
 /* Bytes of what was written. */
 static uint64_t written_len(const um_args *args, const umbel_filter *f)
 {
-    const char *to = um_value(args, "to");
     uint64_t len = umbel_encoded_len(f);
 
-    if (to && um_is_format(to))
-        umbel_export_len(f, to, &len, NULL);
+    if (becomes_foreign(args))
+        umbel_export_len(f, um_value(args, "to"), &len, NULL);
     return len;
 }
 
@@ -96,8 +102,9 @@ static void report(const um_args *args, const umbel_filter *f, uint64_t by)
                 um_percent(umbel_predict(f)).text);
         um_tell_retouched(
             out, f,
-            by == 1 ? "that is unchanged"
-                    : "folding may bring back keys that were removed");
+            by > 1 ? "folding may bring back keys that were removed"
+            : becomes_foreign(args) ? "the file has no place to say so"
+                                    : "that is unchanged");
         if (by == 1 && um_has(args, "fpr"))
             fprintf(out,
                     "no divisor of its %s parts keeps that error: it stays as "

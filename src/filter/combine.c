@@ -250,6 +250,38 @@ static double folded_fpr(const umbel_filter *f, const um_shape *s, uint64_t by)
     return error > s->fpr && error < 1 ? error : s->fpr;
 }
 
+/* The divisors next to by, 1 aside; 0: there is none on that side. */
+static void near_divisors(uint64_t parts, uint64_t by, uint64_t near[2])
+{
+    near[0] = near[1] = 0;
+    for (uint64_t d = 1; d * d <= parts; d++) {
+        uint64_t pair[] = {d, parts / d};
+        for (size_t i = 0; parts % d == 0 && i < 2; i++) {
+            if (pair[i] < by && pair[i] > 1 && pair[i] > near[0])
+                near[0] = pair[i];
+            if (pair[i] > by && pair[i] > 1 && (!near[1] || pair[i] < near[1]))
+                near[1] = pair[i];
+        }
+    }
+}
+
+static umbel_status no_divisor(uint64_t parts, uint64_t by, umbel_error *err)
+{
+    uint64_t near[2];
+
+    near_divisors(parts, by, near);
+    if (near[0] && near[1])
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%" PRIu64 " does not divide the filter's %" PRIu64
+                       " parts; the nearest that do are %" PRIu64
+                       " and %" PRIu64,
+                       by, parts, near[0], near[1]);
+    return um_fail(err, UMBEL_E_RANGE,
+                   "%" PRIu64 " does not divide the filter's %" PRIu64
+                   " parts; the nearest that does is %" PRIu64,
+                   by, parts, near[0] + near[1] ? near[0] + near[1] : 1);
+}
+
 umbel_status umbel_fold(const umbel_filter *f, uint64_t by, umbel_filter **out,
                         umbel_error *err)
 {
@@ -260,10 +292,7 @@ umbel_status umbel_fold(const umbel_filter *f, uint64_t by, umbel_filter **out,
     if (!f->shape.kind->fold)
         return um_cannot_join(f, "fold", err);
     if (by == 0 || parts % by)
-        return um_fail(err, UMBEL_E_RANGE,
-                       "%" PRIu64 " does not divide the filter's %" PRIu64
-                       " parts: fold by one of its divisors",
-                       by, parts);
+        return no_divisor(parts, by, err);
     shape.cells /= by;
     shape.attached = 0;
     umbel_status status = um_check_shape(&shape, err);

@@ -38,3 +38,9 @@ try umbel convert r.umb --fold 1 -o folded.umb
 try umbel convert r.umb --fpr 0.1 -o folded.umb
 try umbel verify r.umb --members others -q
 try umbel add r.umb lost
+
+# A file of another format cannot admit what it denies.
+umbel build members --addressing dcso --fpr 2% -q -o d.umb
+umbel check d.umb -f others > never
+umbel retouch d.umb --members members --never never --all -q -o d.umb
+try umbel convert d.umb --to dcso -o d.bloom
