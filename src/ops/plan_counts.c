@@ -10,9 +10,11 @@
  *
  * and a key with k cells reaches T with chance P(content >= T)^k. In blocks the
  * load varies from block to block: the mean over Poisson loads, which leaves
- * out that keys of a block may choose the same lanes, and so understates a
- * little. For plain counts that is an estimate; refined cells hold less, so for
- * them an upper bound.
+ * out that one key of a block may hold several cells of another. So it
+ * understates, by a few per cent for counts that are alike and low thresholds,
+ * several times where few keys come most of the time: umbel(1) has numbers. For
+ * plain counts that is an estimate; refined cells hold less, so for them, where
+ * there are no blocks, an upper bound.
  *
  * Equation (4) of Yan and Cho 2006 lets every key come once; it is told beside,
  * as theirs. The survey's 2.5 asks when a cell overflows, for keys that come
@@ -197,7 +199,7 @@ umbel_status umbel_plan_counts(const char *kind, const umbel_params *params,
     *out = (umbel_count_plan){
         .keys = p.keys,
         .f_compound = compound(&l, &p, threshold),
-        .is_bound = raises_the_least(&s),
+        .is_bound = raises_the_least(&s) && l.blocks == 1,
         .f_paper =
             pow(binomial_tail(throws, 1 / cells, (double)threshold), s.hashes),
         .overflow = fmin(1, cells * binomial_tail(throws, 1 / cells, full)),

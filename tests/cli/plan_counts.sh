@@ -3,6 +3,8 @@ awk 'BEGIN { for (i = 1; i <= 10000; i++) print "key" i "\t" int(10000 / i) }' >
 shape=(--kind counting --cells 80000 --hashes 4 --cell-bits 6 --addressing classic)
 try umbel plan "${shape[@]}" --threshold 20 --counts counts
 try umbel plan "${shape[@]}" --update refined --threshold 20 --counts counts
+# In blocks it is no bound: a frequent key may hold several cells of another.
+umbel plan --kind tally --threshold 10 --counts counts | grep compound
 cut -f 2 counts > alone
 umbel plan "${shape[@]}" --threshold 20 --counts alone --json > a
 umbel plan "${shape[@]}" --threshold 20 --counts counts --json > b
