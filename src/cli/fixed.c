@@ -34,9 +34,12 @@ typedef struct fixing {
     char names[NAMED * (NAME_LEN + 6)];
 } fixing;
 
+enum { VALUE_FIELD = 2 }; /* of a line of a map */
+
 const char *um_fixed_misuse(const um_args *args)
 {
     bool lists = um_has(args, "never") || um_has(args, "universe");
+    uint64_t key = 0;
 
     if (um_has(args, "capacity"))
         return "--capacity is not for static kinds: they hold what they are "
@@ -45,6 +48,10 @@ const char *um_fixed_misuse(const um_args *args)
         return "--times and --amount-field are for kinds that count";
     if (um_has(args, "values") && lists)
         return "--values makes a map, --never and --universe are for sets";
+    if (um_has(args, "values") &&
+        um_value_count(args, "field", &key, NULL) == UMBEL_OK &&
+        key == VALUE_FIELD)
+        return "the second field is the value: the key is another, --field 1";
     if (um_has(args, "values") && um_has(args, "bytes"))
         return "a map takes what its values take: leave --bytes out";
     if (um_has(args, "bytes") && um_has(args, um_size_option(args)))
@@ -167,8 +174,8 @@ static umbel_status read_members(fixing *x, umbel_error *err)
         status =
             um_fail(err, UMBEL_E_NOMEM, "no memory for %" PRIu64 " keys", n);
     if (status == UMBEL_OK && x->value_bits)
-        status = um_each_amount(args, args->operands, args->noperands, 2,
-                                take_values, x, err);
+        status = um_each_amount(args, args->operands, args->noperands,
+                                VALUE_FIELD, take_values, x, err);
     else if (status == UMBEL_OK)
         status =
             um_each_key(args, args->operands, args->noperands, &job, NULL, err);
@@ -236,7 +243,7 @@ static void name_members(fixing *x, const umbel_digest *wanted, size_t n)
     x->names[0] = '\0';
     if (um_keys_again(args->operands, args->noperands))
         um_each_amount(args, args->operands, args->noperands,
-                       x->value_bits ? 2 : 0, look, &s, &ignored);
+                       x->value_bits ? VALUE_FIELD : 0, look, &s, &ignored);
 }
 
 /* --- lists ------------------------------------------------------------------

@@ -22,6 +22,7 @@ printf 'a\t18446744073709551615\n' >table
 try umbel build table --kind ribbon --values 32 -o x.umb
 try umbel build members --kind ribbon --values 2 -o x.umb
 try umbel build table --kind ribbon --values 33 -o x.umb
+try umbel build table --kind ribbon --values 8 --field 2 -o x.umb
 try umbel build table --kind ribbon --values 8 --never list -o x.umb
 try umbel build members --kind ribbon --bits 100 -o x.umb
 try umbel build members --kind ribbon --never list --bits 500 -o x.umb
