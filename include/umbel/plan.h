@@ -81,7 +81,7 @@ typedef struct umbel_count_plan {
     double f_compound; /* chance that a key which never came reaches the
                           threshold: compound Poisson */
     bool is_bound;     /* ... an upper bound: with update refined, and for
-                          countmin, not in blocks, where it is too low */
+                          countmin, not in blocks */
     double f_paper;    /* the same by Yan and Cho 2006, equation (4), which
                           lets every key come once */
     double overflow;   /* chance that a cell passes its limit, when every

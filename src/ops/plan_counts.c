@@ -9,12 +9,10 @@
  *     g_0 = exp(-L),   g_s = L/s  sum over j of  j p_j g_(s-j)
  *
  * and a key with k cells reaches T with chance P(content >= T)^k. In blocks the
- * load varies from block to block: the mean over Poisson loads, which leaves
- * out that one key of a block may hold several cells of another. So it
- * understates, by a few per cent for counts that are alike and low thresholds,
- * several times where few keys come most of the time: umbel(1) has numbers. For
- * plain counts that is an estimate; refined cells hold less, so for them, where
- * there are no blocks, an upper bound.
+ * load varies from block to block, and one key that came often may hold several
+ * cells of another (held.h): the mean over both. For plain counts that is an
+ * estimate; refined cells hold less, so for them, where there are no blocks, an
+ * upper bound.
  *
  * Equation (4) of Yan and Cho 2006 lets every key come once; it is told beside,
  * as theirs. The survey's 2.5 asks when a cell overflows, for keys that come
@@ -23,6 +21,7 @@
 #include "base/error.h"
 #include "filter/handle.h"
 #include "filter/sizing.h"
+#include "ops/held.h"
 
 #include <umbel/plan.h>
 
@@ -59,14 +58,13 @@ static void fill_shares(const uint64_t *counts, size_t n, uint64_t threshold,
 }
 
 /*
- * P(content >= T). A count of T or more is enough by itself, so only smaller
- * ones are followed. Where little is missing to 1 the tail is followed upwards
+ * P(content >= T) by keys that came less often than T, when all keys together
+ * bring that load. Where little is missing to 1 the tail is followed upwards
  * instead, from the counts below T.
  */
-static double reaches(const shares *p, uint64_t threshold, double load)
+static double adds_up(const shares *p, uint64_t threshold, double load)
 {
     double g[2 * MOST_THRESHOLD], below = 0, tail = 0;
-    double alone = -expm1(-load * p->times[threshold]);
 
     if (load > MOST_LOAD)
         return 1;
@@ -81,25 +79,43 @@ static double reaches(const shares *p, uint64_t threshold, double load)
         else
             tail += g[s];
     }
-    double many = 1 - below > CANCELS ? 1 - below : tail;
-    return alone + (1 - alone) * many;
+    return 1 - below > CANCELS ? 1 - below : tail;
 }
 
-/* Mean over the loads that blocks have, of all cells of a key at once. */
+/* A count of T or more is enough by itself. */
+static double reaches(const shares *p, uint64_t threshold, double load)
+{
+    double alone = -expm1(-load * p->times[threshold]);
+
+    return alone + (1 - alone) * adds_up(p, threshold, load);
+}
+
+/*
+ * Keys that came T times or more hold cells of the query, several at once; the
+ * spare ones must add up from the others, whose number is different from block
+ * to block, and independent of the first.
+ */
 static double over_blocks(const um_layout *l, const shares *p,
                           uint64_t threshold)
 {
+    double spare[UM_MAX_HASHES + 1], sum = 0, total = 0;
     double keys = (double)p->keys / (double)l->blocks;
+    double rare = 1 - p->times[threshold], mean = keys * rare;
     double cells = (double)l->cells / (double)l->blocks;
-    double reach = WIDE * sqrt(keys) + WIDE, sum = 0;
-    double from = floor(fmax(0, keys - reach)), to = ceil(keys + reach);
-    double step = fmax(1, floor((to - from) / 256)), total = 0;
+    double reach = WIDE * sqrt(mean) + WIDE;
+    double from = floor(fmax(0, mean - reach)), to = ceil(mean + reach);
+    double step = fmax(1, floor((to - from) / 256));
+    double load = rare > 0 ? um_cells_of_key(l) / cells / rare : 0;
 
+    um_cells_spare(l, keys - mean, spare);
     for (int i = 0; from + i * step <= to; i++) {
         double j = from + i * step;
-        double weight = exp(j * log(keys) - keys - lgamma(j + 1));
-        double cell = reaches(p, threshold, l->hashes * j / cells);
-        sum += weight * pow(cell, l->hashes);
+        double weight =
+            mean > 0 ? exp(j * log(mean) - mean - lgamma(j + 1)) : j == 0;
+        double cell = adds_up(p, threshold, load * j), all = 0, power = 1;
+        for (uint32_t u = 0; u <= l->hashes; u++, power *= cell)
+            all += spare[u] * power;
+        sum += weight * all;
         total += weight;
     }
     return total > 0 ? sum / total : 0;
