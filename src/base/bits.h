@@ -59,6 +59,36 @@ static inline bool um_set_bit(uint8_t *bits, uint64_t i)
     return clear;
 }
 
+/*
+ * The field of so many bits that begins at a bit, lowest first, and may lie
+ * across two words; max is 2^width - 1. Words are read and written whole.
+ */
+static inline uint64_t um_get_field(const uint8_t *at, uint64_t bit,
+                                    unsigned width, uint64_t max)
+{
+    uint64_t shift = bit & 63;
+    const uint8_t *word = at + (bit >> 6) * 8;
+    uint64_t x = um_load64(word) >> shift;
+
+    if (shift + width > 64)
+        x |= um_load64(word + 8) << (-shift & 63);
+    return x & max;
+}
+
+static inline void um_set_field(uint8_t *at, uint64_t bit, unsigned width,
+                                uint64_t max, uint64_t value)
+{
+    uint64_t shift = bit & 63;
+    uint8_t *word = at + (bit >> 6) * 8;
+
+    um_store64(word, (um_load64(word) & ~(max << shift)) | value << shift);
+    if (shift + width > 64) {
+        uint64_t done = -shift & 63; /* in the first word */
+        um_store64(word + 8,
+                   (um_load64(word + 8) & ~(max >> done)) | value >> done);
+    }
+}
+
 /* Ones of a word. The compiler's own is a call, where it may not assume popcnt.
  */
 static inline uint64_t um_ones(uint64_t x)

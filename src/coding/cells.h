@@ -31,28 +31,13 @@ static inline uint64_t um_packed_bytes(const um_packed *c)
 
 static inline uint64_t um_packed_get(const um_packed *c, uint64_t i)
 {
-    uint64_t bit = i * c->bits, shift = bit & 63;
-
-    if (!c->at)
-        return 0;
-    const uint8_t *word = c->at + (bit >> 6) * 8;
-    uint64_t x = um_load64(word) >> shift;
-    if (shift + c->bits > 64)
-        x |= um_load64(word + 8) << (-shift & 63);
-    return x & um_packed_max(c);
+    return c->at ? um_get_field(c->at, i * c->bits, c->bits, um_packed_max(c))
+                 : 0;
 }
 
 static inline void um_packed_set(const um_packed *c, uint64_t i, uint64_t value)
 {
-    uint64_t bit = i * c->bits, shift = bit & 63, max = um_packed_max(c);
-    uint8_t *word = c->at + (bit >> 6) * 8;
-
-    um_store64(word, (um_load64(word) & ~(max << shift)) | value << shift);
-    if (shift + c->bits > 64) {
-        uint64_t done = -shift & 63; /* bits in the first word */
-        um_store64(word + 8,
-                   (um_load64(word + 8) & ~(max >> done)) | value >> done);
-    }
+    um_set_field(c->at, i * c->bits, c->bits, um_packed_max(c), value);
 }
 
 /* The n cells before cell end, the last first: much sooner than one by one. */

@@ -1,9 +1,8 @@
 /*
  * cells.h - an array of cells of 1 to 32, or 64, bits.
  *
- * Cell i takes the bits from i * width on, lowest first, and may lie across two
- * words. Words are read and written whole: sections end at a multiple of 64
- * bytes, so none reaches past its section.
+ * Cell i takes the bits from i * width on. Words are read and written whole:
+ * sections end at a multiple of 64 bytes, so none reaches past its section.
  */
 #ifndef UM_KINDS_CELLS_H
 #define UM_KINDS_CELLS_H
@@ -29,26 +28,12 @@ static inline uint64_t um_grown(uint64_t a, uint64_t b, uint64_t max)
 
 static inline uint64_t um_cell(const um_cells *c, uint64_t i)
 {
-    uint64_t bit = i * c->width, shift = bit & 63;
-    const uint8_t *word = c->at + (bit >> 6) * 8;
-    uint64_t x = um_load64(word) >> shift;
-
-    if (shift + c->width > 64)
-        x |= um_load64(word + 8) << (-shift & 63);
-    return x & c->max;
+    return um_get_field(c->at, i * c->width, c->width, c->max);
 }
 
 static inline void um_set_cell(const um_cells *c, uint64_t i, uint64_t value)
 {
-    uint64_t bit = i * c->width, shift = bit & 63;
-    uint8_t *word = c->at + (bit >> 6) * 8;
-
-    um_store64(word, (um_load64(word) & ~(c->max << shift)) | value << shift);
-    if (shift + c->width > 64) {
-        uint64_t done = -shift & 63; /* in the first word */
-        um_store64(word + 8,
-                   (um_load64(word + 8) & ~(c->max >> done)) | value >> done);
-    }
+    um_set_field(c->at, i * c->width, c->width, c->max, value);
 }
 
 #endif
