@@ -34,19 +34,18 @@ typedef struct umbel_diff_bill {
     double shannon_bytes;
 } umbel_diff_bill;
 
-/* bill->bytes is the room that umbel_diff wants; as much work as making it. */
-UMBEL_API umbel_status umbel_diff_measure(const umbel_filter *old,
-                                          const umbel_filter *now,
-                                          umbel_diff_bill *bill,
-                                          umbel_error *err);
+/* Bytes that umbel_diff wants to have: somewhat more than now has. */
+UMBEL_API size_t umbel_diff_room(const umbel_filter *now);
 
 /*
- * Write the difference to out, of cap bytes; *len tells how many. E_MISMATCH
- * when the two are not of the same shape; the text names the field.
+ * Write the difference to out, of cap bytes, which are umbel_diff_room or more;
+ * bill->bytes tells how many it took. E_MISMATCH when the two are not of the
+ * same shape; the text names the field.
  */
 UMBEL_API umbel_status umbel_diff(const umbel_filter *old,
                                   const umbel_filter *now, void *out,
-                                  size_t cap, size_t *len, umbel_error *err);
+                                  size_t cap, umbel_diff_bill *bill,
+                                  umbel_error *err);
 
 /*
  * The new filter, from the old one and a difference of any origin, in the form

@@ -2,10 +2,10 @@
  * cmd_diff.c - umbel diff: what makes a new filter of an old one.
  */
 #include "base/error.h"
+#include "cli/content.h"
 #include "cli/files.h"
 #include "cli/report.h"
 #include "cli/table.h"
-#include "cli/whole.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,17 +18,14 @@ static umbel_status make(const umbel_filter *old, const umbel_filter *now,
                          const char *path, umbel_diff_bill *bill,
                          umbel_error *err)
 {
-    size_t len;
-    umbel_status status = umbel_diff_measure(old, now, bill, err);
+    size_t room = umbel_diff_room(now);
+    uint8_t *bytes = malloc(room);
 
-    if (status != UMBEL_OK)
-        return status;
-    uint8_t *bytes = malloc((size_t)bill->bytes);
     if (!bytes)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for the difference");
-    status = umbel_diff(old, now, bytes, (size_t)bill->bytes, &len, err);
+    umbel_status status = umbel_diff(old, now, bytes, room, bill, err);
     if (status == UMBEL_OK)
-        status = um_write_whole(path, bytes, len, err);
+        status = um_save_bytes(bytes, (size_t)bill->bytes, path, err);
     free(bytes);
     return status;
 }

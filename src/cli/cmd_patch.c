@@ -3,14 +3,12 @@
  */
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/content.h"
 #include "cli/files.h"
 #include "cli/report.h"
 #include "cli/table.h"
-#include "cli/whole.h"
 
-#include <stdlib.h>
-
-enum { LIMIT = 1 << 30 }; /* bytes of a difference */
+enum { LIMIT = 1 << 30 }; /* bytes of a difference that comes by a pipe */
 
 static const um_option options[] = {
     {"output", 'o', "FILE", "write the new filter there; - is standard output"},
@@ -40,16 +38,16 @@ static umbel_status patch(const um_args *args, const umbel_filter *old,
                           umbel_error *err)
 {
     const char *path = args->operands[1];
+    um_content difference;
     umbel_filter *now;
     umbel_error inner;
-    uint8_t *bytes;
-    size_t len;
 
-    umbel_status status = um_read_whole(path, LIMIT, &bytes, &len, err);
+    umbel_status status = um_content_read_within(&difference, path, LIMIT, err);
     if (status != UMBEL_OK)
         return status;
-    status = umbel_patch(old, bytes, len, &now, &inner);
-    free(bytes);
+    size_t len = difference.len;
+    status = umbel_patch(old, difference.bytes, len, &now, &inner);
+    um_content_fini(&difference);
     if (status != UMBEL_OK)
         return um_fail(err, status, "%s%s: %s", um_path_dots(path),
                        um_path_tail(path), inner.text);

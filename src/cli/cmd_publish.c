@@ -117,25 +117,22 @@ static umbel_status make_step(const publishing *p, edition *e,
                               const umbel_filter *old, const umbel_filter *now,
                               umbel_error *err)
 {
+    size_t room = umbel_diff_room(now);
+    uint8_t *bytes = malloc(room);
+    umbel_status status = UMBEL_OK;
     umbel_diff_bill bill;
-    size_t len = 0;
 
-    if (umbel_diff_measure(old, now, &bill, &e->no_step) != UMBEL_OK)
-        return UMBEL_OK;
-    if (bill.bytes >= e->file.len) {
-        um_note(&e->no_step, UMBEL_OK, "too much has changed");
-        return UMBEL_OK;
-    }
-    uint8_t *bytes = malloc((size_t)bill.bytes);
     if (!bytes)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for a difference");
-    umbel_status status =
-        umbel_diff(old, now, bytes, (size_t)bill.bytes, &len, err);
-    if (status == UMBEL_OK) {
-        um_digest_of(bytes, len, e->step.digest);
-        e->step.len = len;
-        e->has_step = true;
+    e->has_step =
+        umbel_diff(old, now, bytes, room, &bill, &e->no_step) == UMBEL_OK &&
+        bill.bytes < e->file.len;
+    if (e->has_step) {
+        um_digest_of(bytes, (size_t)bill.bytes, e->step.digest);
+        e->step.len = bill.bytes;
         status = um_shelf_put(&p->shelf, &e->step, UM_BLOB_STEP, bytes, err);
+    } else if (!*e->no_step.text) {
+        um_note(&e->no_step, UMBEL_OK, "too much has changed");
     }
     free(bytes);
     return status;

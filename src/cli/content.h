@@ -6,6 +6,8 @@
 
 #include "exchange/manifest.h"
 
+#include <umbel/diff.h>
+
 /* Bytes in memory that grew, or in a mapping. */
 typedef struct um_content {
     uint8_t *bytes;
@@ -30,6 +32,12 @@ void um_content_fini(um_content *c);
  */
 umbel_status um_content_digest(const char *path, uint8_t out[UM_DIGEST_LEN],
                                uint64_t *len, umbel_error *err);
+
+/* The content name of a filter, in digits. */
+typedef struct um_name_text {
+    char text[UM_DIGEST_HEX];
+} um_name_text;
+um_name_text um_name_of(const umbel_filter *f);
 
 /* Make room for at least one byte more. */
 umbel_status um_content_grow(um_content *c, umbel_error *err);

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cli/content.h"
+#include "filter/disk.h"
 #include "net/fetch.h"
 
 #include <dirent.h>
@@ -94,22 +95,15 @@ static bool fail_to_write(const part *p, umbel_error *err)
 static bool take(void *ctx, const void *bytes, size_t len, umbel_error *err)
 {
     part *p = ctx;
-    const uint8_t *at = bytes;
+    umbel_slice piece = {bytes, len};
+    umbel_error inner;
 
     if (!p->begun && p->fetched->whole &&
         (ftruncate(p->fd, 0) != 0 || lseek(p->fd, 0, SEEK_SET) != 0))
         return fail_to_write(p, err);
     p->begun = true;
-    while (len) {
-        ssize_t put = write(p->fd, at, len);
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return fail_to_write(p, err);
-        at += put;
-        len -= (size_t)put;
-    }
-    return true;
+    return um_write_parts(p->fd, &piece, 1, &inner) == UMBEL_OK ||
+           fail_to_write(p, err);
 }
 
 static umbel_status check(const um_download *d, umbel_error *err)

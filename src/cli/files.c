@@ -296,16 +296,34 @@ umbel_status um_open_second(const um_args *args, const char *path,
     return status;
 }
 
+umbel_status um_want_pipe(umbel_error *err)
+{
+    if (isatty(STDOUT_FILENO))
+        return um_fail(err, UMBEL_E_IO,
+                       "this is no text for a terminal: use -o FILE");
+    fflush(stdout);
+    return UMBEL_OK;
+}
+
 umbel_status um_save_filter(const umbel_filter *f, const char *path,
                             umbel_error *err)
 {
     if (strcmp(path, "-") != 0)
         return umbel_save(f, path, err);
-    if (isatty(STDOUT_FILENO))
-        return um_fail(err, UMBEL_E_IO,
-                       "a filter is no text for a terminal: use -o FILE");
-    fflush(stdout);
-    return umbel_write(f, STDOUT_FILENO, err);
+    umbel_status status = um_want_pipe(err);
+    return status == UMBEL_OK ? umbel_write(f, STDOUT_FILENO, err) : status;
+}
+
+umbel_status um_save_bytes(const void *bytes, size_t len, const char *path,
+                           umbel_error *err)
+{
+    umbel_slice part = {bytes, len};
+
+    if (strcmp(path, "-") != 0)
+        return um_save_parts(&part, 1, path, err);
+    umbel_status status = um_want_pipe(err);
+    return status == UMBEL_OK ? um_write_parts(STDOUT_FILENO, &part, 1, err)
+                              : status;
 }
 
 void um_forget(um_asked *asked)

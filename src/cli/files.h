@@ -44,7 +44,12 @@ umbel_status um_open_second(const um_args *args, const char *path,
                             const char *secret_option, umbel_filter **out,
                             umbel_error *err);
 
-/* To -o FILE, or standard output for "-". */
+/* Standard output, made ready for bytes that are no text; not a terminal. */
+umbel_status um_want_pipe(umbel_error *err);
+
+/* To -o FILE, there whole or not at all, or to standard output for "-". */
+umbel_status um_save_bytes(const void *bytes, size_t len, const char *path,
+                           umbel_error *err);
 umbel_status um_save_filter(const umbel_filter *f, const char *path,
                             umbel_error *err);
 

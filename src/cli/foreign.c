@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/content.h"
+#include "cli/files.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -140,11 +141,9 @@ umbel_status um_export_file(const umbel_filter *f, const char *format,
 {
     if (strcmp(path, "-") != 0)
         return umbel_export(f, format, path, err);
-    if (isatty(STDOUT_FILENO))
-        return um_fail(err, UMBEL_E_IO,
-                       "a filter is no text for a terminal: use -o FILE");
-    fflush(stdout);
-    return umbel_export_to(f, format, STDOUT_FILENO, err);
+    umbel_status status = um_want_pipe(err);
+    return status == UMBEL_OK ? umbel_export_to(f, format, STDOUT_FILENO, err)
+                              : status;
 }
 
 bool um_is_format(const char *name)

@@ -186,79 +186,46 @@ static void put_section(um_writer *w, const pair *p)
     w->bad |= len != whole;
 }
 
-/* A difference in memory of now's allocator. */
-typedef struct draft {
-    uint8_t *bytes;
-    size_t cap, len;
-} draft;
+size_t umbel_diff_room(const umbel_filter *now)
+{
+    um_section section[UM_MAX_SECTIONS];
+    size_t n = um_sections(&now->shape, section);
+    size_t room = HEAD_AT + UM_HEAD_MAX + CHECKSUM_LEN;
 
-static umbel_status make(const umbel_filter *old, const umbel_filter *now,
-                         draft *d, umbel_error *err)
+    for (size_t i = 0; i < n; i++)
+        room += (size_t)um_section_bytes(&section[i]) + ROOM;
+    return room;
+}
+
+umbel_status umbel_diff(const umbel_filter *old, const umbel_filter *now,
+                        void *out, size_t cap, umbel_diff_bill *bill,
+                        umbel_error *err)
 {
     pair pairs[UM_MAX_SECTIONS];
-    size_t n = pairs_of(old, &now->shape, now->payload, pairs);
+    uint8_t *bytes = out;
+    um_writer w = {bytes, bytes + cap, false};
 
-    d->cap = HEAD_AT + UM_HEAD_MAX + CHECKSUM_LEN;
-    for (size_t i = 0; i < n; i++)
-        d->cap += (size_t)um_code_most(&pairs[i].now) + ROOM;
-    d->bytes = um_get(&now->alloc, d->cap);
-    if (!d->bytes)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", d->cap);
-    um_writer w = {d->bytes, d->bytes + d->cap, false};
+    umbel_status status = same_shape(old, now, err);
+    if (status != UMBEL_OK)
+        return status;
+    if (cap < umbel_diff_room(now))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "a difference may take %zu bytes, there is room for %zu",
+                       umbel_diff_room(now), cap);
+    size_t n = pairs_of(old, &now->shape, now->payload, pairs);
     put_start(&w, old, now);
     for (size_t i = 0; i < n; i++)
         put_section(&w, &pairs[i]);
-    d->len = (size_t)(w.at - d->bytes) + CHECKSUM_LEN;
-    um_store64(d->bytes + TOTAL_AT, d->len);
-    um_put_u64(&w, um_checksum(d->bytes, d->len - CHECKSUM_LEN));
-    if (!w.bad)
-        return UMBEL_OK;
-    um_put(&now->alloc, d->bytes, d->cap);
-    return um_fail(err, UMBEL_E_IO, "a filter changed meanwhile");
-}
-
-umbel_status umbel_diff_measure(const umbel_filter *old,
-                                const umbel_filter *now, umbel_diff_bill *bill,
-                                umbel_error *err)
-{
-    pair pairs[UM_MAX_SECTIONS];
-    draft d;
-
-    umbel_status status = same_shape(old, now, err);
-    if (status == UMBEL_OK)
-        status = make(old, now, &d, err);
-    if (status != UMBEL_OK)
-        return status;
-    *bill = (umbel_diff_bill){.bytes = d.len};
-    um_put(&now->alloc, d.bytes, d.cap);
-    size_t n = pairs_of(old, &now->shape, now->payload, pairs);
+    size_t len = (size_t)(w.at - bytes) + CHECKSUM_LEN;
+    um_store64(bytes + TOTAL_AT, len);
+    um_put_u64(&w, um_checksum(bytes, len - CHECKSUM_LEN));
+    if (w.bad)
+        return um_fail(err, UMBEL_E_IO, "a filter changed meanwhile");
+    *bill = (umbel_diff_bill){.bytes = len};
     n -= now->shape.attached > 0; /* data is no cells */
     for (size_t i = 0; i < n; i++)
         bill_section(&pairs[i], bill);
     return UMBEL_OK;
-}
-
-umbel_status umbel_diff(const umbel_filter *old, const umbel_filter *now,
-                        void *out, size_t cap, size_t *len, umbel_error *err)
-{
-    draft d;
-
-    umbel_status status = same_shape(old, now, err);
-    if (status == UMBEL_OK)
-        status = make(old, now, &d, err);
-    if (status != UMBEL_OK)
-        return status;
-    if (cap < d.len) {
-        status =
-            um_fail(err, UMBEL_E_RANGE,
-                    "the difference takes %zu bytes, there is room for %zu",
-                    d.len, cap);
-    } else {
-        memcpy(out, d.bytes, d.len);
-        *len = d.len;
-    }
-    um_put(&now->alloc, d.bytes, d.cap);
-    return status;
 }
 
 /* --- using one -------------------------------------------------------------
