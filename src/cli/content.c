@@ -34,7 +34,7 @@ umbel_status um_content_grow(um_content *c, umbel_error *err)
     if (c->cap > limit)
         return um_fail(err, UMBEL_E_LIMIT,
                        "more than %zu bytes come out of it: make it a plain "
-                       "file first, or allow more with --max-memory",
+                       "file first",
                        limit);
     cap = cap <= limit ? cap : limit + 1; /* the one that is too much */
     uint8_t *bytes = realloc(c->bytes, cap);

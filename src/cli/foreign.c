@@ -126,14 +126,19 @@ umbel_status um_import_file(const char *format, const char *path,
     umbel_status status =
         um_content_read_within(&c, path, limit ? grown : LIMIT, err);
 
-    if (status != UMBEL_OK)
-        return status;
-    status = import_content(format, &c, limit, out, &inner);
-    um_content_fini(&c);
-    if (status != UMBEL_OK)
-        return um_fail(err, status, "%s%s: %s", um_path_dots(path),
-                       um_path_tail(path), inner.text);
-    return UMBEL_OK;
+    if (status == UMBEL_OK) {
+        status = import_content(format, &c, limit, out, &inner);
+        um_content_fini(&c);
+        if (status != UMBEL_OK)
+            um_note(err, status, "%s%s: %s", um_path_dots(path),
+                    um_path_tail(path), inner.text);
+    }
+    if (status == UMBEL_E_LIMIT && strstr(err->text, "plain file first")) {
+        inner = *err;
+        um_note(err, status, "%.200s, or allow more with --max-memory",
+                inner.text);
+    }
+    return status;
 }
 
 umbel_status um_export_file(const umbel_filter *f, const char *format,
