@@ -39,8 +39,8 @@ static bool is_part_of(const char *name, const char *base)
            um_hex_read(name + skip, digits, sizeof digits);
 }
 
-/* Whoever cannot look keeps them: they only take room. */
-static void remove_other_parts(const char *path, const char *keep)
+/* keep may be NULL. Whoever cannot look keeps all: they only take room. */
+static void remove_parts(const char *path, const char *keep)
 {
     char dir_name[PATH_MAX];
     const char *base = base_of(path);
@@ -50,7 +50,7 @@ static void remove_other_parts(const char *path, const char *keep)
     DIR *dir = opendir(dir_name);
     while (dir && (entry = readdir(dir)))
         if (is_part_of(entry->d_name, base) &&
-            strcmp(entry->d_name, base_of(keep)) != 0)
+            (!keep || strcmp(entry->d_name, base_of(keep)) != 0))
             unlinkat(dirfd(dir), entry->d_name, 0);
     if (dir)
         closedir(dir);
@@ -65,8 +65,13 @@ bool um_download_to(um_download *d, const char *path)
         snprintf(d->path, sizeof d->path, "%s%s%.*s", path, mark, DIGITS, hex);
     if (len < 0 || (size_t)len >= sizeof d->path)
         return false;
-    remove_other_parts(path, d->path);
+    remove_parts(path, d->path);
     return true;
+}
+
+void um_download_clear(const char *path)
+{
+    remove_parts(path, NULL);
 }
 
 /* --- bytes ------------------------------------------------------------------

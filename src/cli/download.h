@@ -33,4 +33,7 @@ bool um_download_to(um_download *d, const char *path);
  */
 umbel_status um_download_run(um_download *d, umbel_error *err);
 
+/* Remove every file that um_download_to may have named for path. */
+void um_download_clear(const char *path);
+
 #endif

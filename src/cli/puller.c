@@ -297,8 +297,6 @@ static umbel_status settle_part(um_puller *p, const char *part,
     umbel_slice all = {c.bytes, c.len};
     status = um_save_parts(&all, 1, p->path, err);
     um_content_fini(&c);
-    if (status == UMBEL_OK)
-        unlink(part);
     return status;
 }
 
@@ -425,8 +423,11 @@ static umbel_status round_locked(um_puller *p, umbel_error *err)
     status = memorize(p, err);
     if (status != UMBEL_OK)
         return status;
-    return p->route.current ? admit_file(p, p->path, have, err)
-                            : take_route(p, err);
+    status = p->route.current ? admit_file(p, p->path, have, err)
+                              : take_route(p, err);
+    if (status == UMBEL_OK)
+        um_download_clear(p->path); /* of this try, or of one that was killed */
+    return status;
 }
 
 umbel_status um_puller_round(um_puller *p, umbel_error *err)

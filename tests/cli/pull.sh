@@ -69,3 +69,8 @@ umbel build members -n 24000 --fpr 1% -q -o words.umb
 umbel publish shelf words.umb --sign key -q
 pull words -o copy.umb -q
 ls copy.umb*
+
+# Also when what is there is already the published one.
+echo half > copy.umb.part-0123456789abcdef
+pull words -o copy.umb -q
+ls copy.umb*
