@@ -14,7 +14,7 @@ try umbel admit - --max-bytes 4000 < <(cat f.umb)
 try umbel admit - --max-bytes 1000 < <(cat f.umb)
 
 # Keyed, and judged without the key.
-umbel keygen -q -o key
+fixed_secret key 1
 umbel build -q keys --hash sip --key-file key -o keyed.umb
 id=$(umbel info --json keyed.umb --key-file key | field secret_id)
 umbel admit -q keyed.umb --key-id "$id" --hash sip

@@ -29,8 +29,8 @@ try umbel check f.umb --unless u.umb word
 try umbel check f.umb --unless u.umb --unless-first word
 
 # Secrets: one for both, or one each.
-umbel keygen -q -o one > /dev/null
-umbel keygen -q -o two > /dev/null
+fixed_secret one 1
+fixed_secret two 2
 umbel build members --hash sip --key-file one -q -o f1.umb
 umbel build revoked --hash sip --key-file one -q -o r1.umb
 umbel build revoked --hash sip --key-file two -q -o r2.umb

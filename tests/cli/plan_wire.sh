@@ -23,7 +23,7 @@ for wire in 100000 200000 400000; do
 done
 
 # The command that it prints makes the planned file, whatever was asked for.
-umbel keygen -q -o key
+fixed_secret key 1
 for shape in "" "--addressing classic --hashes 2" "--seed 7 --hash xxh128" \
     "--groups 2 --addressing blocked256" "--set groups=3" \
     "--hash sip --key-file key" "--kind bloom --field 1 --delimiter ,"; do

@@ -36,7 +36,7 @@ try umbel publish shelf list.umb --sign key --members wrong.txt --never false.tx
 umbel build members --kind counting -q -o counts.umb
 try umbel publish shelf counts.umb --sign key --members members --never false.txt
 # A keyed filter, with its secret.
-umbel keygen -o secret -q
+fixed_secret secret 1
 umbel build members --fpr 1% --hash sip --key-file secret -q -o keyed.umb
 seq 30001 32000 | umbel check keyed.umb --key-file secret --confirm kept.txt -q
 umbel publish shelf keyed.umb --sign key --members members --never kept.txt 2>&1 |

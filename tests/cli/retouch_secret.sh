@@ -1,5 +1,5 @@
 # Keyed filters, and keys in hexadecimal and with NUL.
-umbel keygen -q -o key
+fixed_secret key 1
 seq -f %04.0f 1000 1999 > members
 seq -f %04.0f 2000 9999 > others
 umbel build -q members -o f.umb --hash sip --key-file key --hex --fpr 0.02
