@@ -2,7 +2,7 @@
 seq 10 > keys
 umbel build -q keys -o f.umb
 mkfifo stream
-timeout 20 umbel check -q f.umb -f stream &
+timeout 1000 umbel check -q f.umb -f stream &
 exec 4> stream
 echo 1 >&4
 wait $!

@@ -24,4 +24,4 @@ ls
 
 # The lock went with it.
 seq 10 > extra
-try timeout 20 umbel add -q f.umb extra
+try timeout 1000 umbel add -q f.umb extra

@@ -4,10 +4,17 @@ seq 10001 60000 > others
 umbel build -q members -o f.umb --addressing classic --fpr 0.01
 mkfifo never
 env --default-signal=INT umbel retouch f.umb --members members --never never \
-    --all --method anneal --time 100 -o r.umb > said &
+    --all --method anneal --time 100000 -o r.umb > said &
 cat others > never
-# Reading takes no time worth the name: wait until it has computed for a while.
-while [ "$(awk '{ print $14 }' /proc/$!/stat)" -lt 30 ]; do sleep 0.1; done
+# Wait until it minds interrupts, and then, so that most of them come amid
+# annealing, until it has computed for a while: what it keeps is right before, too.
+minds() {
+    local caught
+    caught=$(sed -n 's/^SigCgt:[[:space:]]*//p' /proc/$!/status)
+    [ $((0x${caught:-0} & 2)) != 0 ] # SIGINT's bit
+}
+computed() { awk '{ exit !($14 >= 30) }' /proc/$!/stat; }
+while kill -0 $! && ! { minds && computed; }; do sleep 0.1; done
 kill -INT $!
 wait $!
 echo "$?"

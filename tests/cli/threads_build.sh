@@ -41,7 +41,7 @@ try umbel build lines -o f.umb --threads some
 # A mistake does not wait for the end of a stream.
 rm -f f.umb
 mkfifo stream
-timeout 50 umbel build --hex -n 9 stream -o f.umb --threads 4 &
+timeout 1000 umbel build --hex -n 9 stream -o f.umb --threads 4 &
 exec 4> stream
 echo 123 >&4
 wait $!

@@ -43,7 +43,7 @@ try umbel check -c f -f lines --threads 0
 
 # An answer does not wait for the end of a stream.
 mkfifo stream
-timeout 50 umbel check -q f -f stream --threads 4 &
+timeout 1000 umbel check -q f -f stream --threads 4 &
 exec 4> stream
 echo 1 >&4
 wait $!
