@@ -8,6 +8,7 @@
 #include "base/bits.h"
 #include "filter/handle.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,6 +81,25 @@ static void more_than_2_33_cells_are_all_used_and_err_as_predicted(void **state)
     umbel_close(f);
 }
 
+/* Megabytes that a container allows; ULONG_MAX when it says nothing. */
+static unsigned long allowed_megabytes(void)
+{
+    static const char *const limits[] = {
+        "/sys/fs/cgroup/memory.max",
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
+    unsigned long least = ULONG_MAX;
+
+    for (size_t i = 0; i < TEST_COUNT(limits); i++) {
+        unsigned long long bytes;
+        FILE *f = fopen(limits[i], "r");
+        if (f && fscanf(f, "%llu", &bytes) == 1 && bytes >> 20 < least)
+            least = (unsigned long)(bytes >> 20);
+        if (f)
+            fclose(f);
+    }
+    return least;
+}
+
 /* Megabytes that can be had without swapping; 0 when that is not told. */
 static unsigned long free_megabytes(void)
 {
@@ -92,7 +112,8 @@ static unsigned long free_megabytes(void)
             break;
     if (f)
         fclose(f);
-    return kilobytes / 1024;
+    unsigned long allowed = allowed_megabytes();
+    return kilobytes / 1024 < allowed ? kilobytes / 1024 : allowed;
 }
 
 int main(void)
