@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "filter/disk.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,18 @@ static umbel_status append(const um_notes *n, const char *bytes, size_t len,
     return um_write_parts(n->fd, &part, 1, &inner) == UMBEL_OK
                ? UMBEL_OK
                : um_fail_path(err, n->path);
+}
+
+/*
+ * While another writes, the file seems to end in the middle of a line: nobody
+ * looks until it is whole. Pipes and the like have no locks, and no such look.
+ */
+static void set_lock(const um_notes *n, int type)
+{
+    struct flock all = {.l_type = (short)type, .l_whence = SEEK_SET};
+
+    while (fcntl(n->fd, F_SETLKW, &all) != 0 && errno == EINTR)
+        ;
 }
 
 /* What a person wrote may lack its last end, and would grow into the next key.
@@ -48,7 +61,10 @@ umbel_status um_notes_open(um_notes *n, const char *path, char end,
         n->path = NULL;
         return status;
     }
-    return finish_line(n, err);
+    set_lock(n, F_WRLCK);
+    umbel_status status = finish_line(n, err);
+    set_lock(n, F_UNLCK);
+    return status;
 }
 
 umbel_status um_notes_add(const um_notes *n, const umbel_slice *texts,
@@ -69,7 +85,9 @@ umbel_status um_notes_add(const um_notes *n, const umbel_slice *texts,
             at += texts[i].len;
             all[at++] = n->end;
         }
+    set_lock(n, F_WRLCK);
     umbel_status status = append(n, all, len, err);
+    set_lock(n, F_UNLCK);
     free(all);
     return status;
 }

@@ -20,6 +20,11 @@ wait
 wc -l < together.txt
 sort -u together.txt | wc -l
 
+# Who is writing is not taken for somebody who forgot the end of a line.
+printf 'hal' > half.txt
+try forge amid half.txt $'f\n' umbel check list.umb 7 --confirm half.txt
+cat half.txt
+
 # Nothing is appended to what is being read.
 cp members loop.txt
 try umbel check list.umb -f loop.txt --confirm loop.txt -q
