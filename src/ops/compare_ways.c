@@ -140,6 +140,8 @@ static double error_within(const um_scene *s, uint64_t bytes, double keys)
     umbel_params p = s->params;
     umbel_plan plan;
 
+    if (isnan(keys))
+        return NAN;
     p.fpr = 0;
     p.capacity = keys < 1 ? 1 : (uint64_t)ceil(keys);
     umbel_status status = umbel_make_plan("bloom", &p, bytes, &plan, NULL);
