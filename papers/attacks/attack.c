@@ -22,7 +22,7 @@ static umbel_status draw(const lab *l, const umbel_filter *hash, size_t n,
     if (!out->key || !out->place)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for keys");
     for (size_t i = 0; i < n; i++)
-        out->key[i] = um_random(rng);
+        out->key[i] = um_random_key(rng);
     return lab_places(l, hash, out->key, n, out->place, err);
 }
 
@@ -47,7 +47,7 @@ static umbel_status ask_random(lab *l, um_rng *rng, double *share,
     if (!keys)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for keys");
     for (size_t i = 0; i < QUERIES; i++)
-        keys[i] = um_random(rng);
+        keys[i] = um_random_key(rng);
     lab_arrive(l);
     umbel_status status = lab_ask(l, keys, QUERIES, share, err);
     free(keys);
@@ -169,12 +169,12 @@ static umbel_status insert_best(lab *l, um_rng *rng, umbel_error *err)
     enum { SOME = 16 };
     unsigned most = 0, all = l->row->k0 + l->row->k1;
     uint32_t place[SOME * MAX_PLACES];
-    uint64_t key[SOME], best = um_random(rng);
+    uint64_t key[SOME], best = um_random_key(rng);
     umbel_status status = UMBEL_OK;
 
     for (size_t tried = 0; tried < TRIES && most < all; tried += SOME) {
         for (size_t i = 0; i < SOME; i++)
-            key[i] = um_random(rng);
+            key[i] = um_random_key(rng);
         status = lab_places(l, l->guess, key, SOME, place, err);
         if (status != UMBEL_OK)
             return status;

@@ -32,8 +32,10 @@ static umbel_status digest_all(notebook *n, umbel_error *err)
     umbel_status status = UMBEL_OK;
 
     status = open_filter(n, &(way){.hashes = 1}, 64, &f, err);
-    for (uint64_t a = 0; status == UMBEL_OK && a < n->w->addresses; a++)
-        status = umbel_digest_fixed(f, &a, sizeof a, 1, &n->all[a], err);
+    for (uint64_t a = 0; status == UMBEL_OK && a < n->w->addresses; a++) {
+        uint64_t key = um_le64(a);
+        status = umbel_digest_fixed(f, &key, sizeof key, 1, &n->all[a], err);
+    }
     umbel_close(f);
     return status;
 }

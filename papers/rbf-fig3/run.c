@@ -81,11 +81,11 @@ static umbel_status measure(um_round *r, const setting *s, uint64_t *keys,
     umbel_status status = umbel_open("bloom", &p, &f, err);
 
     for (uint64_t i = 0; i < s->keys; i++)
-        keys[i] = um_random(&r->rng);
+        keys[i] = um_random_key(&r->rng);
     if (status == UMBEL_OK)
         status = umbel_add_fixed(f, keys, sizeof *keys, s->keys, NULL, err);
     for (uint64_t i = 0; i < ASKED; i++)
-        keys[i] = um_random(&r->rng);
+        keys[i] = um_random_key(&r->rng);
     if (status == UMBEL_OK)
         status = um_share_matching(f, keys, ASKED, share, err);
     umbel_close(f);

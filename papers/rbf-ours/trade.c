@@ -17,7 +17,7 @@ static uint64_t *draw(um_rng *rng, size_t n)
     uint64_t *keys = malloc(n * sizeof *keys);
 
     for (size_t i = 0; keys && i < n; i++)
-        keys[i] = um_random(rng); /* 64 bits: never the same twice */
+        keys[i] = um_random_key(rng); /* 64 bits: never the same twice */
     return keys;
 }
 

@@ -21,7 +21,7 @@ static void draw_members(bool *member, uint64_t *keys, um_rng *rng)
         if (member[key])
             continue;
         member[key] = true;
-        keys[n++] = key;
+        keys[n++] = um_le64(key);
     }
 }
 
@@ -61,7 +61,7 @@ static umbel_status find_positives(um_rbf *x, const bool *member,
 
     for (uint64_t i = 0; status == UMBEL_OK && i < RBF_UNIVERSE; i++) {
         if (!member[i])
-            keys[n++] = i;
+            keys[n++] = um_le64(i);
         if (n < BATCH && i + 1 < RBF_UNIVERSE)
             continue;
         status = keep_positives(x, keys, n, err);

@@ -40,7 +40,7 @@ static umbel_status measure(um_round *r, const shape *s, uint64_t *keys,
     umbel_status status = umbel_open("bloom", &p, &f, err);
 
     for (size_t i = 0; i < KEYS + ASKED; i++)
-        keys[i] = um_random(&r->rng);
+        keys[i] = um_random_key(&r->rng);
     if (status == UMBEL_OK)
         status = umbel_add_fixed(f, keys, sizeof *keys, KEYS, NULL, err);
     if (status == UMBEL_OK)

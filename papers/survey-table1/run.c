@@ -32,7 +32,7 @@ enum { SHANNON, FILE_RATIO, BY_FILL, BY_QUERY, WIDTH };
 static void next_keys(uint64_t first, uint64_t keys[BATCH])
 {
     for (size_t i = 0; i < BATCH; i++)
-        keys[i] = first + i;
+        keys[i] = um_le64(first + i);
 }
 
 static umbel_status add_all(umbel_filter *f, umbel_error *err)

@@ -9,6 +9,7 @@
 #include "ops/compare.h"
 
 #include "base/alloc.h"
+#include "base/bits.h"
 #include "base/error.h"
 #include "filter/sizing.h"
 
@@ -91,8 +92,8 @@ static double spared(const um_made *m)
 
     for (uint64_t i = 0; i < GENERATED; i += BATCH) {
         for (size_t j = 0; j < BATCH; j++) {
-            key[j][0] = UINT64_C(0x756e7365656e2121);
-            key[j][1] = i + j;
+            key[j][0] = um_le64(0x756e7365656e2121);
+            key[j][1] = um_le64(i + j);
         }
         if (umbel_digest_fixed(m->filter, key, sizeof *key, BATCH, d, NULL) !=
                 UMBEL_OK ||
