@@ -10,8 +10,8 @@
 
 #include "vectors.h"
 
-/* The emulated processor has everything. */
-#define __builtin_cpu_supports(name) ((name) != NULL)
+/* The emulated processor has everything, or is not there. */
+#define __builtin_cpu_supports(name) (E_AS_ON_X86 && (name) != NULL)
 
 #define __m128i e_m128i
 #define __m256i e_m256i

@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Elements lie as on x86: where bytes lie otherwise, nothing is emulated. */
+#define E_AS_ON_X86 (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
+
 typedef struct e_m128i {
     uint64_t q[2];
 } e_m128i;
