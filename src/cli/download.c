@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "cli/content.h"
-#include "filter/disk.h"
+#include "filter/save.h"
 #include "net/fetch.h"
 
 #include <dirent.h>

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/guess.h"
-#include "filter/disk.h"
+#include "filter/save.h"
 
 #include <errno.h>
 #include <sodium.h>

@@ -4,7 +4,7 @@
 #include "cli/notes.h"
 
 #include "base/error.h"
-#include "filter/disk.h"
+#include "filter/save.h"
 
 #include <errno.h>
 #include <fcntl.h>

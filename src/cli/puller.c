@@ -12,7 +12,7 @@
 #include "cli/content.h"
 #include "cli/download.h"
 #include "cli/shelf.h"
-#include "filter/disk.h"
+#include "filter/save.h"
 
 #include <errno.h>
 #include <inttypes.h>

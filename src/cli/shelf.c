@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/lock.h"
-#include "filter/disk.h"
+#include "filter/save.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,8 +4,8 @@
 #include "ops/foreign.h"
 
 #include "base/error.h"
-#include "filter/disk.h"
 #include "filter/envelope.h"
+#include "filter/save.h"
 
 #include <string.h>
 

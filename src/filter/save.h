@@ -1,8 +1,8 @@
 /*
- * disk.h - files that are there whole, or not at all.
+ * save.h - files that are there whole, or not at all.
  */
-#ifndef UM_FILTER_DISK_H
-#define UM_FILTER_DISK_H
+#ifndef UM_FILTER_SAVE_H
+#define UM_FILTER_SAVE_H
 
 #include <umbel/base.h>
 
