@@ -82,9 +82,10 @@ UMBEL_API umbel_status umbel_map(const char *path, const umbel_source *source,
 
 /*
  * Write the file so that path holds, at every moment, the old bytes or the new:
- * unnamed temporary file, fsync, rename, fsync of the directory. The mode of an
- * existing file is kept, and its owner where we may. What is no regular file (a
- * pipe, a device) is written straight.
+ * unnamed temporary file, fsync, rename, fsync of the directory. Who is killed
+ * at the rename may leave .umbel-*.tmp, which the next save there removes. The
+ * mode of an existing file is kept, and its owner where we may. What is no
+ * regular file (a pipe, a device) is written straight.
  */
 UMBEL_API umbel_status umbel_save(const umbel_filter *f, const char *path,
                                   umbel_error *err);

@@ -7,20 +7,12 @@
 #include "cli/lock.h"
 
 #include "base/error.h"
+#include "filter/save.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-static bool same_file(int fd, const char *path)
-{
-    struct stat a, b;
-
-    return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino;
-}
 
 umbel_status um_lock(const char *path, int flags, int *fd, umbel_error *err)
 {
@@ -34,7 +26,7 @@ umbel_status um_lock(const char *path, int flags, int *fd, umbel_error *err)
                 close(*fd);
                 return UMBEL_E_IO;
             }
-        if (same_file(*fd, path))
+        if (um_is_at(*fd, path))
             return UMBEL_OK;
         close(*fd);
     }

@@ -2,21 +2,31 @@
  * save.c - write and save.
  *
  * A save writes an unnamed file (O_TMPFILE), which vanishes by itself when we
- * are killed, gives it a temporary name only when it is complete and synced,
- * and renames it over the old one. Where the file system has no unnamed files
- * it starts with the temporary name.
+ * are killed, and gives it its name when it is complete and synced. Where an
+ * old file has that name it goes by a temporary one, since only a rename
+ * replaces. Where the file system has no unnamed files it starts with the
+ * temporary name.
+ *
+ * Temporary names are few, and the same for all of a machine who save to a
+ * directory: .umbel-MACHINE-0.tmp, .umbel-MACHINE-1.tmp. Such a file is locked
+ * until it is renamed, so one that can be locked was left by somebody who was
+ * killed. The next one comes upon it and removes it. Locks need not reach other
+ * machines, so these have other names.
  */
 #define _GNU_SOURCE /* O_TMPFILE */
 #include "filter/save.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "filter/coded.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -122,48 +132,118 @@ static bool resolve(saving *s, const char *path)
     return true;
 }
 
-/* A name beside the target that nobody has; tries are bounded. */
+bool um_is_at(int fd, const char *path)
+{
+    struct stat a, b;
+
+    return fstat(fd, &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+/* Where there are no locks nobody can have one, and nothing is removed. */
+static bool hold(int fd)
+{
+    return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+static bool is_ours(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid();
+}
+
+/*
+ * Remove what a killed process of ours left. Whoever has the lock and finds the
+ * file at its name is the only one who may do so. On some file systems that
+ * takes a file which can be written; but it may have got the mode of the old
+ * one.
+ */
+static bool remove_dead(const char *path)
+{
+    const int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    int fd = open(path, O_RDWR | flags);
+
+    if (fd < 0 && errno == EACCES)
+        fd = open(path, O_RDONLY | flags);
+    bool dead = fd >= 0 && is_ours(fd) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+                um_is_at(fd, path) && unlink(path) == 0;
+    if (fd >= 0)
+        close(fd);
+    errno = EEXIST;
+    return dead;
+}
+
+static uint32_t machine(void)
+{
+    char name[256] = "";
+
+    gethostname(name, sizeof name - 1);
+    return (uint32_t)um_checksum(name, strlen(name));
+}
+
+/*
+ * A name beside the target that nobody has; tries are bounded. Who takes all
+ * the common ones, to be in the way, cannot take those of every process as
+ * well.
+ */
 static bool try_names(saving *s, bool (*take)(saving *s))
 {
-    for (unsigned i = 0; i < 1000; i++) {
-        snprintf(s->temp, sizeof s->temp, "%s/.umbel-%ld-%u.tmp", s->dir,
-                 (long)getpid(), i);
-        if (take(s)) {
-            s->named = true;
-            return true;
-        }
-        if (errno != EEXIST)
-            return false;
+    enum { COMMON = 1000, OWN = 1000 };
+    const uint32_t here = machine();
+    char own[24] = "";
+
+    for (unsigned i = 0; i < COMMON + OWN; i++) {
+        if (i == COMMON)
+            snprintf(own, sizeof own, "-%ld", (long)getpid());
+        snprintf(s->temp, sizeof s->temp, "%s/.umbel-%08" PRIx32 "-%u%s.tmp",
+                 s->dir, here, i, own);
+        s->named =
+            take(s) || (errno == EEXIST && remove_dead(s->temp) && take(s));
+        if (s->named || errno != EEXIST)
+            return s->named;
     }
     return false;
 }
 
+/* Until it is locked it may be taken for a dead one's. */
 static bool create_named(saving *s)
 {
-    s->fd = open(s->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+    s->fd = open(s->temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
                  s->exists ? 0600 : 0666);
-    return s->fd >= 0;
+    if (s->fd < 0)
+        return false;
+    if (hold(s->fd) && um_is_at(s->fd, s->temp))
+        return true;
+    close(s->fd);
+    s->fd = -1;
+    errno = EEXIST;
+    return false;
 }
 
-static bool link_unnamed(saving *s)
+static bool link_as(const saving *s, const char *name)
 {
     char self[64];
 
     snprintf(self, sizeof self, "/proc/self/fd/%d", s->fd);
-    return linkat(AT_FDCWD, self, AT_FDCWD, s->temp, AT_SYMLINK_FOLLOW) == 0;
+    return linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
+}
+
+static bool link_unnamed(saving *s)
+{
+    return link_as(s, s->temp);
 }
 
 static bool create(saving *s)
 {
-    s->fd = open(s->dir, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
-    if (s->fd >= 0 && access("/proc/self/fd", X_OK) == 0)
+    s->fd = open(s->dir, O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
+    if (s->fd >= 0 && access("/proc/self/fd", X_OK) == 0 && hold(s->fd))
         return true;
     if (s->fd >= 0)
         close(s->fd);
     return try_names(s, create_named);
 }
 
-static bool sync_directory(const char *dir)
+bool um_sync_directory(const char *dir)
 {
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
@@ -188,11 +268,19 @@ static bool keep_rights(const saving *s)
     return fchmod(s->fd, s->old.st_mode & (group ? 0777 : 0707)) == 0;
 }
 
+/* A new file needs no second name on the way. */
+static bool name_it(saving *s)
+{
+    if (!s->named && !s->exists && link_as(s, s->target))
+        return true;
+    return (s->named || try_names(s, link_unnamed)) &&
+           rename(s->temp, s->target) == 0;
+}
+
 static bool save(saving *s, const umbel_slice *parts, size_t n)
 {
     return keep_rights(s) && write_parts(s->fd, parts, n) &&
-           fsync(s->fd) == 0 && (s->named || try_names(s, link_unnamed)) &&
-           rename(s->temp, s->target) == 0;
+           fsync(s->fd) == 0 && name_it(s);
 }
 
 static umbel_status save_straight(const umbel_slice *parts, size_t n,
@@ -210,28 +298,38 @@ static umbel_status save_straight(const umbel_slice *parts, size_t n,
     return fine ? UMBEL_OK : UMBEL_E_IO;
 }
 
-/* fine: it has its name. */
+/* fine: it has its name. The new file goes to *held, or is closed. */
 static umbel_status finish(const saving *s, bool fine, const char *path,
-                           umbel_error *err)
+                           int *held, umbel_error *err)
 {
-    if (!fine) {
-        um_note_errno(err, "%s%s: not written", um_path_dots(path),
-                      um_path_tail(path));
-        if (s->named)
-            unlink(s->temp);
-    }
-    if (s->fd >= 0)
+    umbel_status status = UMBEL_OK;
+
+    if (!fine || !um_sync_directory(s->dir))
+        status = um_fail_errno(
+            err, "%s%s: %s", um_path_dots(path), um_path_tail(path),
+            fine ? "written, but not synced" : "not written");
+    if (!fine && s->named)
+        unlink(s->temp);
+    if (held && status == UMBEL_OK)
+        *held = s->fd;
+    else if (s->fd >= 0)
         close(s->fd);
-    if (fine && !sync_directory(s->dir))
-        return um_fail_errno(err, "%s%s: written, but not synced",
-                             um_path_dots(path), um_path_tail(path));
-    return fine ? UMBEL_OK : UMBEL_E_IO;
+    return status;
+}
+
+static umbel_status save_parts(const umbel_slice *parts, size_t n,
+                               const char *path, int *held, umbel_error *err)
+{
+    saving s = {.fd = -1};
+
+    if (!resolve(&s, path) || !create(&s))
+        return um_fail_path(err, path);
+    return finish(&s, save(&s, parts, n), path, held, err);
 }
 
 umbel_status um_save_parts(const umbel_slice *parts, size_t nparts,
                            const char *path, umbel_error *err)
 {
-    saving s = {.fd = -1};
     struct stat st;
 
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
@@ -240,9 +338,13 @@ umbel_status um_save_parts(const umbel_slice *parts, size_t nparts,
     }
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return save_straight(parts, nparts, path, err);
-    if (!resolve(&s, path) || !create(&s))
-        return um_fail_path(err, path);
-    return finish(&s, save(&s, parts, nparts), path, err);
+    return save_parts(parts, nparts, path, NULL, err);
+}
+
+umbel_status um_save_held(const umbel_slice *part, const char *path, int *fd,
+                          umbel_error *err)
+{
+    return save_parts(part, 1, path, fd, err);
 }
 
 umbel_status um_save_ready(const char *from, const char *path, umbel_error *err)
@@ -257,7 +359,7 @@ umbel_status um_save_ready(const char *from, const char *path, umbel_error *err)
     s.fd = open(from, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
     bool fine = s.fd >= 0 && keep_rights(&s) && fsync(s.fd) == 0 &&
                 rename(from, s.target) == 0;
-    return finish(&s, fine, path, err);
+    return finish(&s, fine, path, NULL, err);
 }
 
 umbel_status umbel_save(const umbel_filter *f, const char *path,

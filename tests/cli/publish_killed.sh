@@ -31,4 +31,4 @@ for i in $(seq 20); do
 done
 try umbel publish shelf names/words.umb --sign key -q
 whole 0
-ls -a shelf | sed 's/^[0-9a-f]\{64\}\./DIGEST./' | grep -v 'DIGEST\|^\.umbel-'
+ls -a shelf | sed 's/^[0-9a-f]\{64\}\./DIGEST./' | grep -v DIGEST

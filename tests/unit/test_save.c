@@ -1,0 +1,305 @@
+/*
+ * test_save.c - the steps of a save, and what is left when it ends amid them.
+ *
+ * The linker turns the calls of the system by which a file gets its name to the
+ * functions __wrap_* below (tests/CMakeLists.txt): they note each, and can end
+ * the process there, or let another one go first.
+ */
+#define _GNU_SOURCE /* O_TMPFILE */
+#include "support/test.h"
+
+#include "filter/save.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char *dir;
+static char *path;      /* of the file that is saved there */
+static char steps[256]; /* a word for each call */
+static bool no_unnamed; /* as on file systems that cannot have such files */
+static void (*before_rename)(void);
+static char temp[512]; /* what was renamed last */
+
+int __real_fsync(int fd);
+int __real_rename(const char *from, const char *to);
+int __real_linkat(int a, const char *from, int b, const char *to, int flags);
+int __real_open(const char *name, int flags, ...);
+int __wrap_fsync(int fd);
+int __wrap_rename(const char *from, const char *to);
+int __wrap_linkat(int a, const char *from, int b, const char *to, int flags);
+int __wrap_open(const char *name, int flags, ...);
+
+static void note(const char *word)
+{
+    size_t len = strlen(steps);
+    snprintf(steps + len, sizeof steps - len, "%s%s", len ? " " : "", word);
+}
+
+int __wrap_fsync(int fd)
+{
+    struct stat st;
+
+    assert_int_equal(fstat(fd, &st), 0);
+    note(S_ISDIR(st.st_mode) ? "sync-directory" : "sync-file");
+    return __real_fsync(fd);
+}
+
+int __wrap_rename(const char *from, const char *to)
+{
+    note("rename");
+    snprintf(temp, sizeof temp, "%s", from);
+    if (before_rename)
+        before_rename();
+    return __real_rename(from, to);
+}
+
+int __wrap_linkat(int a, const char *from, int b, const char *to, int flags)
+{
+    note("link");
+    return __real_linkat(a, from, b, to, flags);
+}
+
+int __wrap_open(const char *name, int flags, ...)
+{
+    bool unnamed = (flags & O_TMPFILE) == O_TMPFILE;
+    mode_t mode = 0;
+    va_list args;
+
+    va_start(args, flags);
+    if (unnamed || flags & O_CREAT)
+        mode = va_arg(args, mode_t);
+    va_end(args);
+    if (no_unnamed && unnamed) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    return __real_open(name, flags, mode);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    dir = test_dir_make();
+    path = test_path(dir, "a");
+    steps[0] = '\0';
+    no_unnamed = false;
+    before_rename = NULL;
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    free(path);
+    test_dir_remove(dir);
+    return 0;
+}
+
+static umbel_status save(const char *text)
+{
+    umbel_slice part = {text, strlen(text)};
+    return um_save_parts(&part, 1, path, &test_refusal);
+}
+
+static void assert_holds(const char *text)
+{
+    size_t len;
+    uint8_t *bytes = test_read_file(path, &len);
+
+    assert_int_equal(len, strlen(text));
+    assert_memory_equal(bytes, text, len);
+    free(bytes);
+}
+
+static void die(void)
+{
+    _exit(0); /* all at once, as SIGKILL does */
+}
+
+/* A process that is ended between the temporary name and the final one. */
+static void save_and_die(void)
+{
+    pid_t child = fork();
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        before_rename = die;
+        save("of the dead");
+        _exit(1); /* it lives: there was no rename */
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void a_file_is_synced_then_named_then_its_directory_is_synced(void **s)
+{
+    (void)s;
+    assert_ok(save("new"));
+    assert_string_equal(steps, "sync-file link sync-directory");
+    steps[0] = '\0';
+    assert_ok(save("newer"));
+    assert_string_equal(steps, "sync-file link rename sync-directory");
+    steps[0] = '\0';
+    no_unnamed = true;
+    assert_ok(save("newest"));
+    assert_string_equal(steps, "sync-file rename sync-directory");
+    assert_holds("newest");
+    assert_int_equal(test_dir_count(dir), 1);
+}
+
+static void a_file_that_lies_ready_is_synced_in_the_same_order(void **state)
+{
+    char *ready = test_path(dir, "ready");
+
+    (void)state;
+    test_write_file(ready, "ready", 5);
+    assert_ok(um_save_ready(ready, path, &test_refusal));
+    assert_string_equal(steps, "sync-file rename sync-directory");
+    assert_holds("ready");
+    assert_int_equal(test_dir_count(dir), 1);
+    free(ready);
+}
+
+static void what_a_killed_save_left_goes_with_the_next(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 2; way++) {
+        no_unnamed = way == 1;
+        assert_ok(save("old"));
+        save_and_die();
+        assert_holds("old");
+        assert_int_equal(test_dir_count(dir), 2);
+        save_and_die(); /* does not pile up */
+        assert_int_equal(test_dir_count(dir), 2);
+        assert_ok(save("new"));
+        assert_holds("new");
+        assert_int_equal(test_dir_count(dir), 1);
+    }
+}
+
+/* Also when it got the mode of an old file that nobody may write to. */
+static void what_was_left_goes_whatever_its_mode(void **state)
+{
+    (void)state;
+    assert_ok(save("old"));
+    assert_int_equal(chmod(path, 0444), 0);
+    save_and_die();
+    assert_int_equal(test_dir_count(dir), 2);
+    assert_ok(save("new"));
+    assert_int_equal(test_dir_count(dir), 1);
+}
+
+static void save_another(void)
+{
+    before_rename = NULL;
+    assert_ok(save("second"));
+    assert_int_equal(test_dir_count(dir), 2); /* the first one's is there */
+}
+
+static void what_a_living_save_writes_is_left_alone(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 2; way++) {
+        no_unnamed = way == 1;
+        assert_ok(save("old"));
+        before_rename = save_another;
+        assert_ok(save("first"));
+        assert_holds("first");
+        assert_int_equal(test_dir_count(dir), 1);
+    }
+}
+
+/* The first temporary name, as a save uses it. */
+static char first[sizeof temp];
+
+static void find_name(void)
+{
+    assert_ok(save("old"));
+    assert_ok(save("older"));
+    memcpy(first, temp, sizeof first);
+    assert_true(strlen(first) > strlen("-0.tmp"));
+    assert_string_equal(first + strlen(first) - strlen("-0.tmp"), "-0.tmp");
+}
+
+static void what_is_no_file_of_ours_is_passed_over(void **state)
+{
+    (void)state;
+    find_name();
+    assert_int_equal(mkfifo(first, 0600), 0);
+    assert_ok(save("beside a pipe"));
+    assert_int_equal(test_dir_count(dir), 2);
+    assert_int_equal(unlink(first), 0);
+    assert_int_equal(symlink(path, first), 0);
+    assert_ok(save("beside a link"));
+    assert_holds("beside a link");
+    assert_int_equal(test_dir_count(dir), 2);
+    if (geteuid() != 0)
+        return; /* cannot make a file of somebody else */
+    assert_int_equal(unlink(first), 0);
+    test_write_file(first, "", 0);
+    assert_int_equal(chown(first, 12345, (gid_t)-1), 0);
+    assert_ok(save("beside a stranger's"));
+    assert_int_equal(test_dir_count(dir), 2);
+}
+
+static void who_takes_all_common_names_stops_nobody(void **state)
+{
+    char name[sizeof first + 16];
+
+    (void)state;
+    find_name();
+    int prefix = (int)(strlen(first) - strlen("0.tmp"));
+    for (int i = 0; i < 1000; i++) {
+        snprintf(name, sizeof name, "%.*s%d.tmp", prefix, first, i);
+        assert_int_equal(mkdir(name, 0700), 0);
+    }
+    assert_ok(save("new"));
+    assert_holds("new");
+    assert_int_equal(test_dir_count(dir), 1001);
+}
+
+static void a_held_file_can_be_read_and_is_locked_under_its_name(void **state)
+{
+    umbel_slice part = {"held", 4};
+    char text[8];
+    int fd;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) { /* a new one, and one that replaces it */
+        assert_ok(um_save_held(&part, path, &fd, &test_refusal));
+        assert_true(um_is_at(fd, path));
+        assert_int_equal(pread(fd, text, sizeof text, 0), 4);
+        int other = open(path, O_RDONLY);
+        assert_int_equal(flock(other, LOCK_EX | LOCK_NB), -1);
+        assert_int_equal(close(fd), 0);
+        assert_int_equal(flock(other, LOCK_EX | LOCK_NB), 0);
+        assert_int_equal(close(other), 0);
+    }
+    assert_string_equal(steps, "sync-file link sync-directory "
+                               "sync-file link rename sync-directory");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(a_file_is_synced_then_named_then_its_directory_is_synced),
+        TEST(a_file_that_lies_ready_is_synced_in_the_same_order),
+        TEST(what_a_killed_save_left_goes_with_the_next),
+        TEST(what_was_left_goes_whatever_its_mode),
+        TEST(what_a_living_save_writes_is_left_alone),
+        TEST(what_is_no_file_of_ours_is_passed_over),
+        TEST(who_takes_all_common_names_stops_nobody),
+        TEST(a_held_file_can_be_read_and_is_locked_under_its_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
