@@ -2,32 +2,28 @@
  * memo.c - the file that a reader remembers in.
  *
  * It is replaced, not written over: a reader that is ended between two writes
- * would not understand it any more. The lock goes along: the new file is locked
- * before it gets the name.
+ * would not understand it any more. It is there for good before anything else
+ * is fetched: who cuts the power cannot return to an older manifest either.
  */
 #include "cli/memo.h"
 
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/lock.h"
+#include "filter/save.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool name(char out[PATH_MAX], const char *path, const char *ending)
-{
-    int len = snprintf(out, PATH_MAX, "%s%s", path, ending);
-    return len >= 0 && len < PATH_MAX;
-}
-
 bool um_memo_init(um_memo *m, const char *path)
 {
+    int len = snprintf(m->path, sizeof m->path, "%s.pull", path);
+
     m->fd = -1;
-    return name(m->path, path, ".pull") && name(m->next, path, ".pull.new");
+    return len >= 0 && (size_t)len < sizeof m->path;
 }
 
 umbel_status um_memo_open(um_memo *m, umbel_error *err)
@@ -40,7 +36,7 @@ static void remove_empty(const um_memo *m)
 {
     struct stat st;
 
-    if (fstat(m->fd, &st) == 0 && st.st_size == 0)
+    if (fstat(m->fd, &st) == 0 && st.st_size == 0 && um_is_at(m->fd, m->path))
         unlink(m->path);
 }
 
@@ -71,14 +67,6 @@ umbel_status um_memo_read(const um_memo *m, um_memory *out, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* A rename that is lost with the power leaves the old text: no more is wanted
- * than that it is one of the two. */
-static bool replace(const um_memo *m, int fd, const char *text, size_t len)
-{
-    return flock(fd, LOCK_EX) == 0 && write(fd, text, len) == (ssize_t)len &&
-           fsync(fd) == 0 && rename(m->next, m->path) == 0;
-}
-
 static bool is_written(const um_memo *m, const char *text, size_t len)
 {
     char now[UM_MEMORY_MAX];
@@ -90,21 +78,14 @@ umbel_status um_memo_write(um_memo *m, const um_memory *memory,
                            umbel_error *err)
 {
     char text[UM_MEMORY_MAX];
-    size_t len = um_memory_write(memory, text);
+    umbel_slice part = {text, um_memory_write(memory, text)};
+    int fd;
 
-    if (is_written(m, text, len))
+    if (is_written(m, text, part.len))
         return UMBEL_OK;
-    int fd = open(m->next, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-                  0666);
-
-    if (fd < 0)
-        return um_fail_path(err, m->next);
-    if (!replace(m, fd, text, len)) {
-        um_note_path(err, m->path);
-        unlink(m->next);
-        close(fd);
-        return UMBEL_E_IO;
-    }
+    umbel_status status = um_save_held(&part, m->path, &fd, err);
+    if (status != UMBEL_OK)
+        return status;
     close(m->fd);
     m->fd = fd;
     return UMBEL_OK;

@@ -10,7 +10,7 @@
 #include <limits.h>
 
 typedef struct um_memo {
-    char path[PATH_MAX], next[PATH_MAX];
+    char path[PATH_MAX];
     int fd; /* holds the lock, while open */
 } um_memo;
 
@@ -23,8 +23,7 @@ void um_memo_close(um_memo *m);
 
 /* serial 0 when there is nothing yet. */
 umbel_status um_memo_read(const um_memo *m, um_memory *out, umbel_error *err);
-/* It is there whole or not at all: whatever ends us, the next one can read it.
- */
+/* It is there whole or not at all, and for good: whatever ends us. */
 umbel_status um_memo_write(um_memo *m, const um_memory *memory,
                            umbel_error *err);
 

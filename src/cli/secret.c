@@ -12,9 +12,11 @@
 #include "base/text.h"
 #include "cli/files.h"
 #include "exchange/manifest.h"
+#include "filter/save.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
@@ -161,6 +163,17 @@ umbel_status um_read_trust_key(const char *text, uint8_t *key, umbel_error *err)
     return read_key(&trust_key, text, key, err);
 }
 
+/* What is signed with a key that is lost keeps readers out for ever. */
+static bool sync_name(const char *path)
+{
+    char dir[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    int len = slash ? (int)(slash - path) + 1 : 0;
+
+    snprintf(dir, sizeof dir, "%.*s.", len, path);
+    return um_sync_directory(dir);
+}
+
 static umbel_status write_key(const form *f, const char *path,
                               const uint8_t *key, umbel_error *err)
 {
@@ -174,7 +187,8 @@ static umbel_status write_key(const form *f, const char *path,
                   f->secret ? 0600 : 0644);
     if (fd < 0)
         return um_fail_path(err, path);
-    bool fine = write(fd, text, len) == (ssize_t)len && fsync(fd) == 0;
+    bool fine = write(fd, text, len) == (ssize_t)len && fsync(fd) == 0 &&
+                sync_name(path);
     if (!fine)
         um_note_path(err, path);
     close(fd);

@@ -31,10 +31,21 @@ void um_blob_name(const uint8_t digest[UM_DIGEST_LEN], um_blob_kind kind,
     snprintf(out, UM_BLOB_NAME, "%s%s", hex, endings[kind]);
 }
 
+/* A shelf that is lost would begin anew with serial 1, which readers refuse. */
+static bool make(const char *dir)
+{
+    char above[PATH_MAX];
+
+    if (mkdir(dir, 0777) != 0)
+        return errno == EEXIST;
+    snprintf(above, sizeof above, "%s/..", dir);
+    return um_sync_directory(above);
+}
+
 umbel_status um_shelf_open(um_shelf *s, const char *dir, umbel_error *err)
 {
     *s = (um_shelf){dir, -1};
-    if (mkdir(dir, 0777) != 0 && errno != EEXIST)
+    if (!make(dir))
         return um_fail_path(err, dir);
     return um_lock(dir, O_RDONLY | O_DIRECTORY, &s->fd, err);
 }
