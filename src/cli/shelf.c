@@ -211,13 +211,19 @@ static bool ends_with(const char *text, const char *end)
     return a > b && strcmp(text + a - b, end) == 0;
 }
 
-static bool looks_like_piece(const char *name)
+/* Its name tells what it holds: other tools name files by other digests. */
+static bool is_piece(const um_shelf *s, const char *name)
 {
-    uint8_t digest[UM_DIGEST_LEN];
+    uint8_t wanted[UM_DIGEST_LEN], digest[UM_DIGEST_LEN];
+    char path[PATH_MAX];
+    uint64_t len;
 
     return strlen(name) == UM_BLOB_NAME - 1 &&
-           um_hex_read(name, digest, sizeof digest) &&
-           (ends_with(name, endings[0]) || ends_with(name, endings[1]));
+           um_hex_read(name, wanted, sizeof wanted) &&
+           (ends_with(name, endings[0]) || ends_with(name, endings[1])) &&
+           path_of(s, name, path, NULL) == UMBEL_OK &&
+           um_content_digest(path, digest, &len, NULL) == UMBEL_OK &&
+           memcmp(wanted, digest, sizeof digest) == 0;
 }
 
 static bool is_named(const names *all, const char *name)
@@ -260,13 +266,13 @@ static umbel_status note_all(const um_shelf *s, DIR *dir, names *all,
     return status;
 }
 
-static void remove_others(DIR *dir, const names *all)
+static void remove_others(const um_shelf *s, DIR *dir, const names *all)
 {
     struct dirent *entry;
 
     rewinddir(dir);
     while ((entry = readdir(dir)))
-        if (looks_like_piece(entry->d_name) && !is_named(all, entry->d_name))
+        if (!is_named(all, entry->d_name) && is_piece(s, entry->d_name))
             unlinkat(dirfd(dir), entry->d_name, 0);
 }
 
@@ -283,7 +289,7 @@ umbel_status um_shelf_tidy(const um_shelf *s, const um_blob *until_now,
         if (!note_piece(&all, until_now[i].digest, UM_BLOB_FILTER))
             status = um_fail(err, UMBEL_E_NOMEM, "no memory to tidy up");
     if (status == UMBEL_OK)
-        remove_others(dir, &all);
+        remove_others(s, dir, &all);
     closedir(dir);
     free(all.name);
     return status;

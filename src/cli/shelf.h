@@ -45,8 +45,8 @@ umbel_status um_shelf_put_manifest(const um_shelf *s, const char *name,
                                    const char *text, size_t len,
                                    umbel_error *err);
 /*
- * Remove pieces that no manifest of the directory names. Readers may still be
- * fetching the filters until now: these stay.
+ * Remove pieces that no manifest of the directory names: files whose name is
+ * right. Readers may still be fetching the filters until now: these stay.
  */
 umbel_status um_shelf_tidy(const um_shelf *s, const um_blob *until_now,
                            size_t n, umbel_error *err);
