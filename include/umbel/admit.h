@@ -108,7 +108,8 @@ UMBEL_API umbel_status umbel_admit_bytes(const void *bytes, size_t len,
 /*
  * The same from an open descriptor, from where it stands to its end, by copy. A
  * file that is too large is not read at all; what is no file is read up to its
- * head and refused by what that says. E_IO when it cannot be read.
+ * head and refused by what that says: unless source has a memory limit, the
+ * most bytes allowed are also that. E_IO when it cannot be read.
  */
 UMBEL_API umbel_status umbel_admit_read(int fd, const umbel_source *source,
                                         const umbel_admission *wants,

@@ -94,18 +94,26 @@ static umbel_status open_file(const char *path, int *fd, umbel_error *err)
                    um_path_dots(path), um_path_tail(path));
 }
 
-/* Beside what is wrong with it, what it is. */
+/* Beside what is wrong with it, what it is, and what to do. */
 static void explain(int fd, umbel_ruling *r)
 {
     const char *why = um_why_no_filter(fd);
+    char *text = r->reason[0].text;
+    size_t room = sizeof r->reason[0].text, len;
 
-    if (why && r->n == 1 && r->reason[0].code == UMBEL_REFUSED_ENCODING)
-        snprintf(r->reason[0].text, sizeof r->reason[0].text, "%s", why);
+    if (r->n != 1)
+        return;
+    if (why && r->reason[0].code == UMBEL_REFUSED_ENCODING)
+        snprintf(text, room, "%s", why);
+    len = strlen(text);
+    if (strncmp(text, "decoded,", 8) == 0) /* a raw one has --max-bytes */
+        snprintf(text + len, room - len, "%s", um_memory_advice(text));
 }
 
 /* By copy: whoever may change the file must not change what was judged. */
 static umbel_status judge(const char *path, const umbel_admission *wants,
-                          umbel_ruling *out, umbel_error *err)
+                          const umbel_source *source, umbel_ruling *out,
+                          umbel_error *err)
 {
     int fd = STDIN_FILENO;
     bool standard = strcmp(path, "-") == 0;
@@ -113,7 +121,7 @@ static umbel_status judge(const char *path, const umbel_admission *wants,
     umbel_status status = standard ? UMBEL_OK : open_file(path, &fd, err);
     if (status != UMBEL_OK)
         return status;
-    status = umbel_admit_read(fd, NULL, wants, NULL, out, err);
+    status = umbel_admit_read(fd, source, wants, NULL, out, err);
     if (status == UMBEL_OK)
         explain(fd, out);
     if (!standard)
@@ -168,6 +176,7 @@ static void print_text(const char *path, const umbel_ruling *r)
 static int run(const um_args *args)
 {
     umbel_admission wants;
+    umbel_source source = UMBEL_SOURCE_INIT;
     umbel_ruling ruling;
     umbel_error err;
 
@@ -175,7 +184,9 @@ static int run(const um_args *args)
         return um_misuse(args, "give one filter");
     umbel_status status = take_demands(args, &wants, &err);
     if (status == UMBEL_OK)
-        status = judge(args->operands[0], &wants, &ruling, &err);
+        status = um_value_count(args, "max-memory", &source.memory_limit, &err);
+    if (status == UMBEL_OK)
+        status = judge(args->operands[0], &wants, &source, &ruling, &err);
     if (status != UMBEL_OK)
         return um_trouble(args, &err);
     if (um_has(args, "json"))
@@ -189,7 +200,7 @@ const um_command um_cmd_admit = {
     .name = "admit",
     .args = "FILE [--max-error P] [--max-bytes N] ...",
     .summary = "may a filter from elsewhere be used? each reason against it",
-    .options = {options},
+    .options = {options, um_memory_options},
     .run = run,
     .details = "Exit code 0: admitted; 1: refused, a line for each reason; 2: "
                "trouble. The keys in its head are held against its cells, too. "

@@ -1,14 +1,12 @@
 /*
  * cmd_diff.c - umbel diff: what makes a new filter of an old one.
  */
-#include "base/error.h"
 #include "cli/content.h"
 #include "cli/files.h"
 #include "cli/report.h"
 #include "cli/table.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 static const um_option options[] = {
     {"output", 'o', "FILE", "write the difference there; - is standard output"},
@@ -18,15 +16,12 @@ static umbel_status make(const umbel_filter *old, const umbel_filter *now,
                          const char *path, umbel_diff_bill *bill,
                          umbel_error *err)
 {
-    size_t room = umbel_diff_room(now);
-    uint8_t *bytes = malloc(room);
+    um_content c;
+    umbel_status status = um_content_diff(&c, old, now, bill, err);
 
-    if (!bytes)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for the difference");
-    umbel_status status = umbel_diff(old, now, bytes, room, bill, err);
     if (status == UMBEL_OK)
-        status = um_save_bytes(bytes, (size_t)bill->bytes, path, err);
-    free(bytes);
+        status = um_save_bytes(c.bytes, c.len, path, err);
+    um_content_fini(&c);
     return status;
 }
 

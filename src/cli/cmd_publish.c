@@ -34,7 +34,7 @@ enum { KEEP = 16, DAY = 86400 };
 typedef struct publishing {
     const um_args *args;
     um_shelf shelf;
-    uint64_t keep, valid;
+    uint64_t keep, valid, memory;
     const uint8_t *secret; /* NULL: do not sign */
     um_blob *until_now;    /* filters that were replaced */
     size_t nuntil_now;
@@ -70,31 +70,42 @@ static umbel_status name_of(const char *path, char out[UM_NAME_MAX + 1],
     return UMBEL_OK;
 }
 
+/* Damage is told, and what the library does not know: options, other files. */
+static umbel_status decode(const publishing *p, const char *path,
+                           const um_content *file, const uint8_t *secret,
+                           umbel_filter **out, umbel_error *err)
+{
+    umbel_source source = UMBEL_SOURCE_INIT;
+    umbel_error inner;
+
+    source.verify = true;
+    source.secret = secret;
+    source.memory_limit = p->memory;
+    umbel_status status =
+        umbel_decode(file->bytes, file->len, &source, out, &inner);
+    if (status == UMBEL_OK)
+        return UMBEL_OK;
+    um_note(err, status, "%s%s: %.180s%s", um_path_dots(path),
+            um_path_tail(path), inner.text, um_memory_advice(inner.text));
+    if (status == UMBEL_E_FORMAT)
+        um_guess_filter(path, err);
+    return status;
+}
+
 /* Only what readers will be able to read is published. */
-static umbel_status read_filter(const um_args *args, const char *path,
+static umbel_status read_filter(const publishing *p, const char *path,
                                 um_content *file, umbel_filter **out,
                                 umbel_error *err)
 {
-    umbel_source source = UMBEL_SOURCE_INIT;
     uint8_t secret[UMBEL_SECRET_LEN];
     bool given;
-    umbel_error inner;
-    umbel_status status = um_read_secret(args, secret, &given, err);
+    umbel_status status = um_content_read(file, path, err);
 
     if (status == UMBEL_OK)
-        status = um_content_read(file, path, err);
-    if (status != UMBEL_OK)
-        return status;
-    source.verify = true;
-    source.secret = given ? secret : NULL;
-    status = umbel_decode(file->bytes, file->len, &source, out, &inner);
-    sodium_memzero(secret, sizeof secret);
+        status = um_read_secret(p->args, secret, &given, err);
     if (status == UMBEL_OK)
-        return UMBEL_OK;
-    um_note(err, status, "%s%s: %s", um_path_dots(path), um_path_tail(path),
-            inner.text);
-    if (status == UMBEL_E_FORMAT)
-        um_guess_filter(path, err);
+        status = decode(p, path, file, given ? secret : NULL, out, err);
+    sodium_memzero(secret, sizeof secret);
     return status;
 }
 
@@ -102,12 +113,14 @@ static umbel_status load_piece(const publishing *p, const um_blob *piece,
                                umbel_filter **out, umbel_error *err)
 {
     um_content c;
+    umbel_source source = UMBEL_SOURCE_INIT;
     umbel_status status =
         um_shelf_get(&p->shelf, piece, UM_BLOB_FILTER, &c, err);
 
     if (status != UMBEL_OK)
         return status;
-    status = umbel_decode(c.bytes, c.len, NULL, out, err);
+    source.memory_limit = p->memory;
+    status = umbel_decode(c.bytes, c.len, &source, out, err);
     um_content_fini(&c);
     return status;
 }
@@ -117,24 +130,21 @@ static umbel_status make_step(const publishing *p, edition *e,
                               const umbel_filter *old, const umbel_filter *now,
                               umbel_error *err)
 {
-    size_t room = umbel_diff_room(now);
-    uint8_t *bytes = malloc(room);
-    umbel_status status = UMBEL_OK;
+    um_content c;
     umbel_diff_bill bill;
+    umbel_status status = UMBEL_OK;
 
-    if (!bytes)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for a difference");
-    e->has_step =
-        umbel_diff(old, now, bytes, room, &bill, &e->no_step) == UMBEL_OK &&
-        bill.bytes < e->file.len;
+    if (um_content_diff(&c, old, now, &bill, &e->no_step) != UMBEL_OK)
+        return UMBEL_OK;
+    e->has_step = c.len < e->file.len;
     if (e->has_step) {
-        um_digest_of(bytes, (size_t)bill.bytes, e->step.digest);
-        e->step.len = bill.bytes;
-        status = um_shelf_put(&p->shelf, &e->step, UM_BLOB_STEP, bytes, err);
-    } else if (!*e->no_step.text) {
+        um_digest_of(c.bytes, c.len, e->step.digest);
+        e->step.len = c.len;
+        status = um_shelf_put(&p->shelf, &e->step, UM_BLOB_STEP, c.bytes, err);
+    } else {
         um_note(&e->no_step, UMBEL_OK, "too much has changed");
     }
-    free(bytes);
+    um_content_fini(&c);
     return status;
 }
 
@@ -273,18 +283,13 @@ static void report(const publishing *p, const edition *e)
 static umbel_status encode_again(um_content *file, const umbel_filter *f,
                                  umbel_error *err)
 {
-    size_t len = umbel_encoded_len(f);
-    uint8_t *bytes = malloc(len);
+    um_content again;
+    umbel_status status = um_content_encode(&again, f, err);
 
-    if (!bytes)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", len);
-    umbel_status status = umbel_encode(f, bytes, len, &len, err);
-    if (status != UMBEL_OK) {
-        free(bytes);
+    if (status != UMBEL_OK)
         return status;
-    }
     um_content_fini(file);
-    *file = (um_content){.bytes = bytes, .len = len, .cap = len};
+    *file = again;
     return UMBEL_OK;
 }
 
@@ -308,7 +313,7 @@ static umbel_status publish_file(publishing *p, const char *path,
 
     umbel_status status = name_of(path, e.name, err);
     if (status == UMBEL_OK)
-        status = read_filter(p->args, path, &e.file, &f, err);
+        status = read_filter(p, path, &e.file, &f, err);
     if (status == UMBEL_OK)
         status = take_back(p, &e, f, err);
     if (status == UMBEL_OK)
@@ -383,6 +388,8 @@ static umbel_status take_options(const um_args *args, publishing *p,
     umbel_status status = um_value_count(args, "keep", &p->keep, err);
     if (status == UMBEL_OK)
         status = um_value_count(args, "valid", &days, err);
+    if (status == UMBEL_OK)
+        status = um_value_count(args, "max-memory", &p->memory, err);
     if (status == UMBEL_OK && p->keep > UM_STEPS_MAX)
         status =
             um_fail(err, UMBEL_E_RANGE, "--keep goes up to %d", UM_STEPS_MAX);
@@ -425,7 +432,7 @@ const um_command um_cmd_publish = {
     .name = "publish",
     .args = "DIR FILTER...",
     .summary = "put filters where any web server can serve them",
-    .options = {options, um_keys_options, um_secret_options},
+    .options = {options, um_keys_options, um_secret_options, um_memory_options},
     .details = "DIR is made if need be, in a directory that is there. Readers "
                "fetch with 'umbel pull ADDRESS-OF-DIR/NAME', NAME being "
                "FILTER's file name without .umb. FILTER stays as it is. "

@@ -95,10 +95,14 @@ static umbel_status take_options(const um_args *args, um_puller *p,
     p->ca = um_value(args, "ca");
     p->wants = (umbel_admission)UMBEL_ADMISSION_INIT;
     p->wants.max_bytes = (uint64_t)1 << 30;
+    p->source = (umbel_source)UMBEL_SOURCE_INIT;
     umbel_status status =
         um_value_share(args, "max-error", &p->wants.max_error, err);
     if (status == UMBEL_OK)
         status = um_value_count(args, "max-bytes", &p->wants.max_bytes, err);
+    if (status == UMBEL_OK)
+        status =
+            um_value_count(args, "max-memory", &p->source.memory_limit, err);
     if (status == UMBEL_OK)
         status = um_value_count(args, "watch", seconds, err);
     if (status == UMBEL_OK && um_has(args, "watch") &&
@@ -155,7 +159,7 @@ const um_command um_cmd_pull = {
     .name = "pull",
     .args = "ADDRESS -o FILE",
     .summary = "fetch a published filter, or what changed in it",
-    .options = {options},
+    .options = {options, um_memory_options},
     .details = "ADDRESS is http://, https:// or file://, up to the filter's "
                "name, without .umb. FILE.pull remembers the last pull: keep it "
                "beside FILE. Ends with 1 when what was fetched is refused.",

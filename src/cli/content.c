@@ -1,10 +1,12 @@
 /*
- * content.c - all bytes of a file: mapped, or read from a pipe.
+ * content.c - all bytes of a file: mapped, read from a pipe, or made.
  */
 #include "cli/content.h"
 
 #include "base/error.h"
 #include "base/text.h"
+
+#include <umbel/umbel.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,17 +28,16 @@ void um_content_fini(um_content *c)
 
 umbel_status um_content_grow(um_content *c, umbel_error *err)
 {
-    size_t limit = c->limit ? c->limit : UM_GROWN_LIMIT;
     size_t cap = c->cap ? 2 * c->cap : (size_t)1 << 20;
 
     if (c->len < c->cap)
         return UMBEL_OK;
-    if (c->cap > limit)
+    if (c->cap > c->limit)
         return um_fail(err, UMBEL_E_LIMIT,
                        "more than %zu bytes come out of it: make it a plain "
                        "file first",
-                       limit);
-    cap = cap <= limit ? cap : limit + 1; /* the one that is too much */
+                       c->limit);
+    cap = cap <= c->limit ? cap : c->limit + 1; /* the one that is too much */
     uint8_t *bytes = realloc(c->bytes, cap);
     if (!bytes)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", cap);
@@ -62,24 +63,66 @@ static umbel_status read_all(int fd, um_content *c, umbel_error *err)
     }
 }
 
-static umbel_status take(int fd, um_content *c, umbel_error *err)
+/* What is empty cannot be mapped, and need not be. */
+static umbel_status map_all(int fd, const struct stat *st, um_content *c,
+                            umbel_error *err)
+{
+    size_t len = (size_t)st->st_size;
+    void *map = len ? mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
+
+    if (map == MAP_FAILED)
+        return um_fail_errno(err, "cannot map");
+    c->bytes = map;
+    c->len = len;
+    c->mapped = len > 0;
+    return UMBEL_OK;
+}
+
+static umbel_status take_file(int fd, um_content *c, umbel_error *err)
 {
     struct stat st;
 
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
-        void *map =
-            mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (map == MAP_FAILED)
-            return um_fail_errno(err, "cannot map");
-        *c = (um_content){map, (size_t)st.st_size, 0, true, c->limit};
-        return UMBEL_OK;
-    }
+    if (fstat(fd, &st) != 0)
+        return um_fail_errno(err, "cannot read");
+    if (!S_ISREG(st.st_mode))
+        return um_fail(err, UMBEL_E_IO,
+                       "not a regular file: keep it in one first");
+    return map_all(fd, &st, c, err);
+}
+
+/* Files whose length is not known before they are read say 0. */
+static umbel_status take_any(int fd, um_content *c, umbel_error *err)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+        return map_all(fd, &st, c, err);
     return read_all(fd, c, err);
 }
 
+static umbel_status conclude(um_content *c, umbel_status status,
+                             const char *path, const umbel_error *inner,
+                             umbel_error *err)
+{
+    if (status == UMBEL_OK)
+        return UMBEL_OK;
+    um_content_fini(c);
+    return um_fail(err, status, "%s%s: %s", um_path_dots(path),
+                   um_path_tail(path), inner->text);
+}
+
+/* Opening a pipe would wait for somebody who writes to it. */
 umbel_status um_content_read(um_content *c, const char *path, umbel_error *err)
 {
-    return um_content_read_within(c, path, 0, err);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    umbel_error inner;
+
+    *c = (um_content){.len = 0};
+    if (fd < 0)
+        return um_fail_path(err, path);
+    umbel_status status = take_file(fd, c, &inner);
+    close(fd);
+    return conclude(c, status, path, &inner, err);
 }
 
 umbel_status um_content_read_within(um_content *c, const char *path,
@@ -92,14 +135,45 @@ umbel_status um_content_read_within(um_content *c, const char *path,
     *c = (um_content){.limit = limit};
     if (fd < 0)
         return um_fail_path(err, path);
-    umbel_status status = take(fd, c, &inner);
+    umbel_status status = take_any(fd, c, &inner);
     if (!piped)
         close(fd);
-    if (status != UMBEL_OK) {
+    return conclude(c, status, path, &inner, err);
+}
+
+/* Room for what is made here. */
+static umbel_status begin(um_content *c, size_t room, umbel_error *err)
+{
+    *c = (um_content){.bytes = malloc(room), .cap = room};
+    if (!c->bytes)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", room);
+    return UMBEL_OK;
+}
+
+umbel_status um_content_encode(um_content *c, const umbel_filter *f,
+                               umbel_error *err)
+{
+    umbel_status status = begin(c, umbel_encoded_len(f), err);
+
+    if (status == UMBEL_OK)
+        status = umbel_encode(f, c->bytes, c->cap, &c->len, err);
+    if (status != UMBEL_OK)
         um_content_fini(c);
-        um_note(err, status, "%s%s: %s", um_path_dots(path), um_path_tail(path),
-                inner.text);
-    }
+    return status;
+}
+
+umbel_status um_content_diff(um_content *c, const umbel_filter *old,
+                             const umbel_filter *now, umbel_diff_bill *bill,
+                             umbel_error *err)
+{
+    umbel_status status = begin(c, umbel_diff_room(now), err);
+
+    if (status == UMBEL_OK)
+        status = umbel_diff(old, now, c->bytes, c->cap, bill, err);
+    if (status == UMBEL_OK)
+        c->len = (size_t)bill->bytes;
+    else
+        um_content_fini(c);
     return status;
 }
 
@@ -128,7 +202,7 @@ static umbel_status digest_all(int fd, const char *path,
 umbel_status um_content_digest(const char *path, uint8_t out[UM_DIGEST_LEN],
                                uint64_t *len, umbel_error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
     if (fd < 0)
         return um_fail_path(err, path);

@@ -1,5 +1,5 @@
 /*
- * content.h - all bytes of a file: mapped, or read from a pipe.
+ * content.h - all bytes of a file: mapped, read from a pipe, or made.
  */
 #ifndef UM_CLI_CONTENT_H
 #define UM_CLI_CONTENT_H
@@ -13,17 +13,22 @@ typedef struct um_content {
     uint8_t *bytes;
     size_t len, cap;
     bool mapped;
-    size_t limit; /* that it may grow to; 0: UM_GROWN_LIMIT */
+    size_t limit; /* that it may grow to */
 } um_content;
 
-/* What a pipe or gzip may grow to: neither tells its length before its end. */
-#define UM_GROWN_LIMIT ((size_t)4 << 30)
-
-/* Release with um_content_fini. - is standard input. */
+/* A regular file; E_IO when it is none. Release with um_content_fini. */
 umbel_status um_content_read(um_content *c, const char *path, umbel_error *err);
-/* The same, where a pipe may bring limit bytes. */
+/* The same, but a pipe may bring limit bytes: only its end tells its length. -
+ * is standard input. */
 umbel_status um_content_read_within(um_content *c, const char *path,
                                     size_t limit, umbel_error *err);
+/* The file that a filter is. */
+umbel_status um_content_encode(um_content *c, const umbel_filter *f,
+                               umbel_error *err);
+/* The difference that makes one filter of another. */
+umbel_status um_content_diff(um_content *c, const umbel_filter *old,
+                             const umbel_filter *now, umbel_diff_bill *bill,
+                             umbel_error *err);
 void um_content_fini(um_content *c);
 
 /*

@@ -18,10 +18,17 @@
 const um_option um_secret_options[] = {
     {"key-file", 0, "FILE", "secret of a keyed filter (umbel keygen)"}, {0}};
 
+#define MAX_MEMORY                                                             \
+    {                                                                          \
+        "max-memory", 0, "N", "bytes that a coded filter may take (256MiB)"    \
+    }
+
+const um_option um_memory_options[] = {MAX_MEMORY, {0}};
+
 const um_option um_filter_options[] = {
     {"key-file", 0, "FILE", "secret of a keyed filter (umbel keygen)"},
     {"no-checksum", 0, NULL, "do not check the filter's payload first"},
-    {"max-memory", 0, "N", "bytes that a coded filter may take (256MiB)"},
+    MAX_MEMORY,
     {0}};
 
 const um_option um_shape_options[] = {
@@ -212,16 +219,22 @@ static umbel_status read_filter(const um_args *args, const char *path, bool map,
 }
 
 /* The library knows neither commands nor options. */
+const char *um_memory_advice(const char *said)
+{
+    return strstr(said, "the limit is")
+               ? ": allow more by --max-memory, if you trust it"
+               : "";
+}
+
 static void advise(const char *path, umbel_status status, umbel_error *err)
 {
     umbel_error said = *err;
 
     if (status == UMBEL_E_FORMAT)
         um_guess_filter(path, err);
-    if (status == UMBEL_E_LIMIT && strstr(said.text, "the limit is"))
-        um_note(err, status,
-                "%.180s: allow more by --max-memory, if you trust it",
-                said.text);
+    if (status == UMBEL_E_LIMIT)
+        um_note(err, status, "%.180s%s", said.text,
+                um_memory_advice(said.text));
 }
 
 static umbel_status unlock_and_read(const um_args *args, const char *path,

@@ -10,6 +10,8 @@
 extern const um_option um_secret_options[];
 /* --key-file and --no-checksum: of commands that read a filter. */
 extern const um_option um_filter_options[];
+/* --max-memory alone: of those that take filters of others. */
+extern const um_option um_memory_options[];
 /* --kind, --addressing, --hash ...: of commands that choose a shape. */
 extern const um_option um_shape_options[];
 
@@ -35,6 +37,9 @@ umbel_status um_open_filter(const um_args *args, const char *path,
                             umbel_filter **out, umbel_error *err);
 umbel_status um_load_filter(const um_args *args, const char *path,
                             umbel_filter **out, umbel_error *err);
+
+/* What to add to a refusal: an option, where that is what it is about; "". */
+const char *um_memory_advice(const char *said);
 
 /*
  * Another filter beside the first, read-only. Its secret comes from an option

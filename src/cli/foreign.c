@@ -122,7 +122,8 @@ umbel_status um_import_file(const char *format, const char *path,
 {
     um_content c;
     umbel_error inner;
-    size_t grown = limit < UM_GROWN_LIMIT ? (size_t)limit : UM_GROWN_LIMIT;
+    const uint64_t most = (uint64_t)4 << 30;
+    size_t grown = (size_t)(limit < most ? limit : most);
     umbel_status status =
         um_content_read_within(&c, path, limit ? grown : LIMIT, err);
 

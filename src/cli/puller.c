@@ -11,13 +11,13 @@
 #include "base/text.h"
 #include "cli/content.h"
 #include "cli/download.h"
+#include "cli/files.h"
 #include "cli/shelf.h"
 #include "filter/save.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -247,13 +247,14 @@ static umbel_status admit(um_puller *p, const void *bytes, size_t len,
     if (was_admitted(p, digest))
         return UMBEL_OK;
     umbel_status status =
-        umbel_admit_bytes(bytes, len, NULL, &p->wants, &f, &ruling, err);
+        umbel_admit_bytes(bytes, len, &p->source, &p->wants, &f, &ruling, err);
     umbel_close(f);
     if (status != UMBEL_OK)
         return status;
     if (!ruling.admitted)
-        return um_fail(err, UMBEL_E_REFUSED, "not admitted: %.200s",
-                       ruling.reason[0].text);
+        return um_fail(err, UMBEL_E_REFUSED, "not admitted: %.160s%s",
+                       ruling.reason[0].text,
+                       um_memory_advice(ruling.reason[0].text));
     memcpy(p->admitted, digest, sizeof p->admitted);
     p->has_admitted = true;
     return UMBEL_OK;
@@ -334,20 +335,16 @@ static umbel_status apply(um_puller *p, const um_step *step, umbel_filter **f,
     return status;
 }
 
-/* The published file, to the last byte, from what steps made: to be freed. */
+/* The published file, to the last byte, from what steps made. */
 static umbel_status encode(const um_puller *p, const umbel_filter *f,
-                           uint8_t **out, size_t *len, umbel_error *err)
+                           um_content *out, umbel_error *err)
 {
     uint8_t digest[UM_DIGEST_LEN];
+    umbel_status status = um_content_encode(out, f, err);
 
-    *len = umbel_encoded_len(f);
-    *out = malloc(*len);
-    if (!*out)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", *len);
-    umbel_status status = umbel_encode(f, *out, *len, len, err);
     if (status != UMBEL_OK)
         return status;
-    um_digest_of(*out, *len, digest);
+    um_digest_of(out->bytes, out->len, digest);
     if (memcmp(digest, p->manifest.filter.digest, sizeof digest) == 0)
         return UMBEL_OK;
     return um_fail(err, UMBEL_E_REFUSED,
@@ -362,24 +359,23 @@ static umbel_status encode(const um_puller *p, const umbel_filter *f,
 static umbel_status take_steps(um_puller *p, bool *final, umbel_error *err)
 {
     umbel_filter *f = NULL;
-    uint8_t *bytes = NULL;
-    size_t len = 0;
-    umbel_status status = umbel_load(p->path, NULL, &f, err);
+    um_content c = {.len = 0};
+    umbel_status status = umbel_load(p->path, &p->source, &f, err);
 
     for (size_t i = p->route.first;
          status == UMBEL_OK && i < p->manifest.nsteps; i++)
         status = apply(p, &p->manifest.step[i], &f, final, err);
     if (status == UMBEL_OK)
-        status = encode(p, f, &bytes, &len, err);
+        status = encode(p, f, &c, err);
     umbel_close(f);
     if (status == UMBEL_OK) {
-        umbel_slice all = {bytes, len};
+        umbel_slice all = {c.bytes, c.len};
         *final = true;
-        status = admit(p, bytes, len, p->manifest.filter.digest, err);
+        status = admit(p, c.bytes, c.len, p->manifest.filter.digest, err);
         if (status == UMBEL_OK)
             status = um_save_parts(&all, 1, p->path, err);
     }
-    free(bytes);
+    um_content_fini(&c);
     return status;
 }
 

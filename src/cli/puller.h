@@ -24,6 +24,7 @@ typedef struct um_puller {
     um_memo memo;
     const uint8_t *trust;  /* NULL: as before, or anyone */
     umbel_admission wants; /* with max_bytes */
+    umbel_source source;   /* memory that it may take */
 
     /* Of the last round. */
     um_memory last;

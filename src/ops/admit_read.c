@@ -107,11 +107,11 @@ umbel_status umbel_admit_read(int fd, const umbel_source *given,
     umbel_status status = prepare(given, &source, &wants, err);
     if (status != UMBEL_OK)
         return status;
-    if (wants->max_bytes &&
-        (!source.memory_limit || source.memory_limit > wants->max_bytes))
+    uint64_t ahead = bytes_ahead(fd);
+    if (!ahead && !source.memory_limit) /* a pipe: nothing else bounds it */
         source.memory_limit = wants->max_bytes;
     umbel_ruling r = um_ruling_begin(wants);
-    if (um_hold_bytes(wants, bytes_ahead(fd), &r)) {
+    if (um_hold_bytes(wants, ahead, &r)) {
         umbel_status decoded = umbel_read(fd, &source, &f, &refusal);
         status = conclude(decoded, &refusal, f, wants, out, &r, err);
     }

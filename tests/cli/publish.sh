@@ -66,6 +66,18 @@ echo mine > two/my.manifest
 try umbel publish two list.umb
 ls two | sed 's/.*\.//' | sort | uniq -c
 rm two/my.manifest
+# Other tools name files by other digests: only what is named by its own goes.
+other=$(sha256sum < list.umb | cut -d' ' -f1).umb
+cp list.umb "two/$other"
+mkfifo "two/$(echo | sha256sum | cut -d' ' -f1).umd"
+own=$(b2sum -l 256 < members | cut -d' ' -f1).umb
+cp members "two/$own"
+umbel publish two list.umb -q
+ls "two/$other" | wc -l
+absent "two/$own"
+# A filter is a file.
+mkfifo pipe.umb
+try umbel publish two pipe.umb
 
 # Refusals.
 mkdir elsewhere
@@ -110,6 +122,21 @@ try umbel publish days day.umb
 seq 1000 1199 | umbel build -n 200 -q -o day.umb
 try umbel publish days day.umb
 try umbel publish days day.umb --valid 3 --json | grep -o '"expires": [1-9]' | cut -c 1-10
+
+# What it takes in memory has a limit, for who publishes and who reads.
+days() { umbel pull "file://$PWD/days/coded" "$@"; }
+umbel build members --bits 1000000 --hashes 1 --coded -q -o coded.umb
+try umbel publish days coded.umb --max-memory 100k
+umbel publish days coded.umb -q
+try days -o coded.copy --max-memory 100k -q
+days -o coded.copy --max-memory 126k -q
+cmp coded.umb coded.copy
+seq 20001 20100 | umbel add coded.umb -q
+umbel publish days coded.umb -q
+try days -o coded.copy --max-memory 100k -q
+days -o coded.copy --max-memory 126k --json | field how
+try umbel admit coded.copy --max-memory 100k
+try umbel admit coded.copy --max-bytes 100k -q
 
 # Keys and notes are kept in files.
 try umbel keygen -o -
