@@ -244,7 +244,7 @@ static void tell_reasons(const edition *e)
              "--valid DAYS");
 }
 
-static void report(const publishing *p, const edition *e)
+static void report(const publishing *p, const edition *e, const umbel_filter *f)
 {
     umbel_info info = {0};
     char digest[UM_DIGEST_HEX];
@@ -266,7 +266,7 @@ static void report(const publishing *p, const edition *e)
         um_print_json(stdout, &info);
     } else if (!um_has(p->args, "quiet")) {
         if (um_has(p->args, "never"))
-            um_tell_taken_back(stdout, e->name, &e->taken_back);
+            um_tell_taken_back(stdout, e->name, p->args, f, &e->taken_back);
         printf("%s: serial %" PRIu64 ", %s bytes", e->name, e->next.serial,
                um_grouped(e->next.filter.len).text);
         if (e->has_step)
@@ -319,7 +319,7 @@ static umbel_status publish_file(publishing *p, const char *path,
     if (status == UMBEL_OK)
         status = publish(p, &e, f, err);
     if (status == UMBEL_OK) {
-        report(p, &e);
+        report(p, &e, f);
         p->until_now[p->nuntil_now++] = e.last.filter;
     }
     umbel_close(f);

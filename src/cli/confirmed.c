@@ -5,10 +5,14 @@
 
 #include "base/error.h"
 #include "cli/choosing.h"
+#include "cli/files.h"
 #include "cli/keylist.h"
+#include "cli/keys.h"
 #include "cli/report.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* What the lists say of members is not believed; but it is told. */
 static umbel_status drop_members(const um_args *args, const umbel_filter *f,
@@ -50,6 +54,11 @@ static umbel_status retouch(umbel_filter *f, const umbel_keyset *members,
     umbel_status status =
         umbel_retouch(f, members, &list, &params, &bill, NULL, err);
 
+    if (status == UMBEL_E_UNSUPPORTED && err) {
+        umbel_error said = *err;
+        um_note(err, status, "%.170s; where it can be, build it with --never",
+                said.text);
+    }
     if (status != UMBEL_OK)
         return status;
     out->matched = bill.matched;
@@ -77,7 +86,49 @@ umbel_status um_take_back(const um_args *args, umbel_filter *f,
     return status;
 }
 
-void um_tell_taken_back(FILE *out, const char *name, const um_taken_back *t)
+/* --- the command that denies nobody ------------------------------------------
+ */
+
+/* What the filter was built with, and would not be unless it is said. */
+static void put_shape(FILE *out, const umbel_filter *f)
+{
+    umbel_info info;
+
+    umbel_describe(f, &info);
+    for (size_t i = 0; i < info.n; i++) {
+        const umbel_field *at = &info.field[i];
+        if ((strcmp(at->name, "addressing") == 0 &&
+             strcmp(at->value.text, "blocked512") != 0) ||
+            (strcmp(at->name, "hash") == 0 &&
+             strcmp(at->value.text, "xxh3") != 0))
+            fprintf(out, " --%s %s", at->name, at->value.text);
+        if (strcmp(at->name, "seed") == 0 && at->value.count)
+            fprintf(out, " --seed %" PRIu64, at->value.count);
+        if (strcmp(at->name, "capacity") == 0 && at->value.count)
+            fprintf(out, " -n %" PRIu64, at->value.count);
+        if (strcmp(at->name, "fpr") == 0 && at->value.real > 0)
+            fprintf(out, " --fpr %g", at->value.real);
+    }
+}
+
+static void put_build(FILE *out, const um_args *args, const umbel_filter *f,
+                      const um_taken_back *t)
+{
+    fputs("umbel build", out);
+    um_print_values(out, args, "members", "");
+    um_print_values(out, args, "never", "--never ");
+    if (t->members)
+        fputs(" --allow-members", out);
+    um_print_given(out, args, um_keys_options);
+    um_print_given(out, args, um_secret_options);
+    put_shape(out, f);
+    fputs(" -o ", out);
+    um_print_quoted(out, args->operands[1]);
+    putc('\n', out);
+}
+
+void um_tell_taken_back(FILE *out, const char *name, const um_args *args,
+                        const umbel_filter *f, const um_taken_back *t)
 {
     if (t->matched == 0) {
         fprintf(out, "%s: no confirmed key matches\n", name);
@@ -89,6 +140,10 @@ void um_tell_taken_back(FILE *out, const char *name, const um_taken_back *t)
     if (t->left)
         fprintf(out,
                 "%s: %s still match: they would cost more than 1 %% of the "
-                "members. Build it with --never\n",
+                "members\n",
                 name, um_grouped(t->left).text);
+    if (t->left || t->lost) {
+        fputs("to deny none, publish what this makes: ", out);
+        put_build(out, args, f, t);
+    }
 }

@@ -23,7 +23,11 @@ typedef struct um_taken_back {
 umbel_status um_take_back(const um_args *args, umbel_filter *f,
                           um_taken_back *out, umbel_error *err);
 
-/* A line or two about it, for name. */
-void um_tell_taken_back(FILE *out, const char *name, const um_taken_back *t);
+/*
+ * Some lines about it, for name: what it cost, and the command that makes a
+ * filter in which it costs no member.
+ */
+void um_tell_taken_back(FILE *out, const char *name, const um_args *args,
+                        const umbel_filter *f, const um_taken_back *t);
 
 #endif

@@ -138,17 +138,6 @@ static umbel_status compare(const weighing *w, uint64_t bytes,
 /* --- the command to type ----------------------------------------------------
  */
 
-static void put_values(FILE *out, const um_args *args, const char *option,
-                       const char *before)
-{
-    const char *path;
-
-    for (size_t i = 0; (path = um_value_at(args, option, i)); i++) {
-        fprintf(out, " %s", before);
-        um_print_quoted(out, path);
-    }
-}
-
 static void put_option(FILE *out, const um_args *args, const char *name)
 {
     if (!um_has(args, name))
@@ -165,7 +154,7 @@ static void put_input(FILE *out, const um_args *args)
 
 static void put_never(FILE *out, const um_args *args)
 {
-    put_values(out, args, "never", "--never ");
+    um_print_values(out, args, "never", "--never ");
     if (um_has(args, "weights"))
         fputs(" --weights", out);
 }
@@ -182,7 +171,7 @@ static void put_shape(FILE *out, const um_args *args, uint64_t cells,
 static void put_plain(FILE *out, const um_args *args, const umbel_way *way)
 {
     fputs("umbel build", out);
-    put_values(out, args, "members", "");
+    um_print_values(out, args, "members", "");
     put_input(out, args);
     put_shape(out, args, way->cells, way->hashes);
     fputs(" -q -o FILE", out);
@@ -192,7 +181,7 @@ static void put_retouch(FILE *out, const weighing *w, const umbel_way *way)
 {
     put_plain(out, w->args, way);
     fputs(" && umbel retouch FILE", out);
-    put_values(out, w->args, "members", "--members ");
+    um_print_values(out, w->args, "members", "--members ");
     put_never(out, w->args);
     put_input(out, w->args);
     fputs(" -o FILE", out);
@@ -201,7 +190,7 @@ static void put_retouch(FILE *out, const weighing *w, const umbel_way *way)
 static void put_groups(FILE *out, const weighing *w, const umbel_way *way)
 {
     fputs("umbel build", out);
-    put_values(out, w->args, "members", "");
+    um_print_values(out, w->args, "members", "");
     put_never(out, w->args);
     put_input(out, w->args);
     fputs(" --groups 2", out);
@@ -233,7 +222,7 @@ static void put_exceptions(FILE *out, const weighing *w, const umbel_way *way)
 {
     put_plain(out, w->args, way);
     fputs(" && umbel check FILE", out);
-    put_values(out, w->args, "never", "-f ");
+    um_print_values(out, w->args, "never", "-f ");
     put_listed(out, w->args);
     fputs(" > REVOKED.keys; umbel build REVOKED.keys", out);
     put_listed(out, w->args);
@@ -247,7 +236,7 @@ static void put_ribbon(FILE *out, const weighing *w, const umbel_way *way)
 {
     (void)way;
     fputs("umbel build", out);
-    put_values(out, w->args, "members", "");
+    um_print_values(out, w->args, "members", "");
     fputs(" --kind ribbon", out);
     put_never(out, w->args);
     put_input(out, w->args);

@@ -246,6 +246,17 @@ void um_print_given(FILE *out, const um_args *args, const um_option *group)
     }
 }
 
+void um_print_values(FILE *out, const um_args *args, const char *option,
+                     const char *before)
+{
+    const char *value;
+
+    for (size_t i = 0; (value = um_value_at(args, option, i)); i++) {
+        fprintf(out, " %s", before);
+        um_print_quoted(out, value);
+    }
+}
+
 void um_tell_overfull(FILE *out, const umbel_filter *f)
 {
     double asked = umbel_target_fpr(f);

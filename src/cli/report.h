@@ -36,6 +36,9 @@ void um_print_path(FILE *out, const char *path);
 void um_print_quoted(FILE *out, const char *word);
 /* The options of a group that were given, as they can be typed again. */
 void um_print_given(FILE *out, const um_args *args, const um_option *group);
+/* All values of an option, as they can be typed again behind before. */
+void um_print_values(FILE *out, const um_args *args, const char *option,
+                     const char *before);
 
 /* One line when the filter errs more than was asked for. */
 void um_tell_overfull(FILE *out, const umbel_filter *f);
