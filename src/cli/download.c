@@ -168,9 +168,34 @@ static umbel_status fetch_rest(um_download *d, int fd, bool *anew,
     return status;
 }
 
+/* Nobody else owns it, or knows it by another name. */
+static bool is_own(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+           st.st_uid == geteuid() && st.st_nlink == 1;
+}
+
+/*
+ * A beginning that an earlier try left, or a new file. What somebody else put
+ * there could be written to after it was checked: it goes.
+ */
+static int open_part(const char *path)
+{
+    const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    int fd = open(path, flags);
+
+    if (fd >= 0 && is_own(fd))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    unlink(path);
+    return open(path, flags | O_CREAT | O_EXCL, 0666);
+}
+
 static umbel_status try_once(um_download *d, bool *anew, umbel_error *err)
 {
-    int fd = open(d->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    int fd = open_part(d->path);
 
     *anew = false;
     if (fd < 0)

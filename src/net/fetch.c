@@ -252,6 +252,8 @@ static void set_start(CURL *c, const um_fetch *f)
     }
 }
 
+/* Without CURLOPT_NOSIGNAL: then a server that hangs up could end us (SIGPIPE).
+ */
 static void prepare(transfer *t, char *reason, struct curl_slist *headers)
 {
     CURL *c = t->curl;
@@ -263,7 +265,6 @@ static void prepare(transfer *t, char *reason, struct curl_slist *headers)
                      safe ? "https" : "http,https");
     curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 1L);
     curl_easy_setopt(c, CURLOPT_FAILONERROR, 1L); /* without its page */
-    curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(c, CURLOPT_USERAGENT, "umbel/" UM_VERSION);
     curl_easy_setopt(c, CURLOPT_ERRORBUFFER, reason);
     curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, body);

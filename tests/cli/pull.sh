@@ -70,6 +70,17 @@ umbel publish shelf words.umb --sign key -q
 pull words -o copy.umb -q
 ls copy.umb*
 
+# Nor is what somebody else has a name for, or a link, taken for a part.
+digits=$(sed -n 's/^filter \(.\{16\}\).*/\1/p' shelf/words.manifest)
+echo precious > precious
+for link in 'ln precious' 'ln -s precious' mkfifo; do
+    rm -f copy.umb
+    $link "copy.umb.part-$digits"
+    pull words -o copy.umb -q
+    cmp copy.umb words.umb && cat precious
+    ls copy.umb*
+done
+
 # Also when what is there is already the published one.
 echo half > copy.umb.part-0123456789abcdef
 pull words -o copy.umb -q
