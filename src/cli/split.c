@@ -35,11 +35,44 @@ static umbel_status parse_delimiter(const um_args *args, char *out,
     return UMBEL_OK;
 }
 
+static bool is_tsv(const char *path)
+{
+    static const char end[] = ".tsv";
+    size_t len = strlen(path), n = sizeof end - 1;
+
+    return len >= n && strcmp(path + len - n, end) == 0;
+}
+
+static bool names_tsv(const um_args *args, const char *option)
+{
+    const char *path;
+
+    for (size_t i = 0; (path = um_value_at(args, option, i)); i++)
+        if (is_tsv(path))
+            return true;
+    return false;
+}
+
+/* Who names a delimiter and no field would get whole lines, without a word. */
+static umbel_status want_fields(const um_args *args, umbel_error *err)
+{
+    if (!um_has(args, "delimiter") || um_has(args, "field") ||
+        um_has(args, "weights") || um_has(args, "amount-field") ||
+        um_value(args, "counts") || um_value(args, "values") ||
+        names_tsv(args, "never") || names_tsv(args, "members"))
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_RANGE,
+                   "--delimiter alone does nothing, whole lines are keys: say "
+                   "which field is the key, with --field N");
+}
+
 umbel_status um_rule_init(um_rule *r, const um_args *args, umbel_error *err)
 {
     *r = (um_rule){.end = um_has(args, "null") ? '\0' : '\n',
                    .hex = um_has(args, "hex")};
     umbel_status status = parse_delimiter(args, &r->delimiter, err);
+    if (status == UMBEL_OK)
+        status = want_fields(args, err);
     if (status == UMBEL_OK)
         status = um_value_count(args, "field", &r->field, err);
     if (status == UMBEL_OK && um_has(args, "field") && r->field == 0)
@@ -87,12 +120,8 @@ static bool take_field(const um_rule *r, um_piece *p, umbel_slice *key)
 
 static bool is_weighed(const um_rule *r, const um_piece *p)
 {
-    static const char end[] = ".tsv";
-
-    if (r->weigh != UM_WEIGH_TSV)
-        return r->weigh == UM_WEIGH_ALL;
-    size_t len = strlen(p->file), n = sizeof end - 1;
-    return len >= n && strcmp(p->file + len - n, end) == 0;
+    return r->weigh == UM_WEIGH_TSV ? is_tsv(p->file)
+                                    : r->weigh == UM_WEIGH_ALL;
 }
 
 /* Take the last field off the key and read it as a weight. */

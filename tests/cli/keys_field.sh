@@ -25,7 +25,15 @@ try umbel build --field two table -o no.umb
 try umbel build --field 18446744073709551615 table -o no.umb
 try umbel build --field 2 --delimiter ', ' table -o no.umb
 try umbel build --field 2 --delimiter '' table -o no.umb
+
+# A delimiter without a field would do nothing.
+try umbel build --delimiter , comma -o no.umb
+try umbel check plain.umb --delimiter , -f comma
+try umbel verify plain.umb --delimiter , --members comma
 absent no.umb
+printf '9,5\n' > weighed.tsv
+umbel retouch plain.umb --delimiter , --members plain --never weighed.tsv \
+    --max-fn 0 -q -o r.umb && echo fine
 
 # Both: a field that is hexadecimal.
 printf 'a 31\nb 32\nc 33\n' > both
