@@ -80,6 +80,17 @@ static umbel_status find_rows(const char *kind, const umbel_params *p,
     return UMBEL_OK;
 }
 
+/* The first addressing that brings it; hashes that are implied have one. */
+static const char *brought_by(const um_hash *hash)
+{
+    const um_addressing *row;
+
+    for (size_t i = 0; (row = um_addressing_row(i)); i++)
+        if (row->hash && strcmp(row->hash, hash->name) == 0)
+            return row->name;
+    return "of its own";
+}
+
 static umbel_status check_hash(const um_shape *s, umbel_error *err)
 {
     const char *implied = s->addressing->hash;
@@ -91,8 +102,9 @@ static umbel_status check_hash(const um_shape *s, umbel_error *err)
                        s->addressing->name, implied);
     if (!implied && s->hash->implied)
         return um_fail(err, UMBEL_E_RANGE,
-                       "hash %s works only with the addressing that implies it",
-                       s->hash->name);
+                       "hash %s comes with addressing %s: choose that, and "
+                       "leave the hash out",
+                       s->hash->name, brought_by(s->hash));
     if (!s->hash->seeded && s->seed)
         return um_fail(err, UMBEL_E_RANGE, "hash %s takes no seed",
                        s->hash->name);
