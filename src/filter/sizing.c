@@ -122,11 +122,28 @@ static umbel_status check_settings(const um_shape *s, umbel_error *err)
     for (size_t i = 0; i < um_count_settings(s->kind); i++) {
         const umbel_setting_info *info = &s->kind->settings[i];
         if (s->setting[i] < info->min || s->setting[i] > info->max)
-            return um_fail(err, UMBEL_E_RANGE,
-                           "%s must be %" PRIu64 "..%" PRIu64 ", got %" PRIu64,
-                           info->name, info->min, info->max, s->setting[i]);
+            return um_fail(
+                err, UMBEL_E_RANGE,
+                "%s must be %" PRIu64 "..%" PRIu64 ", got %" PRIu64 " (%s)",
+                info->name, info->min, info->max, s->setting[i], info->summary);
     }
     return s->kind->check ? s->kind->check(s, err) : UMBEL_OK;
+}
+
+/* "kind tally has no setting "x"; it has heavy" */
+static umbel_status no_setting(const um_kind *kind, const char *name,
+                               umbel_error *err)
+{
+    char list[160] = "none";
+
+    for (size_t i = 0, len = 0; i < um_count_settings(kind); i++) {
+        snprintf(list + len, sizeof list - len, "%s%s", i ? ", " : "",
+                 kind->settings[i].name);
+        len = strlen(list);
+    }
+    return um_fail(err, UMBEL_E_UNKNOWN,
+                   "kind %s has no setting \"%.40s\"; it has %s", kind->name,
+                   name, list);
 }
 
 static umbel_status take_settings(const umbel_params *p, um_shape *s,
@@ -142,9 +159,7 @@ static umbel_status take_settings(const umbel_params *p, um_shape *s,
                strcmp(s->kind->settings[i].name, p->settings[j].name) != 0)
             i++;
         if (i == n)
-            return um_fail(err, UMBEL_E_UNKNOWN,
-                           "kind %s has no setting \"%s\"", s->kind->name,
-                           p->settings[j].name);
+            return no_setting(s->kind, p->settings[j].name, err);
         s->setting[i] = p->settings[j].value;
     }
     if (s->kind->hashes && !s->hashes)
