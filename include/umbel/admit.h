@@ -81,6 +81,8 @@ typedef struct umbel_ruling {
     double max_error; /* that it was held against */
     uint64_t claimed; /* keys: as demanded, else as its head says; 0: none */
     bool held;        /* ... against the cells; false: they do not tell */
+    bool may_deny;    /* keys that were added: it says so itself, */
+    uint64_t denied;  /* ... and so many members, when it was retouched */
 } umbel_ruling;
 
 /*

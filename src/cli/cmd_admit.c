@@ -143,6 +143,8 @@ static void print_json(const umbel_ruling *r)
     um_info_real(&info, "max_error", r->max_error);
     um_info_count(&info, "claimed", r->claimed);
     um_info_flag(&info, "claim_held", r->held);
+    um_info_flag(&info, "may_deny", r->may_deny);
+    um_info_count(&info, "denied_members", r->denied);
     um_print_json_list(stdout, &info, "reasons", texts, r->n);
 }
 
@@ -159,6 +161,19 @@ static void print_admitted(const umbel_ruling *r)
     putchar('\n');
 }
 
+/* Good for its error, and yet not what a reader of a filter expects. */
+static void print_denials(const char *name, const umbel_ruling *r)
+{
+    if (!r->may_deny)
+        return;
+    um_print_path(stdout, name);
+    if (r->denied)
+        printf("retouched: it says that it denies up to %s of its members\n",
+               um_grouped(r->denied).text);
+    else
+        puts("it may deny keys that were added, and says so");
+}
+
 static void print_text(const char *path, const umbel_ruling *r)
 {
     const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
@@ -170,6 +185,7 @@ static void print_text(const char *path, const umbel_ruling *r)
     if (r->n == 0) {
         um_print_path(stdout, name);
         print_admitted(r);
+        print_denials(name, r);
     }
 }
 

@@ -439,6 +439,8 @@ umbel_status umbel_admit(const umbel_filter *f, const umbel_admission *wants,
     umbel_ruling ruling = um_ruling_begin(wants);
     judging j = {.f = f, .wants = wants, .out = &ruling, .most = INFINITY};
 
+    ruling.may_deny = umbel_may_deny(f);
+    ruling.denied = f->shape.denied;
     hold_shape(&j);
     status = look_at_cells(&j, err);
     if (status == UMBEL_OK)

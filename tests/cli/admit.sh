@@ -13,6 +13,16 @@ try umbel admit - < f.umb
 try umbel admit - --max-bytes 4000 < <(cat f.umb)
 try umbel admit - --max-bytes 1000 < <(cat f.umb)
 
+# What a filter says of members that it denies is told, admitted or not.
+seq 2001 200000 > others
+umbel check f.umb -f others | head -n 20 > never
+umbel retouch f.umb --members keys --never never -q -o denies.umb
+try umbel admit denies.umb
+umbel admit denies.umb --json | field may_deny
+umbel admit denies.umb --json --claimed 9000 | field denied_members
+umbel build -q keys --kind aging -n 1000 -o aging.umb
+try umbel admit aging.umb
+
 # Keyed, and judged without the key.
 fixed_secret key 1
 umbel build -q keys --hash sip --key-file key -o keyed.umb

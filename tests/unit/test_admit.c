@@ -297,8 +297,11 @@ static void retouched_filters_may_be_too_empty(void **state)
     (void)state;
     memset(f->payload, 0, f->payload_len / 2);
     test_expect_refused(f, &test_no_demand, UMBEL_REFUSED_TOO_EMPTY, "too few");
+    assert_false(test_ruled(f, &test_no_demand).may_deny);
     f->shape.denied = TEST_RULED_KEYS;
     test_expect_admitted(f, &test_no_demand);
+    assert_true(test_ruled(f, &test_no_demand).may_deny);
+    assert_int_equal(test_ruled(f, &test_no_demand).denied, TEST_RULED_KEYS);
     umbel_close(f);
 }
 
