@@ -3,6 +3,7 @@
  */
 #include "base/error.h"
 #include "cli/bench_report.h"
+#include "cli/report.h"
 #include "cli/table.h"
 
 #include <math.h>
@@ -197,10 +198,18 @@ static umbel_status rounds_of(const um_args *args, uint64_t *out,
     return status;
 }
 
-static int list_cases(void)
+static int list_cases(const um_args *args)
 {
-    for (size_t i = 0; i < um_bench_ncases; i++)
-        puts(um_bench_cases[i].name);
+    if (args->noperands)
+        return um_misuse(args, "--list takes no names");
+    for (size_t i = 0; i < um_bench_ncases; i++) {
+        umbel_info info = {0};
+        um_info_text(&info, "case", um_bench_cases[i].name);
+        if (um_has(args, "json"))
+            um_print_json(stdout, &info);
+        else
+            puts(um_bench_cases[i].name);
+    }
     return UM_EXIT_FINE;
 }
 
@@ -223,7 +232,7 @@ static int run(const um_args *args)
     umbel_error err;
 
     if (um_has(args, "list"))
-        return list_cases();
+        return list_cases(args);
     if (unknown_case(args))
         return um_misuse(args, "there is no case \"%s\"; --list names them",
                          unknown_case(args));

@@ -1,6 +1,8 @@
 # Cases have names; a name that is none is refused. Times are not for tests.
 umbel bench --list | grep -c -- '-.*-'
+umbel bench --list --json | field case | cmp - <(umbel bench --list)
 try umbel bench no-such-case
+try umbel bench --list no-such-case
 try umbel bench blocked256-query-batch --rounds 0 -q
 umbel bench blocked512-query-batch --rounds 1 | awk 'NR == 1 { print (NF > 3) }
     NR > 1 && $1 == "blocked512-query-batch" { print $2, ($3 > 0), $4 }'
