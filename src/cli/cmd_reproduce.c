@@ -253,6 +253,18 @@ static void print_study(const um_args *args, const um_study *s, bool first)
     print_text(s);
 }
 
+/* In JSON the values alone: where they went is known to who asked. */
+static void tell_page(const um_args *args, const char *dir)
+{
+    bool slash = *dir && dir[strlen(dir) - 1] == '/';
+
+    if (um_has(args, "quiet") || um_has(args, "json"))
+        return;
+    fputs("\nfigures, tables and the page that shows them: ", stdout);
+    um_print_quoted(stdout, dir);
+    puts(slash ? "index.html" : "/index.html");
+}
+
 /* --- the run ---------------------------------------------------------------
  */
 
@@ -272,6 +284,8 @@ static umbel_status run_all(job *j, umbel_error *err)
     }
     if (status == UMBEL_OK && dir)
         status = um_publish_page(dir, j->study, j->n, err);
+    if (status == UMBEL_OK && dir)
+        tell_page(j->args, dir);
     return status;
 }
 

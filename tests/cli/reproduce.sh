@@ -35,4 +35,7 @@ umbel reproduce rbf-fig3 --rounds 1 --threads 2 -o again -q
 diff -r page again
 umbel reproduce rbf-fig3 --rounds 1 -o page -q
 diff -r page again
+umbel reproduce rbf-fig3 --rounds 1 -o page/ | tail -n 1
+umbel reproduce rbf-fig3 --rounds 1 -o 'a page' | tail -n 2
+umbel reproduce rbf-fig3 --rounds 1 -o page --json | tail -n 1 | field name
 grep -o '<code>.*</code>' page/index.html
