@@ -56,6 +56,9 @@ const char *um_fixed_misuse(const um_args *args)
         return "a map takes what its values take: leave --bytes out";
     if (um_has(args, "bytes") && um_has(args, um_size_option(args)))
         return "give the size once: in bits or in bytes";
+    if (um_has(args, "fpr") && !lists &&
+        (um_has(args, "bytes") || um_has(args, um_size_option(args))))
+        return "give the error or the size: one follows from the other";
     return NULL;
 }
 

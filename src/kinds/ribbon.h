@@ -59,6 +59,10 @@ uint8_t *um_ribbon_whole(const umbel_alloc *alloc, uint8_t *first, size_t n,
 umbel_status um_ribbon_build(um_shape *s, const um_members *in,
                              uint8_t **payload, umbel_error *err);
 
+/* E_RANGE: so many bits do not hold the keys, and what would. */
+umbel_status um_ribbon_too_few(const um_shape *s, uint64_t bits, double least,
+                               uint64_t keys, umbel_error *err);
+
 /* Settings that follow from the keys must not be given. */
 umbel_status um_ribbon_want_free(const um_shape *s, umbel_error *err);
 

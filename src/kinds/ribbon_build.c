@@ -3,6 +3,7 @@
  */
 #include "base/alloc.h"
 #include "base/error.h"
+#include "filter/handle.h"
 #include "kinds/ribbon.h"
 
 #include <inttypes.h>
@@ -47,12 +48,35 @@ umbel_status um_ribbon_items(const um_members *in, uint32_t bits,
     return UMBEL_OK;
 }
 
-static umbel_status too_few(uint64_t bits, uint64_t keys, umbel_error *err)
+/* Of the whole file; a salt stands last in its head, whatever it is. */
+static size_t file_bytes(const um_shape *s, uint64_t bits)
 {
+    um_shape t = *s;
+    size_t len = 0;
+
+    t.cells = bits;
+    um_kind_ribbon.foresee(&t, 0);
+    um_file_len(&t, &len);
+    return len;
+}
+
+umbel_status um_ribbon_too_few(const um_shape *s, uint64_t bits, double least,
+                               uint64_t keys, umbel_error *err)
+{
+    uint64_t want = ((uint64_t)least / 64 + 1) * 64;
+
     return um_fail(err, UMBEL_E_RANGE,
-                   "%" PRIu64 " bits are too few for %" PRIu64
-                   " keys: take more than a bit a key",
-                   bits, keys);
+                   "%" PRIu64 " bits, a file of %zu bytes, are too few for "
+                   "%" PRIu64 " keys: take %" PRIu64
+                   " bits, a file of %zu bytes, or more",
+                   bits, file_bytes(s, bits), keys, want, file_bytes(s, want));
+}
+
+static umbel_status too_few(const um_shape *s, size_t n, umbel_error *err)
+{
+    static const um_ribbon_form one = {1, 0};
+    return um_ribbon_too_few(s, s->cells, um_ribbon_guess((double)n, &one), n,
+                             err);
 }
 
 static umbel_status choose_form(const um_shape *s, size_t n, double share,
@@ -66,7 +90,7 @@ static umbel_status choose_form(const um_shape *s, size_t n, double share,
     if (s->cells) {
         um_ribbon_form_within((double)s->cells * share, (double)n, out);
         if (n && !out->columns && !out->finer)
-            return too_few(s->cells, n, err);
+            return too_few(s, n, err);
         return UMBEL_OK;
     }
     if (!um_ribbon_form_for(s->fpr, out))
@@ -143,7 +167,7 @@ umbel_status um_ribbon_build(um_shape *s, const um_members *in,
     }
     if (status == UMBEL_OK && asked && made.cells > asked && made.added) {
         um_put(in->alloc, *payload, um_ribbon_room(made.cells));
-        status = too_few(asked, made.added, err);
+        status = too_few(s, made.added, err);
     }
     if (status != UMBEL_OK)
         return status;

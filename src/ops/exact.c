@@ -21,7 +21,6 @@
 
 #include <umbel/exact.h>
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,10 +98,9 @@ static umbel_status choose(umbel_exact *x, double fpr, uint64_t listed,
                        UM_RIBBON_MOST_PRINT, fpr);
     }
     if (x->shape.cells) {
-        umbel_status status =
-            um_exact_within(n, b, (double)x->shape.cells, &columns, err);
-        if (status != UMBEL_OK)
-            return status;
+        if (!um_exact_within(n, b, (double)x->shape.cells, &columns))
+            return um_ribbon_too_few(&x->shape, x->shape.cells,
+                                     um_exact_least(n), x->n, err);
     } else {
         columns = um_exact_smallest(n, b);
     }
@@ -418,10 +416,8 @@ static umbel_status try_sizes(umbel_exact *x, um_shape *shape,
             return status;
         um_put(&x->alloc, *payload, um_ribbon_room(shape->cells));
         if (!*kept)
-            return um_fail(err, UMBEL_E_RANGE,
-                           "%" PRIu64 " bits do not hold the members: take "
-                           "%" PRIu64 ", or allow more error",
-                           limit, shape->cells);
+            return um_ribbon_too_few(&x->shape, limit, (double)shape->cells - 1,
+                                     x->n, err);
         most = room_for(x, share);
         most = most < *kept ? most : *kept - 1;
     }

@@ -6,7 +6,6 @@
  */
 #include "ops/exact_size.h"
 
-#include "base/error.h"
 #include "kinds/ribbon.h"
 
 #include <math.h>
@@ -42,15 +41,14 @@ uint32_t um_exact_smallest(double n, double listed)
 }
 
 /* The most that fit; where none do, those that leave the fewest keys. */
-umbel_status um_exact_within(double n, double listed, double bits,
-                             uint32_t *out, umbel_error *err)
+bool um_exact_within(double n, double listed, double bits, uint32_t *out)
 {
-    double least = second_bits(n, 0), fewest = INFINITY;
+    double fewest = INFINITY;
 
     for (uint32_t r = UM_RIBBON_MOST_PRINT; r-- > 0;)
         if (all_bits(n, listed, r + 1) <= bits) {
             *out = r + 1;
-            return UMBEL_OK;
+            return true;
         }
     for (uint32_t r = UM_RIBBON_MOST_PRINT + 1; r-- > 0;) {
         double pass = ldexp(listed, -(int)r);
@@ -61,10 +59,10 @@ umbel_status um_exact_within(double n, double listed, double bits,
             *out = r;
         }
     }
-    if (isinf(fewest))
-        return um_fail(err, UMBEL_E_RANGE,
-                       "%.0f bits do not even hold the members: take %.0f at "
-                       "least",
-                       bits, ceil(least));
-    return UMBEL_OK;
+    return !isinf(fewest);
+}
+
+double um_exact_least(double n)
+{
+    return second_bits(n, 0);
 }

@@ -11,9 +11,10 @@ uint32_t um_exact_smallest(double n, double listed);
 
 /*
  * The most that fit into so many bits; where none do, those that leave the
- * fewest listed keys. E_RANGE when not even the members fit.
+ * fewest listed keys. False when not even the members fit.
  */
-umbel_status um_exact_within(double n, double listed, double bits,
-                             uint32_t *out, umbel_error *err);
+bool um_exact_within(double n, double listed, double bits, uint32_t *out);
+/* Bits that hold the members. */
+double um_exact_least(double n);
 
 #endif

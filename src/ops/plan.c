@@ -120,10 +120,16 @@ umbel_status umbel_make_plan(const char *kind, const umbel_params *params,
         return um_fail(err, UMBEL_E_LIMIT, "%" PRIu64 " cells do not fit here",
                        s.cells);
     double keys = (double)s.capacity;
+    uint32_t hashes = s.kind->foresee ? s.kind->foresee(&s, keys) : s.hashes;
+    if (!hashes)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%zu bytes are too few for %" PRIu64
+                       " keys of kind %s: take more than a bit a key",
+                       len, s.capacity, s.kind->name);
     *out = (umbel_plan){
         .keys = s.capacity,
         .cells = s.cells,
-        .hashes = s.kind->foresee ? s.kind->foresee(&s, keys) : s.hashes,
+        .hashes = hashes,
         .bytes = len,
         .bits_per_key = keys > 0 ? payload_bits(&s) / keys : 0,
         .error = um_shape_error(&s, keys),

@@ -27,6 +27,12 @@ try umbel build table --kind ribbon --values 8 --never list -o x.umb
 try umbel build members --kind ribbon --bits 100 -o x.umb
 try umbel build members --kind ribbon --never list --bits 500 -o x.umb
 try umbel build members --kind ribbon --bytes 100 -o x.umb
+try umbel build members --kind ribbon --bytes 400 -o x.umb
+try umbel build members --kind ribbon --bytes 448 -q -o x.umb
+umbel build members --kind ribbon --bits 1088 -q -o x.umb && echo fine
+try umbel build members --kind ribbon --never all --allow-members --bytes 330 -o x.umb
+try umbel build members --kind ribbon --bytes 448 --fpr 1% -o x.umb
+try umbel plan --keys 1000 --kind ribbon --bytes 400
 try umbel build members --kind ribbon --capacity 5000 -o x.umb
 try umbel build members --kind ribbon --addressing classic -o x.umb
 try umbel build members --kind ribbon --hashes 4 -o x.umb

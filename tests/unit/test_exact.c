@@ -223,7 +223,7 @@ static void too_few_bits_for_the_members_are_refused(void **state)
     m.digests = s.universe;
     m.n = s.n;
     assert_refused(umbel_exact_open(&s.params, &m, LISTED, &x, &test_refusal),
-                   UMBEL_E_RANGE, "do not even hold the members");
+                   UMBEL_E_RANGE, "are too few for");
     s.params.cells = 0;
     m.values = (const uint64_t[]){1};
     assert_refused(umbel_exact_open(&s.params, &m, LISTED, &x, &test_refusal),
