@@ -2,39 +2,18 @@
  * fixed.c - build of static kinds.
  *
  * The digests of all members are in memory. Lists and universes are not: they
- * are read once, and hardly any of their keys is kept. To name a key whose
- * digest is in trouble, the input is read again, where it can be.
+ * are read once, and hardly any of their keys is kept (cli/fixed_lists.c).
  */
-#include "cli/fixed.h"
+#include "cli/fixing.h"
 
 #include "base/error.h"
-#include "cli/keys.h"
 #include "cli/report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST = 4096, NAMED = 4, NAME_LEN = 24, HEAD = 256, LINE = 64 };
-
-typedef struct fixing {
-    const um_args *args;
-    const um_asked *asked;
-    umbel_filter *empty; /* which hashes as the result will */
-    umbel_members members;
-    umbel_digest *digests;
-    uint64_t *values;
-    size_t n, cap;
-    size_t most; /* keys, from a pipe */
-    uint32_t value_bits;
-    unsigned threads;
-
-    umbel_exact *exact;
-    size_t nclashes; /* keys of --never that are members */
-    char names[NAMED * (NAME_LEN + 6)];
-} fixing;
-
-enum { VALUE_FIELD = 2 }; /* of a line of a map */
+enum { FIRST = 4096, HEAD = 256, LINE = 64 };
 
 const char *um_fixed_misuse(const um_args *args)
 {
@@ -50,7 +29,7 @@ const char *um_fixed_misuse(const um_args *args)
         return "--values makes a map, --never and --universe are for sets";
     if (um_has(args, "values") &&
         um_value_count(args, "field", &key, NULL) == UMBEL_OK &&
-        key == VALUE_FIELD)
+        key == UM_VALUE_FIELD)
         return "the second field is the value: the key is another, --field 1";
     if (um_has(args, "values") && um_has(args, "bytes"))
         return "a map takes what its values take: leave --bytes out";
@@ -65,7 +44,7 @@ const char *um_fixed_misuse(const um_args *args)
 /* --- members ----------------------------------------------------------------
  */
 
-static bool grow(fixing *x, size_t cap)
+static bool grow(um_fixing *x, size_t cap)
 {
     umbel_digest *d = realloc(x->digests, cap * sizeof *d);
 
@@ -82,7 +61,7 @@ static bool grow(fixing *x, size_t cap)
     return true;
 }
 
-static umbel_status want_room(fixing *x, size_t more, umbel_error *err)
+static umbel_status want_room(um_fixing *x, size_t more, umbel_error *err)
 {
     size_t cap = x->cap ? x->cap : FIRST;
 
@@ -104,13 +83,13 @@ static umbel_status want_room(fixing *x, size_t more, umbel_error *err)
 static umbel_status hash_keys(const void *ctx, const um_batch *batch,
                               void *result, umbel_error *err)
 {
-    return um_hash_batch(((const fixing *)ctx)->empty, batch, result, err);
+    return um_hash_batch(((const um_fixing *)ctx)->empty, batch, result, err);
 }
 
 static umbel_status take_keys(void *ctx, const um_batch *batch, void *result,
                               umbel_error *err)
 {
-    fixing *x = ctx;
+    um_fixing *x = ctx;
     const um_digests *in = result;
     umbel_status status = want_room(x, in->n, err);
 
@@ -125,7 +104,7 @@ static umbel_status take_keys(void *ctx, const um_batch *batch, void *result,
 static umbel_status take_values(void *ctx, const um_batch *batch,
                                 umbel_error *err)
 {
-    fixing *x = ctx;
+    um_fixing *x = ctx;
     umbel_status status = want_room(x, batch->n, err);
 
     if (status == UMBEL_OK)
@@ -146,7 +125,7 @@ static umbel_status take_values(void *ctx, const um_batch *batch,
 }
 
 /* A pipe may never end: its keys stay below --max-memory. */
-static umbel_status limit_pipe(fixing *x, umbel_error *err)
+static umbel_status limit_pipe(um_fixing *x, umbel_error *err)
 {
     size_t each = sizeof *x->digests + (x->value_bits ? sizeof *x->values : 0);
     uint64_t memory = UM_PIPE_MEMORY;
@@ -157,7 +136,7 @@ static umbel_status limit_pipe(fixing *x, umbel_error *err)
 }
 
 /* Where they can be counted first, no more memory is taken than needed. */
-static umbel_status read_members(fixing *x, umbel_error *err)
+static umbel_status read_members(um_fixing *x, umbel_error *err)
 {
     const um_args *args = x->args;
     um_key_job job = {.ctx = x,
@@ -178,7 +157,7 @@ static umbel_status read_members(fixing *x, umbel_error *err)
             um_fail(err, UMBEL_E_NOMEM, "no memory for %" PRIu64 " keys", n);
     if (status == UMBEL_OK && x->value_bits)
         status = um_each_amount(args, args->operands, args->noperands,
-                                VALUE_FIELD, take_values, x, err);
+                                UM_VALUE_FIELD, take_values, x, err);
     else if (status == UMBEL_OK)
         status =
             um_each_key(args, args->operands, args->noperands, &job, NULL, err);
@@ -190,195 +169,11 @@ static umbel_status read_members(fixing *x, umbel_error *err)
     return status;
 }
 
-/* --- names of keys ----------------------------------------------------------
- */
-
-static void add_name(char *list, size_t cap, const umbel_slice *key)
-{
-    size_t len = strlen(list);
-    int shown = key->len < NAME_LEN ? (int)key->len : NAME_LEN;
-
-    if (len < cap)
-        snprintf(list + len, cap - len, "%s%.*s%s", len ? ", " : "", shown,
-                 (const char *)key->data, key->len > NAME_LEN ? "..." : "");
-}
-
-typedef struct search {
-    const fixing *fixing;
-    const umbel_digest *wanted;
-    bool found[NAMED];
-    size_t n;
-    char *list;
-    size_t cap;
-} search;
-
-static umbel_status look(void *ctx, const um_batch *batch, umbel_error *err)
-{
-    search *s = ctx;
-
-    for (size_t i = 0; i < batch->n; i++) {
-        umbel_digest d;
-        umbel_status status =
-            umbel_digest_many(s->fixing->empty, &batch->keys[i], 1, &d, err);
-        if (status != UMBEL_OK)
-            return status;
-        for (size_t j = 0; j < s->n; j++)
-            if (!s->found[j] && d.lo == s->wanted[j].lo &&
-                d.hi == s->wanted[j].hi) {
-                s->found[j] = true;
-                add_name(s->list, s->cap, &batch->keys[i]);
-            }
-    }
-    return UMBEL_OK;
-}
-
-/* The members behind n digests, up to NAMED; "" when they cannot be told. */
-static void name_members(fixing *x, const umbel_digest *wanted, size_t n)
-{
-    const um_args *args = x->args;
-    search s = {.fixing = x,
-                .wanted = wanted,
-                .n = n < NAMED ? n : NAMED,
-                .list = x->names,
-                .cap = sizeof x->names};
-    umbel_error ignored;
-
-    x->names[0] = '\0';
-    if (um_keys_again(args->operands, args->noperands))
-        um_each_amount(args, args->operands, args->noperands,
-                       x->value_bits ? VALUE_FIELD : 0, look, &s, &ignored);
-}
-
-/* --- lists ------------------------------------------------------------------
- */
-
-/* Some thousand keys at a time, members told where they are refused. */
-static umbel_status take_listed(fixing *x, const um_batch *batch,
-                                const double *weights, bool *member,
-                                umbel_error *err)
-{
-    umbel_digest *d = malloc(batch->n * sizeof *d);
-
-    if (!d)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory to hash keys");
-    umbel_status status =
-        umbel_digest_many(x->empty, batch->keys, batch->n, d, err);
-    if (status == UMBEL_OK)
-        status = umbel_exact_never(x->exact, d, weights, batch->n, member, err);
-    free(d);
-    return status;
-}
-
-static umbel_status take_never(void *ctx, const um_batch *batch,
-                               umbel_error *err)
-{
-    fixing *x = ctx;
-    bool *member = malloc(batch->n * sizeof *member);
-
-    if (!member)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for answers");
-    umbel_status status = take_listed(x, batch, batch->weights, member, err);
-    for (size_t i = 0; status == UMBEL_OK && i < batch->n; i++)
-        if (member[i] && x->nclashes++ < NAMED)
-            add_name(x->names, sizeof x->names, &batch->keys[i]);
-    free(member);
-    return status;
-}
-
-static umbel_status take_universe(void *ctx, const um_batch *batch,
-                                  umbel_error *err)
-{
-    return take_listed(ctx, batch, NULL, NULL, err);
-}
-
-static umbel_status read_never(fixing *x, umbel_error *err)
-{
-    umbel_status status = UMBEL_OK;
-    const char *path;
-
-    for (size_t i = 0;
-         status == UMBEL_OK && (path = um_value_at(x->args, "never", i)); i++)
-        status = um_each_weighed(x->args, &path, 1, take_never, x, err);
-    if (status != UMBEL_OK || !x->nclashes || um_has(x->args, "allow-members"))
-        return status;
-    return um_fail(err, UMBEL_E_KEY,
-                   "%zu of --never are members, which always match: %s%s; "
-                   "take them out, or say --allow-members",
-                   x->nclashes, x->names, x->nclashes > NAMED ? ", ..." : "");
-}
-
-static umbel_status read_universe(fixing *x, umbel_error *err)
-{
-    umbel_digest lacking[NAMED];
-    umbel_status status = UMBEL_OK;
-    const char *path;
-
-    if (!um_has(x->args, "universe"))
-        return UMBEL_OK;
-    for (size_t i = 0;
-         status == UMBEL_OK && (path = um_value_at(x->args, "universe", i));
-         i++)
-        status = um_each_batch(x->args, &path, 1, take_universe, x, err);
-    if (status != UMBEL_OK)
-        return status;
-    size_t n = umbel_exact_unlisted(x->exact, lacking, NAMED);
-    if (!n)
-        return UMBEL_OK;
-    name_members(x, lacking, n);
-    return um_fail(err, UMBEL_E_KEY,
-                   "the universe lacks %zu of the members%s%s%s: add them to "
-                   "it, or list keys that must not match with --never",
-                   n, x->names[0] ? ": " : "", x->names,
-                   n > NAMED && x->names[0] ? ", ..." : "");
-}
-
-/* Keys of an option's files. A universe holds the members, too. */
-static umbel_status count_listed(const fixing *x, const char *option,
-                                 uint64_t *n, umbel_error *err)
-{
-    umbel_status status = UMBEL_OK;
-    const char *path;
-
-    for (size_t i = 0;
-         status == UMBEL_OK && (path = um_value_at(x->args, option, i)); i++) {
-        if (!um_keys_again(&path, 1))
-            return um_fail(err, UMBEL_E_RANGE,
-                           "--%s is counted first, then read: give a file, "
-                           "not a pipe",
-                           option);
-        status = um_count_all(x->args, &path, 1, n, err);
-    }
-    return status;
-}
-
-static umbel_status build_exact(fixing *x, const umbel_params *p, um_fixed *out,
-                                umbel_error *err)
-{
-    uint64_t never = 0, universe = 0;
-    umbel_status status = count_listed(x, "never", &never, err);
-
-    if (status == UMBEL_OK)
-        status = count_listed(x, "universe", &universe, err);
-    universe -= universe < x->n ? universe : x->n;
-    if (status == UMBEL_OK)
-        status =
-            umbel_exact_open(p, &x->members, never + universe, &x->exact, err);
-    if (status == UMBEL_OK)
-        status = read_never(x, err);
-    if (status == UMBEL_OK)
-        status = read_universe(x, err);
-    if (status == UMBEL_OK)
-        status = umbel_exact_finish(x->exact, &out->filter, &out->bill, err);
-    umbel_exact_close(x->exact);
-    out->exact = true;
-    return status;
-}
-
 /* --- all of it --------------------------------------------------------------
  */
 
-static umbel_status build_plain(fixing *x, const umbel_params *p, um_fixed *out,
-                                umbel_error *err)
+static umbel_status build_plain(um_fixing *x, const umbel_params *p,
+                                um_fixed *out, umbel_error *err)
 {
     umbel_members members = x->members;
     umbel_digest clash = {0, 0};
@@ -388,14 +183,15 @@ static umbel_status build_plain(fixing *x, const umbel_params *p, um_fixed *out,
         umbel_build(x->asked->kind, p, &members, &out->filter, err);
     if (status != UMBEL_E_KEY)
         return status;
-    name_members(x, &clash, 1);
+    um_name_members(x, &clash, 1);
     return um_fail(err, UMBEL_E_KEY,
                    "%s%s%s has two different values: give it one",
                    x->names[0] ? "\"" : "", x->names[0] ? x->names : "a key",
                    x->names[0] ? "\"" : "");
 }
 
-static umbel_status take_options(fixing *x, um_asked *asked, umbel_error *err)
+static umbel_status take_options(um_fixing *x, um_asked *asked,
+                                 umbel_error *err)
 {
     umbel_params *p = &asked->params;
     uint64_t bits = 0, bytes = 0;
@@ -427,7 +223,7 @@ static umbel_status take_options(fixing *x, um_asked *asked, umbel_error *err)
     return UMBEL_OK;
 }
 
-static umbel_status open_empty(fixing *x, umbel_error *err)
+static umbel_status open_empty(um_fixing *x, umbel_error *err)
 {
     umbel_params p = x->asked->params;
 
@@ -438,7 +234,7 @@ static umbel_status open_empty(fixing *x, umbel_error *err)
 umbel_status um_build_fixed(const um_args *args, um_asked *asked, um_fixed *out,
                             umbel_error *err)
 {
-    fixing x = {.args = args, .asked = asked};
+    um_fixing x = {.args = args, .asked = asked};
     umbel_status status = take_options(&x, asked, err);
 
     if (status == UMBEL_OK)
@@ -447,7 +243,7 @@ umbel_status um_build_fixed(const um_args *args, um_asked *asked, um_fixed *out,
         status = read_members(&x, err);
     if (status == UMBEL_OK)
         status = um_has(args, "never") || um_has(args, "universe")
-                     ? build_exact(&x, &asked->params, out, err)
+                     ? um_build_exact(&x, &asked->params, out, err)
                      : build_plain(&x, &asked->params, out, err);
     out->n = x.n;
     umbel_close(x.empty);

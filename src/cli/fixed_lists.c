@@ -1,0 +1,196 @@
+/*
+ * fixed_lists.c - lists and universes of static kinds, and names of their keys.
+ *
+ * To name a key whose digest is in trouble, the input is read again, where it
+ * can be.
+ */
+#include "cli/fixing.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- names of keys ----------------------------------------------------------
+ */
+
+static void add_name(char *list, size_t cap, const umbel_slice *key)
+{
+    size_t len = strlen(list);
+    int shown = key->len < UM_NAME_LEN ? (int)key->len : UM_NAME_LEN;
+
+    if (len < cap)
+        snprintf(list + len, cap - len, "%s%.*s%s", len ? ", " : "", shown,
+                 (const char *)key->data, key->len > UM_NAME_LEN ? "..." : "");
+}
+
+typedef struct search {
+    const um_fixing *fixing;
+    const umbel_digest *wanted;
+    bool found[UM_NAMED];
+    size_t n;
+    char *list;
+    size_t cap;
+} search;
+
+static umbel_status look(void *ctx, const um_batch *batch, umbel_error *err)
+{
+    search *s = ctx;
+
+    for (size_t i = 0; i < batch->n; i++) {
+        umbel_digest d;
+        umbel_status status =
+            umbel_digest_many(s->fixing->empty, &batch->keys[i], 1, &d, err);
+        if (status != UMBEL_OK)
+            return status;
+        for (size_t j = 0; j < s->n; j++)
+            if (!s->found[j] && d.lo == s->wanted[j].lo &&
+                d.hi == s->wanted[j].hi) {
+                s->found[j] = true;
+                add_name(s->list, s->cap, &batch->keys[i]);
+            }
+    }
+    return UMBEL_OK;
+}
+
+void um_name_members(um_fixing *x, const umbel_digest *wanted, size_t n)
+{
+    const um_args *args = x->args;
+    search s = {.fixing = x,
+                .wanted = wanted,
+                .n = n < UM_NAMED ? n : UM_NAMED,
+                .list = x->names,
+                .cap = sizeof x->names};
+    umbel_error ignored;
+
+    x->names[0] = '\0';
+    if (um_keys_again(args->operands, args->noperands))
+        um_each_amount(args, args->operands, args->noperands,
+                       x->value_bits ? UM_VALUE_FIELD : 0, look, &s, &ignored);
+}
+
+/* --- lists ------------------------------------------------------------------
+ */
+
+/* Some thousand keys at a time, members told where they are refused. */
+static umbel_status take_listed(um_fixing *x, const um_batch *batch,
+                                const double *weights, bool *member,
+                                umbel_error *err)
+{
+    umbel_digest *d = malloc(batch->n * sizeof *d);
+
+    if (!d)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory to hash keys");
+    umbel_status status =
+        umbel_digest_many(x->empty, batch->keys, batch->n, d, err);
+    if (status == UMBEL_OK)
+        status = umbel_exact_never(x->exact, d, weights, batch->n, member, err);
+    free(d);
+    return status;
+}
+
+static umbel_status take_never(void *ctx, const um_batch *batch,
+                               umbel_error *err)
+{
+    um_fixing *x = ctx;
+    bool *member = malloc(batch->n * sizeof *member);
+
+    if (!member)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for answers");
+    umbel_status status = take_listed(x, batch, batch->weights, member, err);
+    for (size_t i = 0; status == UMBEL_OK && i < batch->n; i++)
+        if (member[i] && x->nclashes++ < UM_NAMED)
+            add_name(x->names, sizeof x->names, &batch->keys[i]);
+    free(member);
+    return status;
+}
+
+static umbel_status take_universe(void *ctx, const um_batch *batch,
+                                  umbel_error *err)
+{
+    return take_listed(ctx, batch, NULL, NULL, err);
+}
+
+static umbel_status read_never(um_fixing *x, umbel_error *err)
+{
+    umbel_status status = UMBEL_OK;
+    const char *path;
+
+    for (size_t i = 0;
+         status == UMBEL_OK && (path = um_value_at(x->args, "never", i)); i++)
+        status = um_each_weighed(x->args, &path, 1, take_never, x, err);
+    if (status != UMBEL_OK || !x->nclashes || um_has(x->args, "allow-members"))
+        return status;
+    return um_fail(err, UMBEL_E_KEY,
+                   "%zu of --never are members, which always match: %s%s; "
+                   "take them out, or say --allow-members",
+                   x->nclashes, x->names,
+                   x->nclashes > UM_NAMED ? ", ..." : "");
+}
+
+static umbel_status read_universe(um_fixing *x, umbel_error *err)
+{
+    umbel_digest lacking[UM_NAMED];
+    umbel_status status = UMBEL_OK;
+    const char *path;
+
+    if (!um_has(x->args, "universe"))
+        return UMBEL_OK;
+    for (size_t i = 0;
+         status == UMBEL_OK && (path = um_value_at(x->args, "universe", i));
+         i++)
+        status = um_each_batch(x->args, &path, 1, take_universe, x, err);
+    if (status != UMBEL_OK)
+        return status;
+    size_t n = umbel_exact_unlisted(x->exact, lacking, UM_NAMED);
+    if (!n)
+        return UMBEL_OK;
+    um_name_members(x, lacking, n);
+    return um_fail(err, UMBEL_E_KEY,
+                   "the universe lacks %zu of the members%s%s%s: add them to "
+                   "it, or list keys that must not match with --never",
+                   n, x->names[0] ? ": " : "", x->names,
+                   n > UM_NAMED && x->names[0] ? ", ..." : "");
+}
+
+/* Keys of an option's files. A universe holds the members, too. */
+static umbel_status count_listed(const um_fixing *x, const char *option,
+                                 uint64_t *n, umbel_error *err)
+{
+    umbel_status status = UMBEL_OK;
+    const char *path;
+
+    for (size_t i = 0;
+         status == UMBEL_OK && (path = um_value_at(x->args, option, i)); i++) {
+        if (!um_keys_again(&path, 1))
+            return um_fail(err, UMBEL_E_RANGE,
+                           "--%s is counted first, then read: give a file, "
+                           "not a pipe",
+                           option);
+        status = um_count_all(x->args, &path, 1, n, err);
+    }
+    return status;
+}
+
+umbel_status um_build_exact(um_fixing *x, const umbel_params *p, um_fixed *out,
+                            umbel_error *err)
+{
+    uint64_t never = 0, universe = 0;
+    umbel_status status = count_listed(x, "never", &never, err);
+
+    if (status == UMBEL_OK)
+        status = count_listed(x, "universe", &universe, err);
+    universe -= universe < x->n ? universe : x->n;
+    if (status == UMBEL_OK)
+        status =
+            umbel_exact_open(p, &x->members, never + universe, &x->exact, err);
+    if (status == UMBEL_OK)
+        status = read_never(x, err);
+    if (status == UMBEL_OK)
+        status = read_universe(x, err);
+    if (status == UMBEL_OK)
+        status = umbel_exact_finish(x->exact, &out->filter, &out->bill, err);
+    umbel_exact_close(x->exact);
+    out->exact = true;
+    return status;
+}

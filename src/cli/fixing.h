@@ -1,0 +1,38 @@
+/*
+ * fixing.h - a static filter while it is built.
+ */
+#ifndef UM_CLI_FIXING_H
+#define UM_CLI_FIXING_H
+
+#include "cli/fixed.h"
+#include "cli/keys.h"
+
+enum { UM_NAMED = 4, UM_NAME_LEN = 24 }; /* keys of a refusal, and bytes each */
+enum { UM_VALUE_FIELD = 2 };             /* of a line of a map */
+
+typedef struct um_fixing {
+    const um_args *args;
+    const um_asked *asked;
+    umbel_filter *empty; /* which hashes as the result will */
+    umbel_members members;
+    umbel_digest *digests;
+    uint64_t *values;
+    size_t n, cap;
+    size_t most; /* keys, from a pipe */
+    uint32_t value_bits;
+    unsigned threads;
+
+    umbel_exact *exact;
+    size_t nclashes; /* keys of --never that are members */
+    char names[UM_NAMED * (UM_NAME_LEN + 6)];
+} um_fixing;
+
+/* x->names gets the members behind n digests, up to UM_NAMED; "" when they
+ * cannot be told. */
+void um_name_members(um_fixing *x, const umbel_digest *wanted, size_t n);
+
+/* With --never or --universe: the members are read. */
+umbel_status um_build_exact(um_fixing *x, const umbel_params *p, um_fixed *out,
+                            umbel_error *err);
+
+#endif
