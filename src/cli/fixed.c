@@ -172,6 +172,26 @@ static umbel_status read_members(um_fixing *x, umbel_error *err)
 /* --- all of it --------------------------------------------------------------
  */
 
+static umbel_status refuse_clash(um_fixing *x, const umbel_digest *clash,
+                                 umbel_error *err)
+{
+    size_t first = 0, other;
+    const char *quote =
+        um_keys_again(x->args->operands, x->args->noperands) ? "\"" : "";
+
+    while (first + 1 < x->n && !um_same_digest(&x->digests[first], clash))
+        first++;
+    for (other = first; other + 1 < x->n; other++)
+        if (um_same_digest(&x->digests[other], clash) &&
+            x->values[other] != x->values[first])
+            break;
+    um_name_members(x, clash, 1);
+    return um_fail(err, UMBEL_E_KEY,
+                   "%s%s%s has two different values, %" PRIu64 " and %" PRIu64
+                   ": give it one",
+                   quote, x->names, quote, x->values[first], x->values[other]);
+}
+
 static umbel_status build_plain(um_fixing *x, const umbel_params *p,
                                 um_fixed *out, umbel_error *err)
 {
@@ -183,11 +203,7 @@ static umbel_status build_plain(um_fixing *x, const umbel_params *p,
         umbel_build(x->asked->kind, p, &members, &out->filter, err);
     if (status != UMBEL_E_KEY)
         return status;
-    um_name_members(x, &clash, 1);
-    return um_fail(err, UMBEL_E_KEY,
-                   "%s%s%s has two different values: give it one",
-                   x->names[0] ? "\"" : "", x->names[0] ? x->names : "a key",
-                   x->names[0] ? "\"" : "");
+    return refuse_clash(x, &clash, err);
 }
 
 static umbel_status take_options(um_fixing *x, um_asked *asked,

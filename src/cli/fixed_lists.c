@@ -44,13 +44,26 @@ static umbel_status look(void *ctx, const um_batch *batch, umbel_error *err)
         if (status != UMBEL_OK)
             return status;
         for (size_t j = 0; j < s->n; j++)
-            if (!s->found[j] && d.lo == s->wanted[j].lo &&
-                d.hi == s->wanted[j].hi) {
+            if (!s->found[j] && um_same_digest(&d, &s->wanted[j])) {
                 s->found[j] = true;
                 add_name(s->list, s->cap, &batch->keys[i]);
             }
     }
     return UMBEL_OK;
+}
+
+/* A pipe is gone; which of its keys they were is known. */
+static void number_members(um_fixing *x, const umbel_digest *wanted, size_t n)
+{
+    for (size_t j = 0; j < n && j < UM_NAMED; j++) {
+        char name[UM_NAME_LEN + 1];
+        size_t at = 0;
+        while (at < x->n && !um_same_digest(&x->digests[at], &wanted[j]))
+            at++;
+        int len = snprintf(name, sizeof name, "key %zu of the input", at + 1);
+        add_name(x->names, sizeof x->names,
+                 &(umbel_slice){name, len > 0 ? (size_t)len : 0});
+    }
 }
 
 void um_name_members(um_fixing *x, const umbel_digest *wanted, size_t n)
@@ -67,6 +80,8 @@ void um_name_members(um_fixing *x, const umbel_digest *wanted, size_t n)
     if (um_keys_again(args->operands, args->noperands))
         um_each_amount(args, args->operands, args->noperands,
                        x->value_bits ? UM_VALUE_FIELD : 0, look, &s, &ignored);
+    else
+        number_members(x, wanted, n);
 }
 
 /* --- lists ------------------------------------------------------------------

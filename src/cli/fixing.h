@@ -27,8 +27,13 @@ typedef struct um_fixing {
     char names[UM_NAMED * (UM_NAME_LEN + 6)];
 } um_fixing;
 
-/* x->names gets the members behind n digests, up to UM_NAMED; "" when they
- * cannot be told. */
+static inline bool um_same_digest(const umbel_digest *a, const umbel_digest *b)
+{
+    return a->lo == b->lo && a->hi == b->hi;
+}
+
+/* x->names gets the members behind n digests, up to UM_NAMED: as they stand in
+ * the input, or where it cannot be read again their numbers. */
 void um_name_members(um_fixing *x, const umbel_digest *wanted, size_t n);
 
 /* With --never or --universe: the members are read. */

@@ -17,6 +17,8 @@ printf 'a\t1\nb\t2\na\t1\n' >table
 umbel build table --kind ribbon --values 2 -q -o x.umb && echo fine
 printf 'a\t1\nb\t2\na\t3\n' >table
 try umbel build table --kind ribbon --values 2 -o x.umb
+try umbel build --kind ribbon --values 2 -o x.umb < <(cat table)
+try umbel build --kind ribbon --universe short -o x.umb < <(cat members)
 try umbel build table --kind ribbon --values 1 -o x.umb
 printf 'a\t18446744073709551615\n' >table
 try umbel build table --kind ribbon --values 32 -o x.umb
