@@ -37,7 +37,7 @@ typedef struct umbel_choose_params {
 typedef struct umbel_choose_bill {
     uint64_t members;       /* given */
     uint64_t lost;          /* of them denied, when asked: none */
-    uint64_t never;         /* unwanted keys, without those that are members */
+    uint64_t never;         /* different unwanted keys, without members */
     uint64_t never_members; /* unwanted keys that are members, left alone */
     uint64_t matched_before, matched;  /* unwanted keys that match */
     double weight;                     /* of all unwanted keys */

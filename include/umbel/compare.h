@@ -37,7 +37,7 @@ typedef struct umbel_way {
 typedef struct umbel_comparison {
     uint64_t bytes;      /* that no way exceeds */
     uint64_t members;    /* different ones */
-    uint64_t listed;     /* keys that must not match */
+    uint64_t listed;     /* different keys that must not match */
     double weight;       /* of these */
     double plain_left;   /* ... that a plain filter leaves, NAN: there is */
     double plain_unseen; /* none so small; and its error */

@@ -19,10 +19,10 @@ extern "C" {
 typedef struct umbel_exact umbel_exact;
 
 /*
- * Begin with the members, which are copied; about listed keys will follow. They
- * choose the size: the smallest file. With params.cells, the least error that
- * so many bits allow instead; with params.fpr, that error of keys of neither.
- * Release *out with umbel_exact_close.
+ * Begin with the members, which are copied; about listed different keys will
+ * follow. They choose the size: the smallest file. With params.cells, the least
+ * error that so many bits allow instead; with params.fpr, that error of keys of
+ * neither. Release *out with umbel_exact_close.
  */
 UMBEL_API umbel_status umbel_exact_open(const umbel_params *params,
                                         const umbel_members *members,
@@ -51,7 +51,8 @@ UMBEL_API size_t umbel_exact_unlisted(const umbel_exact *x,
 typedef struct umbel_exact_bill {
     uint64_t members; /* each once */
     uint64_t lost;    /* of them denied, when asked: none */
-    uint64_t listed;  /* keys that must not, without members */
+    uint64_t listed;  /* different keys that must not, without members; of
+                         more than a million about, where some stand twice */
     uint64_t passed;  /* ... of which the first level let so many pass */
     uint64_t matched; /* ... of which the bits did not suffice for so many */
     double weight, weight_left; /* of those listed; of those that match */

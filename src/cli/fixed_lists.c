@@ -6,7 +6,9 @@
  */
 #include "cli/fixing.h"
 
+#include "base/alloc.h"
 #include "base/error.h"
+#include "ops/distinct.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -168,37 +170,82 @@ static umbel_status read_universe(um_fixing *x, umbel_error *err)
                    n > UM_NAMED && x->names[0] ? ", ..." : "");
 }
 
-/* Keys of an option's files. A universe holds the members, too. */
-static umbel_status count_listed(const um_fixing *x, const char *option,
-                                 uint64_t *n, umbel_error *err)
+/* --- how many ---------------------------------------------------------------
+ */
+
+typedef struct counting {
+    const um_fixing *fixing;
+    um_distinct all; /* members, then what is listed */
+} counting;
+
+static umbel_status count_batch(void *ctx, const um_batch *batch,
+                                umbel_error *err)
 {
+    counting *c = ctx;
+    umbel_digest *d = malloc(batch->n * sizeof *d);
+    umbel_status status = UMBEL_OK;
+
+    if (d)
+        status =
+            umbel_digest_many(c->fixing->empty, batch->keys, batch->n, d, err);
+    if (!d || (status == UMBEL_OK && !um_distinct_add(&c->all, d, batch->n)))
+        status = um_fail(err, UMBEL_E_NOMEM, "no memory to count keys");
+    free(d);
+    return status;
+}
+
+typedef umbel_status each(const um_args *args, const char *const *paths,
+                          size_t npaths, um_take_batch *take, void *ctx,
+                          umbel_error *err);
+
+static umbel_status count_files(counting *c, const char *option, each *walk,
+                                umbel_error *err)
+{
+    const um_args *args = c->fixing->args;
     umbel_status status = UMBEL_OK;
     const char *path;
 
     for (size_t i = 0;
-         status == UMBEL_OK && (path = um_value_at(x->args, option, i)); i++) {
+         status == UMBEL_OK && (path = um_value_at(args, option, i)); i++) {
         if (!um_keys_again(&path, 1))
             return um_fail(err, UMBEL_E_RANGE,
                            "--%s is counted first, then read: give a file, "
                            "not a pipe",
                            option);
-        status = um_count_all(x->args, &path, 1, n, err);
+        status = walk(args, &path, 1, count_batch, c, err);
     }
+    return status;
+}
+
+/* Different keys of both options that are no members, about. */
+static umbel_status count_listed(const um_fixing *x, uint64_t *out,
+                                 umbel_error *err)
+{
+    umbel_alloc alloc = um_alloc_or_default(NULL);
+    counting c = {.fixing = x, .all = {.alloc = &alloc}};
+    umbel_status status = UMBEL_OK;
+
+    if (!um_distinct_add(&c.all, x->digests, x->n))
+        status = um_fail(err, UMBEL_E_NOMEM, "no memory to count keys");
+    uint64_t members = um_distinct_count(&c.all);
+    if (status == UMBEL_OK)
+        status = count_files(&c, "never", um_each_weighed, err);
+    if (status == UMBEL_OK)
+        status = count_files(&c, "universe", um_each_batch, err);
+    uint64_t all = um_distinct_count(&c.all);
+    *out = all > members ? all - members : 0;
+    um_distinct_fini(&c.all);
     return status;
 }
 
 umbel_status um_build_exact(um_fixing *x, const umbel_params *p, um_fixed *out,
                             umbel_error *err)
 {
-    uint64_t never = 0, universe = 0;
-    umbel_status status = count_listed(x, "never", &never, err);
+    uint64_t listed = 0;
+    umbel_status status = count_listed(x, &listed, err);
 
     if (status == UMBEL_OK)
-        status = count_listed(x, "universe", &universe, err);
-    universe -= universe < x->n ? universe : x->n;
-    if (status == UMBEL_OK)
-        status =
-            umbel_exact_open(p, &x->members, never + universe, &x->exact, err);
+        status = umbel_exact_open(p, &x->members, listed, &x->exact, err);
     if (status == UMBEL_OK)
         status = read_never(x, err);
     if (status == UMBEL_OK)

@@ -35,10 +35,10 @@ typedef struct choosing {
     uint32_t rounds;
     bool allow_members;
 
-    double *weight; /* 0 for unwanted keys that are members */
-    bool *clash;    /* which are those */
+    double *weight; /* 0 for unwanted keys that are left out: */
+    bool *out;      /* members, and those that stood before */
     uint8_t *group; /* of each member */
-    um_roll roll;
+    um_roll roll, unwanted;
     um_cover cover;
     double cell_cost;
     umbel_choose_bill bill;
@@ -49,11 +49,14 @@ static umbel_status get_memory(choosing *c, umbel_error *err)
     const umbel_alloc *alloc = &c->f->alloc;
 
     c->weight = um_get(alloc, (c->nnever + 1) * sizeof *c->weight);
-    c->clash = um_get(alloc, c->nnever + 1);
+    c->out = um_get(alloc, c->nnever + 1);
     c->group = um_get(alloc, c->n + 1);
-    if (!c->weight || !c->clash || !c->group)
+    if (!c->weight || !c->out || !c->group)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu members", c->n);
-    return um_roll_init(&c->roll, alloc, c->members, c->n, err);
+    umbel_status status = um_roll_init(&c->roll, alloc, c->members, c->n, err);
+    if (status == UMBEL_OK)
+        status = um_roll_init(&c->unwanted, alloc, c->never, c->nnever, err);
+    return status;
 }
 
 static void fini(choosing *c)
@@ -61,9 +64,10 @@ static void fini(choosing *c)
     const umbel_alloc *alloc = &c->f->alloc;
 
     um_put(alloc, c->weight, (c->nnever + 1) * sizeof *c->weight);
-    um_put(alloc, c->clash, c->nnever + 1);
+    um_put(alloc, c->out, c->nnever + 1);
     um_put(alloc, c->group, c->n + 1);
     um_roll_fini(&c->roll);
+    um_roll_fini(&c->unwanted);
     um_cover_fini(&c->cover);
 }
 
@@ -78,13 +82,15 @@ static umbel_status weigh(choosing *c, umbel_error *err)
                            "weight %zu is %g: weights are 0, or from 1e-100 to "
                            "1e100",
                            i, weight);
-        c->clash[i] = um_roll_find(&c->roll, &c->never[i]) != 0;
-        c->weight[i] = c->clash[i] ? 0 : weight;
-        bill->weight += c->weight[i];
-        bill->never_members += c->clash[i];
+        size_t first = um_roll_find(&c->unwanted, &c->never[i]) - 1;
+        bool member = um_roll_find(&c->roll, &c->never[i]) != 0;
+        c->out[i] = member || first != i;
+        c->weight[first] += member ? 0 : weight;
+        bill->weight += member ? 0 : weight;
+        bill->never_members += member && first == i;
     }
     bill->members = c->n;
-    bill->never = c->nnever - bill->never_members;
+    bill->never = c->unwanted.n - bill->never_members;
     if (bill->never_members && !c->allow_members)
         return um_fail(err, UMBEL_E_KEY,
                        "%" PRIu64 " of the unwanted keys are members: a member "
@@ -115,13 +121,13 @@ static umbel_status ask_all(choosing *c, const umbel_filter *f,
 
 static void take_before(choosing *c, size_t i, bool hit)
 {
-    c->bill.matched_before += hit && !c->clash[i];
+    c->bill.matched_before += hit && !c->out[i];
     c->bill.weight_before += hit ? c->weight[i] : 0;
 }
 
 static void take_after(choosing *c, size_t i, bool hit)
 {
-    c->bill.matched += hit && !c->clash[i];
+    c->bill.matched += hit && !c->out[i];
     c->bill.weight_left += hit ? c->weight[i] : 0;
 }
 

@@ -314,10 +314,13 @@ bool umbel_way_at(size_t i, const char **name, const char **summary)
 static umbel_status compare(um_scene *s, umbel_comparison *out,
                             umbel_error *err)
 {
-    umbel_comparison c = {.listed = s->never->n, .n = count_ways()};
+    umbel_comparison c = {.n = count_ways()};
 
     sort_members(s);
     umbel_status status = check_never(s, &c.weight, err);
+    if (status == UMBEL_OK)
+        status = um_roll_init(&s->listed, &s->alloc, s->never->digests,
+                              s->never->n, err);
     if (status == UMBEL_OK)
         status = want_bytes(s, err);
     if (status == UMBEL_OK)
@@ -328,6 +331,7 @@ static umbel_status compare(um_scene *s, umbel_comparison *out,
         return status;
     c.bytes = s->bytes;
     c.members = s->ndistinct;
+    c.listed = s->listed.n;
     c.best = best_of(&c);
     *out = c;
     return UMBEL_OK;
@@ -355,6 +359,7 @@ umbel_status umbel_compare_ways(const umbel_params *params, uint64_t bytes,
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu members",
                        members->n);
     status = compare(&s, out, err);
+    um_roll_fini(&s.listed);
     um_put(&s.alloc, s.distinct, room);
     return status;
 }

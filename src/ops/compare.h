@@ -4,6 +4,8 @@
 #ifndef UM_OPS_COMPARE_H
 #define UM_OPS_COMPARE_H
 
+#include "ops/roll.h"
+
 #include <umbel/compare.h>
 
 typedef struct um_scene {
@@ -12,6 +14,7 @@ typedef struct um_scene {
     const umbel_keyset *members, *never;
     umbel_digest *distinct; /* members, sorted, each once */
     size_t ndistinct;
+    um_roll listed; /* of never: some may stand twice */
     umbel_alloc alloc;
 } um_scene;
 

@@ -122,7 +122,7 @@ static umbel_status make_ribbon(const um_scene *s, uint32_t groups,
     p.cells = (s->bytes - HEAD) / LINE * LINE * 8;
     members.digests = s->members->digests;
     members.n = s->members->n;
-    status = umbel_exact_open(&p, &members, s->never->n, &x, err);
+    status = umbel_exact_open(&p, &members, s->listed.n, &x, err);
     if (status == UMBEL_OK)
         status = umbel_exact_never(x, s->never->digests, s->never->weights,
                                    s->never->n, NULL, err);
@@ -160,7 +160,7 @@ static uint64_t split(const um_scene *s)
 
     for (; second < s->bytes; second += second / 8) {
         double first = error_within(s, s->bytes - second, members);
-        double passed = (double)s->never->n * first;
+        double passed = (double)s->listed.n * first;
         double lost =
             members * error_within(s, second, passed + 4 * sqrt(passed));
         if (lost < fewest) { /* which no NAN is */
@@ -173,7 +173,7 @@ static uint64_t split(const um_scene *s)
     return best;
 }
 
-/* Those of the list that match: copied to out, when given. */
+/* Those of the list that match, each once. */
 static umbel_status matching(const um_scene *s, const umbel_filter *f,
                              umbel_digest *out, size_t *n, umbel_error *err)
 {
@@ -186,7 +186,7 @@ static umbel_status matching(const um_scene *s, const umbel_filter *f,
         some = s->never->n - i < BATCH ? s->never->n - i : BATCH;
         status = umbel_query_digests(f, d, some, hit, err);
         for (size_t j = 0; status == UMBEL_OK && j < some; j++)
-            if (hit[j])
+            if (hit[j] && um_roll_find(&s->listed, &d[j]) == i + j + 1)
                 out[(*n)++] = d[j];
     }
     return status;

@@ -17,6 +17,7 @@
 #include "filter/handle.h"
 #include "filter/sizing.h"
 #include "kinds/ribbon.h"
+#include "ops/distinct.h"
 #include "ops/exact_size.h"
 
 #include <umbel/exact.h>
@@ -52,6 +53,7 @@ struct umbel_exact {
     size_t len;
     bool halves; /* the second is wanted, even where no listed key passes */
 
+    um_distinct listed; /* all that must not match */
     passed *passed;
     size_t npassed, cap;
     umbel_exact_bill bill;
@@ -68,6 +70,7 @@ void umbel_exact_close(umbel_exact *x)
         return;
     umbel_alloc alloc = x->alloc;
     um_hasher_fini(&x->hasher);
+    um_distinct_fini(&x->listed);
     um_put(&alloc, x->members, x->room * sizeof *x->members);
     um_put(&alloc, x->met, met_len(x));
     um_put(&alloc, x->memory, x->len);
@@ -184,6 +187,7 @@ umbel_status umbel_exact_open(const umbel_params *params,
     if (!x)
         return um_fail(err, UMBEL_E_NOMEM, "no memory to build");
     x->alloc = alloc;
+    x->listed.alloc = &x->alloc;
     x->shape = shape;
     x->threads = members->threads ? members->threads : 1;
     um_hasher_init(&x->hasher, shape.hash, shape.seed);
@@ -260,9 +264,9 @@ static bool take_batch(umbel_exact *x, const umbel_digest *d,
             um_set_bit(x->met, at);
             continue;
         }
-        x->bill.listed++;
         x->bill.weight += weight;
-        fine = !pass[i] || keep(x, &d[i], weight);
+        fine = um_distinct_add(&x->listed, &d[i], 1) &&
+               (!pass[i] || keep(x, &d[i], weight));
     }
     return fine;
 }
@@ -446,6 +450,7 @@ static void fill_bill(const umbel_exact *x, const umbel_filter *f,
     bool hit;
 
     bill.members = x->n;
+    bill.listed = um_distinct_count(&x->listed);
     bill.lost = lost_of(x, f);
     bill.passed = x->npassed;
     for (size_t i = 0; i < x->npassed; i++) {

@@ -47,3 +47,17 @@ printf '6a\n' > hexmembers
 try umbel build hexmembers --hex --never hex.tsv -q -o t.umb
 try umbel build hexmembers --hex --never hex.tsv --allow-members -q -o t.umb
 try umbel build members --never missing -q -o t.umb
+
+# A key that stands twice is one key: in all ways, in size and in words.
+seq 3000 > some
+seq 50001 60000 > twice
+seq 55001 65000 > again
+sort -u twice again > once
+for way in "" "--kind ribbon"; do
+    # shellcheck disable=SC2086 # an option and its value
+    umbel build some $way --never once --json -o once.umb | field never
+    # shellcheck disable=SC2086 # an option and its value
+    umbel build some $way --never twice --never again --json -o two.umb | field never
+done
+cmp once.umb two.umb
+umbel plan --members some --never twice --never again --bytes 5000 | head -n 1

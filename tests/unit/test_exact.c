@@ -306,6 +306,27 @@ static void nothing_at_all_works_too(void **state)
     }
 }
 
+static void a_listed_key_that_stands_twice_counts_once(void **state)
+{
+    enum { MEMBERS = 1000, OTHERS = 5000 };
+    umbel_exact_bill bill;
+    umbel_filter *f = NULL;
+    scene s;
+
+    (void)state;
+    scene_make(&s, 3, MEMBERS, MEMBERS + OTHERS);
+    umbel_exact *x = begin(&s, OTHERS);
+    for (size_t i = 0; i < 3; i++)
+        assert_ok(umbel_exact_never(x, s.universe, NULL, s.all - 100 * i, NULL,
+                                    &test_refusal));
+    assert_ok(umbel_exact_finish(x, &f, &bill, &test_refusal));
+    assert_int_equal(bill.listed, OTHERS);
+    assert_int_equal(bill.weight, 3 * OTHERS - 300);
+    umbel_exact_close(x);
+    umbel_close(f);
+    scene_free(&s);
+}
+
 static void weights_that_are_none_are_refused(void **state)
 {
     static const double bad[] = {-1, NAN, INFINITY};
@@ -377,6 +398,7 @@ int main(void)
         cmocka_unit_test(an_error_that_was_asked_for_is_kept),
         cmocka_unit_test(members_in_the_list_are_told_and_stay),
         cmocka_unit_test(nothing_at_all_works_too),
+        cmocka_unit_test(a_listed_key_that_stands_twice_counts_once),
         cmocka_unit_test(weights_that_are_none_are_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };

@@ -1,0 +1,87 @@
+/*
+ * test_distinct.c - counting different keys of a list that is not kept.
+ */
+#include "support/test.h"
+
+#include "base/alloc.h"
+#include "ops/distinct.h"
+
+#include <math.h>
+
+enum { PIECE = 1000 };
+
+/* Keys from, from + 1, ... as digests of their own. */
+static void come(um_distinct *d, uint64_t from, uint64_t n)
+{
+    umbel_digest digests[PIECE];
+
+    for (uint64_t done = 0, some; done < n; done += some) {
+        some = n - done < PIECE ? n - done : PIECE;
+        for (uint64_t i = 0; i < some; i++)
+            digests[i] = (umbel_digest){from + done + i, 7};
+        assert_true(um_distinct_add(d, digests, (size_t)some));
+    }
+}
+
+static um_distinct begun(umbel_alloc *alloc)
+{
+    *alloc = um_alloc_or_default(NULL);
+    return (um_distinct){.alloc = alloc};
+}
+
+static void counts_few_keys_exactly(void **state)
+{
+    umbel_alloc alloc;
+    um_distinct d = begun(&alloc);
+
+    (void)state;
+    assert_int_equal(um_distinct_count(&d), 0);
+    come(&d, 0, 1);
+    assert_int_equal(um_distinct_count(&d), 1);
+    come(&d, 0, 30000);
+    come(&d, 10000, 30000);
+    come(&d, 0, 40000);
+    assert_int_equal(um_distinct_count(&d), 40000);
+    um_distinct_fini(&d);
+}
+
+static void counts_any_number_exactly_where_none_comes_twice(void **state)
+{
+    umbel_alloc alloc;
+    um_distinct d = begun(&alloc);
+
+    (void)state;
+    come(&d, 0, 5 * (uint64_t)UM_DISTINCT_MOST);
+    assert_true(d.level >= 2);
+    assert_true(d.n <= UM_DISTINCT_MOST);
+    assert_int_equal(um_distinct_count(&d), 5 * (uint64_t)UM_DISTINCT_MOST);
+    um_distinct_fini(&d);
+}
+
+/* Each of r keys that came again is in the sample with chance 2^-level. */
+static void estimates_what_comes_again_in_long_lists(void **state)
+{
+    const uint64_t n = 3 * (uint64_t)UM_DISTINCT_MOST, twice = 400000;
+    umbel_alloc alloc;
+    um_distinct d = begun(&alloc);
+
+    (void)state;
+    come(&d, 0, n);
+    come(&d, 0, twice);
+    double one_in = ldexp(1, (int)d.level);
+    double sigma = sqrt((double)twice * (one_in - 1));
+    double off = (double)um_distinct_count(&d) - (double)n;
+    assert_true(d.level > 0);
+    assert_true(fabs(off) < 5 * sigma);
+    um_distinct_fini(&d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_few_keys_exactly),
+        cmocka_unit_test(counts_any_number_exactly_where_none_comes_twice),
+        cmocka_unit_test(estimates_what_comes_again_in_long_lists),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
