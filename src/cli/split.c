@@ -2,7 +2,8 @@
  * split.c - lines, fields, hexadecimal digits.
  *
  * Keys are slices of the text, which is not moved. Empty lines are no keys.
- * Lines lose a carriage return at their end, records of -0 lose nothing.
+ * Lines lose a carriage return at their end, and files a byte order mark at
+ * their beginning; records of -0 lose nothing.
  */
 #include "cli/split.h"
 
@@ -258,10 +259,26 @@ static bool want_slices(um_piece *p)
     return true;
 }
 
+/* Bytes of a mark that some systems put before the first line of a text. */
+static size_t mark_len(const um_rule *r, const um_piece *p, const uint8_t *at,
+                       size_t len)
+{
+    static const uint8_t mark[] = {0xEF, 0xBB, 0xBF};
+    bool first = p->first && p->nlines == 0 && r->end == '\n';
+
+    return first && len >= sizeof mark && memcmp(at, mark, sizeof mark) == 0
+               ? sizeof mark
+               : 0;
+}
+
 /* One line, which is a key unless it is empty; false: no further one. */
 static bool take_line(const um_rule *r, um_piece *p, const uint8_t *at,
                       size_t len)
 {
+    size_t mark = mark_len(r, p, at, len);
+
+    at += mark;
+    len -= mark;
     p->nlines++;
     if (r->end == '\n' && len && at[len - 1] == '\r')
         len--;

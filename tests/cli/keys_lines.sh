@@ -12,6 +12,15 @@ try cmp keys.umb spaced.umb
 try cmp keys.umb unended.umb
 try umbel check -c keys.umb -f crlf
 
+# A byte order mark is no part of the first key; of records it is.
+printf '\xef\xbb\xbfapple\r\n\xef\xbb\xbfpear\r\n' > marked
+umbel build -q marked -o marked.umb
+umbel check marked.umb apple
+umbel check marked.umb -f marked | od -An -tx1 | head -n 1
+umbel check -c marked.umb pear
+umbel build -q -0 marked -o records.umb
+umbel check -c -0 records.umb -f marked
+
 # Only the one at the end goes: others, and blanks, belong to the key.
 printf 'a\r\r\n b \nc\rd\n' > odd
 umbel build -q odd -o odd.umb
