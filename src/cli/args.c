@@ -276,12 +276,12 @@ umbel_status um_value_count(const um_args *args, const char *name,
     return UMBEL_OK;
 }
 
-/* With % behind it: of a hundred. */
+/* With % behind it, or " %" as reports have it: of a hundred. */
 static bool read_number(const char *text, double *out)
 {
     char *end;
     double x = strtod(text, &end);
-    bool percent = strcmp(end, "%") == 0;
+    bool percent = strcmp(end + strspn(end, " "), "%") == 0;
 
     *out = percent ? x / 100 : x;
     return end != text && (*end == '\0' || percent);

@@ -153,6 +153,8 @@ static umbel_status read_question(const um_args *args, question *q,
                        "the other");
     if (um_has(args, "keys") && !p->capacity)
         return um_fail(err, UMBEL_E_RANGE, "--keys must be at least 1");
+    if (um_has(args, "bytes") && !q->bytes)
+        return um_fail(err, UMBEL_E_RANGE, "--bytes must be at least 1");
     if (p->capacity && (p->cells || q->bytes) && um_has(args, "fpr"))
         return um_fail(err, UMBEL_E_RANGE,
                        "give two of keys, error and size; the third follows");
@@ -376,7 +378,10 @@ static int answer(const um_args *args, question *q)
     umbel_error err;
 
     if (args->noperands)
-        return um_misuse(args, "unexpected \"%s\"", args->operands[0]);
+        return um_misuse(args,
+                         "a plan wants numbers, not \"%s\": --keys N says how "
+                         "many keys there will be",
+                         args->operands[0]);
     if (um_asks_never(args))
         return um_answer_never(args);
     if (um_asks_bounds(args))

@@ -28,3 +28,7 @@ try umbel info f.umb | grep ^seed
 try umbel build -q keys --fpr 5e-1 --hashes 64 -n 1 -o f.umb
 try umbel build -q keys --fpr 0.999999 -o f.umb
 try umbel build -q keys --bits 1 -o f.umb
+
+# A share as reports print it; a size of nothing is none.
+umbel build keys --fpr '1 %' -q -o percent.umb && umbel info --json percent.umb | field fpr
+try umbel plan --keys 100 --bytes 0
