@@ -39,3 +39,22 @@ for shape in "" "--addressing classic --hashes 2" "--seed 7 --hash xxh128" \
     done
     echo
 done
+
+# The plan says what the file will have: two lines at most are left of it, or
+# half a per cent.
+for keys in 100 1000 10000 100000; do
+    seq $keys > keys
+    for bits in 7 10 20; do
+        for times in 1 3 30; do
+            wire=$((keys * bits / 8 + 300))
+            umbel plan --keys $keys --wire $wire --memory $((wire * times)) \
+                --json > plan || continue
+            umbel build -q keys --bits "$(field bits < plan)" \
+                --hashes "$(field hashes < plan)" --coded -o f.umb
+            said=$(field wire_bytes < plan) has=$(wc -c < f.umb)
+            spare=$((128 > said / 200 ? 128 : said / 200))
+            [ "$has" -le "$said" ] && [ $((said - has)) -le $spare ] ||
+                echo "$keys keys, $wire bytes: said $said, has $has"
+        done
+    done
+done
