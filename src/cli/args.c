@@ -389,4 +389,7 @@ void um_print_usage(FILE *out, const um_command *command)
         putc('\n', out);
         um_print_words(out, command->details, 0, 0);
     }
+    if (command->example)
+        fprintf(out, "\nexample: umbel %s %s\n", command->name,
+                command->example);
 }

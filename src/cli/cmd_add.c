@@ -91,6 +91,7 @@ const um_command um_cmd_add = {
     .summary = "put more keys into a filter, safely beside others",
     .options = {options, um_amount_options, um_keys_options, um_filter_options},
     .run = run,
+    .example = "words.umb more",
     .details = "KEYS are files with a key a line; none, or -, is standard "
                "input. Two at once lose nothing: the second waits.",
 };

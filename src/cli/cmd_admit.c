@@ -218,6 +218,7 @@ const um_command um_cmd_admit = {
     .summary = "may a filter from elsewhere be used? each reason against it",
     .options = {options, um_memory_options},
     .run = run,
+    .example = "words.umb --max-error 1% --max-bytes 5MB",
     .details = "Exit code 0: admitted; 1: refused, a line for each reason; 2: "
                "trouble. The keys in its head are held against its cells, too. "
                "An honest filter is refused with a chance of 1e-9 at most.",

@@ -252,6 +252,7 @@ const um_command um_cmd_bench = {
     .summary = "measure speed against the memory's own limit",
     .options = {options},
     .run = run,
+    .example = "blocked512-query-batch --rounds 3",
     .details =
         "Keys of 8 bytes (string16: of 16), 1 % error, one thread. The limit "
         "is one random line of 64 bytes read, or for adds read and written, in "

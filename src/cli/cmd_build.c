@@ -334,6 +334,7 @@ const um_command um_cmd_build = {
                 um_threads_options, um_shape_options, um_keys_options,
                 um_secret_options},
     .run = run,
+    .example = "words -o words.umb",
     .details =
         "KEYS are files with a key a line; none, or -, is standard input. "
         "Files are counted first; a pipe is read once, into --max-memory, and "

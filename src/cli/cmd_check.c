@@ -246,6 +246,7 @@ const um_command um_cmd_check = {
     .options = {options, um_threads_options, um_keys_options,
                 um_filter_options},
     .run = run,
+    .example = "words.umb -f lines",
     .details = "Without KEY, keys come a line each from standard input. Exit "
                "code as grep: 0 some match, 1 none, 2 trouble.",
 };

@@ -215,6 +215,7 @@ const um_command um_cmd_convert = {
     .summary = "the same keys in another form",
     .options = {options, um_filter_options},
     .run = run,
+    .example = "words.umb --coded -o small.umb",
     .details = "--coded and --raw go with the others, or alone. Without them, "
                "the result has the form of FILE.",
 };

@@ -98,6 +98,7 @@ const um_command um_cmd_diff = {
     .summary = "what changed, for readers who have the old filter",
     .options = {options, um_filter_options},
     .run = run,
+    .example = "words.umb new.umb -o words.diff",
     .details = "Both must have the same shape: the same kind, size, hashes and "
                "seed. 'umbel patch' makes NEW of OLD and FILE. Keyed filters "
                "need no key here.",

@@ -92,5 +92,6 @@ const um_command um_cmd_info = {
     .summary = "describe a filter, or compare two",
     .options = {um_filter_options},
     .run = run,
+    .example = "words.umb",
     .details = "All intervals are 99 %.",
 };

@@ -124,4 +124,5 @@ const um_command um_cmd_keygen = {
                "FILE'. The two are different keys. Who loses one cannot get it "
                "back.",
     .run = run,
+    .example = "-o secret",
 };

@@ -143,4 +143,5 @@ const um_command um_cmd_merge = {
     .summary = "unite filters that were built alike",
     .options = {options, um_filter_options},
     .run = run,
+    .example = "words.umb other.umb -o both.umb",
 };

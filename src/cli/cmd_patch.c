@@ -83,6 +83,7 @@ const um_command um_cmd_patch = {
     .summary = "make the new filter of the old one and a difference",
     .options = {options, um_filter_options},
     .run = run,
+    .example = "words.umb words.diff -o new.umb",
     .details = "FILE becomes what 'umbel diff' was given as NEW, byte for "
                "byte. FILE may be OLD.",
 };

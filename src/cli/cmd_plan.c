@@ -418,6 +418,7 @@ const um_command um_cmd_plan = {
     .options = {options, um_bounds_options, um_never_options, um_shape_options,
                 um_keys_options, um_secret_options},
     .run = run,
+    .example = "--keys 1e6 --fpr 0.1%",
     .details =
         "Give two of keys, error and size; the third is worked out. Without "
         "--fpr the error is 0.1 %. With --members and --never it compares the "

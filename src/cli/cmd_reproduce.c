@@ -337,6 +337,7 @@ const um_command um_cmd_reproduce = {
     .summary = "run figures and tables of the papers again",
     .options = {options},
     .run = run,
+    .example = "rbf-fig3 --rounds 10",
     .details = "The same rounds and seed give the same result for any number "
                "of threads. The exit code is 0 when every value lies within "
                "its interval, 1 when one does not.",

@@ -389,6 +389,7 @@ const um_command um_cmd_retouch = {
     .summary = "take back errors that hurt, and print the bill",
     .options = {options, um_keys_options, um_filter_options},
     .run = run,
+    .example = "words.umb --members words --never wrong -o better.umb",
     .details = "Exit code 1 when keys of --never are left and neither --max-fn "
                "nor --cost allowed it.",
 };

@@ -262,6 +262,7 @@ const um_command um_cmd_verify = {
     .summary = "measure the error on keys whose truth is known",
     .options = {options, um_keys_options, um_filter_options},
     .run = run,
+    .example = "words.umb --members words",
     .details = "Exit code 1 when more members are denied than the filter "
                "admits. Outside keys that are also members are dropped and "
                "counted. Intervals are 99 %.",

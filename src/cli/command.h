@@ -29,6 +29,7 @@ typedef struct um_command {
     const char *args; /* operands, for the usage line */
     const char *summary;
     const char *details; /* a paragraph below the options; or NULL */
+    const char *example; /* a line to type; or NULL */
     const um_option *options[UM_MAX_GROUPS]; /* groups; NULL ends */
     int (*run)(const um_args *args);         /* gives the exit code */
 } um_command;

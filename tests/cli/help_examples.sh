@@ -1,0 +1,15 @@
+# What --help gives as an example works, where its files are.
+seq 1000 > words
+seq 1001 1100 > more
+seq 5000 5100 > wrong
+seq 500 5200 > lines
+umbel build words -n 1200 -q -o words.umb
+umbel build more -n 1200 -q -o other.umb
+umbel build wrong -n 1200 -q -o new.umb
+for command in plan build add check info verify admit retouch merge convert \
+    diff patch keygen reproduce bench; do
+    example=$(umbel $command --help | sed -n 's/^example: //p')
+    echo "$example"
+    umbel build words -n 1200 -q -o words.umb
+    $example > /dev/null || echo "[$?]"
+done
