@@ -219,11 +219,11 @@ static void a_union_keeps_and_an_intersection_is_refused(void **state)
     test_add(b, KEYS, KEYS);
     assert_refused(umbel_merge(a, c, UMBEL_OR, &test_refusal), UMBEL_E_MISMATCH,
                    "groups: 2 and 3");
-    uint64_t before = umbel_payload_checksum(a);
+    uint64_t before = umbel_payload_checksum(a), added = umbel_added(a);
     assert_refused(umbel_merge(a, b, UMBEL_AND, &test_refusal),
                    UMBEL_E_UNSUPPORTED, "groups");
     assert_int_equal(umbel_payload_checksum(a), before);
-    assert_int_equal(umbel_added(a), KEYS);
+    assert_int_equal(umbel_added(a), added);
     assert_ok(umbel_merge(a, b, UMBEL_OR, &test_refusal));
     assert_int_equal(test_hits(a, 0, 2 * KEYS), 2 * KEYS);
     /* b chose without knowing a's cells: a little more than one filter has. */
