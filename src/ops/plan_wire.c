@@ -26,10 +26,11 @@
 #include <math.h>
 
 enum {
-    EXTRA = 128,          /* bytes above the entropy: the first guess */
+    FIXED = 32,           /* bytes of a code that do not grow, about */
     ROUNDS = 8,           /* of measuring */
     SOME_KEYS = 1 << 17,  /* of a sample, at most */
-    SOME_CELLS = 1 << 24, /* the same */
+    FEW_KEYS = 1 << 10,   /* at least, where there are as many */
+    SOME_CELLS = 1 << 24, /* of a sample, at most */
     BATCH = 256
 };
 
@@ -52,26 +53,43 @@ static double fill_of(const um_shape *s)
     return um_model_fill(&l, (double)s->capacity);
 }
 
-/* Of the coded file, with so many bytes above the entropy. */
-static double wire_of(const um_shape *s, double extra)
+/* Bytes that the cells come to, did they not know of each other. */
+static double entropy_of(const um_shape *s)
 {
-    double m = (double)s->cells, p = fill_of(s), bits = 0;
+    const double ln2 = 0.69314718055994530942;
+    double p = fill_of(s);
+
+    if (!(p > 0 && p < 1))
+        return 0;
+    return -(double)s->cells * (p * log(p) + (1 - p) * log1p(-p)) / ln2 / 8;
+}
+
+/* Of the coded file, when its cells take so many; before it has whole lines. */
+static double file_with(const um_shape *s, double code)
+{
     size_t raw = 0, payload = 0;
 
     um_file_len(s, &raw);
     um_payload_len(s, &payload);
-    if (p > 0 && p < 1)
-        bits = -m * (p * log2(p) + (1 - p) * log2(1 - p));
-    double coded = bits / 8 + extra;
-    double plain = (double)payload + UM_SECTION_ALIGN;
-    return (double)(raw - payload) + fmin(coded, plain);
+    return (double)(raw - payload) + fmin(code, (double)payload + 1);
 }
 
 /* The question: bytes on the wire, bytes in memory. */
 typedef struct bounds {
     uint64_t wire, memory;
+    umbel_alloc alloc;
     double extra; /* bytes above the entropy, as measured */
 } bounds;
+
+static double whole_lines(double bytes)
+{
+    return ceil(bytes / UM_SECTION_ALIGN) * UM_SECTION_ALIGN;
+}
+
+static double guess(const um_shape *s, const bounds *b)
+{
+    return file_with(s, entropy_of(s) + b->extra);
+}
 
 static bool fits(um_shape *s, uint64_t cells, const bounds *b)
 {
@@ -79,7 +97,7 @@ static bool fits(um_shape *s, uint64_t cells, const bounds *b)
 
     s->cells = cells;
     return um_file_len(s, &raw) && raw <= b->memory &&
-           wire_of(s, b->extra) <= (double)b->wire;
+           whole_lines(guess(s, b)) <= (double)b->wire;
 }
 
 /* The largest that fits with so many hashes; false when none does. */
@@ -101,16 +119,8 @@ static bool grow(um_shape *s, const bounds *b)
     return low > 0 && um_check_shape(s, NULL) == UMBEL_OK;
 }
 
-static umbel_status no_such(const bounds *b, umbel_error *err)
-{
-    return um_fail(err, UMBEL_E_RANGE,
-                   "%" PRIu64 " bytes on the wire and %" PRIu64
-                   " in memory hold no such filter: allow more bytes, or plan "
-                   "for fewer keys",
-                   b->wire, b->memory);
-}
-
-static umbel_status find_best(um_shape *s, const bounds *b, umbel_error *err)
+/* The one that errs least, as far as guesses go; false: there is none. */
+static bool find_best(um_shape *s, const bounds *b)
 {
     um_shape best = *s, t = *s;
     double least = 2;
@@ -126,10 +136,8 @@ static umbel_status find_best(um_shape *s, const bounds *b, umbel_error *err)
             best = t;
         }
     }
-    if (least > 1)
-        return no_such(b, err);
     *s = best;
-    return UMBEL_OK;
+    return least <= 1;
 }
 
 static umbel_status add_random(umbel_filter *f, uint64_t keys, umbel_error *err)
@@ -147,72 +155,94 @@ static umbel_status add_random(umbel_filter *f, uint64_t keys, umbel_error *err)
     return status;
 }
 
-/*
- * Bytes of the coded file, whole lines: at most, but for bad luck. Filters of
- * the same shape vary by some bits of code a cell: three sigma of n keys with k
- * cells each were found to be below sqrt(n k) / 4 bytes.
- */
-static umbel_status measure(const um_shape *s, double *out, umbel_error *err)
+/* As dense, but of a size that is soon coded; sparse ones get more keys. */
+static um_shape sample_of(const um_shape *s)
 {
-    double keys = (double)s->capacity, k = s->hashes;
+    double keys = (double)s->capacity, cells = (double)s->cells;
     uint64_t granule = s->addressing->granule(s->hashes);
-    double parts = ceil(fmax(keys / SOME_KEYS, (double)s->cells / SOME_CELLS));
-    umbel_alloc alloc = um_alloc_or_default(NULL);
-    size_t raw = 0, payload = 0;
+    double parts = ceil(fmax(keys / SOME_KEYS, cells / SOME_CELLS));
     um_shape t = *s;
-    umbel_filter *f;
 
-    t.cells = (uint64_t)((double)s->cells / parts / (double)granule) * granule;
+    t.cells = (uint64_t)(cells / parts / (double)granule) * granule;
     t.cells = t.cells ? t.cells : granule;
+    keys = ceil(keys * ((double)t.cells / cells));
+    t.capacity = (uint64_t)fmax(keys, fmin((double)s->capacity, FEW_KEYS));
     if (t.hash->keyed)
         t.hash = um_hash_find("xxh3"); /* random is random */
-    umbel_status status = um_filter_make(&t, &alloc, NULL, NULL, 0, &f, err);
+    return t;
+}
+
+/*
+ * Bytes by which coded files of one shape differ, three sigma, as was found for
+ * n keys with k cells each: sqrt(n k) / 4 where the cells are anybody's, and
+ * k sqrt(n) / 4 where a key has a block of its own, which makes all its cells
+ * cheap or dear together.
+ */
+static double spread_of(const um_shape *s)
+{
+    um_layout l;
+    double n = (double)s->capacity, k = s->hashes;
+
+    um_layout_init(&l, s->addressing, s->cells, s->hashes, s->seed);
+    double alone = 1 / (1 + n / (double)l.blocks);
+    return sqrt(n * k * (1 + (k - 1) * alone)) / 4;
+}
+
+/* Bytes of the coded file: at most, but for bad luck, in measuring as well. */
+static umbel_status measure(const um_shape *s, const umbel_alloc *alloc,
+                            double *out, umbel_error *err)
+{
+    um_shape t = sample_of(s);
+    double times = entropy_of(s) / entropy_of(&t);
+    double spread = spread_of(s) * sqrt(1 + times);
+    umbel_filter *f;
+
+    umbel_status status = um_filter_make(&t, alloc, NULL, NULL, 0, &f, err);
     if (status != UMBEL_OK)
         return status;
-    parts = (double)s->cells / (double)t.cells;
-    status = add_random(f, (uint64_t)ceil(keys / parts), err);
+    status = add_random(f, t.capacity, err);
     um_packed bits = {.at = f->payload, .n = t.cells, .bits = 1};
     double code = (double)um_code_len(&bits);
+    double fixed = fmin(FIXED, code / 2);
     umbel_close(f);
-    um_file_len(s, &raw);
-    um_payload_len(s, &payload);
-    code = fmin((code - EXTRA) * parts + EXTRA + sqrt(keys * k) / 4,
-                (double)payload + 1);
-    *out = (double)(raw - payload) +
-           ceil(code / UM_SECTION_ALIGN) * UM_SECTION_ALIGN;
+    *out = file_with(s, fixed + (code - fixed) * times + spread);
     return status;
+}
+
+static umbel_status no_such(const bounds *b, umbel_error *err)
+{
+    return um_fail(err, UMBEL_E_RANGE,
+                   "%" PRIu64 " bytes on the wire and %" PRIu64
+                   " in memory hold no such filter: allow more bytes, or plan "
+                   "for fewer keys",
+                   b->wire, b->memory);
 }
 
 /* Guess, measure, guess again; the best of those that keep the bounds. */
 static umbel_status find_measured(um_shape *s, bounds *b, double *bytes,
                                   umbel_error *err)
 {
-    double least = 2;
-    um_shape t, best = *s;
-    umbel_status status = UMBEL_OK;
+    double least = 2, got;
+    um_shape t = *s, best = *s;
 
-    for (int i = 0; i < ROUNDS && status == UMBEL_OK; i++) {
-        double got;
-        t = *s;
-        status = find_best(&t, b, err);
-        if (status == UMBEL_OK)
-            status = measure(&t, &got, err);
+    for (int i = 0; i < ROUNDS && find_best(&t, b); i++, t = *s) {
+        umbel_status status = measure(&t, &b->alloc, &got, err);
         if (status != UMBEL_OK)
-            break;
+            return status;
         double error = um_shape_error(&t, (double)t.capacity);
-        bool keeps = got <= (double)b->wire;
+        double off = got - guess(&t, b);
+        bool keeps = whole_lines(got) <= (double)b->wire;
         if (keeps && error < least) {
             least = error;
             best = t;
-            *bytes = got;
+            *bytes = whole_lines(got);
         }
-        double off = got - wire_of(&t, b->extra);
         if (keeps && fabs(off) < UM_SECTION_ALIGN)
             break;
-        b->extra += off + (keeps ? 0 : i * UM_SECTION_ALIGN);
+        b->extra += off + (keeps ? 0 : i * (4 + (double)b->wire / (1 << 14)));
     }
     if (least > 1)
-        return status == UMBEL_OK ? no_such(b, err) : status;
+        return no_such(b, err);
     *s = best;
     return UMBEL_OK;
 }
@@ -221,24 +251,27 @@ umbel_status umbel_plan_wire(const char *kind, const umbel_params *params,
                              uint64_t wire, uint64_t memory,
                              umbel_wire_plan *out, umbel_error *err)
 {
-    bounds b = {wire, memory ? memory : UM_CODED_LIMIT, EXTRA};
+    bounds b = {.wire = wire, .memory = memory ? memory : UM_CODED_LIMIT};
     double bytes = 0;
     umbel_params raw_params;
     umbel_plan raw;
     um_shape s;
 
-    umbel_status status = um_shape_from_params(kind, params, &s, err);
+    umbel_status status = um_params_take(params, &raw_params, err);
+    if (status == UMBEL_OK)
+        status = um_shape_from_params(kind, &raw_params, &s, err);
     if (status == UMBEL_OK)
         status = want_bits(&s, err);
     if (status == UMBEL_OK && (!s.capacity || s.cells))
         status = um_fail(err, UMBEL_E_RANGE,
                          "say how many keys, and no size beside that on the "
                          "wire");
-    if (status == UMBEL_OK)
-        status = find_measured(&s, &b, &bytes, err);
     if (status != UMBEL_OK)
         return status;
-    um_params_take(params, &raw_params, NULL);
+    b.alloc = um_alloc_or_default(raw_params.alloc);
+    status = find_measured(&s, &b, &bytes, err);
+    if (status != UMBEL_OK)
+        return status;
     raw_params.cells = s.cells;
     raw_params.hashes = s.hashes;
     status = umbel_make_plan(kind, &raw_params, 0, &out->plan, err);

@@ -171,6 +171,52 @@ static void plans_that_cannot_be_say_why(void **state)
     assert_int_equal(out.keys, 42);
 }
 
+/* A few keys in much memory, many in little, and what nobody has. */
+static void plans_for_the_wire_keep_their_bounds(void **state)
+{
+    static const uint64_t keys[] = {1, 2, 10, 1000, 1u << 20, 1000000000000};
+    static const uint64_t bytes[] = {1, 320, 1000, 100000, 1e9, 1e18};
+    size_t n = 0;
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(keys) * TEST_COUNT(bytes); i++)
+        for (int huge = 0; huge < 2; huge++) {
+            umbel_params p = UMBEL_PARAMS_INIT;
+            uint64_t wire = bytes[i % TEST_COUNT(bytes)];
+            umbel_wire_plan out = {.wire_bytes = 42};
+            p.capacity = keys[i / TEST_COUNT(bytes)];
+            if (umbel_plan_wire(NULL, &p, wire, huge ? UINT64_MAX : 0, &out,
+                                &test_refusal) != UMBEL_OK) {
+                assert_int_equal(out.wire_bytes, 42);
+                continue;
+            }
+            n++;
+            assert_in_range(out.wire_bytes, 256, wire);
+            assert_true(out.wire_bytes <= out.plan.bytes + 64);
+            assert_true(huge || out.plan.bytes <= 1u << 28);
+            assert_true(out.fill > 0 && out.fill <= 0.5);
+        }
+    assert_true(n > TEST_COUNT(keys) * TEST_COUNT(bytes));
+}
+
+static void plans_for_the_wire_take_the_callers_memory(void **state)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    test_memory m = {.fail_at = 1};
+    umbel_alloc alloc = test_alloc(&m);
+    umbel_wire_plan out;
+
+    (void)state;
+    p.capacity = 1000;
+    p.alloc = &alloc;
+    assert_refused(umbel_plan_wire(NULL, &p, 5000, 0, &out, &test_refusal),
+                   UMBEL_E_NOMEM, "memory");
+    m.fail_at = 0;
+    assert_ok(umbel_plan_wire(NULL, &p, 5000, 0, &out, &test_refusal));
+    assert_true(m.calls > 1);
+    assert_int_equal(m.live_blocks, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +227,8 @@ int main(void)
         cmocka_unit_test(opening_gives_what_was_planned),
         cmocka_unit_test(the_digests_part_of_the_error_is_stated),
         cmocka_unit_test(plans_that_cannot_be_say_why),
+        cmocka_unit_test(plans_for_the_wire_keep_their_bounds),
+        cmocka_unit_test(plans_for_the_wire_take_the_callers_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
