@@ -5,8 +5,11 @@
  * digest has one more low bit of zero stay, and from then on only such come in
  * (adaptive sampling: Wegman 1984, Flajolet 1990). So the table always holds
  * all different keys of a random part of 1 in 2^level, and how often each came.
- * Repetitions are what is estimated, not the keys: a list without any is
- * counted exactly, however long it is.
+ *
+ * That gives two estimates of all of them: the keys of the sample, and all that
+ * came but for the repetitions in the sample, each times 2^level. The first
+ * varies by a key, the second by a key's repetitions: a list that has none is
+ * counted exactly, however long it is. The steadier one is taken.
  */
 #include "ops/distinct.h"
 
@@ -46,7 +49,6 @@ static void put(um_distinct *d, uint64_t key, uint32_t times)
     d->key[i] = key;
     d->times[i] = times;
     d->n++;
-    d->again += times;
 }
 
 /* What is still sampled at that level, in a table of so many slots. */
@@ -79,30 +81,45 @@ static bool want_room(um_distinct *d)
     return move(d, d->nslots, d->level + 1);
 }
 
+static bool take(um_distinct *d, uint64_t key)
+{
+    size_t at = d->nslots ? slot_of(d, key) : 0;
+
+    if (d->nslots && d->key[at]) {
+        d->times[at] += d->times[at] < UINT32_MAX;
+        return true;
+    }
+    if (!want_room(d))
+        return false;
+    if (is_sampled(key, d->level))
+        put(d, key, 0);
+    return true;
+}
+
 bool um_distinct_add(um_distinct *d, const umbel_digest *digests, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         /* 0 is no key: it shares the number of another. */
         uint64_t key = um_remix(digests[i].lo ^ um_remix(digests[i].hi));
         key = key ? key : UINT64_C(1) << 63;
-        if (!want_room(d))
+        if (is_sampled(key, d->level) && !take(d, key))
             return false;
         d->came++;
-        if (!is_sampled(key, d->level))
-            continue;
-        size_t at = slot_of(d, key);
-        if (!d->key[at]) {
-            put(d, key, 0);
-        } else if (d->times[at] < UINT32_MAX) {
-            d->times[at]++;
-            d->again++;
-        }
     }
     return true;
 }
 
+/* Digests that somebody chose may be no random part: no sum is believed. */
 uint64_t um_distinct_count(const um_distinct *d)
 {
-    uint64_t again = d->again << d->level;
-    return again < d->came ? d->came - again : d->n;
+    uint64_t again = 0, all = (uint64_t)d->n << d->level;
+    double squares = 0;
+
+    for (size_t i = 0; i < d->nslots; i++) {
+        again += d->times[i];
+        squares += (double)d->times[i] * d->times[i];
+    }
+    if (squares < (double)d->n && again << d->level < d->came)
+        return d->came - (again << d->level);
+    return all < d->came ? all : d->came;
 }

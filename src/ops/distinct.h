@@ -6,10 +6,8 @@
 
 #include <umbel/base.h>
 
-enum {
-    UM_DISTINCT_MOST = 1 << 20
-}; /* different keys that are counted one by
-      one */
+/* Different keys that are counted one by one. */
+enum { UM_DISTINCT_MOST = 1 << 20 };
 
 typedef struct um_distinct {
     const umbel_alloc *alloc;
@@ -19,17 +17,16 @@ typedef struct um_distinct {
     size_t n;        /* keys in the table */
     unsigned level;  /* it holds one of 2^level of those that came */
     uint64_t came;   /* in all */
-    uint64_t again;  /* of them, keys that were in the table already */
 } um_distinct;
 
 /* Zeroed but for alloc; um_distinct_fini takes that, too. */
 void um_distinct_fini(um_distinct *d);
 
-/* False: no memory; what came is as before. */
+/* False: no memory; those before the one that found none have come. */
 bool um_distinct_add(um_distinct *d, const umbel_digest *digests, size_t n);
 
 /* How many were different: exact where none came twice, or UM_DISTINCT_MOST at
- * most were; else within some thousandths of those that came again. */
+ * most were; else within some thousandths. */
 uint64_t um_distinct_count(const um_distinct *d);
 
 #endif
