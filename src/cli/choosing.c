@@ -5,8 +5,10 @@
  */
 #include "cli/choosing.h"
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "cli/report.h"
+#include "ops/roll.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,18 +65,37 @@ static void list_clashes(const um_keylist *never, const bool *both, char *out,
     }
 }
 
+umbel_status um_find_clashes(const umbel_filter *f, const umbel_keyset *set,
+                             const um_keylist *never, bool *both, size_t *n,
+                             umbel_error *err)
+{
+    umbel_alloc alloc = um_alloc_or_default(NULL);
+    umbel_keyset unwanted = um_keylist_set(never);
+    um_roll roll = {0};
+    umbel_status status = umbel_in_both(f, set, &unwanted, both, n, err);
+
+    if (status == UMBEL_OK)
+        status = um_roll_init(&roll, &alloc, unwanted.digests, unwanted.n, err);
+    for (size_t i = 0; status == UMBEL_OK && i < unwanted.n; i++)
+        if (both[i] && um_roll_find(&roll, &unwanted.digests[i]) != i + 1) {
+            both[i] = false;
+            --*n;
+        }
+    um_roll_fini(&roll);
+    return status;
+}
+
 umbel_status um_refuse_members(const umbel_filter *f, const umbel_keyset *set,
                                const um_keylist *never, const char *what_to_do,
                                umbel_error *err)
 {
-    umbel_keyset unwanted = um_keylist_set(never);
     char list[LISTED * (LISTED_LEN + 6)] = "";
     bool *both = malloc(never->n + 1);
     size_t n = 0;
 
     if (!both)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", never->n);
-    umbel_status status = umbel_in_both(f, set, &unwanted, both, &n, err);
+    umbel_status status = um_find_clashes(f, set, never, both, &n, err);
     if (status == UMBEL_OK && n)
         list_clashes(never, both, list, sizeof list);
     free(both);

@@ -13,6 +13,12 @@ extern const um_option um_choosing_options[];
 umbel_status um_choose_all(const um_args *args, umbel_filter *f, uint64_t *n,
                            umbel_choose_bill *bill, umbel_error *err);
 
+/* both[i] tells whether key i of never is a member, and the first such; *n, how
+ * many there are. */
+umbel_status um_find_clashes(const umbel_filter *f, const umbel_keyset *set,
+                             const um_keylist *never, bool *both, size_t *n,
+                             umbel_error *err);
+
 /* E_KEY when keys of never, whose lines are kept, are members: names some, and
  * says what to do. */
 umbel_status um_refuse_members(const umbel_filter *f, const umbel_keyset *set,

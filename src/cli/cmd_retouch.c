@@ -5,6 +5,7 @@
 #define _GNU_SOURCE /* SA_RESETHAND */
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/choosing.h"
 #include "cli/files.h"
 #include "cli/report.h"
 #include "cli/retouching.h"
@@ -136,17 +137,18 @@ static void print_line(FILE *out, umbel_slice line)
 static umbel_status refuse_members(const um_retouching *r, umbel_error *err)
 {
     umbel_keyset members = um_keylist_set(&r->members);
-    umbel_keyset never = um_keylist_set(&r->never);
-    bool *both = malloc(never.n + 1);
+    bool *both = malloc(r->never.n + 1);
     size_t n = 0, shown = 0;
 
     if (!both)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", never.n);
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys",
+                       r->never.n);
     umbel_status status =
-        umbel_in_both(r->filter, &members, &never, both, &n, err);
+        um_find_clashes(r->filter, &members, &r->never, both, &n, err);
     if (status == UMBEL_OK && n)
         fprintf(stderr, "keys of --never that are members:\n");
-    for (size_t i = 0; status == UMBEL_OK && i < never.n && shown < SHOWN; i++)
+    for (size_t i = 0; status == UMBEL_OK && i < r->never.n && shown < SHOWN;
+         i++)
         if (both[i]) {
             print_line(stderr, um_keylist_line(&r->never, i));
             shown++;
@@ -156,9 +158,10 @@ static umbel_status refuse_members(const um_retouching *r, umbel_error *err)
     free(both);
     if (status == UMBEL_OK && n)
         status = um_fail(err, UMBEL_E_KEY,
-                         "%zu keys of --never are members: to lose them say "
-                         "--allow-members",
-                         n);
+                         "%s of --never %s: to lose %s say --allow-members",
+                         um_counted(n, "key", "keys").text,
+                         n == 1 ? "is a member" : "are members",
+                         n == 1 ? "it" : "them");
     return status;
 }
 

@@ -45,9 +45,9 @@ const um_option um_shape_options[] = {
     {"update", 0, "U", "counting: plain (default), or refined"},
     {"reset", 0, "K0", "generalized: functions that clear a cell (default 2)"},
     {"fill", 0, "P0", "... share of ones before the first key (default 0)"},
-    {"set", 0, "K1",
-     "... functions that set one (default 2); or NAME=N, a "
-     "setting of the kind's own"},
+    {"set", 0, "NAME=N",
+     "a setting of the kind's own; a number alone, generalized: functions that "
+     "set a cell (default 2)"},
     {0}};
 
 static umbel_status take_setting(um_asked *out, const char *text,

@@ -89,47 +89,69 @@ void um_name_members(um_fixing *x, const umbel_digest *wanted, size_t n)
 /* --- lists ------------------------------------------------------------------
  */
 
-/* Some thousand keys at a time, members told where they are refused. */
-static umbel_status take_listed(um_fixing *x, const um_batch *batch,
-                                const double *weights, bool *member,
-                                umbel_error *err)
+/* Some thousand keys at a time; free what it gives. */
+static umbel_digest *hash_batch(const um_fixing *x, const um_batch *batch,
+                                umbel_status *status, umbel_error *err)
 {
     umbel_digest *d = malloc(batch->n * sizeof *d);
 
-    if (!d)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory to hash keys");
-    umbel_status status =
-        umbel_digest_many(x->empty, batch->keys, batch->n, d, err);
-    if (status == UMBEL_OK)
-        status = umbel_exact_never(x->exact, d, weights, batch->n, member, err);
-    free(d);
-    return status;
+    if (d)
+        *status = umbel_digest_many(x->empty, batch->keys, batch->n, d, err);
+    else
+        *status = um_fail(err, UMBEL_E_NOMEM, "no memory to hash keys");
+    return d;
+}
+
+/* One that stands twice is named once. */
+static void name_clash(um_fixing *x, const umbel_digest *d,
+                       const umbel_slice *key)
+{
+    for (size_t i = 0; i < x->nclashes; i++)
+        if (um_same_digest(&x->clash[i], d))
+            return;
+    if (x->nclashes == UM_NAMED)
+        return;
+    x->clash[x->nclashes++] = *d;
+    add_name(x->names, sizeof x->names, key);
 }
 
 static umbel_status take_never(void *ctx, const um_batch *batch,
                                umbel_error *err)
 {
     um_fixing *x = ctx;
+    umbel_status status;
+    umbel_digest *d = hash_batch(x, batch, &status, err);
     bool *member = malloc(batch->n * sizeof *member);
 
     if (!member)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for answers");
-    umbel_status status = take_listed(x, batch, batch->weights, member, err);
+        status = um_fail(err, UMBEL_E_NOMEM, "no memory for answers");
+    if (status == UMBEL_OK)
+        status = umbel_exact_never(x->exact, d, batch->weights, batch->n,
+                                   member, err);
     for (size_t i = 0; status == UMBEL_OK && i < batch->n; i++)
-        if (member[i] && x->nclashes++ < UM_NAMED)
-            add_name(x->names, sizeof x->names, &batch->keys[i]);
+        if (member[i])
+            name_clash(x, &d[i], &batch->keys[i]);
     free(member);
+    free(d);
     return status;
 }
 
 static umbel_status take_universe(void *ctx, const um_batch *batch,
                                   umbel_error *err)
 {
-    return take_listed(ctx, batch, NULL, NULL, err);
+    um_fixing *x = ctx;
+    umbel_status status;
+    umbel_digest *d = hash_batch(x, batch, &status, err);
+
+    if (status == UMBEL_OK)
+        status = umbel_exact_never(x->exact, d, NULL, batch->n, NULL, err);
+    free(d);
+    return status;
 }
 
 static umbel_status read_never(um_fixing *x, umbel_error *err)
 {
+    size_t before = umbel_exact_unlisted(x->exact, NULL, 0);
     umbel_status status = UMBEL_OK;
     const char *path;
 
@@ -138,11 +160,11 @@ static umbel_status read_never(um_fixing *x, umbel_error *err)
         status = um_each_weighed(x->args, &path, 1, take_never, x, err);
     if (status != UMBEL_OK || !x->nclashes || um_has(x->args, "allow-members"))
         return status;
+    size_t n = before - umbel_exact_unlisted(x->exact, NULL, 0);
     return um_fail(err, UMBEL_E_KEY,
                    "%zu of --never are members, which always match: %s%s; "
                    "take them out, or say --allow-members",
-                   x->nclashes, x->names,
-                   x->nclashes > UM_NAMED ? ", ..." : "");
+                   n, x->names, n > UM_NAMED ? ", ..." : "");
 }
 
 static umbel_status read_universe(um_fixing *x, umbel_error *err)
@@ -182,13 +204,10 @@ static umbel_status count_batch(void *ctx, const um_batch *batch,
                                 umbel_error *err)
 {
     counting *c = ctx;
-    umbel_digest *d = malloc(batch->n * sizeof *d);
-    umbel_status status = UMBEL_OK;
+    umbel_status status;
+    umbel_digest *d = hash_batch(c->fixing, batch, &status, err);
 
-    if (d)
-        status =
-            umbel_digest_many(c->fixing->empty, batch->keys, batch->n, d, err);
-    if (!d || (status == UMBEL_OK && !um_distinct_add(&c->all, d, batch->n)))
+    if (status == UMBEL_OK && !um_distinct_add(&c->all, d, batch->n))
         status = um_fail(err, UMBEL_E_NOMEM, "no memory to count keys");
     free(d);
     return status;

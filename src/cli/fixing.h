@@ -23,7 +23,8 @@ typedef struct um_fixing {
     unsigned threads;
 
     umbel_exact *exact;
-    size_t nclashes; /* keys of --never that are members */
+    umbel_digest clash[UM_NAMED]; /* keys of --never that are members: named */
+    size_t nclashes;              /* ... up to UM_NAMED */
     char names[UM_NAMED * (UM_NAME_LEN + 6)];
 } um_fixing;
 

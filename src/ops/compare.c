@@ -248,12 +248,13 @@ static umbel_status check_never(const um_scene *s, double *weight,
                            "weights are finite and not negative, got %g",
                            weight_of(k, i));
         *weight += weight_of(k, i);
-        both += bsearch(&k->digests[i], s->distinct, s->ndistinct,
-                        sizeof *s->distinct, by_digest) != NULL;
+        both += um_roll_find(&s->listed, &k->digests[i]) == i + 1 &&
+                bsearch(&k->digests[i], s->distinct, s->ndistinct,
+                        sizeof *s->distinct, by_digest);
     }
     if (both)
         return um_fail(err, UMBEL_E_KEY,
-                       "%zu keys that must not match are members", both);
+                       "%zu of the keys that must not match are members", both);
     return UMBEL_OK;
 }
 
@@ -317,10 +318,10 @@ static umbel_status compare(um_scene *s, umbel_comparison *out,
     umbel_comparison c = {.n = count_ways()};
 
     sort_members(s);
-    umbel_status status = check_never(s, &c.weight, err);
+    umbel_status status = um_roll_init(&s->listed, &s->alloc, s->never->digests,
+                                       s->never->n, err);
     if (status == UMBEL_OK)
-        status = um_roll_init(&s->listed, &s->alloc, s->never->digests,
-                              s->never->n, err);
+        status = check_never(s, &c.weight, err);
     if (status == UMBEL_OK)
         status = want_bytes(s, err);
     if (status == UMBEL_OK)

@@ -45,3 +45,11 @@ try umbel build --kind ribbon --values 9 --max-memory 2400 -o x.umb < <(seq 101 
 try umbel build --kind ribbon --values 9 --max-memory 2400 -q -o x.umb < <(seq 100 | sed 's/$/	7/')
 try umbel build members --universe all -o x.umb
 try umbel build members --values 3 -o x.umb
+
+# A key of the list that stands twice is one, in words as well.
+printf '5\n7\n5\n2001\n7\n' >twice
+try umbel build members --kind ribbon --never twice -o x.umb
+umbel build members -q -o plain.umb
+printf '5\n5\n' >one
+try umbel retouch plain.umb --members members --never one -o x.umb
+try umbel build members --kind tally -o x.umb --set
