@@ -85,6 +85,16 @@ umbel_status um_find_clashes(const umbel_filter *f, const umbel_keyset *set,
     return status;
 }
 
+umbel_status um_fail_members(size_t n, const char *names, bool more,
+                             const char *what_to_do, umbel_error *err)
+{
+    return um_fail(err, UMBEL_E_KEY, "%s of --never %s: %s%s; %s",
+                   um_counted(n, "key", "keys").text,
+                   n == 1 ? "is a member, which always matches"
+                          : "are members, which always match",
+                   names, more ? ", ..." : "", what_to_do);
+}
+
 umbel_status um_refuse_members(const umbel_filter *f, const umbel_keyset *set,
                                const um_keylist *never, const char *what_to_do,
                                umbel_error *err)
@@ -101,9 +111,7 @@ umbel_status um_refuse_members(const umbel_filter *f, const umbel_keyset *set,
     free(both);
     if (status != UMBEL_OK || n == 0)
         return status;
-    return um_fail(err, UMBEL_E_KEY,
-                   "%zu of --never are members, which always match: %s%s; %s",
-                   n, list, n > LISTED ? ", ..." : "", what_to_do);
+    return um_fail_members(n, list, n > LISTED, what_to_do, err);
 }
 
 umbel_status um_choose_all(const um_args *args, umbel_filter *f, uint64_t *n,
@@ -121,7 +129,7 @@ umbel_status um_choose_all(const um_args *args, umbel_filter *f, uint64_t *n,
     umbel_keyset set = {m.digests, NULL, m.n};
     if (status == UMBEL_OK && !params.allow_members)
         status = um_refuse_members(
-            f, &set, &never, "take them out, or say --allow-members", err);
+            f, &set, &never, "take members out, or say --allow-members", err);
     if (status == UMBEL_OK)
         status = umbel_choose(f, m.digests, m.n, never.digests, never.weights,
                               never.n, &params, bill, err);

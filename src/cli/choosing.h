@@ -19,6 +19,10 @@ umbel_status um_find_clashes(const umbel_filter *f, const umbel_keyset *set,
                              const um_keylist *never, bool *both, size_t *n,
                              umbel_error *err);
 
+/* E_KEY: n keys of --never are members, these and more. */
+umbel_status um_fail_members(size_t n, const char *names, bool more,
+                             const char *what_to_do, umbel_error *err);
+
 /* E_KEY when keys of never, whose lines are kept, are members: names some, and
  * says what to do. */
 umbel_status um_refuse_members(const umbel_filter *f, const umbel_keyset *set,

@@ -23,13 +23,15 @@ static umbel_status drop_members(const um_args *args, const umbel_filter *f,
     umbel_error note;
     size_t n = 0, kept = 0;
 
-    if (um_refuse_members(f, members, never, "they are left out", &note) !=
-        UMBEL_E_KEY)
-        return UMBEL_OK;
+    umbel_status status =
+        um_refuse_members(f, members, never, "left out", &note);
+    if (status != UMBEL_E_KEY)
+        return status == UMBEL_OK ? status
+                                  : um_fail(err, status, "%s", note.text);
     bool *both = malloc(never->n + 1);
     if (!both)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", never->n);
-    umbel_status status = umbel_in_both(f, members, &list, both, &n, err);
+    status = umbel_in_both(f, members, &list, both, &n, err);
     for (size_t i = 0; status == UMBEL_OK && i < never->n; i++)
         if (!both[i]) {
             never->digests[kept] = never->digests[i];

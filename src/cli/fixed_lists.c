@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "cli/choosing.h"
 #include "ops/distinct.h"
 
 #include <stdlib.h>
@@ -161,10 +162,8 @@ static umbel_status read_never(um_fixing *x, umbel_error *err)
     if (status != UMBEL_OK || !x->nclashes || um_has(x->args, "allow-members"))
         return status;
     size_t n = before - umbel_exact_unlisted(x->exact, NULL, 0);
-    return um_fail(err, UMBEL_E_KEY,
-                   "%zu of --never are members, which always match: %s%s; "
-                   "take them out, or say --allow-members",
-                   n, x->names, n > UM_NAMED ? ", ..." : "");
+    return um_fail_members(n, x->names, n > UM_NAMED,
+                           "take members out, or say --allow-members", err);
 }
 
 static umbel_status read_universe(um_fixing *x, umbel_error *err)

@@ -120,7 +120,8 @@ static umbel_status read_lists(weighing *w, umbel_error *err)
     if (status != UMBEL_OK)
         return status;
     set = um_keylist_set(&w->members);
-    return um_refuse_members(w->empty, &set, &w->never, "take them out", err);
+    return um_refuse_members(w->empty, &set, &w->never, "take members out",
+                             err);
 }
 
 static umbel_status compare(const weighing *w, uint64_t bytes,

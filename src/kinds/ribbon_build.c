@@ -66,10 +66,11 @@ umbel_status um_ribbon_too_few(const um_shape *s, uint64_t bits, double least,
     uint64_t want = ((uint64_t)least / 64 + 1) * 64;
 
     return um_fail(err, UMBEL_E_RANGE,
-                   "%" PRIu64 " bits, a file of %zu bytes, are too few for "
-                   "%" PRIu64 " keys: take %" PRIu64
+                   "%" PRIu64 " bit%s, a file of %zu bytes, are too few for "
+                   "%" PRIu64 " key%s: take %" PRIu64
                    " bits, a file of %zu bytes, or more",
-                   bits, file_bytes(s, bits), keys, want, file_bytes(s, want));
+                   bits, bits == 1 ? "" : "s", file_bytes(s, bits), keys,
+                   keys == 1 ? "" : "s", want, file_bytes(s, want));
 }
 
 static umbel_status too_few(const um_shape *s, size_t n, umbel_error *err)

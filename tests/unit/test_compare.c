@@ -341,7 +341,7 @@ static void bad_questions_are_refused(void **state)
     scene_make(&s);
     t = s;
     t.members.n = MEMBERS + 2;
-    assert_refused(refusal(&t, 2000), UMBEL_E_KEY, "2 keys");
+    assert_refused(refusal(&t, 2000), UMBEL_E_KEY, "2 of the keys");
     t = s;
     t.members.n = 0;
     assert_refused(refusal(&t, 2000), UMBEL_E_RANGE, "member");
