@@ -433,6 +433,7 @@ const um_command um_cmd_publish = {
     .args = "DIR FILTER...",
     .summary = "put filters where any web server can serve them",
     .options = {options, um_keys_options, um_secret_options, um_memory_options},
+    .example = "shelf words.umb --sign key --valid 30",
     .details = "DIR is made if need be, in a directory that is there. Readers "
                "fetch with 'umbel pull ADDRESS-OF-DIR/NAME', NAME being "
                "FILTER's file name without .umb. FILTER stays as it is. "

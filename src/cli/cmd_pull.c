@@ -24,6 +24,12 @@ static const um_option options[] = {
     {"watch", 0, "S", "go on, asking every S seconds"},
     {0}};
 
+/* Nobody named it, and none signed before. */
+static bool is_new_key(const um_puller *p)
+{
+    return !p->trust && !p->last.is_signed;
+}
+
 static void report(const um_args *args, const um_puller *p)
 {
     umbel_info info = {0};
@@ -50,7 +56,9 @@ static void report(const um_args *args, const um_puller *p)
             printf("moved %s bytes%s%s", um_grouped(p->moved).text,
                    p->route.by_steps ? " instead of " : ", the whole file",
                    p->route.by_steps ? um_grouped(full).text : "");
-        puts(p->manifest.is_signed ? ", signed" : ", not signed");
+        puts(!p->manifest.is_signed ? ", not signed"
+             : is_new_key(p)        ? ", signed; its key is trusted from now on"
+                                    : ", signed");
     }
     fflush(stdout);
 }
@@ -160,6 +168,7 @@ const um_command um_cmd_pull = {
     .args = "ADDRESS -o FILE",
     .summary = "fetch a published filter, or what changed in it",
     .options = {options, um_memory_options},
+    .example = "file://$PWD/shelf/words -o copy.umb --trust key.pub",
     .details = "ADDRESS is http://, https:// or file://, up to the filter's "
                "name, without .umb. FILE.pull remembers the last pull: keep it "
                "beside FILE. Ends with 1 when what was fetched is refused.",

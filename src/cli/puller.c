@@ -57,6 +57,11 @@ umbel_status um_puller_init(um_puller *p, const char *url, const char *path,
                        "%.100s is no address: it begins with http://, "
                        "https:// or file://",
                        um_url_shown(url));
+    if (strncmp(url, "file://", 7) == 0 && url[7] != '/' &&
+        strncmp(url + 7, "localhost/", 10) != 0)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "behind file:// comes a whole path, as in "
+                       "file:///srv/shelf/words");
     if (!set_text(p->base_url, sizeof p->base_url, url, "") ||
         !um_memo_init(&p->memo, path))
         return um_fail(err, UMBEL_E_RANGE, "the address or name is too long");

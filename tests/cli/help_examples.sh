@@ -6,10 +6,11 @@ seq 500 5200 > lines
 umbel build words -n 1200 -q -o words.umb
 umbel build more -n 1200 -q -o other.umb
 umbel build wrong -n 1200 -q -o new.umb
+umbel keygen --sign -q -o key
 for command in plan build add check info verify admit retouch merge convert \
-    diff patch keygen reproduce bench; do
+    diff patch publish pull keygen reproduce bench; do
     example=$(umbel $command --help | sed -n 's/^example: //p')
     echo "$example"
     umbel build words -n 1200 -q -o words.umb
-    $example > /dev/null || echo "[$?]"
+    eval "$example" > /dev/null || echo "[$?]"
 done

@@ -85,3 +85,9 @@ done
 echo half > copy.umb.part-0123456789abcdef
 pull words -o copy.umb -q
 ls copy.umb*
+
+# Who names no key learns that the first one is taken; and once.
+pull words -o first.umb | sed 's/.*file, //'
+pull words -o first.umb | sed 's/.*bytes), //'
+pull words -o named.umb --trust key.pub | sed 's/.*file, //'
+try umbel pull file://shelf/words -o first.umb
