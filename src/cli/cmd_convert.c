@@ -217,5 +217,7 @@ const um_command um_cmd_convert = {
     .run = run,
     .example = "words.umb --coded -o small.umb",
     .details = "--coded and --raw go with the others, or alone. Without them, "
-               "the result has the form of FILE.",
+               "the result has the form of FILE. A filter as full as it was "
+               "planned is hardly smaller coded: one with room left is, or one "
+               "of 'umbel plan --wire'.",
 };

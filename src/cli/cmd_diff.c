@@ -99,7 +99,8 @@ const um_command um_cmd_diff = {
     .options = {options, um_filter_options},
     .run = run,
     .example = "words.umb new.umb -o words.diff",
-    .details = "Both must have the same shape: the same kind, size, hashes and "
-               "seed. 'umbel patch' makes NEW of OLD and FILE. Keyed filters "
+    .details = "Both must have the same shape, the same kind, size, hashes and "
+               "seed: build both with the same --capacity. 'umbel patch' makes "
+               "NEW of OLD and FILE. Keyed filters "
                "need no key here.",
 };

@@ -30,7 +30,8 @@ static void report(const um_args *args, const umbel_filter *now, size_t len)
     } else if (!um_has(args, "quiet")) {
         um_print_path(out, path);
         fprintf(out, "%s bytes", um_grouped(umbel_encoded_len(now)).text);
-        fprintf(out, " from %s, as they were named\n", um_grouped(len).text);
+        fprintf(out, " from %s, the new filter byte for byte\n",
+                um_grouped(len).text);
     }
 }
 
