@@ -1,6 +1,6 @@
 # What --help gives as an example works, where its files are.
 seq 1000 > words
-seq 1001 1100 > more
+seq 1001 1100 > ./more
 seq 5000 5100 > wrong
 seq 500 5200 > lines
 umbel build words -n 1200 -q -o words.umb
