@@ -7,11 +7,11 @@
  * replaces. Where the file system has no unnamed files it starts with the
  * temporary name.
  *
- * Temporary names are few, and the same for all of a machine who save to a
- * directory: .umbel-MACHINE-0.tmp, .umbel-MACHINE-1.tmp. Such a file is locked
- * until it is renamed, so one that can be locked was left by somebody who was
- * killed. The next one comes upon it and removes it. Locks need not reach other
- * machines, so these have other names.
+ * A temporary name, .umbel-MACHINE-RANDOM.tmp, is never used twice: whoever
+ * renames it cannot meet another's file there. Such a file is locked until it
+ * is renamed, so one that can be locked was left by somebody who was killed,
+ * and the next one who needs a name in that directory removes it. Locks need
+ * not reach other machines, so theirs are left alone.
  */
 #define _GNU_SOURCE /* O_TMPFILE */
 #include "filter/save.h"
@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "filter/coded.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -95,10 +96,14 @@ static bool beside(char out[PATH_MAX], const char *path, const char *what)
     return false;
 }
 
-/* Follow links, also one whose target is not there yet. */
+/*
+ * Follow links, also one whose target is not there yet; but none that the
+ * kernel would not follow, as of somebody else in /tmp.
+ */
 static bool follow(char target[PATH_MAX], const char *path)
 {
     char link[PATH_MAX], at[PATH_MAX];
+    struct stat st;
 
     if (!beside(at, "", path))
         return false;
@@ -108,6 +113,8 @@ static bool follow(char target[PATH_MAX], const char *path)
             memcpy(target, at, sizeof at);
             return true;
         }
+        if (stat(at, &st) != 0 && errno != ENOENT)
+            return false;
         link[len] = '\0';
         char next[PATH_MAX];
         if (!beside(next, at, link))
@@ -153,24 +160,34 @@ static bool is_ours(int fd)
 }
 
 /*
- * Remove what a killed process of ours left. Whoever has the lock and finds the
- * file at its name is the only one who may do so. On some file systems that
- * takes a file which can be written; but it may have got the mode of the old
- * one.
+ * On some file systems a lock takes a file which can be written; but it may
+ * have got the mode of the old one.
  */
-static bool remove_dead(const char *path)
+static void remove_if_dead(int dir, const char *name)
 {
     const int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-    int fd = open(path, O_RDWR | flags);
+    int fd = openat(dir, name, O_RDWR | flags);
 
     if (fd < 0 && errno == EACCES)
-        fd = open(path, O_RDONLY | flags);
-    bool dead = fd >= 0 && is_ours(fd) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
-                um_is_at(fd, path) && unlink(path) == 0;
+        fd = openat(dir, name, O_RDONLY | flags);
+    if (fd >= 0 && is_ours(fd) && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        unlinkat(dir, name, 0);
     if (fd >= 0)
         close(fd);
-    errno = EEXIST;
-    return dead;
+}
+
+/* Whose directory is large need not wait: what was left only takes room. */
+static void remove_dead(const char *path, const char *prefix)
+{
+    enum { LOOKED_AT = 1000 };
+    struct dirent *entry;
+    DIR *dir = opendir(path);
+
+    for (int i = 0; dir && i < LOOKED_AT && (entry = readdir(dir)); i++)
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0)
+            remove_if_dead(dirfd(dir), entry->d_name);
+    if (dir)
+        closedir(dir);
 }
 
 static uint32_t machine(void)
@@ -181,24 +198,20 @@ static uint32_t machine(void)
     return (uint32_t)um_checksum(name, strlen(name));
 }
 
-/*
- * A name beside the target that nobody has; tries are bounded. Who takes all
- * the common ones, to be in the way, cannot take those of every process as
- * well.
- */
+/* A name beside the target that nobody has; tries are bounded. */
 static bool try_names(saving *s, bool (*take)(saving *s))
 {
-    enum { COMMON = 1000, OWN = 1000 };
-    const uint32_t here = machine();
-    char own[24] = "";
+    char prefix[32];
+    uint64_t random;
 
-    for (unsigned i = 0; i < COMMON + OWN; i++) {
-        if (i == COMMON)
-            snprintf(own, sizeof own, "-%ld", (long)getpid());
-        snprintf(s->temp, sizeof s->temp, "%s/.umbel-%08" PRIx32 "-%u%s.tmp",
-                 s->dir, here, i, own);
-        s->named =
-            take(s) || (errno == EEXIST && remove_dead(s->temp) && take(s));
+    snprintf(prefix, sizeof prefix, ".umbel-%08" PRIx32 "-", machine());
+    remove_dead(s->dir, prefix);
+    for (int i = 0; i < 100; i++) {
+        if (getentropy(&random, sizeof random) != 0)
+            return false;
+        snprintf(s->temp, sizeof s->temp, "%s/%s%016" PRIx64 ".tmp", s->dir,
+                 prefix, random);
+        s->named = take(s);
         if (s->named || errno != EEXIST)
             return s->named;
     }
@@ -215,6 +228,7 @@ static bool create_named(saving *s)
     if (hold(s->fd) && um_is_at(s->fd, s->temp))
         return true;
     close(s->fd);
+    unlink(s->temp);
     s->fd = -1;
     errno = EEXIST;
     return false;

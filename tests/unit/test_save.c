@@ -24,6 +24,8 @@ static char *dir;
 static char *path;      /* of the file that is saved there */
 static char steps[256]; /* a word for each call */
 static bool no_unnamed; /* as on file systems that cannot have such files */
+static bool locks_lie;  /* as where another kernel writes there, too */
+static bool bad_link;   /* what is saved is one of somebody else, in /tmp */
 static void (*before_rename)(void);
 static char temp[512]; /* what was renamed last */
 
@@ -31,10 +33,14 @@ int __real_fsync(int fd);
 int __real_rename(const char *from, const char *to);
 int __real_linkat(int a, const char *from, int b, const char *to, int flags);
 int __real_open(const char *name, int flags, ...);
+int __real_flock(int fd, int how);
+int __real_stat(const char *name, struct stat *out);
 int __wrap_fsync(int fd);
 int __wrap_rename(const char *from, const char *to);
 int __wrap_linkat(int a, const char *from, int b, const char *to, int flags);
 int __wrap_open(const char *name, int flags, ...);
+int __wrap_flock(int fd, int how);
+int __wrap_stat(const char *name, struct stat *out);
 
 static void note(const char *word)
 {
@@ -83,13 +89,27 @@ int __wrap_open(const char *name, int flags, ...)
     return __real_open(name, flags, mode);
 }
 
+int __wrap_flock(int fd, int how)
+{
+    return locks_lie ? 0 : __real_flock(fd, how);
+}
+
+/* fs.protected_symlinks, which needs root and two users to be seen. */
+int __wrap_stat(const char *name, struct stat *out)
+{
+    if (!bad_link || strcmp(name, path) != 0)
+        return __real_stat(name, out);
+    errno = EACCES;
+    return -1;
+}
+
 static int begin(void **state)
 {
     (void)state;
     dir = test_dir_make();
     path = test_path(dir, "a");
     steps[0] = '\0';
-    no_unnamed = false;
+    no_unnamed = locks_lie = bad_link = false;
     before_rename = NULL;
     return 0;
 }
@@ -218,53 +238,93 @@ static void what_a_living_save_writes_is_left_alone(void **state)
     }
 }
 
-/* The first temporary name, as a save uses it. */
-static char first[sizeof temp];
+/* Two kernels: one takes the other's file for a dead one's, and is slow then.
+ */
+static void meanwhile_another_is_amid_a_save(void)
+{
+    before_rename = NULL;
+    save_and_die();
+}
 
-static void find_name(void)
+static void nobody_gives_anothers_bytes_a_name(void **state)
+{
+    (void)state;
+    locks_lie = true;
+    for (int way = 0; way < 2; way++) {
+        no_unnamed = way == 1;
+        assert_ok(save("old"));
+        before_rename = meanwhile_another_is_amid_a_save;
+        assert_int_equal(save("first"), UMBEL_E_IO);
+        assert_holds("old");
+        assert_ok(save("second"));
+        assert_int_equal(test_dir_count(dir), 1);
+    }
+}
+
+static void a_name_is_not_used_twice(void **state)
+{
+    char before[sizeof temp];
+
+    (void)state;
+    assert_ok(save("old"));
+    assert_ok(save("older"));
+    memcpy(before, temp, sizeof before);
+    assert_ok(save("oldest"));
+    assert_string_not_equal(before, temp);
+}
+
+/* What stands at a name that a save would look at. */
+static void make_name(char out[sizeof temp])
 {
     assert_ok(save("old"));
     assert_ok(save("older"));
-    memcpy(first, temp, sizeof first);
-    assert_true(strlen(first) > strlen("-0.tmp"));
-    assert_string_equal(first + strlen(first) - strlen("-0.tmp"), "-0.tmp");
+    memcpy(out, temp, sizeof temp);
 }
 
 static void what_is_no_file_of_ours_is_passed_over(void **state)
 {
+    char name[sizeof temp];
+
     (void)state;
-    find_name();
-    assert_int_equal(mkfifo(first, 0600), 0);
+    make_name(name);
+    assert_int_equal(mkfifo(name, 0600), 0);
     assert_ok(save("beside a pipe"));
     assert_int_equal(test_dir_count(dir), 2);
-    assert_int_equal(unlink(first), 0);
-    assert_int_equal(symlink(path, first), 0);
+    assert_int_equal(unlink(name), 0);
+    assert_int_equal(symlink(path, name), 0);
     assert_ok(save("beside a link"));
     assert_holds("beside a link");
     assert_int_equal(test_dir_count(dir), 2);
-    if (geteuid() != 0)
-        return; /* cannot make a file of somebody else */
-    assert_int_equal(unlink(first), 0);
-    test_write_file(first, "", 0);
-    assert_int_equal(chown(first, 12345, (gid_t)-1), 0);
-    assert_ok(save("beside a stranger's"));
-    assert_int_equal(test_dir_count(dir), 2);
+    assert_int_equal(unlink(name), 0);
+    test_write_file(name, "", 0);
+    if (geteuid() == 0) { /* else we cannot make a file of somebody else */
+        assert_int_equal(chown(name, 12345, (gid_t)-1), 0);
+        assert_ok(save("beside a stranger's"));
+        assert_int_equal(test_dir_count(dir), 2);
+        assert_int_equal(chown(name, 0, (gid_t)-1), 0);
+    }
+    assert_ok(save("without ours"));
+    assert_int_equal(test_dir_count(dir), 1);
 }
 
-static void who_takes_all_common_names_stops_nobody(void **state)
+static void a_link_that_the_kernel_does_not_follow_is_refused(void **state)
 {
-    char name[sizeof first + 16];
+    char *precious = test_path(dir, "precious");
+    char *link = path;
 
     (void)state;
-    find_name();
-    int prefix = (int)(strlen(first) - strlen("0.tmp"));
-    for (int i = 0; i < 1000; i++) {
-        snprintf(name, sizeof name, "%.*s%d.tmp", prefix, first, i);
-        assert_int_equal(mkdir(name, 0700), 0);
-    }
+    test_write_file(precious, "precious", 8);
+    assert_int_equal(symlink(precious, link), 0);
+    bad_link = true;
+    assert_int_equal(save("new"), UMBEL_E_IO);
+    path = precious;
+    assert_holds("precious");
+    path = link;
+    bad_link = false;
     assert_ok(save("new"));
+    path = precious;
     assert_holds("new");
-    assert_int_equal(test_dir_count(dir), 1001);
+    free(link);
 }
 
 static void a_held_file_can_be_read_and_is_locked_under_its_name(void **state)
@@ -298,7 +358,9 @@ int main(void)
         TEST(what_was_left_goes_whatever_its_mode),
         TEST(what_a_living_save_writes_is_left_alone),
         TEST(what_is_no_file_of_ours_is_passed_over),
-        TEST(who_takes_all_common_names_stops_nobody),
+        TEST(nobody_gives_anothers_bytes_a_name),
+        TEST(a_name_is_not_used_twice),
+        TEST(a_link_that_the_kernel_does_not_follow_is_refused),
         TEST(a_held_file_can_be_read_and_is_locked_under_its_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
