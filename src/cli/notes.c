@@ -24,15 +24,23 @@ static umbel_status append(const um_notes *n, const char *bytes, size_t len,
                : um_fail_path(err, n->path);
 }
 
+static bool is_file(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 /*
  * While another writes, the file seems to end in the middle of a line: nobody
- * looks until it is whole. Pipes and the like have no locks, and no such look.
+ * looks until it is whole. What is no file has no end to look at, and whoever
+ * locks /dev/null is not waited for.
  */
 static void set_lock(const um_notes *n, int type)
 {
     struct flock all = {.l_type = (short)type, .l_whence = SEEK_SET};
 
-    while (fcntl(n->fd, F_SETLKW, &all) != 0 && errno == EINTR)
+    while (is_file(n->fd) && fcntl(n->fd, F_SETLKW, &all) != 0 &&
+           errno == EINTR)
         ;
 }
 

@@ -24,6 +24,7 @@ sort -u together.txt | wc -l
 printf 'hal' > half.txt
 try forge amid half.txt $'f\n' umbel check list.umb 7 --confirm half.txt
 cat half.txt
+try forge locked /dev/null umbel check list.umb 7 --confirm /dev/null
 
 # Nothing is appended to what is being read.
 cp members loop.txt

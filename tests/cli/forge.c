@@ -10,6 +10,8 @@
  *   forge amid FILE TEXT COMMAND...
  *                                run it while somebody else, who has locked
  *                                FILE, is about to append TEXT to it
+ *   forge locked FILE COMMAND... run it while somebody else has locked FILE,
+ *                                for which it does not wait
  *
  * A file that is poked and sealed passes the first line of defence, so that a
  * script reaches the checks behind it.
@@ -20,6 +22,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,34 +167,70 @@ static bool waits_for_lock(pid_t who)
     return found;
 }
 
+static int lock(const char *path)
+{
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int fd = open(path, O_WRONLY | O_APPEND);
+
+    return fd >= 0 && fcntl(fd, F_SETLKW, &all) != 0 ? -1 : fd;
+}
+
+/*
+ * Start it, and see it end, or wait for a lock of ours: then *child is not 0.
+ * Where the kernel does not tell who waits, that is after a while.
+ */
+static int start(char **argv, pid_t *child)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+    int code = 0;
+
+    *child = fork();
+    if (*child == 0) {
+        execvp(argv[0], argv);
+        _exit(fail(argv[0]));
+    }
+    for (int i = 0; i < 10000 && !waits_for_lock(*child); i++) {
+        nanosleep(&moment, NULL);
+        if (waitpid(*child, &code, WNOHANG) != 0) {
+            *child = 0;
+            break;
+        }
+    }
+    return code;
+}
+
 /*
  * The text comes when the command waits for us, or too late, when it does not.
- * Where the kernel does not tell who waits, it comes after a while: early for a
- * slow command, which is right then as well.
+ * Where it comes early for a slow command, that is right as well.
  */
 static int amid(char **argv)
 {
-    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    const struct timespec moment = {.tv_nsec = 1000000};
-    int fd = open(argv[0], O_WRONLY | O_APPEND), code = 0;
+    int fd = lock(argv[0]);
     ssize_t len = (ssize_t)strlen(argv[1]);
+    pid_t child;
 
-    if (fd < 0 || fcntl(fd, F_SETLKW, &all) != 0)
+    if (fd < 0)
         return fail(argv[0]);
-    pid_t child = fork();
-    if (child == 0) {
-        execvp(argv[2], argv + 2);
-        _exit(fail(argv[2]));
-    }
-    pid_t ended = 0;
-    for (int i = 0; i < 10000 && ended == 0 && !waits_for_lock(child); i++) {
-        nanosleep(&moment, NULL);
-        ended = waitpid(child, &code, WNOHANG);
-    }
+    int code = start(argv + 2, &child);
     if (write(fd, argv[1], (size_t)len) != len || close(fd) != 0)
         return fail(argv[0]);
-    if (ended == 0)
+    if (child != 0)
         waitpid(child, &code, 0);
+    return WIFEXITED(code) ? WEXITSTATUS(code) : 1;
+}
+
+static int locked(char **argv)
+{
+    pid_t child;
+
+    if (lock(argv[0]) < 0)
+        return fail(argv[0]);
+    int code = start(argv + 1, &child);
+    if (child != 0) {
+        kill(child, SIGKILL);
+        waitpid(child, &code, 0);
+        fprintf(stderr, "forge: it waited for %s\n", argv[0]);
+    }
     return WIFEXITED(code) ? WEXITSTATUS(code) : 1;
 }
 
@@ -201,7 +240,8 @@ static const struct {
     int (*run)(char **argv);
 } table[] = {{"poke", 3, poke},        {"flip", 2, flip},
              {"payload", 1, payload},  {"seal", 1, seal},
-             {"socket", 1, on_socket}, {"amid", 3, amid}};
+             {"socket", 1, on_socket}, {"amid", 3, amid},
+             {"locked", 2, locked}};
 
 int main(int argc, char **argv)
 {
