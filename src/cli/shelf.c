@@ -211,17 +211,22 @@ static bool ends_with(const char *text, const char *end)
     return a > b && strcmp(text + a - b, end) == 0;
 }
 
-/* Its name tells what it holds: other tools name files by other digests. */
+/*
+ * A file whose name tells what it holds: other tools name by other digests, and
+ * a link may lead to what never ends.
+ */
 static bool is_piece(const um_shelf *s, const char *name)
 {
     uint8_t wanted[UM_DIGEST_LEN], digest[UM_DIGEST_LEN];
     char path[PATH_MAX];
+    struct stat st;
     uint64_t len;
 
     return strlen(name) == UM_BLOB_NAME - 1 &&
            um_hex_read(name, wanted, sizeof wanted) &&
            (ends_with(name, endings[0]) || ends_with(name, endings[1])) &&
-           path_of(s, name, path, NULL) == UMBEL_OK &&
+           path_of(s, name, path, NULL) == UMBEL_OK && lstat(path, &st) == 0 &&
+           S_ISREG(st.st_mode) &&
            um_content_digest(path, digest, &len, NULL) == UMBEL_OK &&
            memcmp(wanted, digest, sizeof digest) == 0;
 }

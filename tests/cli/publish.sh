@@ -80,6 +80,8 @@ rm two/my.manifest
 other=$(sha256sum < list.umb | cut -d' ' -f1).umb
 cp list.umb "two/$other"
 mkfifo "two/$(echo | sha256sum | cut -d' ' -f1).umd"
+# Nor a link, whose end may never come.
+ln -s /dev/zero "two/$(echo zero | sha256sum | cut -d' ' -f1).umb"
 own=$(b2sum -l 256 < members | cut -d' ' -f1).umb
 cp members "two/$own"
 umbel publish two list.umb -q
