@@ -214,7 +214,7 @@ umbel_status um_content_digest(const char *path, uint8_t out[UM_DIGEST_LEN],
 um_name_text um_name_of(const umbel_filter *f)
 {
     uint8_t name[UMBEL_CONTENT_LEN];
-    um_name_text out;
+    um_name_text out = {""};
 
     umbel_content_name(f, name);
     um_digest_text(name, out.text);

@@ -255,7 +255,7 @@ umbel_status umbel_plan_wire(const char *kind, const umbel_params *params,
     double bytes = 0;
     umbel_params raw_params;
     umbel_plan raw;
-    um_shape s;
+    um_shape s = {.capacity = 0};
 
     umbel_status status = um_params_take(params, &raw_params, err);
     if (status == UMBEL_OK)
