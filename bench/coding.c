@@ -144,7 +144,7 @@ static void bench_diff(void)
     uint64_t part = KEYS / 100, changed = 3 * part;
     size_t room = umbel_diff_room(now);
     uint8_t *bytes = malloc(room);
-    umbel_diff_bill bill;
+    umbel_diff_result bill;
     umbel_error err;
 
     if (!bytes)

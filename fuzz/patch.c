@@ -45,7 +45,7 @@ static void put_right(uint8_t *bytes, size_t len, const umbel_filter *old)
 /* What was made is a filter, and can be made again. */
 static void use(const umbel_filter *old, const umbel_filter *now)
 {
-    umbel_diff_bill bill;
+    umbel_diff_result bill;
     umbel_filter *again = NULL;
     size_t room = umbel_diff_room(now);
     uint8_t *bytes = malloc(room);

@@ -221,7 +221,7 @@ static void write_patch(const char *name, const char *kind, size_t nkeys,
 {
     umbel_filter *old = numbers(kind, 4096, 120);
     umbel_filter *now = numbers(kind, 4096, nkeys);
-    umbel_diff_bill bill;
+    umbel_diff_result bill;
     size_t room = umbel_diff_room(now);
     uint8_t *bytes = malloc(room);
 

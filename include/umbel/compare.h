@@ -15,11 +15,11 @@
 extern "C" {
 #endif
 
-enum { UMBEL_MAX_WAYS = 8 };
+enum { UMBEL_MAX_STRATEGIES = 8 };
 
 /* What one way comes to. Where status is not OK the numbers are 0. */
-typedef struct umbel_way {
-    const char *name;    /* see umbel_way_at */
+typedef struct umbel_strategy {
+    const char *name;    /* see umbel_strategy_at */
     umbel_status status; /* not OK: it cannot be had so, and reason says why */
     umbel_error reason;
     uint64_t bytes;      /* of the whole file, or of both together */
@@ -32,7 +32,7 @@ typedef struct umbel_way {
      * the keys in that. */
     uint64_t cells, second_cells, second_keys;
     uint32_t hashes, second_hashes;
-} umbel_way;
+} umbel_strategy;
 
 typedef struct umbel_comparison {
     uint64_t bytes;      /* that no way exceeds */
@@ -42,7 +42,7 @@ typedef struct umbel_comparison {
     double plain_left;   /* ... that a plain filter leaves, NAN: there is */
     double plain_unseen; /* none so small; and its error */
     size_t n, best;      /* best is n when no way can be had */
-    umbel_way way[UMBEL_MAX_WAYS];
+    umbel_strategy way[UMBEL_MAX_STRATEGIES];
 } umbel_comparison;
 
 /*
@@ -57,12 +57,13 @@ typedef struct umbel_comparison {
  * keys, then the fewest probes. E_KEY when a key of never is a member; E_RANGE
  * when a list is empty.
  */
-UMBEL_API umbel_status umbel_compare_ways(
+UMBEL_API umbel_status umbel_compare_strategies(
     const umbel_params *params, uint64_t bytes, const umbel_keyset *members,
     const umbel_keyset *never, umbel_comparison *out, umbel_error *err);
 
 /* The ways: false when i is past the end. summary may be NULL. */
-UMBEL_API bool umbel_way_at(size_t i, const char **name, const char **summary);
+UMBEL_API bool umbel_strategy_at(size_t i, const char **name,
+                                 const char **summary);
 
 #ifdef __cplusplus
 }

@@ -24,7 +24,7 @@ UMBEL_API void umbel_content_name(const umbel_filter *f,
                                   uint8_t out[UMBEL_CONTENT_LEN]);
 
 /* What a difference costs, and what it is about. */
-typedef struct umbel_diff_bill {
+typedef struct umbel_diff_result {
     uint64_t bytes;   /* of the difference */
     uint64_t changed; /* cells */
     /*
@@ -32,7 +32,7 @@ typedef struct umbel_diff_bill {
      * tell where cells changed, if they did at random; for bits, that is all.
      */
     double shannon_bytes;
-} umbel_diff_bill;
+} umbel_diff_result;
 
 /* Bytes that umbel_diff wants to have: somewhat more than now has. */
 UMBEL_API size_t umbel_diff_room(const umbel_filter *now);
@@ -44,7 +44,7 @@ UMBEL_API size_t umbel_diff_room(const umbel_filter *now);
  */
 UMBEL_API umbel_status umbel_diff(const umbel_filter *old,
                                   const umbel_filter *now, void *out,
-                                  size_t cap, umbel_diff_bill *bill,
+                                  size_t cap, umbel_diff_result *bill,
                                   umbel_error *err);
 
 /*

@@ -78,13 +78,13 @@ UMBEL_API umbel_status umbel_plan_bounds(double fp_bound, double fn_bound,
                                          umbel_error *err);
 
 /* What a generalized filter promises, whatever its bits. */
-typedef struct umbel_promise {
+typedef struct umbel_bounds {
     double fp_bound; /* for keys that its author could not foresee, exact for
                         its addressing */
     double fn_bound; /* of the oldest of the keys it was given, (24) */
-} umbel_promise;
-UMBEL_API umbel_status umbel_promise_of(const umbel_filter *f,
-                                        umbel_promise *out, umbel_error *err);
+} umbel_bounds;
+UMBEL_API umbel_status umbel_bounds_of(const umbel_filter *f, umbel_bounds *out,
+                                       umbel_error *err);
 
 /*
  * Start from given bits instead: bit i of the filter is bit i % 8 of bits[i /

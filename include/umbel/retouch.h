@@ -82,7 +82,7 @@ typedef struct umbel_retouch_params {
     }
 #endif
 
-typedef struct umbel_bill {
+typedef struct umbel_retouch_result {
     uint64_t never;           /* different keys given that must not match */
     uint64_t matched;         /* of them matched, and had to go */
     uint64_t removed, left;   /* of these */
@@ -103,7 +103,7 @@ typedef struct umbel_bill {
     double chi;
     double seconds;
     bool stopped; /* by watch */
-} umbel_bill;
+} umbel_retouch_result;
 
 /*
  * Clear bits of f, which must own its memory, so that keys of never match no
@@ -118,7 +118,7 @@ UMBEL_API umbel_status umbel_retouch(umbel_filter *f,
                                      const umbel_keyset *members,
                                      const umbel_keyset *never,
                                      const umbel_retouch_params *params,
-                                     umbel_bill *bill, bool *lost,
+                                     umbel_retouch_result *bill, bool *lost,
                                      umbel_error *err);
 
 /* both[i] tells whether never->digests[i] is a member; *n, how many are. f

@@ -95,7 +95,7 @@ static umbel_status retouch(const notebook *n, const way *how, umbel_filter *f,
                               .heaviest = true,
                               .count_outside = true,
                               .seed = n->seed};
-    umbel_bill bill;
+    umbel_retouch_result bill;
 
     return umbel_retouch(f, &members, &never, &p, &bill, NULL, err);
 }

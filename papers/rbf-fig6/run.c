@@ -44,7 +44,7 @@ static umbel_status clear_at_random(const um_rbf *x, uint64_t bits, double *out,
                                     umbel_error *err)
 {
     umbel_retouch_params how = {.method = "random-bits", .moves = bits};
-    umbel_bill bill;
+    umbel_retouch_result bill;
     umbel_status status = um_rbf_retouch(x, &how, &bill, err);
 
     if (status != UMBEL_OK)

@@ -39,7 +39,7 @@ static size_t method_column(size_t method, size_t beta, size_t what)
 static umbel_status run_methods(const um_rbf *x, double *out, umbel_error *err)
 {
     umbel_status status = UMBEL_OK;
-    umbel_bill bill;
+    umbel_retouch_result bill;
 
     for (size_t i = 0; i < (size_t)METHODS * BETAS; i++) {
         umbel_retouch_params how = methods[i / BETAS].how;
@@ -78,7 +78,7 @@ static umbel_status run_limits(const um_rbf *x, double *out, umbel_error *err)
     for (size_t i = 0; status == UMBEL_OK && i < LIMITS; i++) {
         umbel_retouch_params how = {
             .size = sizeof how, .max_fn = limits[i], .seed = x->seed};
-        umbel_bill bill;
+        umbel_retouch_result bill;
         umbel_filter *f = NULL;
         status = umbel_copy(x->filter, &f, err);
         if (status == UMBEL_OK)

@@ -148,7 +148,7 @@ static umbel_status take_back(const trade *t, const trade_way *how,
                               .heaviest = true,
                               .seed = t->seed};
     umbel_choose_bill chosen;
-    umbel_bill bill;
+    umbel_retouch_result bill;
 
     if (how->groups)
         return umbel_choose(f, members, TRADE_MEMBERS, never, t->weight,

@@ -116,7 +116,7 @@ void um_rbf_fini(um_rbf *x)
 }
 
 umbel_status um_rbf_retouch(const um_rbf *x, const umbel_retouch_params *how,
-                            umbel_bill *bill, umbel_error *err)
+                            umbel_retouch_result *bill, umbel_error *err)
 {
     umbel_keyset members = {x->members, NULL, RBF_MEMBERS};
     umbel_keyset never = {x->positives, NULL, x->npositives};
@@ -145,7 +145,7 @@ static umbel_status run_point(const um_rbf *x, const um_rbf_curve *c,
                               size_t beta, double *out, umbel_error *err)
 {
     umbel_retouch_params how = c->how;
-    umbel_bill bill;
+    umbel_retouch_result bill;
 
     how.beta = um_rbf_beta[beta] / 100;
     umbel_status status = um_rbf_retouch(x, &how, &bill, err);

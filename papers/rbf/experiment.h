@@ -35,7 +35,7 @@ void um_rbf_fini(um_rbf *x);
 
 /* Retouch a copy of the filter; nobody else's seed or limit. */
 umbel_status um_rbf_retouch(const um_rbf *x, const umbel_retouch_params *how,
-                            umbel_bill *bill, umbel_error *err);
+                            umbel_retouch_result *bill, umbel_error *err);
 
 /* A curve: a method with one source of its counts. */
 typedef struct um_rbf_curve {

@@ -43,7 +43,8 @@ const char *umbel_status_text(umbel_status status)
     return "unlisted status";
 }
 
-void um_note(umbel_error *err, umbel_status status, const char *format, ...)
+void um_set_error(umbel_error *err, umbel_status status, const char *format,
+                  ...)
 {
     va_list args;
 
@@ -56,7 +57,7 @@ void um_note(umbel_error *err, umbel_status status, const char *format, ...)
     um_disarm(err->text);
 }
 
-void um_note_errno(umbel_error *err, const char *format, ...)
+void um_set_errno(umbel_error *err, const char *format, ...)
 {
     int number = errno;
     va_list args;
@@ -72,7 +73,7 @@ void um_note_errno(umbel_error *err, const char *format, ...)
     um_disarm(err->text);
 }
 
-void um_note_path(umbel_error *err, const char *path)
+void um_set_error_path(umbel_error *err, const char *path)
 {
-    um_note_errno(err, "%s%s", um_path_dots(path), um_path_tail(path));
+    um_set_errno(err, "%s%s", um_path_dots(path), um_path_tail(path));
 }

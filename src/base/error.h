@@ -12,18 +12,19 @@
  * Fill *err, when given, and give status: one line at the place of failure.
  * Macros, so that compilers and analyzers see which status it is.
  */
-#define um_fail(err, status, ...) (um_note(err, status, __VA_ARGS__), (status))
+#define um_fail(err, status, ...)                                              \
+    (um_set_error(err, status, __VA_ARGS__), (status))
 /* The same with E_IO, and ": " and strerror(errno) appended. */
-#define um_fail_errno(err, ...) (um_note_errno(err, __VA_ARGS__), UMBEL_E_IO)
+#define um_fail_errno(err, ...) (um_set_errno(err, __VA_ARGS__), UMBEL_E_IO)
 
 /* The same with "PATH: ", shortened so that the reason has room. */
-#define um_fail_path(err, path) (um_note_path(err, path), UMBEL_E_IO)
+#define um_fail_path(err, path) (um_set_error_path(err, path), UMBEL_E_IO)
 
 /* Only fill *err. Nothing in it can steer a terminal. */
-void um_note(umbel_error *err, umbel_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-void um_note_errno(umbel_error *err, const char *format, ...)
+void um_set_error(umbel_error *err, umbel_status status, const char *format,
+                  ...) __attribute__((format(printf, 3, 4)));
+void um_set_errno(umbel_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-void um_note_path(umbel_error *err, const char *path);
+void um_set_error_path(umbel_error *err, const char *path);
 
 #endif

@@ -24,7 +24,7 @@ typedef struct um_hash {
     bool keyed;       /* needs a secret */
     bool seeded;      /* takes a seed other than 0 */
     bool implied;     /* chosen by an addressing, never by itself */
-    bool bare;        /* the key itself: its cells do not look random */
+    bool identity;    /* the key itself: its cells do not look random */
     unsigned entropy; /* bits of a digest that are independent */
 
     /* Make ready after seed and secret are in place; NULL: nothing to do. */

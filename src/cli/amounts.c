@@ -17,7 +17,7 @@ typedef struct changing {
     uint64_t times, n;
 } changing;
 
-bool um_asks_amounts(const um_args *args)
+bool um_has_amounts(const um_args *args)
 {
     return um_has(args, "times") || um_has(args, "amount-field");
 }
@@ -97,7 +97,7 @@ umbel_status um_add_amounts(const um_args *args, const char *const *paths,
     changing c = {.filter = f};
     uint64_t field = 0;
 
-    if (!um_asks_amounts(args))
+    if (!um_has_amounts(args))
         return um_add_all(args, paths, npaths, f, n, err);
     umbel_status status = read_amounts(args, &c.times, &field, err);
     if (status == UMBEL_OK)

@@ -9,7 +9,7 @@
 /* --times and --amount-field: of commands that add keys. */
 extern const um_option um_amount_options[];
 
-bool um_asks_amounts(const um_args *args);
+bool um_has_amounts(const um_args *args);
 
 /* As um_add_all, as often as these options say. */
 umbel_status um_add_amounts(const um_args *args, const char *const *paths,

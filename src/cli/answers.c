@@ -22,7 +22,7 @@ typedef struct answers {
     size_t told; /* lines that are in out; the others come after it */
 } answers;
 
-static bool prints(const um_asking *a, bool hit)
+static bool prints(const um_check_ctx *a, bool hit)
 {
     bool all =
         a->json || (a->values && !a->map && !um_has(a->args, "at-least") &&
@@ -31,8 +31,8 @@ static bool prints(const um_asking *a, bool hit)
     return !a->count && !a->quiet && (all || hit != a->invert);
 }
 
-static void print_json(const um_asking *a, FILE *out, const umbel_slice *line,
-                       const answers *in, size_t i)
+static void print_json(const um_check_ctx *a, FILE *out,
+                       const umbel_slice *line, const answers *in, size_t i)
 {
     putc('{', out);
     um_print_json_key(out, line);
@@ -44,7 +44,7 @@ static void print_json(const um_asking *a, FILE *out, const umbel_slice *line,
 }
 
 /* Those that came often enough and are no exceptions. */
-static umbel_status count_keys(const um_asking *a, const umbel_slice *keys,
+static umbel_status count_keys(const um_check_ctx *a, const umbel_slice *keys,
                                size_t n, bool *hit, uint64_t *counts,
                                umbel_unless_cost *cost, umbel_error *err)
 {
@@ -62,7 +62,7 @@ static umbel_status count_keys(const um_asking *a, const umbel_slice *keys,
     return UMBEL_OK;
 }
 
-static umbel_status query_keys(const um_asking *a, const um_batch *b,
+static umbel_status query_keys(const um_check_ctx *a, const um_batch *b,
                                size_t from, size_t n, answers *out,
                                umbel_error *err)
 {
@@ -84,8 +84,8 @@ static umbel_status query_keys(const um_asking *a, const um_batch *b,
 }
 
 /* All keys of a batch; where one is refused, those before it. */
-static umbel_status query(const um_asking *a, const um_batch *b, answers *out,
-                          umbel_error *err)
+static umbel_status query(const um_check_ctx *a, const um_batch *b,
+                          answers *out, umbel_error *err)
 {
     umbel_status status = query_keys(a, b, 0, b->n, out, err);
 
@@ -96,7 +96,7 @@ static umbel_status query(const um_asking *a, const um_batch *b, answers *out,
     return status;
 }
 
-static umbel_status format_lines(const um_asking *a, const um_batch *b,
+static umbel_status format_lines(const um_check_ctx *a, const um_batch *b,
                                  answers *out, umbel_error *err)
 {
     enum { LONGEST = 24 }; /* a tab, a count, and the end that sprintf adds */
@@ -131,7 +131,7 @@ static umbel_status format_lines(const um_asking *a, const um_batch *b,
  * JSON may be six times as long as the keys. What is past the limit is made
  * when it is printed, so that answers which wait do not fill the memory.
  */
-static umbel_status format_json(const um_asking *a, const um_batch *b,
+static umbel_status format_json(const um_check_ctx *a, const um_batch *b,
                                 answers *out, umbel_error *err)
 {
     enum { LIMIT = 1 << 20, LONGEST_BYTE = 6, AROUND = 72 };
@@ -172,7 +172,7 @@ static umbel_status want_hits(answers *out, size_t n, umbel_error *err)
 static umbel_status answer(const void *ctx, const um_batch *batch, void *result,
                            umbel_error *err)
 {
-    const um_asking *a = ctx;
+    const um_check_ctx *a = ctx;
     answers *out = result;
     umbel_error late;
 
@@ -194,20 +194,20 @@ static umbel_status answer(const void *ctx, const um_batch *batch, void *result,
 }
 
 /* What a user found to match falsely, for the next 'umbel build --never'. */
-static umbel_status confirm(const um_asking *a, const um_batch *batch,
+static umbel_status confirm(const um_check_ctx *a, const um_batch *batch,
                             const answers *in, umbel_error *err)
 {
     const umbel_slice *text =
         um_has(a->args, "field") ? batch->keys : batch->lines;
 
-    return um_notes_add(&a->confirmed, text, in->hit, in->n, err);
+    return um_key_log_add(&a->confirmed, text, in->hit, in->n, err);
 }
 
 /* Print, in the order of the input. */
 static umbel_status tell(void *ctx, const um_batch *batch, void *result,
                          umbel_error *err)
 {
-    um_asking *a = ctx;
+    um_check_ctx *a = ctx;
     const answers *in = result;
 
     a->selected += in->selected;
@@ -233,7 +233,7 @@ static void free_answers(void *result)
     free(((answers *)result)->out);
 }
 
-um_key_job um_answering(um_asking *a)
+um_key_job um_check_job(um_check_ctx *a)
 {
     return (um_key_job){.ctx = a,
                         .result_len = sizeof(answers),
@@ -242,8 +242,8 @@ um_key_job um_answering(um_asking *a)
                         .fini = free_answers};
 }
 
-umbel_status um_ask_one(um_asking *a, const umbel_slice *key,
-                        const umbel_slice *line, umbel_error *err)
+umbel_status um_check_one(um_check_ctx *a, const umbel_slice *key,
+                          const umbel_slice *line, umbel_error *err)
 {
     um_batch batch = {.n = 1, .keys = key, .lines = line};
     answers out = {0};

@@ -7,7 +7,7 @@
 #include "cli/command.h"
 
 #include "base/error.h"
-#include "cli/alike.h"
+#include "cli/suggest.h"
 
 #include <errno.h>
 #include <math.h>
@@ -68,14 +68,14 @@ static void give(um_args *a, const um_option *o, const char *value)
 static void no_option(const um_command *c, const char *name, size_t len,
                       umbel_error *err)
 {
-    um_alike near = {0};
+    um_suggestion near = {0};
     const um_option *o;
 
     for (size_t i = 0; (o = option_at(c, i)); i++)
-        um_alike_try(&near, name, len, o->name);
-    um_note(err, UMBEL_E_UNKNOWN, "there is no option --%.*s%s%s%s", (int)len,
-            name, near.name ? ": did you mean --" : "",
-            near.name ? near.name : "", near.name ? "?" : "");
+        um_suggest(&near, name, len, o->name);
+    um_set_error(err, UMBEL_E_UNKNOWN, "there is no option --%.*s%s%s%s",
+                 (int)len, name, near.name ? ": did you mean --" : "",
+                 near.name ? near.name : "", near.name ? "?" : "");
 }
 
 static bool is_option(const um_command *c, const char *word)
@@ -93,10 +93,11 @@ static bool want_value(const um_args *a, const char *name, const um_option *o,
                        const char *word, umbel_error *err)
 {
     if (!word)
-        um_note(err, UMBEL_E_RANGE, "%s wants a value: %s", name, o->arg);
+        um_set_error(err, UMBEL_E_RANGE, "%s wants a value: %s", name, o->arg);
     else if (is_option(a->command, word))
-        um_note(err, UMBEL_E_RANGE, "%s wants a value: %s; behind it stands %s",
-                name, o->arg, word);
+        um_set_error(err, UMBEL_E_RANGE,
+                     "%s wants a value: %s; behind it stands %s", name, o->arg,
+                     word);
     else
         return true;
     return false;
@@ -113,7 +114,7 @@ static bool take_long(um_args *a, char ***argv, umbel_error *err)
         return false;
     }
     if (!o->arg && equals) {
-        um_note(err, UMBEL_E_RANGE, "--%s takes no value", o->name);
+        um_set_error(err, UMBEL_E_RANGE, "--%s takes no value", o->name);
         return false;
     }
     if (o->arg && !equals && !want_value(a, **argv, o, (*argv)[1], err))
@@ -127,7 +128,7 @@ static bool take_letters(um_args *a, char ***argv, umbel_error *err)
     for (const char *p = **argv + 1; *p; p++) {
         const um_option *o = find_letter(a->command, *p);
         if (!o) {
-            um_note(err, UMBEL_E_UNKNOWN, "there is no option -%c", *p);
+            um_set_error(err, UMBEL_E_UNKNOWN, "there is no option -%c", *p);
             return false;
         }
         if (!o->arg) {
@@ -168,7 +169,7 @@ bool um_args_init(um_args *out, const um_command *command, char **argv,
     a.given = calloc(most_given(argv), sizeof *a.given);
     a.operands = calloc(count(argv) + 1, sizeof *a.operands);
     if (!a.given || !a.operands) {
-        um_note(err, UMBEL_E_NOMEM, "no memory for the arguments");
+        um_set_error(err, UMBEL_E_NOMEM, "no memory for the arguments");
         fine = false;
     }
     for (; fine && *argv; argv++) {
@@ -339,7 +340,7 @@ int um_misuse(const um_args *args, const char *format, ...)
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    um_note(&err, UMBEL_E_RANGE, "%s", text);
+    um_set_error(&err, UMBEL_E_RANGE, "%s", text);
     um_trouble(args, &err);
     fprintf(stderr, "Try 'umbel %s --help'.\n", args->command->name);
     return UM_EXIT_TROUBLE;

@@ -17,7 +17,7 @@ const um_option um_bounds_options[] = {
     {"fn-bound", 0, "Y", "... members denied at most; tells functions, space"},
     {0}};
 
-bool um_asks_bounds(const um_args *args)
+bool um_has_bounds(const um_args *args)
 {
     return um_has(args, "fp-bound") || um_has(args, "fn-bound");
 }

@@ -9,7 +9,7 @@
 /* --fp-bound and --fn-bound. */
 extern const um_option um_bounds_options[];
 /* Whether one of them was given. */
-bool um_asks_bounds(const um_args *args);
+bool um_has_bounds(const um_args *args);
 /* Answer them; gives the exit code. */
 int um_answer_bounds(const um_args *args);
 

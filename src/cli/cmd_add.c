@@ -72,7 +72,7 @@ static int run(const um_args *args)
 
     if (args->noperands < 1)
         return um_misuse(args, "say which filter: umbel add FILE [KEYS...]");
-    if (um_has(args, "remove") && um_asks_amounts(args))
+    if (um_has(args, "remove") && um_has_amounts(args))
         return um_misuse(args, "--remove takes each key back once: list it as "
                                "often as it is to go");
     if (um_stdin_among(args->operands, args->noperands) > 1)

@@ -4,8 +4,8 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/files.h"
-#include "cli/guess.h"
 #include "cli/report.h"
+#include "cli/sniff.h"
 #include "cli/table.h"
 
 #include <fcntl.h>

@@ -6,9 +6,9 @@
  */
 #include "base/error.h"
 #include "cli/amounts.h"
-#include "cli/choosing.h"
+#include "cli/build_static.h"
+#include "cli/choose_groups.h"
 #include "cli/files.h"
-#include "cli/fixed.h"
 #include "cli/keys.h"
 #include "cli/report.h"
 #include "cli/table.h"
@@ -31,7 +31,7 @@ typedef struct built {
     umbel_filter *filter;
     uint64_t n; /* keys in the input */
     umbel_choose_bill bill;
-    um_fixed fixed; /* of static kinds */
+    um_static_result fixed; /* of static kinds */
 } built;
 
 static umbel_status add_keys(const um_args *args, umbel_filter *f, built *out,
@@ -51,7 +51,7 @@ static umbel_status no_keys(umbel_error *err)
 }
 
 /* The size is known, or can be counted. */
-static umbel_status build_sized(const um_args *args, um_asked *asked,
+static umbel_status build_sized(const um_args *args, um_filter_args *asked,
                                 built *out, umbel_error *err)
 {
     umbel_params *p = &asked->params;
@@ -78,7 +78,7 @@ static umbel_status build_sized(const um_args *args, um_asked *asked,
     return status;
 }
 
-static umbel_status build_unsized(const um_args *args, um_asked *asked,
+static umbel_status build_unsized(const um_args *args, um_filter_args *asked,
                                   built *out, umbel_error *err)
 {
     uint64_t memory = UM_PIPE_MEMORY;
@@ -162,7 +162,7 @@ static void report(const um_args *args, const built *b)
     }
     um_tell_uncounted(out, f);
     if (b->fixed.filter)
-        um_print_fixed(out, args, &b->fixed);
+        um_print_static(out, args, &b->fixed);
     else
         um_tell_rounding(out, asked_bits(args), umbel_cells(f));
     if (um_has(args, "never") && !b->fixed.filter)
@@ -185,7 +185,7 @@ static void report_json(const um_args *args, const built *b)
     um_info_real(&info, "predicted_error", umbel_predict(f));
     um_info_hex(&info, "payload_checksum", umbel_payload_checksum(f));
     if (b->fixed.filter)
-        um_fixed_to_info(&b->fixed, &info);
+        um_static_to_info(&b->fixed, &info);
     else if (um_has(args, "never"))
         um_bill_to_info(&b->bill, &info);
     um_print_json(um_report_to(args), &info);
@@ -203,7 +203,7 @@ static bool has_groups(const char *kind)
 }
 
 /* Who names keys that shall not match wants a choice. */
-static umbel_status want_groups(const um_args *args, um_asked *asked,
+static umbel_status want_groups(const um_args *args, um_filter_args *asked,
                                 umbel_error *err)
 {
     umbel_params *p = &asked->params;
@@ -222,12 +222,12 @@ static umbel_status want_groups(const um_args *args, um_asked *asked,
 
 static umbel_status build(const um_args *args, built *out, umbel_error *err)
 {
-    um_asked asked;
+    um_filter_args asked;
     unsigned threads;
     umbel_status status = um_ask(args, &asked, err);
 
     if (status == UMBEL_OK && umbel_is_static(asked.kind)) {
-        status = um_build_fixed(args, &asked, &out->fixed, err);
+        status = um_build_static(args, &asked, &out->fixed, err);
         out->filter = out->fixed.filter;
         out->n = out->fixed.n;
         um_forget(&asked);
@@ -270,13 +270,13 @@ static umbel_status spare_inputs(const um_args *args, umbel_error *err)
     umbel_status status = UMBEL_OK;
 
     for (size_t i = 0; status == UMBEL_OK && i < args->noperands; i++)
-        status = um_spare(out, args->operands[i], err);
+        status = um_refuse_overwrite(out, args->operands[i], err);
     for (size_t i = 0;
          status == UMBEL_OK && (path = um_value_at(args, "never", i)); i++)
-        status = um_spare(out, path, err);
+        status = um_refuse_overwrite(out, path, err);
     for (size_t i = 0;
          status == UMBEL_OK && (path = um_value_at(args, "universe", i)); i++)
-        status = um_spare(out, path, err);
+        status = um_refuse_overwrite(out, path, err);
     return status;
 }
 
@@ -297,8 +297,8 @@ static const char *misuse(const um_args *args)
     if (um_has(args, "weights") && !um_has(args, "never"))
         return "--weights wants --never";
     if (fixed)
-        return um_fixed_misuse(args);
-    if (um_has(args, "never") && um_asks_amounts(args))
+        return um_static_misuse(args);
+    if (um_has(args, "never") && um_has_amounts(args))
         return "--never is for sets, which count nothing";
     return NULL;
 }

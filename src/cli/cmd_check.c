@@ -23,9 +23,9 @@ static const um_option options[] = {
     {"confirm", 0, "FILE", "also append keys that match, found to be false"},
     {0}};
 
-static umbel_status ask_stream(um_asking *a, umbel_error *err)
+static umbel_status ask_stream(um_check_ctx *a, umbel_error *err)
 {
-    um_key_job job = um_answering(a);
+    um_key_job job = um_check_job(a);
     umbel_status status = UMBEL_OK;
     const char *path = um_value_at(a->args, "from", 0);
 
@@ -38,7 +38,7 @@ static umbel_status ask_stream(um_asking *a, umbel_error *err)
     return status;
 }
 
-static umbel_status ask_hex(um_asking *a, const umbel_slice *text,
+static umbel_status ask_hex(um_check_ctx *a, const umbel_slice *text,
                             umbel_error *err)
 {
     uint8_t bytes[4096];
@@ -52,10 +52,10 @@ static umbel_status ask_hex(um_asking *a, const umbel_slice *text,
                        (const char *)text->data,
                        text->len % 2 ? "has an odd number of digits"
                                      : "is not hexadecimal");
-    return um_ask_one(a, &key, text, err);
+    return um_check_one(a, &key, text, err);
 }
 
-static umbel_status ask_operands(um_asking *a, umbel_error *err)
+static umbel_status ask_operands(um_check_ctx *a, umbel_error *err)
 {
     bool hex = um_has(a->args, "hex");
     umbel_status status = UMBEL_OK;
@@ -63,7 +63,7 @@ static umbel_status ask_operands(um_asking *a, umbel_error *err)
     for (size_t i = 1; status == UMBEL_OK && i < a->args->noperands; i++) {
         const char *text = a->args->operands[i];
         umbel_slice key = {text, strlen(text)};
-        status = hex ? ask_hex(a, &key, err) : um_ask_one(a, &key, &key, err);
+        status = hex ? ask_hex(a, &key, err) : um_check_one(a, &key, &key, err);
     }
     return status;
 }
@@ -83,7 +83,7 @@ static size_t stdin_uses(const um_args *args)
            um_stdin_uses(args, "from") + keys;
 }
 
-static void print_count(const um_asking *a)
+static void print_count(const um_check_ctx *a)
 {
     if (!a->count || a->quiet)
         return;
@@ -122,27 +122,28 @@ static umbel_status spare_inputs(const um_args *args, const char *path,
                                  umbel_error *err)
 {
     static const char *const read[] = {"from", "unless"};
-    umbel_status status = um_spare(path, args->operands[0], err);
+    umbel_status status = um_refuse_overwrite(path, args->operands[0], err);
 
     if (status == UMBEL_OK && stdin_uses(args))
-        status = um_spare(path, "/dev/stdin", err);
+        status = um_refuse_overwrite(path, "/dev/stdin", err);
     for (size_t i = 0; i < UM_COUNT(read); i++) {
         const char *input = um_value(args, read[i]);
         if (status == UMBEL_OK && input)
-            status = um_spare(path, input, err);
+            status = um_refuse_overwrite(path, input, err);
     }
     return status;
 }
 
-static umbel_status open_confirmed(um_asking *a, umbel_error *err)
+static umbel_status open_confirmed(um_check_ctx *a, umbel_error *err)
 {
     const char *path = um_value(a->args, "confirm");
 
     if (!path)
         return UMBEL_OK;
     umbel_status status = spare_inputs(a->args, path, err);
-    return status == UMBEL_OK ? um_notes_open(&a->confirmed, path, a->end, err)
-                              : status;
+    return status == UMBEL_OK
+               ? um_key_log_open(&a->confirmed, path, a->end, err)
+               : status;
 }
 
 /* What is wrong with the combination of options; NULL: nothing. */
@@ -173,7 +174,7 @@ static const char *misuse(const um_args *args)
 }
 
 /* A threshold that no count can reach is a mistake. */
-static umbel_status take_threshold(um_asking *a, umbel_error *err)
+static umbel_status take_threshold(um_check_ctx *a, umbel_error *err)
 {
     uint64_t limit = umbel_count_limit(a->filter);
 
@@ -203,12 +204,12 @@ static umbel_status take_threshold(um_asking *a, umbel_error *err)
 
 static int run(const um_args *args)
 {
-    um_asking a = {.args = args,
-                   .json = um_has(args, "json"),
-                   .count = um_has(args, "count"),
-                   .invert = um_has(args, "invert"),
-                   .quiet = um_has(args, "quiet"),
-                   .end = um_has(args, "null") ? '\0' : '\n'};
+    um_check_ctx a = {.args = args,
+                      .json = um_has(args, "json"),
+                      .count = um_has(args, "count"),
+                      .invert = um_has(args, "invert"),
+                      .quiet = um_has(args, "quiet"),
+                      .end = um_has(args, "null") ? '\0' : '\n'};
     const char *wrong = misuse(args);
     umbel_filter *f[2];
     umbel_error err;
@@ -229,7 +230,7 @@ static int run(const um_args *args)
     if (status == UMBEL_OK)
         status =
             literal_keys(args) ? ask_operands(&a, &err) : ask_stream(&a, &err);
-    status = um_notes_close(&a.confirmed, status, &err);
+    status = um_key_log_close(&a.confirmed, status, &err);
     if (status == UMBEL_OK)
         print_count(&a);
     umbel_close(f[0]);

@@ -169,7 +169,7 @@ static umbel_status open_input(const um_args *args, umbel_filter **out,
     umbel_status status = UMBEL_OK;
 
     if (!stays)
-        status = um_spare(um_value(args, "output"), path, err);
+        status = um_refuse_overwrite(um_value(args, "output"), path, err);
     if (status == UMBEL_OK)
         status = um_value_count(args, "max-memory", &limit, err);
     if (status != UMBEL_OK)

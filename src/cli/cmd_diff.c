@@ -13,7 +13,7 @@ static const um_option options[] = {
     {0}};
 
 static umbel_status make(const umbel_filter *old, const umbel_filter *now,
-                         const char *path, umbel_diff_bill *bill,
+                         const char *path, umbel_diff_result *bill,
                          umbel_error *err)
 {
     um_content c;
@@ -26,7 +26,7 @@ static umbel_status make(const umbel_filter *old, const umbel_filter *now,
 }
 
 static void report_json(const um_args *args, const umbel_filter *old,
-                        const umbel_filter *now, const umbel_diff_bill *bill)
+                        const umbel_filter *now, const umbel_diff_result *bill)
 {
     um_name_text from = um_name_of(old), to = um_name_of(now);
     umbel_info info = {0};
@@ -42,7 +42,7 @@ static void report_json(const um_args *args, const umbel_filter *old,
 }
 
 static void report(const um_args *args, const umbel_filter *now,
-                   const umbel_diff_bill *bill)
+                   const umbel_diff_result *bill)
 {
     FILE *out = um_report_to(args);
 
@@ -56,7 +56,7 @@ static void report(const um_args *args, const umbel_filter *now,
 
 static umbel_status diff(const um_args *args, umbel_error *err)
 {
-    umbel_diff_bill bill;
+    umbel_diff_result bill;
     umbel_filter *old, *now;
 
     umbel_status status = um_open_filter(args, args->operands[0], &old, err);
@@ -85,8 +85,8 @@ static int run(const um_args *args)
                                "to: -o FILE");
     if (um_stdin_among(args->operands, args->noperands) > 1)
         return um_misuse(args, "standard input can be read only once");
-    if (um_spare(path, args->operands[0], &err) != UMBEL_OK ||
-        um_spare(path, args->operands[1], &err) != UMBEL_OK ||
+    if (um_refuse_overwrite(path, args->operands[0], &err) != UMBEL_OK ||
+        um_refuse_overwrite(path, args->operands[1], &err) != UMBEL_OK ||
         diff(args, &err) != UMBEL_OK)
         return um_trouble(args, &err);
     return UM_EXIT_FINE;

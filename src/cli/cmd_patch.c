@@ -69,8 +69,8 @@ static int run(const um_args *args)
                                "to: -o FILE");
     if (um_stdin_among(args->operands, args->noperands) > 1)
         return um_misuse(args, "standard input can be read only once");
-    if (um_spare(um_value(args, "output"), args->operands[1], &err) !=
-            UMBEL_OK ||
+    if (um_refuse_overwrite(um_value(args, "output"), args->operands[1],
+                            &err) != UMBEL_OK ||
         um_open_filter(args, args->operands[0], &old, &err) != UMBEL_OK)
         return um_trouble(args, &err);
     umbel_status status = patch(args, old, &err);

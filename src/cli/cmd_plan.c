@@ -26,7 +26,7 @@ static const um_option options[] = {
     {0}};
 
 typedef struct question {
-    um_asked asked;
+    um_filter_args asked;
     uint64_t bytes;
     uint64_t wire, memory; /* 0: not asked for */
     uint64_t clear;        /* bits; 0: not asked for */
@@ -382,9 +382,9 @@ static int answer(const um_args *args, question *q)
                          "a plan wants numbers, not \"%s\": --keys N says how "
                          "many keys there will be",
                          args->operands[0]);
-    if (um_asks_never(args))
+    if (um_has_never(args))
         return um_answer_never(args);
-    if (um_asks_bounds(args))
+    if (um_has_bounds(args))
         return um_answer_bounds(args);
     if (read_question(args, q, &err) != UMBEL_OK)
         return um_trouble(args, &err);

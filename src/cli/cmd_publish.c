@@ -6,10 +6,10 @@
 #include "cli/confirmed.h"
 #include "cli/content.h"
 #include "cli/files.h"
-#include "cli/guess.h"
 #include "cli/keys.h"
 #include "cli/report.h"
 #include "cli/shelf.h"
+#include "cli/sniff.h"
 #include "cli/table.h"
 #include "exchange/publish.h"
 
@@ -85,10 +85,10 @@ static umbel_status decode(const publishing *p, const char *path,
         umbel_decode(file->bytes, file->len, &source, out, &inner);
     if (status == UMBEL_OK)
         return UMBEL_OK;
-    um_note(err, status, "%s%s: %.180s%s", um_path_dots(path),
-            um_path_tail(path), inner.text, um_memory_advice(inner.text));
+    um_set_error(err, status, "%s%s: %.180s%s", um_path_dots(path),
+                 um_path_tail(path), inner.text, um_memory_advice(inner.text));
     if (status == UMBEL_E_FORMAT)
-        um_guess_filter(path, err);
+        um_sniff_filter(path, err);
     return status;
 }
 
@@ -131,7 +131,7 @@ static umbel_status make_step(const publishing *p, edition *e,
                               umbel_error *err)
 {
     um_content c;
-    umbel_diff_bill bill;
+    umbel_diff_result bill;
     umbel_status status = UMBEL_OK;
 
     if (um_content_diff(&c, old, now, &bill, &e->no_step) != UMBEL_OK)
@@ -142,7 +142,7 @@ static umbel_status make_step(const publishing *p, edition *e,
         e->step.len = c.len;
         status = um_shelf_put(&p->shelf, &e->step, UM_BLOB_STEP, c.bytes, err);
     } else {
-        um_note(&e->no_step, UMBEL_OK, "too much has changed");
+        um_set_error(&e->no_step, UMBEL_OK, "too much has changed");
     }
     um_content_fini(&c);
     return status;

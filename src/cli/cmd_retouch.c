@@ -5,7 +5,7 @@
 #define _GNU_SOURCE /* SA_RESETHAND */
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/choosing.h"
+#include "cli/choose_groups.h"
 #include "cli/files.h"
 #include "cli/report.h"
 #include "cli/retouching.h"
@@ -166,7 +166,8 @@ static umbel_status refuse_members(const um_retouching *r, umbel_error *err)
 }
 
 static umbel_status retouch(um_retouching *r, umbel_filter *f, um_curve *curve,
-                            bool *lost, umbel_bill *bill, umbel_error *err)
+                            bool *lost, umbel_retouch_result *bill,
+                            umbel_error *err)
 {
     umbel_keyset members = um_keylist_set(&r->members);
     umbel_keyset never = um_keylist_set(&r->never);
@@ -190,7 +191,7 @@ static umbel_status retouch(um_retouching *r, umbel_filter *f, um_curve *curve,
 /* What more members would buy: greedy on a copy, without end. */
 static umbel_status look_further(um_retouching *r, umbel_error *err)
 {
-    umbel_bill bill;
+    umbel_retouch_result bill;
     umbel_filter *copy;
     umbel_retouch_params given = r->params;
 
@@ -304,12 +305,12 @@ static umbel_status spare_inputs(const um_args *args, umbel_error *err)
         if (!(path = um_value(args, outputs[i])))
             continue;
         if (i > 0 && status == UMBEL_OK)
-            status = um_spare(path, args->operands[0], err);
+            status = um_refuse_overwrite(path, args->operands[0], err);
         for (size_t j = 0; j < UM_COUNT(inputs); j++)
             for (size_t k = 0; status == UMBEL_OK &&
                                (input = um_value_at(args, inputs[j], k));
                  k++)
-                status = um_spare(path, input, err);
+                status = um_refuse_overwrite(path, input, err);
     }
     return status;
 }

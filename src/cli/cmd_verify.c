@@ -162,15 +162,15 @@ static bool stdin_twice(const um_args *args)
 static umbel_status spare_inputs(const um_args *args, const char *list,
                                  umbel_error *err)
 {
-    umbel_status status = um_spare(list, args->operands[0], err);
+    umbel_status status = um_refuse_overwrite(list, args->operands[0], err);
     const char *path;
 
     for (size_t i = 0;
          status == UMBEL_OK && (path = um_value_at(args, "members", i)); i++)
-        status = um_spare(list, path, err);
+        status = um_refuse_overwrite(list, path, err);
     for (size_t i = 0;
          status == UMBEL_OK && (path = um_value_at(args, "outside", i)); i++)
-        status = um_spare(list, path, err);
+        status = um_refuse_overwrite(list, path, err);
     return status;
 }
 

@@ -4,7 +4,7 @@
 #include "cli/confirmed.h"
 
 #include "base/error.h"
-#include "cli/choosing.h"
+#include "cli/choose_groups.h"
 #include "cli/files.h"
 #include "cli/keylist.h"
 #include "cli/keys.h"
@@ -52,14 +52,15 @@ static umbel_status retouch(umbel_filter *f, const umbel_keyset *members,
 {
     umbel_retouch_params params = UMBEL_RETOUCH_INIT; /* 1 % may be lost */
     umbel_keyset list = um_keylist_set(never);
-    umbel_bill bill;
+    umbel_retouch_result bill;
     umbel_status status =
         umbel_retouch(f, members, &list, &params, &bill, NULL, err);
 
     if (status == UMBEL_E_UNSUPPORTED && err) {
         umbel_error said = *err;
-        um_note(err, status, "%.170s; where it can be, build it with --never",
-                said.text);
+        um_set_error(err, status,
+                     "%.170s; where it can be, build it with --never",
+                     said.text);
     }
     if (status != UMBEL_OK)
         return status;

@@ -163,7 +163,7 @@ umbel_status um_content_encode(um_content *c, const umbel_filter *f,
 }
 
 umbel_status um_content_diff(um_content *c, const umbel_filter *old,
-                             const umbel_filter *now, umbel_diff_bill *bill,
+                             const umbel_filter *now, umbel_diff_result *bill,
                              umbel_error *err)
 {
     umbel_status status = begin(c, umbel_diff_room(now), err);

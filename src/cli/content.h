@@ -27,7 +27,7 @@ umbel_status um_content_encode(um_content *c, const umbel_filter *f,
                                umbel_error *err);
 /* The difference that makes one filter of another. */
 umbel_status um_content_diff(um_content *c, const umbel_filter *old,
-                             const umbel_filter *now, umbel_diff_bill *bill,
+                             const umbel_filter *now, umbel_diff_result *bill,
                              umbel_error *err);
 void um_content_fini(um_content *c);
 

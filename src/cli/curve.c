@@ -42,14 +42,16 @@ void um_curve_fini(um_curve *c)
     *c = (um_curve){0};
 }
 
-double um_weight_left(const umbel_bill *bill, const umbel_retouch_step *step)
+double um_weight_left(const umbel_retouch_result *bill,
+                      const umbel_retouch_step *step)
 {
     return step->removed == bill->matched
                ? 0
                : bill->matched_weight - step->removed_weight;
 }
 
-static void csv_row(FILE *out, const umbel_retouch_step *s, const umbel_bill *b)
+static void csv_row(FILE *out, const umbel_retouch_step *s,
+                    const umbel_retouch_result *b)
 {
     fprintf(out, "%" PRIu64 ",%.9g,%.9g,%" PRIu64 ",%" PRIu64 ",%.9g,%.9g\n",
             s->lost, b->members ? (double)s->lost / (double)b->members : 0,
@@ -57,7 +59,8 @@ static void csv_row(FILE *out, const umbel_retouch_step *s, const umbel_bill *b)
             s->removed_weight, um_weight_left(b, s));
 }
 
-static void write_csv(FILE *out, const um_curve *c, const umbel_bill *b,
+static void write_csv(FILE *out, const um_curve *c,
+                      const umbel_retouch_result *b,
                       const umbel_retouch_step *end)
 {
     static const umbel_retouch_step nothing;
@@ -89,7 +92,7 @@ static double y_of(const frame *f, double left)
     return TOP + (1 - left / f->all) * (HEIGHT - TOP - BELOW);
 }
 
-static void svg_axes(FILE *out, const frame *f, const umbel_bill *b)
+static void svg_axes(FILE *out, const frame *f, const umbel_retouch_result *b)
 {
     double members = b->members ? (double)b->members : 1;
 
@@ -118,7 +121,8 @@ static void svg_point(FILE *out, const frame *f, double lost, double left)
 }
 
 /* At most a thousand points: nobody sees more. */
-static void write_svg(FILE *out, const um_curve *c, const umbel_bill *b,
+static void write_svg(FILE *out, const um_curve *c,
+                      const umbel_retouch_result *b,
                       const umbel_retouch_step *end)
 {
     double most = c->n ? (double)c->steps[c->n - 1].lost : 0;
@@ -155,7 +159,7 @@ static bool ends_with(const char *text, const char *end)
     return len >= n && strcmp(text + len - n, end) == 0;
 }
 
-umbel_status um_curve_save(const um_curve *c, const umbel_bill *bill,
+umbel_status um_curve_save(const um_curve *c, const umbel_retouch_result *bill,
                            const char *path, umbel_error *err)
 {
     umbel_retouch_step end = {.lost = bill->lost,

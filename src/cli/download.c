@@ -92,7 +92,7 @@ static bool fail_to_write(const part *p, umbel_error *err)
     if (code == ENOSPC || code == EDQUOT || code == EFBIG)
         unlink(p->path); /* the disk is needed for other things */
     errno = code;
-    um_note_path(err, p->path);
+    um_set_error_path(err, p->path);
     return false;
 }
 

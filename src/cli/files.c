@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/guess.h"
+#include "cli/sniff.h"
 #include "filter/save.h"
 
 #include <errno.h>
@@ -50,7 +50,7 @@ const um_option um_shape_options[] = {
      "set a cell (default 2)"},
     {0}};
 
-static umbel_status take_setting(um_asked *out, const char *text,
+static umbel_status take_setting(um_filter_args *out, const char *text,
                                  umbel_error *err)
 {
     size_t i = out->params.nsettings;
@@ -78,7 +78,7 @@ static umbel_status take_setting(um_asked *out, const char *text,
     return UMBEL_OK;
 }
 
-static umbel_status take_groups(const um_args *args, um_asked *out,
+static umbel_status take_groups(const um_args *args, um_filter_args *out,
                                 umbel_error *err)
 {
     uint64_t groups;
@@ -90,7 +90,7 @@ static umbel_status take_groups(const um_args *args, um_asked *out,
     return status;
 }
 
-static umbel_status take_counting(const um_args *args, um_asked *out,
+static umbel_status take_counting(const um_args *args, um_filter_args *out,
                                   umbel_error *err)
 {
     static const char *const updates[] = {"plain", "refined"};
@@ -113,7 +113,7 @@ static umbel_status take_counting(const um_args *args, um_asked *out,
 }
 
 /* Shares of the command line are billionths in the library. */
-static umbel_status take_generalized(const um_args *args, um_asked *out,
+static umbel_status take_generalized(const um_args *args, um_filter_args *out,
                                      umbel_error *err)
 {
     umbel_setting *next = &out->settings[out->params.nsettings];
@@ -131,7 +131,7 @@ static umbel_status take_generalized(const um_args *args, um_asked *out,
     return status;
 }
 
-static umbel_status take_settings(const um_args *args, um_asked *out,
+static umbel_status take_settings(const um_args *args, um_filter_args *out,
                                   umbel_error *err)
 {
     const char *text;
@@ -180,11 +180,11 @@ static umbel_status take_numbers(const um_args *args, umbel_params *p,
     return UMBEL_OK;
 }
 
-umbel_status um_ask(const um_args *args, um_asked *out, umbel_error *err)
+umbel_status um_ask(const um_args *args, um_filter_args *out, umbel_error *err)
 {
     bool secret;
 
-    *out = (um_asked){.kind = um_value(args, "kind")};
+    *out = (um_filter_args){.kind = um_value(args, "kind")};
     out->params = (umbel_params)UMBEL_PARAMS_INIT;
     out->params.addressing = um_value(args, "addressing");
     out->params.hash = um_value(args, "hash");
@@ -231,10 +231,10 @@ static void advise(const char *path, umbel_status status, umbel_error *err)
     umbel_error said = *err;
 
     if (status == UMBEL_E_FORMAT)
-        um_guess_filter(path, err);
+        um_sniff_filter(path, err);
     if (status == UMBEL_E_LIMIT)
-        um_note(err, status, "%.180s%s", said.text,
-                um_memory_advice(said.text));
+        um_set_error(err, status, "%.180s%s", said.text,
+                     um_memory_advice(said.text));
 }
 
 static umbel_status unlock_and_read(const um_args *args, const char *path,
@@ -283,7 +283,7 @@ static umbel_status unlock_second(const um_args *args, const char *option,
     if (status == UMBEL_OK && given && (own || is_locked(f)))
         status = umbel_unlock(f, secret, &refusal);
     if (status != UMBEL_OK && refusal.text[0])
-        um_note(err, status, "--%s: %s", option, refusal.text);
+        um_set_error(err, status, "--%s: %s", option, refusal.text);
     sodium_memzero(secret, sizeof secret);
     return status;
 }
@@ -309,7 +309,7 @@ umbel_status um_open_second(const um_args *args, const char *path,
     return status;
 }
 
-umbel_status um_want_pipe(umbel_error *err)
+umbel_status um_check_pipe(umbel_error *err)
 {
     if (isatty(STDOUT_FILENO))
         return um_fail(err, UMBEL_E_IO,
@@ -323,7 +323,7 @@ umbel_status um_save_filter(const umbel_filter *f, const char *path,
 {
     if (strcmp(path, "-") != 0)
         return umbel_save(f, path, err);
-    umbel_status status = um_want_pipe(err);
+    umbel_status status = um_check_pipe(err);
     return status == UMBEL_OK ? umbel_write(f, STDOUT_FILENO, err) : status;
 }
 
@@ -334,12 +334,12 @@ umbel_status um_save_bytes(const void *bytes, size_t len, const char *path,
 
     if (strcmp(path, "-") != 0)
         return um_save_parts(&part, 1, path, err);
-    umbel_status status = um_want_pipe(err);
+    umbel_status status = um_check_pipe(err);
     return status == UMBEL_OK ? um_write_parts(STDOUT_FILENO, &part, 1, err)
                               : status;
 }
 
-void um_forget(um_asked *asked)
+void um_forget(um_filter_args *asked)
 {
     sodium_memzero(asked->secret, sizeof asked->secret);
 }
@@ -349,7 +349,7 @@ FILE *um_draft_open(um_draft *t, umbel_error *err)
     *t = (um_draft){0};
     t->out = open_memstream(&t->bytes, &t->len);
     if (!t->out)
-        um_note_errno(err, "no memory for a text");
+        um_set_errno(err, "no memory for a text");
     return t->out;
 }
 
@@ -386,7 +386,8 @@ size_t um_stdin_uses(const um_args *args, const char *option)
     return uses;
 }
 
-umbel_status um_spare(const char *path, const char *input, umbel_error *err)
+umbel_status um_refuse_overwrite(const char *path, const char *input,
+                                 umbel_error *err)
 {
     struct stat a, b;
 

@@ -18,19 +18,19 @@ extern const um_option um_shape_options[];
 enum { UM_MAX_SET = 8 };
 
 /* Parameters from options, with the memory they point to. */
-typedef struct um_asked {
+typedef struct um_filter_args {
     const char *kind;
     umbel_params params;
     uint8_t secret[UMBEL_SECRET_LEN];
     umbel_setting settings[UM_MAX_SET];
     char names[UM_MAX_SET][32];
-} um_asked;
+} um_filter_args;
 
-umbel_status um_ask(const um_args *args, um_asked *out, umbel_error *err);
+umbel_status um_ask(const um_args *args, um_filter_args *out, umbel_error *err);
 /* What the size is given by: "bits", or its other name "cells". */
 const char *um_size_option(const um_args *args);
 /* Wipe the secret. */
-void um_forget(um_asked *asked);
+void um_forget(um_filter_args *asked);
 
 /* Read-only, mapped where possible; or in memory of its own. */
 umbel_status um_open_filter(const um_args *args, const char *path,
@@ -50,7 +50,7 @@ umbel_status um_open_second(const um_args *args, const char *path,
                             umbel_error *err);
 
 /* Standard output, made ready for bytes that are no text; not a terminal. */
-umbel_status um_want_pipe(umbel_error *err);
+umbel_status um_check_pipe(umbel_error *err);
 
 /* To -o FILE, there whole or not at all, or to standard output for "-". */
 umbel_status um_save_bytes(const void *bytes, size_t len, const char *path,
@@ -75,7 +75,8 @@ umbel_status um_draft_save(um_draft *t, const char *path, umbel_error *err);
 size_t um_stdin_among(const char *const *paths, size_t n);
 size_t um_stdin_uses(const um_args *args, const char *option);
 /* E_IO when writing path would destroy input, which the same file holds. */
-umbel_status um_spare(const char *path, const char *input, umbel_error *err);
+umbel_status um_refuse_overwrite(const char *path, const char *input,
+                                 umbel_error *err);
 
 /* Where the report goes: standard output, unless the filter goes there. */
 FILE *um_report_to(const um_args *args);

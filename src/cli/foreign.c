@@ -131,13 +131,13 @@ umbel_status um_import_file(const char *format, const char *path,
         status = import_content(format, &c, limit, out, &inner);
         um_content_fini(&c);
         if (status != UMBEL_OK)
-            um_note(err, status, "%s%s: %s", um_path_dots(path),
-                    um_path_tail(path), inner.text);
+            um_set_error(err, status, "%s%s: %s", um_path_dots(path),
+                         um_path_tail(path), inner.text);
     }
     if (status == UMBEL_E_LIMIT && strstr(err->text, "plain file first")) {
         inner = *err;
-        um_note(err, status, "%.200s, or allow more with --max-memory",
-                inner.text);
+        um_set_error(err, status, "%.200s, or allow more with --max-memory",
+                     inner.text);
     }
     return status;
 }
@@ -147,7 +147,7 @@ umbel_status um_export_file(const umbel_filter *f, const char *format,
 {
     if (strcmp(path, "-") != 0)
         return umbel_export(f, format, path, err);
-    umbel_status status = um_want_pipe(err);
+    umbel_status status = um_check_pipe(err);
     return status == UMBEL_OK ? umbel_export_to(f, format, STDOUT_FILENO, err)
                               : status;
 }

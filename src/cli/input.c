@@ -8,8 +8,8 @@
 #include "cli/input.h"
 
 #include "base/error.h"
-#include "cli/guess.h"
 #include "cli/progress.h"
+#include "cli/sniff.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -106,8 +106,8 @@ static umbel_status no_list(const char *path, umbel_error *err)
 
     if (missing && err) {
         said = *err;
-        um_note(err, status, "%.200s; a file of keys is wanted, one a line",
-                said.text);
+        um_set_error(err, status,
+                     "%.200s; a file of keys is wanted, one a line", said.text);
     }
     return status;
 }
@@ -130,7 +130,7 @@ umbel_status um_input_next_file(um_input *in, bool *more, umbel_error *err)
         return no_list(in->name, err);
     in->ours = true;
     posix_fadvise(in->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-    return um_want_keys(in->fd, in->name, err);
+    return um_check_is_keys(in->fd, in->name, err);
 }
 
 /* Until there is something to read; true when there need not be. */

@@ -2,14 +2,14 @@
  * keys.c - all keys of the input, in order, by a crew of threads.
  *
  * The input is cut into pieces of whole lines (input.c). Splitting them,
- * hashing and asking is done by whoever is free (base/crew.h); what changes
+ * hashing and asking is done by whoever is free (base/pipeline.h); what changes
  * something, and the search for the first mistake, follows the order of the
  * pieces.
  */
 #include "cli/keys.h"
 
-#include "base/crew.h"
 #include "base/error.h"
+#include "base/pipeline.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -169,20 +169,20 @@ static umbel_status read_all(reading *r, unsigned threads)
 {
     size_t n = threads < 2 ? 1 : 2 * (size_t)threads;
     void *pieces[MOST_PIECES];
-    um_crew crew = {.threads = threads,
-                    .pieces = pieces,
-                    .npieces = n < MOST_PIECES ? n : MOST_PIECES,
-                    .ctx = r,
-                    .fill = fill,
-                    .work = work,
-                    .drain = use};
+    um_pipeline crew = {.threads = threads,
+                        .pieces = pieces,
+                        .npieces = n < MOST_PIECES ? n : MOST_PIECES,
+                        .ctx = r,
+                        .fill = fill,
+                        .work = work,
+                        .drain = use};
     place *places = open_places(crew.npieces, r->job);
 
     if (!places)
         return um_fail(r->err, UMBEL_E_NOMEM, "no memory to read keys");
     for (size_t i = 0; i < crew.npieces; i++)
         pieces[i] = &places[i];
-    um_crew_run(&crew);
+    um_pipeline_run(&crew);
     close_places(places, crew.npieces, r->job);
     return r->status;
 }

@@ -22,7 +22,7 @@ umbel_status um_lock(const char *path, int flags, int *fd, umbel_error *err)
             return um_fail_path(err, path);
         while (flock(*fd, LOCK_EX) != 0)
             if (errno != EINTR) {
-                um_note_errno(err, "%s: cannot lock", path);
+                um_set_errno(err, "%s: cannot lock", path);
                 close(*fd);
                 return UMBEL_E_IO;
             }

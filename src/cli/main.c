@@ -4,9 +4,9 @@
  * A name that is no command of ours runs umbel-NAME from the PATH, as git does.
  */
 #include "base/error.h"
-#include "cli/alike.h"
 #include "cli/command.h"
 #include "cli/files.h"
+#include "cli/suggest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -107,7 +107,8 @@ static umbel_status spare_secret(const um_args *args, umbel_error *err)
 
     for (size_t i = 0; secret && i < UM_COUNT(outputs); i++)
         if (status == UMBEL_OK && um_value(args, outputs[i]))
-            status = um_spare(um_value(args, outputs[i]), secret, err);
+            status =
+                um_refuse_overwrite(um_value(args, outputs[i]), secret, err);
     return status;
 }
 
@@ -132,14 +133,15 @@ static int run(const um_command *command, char **argv)
 static int no_command(const char *name)
 {
     umbel_error err;
-    um_alike near = {0};
+    um_suggestion near = {0};
 
     for (size_t i = 0; um_command_row(i); i++)
-        um_alike_try(&near, name, strlen(name), um_command_row(i)->name);
-    um_note(&err, UMBEL_E_UNKNOWN,
-            "umbel: there is no command \"%s\"%s%s%s 'umbel --help' lists them",
-            name, near.name ? ": did you mean " : "",
-            near.name ? near.name : "", near.name ? "?" : ";");
+        um_suggest(&near, name, strlen(name), um_command_row(i)->name);
+    um_set_error(
+        &err, UMBEL_E_UNKNOWN,
+        "umbel: there is no command \"%s\"%s%s%s 'umbel --help' lists them",
+        name, near.name ? ": did you mean " : "", near.name ? near.name : "",
+        near.name ? "?" : ";");
     fprintf(stderr, "%s\n", err.text);
     return UM_EXIT_TROUBLE;
 }

@@ -4,7 +4,7 @@
 #include "cli/plan_never.h"
 
 #include "base/error.h"
-#include "cli/choosing.h"
+#include "cli/choose_groups.h"
 #include "cli/files.h"
 #include "cli/keylist.h"
 #include "cli/report.h"
@@ -28,14 +28,14 @@ static const char CRITERION[] =
 /* What is compared, and what came of it. */
 typedef struct weighing {
     const um_args *args;
-    um_asked asked;
+    um_filter_args asked;
     umbel_filter *empty; /* which hashes as all of them do */
     um_keylist members, never;
     uint64_t bytes;
     umbel_comparison result;
 } weighing;
 
-bool um_asks_never(const um_args *args)
+bool um_has_never(const um_args *args)
 {
     for (const um_option *o = um_never_options; o->name; o++)
         if (um_has(args, o->name))
@@ -83,7 +83,7 @@ static umbel_status spare(const um_args *args, const char *option,
     for (size_t i = 0;
          out && status == UMBEL_OK && (path = um_value_at(args, option, i));
          i++)
-        status = um_spare(out, path, err);
+        status = um_refuse_overwrite(out, path, err);
     return status;
 }
 
@@ -133,7 +133,7 @@ static umbel_status compare(const weighing *w, uint64_t bytes,
 
     if (bytes)
         p.fpr = 0;
-    return umbel_compare_ways(&p, bytes, &members, &never, out, err);
+    return umbel_compare_strategies(&p, bytes, &members, &never, out, err);
 }
 
 /* --- the command to type ----------------------------------------------------
@@ -169,7 +169,7 @@ static void put_shape(FILE *out, const um_args *args, uint64_t cells,
     fprintf(out, " --bits %" PRIu64 " --hashes %" PRIu32, cells, hashes);
 }
 
-static void put_plain(FILE *out, const um_args *args, const umbel_way *way)
+static void put_plain(FILE *out, const um_args *args, const umbel_strategy *way)
 {
     fputs("umbel build", out);
     um_print_values(out, args, "members", "");
@@ -178,7 +178,7 @@ static void put_plain(FILE *out, const um_args *args, const umbel_way *way)
     fputs(" -q -o FILE", out);
 }
 
-static void put_retouch(FILE *out, const weighing *w, const umbel_way *way)
+static void put_retouch(FILE *out, const weighing *w, const umbel_strategy *way)
 {
     put_plain(out, w->args, way);
     fputs(" && umbel retouch FILE", out);
@@ -188,7 +188,7 @@ static void put_retouch(FILE *out, const weighing *w, const umbel_way *way)
     fputs(" -o FILE", out);
 }
 
-static void put_groups(FILE *out, const weighing *w, const umbel_way *way)
+static void put_groups(FILE *out, const weighing *w, const umbel_strategy *way)
 {
     fputs("umbel build", out);
     um_print_values(out, w->args, "members", "");
@@ -219,7 +219,8 @@ static void put_listed(FILE *out, const um_args *args)
         fputs(" --field 1", out);
 }
 
-static void put_exceptions(FILE *out, const weighing *w, const umbel_way *way)
+static void put_exceptions(FILE *out, const weighing *w,
+                           const umbel_strategy *way)
 {
     put_plain(out, w->args, way);
     fputs(" && umbel check FILE", out);
@@ -233,7 +234,7 @@ static void put_exceptions(FILE *out, const weighing *w, const umbel_way *way)
             way->second_keys ? way->second_keys : 1);
 }
 
-static void put_ribbon(FILE *out, const weighing *w, const umbel_way *way)
+static void put_ribbon(FILE *out, const weighing *w, const umbel_strategy *way)
 {
     (void)way;
     fputs("umbel build", out);
@@ -248,7 +249,7 @@ static void put_ribbon(FILE *out, const weighing *w, const umbel_way *way)
 
 typedef struct typed {
     const char *way;
-    void (*put)(FILE *out, const weighing *w, const umbel_way *way);
+    void (*put)(FILE *out, const weighing *w, const umbel_strategy *way);
 } typed;
 
 static const typed commands[] = {{"retouch", put_retouch},
@@ -256,7 +257,7 @@ static const typed commands[] = {{"retouch", put_retouch},
                                  {"anti-filter", put_exceptions},
                                  {"ribbon", put_ribbon}};
 
-static void put_command(FILE *out, const weighing *w, const umbel_way *way)
+static void put_command(FILE *out, const weighing *w, const umbel_strategy *way)
 {
     for (size_t i = 0; i < UM_COUNT(commands); i++)
         if (strcmp(commands[i].way, way->name) == 0)
@@ -271,7 +272,7 @@ static double share(double part, double whole)
     return whole > 0 ? part / whole : 0;
 }
 
-static void print_way(const weighing *w, const umbel_way *way, bool best)
+static void print_way(const weighing *w, const umbel_strategy *way, bool best)
 {
     const umbel_comparison *c = &w->result;
     um_text lost = um_percent(share((double)way->lost, (double)c->members));
@@ -316,8 +317,8 @@ static void print_text(const weighing *w)
 }
 
 /* Nothing is known of a way that cannot be. */
-static void info_number(umbel_info *out, const char *name, const umbel_way *way,
-                        uint64_t n)
+static void info_number(umbel_info *out, const char *name,
+                        const umbel_strategy *way, uint64_t n)
 {
     if (way->status == UMBEL_OK)
         um_info_count(out, name, n);
@@ -325,15 +326,15 @@ static void info_number(umbel_info *out, const char *name, const umbel_way *way,
         um_info_real(out, name, NAN);
 }
 
-static void info_share(umbel_info *out, const char *name, const umbel_way *way,
-                       double x)
+static void info_share(umbel_info *out, const char *name,
+                       const umbel_strategy *way, double x)
 {
     um_info_real(out, name, way->status == UMBEL_OK ? x : NAN);
 }
 
 static umbel_status print_object(const weighing *w, size_t i, umbel_error *err)
 {
-    const umbel_way *way = &w->result.way[i];
+    const umbel_strategy *way = &w->result.way[i];
     bool can = way->status == UMBEL_OK;
     umbel_info info = {0};
     char *command = NULL;

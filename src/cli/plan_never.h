@@ -9,7 +9,7 @@
 /* --members, --never and what belongs to them. */
 extern const um_option um_never_options[];
 /* Whether one of them was given. */
-bool um_asks_never(const um_args *args);
+bool um_has_never(const um_args *args);
 /* Answer them; gives the exit code. */
 int um_answer_never(const um_args *args);
 

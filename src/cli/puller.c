@@ -63,7 +63,7 @@ umbel_status um_puller_init(um_puller *p, const char *url, const char *path,
                        "behind file:// comes a whole path, as in "
                        "file:///srv/shelf/words");
     if (!set_text(p->base_url, sizeof p->base_url, url, "") ||
-        !um_memo_init(&p->memo, path))
+        !um_pull_state_init(&p->memo, path))
         return um_fail(err, UMBEL_E_RANGE, "the address or name is too long");
     if (!set_name(p))
         return um_fail(err, UMBEL_E_RANGE,
@@ -92,7 +92,7 @@ static umbel_status memorize(um_puller *p, umbel_error *err)
     memcpy(now.filter, p->manifest.filter.digest, sizeof now.filter);
     memcpy(now.key, p->manifest.key, sizeof now.key);
     set_text(now.tag, sizeof now.tag, p->tag, "");
-    return um_memo_write(&p->memo, &now, err);
+    return um_pull_state_write(&p->memo, &now, err);
 }
 
 /* --- the manifest -----------------------------------------------------------
@@ -411,7 +411,7 @@ static umbel_status round_locked(um_puller *p, umbel_error *err)
     bool there = false;
 
     p->gone = false;
-    umbel_status status = um_memo_read(&p->memo, &p->last, err);
+    umbel_status status = um_pull_state_read(&p->memo, &p->last, err);
     if (status == UMBEL_OK)
         status = digest_file(p, have, &there, err);
     if (status != UMBEL_OK)
@@ -433,7 +433,7 @@ static umbel_status round_locked(um_puller *p, umbel_error *err)
 
 umbel_status um_puller_round(um_puller *p, umbel_error *err)
 {
-    umbel_status status = um_memo_open(&p->memo, err);
+    umbel_status status = um_pull_state_open(&p->memo, err);
 
     if (status != UMBEL_OK)
         return status;
@@ -441,6 +441,6 @@ umbel_status um_puller_round(um_puller *p, umbel_error *err)
     status = round_locked(p, err);
     if (p->gone) /* published anew since we read the manifest? once more */
         status = round_locked(p, err);
-    um_memo_close(&p->memo);
+    um_pull_state_close(&p->memo);
     return status;
 }

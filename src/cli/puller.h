@@ -4,7 +4,7 @@
 #ifndef UM_CLI_PULLER_H
 #define UM_CLI_PULLER_H
 
-#include "cli/memo.h"
+#include "cli/pull_state.h"
 #include "exchange/pull.h"
 #include "net/fetch.h"
 
@@ -21,7 +21,7 @@ typedef struct um_puller {
     char name[UM_NAME_MAX + 1]; /* of what is asked for */
     const char *path;
     const char *ca; /* who vouches for https; NULL: whom the system trusts */
-    um_memo memo;
+    um_pull_state memo;
     const uint8_t *trust;  /* NULL: as before, or anyone */
     umbel_admission wants; /* with max_bytes */
     umbel_source source;   /* memory that it may take */

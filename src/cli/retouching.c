@@ -12,7 +12,7 @@
 
 static void report_json(FILE *out, const um_retouching *r)
 {
-    const umbel_bill *b = &r->bill;
+    const umbel_retouch_result *b = &r->bill;
     umbel_info info = {0};
 
     um_info_count(&info, "never", b->never);
@@ -52,7 +52,7 @@ static bool has_weights(double weight, uint64_t n)
 static void print_step(FILE *out, const um_retouching *r, uint64_t lost,
                        const umbel_retouch_step *at)
 {
-    const umbel_bill *b = &r->bill;
+    const umbel_retouch_result *b = &r->bill;
     double left = um_weight_left(b, at);
 
     fprintf(out, "  %-9s lost: %s left",
@@ -69,7 +69,7 @@ static void report_further(FILE *out, const um_retouching *r)
 {
     static const double more[] = {0.01, 0.02, 0.05, 0.1, 0.2};
     const um_curve *c = &r->further;
-    const umbel_bill *b = &r->bill;
+    const umbel_retouch_result *b = &r->bill;
 
     if (c->n == 0)
         return;
@@ -87,7 +87,7 @@ static void report_further(FILE *out, const um_retouching *r)
 
 static void report_losses(FILE *out, const um_retouching *r)
 {
-    const umbel_bill *b = &r->bill;
+    const umbel_retouch_result *b = &r->bill;
 
     fprintf(out, "members lost     %s of %s", um_grouped(b->lost).text,
             um_grouped(b->members).text);
@@ -108,7 +108,7 @@ static bool has_limit(const um_args *args)
 
 static void report_text(FILE *out, const um_retouching *r)
 {
-    const umbel_bill *b = &r->bill;
+    const umbel_retouch_result *b = &r->bill;
 
     fprintf(out, "never            %s, %s matched: %s removed, ",
             um_counted(b->never, "key", "keys").text,

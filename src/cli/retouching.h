@@ -14,7 +14,7 @@ typedef struct um_retouching {
     umbel_filter *filter;
     um_keylist members, never;
     umbel_retouch_params params;
-    umbel_bill bill;
+    umbel_retouch_result bill;
     bool *lost; /* per member; NULL: not asked for */
     um_curve curve;
     um_curve further; /* as if all were to go */

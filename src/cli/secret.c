@@ -190,7 +190,7 @@ static umbel_status write_key(const form *f, const char *path,
     bool fine = write(fd, text, len) == (ssize_t)len && fsync(fd) == 0 &&
                 sync_name(path);
     if (!fine)
-        um_note_path(err, path);
+        um_set_error_path(err, path);
     close(fd);
     sodium_memzero(text, sizeof text);
     if (!fine)

@@ -38,18 +38,18 @@ typedef struct um_layout {
 } um_layout;
 
 /* How cells move when a filter shrinks by a divisor D. */
-typedef enum um_fold_way {
+typedef enum um_fold_rule {
     UM_FOLD_NEIGHBOURS, /* D neighbours become one: own addressings */
     UM_FOLD_PARTS       /* D equal parts are laid over each other: mod m */
-} um_fold_way;
+} um_fold_rule;
 
 struct um_addressing {
     const char *name; /* in settings, commands, on the wire; never reused */
     const char *summary;
     const char *hash;  /* the family it implies, or NULL: any */
-    bool borrowed;     /* as others have it: takes no groups */
+    bool foreign;      /* as others have it: takes no groups */
     uint32_t distinct; /* a key of up to so many hashes owns distinct cells */
-    um_fold_way fold;
+    um_fold_rule fold;
     uint32_t fold_unit; /* cells that stay side by side when folding */
 
     /* Sizes are multiples of this; tells 0 when so many hashes cannot be. */

@@ -2,8 +2,8 @@
  * build.c - the public verbs of static kinds: check, hash, call the row.
  */
 #include "base/alloc.h"
-#include "base/crew.h"
 #include "base/error.h"
+#include "base/pipeline.h"
 #include "filter/handle.h"
 #include "filter/sizing.h"
 
@@ -174,5 +174,5 @@ umbel_status umbel_values_many(const umbel_filter *f, const umbel_slice *keys,
         if (status == UMBEL_OK)
             f->shape.kind->value(f->self, d, some, values + i);
     }
-    return n ? status : um_want_ready(f, err);
+    return n ? status : um_check_ready(f, err);
 }

@@ -110,9 +110,10 @@ umbel_status um_check_coded_room(const um_head *head,
     return UMBEL_OK;
 }
 
-umbel_status um_enclose_coded(const um_head *head, const umbel_source *source,
-                              const uint8_t *stored, umbel_filter **out,
-                              umbel_error *err)
+umbel_status um_filter_from_coded(const um_head *head,
+                                  const umbel_source *source,
+                                  const uint8_t *stored, umbel_filter **out,
+                                  umbel_error *err)
 {
     umbel_alloc alloc = um_alloc_or_default(source->alloc);
     umbel_status status = um_check_coded_room(head, source, err);
@@ -125,7 +126,8 @@ umbel_status um_enclose_coded(const um_head *head, const umbel_source *source,
                        head->payload_len);
     status = um_uncode(head, stored, payload, err);
     if (status == UMBEL_OK)
-        status = um_enclose(head, source, payload, NULL, 0, out, err);
+        status =
+            um_filter_from_payload(head, source, payload, NULL, 0, out, err);
     if (status != UMBEL_OK)
         um_put(&alloc, payload, head->payload_len);
     return status;

@@ -44,9 +44,10 @@ umbel_status um_uncode(const um_head *head, const uint8_t *stored,
                        uint8_t *payload, umbel_error *err);
 
 /* A filter of its own memory, within the limit, from the stored bytes. */
-umbel_status um_enclose_coded(const um_head *head, const umbel_source *source,
-                              const uint8_t *stored, umbel_filter **out,
-                              umbel_error *err);
+umbel_status um_filter_from_coded(const um_head *head,
+                                  const umbel_source *source,
+                                  const uint8_t *stored, umbel_filter **out,
+                                  umbel_error *err);
 /* The limit alone, before there are stored bytes. */
 umbel_status um_check_coded_room(const um_head *head,
                                  const umbel_source *source, umbel_error *err);

@@ -148,7 +148,7 @@ umbel_status umbel_merge(umbel_filter *into, const umbel_filter *from,
 
     if (!kind->merge)
         return um_cannot_join(into, "merge", err);
-    umbel_status status = um_want_writable(into, err);
+    umbel_status status = um_check_writable(into, err);
     if (status == UMBEL_OK)
         status = umbel_same_shape(into, from, err);
     if (status != UMBEL_OK)

@@ -20,7 +20,7 @@ static umbel_status accept(const umbel_filter *f, const umbel_slice *keys,
                            size_t n, umbel_error *err)
 {
     const um_hash *hash = f->shape.hash;
-    umbel_status status = um_want_ready(f, err);
+    umbel_status status = um_check_ready(f, err);
 
     if (status == UMBEL_OK && hash->accept)
         status = hash->accept(keys, n, err);
@@ -62,7 +62,7 @@ umbel_status umbel_add_amounts(umbel_filter *f, const umbel_slice *keys,
 
     if (!f->shape.kind->add_amounts)
         return um_cannot_count(f->shape.kind, err);
-    umbel_status status = um_want_writable(f, err);
+    umbel_status status = um_check_writable(f, err);
     if (status == UMBEL_OK)
         status = accept(f, keys, n, err);
     for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
@@ -80,7 +80,7 @@ umbel_status umbel_count_digests(const umbel_filter *f,
 {
     if (!f->shape.kind->count)
         return um_cannot_count(f->shape.kind, err);
-    umbel_status status = um_want_ready(f, err);
+    umbel_status status = um_check_ready(f, err);
     if (status == UMBEL_OK)
         count_now(f, digests, n, counts);
     return status;
@@ -152,7 +152,7 @@ umbel_status umbel_remove_many(umbel_filter *f, const umbel_slice *keys,
     if (status == UMBEL_OK && !kind->remove)
         status = um_cannot(f, "take keys back", err);
     if (status == UMBEL_OK)
-        status = um_want_writable(f, err);
+        status = um_check_writable(f, err);
     if (status == UMBEL_OK)
         status = accept(f, keys, n, err);
     return status == UMBEL_OK ? remove_all(f, keys, n, err) : status;

@@ -44,7 +44,7 @@ umbel_status umbel_set_data(umbel_filter *f, const void *data, size_t len,
 {
     um_shape s = f->shape;
     size_t cells = f->payload_len - um_data_room(&s), room;
-    umbel_status status = um_want_writable(f, err);
+    umbel_status status = um_check_writable(f, err);
 
     if (status != UMBEL_OK)
         return status;

@@ -120,8 +120,9 @@ static umbel_status load(int fd, const struct stat *st,
     status = read_stored(fd, &head, stored, err);
     if (status == UMBEL_OK)
         status = head.shape.coded
-                     ? um_enclose_coded(&head, source, stored, out, err)
-                     : um_enclose(&head, source, stored, NULL, 0, out, err);
+                     ? um_filter_from_coded(&head, source, stored, out, err)
+                     : um_filter_from_payload(&head, source, stored, NULL, 0,
+                                              out, err);
     if (status != UMBEL_OK || head.shape.coded)
         um_put(&alloc, stored, head.stored_len);
     return status;
@@ -194,8 +195,9 @@ static umbel_status enclose_mapping(uint8_t *map, size_t len,
         return status;
     *stays = !head.shape.coded;
     if (head.shape.coded)
-        return um_enclose_coded(&head, source, map + head.len, out, err);
-    return um_enclose(&head, source, map + head.len, map, len, out, err);
+        return um_filter_from_coded(&head, source, map + head.len, out, err);
+    return um_filter_from_payload(&head, source, map + head.len, map, len, out,
+                                  err);
 }
 
 static umbel_status map_fd(int fd, const struct stat *st,

@@ -49,9 +49,11 @@ static bool padding_is_zero(const um_head *head, const uint8_t *payload)
     return true;
 }
 
-umbel_status um_enclose(const um_head *head, const umbel_source *source,
-                        uint8_t *payload, void *mapping, size_t mapping_len,
-                        umbel_filter **out, umbel_error *err)
+umbel_status um_filter_from_payload(const um_head *head,
+                                    const umbel_source *source,
+                                    uint8_t *payload, void *mapping,
+                                    size_t mapping_len, umbel_filter **out,
+                                    umbel_error *err)
 {
     umbel_alloc alloc = um_alloc_or_default(source->alloc);
     umbel_filter *f;
@@ -176,7 +178,8 @@ static umbel_status decode_raw(const um_head *head, const uint8_t *bytes,
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes",
                        head->payload_len);
     memcpy(payload, bytes, head->payload_len);
-    umbel_status status = um_enclose(head, source, payload, NULL, 0, out, err);
+    umbel_status status =
+        um_filter_from_payload(head, source, payload, NULL, 0, out, err);
     if (status != UMBEL_OK)
         um_put(&alloc, payload, head->payload_len);
     return status;
@@ -202,6 +205,6 @@ umbel_status umbel_decode(const void *bytes, size_t len,
         return status;
     const uint8_t *stored = (const uint8_t *)bytes + head.len;
     if (head.shape.coded)
-        return um_enclose_coded(&head, source, stored, out, err);
+        return um_filter_from_coded(&head, source, stored, out, err);
     return decode_raw(&head, stored, source, out, err);
 }

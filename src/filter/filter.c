@@ -9,8 +9,8 @@ static umbel_status want_add(const umbel_filter *f, umbel_error *err)
 {
     if (!f->shape.kind->add)
         return um_cannot(f, "take further keys", err);
-    umbel_status status = um_want_writable(f, err);
-    return status == UMBEL_OK ? um_want_ready(f, err) : status;
+    umbel_status status = um_check_writable(f, err);
+    return status == UMBEL_OK ? um_check_ready(f, err) : status;
 }
 
 /* Keys as slices, or width bytes each from a base on: filled slice by slice. */
@@ -191,7 +191,7 @@ static umbel_status want_query(const umbel_filter *f, umbel_error *err)
 {
     if (!f->shape.kind->query)
         return um_cannot(f, "tell members", err);
-    return um_want_ready(f, err);
+    return um_check_ready(f, err);
 }
 
 umbel_status umbel_query_digests(const umbel_filter *f,
@@ -259,7 +259,7 @@ umbel_status umbel_query(const umbel_filter *f, const void *key, size_t len,
 umbel_status umbel_digest_many(const umbel_filter *f, const umbel_slice *keys,
                                size_t n, umbel_digest *out, umbel_error *err)
 {
-    umbel_status status = um_want_ready(f, err);
+    umbel_status status = um_check_ready(f, err);
 
     if (status == UMBEL_OK)
         status = accept_many(f, keys, n, err);
@@ -273,7 +273,7 @@ umbel_status umbel_digest_fixed(const umbel_filter *f, const void *keys,
                                 umbel_error *err)
 {
     umbel_slice s[BATCH];
-    umbel_status status = um_want_ready(f, err);
+    umbel_status status = um_check_ready(f, err);
 
     if (status == UMBEL_OK)
         status = accept_fixed(f, keys, width, n, err);

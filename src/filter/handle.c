@@ -149,7 +149,7 @@ umbel_status umbel_open(const char *kind, const umbel_params *params,
                          "(umbel_build)",
                          shape.kind->name);
     if (status == UMBEL_OK)
-        status = um_settle(&shape, err);
+        status = um_solve_size(&shape, err);
     if (status != UMBEL_OK)
         return status;
     if (p.cells && p.fpr == 0)
@@ -199,7 +199,7 @@ umbel_status umbel_clear(umbel_filter *f, umbel_error *err)
 {
     if (f->shape.kind->build)
         return um_cannot(f, "forget its keys", err);
-    umbel_status status = um_want_writable(f, err);
+    umbel_status status = um_check_writable(f, err);
     if (status != UMBEL_OK)
         return status;
     memset(f->payload, 0, f->payload_len - um_data_room(&f->shape));
@@ -232,7 +232,7 @@ umbel_status umbel_unlock(umbel_filter *f, const uint8_t *secret,
     return UMBEL_OK;
 }
 
-umbel_status um_want_writable(const umbel_filter *f, umbel_error *err)
+umbel_status um_check_writable(const umbel_filter *f, umbel_error *err)
 {
     if (f->mapping)
         return um_fail(err, UMBEL_E_READONLY,
@@ -240,7 +240,7 @@ umbel_status um_want_writable(const umbel_filter *f, umbel_error *err)
     return UMBEL_OK;
 }
 
-umbel_status um_want_ready(const umbel_filter *f, umbel_error *err)
+umbel_status um_check_ready(const umbel_filter *f, umbel_error *err)
 {
     if (!f->hasher.ready)
         return um_fail(err, UMBEL_E_SECRET,
@@ -260,7 +260,8 @@ static umbel_status refuse(const um_kind *kind, const char *verb,
 umbel_status um_cannot(const umbel_filter *f, const char *verb,
                        umbel_error *err)
 {
-    return refuse(f->shape.kind, verb, f->shape.kind->because.any, err);
+    return refuse(f->shape.kind, verb, f->shape.kind->unsupported_reason.any,
+                  err);
 }
 
 umbel_status um_cannot_count(const um_kind *kind, umbel_error *err)
@@ -281,6 +282,6 @@ umbel_status um_cannot_count(const um_kind *kind, umbel_error *err)
 umbel_status um_cannot_join(const umbel_filter *f, const char *verb,
                             umbel_error *err)
 {
-    const um_because *why = &f->shape.kind->because;
+    const um_unsupported_reason *why = &f->shape.kind->unsupported_reason;
     return refuse(f->shape.kind, verb, why->join ? why->join : why->any, err);
 }

@@ -74,8 +74,8 @@ umbel_status um_same_shape(const um_shape *x, const um_shape *y,
 void um_count_added(umbel_filter *f, size_t fresh);
 
 /* E_READONLY for mapped filters, E_SECRET for locked ones. */
-umbel_status um_want_writable(const umbel_filter *f, umbel_error *err);
-umbel_status um_want_ready(const umbel_filter *f, umbel_error *err);
+umbel_status um_check_writable(const umbel_filter *f, umbel_error *err);
+umbel_status um_check_ready(const umbel_filter *f, umbel_error *err);
 
 /* E_UNSUPPORTED: this kind has an empty slot where verb should be. */
 umbel_status um_cannot(const umbel_filter *f, const char *verb,

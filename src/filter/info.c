@@ -140,8 +140,10 @@ void umbel_describe(const umbel_filter *f, umbel_info *out)
 
 const um_addressing *um_kind_addressing(const um_kind *kind, const char *name)
 {
-    if (kind->own)
-        return strcmp(kind->own->name, name) == 0 ? kind->own : NULL;
+    if (kind->fixed_addressing)
+        return strcmp(kind->fixed_addressing->name, name) == 0
+                   ? kind->fixed_addressing
+                   : NULL;
     return um_addressing_find(name);
 }
 

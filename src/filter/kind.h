@@ -85,10 +85,10 @@ typedef struct um_members {
 
 /* Why verbs are missing, for those who ask; NULL: the row has nothing to say.
  */
-typedef struct um_because {
+typedef struct um_unsupported_reason {
     const char *any;  /* ... of them */
     const char *join; /* merge and fold, where any is not the reason */
-} um_because;
+} um_unsupported_reason;
 
 struct um_kind {
     const char *name; /* in settings, commands, on the wire; never reused */
@@ -98,8 +98,9 @@ struct um_kind {
     double fpr;             /* the same for the error; 0: as all kinds */
     const umbel_setting_info *settings; /* ends with a NULL name; or NULL */
     size_t self_len;                    /* bytes of its handle's own part */
-    const um_addressing *own; /* the only one it works on; NULL: any of them */
-    um_because because;
+    const um_addressing
+        *fixed_addressing; /* the only one it works on; NULL: any of them */
+    um_unsupported_reason unsupported_reason;
 
     /* Settings that exclude each other; NULL: any in range will do. */
     umbel_status (*check)(const um_shape *s, umbel_error *err);
@@ -128,7 +129,7 @@ struct um_kind {
                           umbel_error *err);
     /* For plans: gives s settings, so that its head is as long as it will be,
      * and tells the hashes of so many keys in its cells. */
-    uint32_t (*foresee)(um_shape *s, double keys);
+    uint32_t (*plan_hints)(um_shape *s, double keys);
 
     /* Tells how many were new, and which when fresh is given. */
     size_t (*add)(void *self, const umbel_digest *d, size_t n, bool *fresh);

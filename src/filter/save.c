@@ -306,7 +306,7 @@ static umbel_status save_straight(const umbel_slice *parts, size_t n,
         return um_fail_path(err, path);
     bool fine = write_parts(fd, parts, n);
     if (!fine)
-        um_note_path(err, path);
+        um_set_error_path(err, path);
     if (close(fd) != 0 && fine)
         return um_fail_path(err, path);
     return fine ? UMBEL_OK : UMBEL_E_IO;

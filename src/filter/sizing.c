@@ -53,8 +53,8 @@ const char *um_default_addressing(const char *kind)
 {
     const um_kind *row = um_kind_find(kind ? kind : "bloom");
 
-    if (row && row->own)
-        return row->own->name;
+    if (row && row->fixed_addressing)
+        return row->fixed_addressing->name;
     return row && row->addressing ? row->addressing : "blocked512";
 }
 
@@ -66,7 +66,7 @@ static umbel_status find_rows(const char *kind, const umbel_params *p,
         return no_such("kind", kind, kind_at, err);
     s->addressing = um_kind_addressing(
         s->kind, p->addressing ? p->addressing : um_default_addressing(kind));
-    if (!s->addressing && s->kind->own)
+    if (!s->addressing && s->kind->fixed_addressing)
         return um_fail(err, UMBEL_E_RANGE,
                        "kind %s has no addressing to choose: leave it out",
                        s->kind->name);
@@ -405,7 +405,7 @@ static umbel_status settle_by_size(um_shape *s, umbel_error *err)
                        "hashes",
                        s->addressing->name, s->cells);
     s->cells = round_up(s, s->cells, s->hashes);
-    return s->kind->own ? UMBEL_OK : um_check_shape(s, err);
+    return s->kind->fixed_addressing ? UMBEL_OK : um_check_shape(s, err);
 }
 
 /* As the addressing prescribes. */
@@ -424,7 +424,7 @@ static umbel_status settle_by_rule(um_shape *s, umbel_error *err)
     return um_check_shape(s, err);
 }
 
-umbel_status um_settle(um_shape *s, umbel_error *err)
+umbel_status um_solve_size(um_shape *s, umbel_error *err)
 {
     if (s->cells)
         return settle_by_size(s, err);
@@ -465,13 +465,14 @@ static umbel_status check_size(const um_shape *s, umbel_error *err)
 
 umbel_status um_check_shape(const um_shape *s, umbel_error *err)
 {
-    umbel_status status = s->kind->own ? UMBEL_OK : check_size(s, err);
+    umbel_status status =
+        s->kind->fixed_addressing ? UMBEL_OK : check_size(s, err);
 
     if (status == UMBEL_OK)
         status = check_hash(s, err);
     if (status == UMBEL_OK)
         status = check_settings(s, err);
-    if (status == UMBEL_OK && s->kind->own)
+    if (status == UMBEL_OK && s->kind->fixed_addressing)
         status = s->kind->fits(s, err);
     return status;
 }

@@ -29,7 +29,7 @@ umbel_status um_shape_from_params(const char *kind, const umbel_params *given,
  * Fill in cells and hashes: capacity and fpr give both; cells alone are kept,
  * rounded up to whole granules, with the best hashes for the capacity.
  */
-umbel_status um_settle(um_shape *s, umbel_error *err);
+umbel_status um_solve_size(um_shape *s, umbel_error *err);
 
 /* Whether a shape, wherever it came from, may be made into a filter. */
 umbel_status um_check_shape(const um_shape *s, umbel_error *err);

@@ -13,25 +13,25 @@
 #include "kinds/blocked_avx2.h"
 
 enum { MOST_HASHES = 16, SHIFT256 = 5, SHIFT512 = 6 };
-enum { QUERY, ADD }; /* um_way.verb */
+enum { QUERY, ADD }; /* um_loop_config.verb */
 
 /*
  * Bits of a key's block at p that are not as the key wants them, none when it
  * matches. When adding, they were not, and now are.
  */
 UM_INLINE __m256i misfits(const um_target *t, uint8_t *p, uint64_t first,
-                          uint64_t last, um_way how);
+                          uint64_t last, um_loop_config how);
 
 /* What misfits wants done to the last word. */
 UM_INLINE um_trim trim_of(int groups);
 
-UM_INLINE um_way way_of(int verb, int shift, bool far, int groups)
+UM_INLINE um_loop_config way_of(int verb, int shift, bool far, int groups)
 {
-    return (um_way){.verb = verb,
-                    .shift = shift,
-                    .ahead = far,
-                    .groups = groups,
-                    .trim = trim_of(groups)};
+    return (um_loop_config){.verb = verb,
+                            .shift = shift,
+                            .ahead = far,
+                            .groups = groups,
+                            .trim = trim_of(groups)};
 }
 
 /* --- answers ---------------------------------------------------------------
@@ -50,7 +50,7 @@ UM_INLINE unsigned zeros(const __m256i x[4])
 }
 
 UM_INLINE __m256i misfits_of(const um_target *t, const um_eight *e, size_t i,
-                             um_way how)
+                             um_loop_config how)
 {
     return misfits(t, um_block_at(t, e, i, how), e->word[0][i],
                    e->word[how.groups - 1][i], how);
@@ -58,7 +58,7 @@ UM_INLINE __m256i misfits_of(const um_target *t, const um_eight *e, size_t i,
 
 /* The n keys from the i-th on: four, or one. */
 UM_INLINE void serve4(um_work *w, const um_eight *e, size_t i, size_t n,
-                      size_t out, um_way how)
+                      size_t out, um_loop_config how)
 {
     __m256i first = misfits_of(&w->t, e, i, how),
             x[4] = {first, first, first, first};
@@ -73,7 +73,7 @@ UM_INLINE void serve4(um_work *w, const um_eight *e, size_t i, size_t n,
 }
 
 UM_INLINE void serve(um_work *w, const um_eight *e, size_t n, size_t out,
-                     um_way how)
+                     um_loop_config how)
 {
     size_t i = 0;
 
@@ -84,7 +84,7 @@ UM_INLINE void serve(um_work *w, const um_eight *e, size_t n, size_t out,
 }
 
 /* A key on its own: the same cells, with nothing around them. */
-UM_INLINE bool matches_so(const um_target *t, uint64_t lo, um_way how)
+UM_INLINE bool matches_so(const um_target *t, uint64_t lo, um_loop_config how)
 {
     uint8_t *p = t->memory + um_block_of(t, lo, how);
     uint64_t hi = um_remix(lo), last = um_last_word(lo, hi, how);

@@ -47,18 +47,18 @@ typedef struct um_trim {
 } um_trim;
 
 /* How a loop does it, known when it is compiled. */
-typedef struct um_way {
+typedef struct um_loop_config {
     int verb;   /* the caller's own */
     int shift;  /* a block has 2^shift bytes */
     bool ahead; /* the memory is far: fetch what comes next */
     bool apart; /* hash a whole batch, then serve one */
     int groups; /* of eight hashes, the last may be fewer */
     um_trim trim;
-} um_way;
+} um_loop_config;
 
 /* Serve the first n keys in their order; their answers begin at number out. */
 typedef void um_serve(um_work *w, const um_eight *e, size_t n, size_t out,
-                      um_way how);
+                      um_loop_config how);
 
 UM_INLINE __m256i um_load_avx2(const void *p)
 {
@@ -88,7 +88,7 @@ UM_INLINE __m256i um_trim_avx2(__m256i last, um_trim trim)
     return _mm256_max_epu8(last, _mm256_set1_epi64x((long long)trim.least));
 }
 
-UM_INLINE uint64_t um_last_word(uint64_t lo, uint64_t hi, um_way how)
+UM_INLINE uint64_t um_last_word(uint64_t lo, uint64_t hi, um_loop_config how)
 {
     uint64_t last = how.groups == 2 ? um_remix(hi + lo) : hi;
     __m256i x = _mm256_castsi128_si256(_mm_cvtsi64_si128((long long)last));
@@ -102,19 +102,20 @@ UM_INLINE uint64_t um_last_word(uint64_t lo, uint64_t hi, um_way how)
 /* --- where keys go ---------------------------------------------------------
  */
 
-UM_INLINE uint64_t um_block_of(const um_target *t, uint64_t lo, um_way how)
+UM_INLINE uint64_t um_block_of(const um_target *t, uint64_t lo,
+                               um_loop_config how)
 {
     return um_scale(lo, t->blocks) << how.shift;
 }
 
 UM_INLINE uint8_t *um_block_at(const um_target *t, const um_eight *e, size_t i,
-                               um_way how)
+                               um_loop_config how)
 {
     return t->memory + (how.ahead ? e->at[i] : um_block_of(t, e->lo[i], how));
 }
 
 UM_INLINE void um_fetch_block(const um_target *t, um_eight *e, size_t i,
-                              um_way how)
+                              um_loop_config how)
 {
     const uint8_t *p = t->memory + (e->at[i] = um_block_of(t, e->lo[i], how));
 
@@ -123,7 +124,7 @@ UM_INLINE void um_fetch_block(const um_target *t, um_eight *e, size_t i,
 }
 
 UM_INLINE void um_take_keys(const um_target *t, const uint64_t *keys,
-                            um_eight *e, um_way how)
+                            um_eight *e, um_loop_config how)
 {
     __m256i lo[UM_PAIR], word[UM_PAIR];
 
@@ -144,7 +145,7 @@ UM_INLINE void um_take_keys(const um_target *t, const uint64_t *keys,
 
 /* Up to eight; those that are missing are filled up with the first. */
 UM_INLINE void um_take_digests(const um_target *t, const umbel_digest *d,
-                               size_t n, um_eight *e, um_way how)
+                               size_t n, um_eight *e, um_loop_config how)
 {
     for (size_t i = 0; i < 8; i++) {
         const umbel_digest *one = i < n ? &d[i] : d;
@@ -169,8 +170,8 @@ UM_INLINE size_t um_up_to_8(size_t n)
  * near and serving is much work, loops apart are a little faster.
  */
 UM_INLINE void um_walk_batch(um_work *w, const um_eight *now, size_t out,
-                             um_eight *next, const uint64_t *keys, um_way how,
-                             um_serve *serve)
+                             um_eight *next, const uint64_t *keys,
+                             um_loop_config how, um_serve *serve)
 {
     for (size_t i = 0; i < UM_BATCH; i++) {
         um_take_keys(&w->t, keys + 8 * i, &next[i], how);
@@ -183,7 +184,7 @@ UM_INLINE void um_walk_batch(um_work *w, const um_eight *now, size_t out,
 
 /* Keys of 8 bytes. The last, fewer than a batch, are filled up with zeros. */
 UM_INLINE void um_walk_keys(um_work *w, const uint64_t *keys, size_t n,
-                            um_way how, um_serve *serve)
+                            um_loop_config how, um_serve *serve)
 {
     enum { KEYS = 8 * UM_BATCH };
     um_eight e[2][UM_BATCH];
@@ -203,7 +204,7 @@ UM_INLINE void um_walk_keys(um_work *w, const uint64_t *keys, size_t n,
 
 /* Digests that somebody else made: some are fetched while others are served. */
 UM_INLINE void um_walk_digests(um_work *w, const umbel_digest *d, size_t n,
-                               um_way how, um_serve *serve)
+                               um_loop_config how, um_serve *serve)
 {
     um_eight ring[UM_BATCH];
     size_t lead = how.ahead ? 8 * UM_BATCH : 8;

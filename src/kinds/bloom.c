@@ -34,7 +34,7 @@ static const umbel_setting_info settings[] = {
  * which those of a weak hash are not. */
 static umbel_status check(const um_shape *s, umbel_error *err)
 {
-    if (s->addressing->borrowed && s->setting[GROUPS] > 1)
+    if (s->addressing->foreign && s->setting[GROUPS] > 1)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "addressing %s is as others have it, without groups: "
                        "leave groups out, or choose another addressing",

@@ -113,7 +113,7 @@ UM_INLINE __m256i clear512(uint8_t *p, mask m, bool adds)
 }
 
 UM_INLINE __m256i misfits(const um_target *t, uint8_t *p, uint64_t first,
-                          uint64_t last, um_way how)
+                          uint64_t last, um_loop_config how)
 {
     uint32_t rest = t->hashes % 8;
     bool adds = how.verb == ADD;

@@ -10,14 +10,14 @@
 #include "kinds/counting_lines_avx2.h"
 
 enum { MOST_HASHES = 8, SHIFT4 = 6, SHIFT8 = 7 };
-enum { QUERY, COUNT, ADD_PLAIN, ADD_REFINED }; /* um_way.verb */
+enum { QUERY, COUNT, ADD_PLAIN, ADD_REFINED }; /* um_loop_config.verb */
 
 /* --- answers ---------------------------------------------------------------
  */
 
 /* What the key's cells are, or were before it was added. */
 UM_INLINE __m256i touch(const um_target *t, uint8_t *p, uint64_t word,
-                        um_way how)
+                        um_loop_config how)
 {
     int change = how.verb == ADD_PLAIN     ? UM_LINE_ADD
                  : how.verb == ADD_REFINED ? UM_LINE_RAISE
@@ -28,12 +28,12 @@ UM_INLINE __m256i touch(const um_target *t, uint8_t *p, uint64_t word,
     return um_line4(p, word, t->hashes, change);
 }
 
-UM_INLINE unsigned zeros(const __m256i cells[4], um_way how)
+UM_INLINE unsigned zeros(const __m256i cells[4], um_loop_config how)
 {
     return how.shift == SHIFT8 ? um_line8_zeros(cells) : um_line4_zeros(cells);
 }
 
-UM_INLINE __m128i least(const __m256i cells[4], um_way how)
+UM_INLINE __m128i least(const __m256i cells[4], um_loop_config how)
 {
     return how.shift == SHIFT8 ? um_line8_least(cells) : um_line4_least(cells);
 }
@@ -48,7 +48,7 @@ UM_INLINE void tell_counts(uint64_t *out, __m128i counts, size_t n)
 
 /* Whether keys i .. i+3 are there: cells of 4 bits need not be shifted. */
 UM_INLINE unsigned has4(const um_target *t, const um_eight *e, size_t i,
-                        um_way how)
+                        um_loop_config how)
 {
     uint8_t *p[4];
 
@@ -58,14 +58,14 @@ UM_INLINE unsigned has4(const um_target *t, const um_eight *e, size_t i,
 }
 
 UM_INLINE __m256i touch_of(const um_target *t, const um_eight *e, size_t i,
-                           um_way how)
+                           um_loop_config how)
 {
     return touch(t, um_block_at(t, e, i, how), e->word[0][i], how);
 }
 
 /* The n keys from the i-th on, at most four. */
 UM_INLINE void serve4(um_work *w, const um_eight *e, size_t i, size_t n,
-                      size_t out, um_way how)
+                      size_t out, um_loop_config how)
 {
     __m256i cells[4];
 
@@ -90,7 +90,7 @@ UM_INLINE void serve4(um_work *w, const um_eight *e, size_t i, size_t n,
 }
 
 UM_INLINE void serve(um_work *w, const um_eight *e, size_t n, size_t out,
-                     um_way how)
+                     um_loop_config how)
 {
     for (size_t i = 0; i < n; i += 4)
         serve4(w, e, i, n - i < 4 ? n - i : 4, out + i, how);
@@ -109,9 +109,9 @@ UM_INLINE um_work work_on(const um_counting *c, uint64_t seed, void *out)
 }
 
 /* Near memory is served apart. */
-UM_INLINE um_way way_of(int verb, int shift, bool far)
+UM_INLINE um_loop_config way_of(int verb, int shift, bool far)
 {
-    return (um_way){
+    return (um_loop_config){
         .verb = verb, .shift = shift, .ahead = far, .apart = !far, .groups = 1};
 }
 
@@ -182,7 +182,8 @@ static umbel_status query_key(const umbel_filter *f, const void *key,
     const um_counting *c = f->self;
     const um_target t = work_on(c, 0, NULL).t;
     uint64_t lo = um_xxh3(key, len, f->shape.seed);
-    um_way how = way_of(QUERY, c->cells.width == 8 ? SHIFT8 : SHIFT4, false);
+    um_loop_config how =
+        way_of(QUERY, c->cells.width == 8 ? SHIFT8 : SHIFT4, false);
 
     (void)err;
     __m256i cells =

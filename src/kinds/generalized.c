@@ -319,8 +319,9 @@ const um_kind um_kind_generalized = {
     .start = start,
     .add = add,
     .query = query,
-    .because = {.join = "which key came last decides a cell, and two filters "
-                        "have no common order: build one from all keys"},
+    .unsupported_reason =
+        {.join = "which key came last decides a cell, and two filters "
+                 "have no common order: build one from all keys"},
     .error = error,
     .predict = predict,
     .info = info,

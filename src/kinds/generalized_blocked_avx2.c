@@ -73,7 +73,7 @@ UM_INLINE cells cells8(uint64_t first, uint64_t second)
 }
 
 /* A cell of each lane as a bit of a line; or brought to its lowest bit. */
-UM_INLINE line bits_of(__m256i n, um_way how)
+UM_INLINE line bits_of(__m256i n, um_loop_config how)
 {
     const __m256i one = _mm256_set1_epi64x(1), ones = _mm256_set1_epi32(1);
 
@@ -86,7 +86,7 @@ UM_INLINE line bits_of(__m256i n, um_way how)
          _mm256_sllv_epi64(one, _mm256_sub_epi64(n, _mm256_set1_epi64x(64)))}};
 }
 
-UM_INLINE __m256i look_up(line x, __m256i n, um_way how)
+UM_INLINE __m256i look_up(line x, __m256i n, um_loop_config how)
 {
     if (how.groups == 2)
         return _mm256_or_si256(
@@ -100,7 +100,7 @@ UM_INLINE __m256i look_up(line x, __m256i n, um_way how)
 }
 
 /* Lanes where not the one cell is clear and the other set. */
-UM_INLINE __m256i wrong_lanes(line x, cells c, um_way how)
+UM_INLINE __m256i wrong_lanes(line x, cells c, um_loop_config how)
 {
     __m256i one =
         how.groups == 2 ? _mm256_set1_epi32(1) : _mm256_set1_epi64x(1);
@@ -119,7 +119,7 @@ UM_INLINE __m256i write_half(uint8_t *p, __m256i x, __m256i reset, __m256i set)
 }
 
 UM_INLINE __m256i misfits(const um_target *t, uint8_t *p, uint64_t first,
-                          uint64_t last, um_way how)
+                          uint64_t last, um_loop_config how)
 {
     cells c = how.groups == 2 ? cells8(first, last) : cells4(last);
     line x = {{um_load_avx2(p), um_load_avx2(p + 32)}};

@@ -232,7 +232,7 @@ static um_ribbon_form form_within(const um_shape *s, uint64_t cells,
  * A salt alone says nothing, but stands last in the head of a set or map. Part
  * of a bit, which rounding left over, is no finer part.
  */
-static uint32_t foresee(um_shape *s, double keys)
+static uint32_t plan_hints(um_shape *s, double keys)
 {
     s->setting[SALT] = 1;
     um_ribbon_form form = form_within(s, s->cells, keys);
@@ -436,13 +436,14 @@ const um_kind um_kind_ribbon = {
     .summary = "a static set or map, at the least bits there can be",
     .settings = settings,
     .self_len = sizeof(um_ribbon),
-    .own = &band,
-    .because = {.any = "it is static; build it anew from all the keys"},
+    .fixed_addressing = &band,
+    .unsupported_reason = {.any =
+                               "it is static; build it anew from all the keys"},
     .fits = fits,
     .sections = sections,
     .attach = attach,
     .build = um_ribbon_build,
-    .foresee = foresee,
+    .plan_hints = plan_hints,
     .query = query,
     .value_bits = value_bits,
     .value = value,

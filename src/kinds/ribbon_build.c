@@ -55,7 +55,7 @@ static size_t file_bytes(const um_shape *s, uint64_t bits)
     size_t len = 0;
 
     t.cells = bits;
-    um_kind_ribbon.foresee(&t, 0);
+    um_kind_ribbon.plan_hints(&t, 0);
     um_file_len(&t, &len);
     return len;
 }

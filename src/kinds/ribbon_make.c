@@ -11,8 +11,8 @@
  * Retrieval and Approximate Membership using Ribbon, 2022.
  */
 #include "base/alloc.h"
-#include "base/crew.h"
 #include "base/error.h"
+#include "base/pipeline.h"
 #include "kinds/ribbon_level.h"
 
 enum {
@@ -249,13 +249,13 @@ static void run_shards(making *m, row *rows, size_t len, size_t npieces)
 {
     shard shards[MOST_PIECES] = {{0}};
     void *pieces[MOST_PIECES];
-    um_crew crew = {.threads = m->threads,
-                    .pieces = pieces,
-                    .npieces = npieces,
-                    .ctx = m,
-                    .fill = next_shard,
-                    .work = work_shard,
-                    .drain = end_shard};
+    um_pipeline crew = {.threads = m->threads,
+                        .pieces = pieces,
+                        .npieces = npieces,
+                        .ctx = m,
+                        .fill = next_shard,
+                        .work = work_shard,
+                        .drain = end_shard};
 
     for (size_t i = 0; i < npieces; i++) {
         shards[i].rows = rows + i * (len / sizeof *rows);
@@ -263,7 +263,7 @@ static void run_shards(making *m, row *rows, size_t len, size_t npieces)
     }
     m->taken = m->bumped = 0;
     m->next = 0;
-    um_crew_run(&crew);
+    um_pipeline_run(&crew);
 }
 
 /* A layer of sorted items into memory of its own; leaves those bumped. */

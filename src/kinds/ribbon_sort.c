@@ -5,7 +5,7 @@
  * McIlroy 1993): digests are evenly spread, so a few passes leave heaps of a
  * few keys. Heaps of the first byte are sorted by threads.
  */
-#include "base/crew.h"
+#include "base/pipeline.h"
 #include "kinds/ribbon_level.h"
 
 enum { HEAPS = 256, FEW = 40, BYTES = 16, MOST_PIECES = 64 };
@@ -120,18 +120,19 @@ static void sort_together(um_ribbon_item *items, size_t n, unsigned threads)
     size_t number[MOST_PIECES];
     void *pieces[MOST_PIECES];
     heaps h = {.items = items};
-    um_crew crew = {.threads = threads,
-                    .pieces = pieces,
-                    .npieces = threads < MOST_PIECES ? threads : MOST_PIECES,
-                    .ctx = &h,
-                    .fill = take_heap,
-                    .work = sort_heap,
-                    .drain = heap_done};
+    um_pipeline crew = {.threads = threads,
+                        .pieces = pieces,
+                        .npieces =
+                            threads < MOST_PIECES ? threads : MOST_PIECES,
+                        .ctx = &h,
+                        .fill = take_heap,
+                        .work = sort_heap,
+                        .drain = heap_done};
 
     for (size_t i = 0; i < crew.npieces; i++)
         pieces[i] = &number[i];
     deal(items, n, 0, h.end);
-    um_crew_run(&crew);
+    um_pipeline_run(&crew);
 }
 
 void um_ribbon_sort(um_ribbon_item *items, size_t *n, unsigned threads,

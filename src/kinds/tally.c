@@ -443,9 +443,10 @@ const um_kind um_kind_tally = {
     .count = count,
     .most = most,
     .may_remove = may_remove,
-    .because = {.join = "10 and 10 make a heavy key, and no cell knows which; "
-                        "keep one filter of the right size for each origin, "
-                        "ask all of them, and add their counts"},
+    .unsupported_reason =
+        {.join = "10 and 10 make a heavy key, and no cell knows which; "
+                 "keep one filter of the right size for each origin, "
+                 "ask all of them, and add their counts"},
     .error = error,
     .predict = predict,
     .used = used,

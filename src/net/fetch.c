@@ -73,9 +73,9 @@ static bool is_asked_part(transfer *t, long code)
     t->out->whole = code == 200;
     t->out->odd_range = code == 206 && t->begins != t->f->from;
     if (t->out->odd_range)
-        um_note(t->err, UMBEL_E_IO,
-                "the server sends another part of the file than it was "
-                "asked for");
+        um_set_error(t->err, UMBEL_E_IO,
+                     "the server sends another part of the file than it was "
+                     "asked for");
     return !t->out->odd_range;
 }
 
@@ -93,10 +93,10 @@ static size_t body(char *bytes, size_t one, size_t len, void *ctx)
     uint64_t start = t->out->whole ? 0 : t->f->from;
     t->out->bytes += len;
     if (start + t->out->bytes > t->f->max) {
-        um_note(t->err, UMBEL_E_LIMIT,
-                "the server sends more than %" PRIu64
-                " bytes: it is not what was published",
-                t->f->max);
+        um_set_error(t->err, UMBEL_E_LIMIT,
+                     "the server sends more than %" PRIu64
+                     " bytes: it is not what was published",
+                     t->f->max);
         return refuse(t);
     }
     return t->f->take(t->f->ctx, bytes, len, t->err) ? len : refuse(t);
@@ -116,9 +116,9 @@ static int told(void *ctx, curl_off_t total, curl_off_t now, curl_off_t up_all,
     curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &code);
     if (t->refused || code < 300 || now <= CHATTER)
         return 0;
-    um_note(t->err, UMBEL_E_IO,
-            "the server answers %ld to %.120s, and does not stop", code,
-            um_url_shown(t->f->url));
+    um_set_error(t->err, UMBEL_E_IO,
+                 "the server answers %ld to %.120s, and does not stop", code,
+                 um_url_shown(t->f->url));
     refuse(t);
     return 1;
 }

@@ -28,7 +28,7 @@
 #include "base/error.h"
 #include "filter/handle.h"
 #include "filter/sizing.h"
-#include "ops/tails.h"
+#include "ops/occupancy_bounds.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -69,7 +69,7 @@ void um_refuse(umbel_ruling *out, umbel_refusal code, const char *text)
 #define refuse(out, code, ...)                                                 \
     do {                                                                       \
         umbel_error reason_;                                                   \
-        um_note(&reason_, UMBEL_OK, __VA_ARGS__);                              \
+        um_set_error(&reason_, UMBEL_OK, __VA_ARGS__);                         \
         um_refuse(out, code, reason_.text);                                    \
     } while (0)
 
@@ -225,7 +225,7 @@ static umbel_status look_at_cells(judging *j, umbel_error *err)
     }
     j->bounded =
         s->kind->used && (s->kind->bits || s->kind->as_bits) && !s->difference;
-    j->chance = j->bounded && um_used_by_chance(j->f) && !s->hash->bare;
+    j->chance = j->bounded && um_used_by_chance(j->f) && !s->hash->identity;
     j->out->error = umbel_predict(j->f);
     return count_blocks(j, err);
 }
@@ -298,18 +298,18 @@ static umbel_status hold_above(judging *j, double most, const char *who,
     bool all = is_unusual(l, most, (double)j->used);
     bool block =
         l->blocks > 1 && is_unusual_block(l, most, (double)j->in_block);
-    um_tails t;
+    um_occupancy t;
 
     if (!all && !block)
         return UMBEL_OK;
-    umbel_status status = um_tails_init(&t, l, most, &j->f->alloc, err);
+    umbel_status status = um_occupancy_init(&t, l, most, &j->f->alloc, err);
     if (status != UMBEL_OK)
         return status;
-    if (all && um_tails_above(&t, j->used) < log(CHANCE))
+    if (all && um_occupancy_above(&t, j->used) < log(CHANCE))
         refuse_fill(j, UMBEL_REFUSED_TOO_FULL, who, claimed);
-    if (block && um_tails_block(&t, j->in_block) < limit)
+    if (block && um_occupancy_block(&t, j->in_block) < limit)
         refuse_block(j, who, claimed);
-    um_tails_fini(&t);
+    um_occupancy_fini(&t);
     return UMBEL_OK;
 }
 
@@ -318,7 +318,7 @@ static umbel_status hold_by_chance(judging *j, const char *who,
 {
     const um_shape *s = &j->f->shape;
     double keys = (double)claimed, most = most_keys(keys, j->out->error);
-    double few = um_tails_below(&j->f->layout, keys, j->used);
+    double few = um_occupancy_below(&j->f->layout, keys, j->used);
 
     j->most = fmin(j->most, most);
     if (!s->denied && few < log(CHANCE))
@@ -387,7 +387,7 @@ static umbel_status keeps_on_average(const judging *j, bool *out,
                                      umbel_error *err)
 {
     const um_layout *l = &j->f->layout;
-    um_tails t;
+    um_occupancy t;
 
     *out = false;
     if (!j->chance || j->doubted || isinf(j->most) || j->f->shape.intersected ||
@@ -397,11 +397,11 @@ static umbel_status keeps_on_average(const judging *j, bool *out,
     *out = true;
     if (l->blocks == 1 || is_usual_error(l, j->most, j->out->error))
         return UMBEL_OK;
-    umbel_status status = um_tails_init(&t, l, j->most, &j->f->alloc, err);
+    umbel_status status = um_occupancy_init(&t, l, j->most, &j->f->alloc, err);
     if (status != UMBEL_OK)
         return status;
-    *out = um_tails_error(&t, j->out->error) >= log(CHANCE);
-    um_tails_fini(&t);
+    *out = um_occupancy_error(&t, j->out->error) >= log(CHANCE);
+    um_occupancy_fini(&t);
     return UMBEL_OK;
 }
 

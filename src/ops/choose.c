@@ -13,8 +13,8 @@
 #include "base/error.h"
 #include "filter/handle.h"
 #include "kinds/rows.h"
-#include "ops/cover.h"
-#include "ops/roll.h"
+#include "ops/digest_index.h"
+#include "ops/negative_index.h"
 
 #include <umbel/choose.h>
 
@@ -38,8 +38,8 @@ typedef struct choosing {
     double *weight; /* 0 for unwanted keys that are left out: */
     bool *out;      /* members, and those that stood before */
     uint8_t *group; /* of each member */
-    um_roll roll, unwanted;
-    um_cover cover;
+    um_digest_index roll, unwanted;
+    um_negative_index cover;
     double cell_cost;
     umbel_choose_bill bill;
 } choosing;
@@ -53,9 +53,11 @@ static umbel_status get_memory(choosing *c, umbel_error *err)
     c->group = um_get(alloc, c->n + 1);
     if (!c->weight || !c->out || !c->group)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu members", c->n);
-    umbel_status status = um_roll_init(&c->roll, alloc, c->members, c->n, err);
+    umbel_status status =
+        um_digest_index_init(&c->roll, alloc, c->members, c->n, err);
     if (status == UMBEL_OK)
-        status = um_roll_init(&c->unwanted, alloc, c->never, c->nnever, err);
+        status =
+            um_digest_index_init(&c->unwanted, alloc, c->never, c->nnever, err);
     return status;
 }
 
@@ -66,9 +68,9 @@ static void fini(choosing *c)
     um_put(alloc, c->weight, (c->nnever + 1) * sizeof *c->weight);
     um_put(alloc, c->out, c->nnever + 1);
     um_put(alloc, c->group, c->n + 1);
-    um_roll_fini(&c->roll);
-    um_roll_fini(&c->unwanted);
-    um_cover_fini(&c->cover);
+    um_digest_index_fini(&c->roll);
+    um_digest_index_fini(&c->unwanted);
+    um_negative_index_fini(&c->cover);
 }
 
 static umbel_status weigh(choosing *c, umbel_error *err)
@@ -82,8 +84,8 @@ static umbel_status weigh(choosing *c, umbel_error *err)
                            "weight %zu is %g: weights are 0, or from 1e-100 to "
                            "1e100",
                            i, weight);
-        size_t first = um_roll_find(&c->unwanted, &c->never[i]) - 1;
-        bool member = um_roll_find(&c->roll, &c->never[i]) != 0;
+        size_t first = um_digest_index_find(&c->unwanted, &c->never[i]) - 1;
+        bool member = um_digest_index_find(&c->roll, &c->never[i]) != 0;
         c->out[i] = member || first != i;
         c->weight[first] += member ? 0 : weight;
         bill->weight += member ? 0 : weight;
@@ -160,7 +162,7 @@ static umbel_status measure_before(choosing *c, umbel_error *err)
 }
 
 /* New cells, in blocks the dearer the fuller the block is. */
-static double cost_of_cells(const um_cover *c, const uint64_t *pos)
+static double cost_of_cells(const um_negative_index *c, const uint64_t *pos)
 {
     const um_layout *l = c->layout;
     double cost = (double)um_group_cost(l, c->bits, pos);
@@ -171,7 +173,7 @@ static double cost_of_cells(const um_cover *c, const uint64_t *pos)
 
 static uint8_t best_group(choosing *c, const uint64_t *pos)
 {
-    um_cover *cover = &c->cover;
+    um_negative_index *cover = &c->cover;
     double least = INFINITY;
     uint8_t best = 0;
 
@@ -180,8 +182,8 @@ static uint8_t best_group(choosing *c, const uint64_t *pos)
         double cost = cost_of_cells(cover, cells) * c->cell_cost;
         if (cost >= least)
             continue;
-        cost += um_cover_add(cover, cells);
-        um_cover_remove(cover, cells);
+        cost += um_negative_index_add(cover, cells);
+        um_negative_index_remove(cover, cells);
         if (cost < least)
             least = cost, best = (uint8_t)g;
     }
@@ -190,16 +192,16 @@ static uint8_t best_group(choosing *c, const uint64_t *pos)
 
 static void choose_all(choosing *c, bool again)
 {
-    um_cover *cover = &c->cover;
+    um_negative_index *cover = &c->cover;
     uint32_t hashes = cover->layout->hashes;
     uint64_t pos[UM_GROUPED_CELLS];
 
     for (size_t i = 0; i < c->n; i++) {
         um_group_cells(cover->layout, cover->groups, c->members[i], pos);
         if (again)
-            um_cover_remove(cover, pos + (size_t)c->group[i] * hashes);
+            um_negative_index_remove(cover, pos + (size_t)c->group[i] * hashes);
         c->group[i] = best_group(c, pos);
-        um_cover_add(cover, pos + (size_t)c->group[i] * hashes);
+        um_negative_index_add(cover, pos + (size_t)c->group[i] * hashes);
     }
 }
 
@@ -243,8 +245,8 @@ static umbel_status choose(choosing *c, umbel_error *err)
     if (status == UMBEL_OK)
         status = measure_before(c, err);
     if (status == UMBEL_OK)
-        status = um_cover_init(&c->cover, c->f->self, &c->f->alloc, c->never,
-                               c->weight, c->nnever, err);
+        status = um_negative_index_init(&c->cover, c->f->self, &c->f->alloc,
+                                        c->never, c->weight, c->nnever, err);
     if (status != UMBEL_OK)
         return status;
     c->cell_cost = CELL_COST;
@@ -287,9 +289,9 @@ umbel_status umbel_choose(umbel_filter *f, const umbel_digest *members,
                        MOST_ROUNDS, p->rounds);
     if (f->shape.kind != &um_kind_bloom)
         return um_cannot(f, "choose between groups", err);
-    umbel_status status = um_want_writable(f, err);
+    umbel_status status = um_check_writable(f, err);
     if (status == UMBEL_OK)
-        status = um_want_ready(f, err);
+        status = um_check_ready(f, err);
     if (status == UMBEL_OK)
         status = choose(&c, err);
     fini(&c);

@@ -114,10 +114,12 @@ static double unseen(const um_made *m)
     return umbel_predict(m->filter) * (m->second ? spared(m) : 1);
 }
 
-static umbel_status measure(const um_scene *s, const um_way_row *row,
-                            const um_made *m, umbel_way *out, umbel_error *err)
+static umbel_status measure(const um_scene *s, const um_strategy_row *row,
+                            const um_made *m, umbel_strategy *out,
+                            umbel_error *err)
 {
-    umbel_way w = {.name = row->name, .readers_change = row->readers_change};
+    umbel_strategy w = {.name = row->name,
+                        .readers_change = row->readers_change};
     umbel_status status = count_lost(s, m, &w.lost, err);
 
     if (status == UMBEL_OK)
@@ -141,8 +143,8 @@ static umbel_status measure(const um_scene *s, const um_way_row *row,
 }
 
 /* A way that cannot be had says so; only memory is everybody's trouble. */
-static umbel_status try_way(const um_scene *s, const um_way_row *row,
-                            umbel_way *out, umbel_error *err)
+static umbel_status try_way(const um_scene *s, const um_strategy_row *row,
+                            umbel_strategy *out, umbel_error *err)
 {
     um_made m = {0};
     umbel_error reason = {0};
@@ -155,10 +157,10 @@ static umbel_status try_way(const um_scene *s, const um_way_row *row,
     if (status == UMBEL_E_NOMEM)
         return um_fail(err, status, "%s", reason.text);
     if (status != UMBEL_OK)
-        *out = (umbel_way){.name = row->name,
-                           .status = status,
-                           .reason = reason,
-                           .readers_change = row->readers_change};
+        *out = (umbel_strategy){.name = row->name,
+                                .status = status,
+                                .reason = reason,
+                                .readers_change = row->readers_change};
     return UMBEL_OK;
 }
 
@@ -186,7 +188,7 @@ static int order(double a, double b)
 }
 
 /* Below 0: a is better. */
-static int judge(const umbel_way *a, const umbel_way *b)
+static int judge(const umbel_strategy *a, const umbel_strategy *b)
 {
     int by[] = {order(a->lost > 0, b->lost > 0),
                 order(a->weight_left, b->weight_left),
@@ -248,7 +250,7 @@ static umbel_status check_never(const um_scene *s, double *weight,
                            "weights are finite and not negative, got %g",
                            weight_of(k, i));
         *weight += weight_of(k, i);
-        both += um_roll_find(&s->listed, &k->digests[i]) == i + 1 &&
+        both += um_digest_index_find(&s->listed, &k->digests[i]) == i + 1 &&
                 bsearch(&k->digests[i], s->distinct, s->ndistinct,
                         sizeof *s->distinct, by_digest);
     }
@@ -297,18 +299,18 @@ static size_t count_ways(void)
 {
     size_t n = 0;
 
-    while (um_ways[n].name)
+    while (um_strategies[n].name)
         n++;
     return n;
 }
 
-bool umbel_way_at(size_t i, const char **name, const char **summary)
+bool umbel_strategy_at(size_t i, const char **name, const char **summary)
 {
     if (i >= count_ways())
         return false;
-    *name = um_ways[i].name;
+    *name = um_strategies[i].name;
     if (summary)
-        *summary = um_ways[i].summary;
+        *summary = um_strategies[i].summary;
     return true;
 }
 
@@ -318,8 +320,8 @@ static umbel_status compare(um_scene *s, umbel_comparison *out,
     umbel_comparison c = {.n = count_ways()};
 
     sort_members(s);
-    umbel_status status = um_roll_init(&s->listed, &s->alloc, s->never->digests,
-                                       s->never->n, err);
+    umbel_status status = um_digest_index_init(
+        &s->listed, &s->alloc, s->never->digests, s->never->n, err);
     if (status == UMBEL_OK)
         status = check_never(s, &c.weight, err);
     if (status == UMBEL_OK)
@@ -327,7 +329,7 @@ static umbel_status compare(um_scene *s, umbel_comparison *out,
     if (status == UMBEL_OK)
         status = try_plain(s, &c, err);
     for (size_t i = 0; status == UMBEL_OK && i < c.n; i++)
-        status = try_way(s, &um_ways[i], &c.way[i], err);
+        status = try_way(s, &um_strategies[i], &c.way[i], err);
     if (status != UMBEL_OK)
         return status;
     c.bytes = s->bytes;
@@ -338,10 +340,11 @@ static umbel_status compare(um_scene *s, umbel_comparison *out,
     return UMBEL_OK;
 }
 
-umbel_status umbel_compare_ways(const umbel_params *params, uint64_t bytes,
-                                const umbel_keyset *members,
-                                const umbel_keyset *never,
-                                umbel_comparison *out, umbel_error *err)
+umbel_status umbel_compare_strategies(const umbel_params *params,
+                                      uint64_t bytes,
+                                      const umbel_keyset *members,
+                                      const umbel_keyset *never,
+                                      umbel_comparison *out, umbel_error *err)
 {
     um_scene s = {.bytes = bytes, .members = members, .never = never};
     size_t room = members->n * sizeof *s.distinct;
@@ -360,7 +363,7 @@ umbel_status umbel_compare_ways(const umbel_params *params, uint64_t bytes,
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu members",
                        members->n);
     status = compare(&s, out, err);
-    um_roll_fini(&s.listed);
+    um_digest_index_fini(&s.listed);
     um_put(&s.alloc, s.distinct, room);
     return status;
 }

@@ -1,10 +1,10 @@
 /*
- * compare.h - the rows behind umbel_compare_ways.
+ * compare.h - the rows behind umbel_compare_strategies.
  */
 #ifndef UM_OPS_COMPARE_H
 #define UM_OPS_COMPARE_H
 
-#include "ops/roll.h"
+#include "ops/digest_index.h"
 
 #include <umbel/compare.h>
 
@@ -14,7 +14,7 @@ typedef struct um_scene {
     const umbel_keyset *members, *never;
     umbel_digest *distinct; /* members, sorted, each once */
     size_t ndistinct;
-    um_roll listed; /* of never: some may stand twice */
+    um_digest_index listed; /* of never: some may stand twice */
     umbel_alloc alloc;
 } um_scene;
 
@@ -23,17 +23,17 @@ typedef struct um_made {
     umbel_filter *filter, *second; /* second: NULL, or exceptions */
 } um_made;
 
-typedef struct um_way_row {
+typedef struct um_strategy_row {
     const char *name, *summary;
     bool readers_change;
     uint32_t groups;
     /* What is in *out is to be closed even when this fails. */
     umbel_status (*make)(const um_scene *s, uint32_t groups, um_made *out,
                          umbel_error *err);
-} um_way_row;
+} um_strategy_row;
 
 /* Ends with a NULL name. */
-extern const um_way_row um_ways[];
+extern const um_strategy_row um_strategies[];
 
 /* A filter of the members alone. *out is to be closed even when this fails. */
 umbel_status um_make_plain(const um_scene *s, uint64_t bytes,

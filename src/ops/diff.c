@@ -132,7 +132,7 @@ static void count_cells(const pair *p, uint64_t m[], uint64_t changed[])
     }
 }
 
-static void bill_section(const pair *p, umbel_diff_bill *bill)
+static void bill_section(const pair *p, umbel_diff_result *bill)
 {
     uint64_t m[VALUES] = {0}, changed[VALUES] = {0};
 
@@ -198,7 +198,7 @@ size_t umbel_diff_room(const umbel_filter *now)
 }
 
 umbel_status umbel_diff(const umbel_filter *old, const umbel_filter *now,
-                        void *out, size_t cap, umbel_diff_bill *bill,
+                        void *out, size_t cap, umbel_diff_result *bill,
                         umbel_error *err)
 {
     pair pairs[UM_MAX_SECTIONS];
@@ -221,7 +221,7 @@ umbel_status umbel_diff(const umbel_filter *old, const umbel_filter *now,
     um_put_u64(&w, um_checksum(bytes, len - CHECKSUM_LEN));
     if (w.bad)
         return um_fail(err, UMBEL_E_IO, "a filter changed meanwhile");
-    *bill = (umbel_diff_bill){.bytes = len};
+    *bill = (umbel_diff_result){.bytes = len};
     n -= now->shape.attached > 0; /* data is no cells */
     for (size_t i = 0; i < n; i++)
         bill_section(&pairs[i], bill);
@@ -361,7 +361,8 @@ static umbel_status fill(const umbel_filter *old, um_reader *r, const start *s,
                        "the difference is damaged: its changes");
     source.alloc = &old->alloc;
     source.verify = true;
-    return um_enclose(&s->head, &source, payload, NULL, 0, out, err);
+    return um_filter_from_payload(&s->head, &source, payload, NULL, 0, out,
+                                  err);
 }
 
 umbel_status umbel_patch(const umbel_filter *old, const void *bytes, size_t len,

@@ -12,8 +12,8 @@
  * subsets of n keys, and cascades of filters are far above.
  */
 #include "base/alloc.h"
-#include "base/crew.h"
 #include "base/error.h"
+#include "base/pipeline.h"
 #include "filter/handle.h"
 #include "filter/sizing.h"
 #include "kinds/ribbon.h"

@@ -43,7 +43,7 @@ static umbel_status fit_bytes(um_shape *s, uint64_t bytes, umbel_error *err)
     s->cells = granule ? cells_within(s, bytes, granule) : 0;
     if (granule && s->cells > s->addressing->limit(s->hashes))
         s->cells = s->addressing->limit(s->hashes) / granule * granule;
-    if (s->kind->own && s->cells)
+    if (s->kind->fixed_addressing && s->cells)
         return UMBEL_OK; /* what else it has follows from the keys */
     return um_check_shape(s, err);
 }
@@ -72,13 +72,14 @@ static umbel_status complete(um_shape *s, uint64_t bytes, umbel_error *err)
     if (status != UMBEL_OK)
         return status;
     if (!s->cells)
-        return um_settle(s, err);
+        return um_solve_size(s, err);
     if (ask_keys && !s->hashes) {
         um_most_keys(s, s->fpr);
         if (!s->hashes)
-            return um_settle(s, err); /* which says what is wrong */
+            return um_solve_size(s, err); /* which says what is wrong */
     }
-    status = bytes && s->hashes ? fit_bytes(s, bytes, err) : um_settle(s, err);
+    status =
+        bytes && s->hashes ? fit_bytes(s, bytes, err) : um_solve_size(s, err);
     if (status == UMBEL_OK && bytes)
         status = fit_bytes(s, bytes, err);
     if (status == UMBEL_OK && ask_keys)
@@ -102,8 +103,8 @@ static umbel_status answer(const char *kind, const umbel_params *params,
 {
     umbel_status status = um_shape_from_params(kind, params, out, err);
 
-    if (status == UMBEL_OK && out->kind->foresee)
-        out->kind->foresee(out, 0);
+    if (status == UMBEL_OK && out->kind->plan_hints)
+        out->kind->plan_hints(out, 0);
     return status == UMBEL_OK ? complete(out, bytes, err) : status;
 }
 
@@ -120,7 +121,8 @@ umbel_status umbel_make_plan(const char *kind, const umbel_params *params,
         return um_fail(err, UMBEL_E_LIMIT, "%" PRIu64 " cells do not fit here",
                        s.cells);
     double keys = (double)s.capacity;
-    uint32_t hashes = s.kind->foresee ? s.kind->foresee(&s, keys) : s.hashes;
+    uint32_t hashes =
+        s.kind->plan_hints ? s.kind->plan_hints(&s, keys) : s.hashes;
     if (!hashes)
         return um_fail(err, UMBEL_E_RANGE,
                        "%zu bytes are too few for %" PRIu64

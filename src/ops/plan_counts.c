@@ -21,7 +21,7 @@
 #include "base/error.h"
 #include "filter/handle.h"
 #include "filter/sizing.h"
-#include "ops/held.h"
+#include "ops/block_collisions.h"
 
 #include <umbel/plan.h>
 
@@ -204,7 +204,7 @@ umbel_status umbel_plan_counts(const char *kind, const umbel_params *params,
     if (status == UMBEL_OK)
         status = want_counts(&s, threshold, err);
     if (status == UMBEL_OK)
-        status = um_settle(&s, err);
+        status = um_solve_size(&s, err);
     if (status != UMBEL_OK)
         return status;
     um_layout_init(&l, s.addressing, s.cells, s.hashes, s.seed);

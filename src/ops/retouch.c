@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "filter/handle.h"
-#include "ops/roll.h"
+#include "ops/digest_index.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -56,18 +56,18 @@ static umbel_status check_weights(const umbel_keyset *set, umbel_error *err)
 }
 
 /* The larger weight of equal keys goes to the first of them. */
-static void gather_weights(const umbel_keyset *set, const um_roll *roll,
+static void gather_weights(const umbel_keyset *set, const um_digest_index *roll,
                            double *largest)
 {
     for (size_t i = 0; set->weights && i < set->n; i++) {
-        size_t first = um_roll_find(roll, &set->digests[i]) - 1;
+        size_t first = um_digest_index_find(roll, &set->digests[i]) - 1;
         if (set->weights[i] > largest[first])
             largest[first] = set->weights[i];
     }
 }
 
 static umbel_status choose(const umbel_filter *f, const uint8_t *bits,
-                           const umbel_keyset *set, const um_roll *roll,
+                           const umbel_keyset *set, const um_digest_index *roll,
                            um_pool *pool, chosen *out, umbel_error *err)
 {
     *out = (chosen){0};
@@ -78,7 +78,7 @@ static umbel_status choose(const umbel_filter *f, const uint8_t *bits,
         return no_memory(set->n, err);
     gather_weights(set, roll, out->weights);
     for (size_t i = 0; i < set->n; i++) {
-        if (um_roll_find(roll, &set->digests[i]) != i + 1)
+        if (um_digest_index_find(roll, &set->digests[i]) != i + 1)
             continue; /* equal to an earlier one */
         out->different++;
         if (!matches(f, bits, &set->digests[i]))
@@ -191,13 +191,13 @@ static umbel_status check_members(const umbel_filter *f, const chosen *c,
     return UMBEL_OK;
 }
 
-static size_t count_both(const um_roll *members, const umbel_keyset *never,
-                         bool *both)
+static size_t count_both(const um_digest_index *members,
+                         const umbel_keyset *never, bool *both)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < never->n; i++) {
-        bool member = um_roll_find(members, &never->digests[i]) != 0;
+        bool member = um_digest_index_find(members, &never->digests[i]) != 0;
         n += member;
         if (both)
             both[i] = member;
@@ -209,13 +209,13 @@ umbel_status umbel_in_both(const umbel_filter *f, const umbel_keyset *members,
                            const umbel_keyset *never, bool *both, size_t *n,
                            umbel_error *err)
 {
-    um_roll roll;
-    umbel_status status =
-        um_roll_init(&roll, &f->alloc, members->digests, members->n, err);
+    um_digest_index roll;
+    umbel_status status = um_digest_index_init(
+        &roll, &f->alloc, members->digests, members->n, err);
 
     if (status == UMBEL_OK)
         *n = count_both(&roll, never, both);
-    um_roll_fini(&roll);
+    um_digest_index_fini(&roll);
     return status;
 }
 
@@ -231,8 +231,8 @@ typedef struct job {
 
 static umbel_status take_members(job *j, const umbel_filter *f,
                                  const umbel_keyset *members,
-                                 const umbel_keyset *never, const um_roll *roll,
-                                 umbel_error *err)
+                                 const umbel_keyset *never,
+                                 const um_digest_index *roll, umbel_error *err)
 {
     size_t both = j->params.allow_members ? 0 : count_both(roll, never, NULL);
 
@@ -250,26 +250,26 @@ static umbel_status prepare_members(job *j, const umbel_filter *f,
                                     const umbel_keyset *members,
                                     const umbel_keyset *never, umbel_error *err)
 {
-    um_roll roll;
-    umbel_status status =
-        um_roll_init(&roll, &f->alloc, members->digests, members->n, err);
+    um_digest_index roll;
+    umbel_status status = um_digest_index_init(
+        &roll, &f->alloc, members->digests, members->n, err);
 
     if (status == UMBEL_OK)
         status = take_members(j, f, members, never, &roll, err);
-    um_roll_fini(&roll);
+    um_digest_index_fini(&roll);
     return status;
 }
 
 static umbel_status prepare_keys(job *j, const umbel_filter *f,
                                  const umbel_keyset *never, umbel_error *err)
 {
-    um_roll roll;
+    um_digest_index roll;
     umbel_status status =
-        um_roll_init(&roll, &f->alloc, never->digests, never->n, err);
+        um_digest_index_init(&roll, &f->alloc, never->digests, never->n, err);
 
     if (status == UMBEL_OK)
         status = choose(f, j->bits, never, &roll, &j->pool, &j->keys, err);
-    um_roll_fini(&roll);
+    um_digest_index_fini(&roll);
     if (status != UMBEL_OK)
         return status;
     if (j->params.heaviest)
@@ -305,7 +305,7 @@ static double weight_of(const um_placed *k, size_t i)
     return k->weights ? k->weights[i] : 1;
 }
 
-static void bill_keys(const job *j, umbel_bill *b)
+static void bill_keys(const job *j, umbel_retouch_result *b)
 {
     const um_problem *p = &j->problem;
 
@@ -325,7 +325,7 @@ static void bill_keys(const job *j, umbel_bill *b)
     b->left = b->matched - b->removed;
 }
 
-static void bill_members(const job *j, umbel_bill *b)
+static void bill_members(const job *j, umbel_retouch_result *b)
 {
     const um_problem *p = &j->problem;
 
@@ -339,7 +339,7 @@ static void bill_members(const job *j, umbel_bill *b)
     b->lost_share = b->lost ? (double)b->lost / (double)b->members : 0;
 }
 
-static double chi(const umbel_bill *b)
+static double chi(const umbel_retouch_result *b)
 {
     double known = (double)(b->matched + b->outside);
     double gone = (double)(b->removed + b->outside_removed);
@@ -376,11 +376,11 @@ static void admit(umbel_filter *f, uint64_t denied)
 }
 
 static umbel_status work(job *j, umbel_filter *f, const umbel_keyset *members,
-                         const umbel_keyset *never, umbel_bill *bill,
+                         const umbel_keyset *never, umbel_retouch_result *bill,
                          bool *lost, umbel_error *err)
 {
     uint8_t *before = NULL;
-    umbel_bill b = {0};
+    umbel_retouch_result b = {0};
 
     umbel_status status = prepare_members(j, f, members, never, err);
     if (status == UMBEL_OK)
@@ -419,13 +419,14 @@ static umbel_status check_filter(const umbel_filter *f, umbel_error *err)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "a filter with groups cannot be retouched: a key that "
                        "loses a cell may match by another group");
-    return um_want_writable(f, err);
+    return um_check_writable(f, err);
 }
 
 umbel_status umbel_retouch(umbel_filter *f, const umbel_keyset *members,
                            const umbel_keyset *never,
-                           const umbel_retouch_params *params, umbel_bill *bill,
-                           bool *lost, umbel_error *err)
+                           const umbel_retouch_params *params,
+                           umbel_retouch_result *bill, bool *lost,
+                           umbel_error *err)
 {
     double begun = um_seconds();
     job j = {0};

@@ -99,8 +99,8 @@ umbel_status um_instance_make(um_instance *out, const um_problem *p,
                               const umbel_retouch_params *params, bool all_bits,
                               um_pool *pool, umbel_error *err);
 /* The other direction; a second call does nothing. False: no memory. */
-bool um_want_bit_members(um_instance *in);
-bool um_want_bit_keys(um_instance *in);
+bool um_check_bit_members(um_instance *in);
+bool um_check_bit_keys(um_instance *in);
 
 static inline uint32_t um_member_weight(const um_instance *in, uint32_t a)
 {
@@ -174,7 +174,7 @@ void um_close_free(um_state *s);
 /* From now on pivotal is right; greedy does without, to be fast. */
 void um_find_pivots(um_state *s);
 /* Every kept member on a bit: their weight; lose them. After
- * um_want_bit_members. */
+ * um_check_bit_members. */
 uint64_t um_owners_weight(const um_state *s, uint32_t bit);
 void um_drop_owners(um_state *s, uint32_t bit);
 

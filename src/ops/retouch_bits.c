@@ -202,7 +202,7 @@ bool um_greedy_bits(um_state *s)
 {
     if (!s->heap_room)
         s->heap_room = make_heap(s);
-    if (!s->heap_room || !um_want_bit_members(s->in) || !um_gain_init(s))
+    if (!s->heap_room || !um_check_bit_members(s->in) || !um_gain_init(s))
         return false;
     heap *h = s->queue = s->heap_room;
     s->risen = risen;

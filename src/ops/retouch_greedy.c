@@ -128,7 +128,7 @@ bool um_force_next(um_state *s, uint32_t *cursor)
 {
     const um_lists *l = &s->in->key_bits;
 
-    if (!um_want_bit_members(s->in))
+    if (!um_check_bit_members(s->in))
         return false;
     for (; *cursor < s->in->ntargets; ++*cursor) {
         uint32_t b = *cursor, n = l->start[b + 1] - l->start[b];
@@ -289,7 +289,7 @@ bool um_greedy(um_state *s)
 bool um_run_greedy(um_state *s, const um_method *self)
 {
     (void)self;
-    if (!um_want_bit_keys(s->in))
+    if (!um_check_bit_keys(s->in))
         return false;
     um_close_free(s);
     return um_greedy(s);

@@ -151,13 +151,13 @@ static bool turn_round(um_pool *pool, const um_lists *from, size_t n,
     return true;
 }
 
-bool um_want_bit_members(um_instance *in)
+bool um_check_bit_members(um_instance *in)
 {
     return in->bit_members.start ||
            turn_round(in->pool, &in->member_bits, in->nbits, &in->bit_members);
 }
 
-bool um_want_bit_keys(um_instance *in)
+bool um_check_bit_keys(um_instance *in)
 {
     return in->bit_keys.start ||
            turn_round(in->pool, &in->key_bits, in->nbits, &in->bit_keys);

@@ -144,7 +144,7 @@ bool um_run_paper(um_state *s, const um_method *self)
     /* Without limits nobody asks who is lost before the end. */
     bool follow = self->tracked || s->limited || s->params->watch;
 
-    if (follow && !(um_want_bit_members(s->in) && um_want_bit_keys(s->in)))
+    if (follow && !(um_check_bit_members(s->in) && um_check_bit_keys(s->in)))
         return false;
     count_plainly(s);
     for (uint32_t b = 0; b < s->in->ntargets; b++) {
@@ -167,7 +167,7 @@ bool um_run_random_bits(um_state *s, const um_method *self)
     uint32_t *order = um_pool_get(s->in->pool, n, sizeof *order);
     uint64_t most = s->params->moves ? s->params->moves : n;
 
-    if (!order || !um_want_bit_members(s->in) || !um_want_bit_keys(s->in))
+    if (!order || !um_check_bit_members(s->in) || !um_check_bit_keys(s->in))
         return false;
     for (uint32_t i = 0; i < n; i++)
         order[i] = i;

@@ -25,7 +25,7 @@ static bool hash_alike(const um_shape *a, const um_shape *b)
 static umbel_status accept(const umbel_filter *f, const umbel_slice *keys,
                            size_t n, umbel_error *err)
 {
-    umbel_status status = um_want_ready(f, err);
+    umbel_status status = um_check_ready(f, err);
 
     if (status == UMBEL_OK && !f->shape.kind->query)
         status = um_cannot(f, "tell members", err);

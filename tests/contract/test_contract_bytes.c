@@ -76,7 +76,7 @@ static void a_difference_gives_the_new_filter(void **state)
     umbel_filter *now = subject_filled(*state, 10, KEYS);
     size_t room = umbel_diff_room(now);
     uint8_t *bytes = malloc(room);
-    umbel_diff_bill bill;
+    umbel_diff_result bill;
 
     assert_ok(umbel_diff(old, now, bytes, room, &bill, &test_refusal));
     assert_ok(

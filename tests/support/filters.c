@@ -188,7 +188,8 @@ static void name_combo(const um_kind *k, const um_addressing *a,
 /* The y-th addressing that a kind works on. */
 static const um_addressing *addressing_of(const um_kind *k, size_t y)
 {
-    return k->own ? (y ? NULL : k->own) : um_addressing_row(y);
+    return k->fixed_addressing ? (y ? NULL : k->fixed_addressing)
+                               : um_addressing_row(y);
 }
 
 bool test_combo_at(size_t i, test_combo *out)
@@ -211,7 +212,7 @@ umbel_params test_combo_params(const test_combo *c)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
 
-    if (!um_kind_find(c->kind)->own)
+    if (!um_kind_find(c->kind)->fixed_addressing)
         p.addressing = c->addressing;
     p.hash = c->hash;
     p.seed = c->seeded ? 7 : 0;

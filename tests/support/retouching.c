@@ -42,9 +42,9 @@ void test_scene_free(test_scene *s)
     free(s->lost);
 }
 
-umbel_bill test_retouch(test_scene *s, const umbel_retouch_params *p)
+umbel_retouch_result test_retouch(test_scene *s, const umbel_retouch_params *p)
 {
-    umbel_bill bill = {0};
+    umbel_retouch_result bill = {0};
 
     assert_ok(umbel_retouch(s->f, &s->members, &s->never, p, &bill, s->lost,
                             &test_refusal));
@@ -75,7 +75,7 @@ static uint64_t cleared(const test_scene *s)
 }
 
 /* The bill from nothing but the filters. */
-void test_check_bill(const test_scene *s, const umbel_bill *b)
+void test_check_bill(const test_scene *s, const umbel_retouch_result *b)
 {
     size_t n = s->members.n + s->never.n;
     bool *was = malloc(n + 1), *is = malloc(n + 1);

@@ -25,9 +25,9 @@ void test_scene_make(test_scene *s, const umbel_params *p, size_t members,
 void test_scene_again(test_scene *s);
 void test_scene_free(test_scene *s);
 
-umbel_bill test_retouch(test_scene *s, const umbel_retouch_params *p);
+umbel_retouch_result test_retouch(test_scene *s, const umbel_retouch_params *p);
 /* The bill from nothing but the filters. */
-void test_check_bill(const test_scene *s, const umbel_bill *b);
+void test_check_bill(const test_scene *s, const umbel_retouch_result *b);
 /* How many of k match, and which. */
 size_t test_hits_of(const umbel_filter *f, const umbel_keyset *k, bool *hit);
 

@@ -52,12 +52,12 @@ static umbel_comparison compared(const scene *s, uint64_t bytes)
 {
     umbel_comparison c;
 
-    assert_ok(umbel_compare_ways(&s->params, bytes, &s->members, &s->never, &c,
-                                 &test_refusal));
+    assert_ok(umbel_compare_strategies(&s->params, bytes, &s->members,
+                                       &s->never, &c, &test_refusal));
     return c;
 }
 
-static const umbel_way *way_of(const umbel_comparison *c, const char *name)
+static const umbel_strategy *way_of(const umbel_comparison *c, const char *name)
 {
     for (size_t i = 0; i < c->n; i++)
         if (strcmp(c->way[i].name, name) == 0)
@@ -92,11 +92,11 @@ static void the_table_names_the_ways_in_their_order(void **state)
     scene_make(&s);
     umbel_comparison c = compared(&s, 2400);
     for (size_t i = 0; i < c.n; i++) {
-        assert_true(umbel_way_at(i, &name, &summary));
+        assert_true(umbel_strategy_at(i, &name, &summary));
         assert_string_equal(name, c.way[i].name);
         assert_true(strlen(summary) > 0);
     }
-    assert_false(umbel_way_at(c.n, &name, NULL));
+    assert_false(umbel_strategy_at(c.n, &name, NULL));
     scene_free(&s);
 }
 
@@ -127,12 +127,12 @@ static void the_best_loses_no_member_and_leaves_the_least(void **state)
     scene_make(&s);
     for (size_t i = 0; i < TEST_COUNT(budgets); i++) {
         umbel_comparison c = compared(&s, budgets[i]);
-        const umbel_way *best = &c.way[c.best];
+        const umbel_strategy *best = &c.way[c.best];
         assert_in_range(c.best, 0, c.n - 1);
         assert_int_equal(best->status, UMBEL_OK);
         assert_int_equal(best->lost, 0);
         for (size_t j = 0; j < c.n; j++) {
-            const umbel_way *w = &c.way[j];
+            const umbel_strategy *w = &c.way[j];
             if (w->status != UMBEL_OK || w->lost)
                 continue;
             assert_true(best->weight_left <= w->weight_left);
@@ -150,7 +150,7 @@ static void a_ribbon_that_has_room_leaves_nothing(void **state)
     (void)state;
     scene_make(&s);
     umbel_comparison c = compared(&s, 2600);
-    const umbel_way *w = way_of(&c, "ribbon");
+    const umbel_strategy *w = way_of(&c, "ribbon");
     assert_ok(w->status);
     assert_int_equal(w->lost, 0);
     assert_true(w->weight_left <= 0);
@@ -187,13 +187,13 @@ static void assert_rate(double p, size_t hits, size_t n)
 static void what_retouching_comes_to_can_be_built_again(void **state)
 {
     umbel_retouch_params p = UMBEL_RETOUCH_INIT;
-    umbel_bill bill;
+    umbel_retouch_result bill;
     scene s;
 
     (void)state;
     scene_make(&s);
     umbel_comparison c = compared(&s, 2400);
-    const umbel_way *w = way_of(&c, "retouch");
+    const umbel_strategy *w = way_of(&c, "retouch");
     umbel_filter *f = like(&s, w->cells, w->hashes, MEMBERS);
     test_add(f, 0, MEMBERS);
     assert_ok(
@@ -232,7 +232,7 @@ static void rebuild_exceptions(uint64_t bytes, bool loses)
 
     scene_make(&s);
     umbel_comparison c = compared(&s, bytes);
-    const umbel_way *w = way_of(&c, "anti-filter");
+    const umbel_strategy *w = way_of(&c, "anti-filter");
     assert_ok(w->status);
     umbel_filter *f = like(&s, w->cells, w->hashes, MEMBERS);
     umbel_filter *g =
@@ -329,8 +329,8 @@ static void a_key_that_stands_twice_weighs_twice_and_is_lost_once(void **state)
 static umbel_status refusal(const scene *s, uint64_t bytes)
 {
     umbel_comparison c;
-    return umbel_compare_ways(&s->params, bytes, &s->members, &s->never, &c,
-                              &test_refusal);
+    return umbel_compare_strategies(&s->params, bytes, &s->members, &s->never,
+                                    &c, &test_refusal);
 }
 
 static void bad_questions_are_refused(void **state)

@@ -25,7 +25,7 @@ static umbel_filter *make(const char *kind, uint64_t cells, uint64_t from,
 }
 
 static uint8_t *diff(const umbel_filter *old, const umbel_filter *now,
-                     umbel_diff_bill *bill)
+                     umbel_diff_result *bill)
 {
     size_t room = umbel_diff_room(now);
     uint8_t *bytes = malloc(room);
@@ -46,7 +46,7 @@ static void the_new_filter_comes_back_byte_for_byte(void **state)
             umbel_filter *now = make(kinds[i], 60000, round == 3 ? 90000 : 30,
                                      round == 0 ? 3970 : 4030);
             umbel_filter *back = NULL;
-            umbel_diff_bill bill;
+            umbel_diff_result bill;
             umbel_set_coded(now, round == 1);
             umbel_set_coded(old, round == 2);
             uint8_t *bytes = diff(old, now, &bill);
@@ -71,7 +71,7 @@ static void data_comes_back_with_the_filter(void **state)
         const char *is = notes[i / TEST_COUNT(notes)];
         umbel_filter *old = make("aging", 60000, 0, 4000), *back = NULL;
         umbel_filter *now = make("aging", 60000, 0, 4010);
-        umbel_diff_bill bill, bare;
+        umbel_diff_result bill, bare;
         free(diff(old, now, &bare));
         assert_ok(umbel_set_data(old, was, strlen(was), &test_refusal));
         assert_ok(umbel_set_data(now, is, strlen(is), &test_refusal));
@@ -93,7 +93,7 @@ static void data_cannot_ask_for_much_memory(void **state)
     enum { HEAD = 96, DATA_CELLS = HEAD + 144 + 24 };
     umbel_filter *old = make("bloom", 60000, 0, 40), *back = NULL;
     umbel_filter *now = make("bloom", 60000, 0, 41);
-    umbel_diff_bill bill;
+    umbel_diff_result bill;
 
     (void)state;
     assert_ok(umbel_set_data(now, "x", 1, &test_refusal));
@@ -118,7 +118,7 @@ static void a_wrong_base_is_refused(void **state)
     umbel_filter *old = make("bloom", 60000, 0, 4000);
     umbel_filter *now = make("bloom", 60000, 0, 4100);
     umbel_filter *other = make("bloom", 60000, 1, 4000), *back = NULL;
-    umbel_diff_bill bill;
+    umbel_diff_result bill;
     uint8_t *bytes = diff(old, now, &bill);
     size_t len = (size_t)bill.bytes;
 
@@ -138,7 +138,7 @@ static void filters_of_different_shape_are_refused(void **state)
 {
     umbel_filter *a = make("bloom", 60000, 0, 10);
     umbel_filter *b = make("bloom", 60001, 0, 10);
-    umbel_diff_bill bill;
+    umbel_diff_result bill;
     uint8_t out[1 << 15];
 
     (void)state;
@@ -156,7 +156,7 @@ static void a_damaged_difference_is_refused(void **state)
 {
     umbel_filter *old = make("bloom", 6000, 0, 400), *back = NULL;
     umbel_filter *now = make("bloom", 6000, 0, 410);
-    umbel_diff_bill bill;
+    umbel_diff_result bill;
     uint8_t *bytes = diff(old, now, &bill);
     size_t len = (size_t)bill.bytes;
 
@@ -185,7 +185,7 @@ static void a_damaged_difference_is_refused(void **state)
 static void small_changes_take_few_bytes(void **state)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
-    umbel_diff_bill bill;
+    umbel_diff_result bill;
 
     (void)state;
     p.addressing = "classic";
@@ -207,7 +207,7 @@ what_has_nothing_in_common_costs_no_more_than_the_filter(void **state)
 {
     umbel_filter *old = make("bloom", 100000, 0, 5000);
     umbel_filter *now = make("bloom", 100000, 50000, 5000);
-    umbel_diff_bill bill;
+    umbel_diff_result bill;
 
     (void)state;
     free(diff(old, now, &bill));

@@ -328,9 +328,9 @@ static bool whole_blocks(uint64_t i, uint64_t which, um_rng *rng)
 
 static double bound_of(const umbel_filter *f)
 {
-    umbel_promise promise;
+    umbel_bounds promise;
 
-    assert_ok(umbel_promise_of(f, &promise, &test_refusal));
+    assert_ok(umbel_bounds_of(f, &promise, &test_refusal));
     return promise.fp_bound;
 }
 

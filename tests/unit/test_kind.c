@@ -25,7 +25,7 @@ static um_shape shape_of(const um_kind *kind)
 
     p.capacity = 100;
     assert_ok(um_shape_from_params("bloom", &p, &s, &test_refusal));
-    assert_ok(um_settle(&s, &test_refusal));
+    assert_ok(um_solve_size(&s, &test_refusal));
     s.kind = kind;
     return s;
 }
@@ -174,9 +174,9 @@ static void what_a_kind_prefers_is_there(void **state)
     p.capacity = 100;
     for (size_t i = 0; um_kind_row(i); i++) {
         const um_kind *kind = um_kind_row(i);
-        const char *want = kind->own          ? kind->own->name
-                           : kind->addressing ? kind->addressing
-                                              : "blocked512";
+        const char *want = kind->fixed_addressing ? kind->fixed_addressing->name
+                           : kind->addressing     ? kind->addressing
+                                                  : "blocked512";
         assert_non_null(um_kind_addressing(kind, want));
         assert_string_equal(um_default_addressing(kind->name), want);
         assert_ok(um_shape_from_params(kind->name, &p, &s, &test_refusal));

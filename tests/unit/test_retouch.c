@@ -17,7 +17,7 @@ static void check_method(test_scene *s, const char *method)
     p.max_fn = 1;
     p.moves = strcmp(method, "anneal") == 0 ? 20000 : 0;
     test_scene_again(s);
-    umbel_bill b = test_retouch(s, &p);
+    umbel_retouch_result b = test_retouch(s, &p);
     test_check_bill(s, &b);
     assert_true(b.matched > 20);
     assert_int_equal(b.left, 0);
@@ -115,12 +115,12 @@ static void no_method_beats_the_optimum_and_annealing_finds_it(void **state)
         test_scene_make(&s, &shape, 12, 300, i * 1000);
         size_t best = optimum(&s);
         p.max_fn = 1;
-        umbel_bill greedy = test_retouch(&s, &p);
+        umbel_retouch_result greedy = test_retouch(&s, &p);
         assert_int_equal(greedy.left, 0);
         test_scene_again(&s);
         p.method = "anneal";
         p.moves = 20000;
-        umbel_bill anneal = test_retouch(&s, &p);
+        umbel_retouch_result anneal = test_retouch(&s, &p);
         assert_int_equal(anneal.left, 0);
         assert_true(greedy.lost >= best);
         assert_true(anneal.lost >= best);
@@ -180,7 +180,7 @@ static double chi_of(test_scene *s, const figure *f, uint64_t seed)
     p.moves = 1000000;
     p.seed = seed;
     test_scene_again(s);
-    umbel_bill b = test_retouch(s, &p);
+    umbel_retouch_result b = test_retouch(s, &p);
     assert_int_equal(b.left, 0);
     return b.chi;
 }
@@ -227,7 +227,7 @@ static void random_bits_trade_one_for_one(void **state)
         p.max_fn = 1;
         p.moves = 500;
         p.seed = run;
-        umbel_bill b = test_retouch(&s, &p);
+        umbel_retouch_result b = test_retouch(&s, &p);
         assert_int_equal(b.bits_cleared, 500);
         test_spread_add(&chi, b.chi);
         test_scene_free(&s);
@@ -252,7 +252,7 @@ static void heavy_keys_go_first(void **state)
         weights[i] = i % 100 == 0 ? 1000.5 : 1;
     s.never.weights = weights;
     p.max_fn = 0.05;
-    umbel_bill b = test_retouch(&s, &p);
+    umbel_retouch_result b = test_retouch(&s, &p);
     test_check_bill(&s, &b);
     bool *hit = malloc(s.never.n);
     assert_non_null(hit);
@@ -275,7 +275,7 @@ static void dear_members_stay(void **state)
 
     test_scene_make(&s, &shape, 400, 20000, 0);
     p.max_fn = 1;
-    umbel_bill plain = test_retouch(&s, &p);
+    umbel_retouch_result plain = test_retouch(&s, &p);
     size_t odd = 0, odd_now = 0;
     for (size_t i = 1; i < 400; i += 2)
         odd += s.lost[i];
@@ -283,7 +283,7 @@ static void dear_members_stay(void **state)
         weights[i] = i % 2 ? 1000 : 1;
     s.members.weights = weights;
     test_scene_again(&s);
-    umbel_bill b = test_retouch(&s, &p);
+    umbel_retouch_result b = test_retouch(&s, &p);
     for (size_t i = 1; i < 400; i += 2)
         odd_now += s.lost[i];
     assert_int_equal(b.left, 0);
@@ -307,7 +307,7 @@ static void cost_bounds_the_price(void **state)
         umbel_retouch_params p = UMBEL_RETOUCH_INIT;
         p.cost = cost;
         test_scene_again(&s);
-        umbel_bill b = test_retouch(&s, &p);
+        umbel_retouch_result b = test_retouch(&s, &p);
         test_check_bill(&s, &b);
         assert_true((double)b.lost <= cost * (double)b.removed);
         assert_true(b.lost >= lost);
@@ -349,7 +349,7 @@ static void stopped_runs_leave_what_they_reached(void **state)
             p.watch = count_calls;
             p.ctx = &stop;
             test_scene_again(&s);
-            umbel_bill b = test_retouch(&s, &p);
+            umbel_retouch_result b = test_retouch(&s, &p);
             test_check_bill(&s, &b);
             assert_true(at > 1 || b.stopped);
             assert_int_equal(b.stopped, stop.calls == at);
@@ -371,7 +371,7 @@ static void annealing_for_a_time_ends(void **state)
     p.method = "anneal";
     p.max_fn = 1;
     p.seconds = 0.01;
-    umbel_bill b = test_retouch(&s, &p);
+    umbel_retouch_result b = test_retouch(&s, &p);
     test_check_bill(&s, &b);
     assert_int_equal(b.left, 0);
     test_scene_free(&s);

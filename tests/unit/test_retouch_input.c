@@ -12,7 +12,7 @@ static void nothing_to_do_is_a_bill_of_zeros(void **state)
 {
     (void)state;
     umbel_params shape = test_classic(1 << 20, 5, 3);
-    umbel_bill b;
+    umbel_retouch_result b;
     test_scene s;
 
     test_scene_make(&s, &shape, 100, 1000, 0);
@@ -37,7 +37,7 @@ static void keys_that_stand_twice_count_once(void **state)
     (void)state;
     umbel_retouch_params p = UMBEL_RETOUCH_INIT;
     umbel_params shape = test_classic(4000, 5, 3);
-    umbel_bill once, twice;
+    umbel_retouch_result once, twice;
     test_scene s, t;
 
     test_scene_make(&s, &shape, 400, 20000, 0);
@@ -70,7 +70,7 @@ static void members_that_must_not_match_are_refused_or_lost(void **state)
     umbel_params shape = test_classic(4000, 5, 3);
     bool both[20];
     size_t n;
-    umbel_bill b;
+    umbel_retouch_result b;
     test_scene s;
 
     test_scene_make(&s, &shape, 400, 20000, 0);
@@ -98,7 +98,7 @@ static void other_members_are_noticed(void **state)
     (void)state;
     umbel_retouch_params p = UMBEL_RETOUCH_INIT;
     umbel_params shape = test_classic(4000, 5, 3);
-    umbel_bill b;
+    umbel_retouch_result b;
     test_scene s;
 
     test_scene_make(&s, &shape, 400, 20000, 0);
@@ -129,7 +129,7 @@ static void merged_filters_want_all_their_members(void **state)
     (void)state;
     umbel_retouch_params p = UMBEL_RETOUCH_INIT;
     umbel_params shape = test_classic(40000, 5, 3);
-    umbel_bill b;
+    umbel_retouch_result b;
     test_scene s, t;
 
     test_scene_make(&s, &shape, 4000, 20000, 0);
@@ -151,7 +151,7 @@ static void weights_have_bounds(void **state)
     umbel_retouch_params p = UMBEL_RETOUCH_INIT;
     umbel_params shape = test_classic(4000, 5, 3);
     double weights[2] = {1, 0}, wrong[] = {-1, 1e-300, 1e300, NAN, INFINITY};
-    umbel_bill b;
+    umbel_retouch_result b;
     test_scene s;
 
     test_scene_make(&s, &shape, 400, 20000, 0);
@@ -177,7 +177,7 @@ static void weight_zero_buys_nothing(void **state)
     double *zeros = calloc(s.never.n, sizeof *zeros);
     s.never.weights = zeros;
     p.cost = 1;
-    umbel_bill b = test_retouch(&s, &p);
+    umbel_retouch_result b = test_retouch(&s, &p);
     assert_true(b.matched > 0);
     assert_int_equal(b.lost, 0);
     test_scene_free(&s);
@@ -194,10 +194,10 @@ static void retouched_filters_can_be_retouched(void **state)
 
     test_scene_make(&s, &shape, 400, 20000, 0);
     p.max_fn = 0.02;
-    umbel_bill first = test_retouch(&s, &p);
+    umbel_retouch_result first = test_retouch(&s, &p);
     assert_int_equal(first.lost, 8);
     p.max_fn = 1;
-    umbel_bill second = test_retouch(&s, &p);
+    umbel_retouch_result second = test_retouch(&s, &p);
     assert_int_equal(second.denied_before, 8);
     assert_int_equal(second.left, 0);
     assert_int_equal(second.never, first.never);
@@ -214,7 +214,7 @@ static void check_refused(test_scene *s, umbel_retouch_params p,
 {
     umbel_status want =
         strcmp(word, "no method") == 0 ? UMBEL_E_UNKNOWN : UMBEL_E_RANGE;
-    umbel_bill b;
+    umbel_retouch_result b;
 
     assert_refused(umbel_retouch(s->f, &s->members, &s->never, &p, &b, NULL,
                                  &test_refusal),
@@ -253,7 +253,7 @@ static void only_bits_in_own_memory_can_be_retouched(void **state)
     umbel_source source = UMBEL_SOURCE_INIT;
     char *dir = test_dir_make(), *path = test_path(dir, "f.umb");
     umbel_filter *f;
-    umbel_bill b;
+    umbel_retouch_result b;
 
     p.capacity = 100;
     assert_ok(umbel_open("aging", &p, &f, &test_refusal));
@@ -278,7 +278,7 @@ static size_t try_without_memory(test_scene *s, test_memory *m,
                                  const umbel_retouch_params *p)
 {
     size_t failures = 0;
-    umbel_bill b;
+    umbel_retouch_result b;
 
     for (size_t n = 1;; n++) {
         test_scene_again(s);

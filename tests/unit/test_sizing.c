@@ -105,7 +105,7 @@ static void zero_means_the_default(void **state)
 
     (void)state;
     assert_ok(um_shape_from_params(NULL, &p, &s, &test_refusal));
-    assert_ok(um_settle(&s, &test_refusal));
+    assert_ok(um_solve_size(&s, &test_refusal));
     assert_string_equal(s.kind->name, "bloom");
     assert_string_equal(s.addressing->name, "blocked512");
     assert_string_equal(s.hash->name, "xxh3");
@@ -134,7 +134,7 @@ static void check_least(const char *addressing, uint64_t keys, double fpr)
     um_shape s;
 
     assert_ok(um_shape_from_params(NULL, &p, &s, &test_refusal));
-    assert_ok(um_settle(&s, &test_refusal));
+    assert_ok(um_solve_size(&s, &test_refusal));
     assert_true(um_shape_error(&s, (double)keys) <= fpr);
     s.cells -= s.addressing->granule(s.hashes);
     if (um_check_shape(&s, NULL) == UMBEL_OK)
@@ -244,7 +244,7 @@ static void short_digests_put_a_floor_under_the_error(void **state)
     p.fpr = 1e-15; /* refused above, with 64 bits */
     assert_ok(um_shape_from_params(NULL, &p, &s, &test_refusal));
     assert_true(um_digest_error(&s, 1 << 20) == ldexp(1, 20 - 128));
-    assert_ok(um_settle(&s, &test_refusal));
+    assert_ok(um_solve_size(&s, &test_refusal));
 }
 
 static void most_keys_are_the_most(void **state)

@@ -57,7 +57,7 @@ static void texts_cannot_steer_a_terminal(void **state)
     umbel_error err;
 
     (void)state;
-    um_note(&err, UMBEL_E_KEY, "key \"%s\"", "a\033[2J\r\n\177b");
+    um_set_error(&err, UMBEL_E_KEY, "key \"%s\"", "a\033[2J\r\n\177b");
     assert_string_equal(err.text, "key \"a?[2J???b\"");
 }
 
@@ -69,10 +69,10 @@ static void long_texts_are_cut_not_overrun(void **state)
     (void)state;
     memset(endless, 'x', sizeof endless - 1);
     endless[sizeof endless - 1] = '\0';
-    um_note(&err, UMBEL_E_KEY, "%s", endless);
+    um_set_error(&err, UMBEL_E_KEY, "%s", endless);
     assert_int_equal(strlen(err.text), sizeof err.text - 1);
     errno = ENOENT;
-    um_note_errno(&err, "%s", endless);
+    um_set_errno(&err, "%s", endless);
     assert_int_equal(strlen(err.text), sizeof err.text - 1);
 }
 

@@ -1,10 +1,10 @@
 /*
- * alike.c - how many letters must change to make one name of another.
+ * suggest.c - how many letters must change to make one name of another.
  *
  * A letter put in, left out or exchanged is an edit, and so are two neighbours
  * that changed places: the typing mistakes of people (Damerau 1964).
  */
-#include "cli/alike.h"
+#include "cli/suggest.h"
 
 #include <string.h>
 
@@ -32,8 +32,8 @@ static size_t edits(const char *a, size_t na, const char *b, size_t nb)
     return at[na][nb];
 }
 
-void um_alike_try(um_alike *best, const char *typed, size_t len,
-                  const char *name)
+void um_suggest(um_suggestion *best, const char *typed, size_t len,
+                const char *name)
 {
     size_t allowed = len > 4 ? 2 : 1, n = strlen(name);
 
@@ -41,5 +41,5 @@ void um_alike_try(um_alike *best, const char *typed, size_t len,
         return;
     size_t now = edits(typed, len, name, n);
     if (now <= allowed && (!best->name || now < best->edits))
-        *best = (um_alike){name, now};
+        *best = (um_suggestion){name, now};
 }

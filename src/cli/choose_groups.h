@@ -1,8 +1,8 @@
 /*
- * choosing.h - build --never: members chosen against a list of other keys.
+ * choose_groups.h - build --never: members chosen against a list of other keys.
  */
-#ifndef UM_CLI_CHOOSING_H
-#define UM_CLI_CHOOSING_H
+#ifndef UM_CLI_CHOOSE_GROUPS_H
+#define UM_CLI_CHOOSE_GROUPS_H
 
 #include "cli/keylist.h"
 

@@ -1,12 +1,12 @@
 /*
- * held.c - cells of a key that other keys of its block hold.
+ * block_collisions.c - cells of a key that other keys of its block hold.
  *
  * Keys of a block share few cells, so that one of them holds several cells of
  * another more often than if cells were independent. Here the others come one
  * after the other. How many of the key's cells one of them hits follows from
  * the lanes that both use; which ones is taken for chance.
  */
-#include "ops/held.h"
+#include "ops/block_collisions.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * crew.h - threads that work on a stream of pieces and keep its order.
+ * pipeline.h - threads that work on a stream of pieces and keep its order.
  *
  * A piece is filled (one at a time, in order), worked on (many at a time, in no
  * order) and drained (one at a time, in the order of filling). No thread has a
@@ -10,15 +10,15 @@
  * Pieces go round: those that were drained are filled again, so as many as
  * there are bound the memory, however long the stream is.
  */
-#ifndef UM_BASE_CREW_H
-#define UM_BASE_CREW_H
+#ifndef UM_BASE_PIPELINE_H
+#define UM_BASE_PIPELINE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 enum { UM_MAX_THREADS = 256 };
 
-typedef struct um_crew {
+typedef struct um_pipeline {
     unsigned threads;    /* with the caller's; 0 and 1: that alone */
     void *const *pieces; /* npieces of them, at least 1 */
     size_t npieces;
@@ -29,14 +29,14 @@ typedef struct um_crew {
     void (*work)(void *ctx, void *piece);
     /* False stops: nothing is begun any more, what runs is waited for. */
     bool (*drain)(void *ctx, void *piece);
-} um_crew;
+} um_pipeline;
 
 /*
  * Until every piece is drained, or a drain stops it. What a step wrote is seen
  * by the steps that follow on the same piece, by later fills (of a fill) and by
  * later drains (of a drain). When threads are not to be had, fewer do it.
  */
-void um_crew_run(const um_crew *crew);
+void um_pipeline_run(const um_pipeline *crew);
 
 /* Cores that this process may use; at least 1, at most UM_MAX_THREADS. */
 unsigned um_cores(void);

@@ -1,7 +1,7 @@
 /*
- * guess.c - beginnings of files that are easily mistaken for others.
+ * sniff.c - beginnings of files that are easily mistaken for others.
  */
-#include "cli/guess.h"
+#include "cli/sniff.h"
 
 #include "base/error.h"
 
@@ -62,7 +62,7 @@ static const beginning *look(int fd)
     return got > 0 ? find(bytes, (size_t)got) : NULL;
 }
 
-umbel_status um_want_keys(int fd, const char *path, umbel_error *err)
+umbel_status um_check_is_keys(int fd, const char *path, umbel_error *err)
 {
     const beginning *b = look(fd);
 
@@ -78,13 +78,13 @@ const char *um_why_no_filter(int fd)
     return b ? b->as_filter : NULL;
 }
 
-void um_guess_filter(const char *path, umbel_error *err)
+void um_sniff_filter(const char *path, umbel_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     const char *why = fd >= 0 ? um_why_no_filter(fd) : NULL;
 
     if (why)
-        um_note(err, UMBEL_E_FORMAT, "%.100s: %s", path, why);
+        um_set_error(err, UMBEL_E_FORMAT, "%.100s: %s", path, why);
     if (fd >= 0)
         close(fd);
 }

@@ -1,11 +1,11 @@
 /*
- * cover.c - an index from cells to the patterns of unwanted keys.
+ * negative_index.c - an index from cells to the patterns of unwanted keys.
  *
  * Entries (cell, pattern) lie in buckets: by cell where that takes no more room
  * than the entries, else by a mix of the cell, so that a large filter with few
  * unwanted keys stays cheap.
  */
-#include "ops/cover.h"
+#include "ops/negative_index.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -21,12 +21,12 @@ enum { MOST = UINT8_MAX, SPARSE = 4 };
  */
 #define NEAR 0.005
 
-double um_cover_weight(const um_cover *c, size_t key)
+double um_negative_index_weight(const um_negative_index *c, size_t key)
 {
     return c->weight ? c->weight[key] : 1;
 }
 
-static size_t bucket_of(const um_cover *c, uint64_t cell)
+static size_t bucket_of(const um_negative_index *c, uint64_t cell)
 {
     if (c->nbuckets == c->layout->cells)
         return (size_t)cell;
@@ -34,7 +34,7 @@ static size_t bucket_of(const um_cover *c, uint64_t cell)
 }
 
 /* The different cells among n that are not in use for good. */
-static uint32_t own_cells(const um_cover *c, uint64_t *pos, uint32_t n)
+static uint32_t own_cells(const um_negative_index *c, uint64_t *pos, uint32_t n)
 {
     uint32_t kept = 0;
 
@@ -49,19 +49,19 @@ static uint32_t own_cells(const um_cover *c, uint64_t *pos, uint32_t n)
 }
 
 /* Count the entries of a pattern into their buckets, or put them there. */
-static void enter(um_cover *c, const uint64_t *pos, uint32_t n,
+static void enter(um_negative_index *c, const uint64_t *pos, uint32_t n,
                   uint32_t pattern, bool put)
 {
     for (uint32_t j = 0; j < n; j++) {
         size_t *at = &c->bucket[bucket_of(c, pos[j])];
         if (put)
-            c->entry[--*at] = (um_cover_entry){pos[j], pattern};
+            c->entry[--*at] = (um_negative_entry){pos[j], pattern};
         else
             ++*at;
     }
 }
 
-static void enter_all(um_cover *c, const umbel_digest *never, bool put)
+static void enter_all(um_negative_index *c, const umbel_digest *never, bool put)
 {
     uint32_t hashes = c->layout->hashes;
     uint64_t pos[UM_GROUPED_CELLS];
@@ -80,7 +80,7 @@ static void enter_all(um_cover *c, const umbel_digest *never, bool put)
 }
 
 /* Counts become ends; putting entries moves them down to the beginnings. */
-static void sum_buckets(um_cover *c)
+static void sum_buckets(um_negative_index *c)
 {
     size_t sum = 0;
 
@@ -89,7 +89,7 @@ static void sum_buckets(um_cover *c)
 }
 
 /* What a key weighs by a pattern that lacks so many cells. */
-static void set_near(um_cover *c)
+static void set_near(um_negative_index *c)
 {
     c->near[0] = 1;
     for (size_t i = 1; i < UM_COUNT(c->near); i++)
@@ -97,7 +97,7 @@ static void set_near(um_cover *c)
 }
 
 /* Cells that f has already are never taken out. */
-static void take_cells(um_cover *c, const um_bloom *b)
+static void take_cells(um_negative_index *c, const um_bloom *b)
 {
     memcpy(c->bits, b->bits, c->bits_len);
     for (uint64_t i = 0; i < c->layout->cells; i++)
@@ -110,12 +110,12 @@ static size_t least_one(size_t n)
     return n ? n : 1;
 }
 
-static size_t patterns_of(const um_cover *c)
+static size_t patterns_of(const um_negative_index *c)
 {
     return least_one(c->nkeys * c->groups);
 }
 
-static void get_memory(um_cover *c)
+static void get_memory(um_negative_index *c)
 {
     c->count = um_get(c->alloc, (size_t)c->layout->cells);
     c->bits = um_get(c->alloc, c->bits_len);
@@ -125,19 +125,20 @@ static void get_memory(um_cover *c)
     c->bucket = um_get(c->alloc, (c->nbuckets + 1) * sizeof *c->bucket);
 }
 
-umbel_status um_cover_init(um_cover *c, const um_bloom *b,
-                           const umbel_alloc *alloc, const umbel_digest *never,
-                           const double *weight, size_t nnever,
-                           umbel_error *err)
+umbel_status um_negative_index_init(um_negative_index *c, const um_bloom *b,
+                                    const umbel_alloc *alloc,
+                                    const umbel_digest *never,
+                                    const double *weight, size_t nnever,
+                                    umbel_error *err)
 {
     const um_layout *l = b->layout;
 
-    *c = (um_cover){.alloc = alloc,
-                    .layout = l,
-                    .groups = b->groups,
-                    .bits_len = (size_t)((l->cells + 7) / 8),
-                    .nkeys = nnever,
-                    .weight = weight};
+    *c = (um_negative_index){.alloc = alloc,
+                             .layout = l,
+                             .groups = b->groups,
+                             .bits_len = (size_t)((l->cells + 7) / 8),
+                             .nkeys = nnever,
+                             .weight = weight};
     if (nnever > UINT32_MAX / b->groups)
         return um_fail(err, UMBEL_E_LIMIT,
                        "%zu unwanted keys are too many: 2^32 with %" PRIu32
@@ -159,7 +160,7 @@ umbel_status um_cover_init(um_cover *c, const um_bloom *b,
     return UMBEL_OK;
 }
 
-void um_cover_fini(um_cover *c)
+void um_negative_index_fini(um_negative_index *c)
 {
     if (!c->alloc)
         return;
@@ -171,8 +172,8 @@ void um_cover_fini(um_cover *c)
     um_put(c->alloc, c->bucket, (c->nbuckets + 1) * sizeof *c->bucket);
 }
 
-/* A cell comes into use; tells what um_cover_add tells. */
-static double use(um_cover *c, uint64_t cell)
+/* A cell comes into use; tells what um_negative_index_add tells. */
+static double use(um_negative_index *c, uint64_t cell)
 {
     size_t bucket = bucket_of(c, cell);
     double weight = 0;
@@ -184,27 +185,27 @@ static double use(um_cover *c, uint64_t cell)
             continue;
         uint8_t left = --c->missing[pattern];
         if (c->covered[key] == 0)
-            weight +=
-                um_cover_weight(c, key) * (c->near[left] - c->near[left + 1]);
+            weight += um_negative_index_weight(c, key) *
+                      (c->near[left] - c->near[left + 1]);
         if (left == 0)
             c->covered[key]++;
     }
     return weight;
 }
 
-static void disuse(um_cover *c, uint64_t cell)
+static void disuse(um_negative_index *c, uint64_t cell)
 {
     size_t bucket = bucket_of(c, cell);
 
     c->bits[cell >> 3] &= (uint8_t) ~(1u << (cell & 7));
     for (size_t i = c->bucket[bucket]; i < c->bucket[bucket + 1]; i++) {
-        const um_cover_entry *e = &c->entry[i];
+        const um_negative_entry *e = &c->entry[i];
         if (e->cell == cell && c->missing[e->pattern]++ == 0)
             c->covered[e->pattern / c->groups]--;
     }
 }
 
-double um_cover_add(um_cover *c, const uint64_t *pos)
+double um_negative_index_add(um_negative_index *c, const uint64_t *pos)
 {
     double weight = 0;
 
@@ -218,7 +219,7 @@ double um_cover_add(um_cover *c, const uint64_t *pos)
     return weight;
 }
 
-void um_cover_remove(um_cover *c, const uint64_t *pos)
+void um_negative_index_remove(um_negative_index *c, const uint64_t *pos)
 {
     for (uint32_t j = 0; j < c->layout->hashes; j++) {
         uint8_t *count = &c->count[pos[j]];

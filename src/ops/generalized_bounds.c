@@ -1,6 +1,6 @@
 /*
- * promise.c - bits from elsewhere in a generalized filter, and what holds
- * whatever they are.
+ * generalized_bounds.c - bits from elsewhere in a generalized filter, and what
+ * holds whatever they are.
  */
 #include "base/error.h"
 #include "filter/handle.h"
@@ -19,8 +19,8 @@ static umbel_status want_generalized(const umbel_filter *f, const char *verb,
     return UMBEL_OK;
 }
 
-umbel_status umbel_promise_of(const umbel_filter *f, umbel_promise *out,
-                              umbel_error *err)
+umbel_status umbel_bounds_of(const umbel_filter *f, umbel_bounds *out,
+                             umbel_error *err)
 {
     umbel_status status = want_generalized(f, "bound its errors", err);
 
@@ -30,7 +30,7 @@ umbel_status umbel_promise_of(const umbel_filter *f, umbel_promise *out,
     uint32_t set = (uint32_t)f->shape.setting[UM_SET];
     um_roles r = um_roles_of(&f->layout, reset, set);
     double cells = (double)f->shape.cells, keys = (double)f->shape.added;
-    *out = (umbel_promise){
+    *out = (umbel_bounds){
         .fp_bound = reset && set ? um_roles_bound(&r) : 1,
         .fn_bound =
             keys > 0 ? umbel_generalized_fn_bound(reset, set, cells / keys) : 0,

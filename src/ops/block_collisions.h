@@ -1,8 +1,8 @@
 /*
- * held.h - cells of a key that other keys of its block hold.
+ * block_collisions.h - cells of a key that other keys of its block hold.
  */
-#ifndef UM_OPS_HELD_H
-#define UM_OPS_HELD_H
+#ifndef UM_OPS_BLOCK_COLLISIONS_H
+#define UM_OPS_BLOCK_COLLISIONS_H
 
 #include "filter/addressing.h"
 

@@ -1,11 +1,11 @@
 /*
- * memo.c - the file that a reader remembers in.
+ * pull_state.c - the file that a reader remembers in.
  *
  * It is replaced, not written over: a reader that is ended between two writes
  * would not understand it any more. It is there for good before anything else
  * is fetched: who cuts the power cannot return to an older manifest either.
  */
-#include "cli/memo.h"
+#include "cli/pull_state.h"
 
 #include "base/error.h"
 #include "base/text.h"
@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool um_memo_init(um_memo *m, const char *path)
+bool um_pull_state_init(um_pull_state *m, const char *path)
 {
     int len = snprintf(m->path, sizeof m->path, "%s.pull", path);
 
@@ -26,13 +26,13 @@ bool um_memo_init(um_memo *m, const char *path)
     return len >= 0 && (size_t)len < sizeof m->path;
 }
 
-umbel_status um_memo_open(um_memo *m, umbel_error *err)
+umbel_status um_pull_state_open(um_pull_state *m, umbel_error *err)
 {
     return um_lock(m->path, O_RDWR | O_CREAT, &m->fd, err);
 }
 
 /* A reader that never got anything leaves nothing behind. */
-static void remove_empty(const um_memo *m)
+static void remove_empty(const um_pull_state *m)
 {
     struct stat st;
 
@@ -40,7 +40,7 @@ static void remove_empty(const um_memo *m)
         unlink(m->path);
 }
 
-void um_memo_close(um_memo *m)
+void um_pull_state_close(um_pull_state *m)
 {
     if (m->fd < 0)
         return;
@@ -49,7 +49,8 @@ void um_memo_close(um_memo *m)
     m->fd = -1;
 }
 
-umbel_status um_memo_read(const um_memo *m, um_memory *out, umbel_error *err)
+umbel_status um_pull_state_read(const um_pull_state *m, um_memory *out,
+                                umbel_error *err)
 {
     char text[UM_MEMORY_MAX];
     umbel_error inner;
@@ -67,15 +68,15 @@ umbel_status um_memo_read(const um_memo *m, um_memory *out, umbel_error *err)
     return UMBEL_OK;
 }
 
-static bool is_written(const um_memo *m, const char *text, size_t len)
+static bool is_written(const um_pull_state *m, const char *text, size_t len)
 {
     char now[UM_MEMORY_MAX];
     return pread(m->fd, now, sizeof now, 0) == (ssize_t)len &&
            memcmp(now, text, len) == 0;
 }
 
-umbel_status um_memo_write(um_memo *m, const um_memory *memory,
-                           umbel_error *err)
+umbel_status um_pull_state_write(um_pull_state *m, const um_memory *memory,
+                                 umbel_error *err)
 {
     char text[UM_MEMORY_MAX];
     umbel_slice part = {text, um_memory_write(memory, text)};

@@ -1,5 +1,5 @@
 /*
- * tails.c - bounds on the tails of the number of cells in use.
+ * occupancy_bounds.c - bounds on the tails of the number of cells in use.
  *
  * P(U >= u) <= E exp(xU) exp(-xu) for every x > 0 (Chernoff). The mean is what
  * has to be known, or bounded from above:
@@ -29,10 +29,10 @@
  * are the chances of their errors, which grow with the load; so Chernoff's
  * bound holds as if they were independent. Their moments come from the table,
  * with Hoelder's inequality where keys choose lanes; the largest chance from
- * the fill that um_tails_block allows. (Two moments would be Bennett's
+ * the fill that um_occupancy_block allows. (Two moments would be Bennett's
  * inequality, and allow small filters twice as much.)
  */
-#include "ops/tails.h"
+#include "ops/occupancy_bounds.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -57,7 +57,7 @@ static double most_load(const um_layout *l, double keys)
                           : fmin(keys, ceil(mean + 12 * sqrt(mean) + 60));
 }
 
-static void fill_lane(const um_tails *t)
+static void fill_lane(const um_occupancy *t)
 {
     size_t width = (size_t)t->layout->width;
     double w = (double)width;
@@ -73,7 +73,7 @@ static void fill_lane(const um_tails *t)
 }
 
 /* Binomial; all keys in the one block when there is no other. */
-static void fill_loads(const um_tails *t)
+static void fill_loads(const um_occupancy *t)
 {
     double p = 1 / (double)t->layout->blocks, n = t->keys;
     double ln_odds = log(p) - log1p(-p), ln = n * log1p(-p);
@@ -86,7 +86,7 @@ static void fill_loads(const um_tails *t)
     }
 }
 
-static void lay_out(um_tails *t, size_t lane_len)
+static void lay_out(um_occupancy *t, size_t lane_len)
 {
     t->lane = t->memory;
     t->ln_load = t->lane + lane_len;
@@ -102,10 +102,10 @@ static double at_most_enough(const um_layout *l, double keys)
     return floor(fmin(keys, ceil(CROWDED * (double)l->cells / l->hashes)));
 }
 
-umbel_status um_tails_init(um_tails *t, const um_layout *l, double keys,
-                           const umbel_alloc *alloc, umbel_error *err)
+umbel_status um_occupancy_init(um_occupancy *t, const um_layout *l, double keys,
+                               const umbel_alloc *alloc, umbel_error *err)
 {
-    *t = (um_tails){.layout = l, .keys = at_most_enough(l, keys)};
+    *t = (um_occupancy){.layout = l, .keys = at_most_enough(l, keys)};
     t->full = keys > t->keys + 1;
     t->alloc = *alloc;
     if (l->width > NARROW) {
@@ -127,7 +127,7 @@ umbel_status um_tails_init(um_tails *t, const um_layout *l, double keys,
     return UMBEL_OK;
 }
 
-void um_tails_fini(um_tails *t)
+void um_occupancy_fini(um_occupancy *t)
 {
     um_put(&t->alloc, t->memory, t->memory_len);
     t->memory = NULL;
@@ -208,7 +208,7 @@ static double wide_moment(const um_layout *l, double balls, double x)
 }
 
 /* Of a narrow lane with so many balls: at most 64 cells, x at most MOST_X. */
-static double lane_moment(const um_tails *t, size_t balls, double x)
+static double lane_moment(const um_occupancy *t, size_t balls, double x)
 {
     size_t width = (size_t)t->layout->width;
     const double *row = t->lane + balls * (width + 1);
@@ -220,7 +220,7 @@ static double lane_moment(const um_tails *t, size_t balls, double x)
 }
 
 /* Of a block with so many keys, whose balls are spread evenly. */
-static double block_moment(const um_tails *t, size_t keys, double x)
+static double block_moment(const um_occupancy *t, size_t keys, double x)
 {
     const um_layout *l = t->layout;
     size_t balls = keys * l->hashes, more = balls % l->lanes;
@@ -232,14 +232,14 @@ static double block_moment(const um_tails *t, size_t keys, double x)
            (double)more * lane_moment(t, balls / l->lanes + 1, x);
 }
 
-static void fill_moments(const um_tails *t, double x)
+static void fill_moments(const um_occupancy *t, double x)
 {
     for (size_t j = 0; j < t->loads; j++)
         t->ln_block[j] = block_moment(t, j, x);
 }
 
 typedef struct many_blocks {
-    const um_tails *t;
+    const um_occupancy *t;
     double x;
 } many_blocks;
 
@@ -253,7 +253,7 @@ static double less_one(double a, double b)
 static double blocks_at(const void *ctx, double s)
 {
     const many_blocks *m = ctx;
-    const um_tails *t = m->t;
+    const um_occupancy *t = m->t;
     double blocks = (double)t->layout->blocks;
     double load = t->keys / blocks * exp(s), ln_load = log(load), sum = 0;
 
@@ -269,7 +269,7 @@ static double blocks_at(const void *ctx, double s)
     return stirling(t->keys) + t->keys * (expm1(s) - s) + blocks * log1p(sum);
 }
 
-static double moment(const um_tails *t, double x)
+static double moment(const um_occupancy *t, double x)
 {
     const um_layout *l = t->layout;
 
@@ -288,7 +288,7 @@ static double moment(const um_tails *t, double x)
 #define MOST_X 8.0 /* exp(64 * 8) is a number */
 
 typedef struct above {
-    const um_tails *t;
+    const um_occupancy *t;
     double used;
 } above;
 
@@ -300,7 +300,7 @@ static double above_at(const void *ctx, double ln_x)
     return moment(a->t, x) - x * a->used;
 }
 
-double um_tails_above(const um_tails *t, uint64_t used)
+double um_occupancy_above(const um_occupancy *t, uint64_t used)
 {
     above a = {t, (double)used};
 
@@ -311,7 +311,7 @@ double um_tails_above(const um_tails *t, uint64_t used)
     return fmin(least(above_at, &a, log(LEAST_X), log(MOST_X)), 0);
 }
 
-double um_tails_below(const um_layout *l, double keys, uint64_t used)
+double um_occupancy_below(const um_layout *l, double keys, uint64_t used)
 {
     double n = at_most_enough(l, keys), k = l->hashes;
     double missing = um_model_fill(l, n) * (double)l->cells - (double)used;
@@ -325,7 +325,7 @@ double um_tails_below(const um_layout *l, double keys, uint64_t used)
 static double block_at(const void *ctx, double ln_x)
 {
     const above *a = ctx;
-    const um_tails *t = a->t;
+    const um_occupancy *t = a->t;
     double x = exp(ln_x), sum = 0;
 
     fill_moments(t, x);
@@ -335,7 +335,7 @@ static double block_at(const void *ctx, double ln_x)
 }
 
 /* That a block has more keys than the table goes to. */
-static double rest_of_loads(const um_tails *t)
+static double rest_of_loads(const um_occupancy *t)
 {
     double last = (double)t->loads - 1,
            mean = t->keys / (double)t->layout->blocks;
@@ -345,7 +345,7 @@ static double rest_of_loads(const um_tails *t)
     return exp(t->ln_load[t->loads - 1]) / (1 - mean / (last + 1));
 }
 
-double um_tails_block(const um_tails *t, uint64_t used)
+double um_occupancy_block(const um_occupancy *t, uint64_t used)
 {
     above a = {t, (double)used};
 
@@ -359,14 +359,14 @@ double um_tails_block(const um_tails *t, uint64_t used)
  */
 
 /* Cells of a block that are refused, or all. */
-static uint64_t most_used(const um_tails *t)
+static uint64_t most_used(const um_occupancy *t)
 {
     double limit = log(UM_TAIL_BLOCKS / (double)t->layout->blocks);
     uint64_t low = 0, high = t->layout->cells / t->layout->blocks;
 
     while (low < high) {
         uint64_t mid = low + (high - low) / 2;
-        if (um_tails_block(t, mid) < limit)
+        if (um_occupancy_block(t, mid) < limit)
             high = mid;
         else
             low = mid + 1;
@@ -378,7 +378,7 @@ static uint64_t most_used(const um_tails *t)
  * Most chance of an error in a block with so many cells in use: a product of
  * powers of the lanes' fills is largest where these are as their exponents.
  */
-static double most_chance(const um_tails *t, uint64_t used)
+static double most_chance(const um_occupancy *t, uint64_t used)
 {
     const um_layout *l = t->layout;
     double k = l->hashes, once = l->throws, more = once + 1, e = l->extra;
@@ -391,7 +391,7 @@ static double most_chance(const um_tails *t, uint64_t used)
 }
 
 /* ln of the mean of the power-th power of a lane's fill, by its balls. */
-static void fill_powers(const um_tails *t, double *out, double power)
+static void fill_powers(const um_occupancy *t, double *out, double power)
 {
     size_t width = (size_t)t->layout->width;
     double fill[NARROW + 1];
@@ -410,7 +410,8 @@ static void fill_powers(const um_tails *t, double *out, double power)
  * Mean over the extra balls that j keys throw into a lane of its moment, to the
  * power of the lanes. Few or many are so rare that 1 will do for them.
  */
-static double over_extra(const um_tails *t, const double *ln_moment, size_t j)
+static double over_extra(const um_occupancy *t, const double *ln_moment,
+                         size_t j)
 {
     const um_layout *l = t->layout;
     double p = l->extra / (double)l->lanes, n = (double)j;
@@ -431,7 +432,7 @@ static double over_extra(const um_tails *t, const double *ln_moment, size_t j)
 }
 
 /* Mean of the power-th power of the chance of an error in a block. */
-static double mean_power(const um_tails *t, double power)
+static double mean_power(const um_occupancy *t, double power)
 {
     const um_layout *l = t->layout;
     double share = l->extra / (double)l->lanes, sum = rest_of_loads(t);
@@ -472,7 +473,7 @@ static double chances_at(const void *ctx, double ln_x)
     return c->blocks * (log1p(sum) - exp(ln_x) * c->error);
 }
 
-double um_tails_error(const um_tails *t, double error)
+double um_occupancy_error(const um_occupancy *t, double error)
 {
     double mean = um_model_error(t->layout, t->keys);
     chances c = {.blocks = (double)t->layout->blocks, .error = error};

@@ -1,14 +1,15 @@
 /*
- * fixed_lists.c - lists and universes of static kinds, and names of their keys.
+ * build_static_lists.c - lists and universes of static kinds, and names of
+ * their keys.
  *
  * To name a key whose digest is in trouble, the input is read again, where it
  * can be.
  */
-#include "cli/fixing.h"
+#include "cli/build_static_job.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "cli/choosing.h"
+#include "cli/choose_groups.h"
 #include "ops/distinct.h"
 
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static void add_name(char *list, size_t cap, const umbel_slice *key)
 }
 
 typedef struct search {
-    const um_fixing *fixing;
+    const um_static_build *fixing;
     const umbel_digest *wanted;
     bool found[UM_NAMED];
     size_t n;
@@ -56,7 +57,8 @@ static umbel_status look(void *ctx, const um_batch *batch, umbel_error *err)
 }
 
 /* A pipe is gone; which of its keys they were is known. */
-static void number_members(um_fixing *x, const umbel_digest *wanted, size_t n)
+static void number_members(um_static_build *x, const umbel_digest *wanted,
+                           size_t n)
 {
     for (size_t j = 0; j < n && j < UM_NAMED; j++) {
         char name[UM_NAME_LEN + 1];
@@ -69,7 +71,7 @@ static void number_members(um_fixing *x, const umbel_digest *wanted, size_t n)
     }
 }
 
-void um_name_members(um_fixing *x, const umbel_digest *wanted, size_t n)
+void um_name_members(um_static_build *x, const umbel_digest *wanted, size_t n)
 {
     const um_args *args = x->args;
     search s = {.fixing = x,
@@ -91,7 +93,7 @@ void um_name_members(um_fixing *x, const umbel_digest *wanted, size_t n)
  */
 
 /* Some thousand keys at a time; free what it gives. */
-static umbel_digest *hash_batch(const um_fixing *x, const um_batch *batch,
+static umbel_digest *hash_batch(const um_static_build *x, const um_batch *batch,
                                 umbel_status *status, umbel_error *err)
 {
     umbel_digest *d = malloc(batch->n * sizeof *d);
@@ -104,7 +106,7 @@ static umbel_digest *hash_batch(const um_fixing *x, const um_batch *batch,
 }
 
 /* One that stands twice is named once. */
-static void name_clash(um_fixing *x, const umbel_digest *d,
+static void name_clash(um_static_build *x, const umbel_digest *d,
                        const umbel_slice *key)
 {
     for (size_t i = 0; i < x->nclashes; i++)
@@ -119,7 +121,7 @@ static void name_clash(um_fixing *x, const umbel_digest *d,
 static umbel_status take_never(void *ctx, const um_batch *batch,
                                umbel_error *err)
 {
-    um_fixing *x = ctx;
+    um_static_build *x = ctx;
     umbel_status status;
     umbel_digest *d = hash_batch(x, batch, &status, err);
     bool *member = malloc(batch->n * sizeof *member);
@@ -140,7 +142,7 @@ static umbel_status take_never(void *ctx, const um_batch *batch,
 static umbel_status take_universe(void *ctx, const um_batch *batch,
                                   umbel_error *err)
 {
-    um_fixing *x = ctx;
+    um_static_build *x = ctx;
     umbel_status status;
     umbel_digest *d = hash_batch(x, batch, &status, err);
 
@@ -150,7 +152,7 @@ static umbel_status take_universe(void *ctx, const um_batch *batch,
     return status;
 }
 
-static umbel_status read_never(um_fixing *x, umbel_error *err)
+static umbel_status read_never(um_static_build *x, umbel_error *err)
 {
     size_t before = umbel_exact_unlisted(x->exact, NULL, 0);
     umbel_status status = UMBEL_OK;
@@ -166,7 +168,7 @@ static umbel_status read_never(um_fixing *x, umbel_error *err)
                            "take members out, or say --allow-members", err);
 }
 
-static umbel_status read_universe(um_fixing *x, umbel_error *err)
+static umbel_status read_universe(um_static_build *x, umbel_error *err)
 {
     umbel_digest lacking[UM_NAMED];
     umbel_status status = UMBEL_OK;
@@ -195,7 +197,7 @@ static umbel_status read_universe(um_fixing *x, umbel_error *err)
  */
 
 typedef struct counting {
-    const um_fixing *fixing;
+    const um_static_build *fixing;
     um_distinct all; /* members, then what is listed */
 } counting;
 
@@ -236,7 +238,7 @@ static umbel_status count_files(counting *c, const char *option, each *walk,
 }
 
 /* Different keys of both options that are no members, about. */
-static umbel_status count_listed(const um_fixing *x, uint64_t *out,
+static umbel_status count_listed(const um_static_build *x, uint64_t *out,
                                  umbel_error *err)
 {
     umbel_alloc alloc = um_alloc_or_default(NULL);
@@ -256,8 +258,8 @@ static umbel_status count_listed(const um_fixing *x, uint64_t *out,
     return status;
 }
 
-umbel_status um_build_exact(um_fixing *x, const umbel_params *p, um_fixed *out,
-                            umbel_error *err)
+umbel_status um_build_exact(um_static_build *x, const umbel_params *p,
+                            um_static_result *out, umbel_error *err)
 {
     uint64_t listed = 0;
     umbel_status status = count_listed(x, &listed, err);

@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "filter/kind.h"
 #include "kinds/rows.h"
-#include "ops/tails.h"
+#include "ops/occupancy_bounds.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,12 +26,12 @@ static um_layout layout_of(const char *addressing, uint64_t cells,
     return l;
 }
 
-static um_tails tails_of(const um_layout *l, double keys)
+static um_occupancy tails_of(const um_layout *l, double keys)
 {
     umbel_alloc alloc = um_alloc_or_default(NULL);
-    um_tails t;
+    um_occupancy t;
 
-    assert_ok(um_tails_init(&t, l, keys, &alloc, &test_refusal));
+    assert_ok(um_occupancy_init(&t, l, keys, &alloc, &test_refusal));
     return t;
 }
 
@@ -95,13 +95,13 @@ static uint64_t exact_limit(const double *p, size_t cells, double chance)
     return u;
 }
 
-static uint64_t bound_limit(const um_tails *t, double chance)
+static uint64_t bound_limit(const um_occupancy *t, double chance)
 {
     uint64_t low = 0, high = t->layout->cells + 1;
 
     while (low < high) {
         uint64_t mid = low + (high - low) / 2;
-        if (um_tails_above(t, mid) < log(chance))
+        if (um_occupancy_above(t, mid) < log(chance))
             high = mid;
         else
             low = mid + 1;
@@ -112,7 +112,7 @@ static uint64_t bound_limit(const um_tails *t, double chance)
 /* Every exact tail lies below its bound; limits at 1e-10 lie close. */
 static void hold(const um_layout *l, double keys, const double *p, double wider)
 {
-    um_tails t = tails_of(l, keys);
+    um_occupancy t = tails_of(l, keys);
     size_t m = (size_t)l->cells;
     double tail = 0, head = 0, mean = 0;
 
@@ -120,17 +120,18 @@ static void hold(const um_layout *l, double keys, const double *p, double wider)
         head += p[u];
         mean += (double)u * p[u];
         assert_true(head <=
-                    exp(um_tails_below(l, keys, u)) * (1 + SLACK) + 1e-300);
+                    exp(um_occupancy_below(l, keys, u)) * (1 + SLACK) + 1e-300);
     }
     for (size_t u = m + 1; u-- > 0;) {
         tail += p[u];
-        assert_true(tail <= exp(um_tails_above(&t, u)) * (1 + SLACK) + 1e-300);
+        assert_true(tail <=
+                    exp(um_occupancy_above(&t, u)) * (1 + SLACK) + 1e-300);
     }
     double exact = (double)exact_limit(p, m, 1e-10) - mean;
     double bound = (double)bound_limit(&t, 1e-10) - mean;
     assert_true(bound >= exact);
     assert_true(bound <= wider * exact + 2);
-    um_tails_fini(&t);
+    um_occupancy_fini(&t);
 }
 
 static void balls_on_cells_stay_below_the_bound(void **state)
@@ -269,7 +270,7 @@ static void split_off(double by_load[LOADS][TOY_CELLS + 1], size_t blocks,
 static void hold_block(const um_layout *l, size_t keys,
                        double by_load[LOADS][TOY_CELLS + 1])
 {
-    um_tails t = tails_of(l, (double)keys);
+    um_occupancy t = tails_of(l, (double)keys);
     double tail = 0;
 
     for (size_t u = TOY_CELLS + 1; u-- > 0;) {
@@ -277,9 +278,9 @@ static void hold_block(const um_layout *l, size_t keys,
             tail +=
                 by_load[j][u] * exp(test_ln_binomial((double)keys, (double)j,
                                                      1.0 / (double)l->blocks));
-        assert_true(tail <= exp(um_tails_block(&t, u)) * (1 + SLACK));
+        assert_true(tail <= exp(um_occupancy_block(&t, u)) * (1 + SLACK));
     }
-    um_tails_fini(&t);
+    um_occupancy_fini(&t);
 }
 
 static void toy_blocks_stay_below_the_bound(void **state)
@@ -357,16 +358,16 @@ static void mean_errors_stay_below_the_bound(void **state)
     for (size_t i = 0; i < TEST_COUNT(hashes); i++) {
         um_layout l = layout_of("blocked512", 32 * 512, hashes[i]);
         size_t keys = (size_t)l.cells * 6 / (10 * hashes[i]);
-        um_tails t = tails_of(&l, (double)keys);
+        um_occupancy t = tails_of(&l, (double)keys);
         double mean = um_model_error(&l, (double)keys);
         size_t above[LEVELS] = {0};
         simulate(&l, keys, &rng, above);
         for (size_t j = 0; j < LEVELS; j++) {
-            double bound = exp(um_tails_error(&t, level(mean, j)));
+            double bound = exp(um_occupancy_error(&t, level(mean, j)));
             double n = ROUNDS, sigma = sqrt(n * bound * (1 - bound));
             assert_true((double)above[j] <= n * bound + 5 * sigma);
         }
-        um_tails_fini(&t);
+        um_occupancy_fini(&t);
     }
 }
 
@@ -382,11 +383,11 @@ static void mean_errors_of_many_blocks_stray_little(void **state)
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
         um_layout l = layout_of("blocked512", cases[i].blocks * 512, 8);
         double keys = (double)cases[i].blocks * 32;
-        um_tails t = tails_of(&l, keys);
+        um_occupancy t = tails_of(&l, keys);
         double mean = um_model_error(&l, keys);
-        assert_true(um_tails_error(&t, mean) == 0);
-        assert_true(um_tails_error(&t, mean * cases[i].most) < log(1e-10));
-        um_tails_fini(&t);
+        assert_true(um_occupancy_error(&t, mean) == 0);
+        assert_true(um_occupancy_error(&t, mean * cases[i].most) < log(1e-10));
+        um_occupancy_fini(&t);
     }
 }
 
@@ -406,13 +407,13 @@ static void large_filters_have_narrow_limits(void **state)
             double keys = floor(ldexp(1, bits) / 12);
             double sigma = sqrt(um_model_covariance(&l, keys, keys, keys));
             double mean = um_model_fill(&l, keys) * (double)l.cells;
-            um_tails t = tails_of(&l, keys);
+            um_occupancy t = tails_of(&l, keys);
             double far = strcmp(names[i], "partitioned") == 0 ? 20 : 10;
-            assert_true(um_tails_above(&t, (uint64_t)(mean + 6 * sigma)) >
+            assert_true(um_occupancy_above(&t, (uint64_t)(mean + 6 * sigma)) >
                         log(1e-10));
-            assert_true(um_tails_above(&t, (uint64_t)(mean + far * sigma)) <
+            assert_true(um_occupancy_above(&t, (uint64_t)(mean + far * sigma)) <
                         log(1e-10));
-            um_tails_fini(&t);
+            um_occupancy_fini(&t);
         }
 }
 
@@ -432,17 +433,17 @@ static void absurd_numbers_of_keys_give_no_nonsense(void **state)
                     continue;
                 um_layout l;
                 um_layout_init(&l, row, 16 * granule, hashes[h], 0);
-                um_tails t = tails_of(&l, keys[i]);
+                um_occupancy t = tails_of(&l, keys[i]);
                 for (uint64_t u = 0; u <= l.cells; u += l.cells / 4) {
-                    assert_true(um_tails_above(&t, u) <= 0);
-                    assert_true(um_tails_below(&l, keys[i], u) <= 0);
+                    assert_true(um_occupancy_above(&t, u) <= 0);
+                    assert_true(um_occupancy_below(&l, keys[i], u) <= 0);
                     if (l.blocks > 1) {
-                        assert_true(um_tails_block(&t, u / 16) <= 0);
-                        assert_true(um_tails_error(
+                        assert_true(um_occupancy_block(&t, u / 16) <= 0);
+                        assert_true(um_occupancy_error(
                                         &t, (double)u / (double)l.cells) <= 0);
                     }
                 }
-                um_tails_fini(&t);
+                um_occupancy_fini(&t);
             }
 }
 

@@ -1,12 +1,12 @@
 /*
- * test_crew.c - order, bounds and ends of a stream of pieces.
+ * test_pipeline.c - order, bounds and ends of a stream of pieces.
  *
  * Says most in the build with ThreadSanitizer: nothing here is atomic but what
  * several threads touch at once.
  */
 #include "support/test.h"
 
-#include "base/crew.h"
+#include "base/pipeline.h"
 #include "base/rng.h"
 
 #include <stdlib.h>
@@ -101,17 +101,17 @@ static stream run(unsigned threads, size_t npieces, uint64_t length,
     piece memory[MOST_PIECES] = {{0}};
     void *pieces[MOST_PIECES];
     stream s = {.length = length, .stop_at = stop_at};
-    um_crew crew = {.threads = threads,
-                    .pieces = pieces,
-                    .npieces = npieces,
-                    .ctx = &s,
-                    .fill = fill,
-                    .work = work,
-                    .drain = drain};
+    um_pipeline crew = {.threads = threads,
+                        .pieces = pieces,
+                        .npieces = npieces,
+                        .ctx = &s,
+                        .fill = fill,
+                        .work = work,
+                        .drain = drain};
 
     for (size_t i = 0; i < MOST_PIECES; i++)
         pieces[i] = &memory[i];
-    um_crew_run(&crew);
+    um_pipeline_run(&crew);
     assert_false(s.wrong);
     assert_int_equal(s.after_end, 0);
     assert_int_equal(s.filling + s.draining + s.working, 0);

@@ -1,10 +1,11 @@
 /*
- * fixed.c - build of static kinds.
+ * build_static.c - build of static kinds.
  *
  * The digests of all members are in memory. Lists and universes are not: they
- * are read once, and hardly any of their keys is kept (cli/fixed_lists.c).
+ * are read once, and hardly any of their keys is kept
+ * (cli/build_static_lists.c).
  */
-#include "cli/fixing.h"
+#include "cli/build_static_job.h"
 
 #include "base/error.h"
 #include "cli/report.h"
@@ -15,7 +16,7 @@
 
 enum { FIRST = 4096, HEAD = 256, LINE = 64 };
 
-const char *um_fixed_misuse(const um_args *args)
+const char *um_static_misuse(const um_args *args)
 {
     bool lists = um_has(args, "never") || um_has(args, "universe");
     uint64_t key = 0;
@@ -44,7 +45,7 @@ const char *um_fixed_misuse(const um_args *args)
 /* --- members ----------------------------------------------------------------
  */
 
-static bool grow(um_fixing *x, size_t cap)
+static bool grow(um_static_build *x, size_t cap)
 {
     umbel_digest *d = realloc(x->digests, cap * sizeof *d);
 
@@ -61,7 +62,7 @@ static bool grow(um_fixing *x, size_t cap)
     return true;
 }
 
-static umbel_status want_room(um_fixing *x, size_t more, umbel_error *err)
+static umbel_status want_room(um_static_build *x, size_t more, umbel_error *err)
 {
     size_t cap = x->cap ? x->cap : FIRST;
 
@@ -83,13 +84,14 @@ static umbel_status want_room(um_fixing *x, size_t more, umbel_error *err)
 static umbel_status hash_keys(const void *ctx, const um_batch *batch,
                               void *result, umbel_error *err)
 {
-    return um_hash_batch(((const um_fixing *)ctx)->empty, batch, result, err);
+    return um_hash_batch(((const um_static_build *)ctx)->empty, batch, result,
+                         err);
 }
 
 static umbel_status take_keys(void *ctx, const um_batch *batch, void *result,
                               umbel_error *err)
 {
-    um_fixing *x = ctx;
+    um_static_build *x = ctx;
     const um_digests *in = result;
     umbel_status status = want_room(x, in->n, err);
 
@@ -104,7 +106,7 @@ static umbel_status take_keys(void *ctx, const um_batch *batch, void *result,
 static umbel_status take_values(void *ctx, const um_batch *batch,
                                 umbel_error *err)
 {
-    um_fixing *x = ctx;
+    um_static_build *x = ctx;
     umbel_status status = want_room(x, batch->n, err);
 
     if (status == UMBEL_OK)
@@ -125,7 +127,7 @@ static umbel_status take_values(void *ctx, const um_batch *batch,
 }
 
 /* A pipe may never end: its keys stay below --max-memory. */
-static umbel_status limit_pipe(um_fixing *x, umbel_error *err)
+static umbel_status limit_pipe(um_static_build *x, umbel_error *err)
 {
     size_t each = sizeof *x->digests + (x->value_bits ? sizeof *x->values : 0);
     uint64_t memory = UM_PIPE_MEMORY;
@@ -136,7 +138,7 @@ static umbel_status limit_pipe(um_fixing *x, umbel_error *err)
 }
 
 /* Where they can be counted first, no more memory is taken than needed. */
-static umbel_status read_members(um_fixing *x, umbel_error *err)
+static umbel_status read_members(um_static_build *x, umbel_error *err)
 {
     const um_args *args = x->args;
     um_key_job job = {.ctx = x,
@@ -172,7 +174,7 @@ static umbel_status read_members(um_fixing *x, umbel_error *err)
 /* --- all of it --------------------------------------------------------------
  */
 
-static umbel_status refuse_clash(um_fixing *x, const umbel_digest *clash,
+static umbel_status refuse_clash(um_static_build *x, const umbel_digest *clash,
                                  umbel_error *err)
 {
     size_t first = 0, other;
@@ -192,8 +194,8 @@ static umbel_status refuse_clash(um_fixing *x, const umbel_digest *clash,
                    quote, x->names, quote, x->values[first], x->values[other]);
 }
 
-static umbel_status build_plain(um_fixing *x, const umbel_params *p,
-                                um_fixed *out, umbel_error *err)
+static umbel_status build_plain(um_static_build *x, const umbel_params *p,
+                                um_static_result *out, umbel_error *err)
 {
     umbel_members members = x->members;
     umbel_digest clash = {0, 0};
@@ -206,7 +208,7 @@ static umbel_status build_plain(um_fixing *x, const umbel_params *p,
     return refuse_clash(x, &clash, err);
 }
 
-static umbel_status take_options(um_fixing *x, um_asked *asked,
+static umbel_status take_options(um_static_build *x, um_filter_args *asked,
                                  umbel_error *err)
 {
     umbel_params *p = &asked->params;
@@ -239,7 +241,7 @@ static umbel_status take_options(um_fixing *x, um_asked *asked,
     return UMBEL_OK;
 }
 
-static umbel_status open_empty(um_fixing *x, umbel_error *err)
+static umbel_status open_empty(um_static_build *x, umbel_error *err)
 {
     umbel_params p = x->asked->params;
 
@@ -247,10 +249,10 @@ static umbel_status open_empty(um_fixing *x, umbel_error *err)
     return umbel_build(x->asked->kind, &p, NULL, &x->empty, err);
 }
 
-umbel_status um_build_fixed(const um_args *args, um_asked *asked, um_fixed *out,
-                            umbel_error *err)
+umbel_status um_build_static(const um_args *args, um_filter_args *asked,
+                             um_static_result *out, umbel_error *err)
 {
-    um_fixing x = {.args = args, .asked = asked};
+    um_static_build x = {.args = args, .asked = asked};
     umbel_status status = take_options(&x, asked, err);
 
     if (status == UMBEL_OK)
@@ -268,7 +270,7 @@ umbel_status um_build_fixed(const um_args *args, um_asked *asked, um_fixed *out,
     return status;
 }
 
-void um_print_fixed(FILE *out, const um_args *args, const um_fixed *f)
+void um_print_static(FILE *out, const um_args *args, const um_static_result *f)
 {
     const umbel_exact_bill *b = &f->bill;
 
@@ -288,7 +290,7 @@ void um_print_fixed(FILE *out, const um_args *args, const um_fixed *f)
                 : "; --fpr asks for another");
 }
 
-void um_fixed_to_info(const um_fixed *f, umbel_info *out)
+void um_static_to_info(const um_static_result *f, umbel_info *out)
 {
     const umbel_exact_bill *b = &f->bill;
 

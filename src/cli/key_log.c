@@ -1,7 +1,7 @@
 /*
- * notes.c - check --confirm.
+ * key_log.c - check --confirm.
  */
-#include "cli/notes.h"
+#include "cli/key_log.h"
 
 #include "base/error.h"
 #include "filter/save.h"
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static umbel_status append(const um_notes *n, const char *bytes, size_t len,
+static umbel_status append(const um_key_log *n, const char *bytes, size_t len,
                            umbel_error *err)
 {
     umbel_slice part = {bytes, len};
@@ -35,7 +35,7 @@ static bool is_file(int fd)
  * looks until it is whole. What is no file has no end to look at, and whoever
  * locks /dev/null is not waited for.
  */
-static void set_lock(const um_notes *n, int type)
+static void set_lock(const um_key_log *n, int type)
 {
     struct flock all = {.l_type = (short)type, .l_whence = SEEK_SET};
 
@@ -46,7 +46,7 @@ static void set_lock(const um_notes *n, int type)
 
 /* What a person wrote may lack its last end, and would grow into the next key.
  */
-static umbel_status finish_line(const um_notes *n, umbel_error *err)
+static umbel_status finish_line(const um_key_log *n, umbel_error *err)
 {
     struct stat st;
     char last;
@@ -57,10 +57,10 @@ static umbel_status finish_line(const um_notes *n, umbel_error *err)
     return append(n, &n->end, 1, err);
 }
 
-umbel_status um_notes_open(um_notes *n, const char *path, char end,
-                           umbel_error *err)
+umbel_status um_key_log_open(um_key_log *n, const char *path, char end,
+                             umbel_error *err)
 {
-    *n = (um_notes){path, -1, end};
+    *n = (um_key_log){path, -1, end};
     if (!path)
         return UMBEL_OK;
     n->fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
@@ -75,8 +75,8 @@ umbel_status um_notes_open(um_notes *n, const char *path, char end,
     return status;
 }
 
-umbel_status um_notes_add(const um_notes *n, const umbel_slice *texts,
-                          const bool *hit, size_t ntexts, umbel_error *err)
+umbel_status um_key_log_add(const um_key_log *n, const umbel_slice *texts,
+                            const bool *hit, size_t ntexts, umbel_error *err)
 {
     size_t len = 0, at = 0;
 
@@ -100,7 +100,8 @@ umbel_status um_notes_add(const um_notes *n, const umbel_slice *texts,
     return status;
 }
 
-umbel_status um_notes_close(um_notes *n, umbel_status status, umbel_error *err)
+umbel_status um_key_log_close(um_key_log *n, umbel_status status,
+                              umbel_error *err)
 {
     const char *path = n->path;
 

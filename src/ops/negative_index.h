@@ -1,22 +1,23 @@
 /*
- * cover.h - which unwanted keys a growing and shrinking set of cells covers.
+ * negative_index.h - which unwanted keys a growing and shrinking set of cells
+ * covers.
  *
  * Every group of an unwanted key is a pattern: so many different cells. A
  * pattern is covered when all of them are in use, and a key matches when one of
  * its patterns is. Cells are counted, so that a member can be taken out again.
  */
-#ifndef UM_OPS_COVER_H
-#define UM_OPS_COVER_H
+#ifndef UM_OPS_NEGATIVE_INDEX_H
+#define UM_OPS_NEGATIVE_INDEX_H
 
 #include "kinds/groups.h"
 
 /* A cell of a pattern. */
-typedef struct um_cover_entry {
+typedef struct um_negative_entry {
     uint64_t cell;
     uint32_t pattern;
-} um_cover_entry;
+} um_negative_entry;
 
-typedef struct um_cover {
+typedef struct um_negative_index {
     const umbel_alloc *alloc;
     const um_layout *layout;
     uint32_t groups;
@@ -30,26 +31,27 @@ typedef struct um_cover {
     uint8_t *missing;               /* of each pattern: cells not in use */
     uint8_t *covered;               /* of each key: patterns covered */
 
-    um_cover_entry *entry; /* by bucket, then in the order of patterns */
+    um_negative_entry *entry; /* by bucket, then in the order of patterns */
     size_t nentries, nbuckets;
     size_t *bucket; /* where each begins; one more than buckets */
-} um_cover;
+} um_negative_index;
 
-/* Release with um_cover_fini, also after a failure. */
-umbel_status um_cover_init(um_cover *c, const um_bloom *b,
-                           const umbel_alloc *alloc, const umbel_digest *never,
-                           const double *weight, size_t nnever,
-                           umbel_error *err);
-void um_cover_fini(um_cover *c);
+/* Release with um_negative_index_fini, also after a failure. */
+umbel_status um_negative_index_init(um_negative_index *c, const um_bloom *b,
+                                    const umbel_alloc *alloc,
+                                    const umbel_digest *never,
+                                    const double *weight, size_t nnever,
+                                    umbel_error *err);
+void um_negative_index_fini(um_negative_index *c);
 
 /*
  * Add a member by these cells; tells the weight that matches from now on, and a
  * little of the weight that came nearer to it.
  */
-double um_cover_add(um_cover *c, const uint64_t *pos);
+double um_negative_index_add(um_negative_index *c, const uint64_t *pos);
 /* Take it out again. */
-void um_cover_remove(um_cover *c, const uint64_t *pos);
+void um_negative_index_remove(um_negative_index *c, const uint64_t *pos);
 
-double um_cover_weight(const um_cover *c, size_t key);
+double um_negative_index_weight(const um_negative_index *c, size_t key);
 
 #endif

@@ -1,14 +1,14 @@
 /*
- * choosing.c - build --never: members chosen against a list of other keys.
+ * choose_groups.c - build --never: members chosen against a list of other keys.
  *
  * All digests are held in memory: a choice for one member depends on all.
  */
-#include "cli/choosing.h"
+#include "cli/choose_groups.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "cli/report.h"
-#include "ops/roll.h"
+#include "ops/digest_index.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,17 +71,19 @@ umbel_status um_find_clashes(const umbel_filter *f, const umbel_keyset *set,
 {
     umbel_alloc alloc = um_alloc_or_default(NULL);
     umbel_keyset unwanted = um_keylist_set(never);
-    um_roll roll = {0};
+    um_digest_index roll = {0};
     umbel_status status = umbel_in_both(f, set, &unwanted, both, n, err);
 
     if (status == UMBEL_OK)
-        status = um_roll_init(&roll, &alloc, unwanted.digests, unwanted.n, err);
+        status = um_digest_index_init(&roll, &alloc, unwanted.digests,
+                                      unwanted.n, err);
     for (size_t i = 0; status == UMBEL_OK && i < unwanted.n; i++)
-        if (both[i] && um_roll_find(&roll, &unwanted.digests[i]) != i + 1) {
+        if (both[i] &&
+            um_digest_index_find(&roll, &unwanted.digests[i]) != i + 1) {
             both[i] = false;
             --*n;
         }
-    um_roll_fini(&roll);
+    um_digest_index_fini(&roll);
     return status;
 }
 

@@ -1,5 +1,5 @@
 /*
- * compare_ways.c - the ways to keep listed keys from matching, as rows.
+ * strategies.c - the ways to keep listed keys from matching, as rows.
  */
 #include "base/alloc.h"
 #include "base/error.h"
@@ -60,7 +60,7 @@ static umbel_status make_retouched(const um_scene *s, uint32_t groups,
 {
     umbel_retouch_params p = UMBEL_RETOUCH_INIT;
     umbel_keyset members = {s->members->digests, NULL, s->members->n};
-    umbel_bill bill;
+    umbel_retouch_result bill;
     umbel_status status = um_make_plain(s, s->bytes, &out->filter, err);
 
     (void)groups;
@@ -186,7 +186,7 @@ static umbel_status matching(const um_scene *s, const umbel_filter *f,
         some = s->never->n - i < BATCH ? s->never->n - i : BATCH;
         status = umbel_query_digests(f, d, some, hit, err);
         for (size_t j = 0; status == UMBEL_OK && j < some; j++)
-            if (hit[j] && um_roll_find(&s->listed, &d[j]) == i + j + 1)
+            if (hit[j] && um_digest_index_find(&s->listed, &d[j]) == i + j + 1)
                 out[(*n)++] = d[j];
     }
     return status;
@@ -229,7 +229,7 @@ static umbel_status make_exceptions(const um_scene *s, uint32_t groups,
     return status;
 }
 
-const um_way_row um_ways[] = {
+const um_strategy_row um_strategies[] = {
     {"retouch", "bits cleared; some members are lost", false, 1,
      make_retouched},
     {"groups", "members go by one of two groups", true, 2, make_groups},
@@ -238,4 +238,5 @@ const um_way_row um_ways[] = {
     {"ribbon", "a static set that knows the list", true, 1, make_ribbon},
     {0}};
 
-_Static_assert(UM_COUNT(um_ways) <= UMBEL_MAX_WAYS + 1, "room for all ways");
+_Static_assert(UM_COUNT(um_strategies) <= UMBEL_MAX_STRATEGIES + 1,
+               "room for all ways");

@@ -1,5 +1,5 @@
 /*
- * crew.c - one lock, three counters.
+ * pipeline.c - one lock, three counters.
  *
  * Pieces lie in a ring, and piece number i in place i % npieces. The counters
  * tell how many were ever filled, taken up for work, and drained:
@@ -10,7 +10,7 @@
  * then filling because all others live from it.
  */
 #define _GNU_SOURCE /* sched_getaffinity */
-#include "base/crew.h"
+#include "base/pipeline.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 
 typedef struct crew {
-    const um_crew *job;
+    const um_pipeline *job;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     uint64_t filled, taken, drained;
@@ -115,7 +115,7 @@ static void *serve(void *arg)
 }
 
 /* The ring of one piece needs neither threads nor memory. */
-static void run_alone(const um_crew *job)
+static void run_alone(const um_pipeline *job)
 {
     void *piece = job->pieces[0];
     bool go_on = true;
@@ -142,7 +142,7 @@ static void run_together(crew *c, pthread_t *thread)
     pthread_mutex_destroy(&c->lock);
 }
 
-void um_crew_run(const um_crew *job)
+void um_pipeline_run(const um_pipeline *job)
 {
     pthread_t thread[UM_MAX_THREADS];
     crew c = {.job = job};

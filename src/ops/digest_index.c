@@ -1,14 +1,14 @@
 /*
- * roll.c - a table of digests with open addressing.
+ * digest_index.c - a table of digests with open addressing.
  */
-#include "ops/roll.h"
+#include "ops/digest_index.h"
 
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/hash.h"
 
 /* The slot of d, or the free one where it belongs. */
-static uint32_t *place_of(const um_roll *r, const umbel_digest *d)
+static uint32_t *place_of(const um_digest_index *r, const umbel_digest *d)
 {
     /* Keys of hash integer have no hi, and a lo of few bits. */
     size_t i = (size_t)um_remix(d->lo ^ um_remix(d->hi)) & (r->nslots - 1);
@@ -21,11 +21,11 @@ static uint32_t *place_of(const um_roll *r, const umbel_digest *d)
     return &r->slot[i];
 }
 
-umbel_status um_roll_init(um_roll *r, const umbel_alloc *alloc,
-                          const umbel_digest *digests, size_t n,
-                          umbel_error *err)
+umbel_status um_digest_index_init(um_digest_index *r, const umbel_alloc *alloc,
+                                  const umbel_digest *digests, size_t n,
+                                  umbel_error *err)
 {
-    *r = (um_roll){.alloc = alloc, .digests = digests, .nslots = 16};
+    *r = (um_digest_index){.alloc = alloc, .digests = digests, .nslots = 16};
     if (n >= UINT32_MAX / 4)
         return um_fail(err, UMBEL_E_LIMIT, "%zu keys are too many", n);
     while (r->nslots < 2 * n)
@@ -42,14 +42,14 @@ umbel_status um_roll_init(um_roll *r, const umbel_alloc *alloc,
     return UMBEL_OK;
 }
 
-void um_roll_fini(um_roll *r)
+void um_digest_index_fini(um_digest_index *r)
 {
     if (r->slot)
         um_put(r->alloc, r->slot, r->nslots * sizeof *r->slot);
     r->slot = NULL;
 }
 
-uint32_t um_roll_find(const um_roll *r, const umbel_digest *d)
+uint32_t um_digest_index_find(const um_digest_index *r, const umbel_digest *d)
 {
     return *place_of(r, d);
 }
