@@ -50,12 +50,25 @@ UMBEL_API const char *umbel_status_name(umbel_status status);
 UMBEL_API const char *umbel_status_text(umbel_status status);
 
 /*
- * What went wrong, in a sentence for people. Lives in the caller's memory;
- * every call that takes one accepts NULL, and touches it only when the call
- * fails.
+ * Which of the failures that share a status it was, for code that acts on it.
+ * Most failures have none.
+ */
+typedef enum umbel_detail {
+    UMBEL_D_NONE = 0,
+    UMBEL_D_SECRET_MISSING = 1, /* E_SECRET: a keyed filter, and no secret */
+    UMBEL_D_SECRET_WRONG = 2,   /* E_SECRET: not the secret it was made with */
+    UMBEL_D_MEMORY_LIMIT = 3,   /* E_LIMIT: the caller's memory limit */
+    UMBEL_D_COMPRESSED = 4      /* E_LIMIT: a gzipped file; unpack it first */
+} umbel_detail;
+
+/*
+ * What went wrong: a status and a detail for code, a sentence for people. Lives
+ * in the caller's memory; every call that takes one accepts NULL, and touches
+ * it only when the call fails.
  */
 typedef struct umbel_error {
     umbel_status status;
+    umbel_detail detail;
     char text[256];
 } umbel_error;
 

@@ -52,9 +52,16 @@ void um_set_error(umbel_error *err, umbel_status status, const char *format,
         return;
     va_start(args, format);
     err->status = status;
+    err->detail = UMBEL_D_NONE;
     vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
     um_disarm(err->text);
+}
+
+void um_set_detail(umbel_error *err, umbel_detail detail)
+{
+    if (err)
+        err->detail = detail;
 }
 
 void um_set_errno(umbel_error *err, const char *format, ...)
@@ -66,6 +73,7 @@ void um_set_errno(umbel_error *err, const char *format, ...)
         return;
     va_start(args, format);
     err->status = UMBEL_E_IO;
+    err->detail = UMBEL_D_NONE;
     vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
     size_t len = strlen(err->text);

@@ -17,12 +17,26 @@
 /* The same with E_IO, and ": " and strerror(errno) appended. */
 #define um_fail_errno(err, ...) (um_set_errno(err, __VA_ARGS__), UMBEL_E_IO)
 
+/* The same with a detail that code can act on. */
+#define um_fail_detail(err, status, detail, ...)                               \
+    (um_set_error(err, status, __VA_ARGS__), um_set_detail(err, detail),       \
+     (status))
+
 /* The same with "PATH: ", shortened so that the reason has room. */
 #define um_fail_path(err, path) (um_set_error_path(err, path), UMBEL_E_IO)
+
+/* Passes a failure on, where nothing must be released first. */
+#define UM_TRY(call)                                                           \
+    do {                                                                       \
+        umbel_status um_tried_ = (call);                                       \
+        if (um_tried_ != UMBEL_OK)                                             \
+            return um_tried_;                                                  \
+    } while (0)
 
 /* Only fill *err. Nothing in it can steer a terminal. */
 void um_set_error(umbel_error *err, umbel_status status, const char *format,
                   ...) __attribute__((format(printf, 3, 4)));
+void um_set_detail(umbel_error *err, umbel_detail detail);
 void um_set_errno(umbel_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void um_set_error_path(umbel_error *err, const char *path);
