@@ -198,7 +198,7 @@ static void failures_leave_the_output_alone(void **state)
 
 static void errors_are_filled_only_by_failures(void **state)
 {
-    umbel_error err = {UMBEL_OK, "untouched"};
+    umbel_error err = {.status = UMBEL_OK, .text = "untouched"};
     umbel_filter *f = subject_open(*state), *copy = NULL;
 
     assert_int_equal(umbel_copy(f, &copy, &err), UMBEL_OK);
