@@ -1,0 +1,28 @@
+/*
+ * log.h - a file of keys that several processes append to.
+ */
+#ifndef UM_KEYS_LOG_H
+#define UM_KEYS_LOG_H
+
+#include <umbel/base.h>
+
+/* Zeroed: open nowhere, and um_key_log_append does nothing. */
+typedef struct um_key_log {
+    const char *path; /* NULL: not open */
+    int fd;
+    char end; /* behind each key */
+} um_key_log;
+
+/* Opens path for appending, and completes a last line that lacks its end. */
+umbel_status um_key_log_init(um_key_log *log, const char *path, char end,
+                             umbel_error *err);
+/*
+ * Appends those of n keys for which hit[i] is true, all at once: processes that
+ * append at the same time do not split each other's lines.
+ */
+umbel_status um_key_log_append(const um_key_log *log, const umbel_slice *keys,
+                               const bool *hit, size_t n, umbel_error *err);
+/* Closes the file. */
+umbel_status um_key_log_fini(um_key_log *log, umbel_error *err);
+
+#endif
