@@ -1,81 +1,133 @@
 /*
- * args.c - command lines against a command's table of options.
+ * args.c - command lines against a command's rows.
  *
  * Long options may be written --name=value or --name value; letters may be
- * joined (-cv). "--" ends the options, "-" is an operand.
+ * joined (-cv). "--" ends the options, "-" is an operand. Parsing takes three
+ * steps: words into options and operands, values into the command's struct, and
+ * the rules that rows state (rules.c).
  */
 #include "cli/command.h"
 
 #include "base/error.h"
+#include "cli/numbers.h"
+#include "cli/rules.h"
 #include "cli/suggest.h"
 
-#include <errno.h>
-#include <math.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 const um_option um_common_options[] = {
-    {"json", 0, NULL, "print one JSON object per line"},
-    {"quiet", 'q', NULL, "print no report"},
-    {"no-progress", 0, NULL, "show no progress on the terminal"},
-    {"help", 'h', NULL, "explain this command"},
+    {"json", 0, NULL, "print one JSON object per line",
+     UM_TARGET(um_common, json)},
+    {"quiet", 'q', NULL, "print no report", UM_TARGET(um_common, quiet)},
+    {"no-progress", 0, NULL, "show no progress on the terminal",
+     UM_TARGET(um_common, no_progress)},
+    {"help", 'h', NULL, "explain this command", UM_TARGET(um_common, help)},
     {0}};
 
-/* Walk all options of a command: groups of its own, then the common ones. */
-static const um_option *option_at(const um_command *c, size_t i)
+/* --- rows -------------------------------------------------------------------
+ */
+
+bool um_has_word(const char *words, const char *word, size_t len)
 {
+    for (; words && *words; words += strspn(words, " ")) {
+        size_t n = strcspn(words, " ");
+        if (n == len && strncmp(words, word, len) == 0)
+            return true;
+        words += n;
+    }
+    return false;
+}
+
+static const um_option *row_at(const um_option_group *g, size_t *i)
+{
+    for (const um_option *o = g->rows; o->name; o++)
+        if (!um_has_word(g->ignored, o->name, strlen(o->name)) && (*i)-- == 0)
+            return o;
+    return NULL;
+}
+
+const um_option *um_option_at(const um_command *c, size_t i, size_t *base,
+                              unsigned *modes)
+{
+    static const um_option_group common = {.rows = um_common_options};
+
     for (size_t g = 0; g <= UM_MAX_GROUPS; g++) {
-        const um_option *group = g < UM_MAX_GROUPS ? c->options[g] : NULL;
-        bool last = !group;
-        if (last)
-            group = um_common_options;
-        for (; group->name; group++)
-            if (i-- == 0)
-                return group;
-        if (last)
-            return NULL;
+        bool own = g < UM_MAX_GROUPS && c->options[g].rows;
+        const um_option_group *group = own ? &c->options[g] : &common;
+        const um_option *o = row_at(group, &i);
+        if (o) {
+            *base = group->base;
+            *modes = o->modes ? o->modes : group->modes;
+            return o;
+        }
+        if (!own)
+            break;
     }
     return NULL;
 }
 
-static const um_option *find_long(const um_command *c, const char *name,
-                                  size_t len)
+um_found um_find_option(const um_command *c, const char *name, size_t len)
 {
-    const um_option *o;
+    um_found f = {0};
 
-    for (size_t i = 0; (o = option_at(c, i)); i++)
-        if (strlen(o->name) == len && strncmp(o->name, name, len) == 0)
-            return o;
-    return NULL;
+    for (size_t i = 0; (f.option = um_option_at(c, i, &f.base, &f.modes)); i++)
+        if (strlen(f.option->name) == len &&
+            strncmp(f.option->name, name, len) == 0)
+            break;
+    return f;
 }
 
-static const um_option *find_letter(const um_command *c, char letter)
+static um_found find_letter(const um_command *c, char letter)
 {
-    const um_option *o;
+    um_found f = {0};
 
-    for (size_t i = 0; (o = option_at(c, i)); i++)
-        if (o->letter == letter)
-            return o;
-    return NULL;
+    for (size_t i = 0; (f.option = um_option_at(c, i, &f.base, &f.modes)); i++)
+        if (f.option->letter == letter)
+            break;
+    return f;
 }
 
-static void give(um_args *a, const um_option *o, const char *value)
+static bool is_common(const um_option *o)
 {
-    a->given[a->ngiven++] = (um_given){o, value};
+    return o >= um_common_options && o < um_common_options + 4;
 }
 
-static void no_option(const um_command *c, const char *name, size_t len,
-                      umbel_error *err)
+/* --- words ------------------------------------------------------------------
+ */
+
+bool um_refuse(umbel_error *err, const char *format, ...)
+{
+    char text[256];
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    um_set_error(err, UMBEL_E_RANGE, "%s", text);
+    return false;
+}
+
+/* The nearest name, or the one that has this name formerly. */
+static bool refuse_unknown(const um_command *c, const char *name, size_t len,
+                           umbel_error *err)
 {
     um_suggestion near = {0};
     const um_option *o;
+    size_t base;
+    unsigned modes;
 
-    for (size_t i = 0; (o = option_at(c, i)); i++)
+    for (size_t i = 0; (o = um_option_at(c, i, &base, &modes)); i++) {
         um_suggest(&near, name, len, o->name);
-    um_set_error(err, UMBEL_E_UNKNOWN, "there is no option --%.*s%s%s%s",
-                 (int)len, name, near.name ? ": did you mean --" : "",
-                 near.name ? near.name : "", near.name ? "?" : "");
+        if (um_has_word(o->formerly, name, len))
+            near = (um_suggestion){o->name, 0};
+    }
+    return near.name ? um_refuse(err,
+                            "there is no option --%.*s: did you mean --%s?",
+                            (int)len, name, near.name)
+                     : um_refuse(err, "there is no option --%.*s", (int)len, name);
 }
 
 static bool is_option(const um_command *c, const char *word)
@@ -83,251 +135,329 @@ static bool is_option(const um_command *c, const char *word)
     if (word[0] != '-' || !word[1])
         return false;
     if (word[1] == '-')
-        return find_long(c, word + 2, strcspn(word + 2, "="));
-    return !word[2] && find_letter(c, word[1]);
+        return um_find_option(c, word + 2, strcspn(word + 2, "=")).option;
+    return !word[2] && find_letter(c, word[1]).option;
 }
 
-/* One that is an option of the command was not meant as a value: it would do
- * nothing, without a word. Who means it writes --name=value. */
-static bool want_value(const um_args *a, const char *name, const um_option *o,
-                       const char *word, umbel_error *err)
+/* An option in the place of a value was not meant as one: it would do nothing.
+ * To pass such a value, write --name=value. */
+static bool check_value(const um_command *c, const char *name,
+                        const um_option *o, const char *word, umbel_error *err)
 {
     if (!word)
-        um_set_error(err, UMBEL_E_RANGE, "%s wants a value: %s", name, o->arg);
-    else if (is_option(a->command, word))
-        um_set_error(err, UMBEL_E_RANGE,
-                     "%s wants a value: %s; behind it stands %s", name, o->arg,
-                     word);
-    else
-        return true;
-    return false;
+        return um_refuse(err, "%s needs a value: %s", name, o->arg);
+    if (is_option(c, word))
+        return um_refuse(err, "%s needs a value: %s; it is followed by %s", name,
+                    o->arg, word);
+    return true;
+}
+
+static void give(um_args *a, const um_found *f, const char *value)
+{
+    char *struct_of = is_common(f->option) ? (char *)&a->common
+                                           : (char *)(uintptr_t)a->values;
+
+    a->given[a->ngiven++] =
+        (um_given){f->option, value, struct_of + f->base + f->option->target};
 }
 
 static bool take_long(um_args *a, char ***argv, umbel_error *err)
 {
     const char *name = **argv + 2, *equals = strchr(name, '=');
     size_t len = equals ? (size_t)(equals - name) : strlen(name);
-    const um_option *o = find_long(a->command, name, len);
+    um_found f = um_find_option(a->command, name, len);
 
-    if (!o) {
-        no_option(a->command, name, len, err);
+    if (!f.option)
+        return refuse_unknown(a->command, name, len, err);
+    if (!f.option->arg && equals)
+        return um_refuse(err, "--%s takes no value", f.option->name);
+    if (f.option->arg && !equals &&
+        !check_value(a->command, **argv, f.option, (*argv)[1], err))
         return false;
-    }
-    if (!o->arg && equals) {
-        um_set_error(err, UMBEL_E_RANGE, "--%s takes no value", o->name);
-        return false;
-    }
-    if (o->arg && !equals && !want_value(a, **argv, o, (*argv)[1], err))
-        return false;
-    give(a, o, !o->arg ? NULL : equals ? equals + 1 : *++*argv);
+    give(a, &f, !f.option->arg ? NULL : equals ? equals + 1 : *++*argv);
     return true;
 }
 
 static bool take_letters(um_args *a, char ***argv, umbel_error *err)
 {
     for (const char *p = **argv + 1; *p; p++) {
-        const um_option *o = find_letter(a->command, *p);
-        if (!o) {
-            um_set_error(err, UMBEL_E_UNKNOWN, "there is no option -%c", *p);
-            return false;
-        }
-        if (!o->arg) {
-            give(a, o, NULL);
+        um_found f = find_letter(a->command, *p);
+        if (!f.option)
+            return um_refuse(err, "there is no option -%c", *p);
+        if (!f.option->arg) {
+            give(a, &f, NULL);
             continue;
         }
         const char letter[] = {'-', *p, '\0'};
-        if (!p[1] && !want_value(a, letter, o, (*argv)[1], err))
+        if (!p[1] &&
+            !check_value(a->command, letter, f.option, (*argv)[1], err))
             return false;
-        give(a, o, p[1] ? p + 1 : *++*argv);
+        give(a, &f, p[1] ? p + 1 : *++*argv);
         return true;
     }
     return true;
 }
 
-static size_t most_given(char **argv)
+static bool take_words(um_args *a, char **argv, umbel_error *err)
 {
-    size_t n = 1;
-    for (; *argv; argv++)
-        n += strlen(*argv) + 1;
+    bool options = true, fine = true;
+
+    for (; fine && *argv; argv++) {
+        if (!options || **argv != '-' || strcmp(*argv, "-") == 0)
+            a->texts[a->noperands++] = *argv;
+        else if (strcmp(*argv, "--") == 0)
+            options = false;
+        else if ((*argv)[1] == '-')
+            fine = take_long(a, &argv, err);
+        else
+            fine = take_letters(a, &argv, err);
+    }
+    return fine;
+}
+
+/* --- values -----------------------------------------------------------------
+ */
+
+static bool set_whole(const um_given *g, umbel_error *err)
+{
+    const um_option *o = g->option;
+    um_whole *to = g->target;
+
+    if (!um_parse_whole(g->value, &to->n))
+        return um_refuse(err,
+                    "--%s needs a whole number such as 5000, 1e6, 850M or "
+                    "64MiB, got \"%s\"",
+                    o->name, g->value);
+    if ((double)to->n < o->low && o->high == 0)
+        return um_refuse(err, "--%s must be at least %.0f", o->name, o->low);
+    if ((double)to->n < o->low || (o->high > 0 && (double)to->n > o->high))
+        return um_refuse(err, "--%s must be %.0f to %.0f, got %s", o->name, o->low,
+                    o->high, g->value);
+    to->given = true;
+    return true;
+}
+
+static bool set_share(const um_given *g, umbel_error *err)
+{
+    um_share *to = g->target;
+
+    to->given = um_parse_real(g->value, &to->x) && to->x > 0 && to->x < 1;
+    return to->given || um_refuse(err,
+                             "--%s needs a share between 0 and 1, such as "
+                             "0.001 or 0.1%%, got \"%s\"",
+                             g->option->name, g->value);
+}
+
+static bool set_real(const um_given *g, umbel_error *err)
+{
+    const um_option *o = g->option;
+    um_real *to = g->target;
+
+    to->given = um_parse_real(g->value, &to->x) && to->x >= o->low &&
+                to->x <= o->high;
+    return to->given || um_refuse(err,
+                             "--%s needs a number from %g to %g, got \"%s\"",
+                             o->name, o->low, o->high, g->value);
+}
+
+static bool set_choice(const um_given *g, umbel_error *err)
+{
+    um_choice *to = g->target;
+    char names[160] = "";
+
+    to->name = g->value;
+    for (size_t i = 0; g->option->choices[i]; i++) {
+        const char *name = g->option->choices[i];
+        to->index = i;
+        if (strcmp(name, g->value) == 0)
+            return true;
+        size_t len = strlen(names);
+        snprintf(names + len, sizeof names - len, "%s%s",
+                 !i                          ? ""
+                 : g->option->choices[i + 1] ? ", "
+                                             : " or ",
+                 name);
+    }
+    return um_refuse(err, "--%s is %s, got \"%s\"", g->option->name, names,
+                g->value);
+}
+
+/* Appends an item to a list, whose items lie side by side in a->texts. */
+static void set_list(um_args *a, size_t *used, const um_given *g)
+{
+    um_list *to = g->target;
+
+    if (to->n)
+        return; /* with the first item all were taken */
+    to->item = a->texts + *used;
+    for (size_t i = 0; i < a->ngiven; i++)
+        if (a->given[i].target == g->target) {
+            a->texts[(*used)++] = a->given[i].value;
+            to->n++;
+        }
+}
+
+static bool is_repeated(const um_args *a, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (a->given[j].option == a->given[i].option)
+            return true;
+    return false;
+}
+
+static bool set_value(um_args *a, size_t i, size_t *used, umbel_error *err)
+{
+    const um_given *g = &a->given[i];
+    um_option_type type = g->option->type;
+
+    if (type != UM_FLAG && type != UM_LIST && is_repeated(a, i))
+        return um_refuse(err, "--%s is given twice", g->option->name);
+    switch (type) {
+    case UM_FLAG:
+        *(bool *)g->target = true;
+        return true;
+    case UM_TEXT:
+        *(const char **)g->target = g->value;
+        return true;
+    case UM_WHOLE:
+        return set_whole(g, err);
+    case UM_SHARE:
+        return set_share(g, err);
+    case UM_REAL:
+        return set_real(g, err);
+    case UM_CHOICE:
+        return set_choice(g, err);
+    case UM_LIST:
+        set_list(a, used, g);
+        return true;
+    }
+    return true;
+}
+
+static bool set_operands(um_args *a, umbel_error *err)
+{
+    size_t at = 0;
+    char *values = (char *)(uintptr_t)a->values;
+
+    for (const um_operand *o = a->command->operands;
+         o < a->command->operands + UM_MAX_OPERANDS && o->name; o++) {
+        size_t left = a->noperands - at;
+        if (left < o->min)
+            return um_refuse(err, "%s is missing", o->name);
+        if (o->type == UM_LIST) {
+            *(um_list *)(void *)(values + o->target) =
+                (um_list){a->texts + at, left};
+            at = a->noperands;
+        } else if (left) {
+            *(const char **)(void *)(values + o->target) = a->texts[at++];
+        }
+    }
+    return at == a->noperands ||
+           um_refuse(err, "\"%s\" is one operand too many", a->texts[at]);
+}
+
+static bool set_values(um_args *a, umbel_error *err)
+{
+    size_t used = a->noperands;
+
+    for (size_t i = 0; i < a->ngiven; i++)
+        if (!set_value(a, i, &used, err))
+            return false;
+    return a->common.help || set_operands(a, err);
+}
+
+/* --- all of it --------------------------------------------------------------
+ */
+
+static size_t count_words(char **argv)
+{
+    size_t n = 0;
+
+    while (argv[n])
+        n++;
     return n;
 }
 
-static size_t count(char **argv)
+/* Every letter of a joined option may be one. */
+static size_t most_given(char **argv)
 {
-    size_t n = 0;
-    while (argv[n])
-        n++;
+    size_t n = 1;
+
+    for (; *argv; argv++)
+        n += strlen(*argv) + 1;
     return n;
 }
 
 bool um_args_init(um_args *out, const um_command *command, char **argv,
                   umbel_error *err)
 {
-    um_args a = {.command = command};
-    bool options = true, fine = true;
+    um_args *a = out;
 
-    a.given = calloc(most_given(argv), sizeof *a.given);
-    a.operands = calloc(count(argv) + 1, sizeof *a.operands);
-    if (!a.given || !a.operands) {
+    *a = (um_args){.command = command};
+    a->given = calloc(most_given(argv), sizeof *a->given);
+    a->texts = calloc(most_given(argv) + count_words(argv) + 1,
+                      sizeof *a->texts);
+    a->values = calloc(1, command->values_len + 1);
+    bool fine = a->given && a->texts && a->values;
+    if (!fine)
         um_set_error(err, UMBEL_E_NOMEM, "no memory for the arguments");
-        fine = false;
-    }
-    for (; fine && *argv; argv++) {
-        if (!options || **argv != '-' || strcmp(*argv, "-") == 0)
-            a.operands[a.noperands++] = *argv;
-        else if (strcmp(*argv, "--") == 0)
-            options = false;
-        else if ((*argv)[1] == '-')
-            fine = take_long(&a, &argv, err);
-        else
-            fine = take_letters(&a, &argv, err);
-    }
-    if (fine)
-        *out = a;
-    else
-        um_args_fini(&a);
+    fine = fine && take_words(a, argv, err) && set_values(a, err) &&
+           (a->common.help || um_check_rules(a, err));
+    if (!fine)
+        um_args_fini(a);
     return fine;
 }
 
 void um_args_fini(um_args *args)
 {
     free(args->given);
-    free(args->operands);
+    free(args->texts);
+    free((void *)(uintptr_t)args->values);
+    *args = (um_args){.command = args->command};
 }
 
-const char *um_value_at(const um_args *args, const char *name, size_t i)
-{
-    for (size_t j = 0; j < args->ngiven; j++)
-        if (strcmp(args->given[j].option->name, name) == 0 && i-- == 0)
-            return args->given[j].value;
-    return NULL;
-}
-
-bool um_has(const um_args *args, const char *name)
+bool um_is_given(const um_args *args, const char *name, size_t len)
 {
     for (size_t i = 0; i < args->ngiven; i++)
-        if (strcmp(args->given[i].option->name, name) == 0)
+        if (strlen(args->given[i].option->name) == len &&
+            strncmp(args->given[i].option->name, name, len) == 0)
             return true;
     return false;
 }
 
-const char *um_value(const um_args *args, const char *name)
+umbel_status um_claim_stdin(const um_args *args, umbel_error *err)
 {
-    const char *last = NULL, *value;
-
-    for (size_t i = 0; (value = um_value_at(args, name, i)); i++)
-        last = value;
-    return last;
+    return args->stdin_uses
+               ? um_fail(err, UMBEL_E_RANGE,
+                         "standard input can be read only once")
+               : UMBEL_OK;
 }
 
-static double unit(const char *suffix)
+/* What the user can do about a failure that the library cannot know of. */
+static const char *advice(const um_args *args, const umbel_error *err)
 {
     static const struct {
-        const char *name;
-        double factor;
-    } units[] = {{"", 1},
-                 {"k", 1e3},
-                 {"K", 1e3},
-                 {"M", 1e6},
-                 {"G", 1e9},
-                 {"T", 1e12},
-                 {"kB", 1e3},
-                 {"MB", 1e6},
-                 {"GB", 1e9},
-                 {"TB", 1e12},
-                 {"KiB", 1024},
-                 {"MiB", 1048576},
-                 {"GiB", 1073741824},
-                 {"TiB", 1099511627776}};
+        umbel_detail detail;
+        const char *option, *text;
+    } rows[] = {
+        {UMBEL_D_SECRET_MISSING, "key-file", " (with --key-file FILE)"},
+        {UMBEL_D_MEMORY_LIMIT, "max-memory",
+         ": allow more with --max-memory, if you trust the file"},
+    };
 
-    for (size_t i = 0; i < UM_COUNT(units); i++)
-        if (strcmp(suffix, units[i].name) == 0)
-            return units[i].factor;
-    return 0;
-}
-
-/* All digits: exact to 2^64. False: no plain number, or too large. */
-static bool plain_count(const char *text, uint64_t *out)
-{
-    char *end;
-
-    if (!*text || strspn(text, "0123456789") != strlen(text))
-        return false;
-    errno = 0;
-    *out = strtoull(text, &end, 10);
-    return errno == 0;
-}
-
-umbel_status um_value_count(const um_args *args, const char *name,
-                            uint64_t *out, umbel_error *err)
-{
-    const char *text = um_value(args, name);
-    char *end;
-
-    if (!text || plain_count(text, out))
-        return UMBEL_OK;
-    double x = strtod(text, &end) * unit(end);
-    if (end == text || !(x >= 0) || x >= 18e18 || unit(end) == 0 ||
-        fabs(x - round(x)) > 1e-6)
-        return um_fail(err, UMBEL_E_RANGE,
-                       "--%s wants a whole number such as 5000, 1e6, 850M or "
-                       "64MiB, got \"%s\"",
-                       name, text);
-    *out = (uint64_t)round(x);
-    return UMBEL_OK;
-}
-
-/* With % behind it, or " %" as reports have it: of a hundred. */
-static bool read_number(const char *text, double *out)
-{
-    char *end;
-    double x = strtod(text, &end);
-    bool percent = strcmp(end + strspn(end, " "), "%") == 0;
-
-    *out = percent ? x / 100 : x;
-    return end != text && (*end == '\0' || percent);
-}
-
-umbel_status um_value_share(const um_args *args, const char *name, double *out,
-                            umbel_error *err)
-{
-    const char *text = um_value(args, name);
-    double x;
-
-    if (!text)
-        return UMBEL_OK;
-    if (!read_number(text, &x) || !(x > 0 && x < 1))
-        return um_fail(err, UMBEL_E_RANGE,
-                       "--%s wants a share between 0 and 1, such as 0.001 or "
-                       "0.1%%, got \"%s\"",
-                       name, text);
-    *out = x;
-    return UMBEL_OK;
-}
-
-umbel_status um_value_real(const um_args *args, const char *name, double low,
-                           double high, double *out, umbel_error *err)
-{
-    const char *text = um_value(args, name);
-    double x;
-
-    if (!text)
-        return UMBEL_OK;
-    if (!read_number(text, &x) || !(x >= low && x <= high))
-        return um_fail(err, UMBEL_E_RANGE,
-                       "--%s wants a number from %g to %g, got \"%s\"", name,
-                       low, high, text);
-    *out = x;
-    return UMBEL_OK;
+    for (size_t i = 0; i < UM_COUNT(rows); i++)
+        if (err->detail == rows[i].detail &&
+            um_find_option(args->command, rows[i].option, strlen(rows[i].option))
+                .option &&
+            !um_is_given(args, rows[i].option, strlen(rows[i].option)))
+            return rows[i].text;
+    return "";
 }
 
 int um_trouble(const um_args *args, const umbel_error *err)
 {
-    bool lacks = err->status == UMBEL_E_SECRET && !um_has(args, "key-file") &&
-                 !strstr(err->text, "key-file");
-
     fprintf(stderr, "umbel %s: %s%s\n", args->command->name, err->text,
-            lacks ? " (with --key-file FILE)" : "");
+            advice(args, err));
     return UM_EXIT_TROUBLE;
 }
 
@@ -342,55 +472,6 @@ int um_misuse(const um_args *args, const char *format, ...)
     va_end(list);
     um_set_error(&err, UMBEL_E_RANGE, "%s", text);
     um_trouble(args, &err);
-    fprintf(stderr, "Try 'umbel %s --help'.\n", args->command->name);
+    fprintf(stderr, "Try 'umbel help %s'.\n", args->command->name);
     return UM_EXIT_TROUBLE;
-}
-
-void um_print_words(FILE *out, const char *text, int at, int indent)
-{
-    enum { COLUMNS = 79 };
-    bool first = true;
-
-    for (int len; *text; text += len + (text[len] != '\0')) {
-        len = (int)strcspn(text, " ");
-        if (!first && at + 1 + len > COLUMNS) {
-            fprintf(out, "\n%*s", indent, "");
-            at = indent;
-            first = true;
-        }
-        fprintf(out, "%s%.*s", first ? "" : " ", len, text);
-        at += len + !first;
-        first = false;
-    }
-    putc('\n', out);
-}
-
-static void print_option(FILE *out, const um_option *o)
-{
-    enum { HELP_AT = 29 };
-    char left[64];
-
-    snprintf(left, sizeof left, "%c%c%s--%s%s%s", o->letter ? '-' : ' ',
-             o->letter ? o->letter : ' ', o->letter ? ", " : "  ", o->name,
-             o->arg ? " " : "", o->arg ? o->arg : "");
-    int at = fprintf(out, "  %-26s ", left);
-    um_print_words(out, o->help, at, HELP_AT);
-}
-
-void um_print_usage(FILE *out, const um_command *command)
-{
-    const um_option *o;
-
-    int at = fprintf(out, "usage: umbel %s ", command->name);
-    um_print_words(out, command->args, at, at);
-    fprintf(out, "%s\n\n", command->summary);
-    for (size_t i = 0; (o = option_at(command, i)); i++)
-        print_option(out, o);
-    if (command->details) {
-        putc('\n', out);
-        um_print_words(out, command->details, 0, 0);
-    }
-    if (command->example)
-        fprintf(out, "\nexample: umbel %s %s\n", command->name,
-                command->example);
 }

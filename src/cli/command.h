@@ -1,37 +1,45 @@
 /*
  * command.h - a command of the shell is one file with one row.
  *
- * The table of rows makes the usage text, the completion and the manual's
- * check. A command parses, calls the library, prints; what decides belongs
- * below, where a test can reach it without a shell.
+ * The table of rows makes the usage text, the completion, the manual pages and
+ * the test that every option is heard or refused. A command parses, calls the
+ * library, prints; what decides belongs below, where a test can reach it
+ * without a shell.
  */
 #ifndef UM_CLI_COMMAND_H
 #define UM_CLI_COMMAND_H
+
+#include "cli/option.h"
 
 #include <umbel/umbel.h>
 
 #include <stdio.h>
 
-/* An option, with an argument when arg is given. Ends with a NULL name. */
-typedef struct um_option {
-    const char *name;
-    char letter; /* 0: none */
-    const char *arg;
-    const char *help;
-} um_option;
-
 typedef struct um_args um_args;
 
-enum { UM_MAX_GROUPS = 8 };
+enum { UM_MAX_GROUPS = 8, UM_MAX_OPERANDS = 3, UM_MAX_MODES = 12 };
+
+/* Where 'umbel --help' lists a command. */
+typedef enum um_help_section {
+    UM_EVERYDAY,
+    UM_EXCHANGE,
+    UM_ERRORS,
+    UM_FORMS,
+    UM_PROGRAMS
+} um_help_section;
 
 typedef struct um_command {
     const char *name;
-    const char *args; /* operands, for the usage line */
     const char *summary;
+    um_help_section section;
     const char *details; /* a paragraph below the options; or NULL */
-    const char *example; /* a line to type; or NULL */
-    const um_option *options[UM_MAX_GROUPS]; /* groups; NULL ends */
-    int (*run)(const um_args *args);         /* gives the exit code */
+    const char *example; /* arguments that can be typed */
+    size_t values_len;   /* of the struct that options and operands fill */
+    um_option_group options[UM_MAX_GROUPS];  /* NULL rows end */
+    um_operand operands[UM_MAX_OPERANDS];    /* NULL names end */
+    um_mode modes[UM_MAX_MODES];             /* NULL when ends; or none */
+    unsigned (*mode)(const void *values);    /* UM_MODE(i); NULL: one mode */
+    int (*run)(const um_args *args);         /* returns the exit code */
 } um_command;
 
 enum { UM_EXIT_FINE = 0, UM_EXIT_NO = 1, UM_EXIT_TROUBLE = 2 };
@@ -40,56 +48,72 @@ enum { UM_EXIT_FINE = 0, UM_EXIT_NO = 1, UM_EXIT_TROUBLE = 2 };
 const um_command *um_command_row(size_t i);
 const um_command *um_command_find(const char *name);
 
-/* A parsed command line. */
+/* Options that every command takes. */
+typedef struct um_common {
+    bool json, quiet, no_progress, help;
+} um_common;
+extern const um_option um_common_options[];
+
+/* An option as it was typed. */
 typedef struct um_given {
     const um_option *option;
-    const char *value;
+    const char *value; /* NULL for flags */
+    void *target;
 } um_given;
 
+/* A parsed command line. */
 struct um_args {
     const um_command *command;
+    const void *values; /* the command's struct, filled */
+    um_common common;
     um_given *given;
     size_t ngiven;
-    const char **operands; /* ends with NULL */
+    size_t stdin_uses;  /* inputs that are "-" */
+    bool stdout_taken;  /* an output is "-": reports go to standard error */
+    const char **texts; /* operands, then the items of lists */
     size_t noperands;
 };
 
-/* Options that every command takes. */
-extern const um_option um_common_options[];
-
-/* Fill *out; release it with um_args_fini. False: *err tells the mistake. */
+/*
+ * Parses, checks every rule of the rows, and fills *out, to be released with
+ * um_args_fini. False: *err says what to change. With --help nothing but the
+ * syntax is checked.
+ */
 bool um_args_init(um_args *out, const um_command *command, char **argv,
                   umbel_error *err);
 void um_args_fini(um_args *args);
 
-bool um_has(const um_args *args, const char *name);
-/* The last value given, or NULL. */
-const char *um_value(const um_args *args, const char *name);
-/* The i-th value given, or NULL. */
-const char *um_value_at(const um_args *args, const char *name, size_t i);
+/* The i-th option of a command, whatever its group; NULL past the end. *modes
+ * gets the modes that hear it, 0 for all. */
+const um_option *um_option_at(const um_command *c, size_t i, size_t *base,
+                              unsigned *modes);
 
-/*
- * Values as numbers: 1e6, 850M, 64KiB; probabilities also as 0.1%. Untouched
- * when the option is absent.
- */
-umbel_status um_value_count(const um_args *args, const char *name,
-                            uint64_t *out, umbel_error *err);
-umbel_status um_value_share(const um_args *args, const char *name, double *out,
-                            umbel_error *err);
-/* Any number from low to high; 5% is 0.05. */
-umbel_status um_value_real(const um_args *args, const char *name, double low,
-                           double high, double *out, umbel_error *err);
-
-/* "umbel build: TEXT" to stderr; gives UM_EXIT_TROUBLE. */
+/* Prints "umbel build: TEXT" to stderr; returns UM_EXIT_TROUBLE. */
 int um_trouble(const um_args *args, const umbel_error *err);
+/* The same, and where to find help. */
 int um_misuse(const um_args *args, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Words broken into lines of a terminal: the first begins at column at, where
+/* Refuses a second use of standard input, beside those of the options. */
+umbel_status um_claim_stdin(const um_args *args, umbel_error *err);
+
+/* E_IO when writing path would destroy input, which is the same file. Options
+ * and operands with a role are checked already. */
+umbel_status um_refuse_overwrite(const char *path, const char *input,
+                                 umbel_error *err);
+
+/* Breaks words into lines of a terminal: the first begins at column at, where
  * the caller already is, the others at indent. */
 void um_print_words(FILE *out, const char *text, int at, int indent);
 
-/* How a command is called, and what its options are. */
+/* Prints how a command is called, and its options. */
 void um_print_usage(FILE *out, const um_command *command);
+/* Prints the arguments of a command: "FILE [KEYS...] -o FILE [options]". */
+int um_print_synopsis(FILE *out, const um_command *command);
+
+/* The options of a table that were given, as they can be typed again. */
+void um_print_given(FILE *out, const um_args *args, const um_option *rows);
+/* A word as the shell wants it. */
+void um_print_quoted(FILE *out, const char *word);
 
 #endif

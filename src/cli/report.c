@@ -1,5 +1,5 @@
 /*
- * report.c - fields as JSON and as lines.
+ * report.c - reports: their values, as JSON and as text.
  */
 #include "cli/report.h"
 
@@ -7,12 +7,182 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* --- making -----------------------------------------------------------------
+ */
+
+static um_value *append(um_report *r, const char *name, const char *label,
+                        um_value_type type)
+{
+    um_value *v = &r->value[r->n < UM_MAX_REPORT ? r->n++ : UM_MAX_REPORT - 1];
+
+    *v = (um_value){.name = name, .label = label, .type = type};
+    return v;
+}
+
+void um_report_fini(um_report *r)
+{
+    for (size_t i = 0; i < r->nmemory; i++)
+        free(r->memory[i]);
+    r->n = r->nmemory = r->nnotes = 0;
+}
+
+/* Without memory the text is missing, and shown as such. */
+static const char *keep_text(um_report *r, const char *text)
+{
+    char *copy = r->nmemory < UM_MAX_REPORT ? strdup(text) : NULL;
+
+    if (!copy)
+        return "(no memory)";
+    r->memory[r->nmemory++] = copy;
+    return copy;
+}
+
+void um_report_text(um_report *r, const char *name, const char *label,
+                    const char *text)
+{
+    append(r, name, label, UM_VALUE_TEXT)->text = keep_text(r, text);
+}
+
+void um_report_file(um_report *r, const char *name, const char *label,
+                    const char *path)
+{
+    um_report_text(r, name, label, path);
+}
+
+void um_report_count(um_report *r, const char *name, const char *label,
+                     const char *unit, uint64_t n)
+{
+    um_value *v = append(r, name, label, UM_VALUE_COUNT);
+
+    v->count = n;
+    v->unit = unit;
+}
+
+void um_report_real(um_report *r, const char *name, const char *label,
+                    const char *unit, double x)
+{
+    um_value *v =
+        append(r, name, label, isfinite(x) ? UM_VALUE_REAL : UM_VALUE_NONE);
+
+    v->real = x;
+    v->unit = unit;
+}
+
+void um_report_rate(um_report *r, const char *name, const char *label,
+                    double share)
+{
+    append(r, name, label, isfinite(share) ? UM_VALUE_RATE : UM_VALUE_NONE)
+        ->real = share;
+}
+
+void um_report_hex(um_report *r, const char *name, const char *label,
+                   uint64_t n)
+{
+    append(r, name, label, UM_VALUE_HEX)->count = n;
+}
+
+void um_report_flag(um_report *r, const char *name, const char *label,
+                    bool flag)
+{
+    append(r, name, label, UM_VALUE_FLAG)->count = flag;
+}
+
+void um_report_texts(um_report *r, const char *name, const char *label,
+                     const char *const *texts, size_t n)
+{
+    um_value *v = append(r, name, label, UM_VALUE_TEXTS);
+
+    v->texts = texts;
+    v->count = n;
+}
+
+static void report_end(um_report *r, const char *name, const char *end,
+                       double x, bool whole)
+{
+    char full[64];
+
+    snprintf(full, sizeof full, "%s%s", name, end);
+    const char *kept = *end ? keep_text(r, full) : name;
+    if (whole && isfinite(x) && x < 1e18)
+        um_report_count(r, kept, NULL, NULL, (uint64_t)x);
+    else
+        um_report_real(r, kept, NULL, NULL, x);
+}
+
+void um_report_interval(um_report *r, const char *name, const char *label,
+                        const umbel_interval *i, bool whole)
+{
+    size_t at = r->n;
+
+    report_end(r, name, "", whole ? round(i->value) : i->value, whole);
+    r->value[at].label = label;
+    r->value[at].interval = true;
+    report_end(r, name, "_low", whole ? floor(i->low) : i->low, whole);
+    report_end(r, name, "_high", whole ? ceil(i->high) : i->high, whole);
+}
+
+/* Fields of descriptions that are shares. */
+static bool is_rate(const char *name)
+{
+    static const char *const rates[] = {"fpr",  "error", "predicted_error",
+                                        "fill", "target_error"};
+
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
+        if (strcmp(name, rates[i]) == 0)
+            return true;
+    return false;
+}
+
+void um_report_info(um_report *r, const umbel_info *info)
+{
+    for (size_t i = 0; i < info->n; i++) {
+        const umbel_field *f = &info->field[i];
+        const char *name = keep_text(r, f->name);
+        switch (f->type) {
+        case UMBEL_FIELD_TEXT:
+            um_report_text(r, name, NULL, f->value.text);
+            break;
+        case UMBEL_FIELD_COUNT:
+            um_report_count(r, name, NULL, NULL, f->value.count);
+            break;
+        case UMBEL_FIELD_REAL:
+            (is_rate(name) ? um_report_rate(r, name, NULL, f->value.real)
+                           : um_report_real(r, name, NULL, NULL, f->value.real));
+            break;
+        case UMBEL_FIELD_HEX:
+            um_report_hex(r, name, NULL, f->value.count);
+            break;
+        case UMBEL_FIELD_FLAG:
+            um_report_flag(r, name, NULL, f->value.count != 0);
+            break;
+        }
+    }
+}
+
+void um_report_note(um_report *r, const char *format, ...)
+{
+    va_list list;
+
+    if (r->nnotes == UM_MAX_NOTES)
+        return;
+    char *note = r->notes[r->nnotes++];
+    va_start(list, format);
+    vsnprintf(note, UM_NOTE_LEN, format, list);
+    va_end(list);
+    um_disarm(note);
+}
+
+/* --- JSON -------------------------------------------------------------------
+ */
 
 static void print_character(FILE *out, const uint8_t *s, size_t len)
 {
     if (len == 0)
-        fputs("\\ufffd", out); /* not UTF-8: JSON has no word for it */
+        fputs("\\ufffd", out); /* not UTF-8, and JSON has nothing else */
     else if (len == 1 && (*s == '"' || *s == '\\'))
         fprintf(out, "\\%c", *s);
     else if (len == 1 && (*s < ' ' || *s == 127))
@@ -21,7 +191,7 @@ static void print_character(FILE *out, const uint8_t *s, size_t len)
         fwrite(s, 1, len, out);
 }
 
-static void print_string(FILE *out, const void *text, size_t len)
+void um_print_json_string(FILE *out, const void *text, size_t len)
 {
     const uint8_t *s = text;
 
@@ -39,102 +209,64 @@ static void print_real(FILE *out, double x)
 {
     char text[40];
 
-    if (!isfinite(x)) {
-        fputs("null", out);
-        return;
-    }
     for (int digits = 6; digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, x);
-        double back;
-        if (sscanf(text, "%lf", &back) == 1 && back == x)
+        if (strtod(text, NULL) == x)
             break;
     }
     fputs(text, out);
 }
 
-static void print_json_value(FILE *out, const umbel_field *f)
+static void print_json_texts(FILE *out, const um_value *v)
 {
-    switch (f->type) {
-    case UMBEL_FIELD_TEXT:
-        print_string(out, f->value.text, strlen(f->value.text));
-        break;
-    case UMBEL_FIELD_COUNT:
-        fprintf(out, "%" PRIu64, f->value.count);
-        break;
-    case UMBEL_FIELD_REAL:
-        print_real(out, f->value.real);
-        break;
-    case UMBEL_FIELD_HEX:
-        fprintf(out, "\"%016" PRIx64 "\"", f->value.count);
-        break;
-    case UMBEL_FIELD_FLAG:
-        fputs(f->value.count ? "true" : "false", out);
-        break;
-    }
-}
-
-static void print_json_fields(FILE *out, const umbel_info *info)
-{
-    for (size_t i = 0; i < info->n; i++) {
-        fprintf(out, "%s\"%s\": ", i ? ", " : "{", info->field[i].name);
-        print_json_value(out, &info->field[i]);
-    }
-}
-
-void um_print_json(FILE *out, const umbel_info *info)
-{
-    print_json_fields(out, info);
-    fputs("}\n", out);
-}
-
-void um_print_json_list(FILE *out, const umbel_info *info, const char *name,
-                        const char *const *texts, size_t n)
-{
-    print_json_fields(out, info);
-    fprintf(out, ", \"%s\": [", name);
-    for (size_t i = 0; i < n; i++) {
+    putc('[', out);
+    for (size_t i = 0; i < v->count; i++) {
         fputs(i ? ", " : "", out);
-        print_string(out, texts[i], strlen(texts[i]));
+        um_print_json_string(out, v->texts[i], strlen(v->texts[i]));
     }
-    fputs("]}\n", out);
+    putc(']', out);
 }
 
-static void print_text_value(FILE *out, const umbel_field *f)
+static void print_json_value(FILE *out, const um_value *v)
 {
-    switch (f->type) {
-    case UMBEL_FIELD_TEXT:
-        fputs(f->value.text, out);
+    switch (v->type) {
+    case UM_VALUE_TEXT:
+        um_print_json_string(out, v->text, strlen(v->text));
         break;
-    case UMBEL_FIELD_COUNT:
-        fputs(um_grouped(f->value.count).text, out);
+    case UM_VALUE_COUNT:
+        fprintf(out, "%" PRIu64, v->count);
         break;
-    case UMBEL_FIELD_REAL:
-        if (isfinite(f->value.real))
-            fprintf(out, "%.4g", f->value.real);
-        else
-            fputs("not known", out);
+    case UM_VALUE_REAL:
+    case UM_VALUE_RATE:
+        print_real(out, v->real);
         break;
-    case UMBEL_FIELD_HEX:
-        fprintf(out, "%016" PRIx64, f->value.count);
+    case UM_VALUE_HEX:
+        fprintf(out, "\"%016" PRIx64 "\"", v->count);
         break;
-    case UMBEL_FIELD_FLAG:
-        fputs(f->value.count ? "yes" : "no", out);
+    case UM_VALUE_FLAG:
+        fputs(v->count ? "true" : "false", out);
+        break;
+    case UM_VALUE_TEXTS:
+        print_json_texts(out, v);
+        break;
+    case UM_VALUE_NONE:
+        fputs("null", out);
         break;
     }
 }
 
-void um_print_fields(FILE *out, const umbel_info *info)
+void um_report_to_json(FILE *out, const um_report *r)
 {
-    for (size_t i = 0; i < info->n; i++) {
-        char label[40];
-        snprintf(label, sizeof label, "%s", info->field[i].name);
-        for (char *p = label; *p; p++)
-            if (*p == '_')
-                *p = ' ';
-        fprintf(out, "%-18s ", label);
-        print_text_value(out, &info->field[i]);
-        putc('\n', out);
+    putc('{', out);
+    for (size_t i = 0; i < r->n; i++) {
+        fprintf(out, "%s\"%s\": ", i ? ", " : "", r->value[i].name);
+        print_json_value(out, &r->value[i]);
     }
+    for (size_t i = 0; i < r->nnotes; i++) {
+        fputs(i ? ", " : r->n ? ", \"notes\": [" : "\"notes\": [", out);
+        um_print_json_string(out, r->notes[i], strlen(r->notes[i]));
+    }
+    fputs(r->nnotes ? "]}\n" : "}\n", out);
 }
 
 static bool is_utf8(const umbel_slice *key)
@@ -153,163 +285,11 @@ void um_print_json_key(FILE *out, const umbel_slice *key)
 
     if (is_utf8(key)) {
         fputs("\"key\": ", out);
-        print_string(out, key->data, key->len);
+        um_print_json_string(out, key->data, key->len);
         return;
     }
     fputs("\"key_hex\": \"", out);
     for (size_t i = 0; i < key->len; i++)
         fprintf(out, "%02x", bytes[i]);
     putc('"', out);
-}
-
-um_text um_percent(double share)
-{
-    um_text t = {{0}};
-    snprintf(t.text, sizeof t.text, "%.3g %%", share * 100);
-    return t;
-}
-
-um_text um_grouped(uint64_t n)
-{
-    char digits[24];
-    um_text t = {{0}};
-    char *out = t.text;
-    int len = snprintf(digits, sizeof digits, "%" PRIu64, n);
-
-    for (int i = 0; i < len; i++) {
-        if (i && (len - i) % 3 == 0)
-            *out++ = ',';
-        *out++ = digits[i];
-    }
-    *out = '\0';
-    return t;
-}
-
-um_text um_counted(uint64_t n, const char *one, const char *many)
-{
-    um_text t = um_grouped(n);
-    size_t len = strlen(t.text);
-
-    snprintf(t.text + len, sizeof t.text - len, " %s", n == 1 ? one : many);
-    return t;
-}
-
-/* A path as it may be shown. */
-typedef struct shown {
-    char text[4096];
-} shown;
-
-static shown disarmed(const char *path)
-{
-    shown s;
-
-    snprintf(s.text, sizeof s.text, "%s", path);
-    um_disarm(s.text);
-    return s;
-}
-
-void um_print_path(FILE *out, const char *path)
-{
-    bool standard = strcmp(path, "-") == 0;
-    fprintf(out, "%s: ", standard ? "standard output" : disarmed(path).text);
-}
-
-void um_print_quoted(FILE *out, const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
-                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+:=,-";
-
-    if (*word && strspn(word, plain) == strlen(word)) {
-        fputs(word, out);
-        return;
-    }
-    shown s = disarmed(word);
-    putc('\'', out);
-    for (const char *p = s.text; *p; p++)
-        if (*p == '\'')
-            fputs("'\\''", out);
-        else
-            putc(*p, out);
-    putc('\'', out);
-}
-
-void um_print_given(FILE *out, const um_args *args, const um_option *group)
-{
-    for (; group->name; group++) {
-        if (!um_has(args, group->name))
-            continue;
-        fprintf(out, " --%s", group->name);
-        if (group->arg) {
-            putc(' ', out);
-            um_print_quoted(out, um_value(args, group->name));
-        }
-    }
-}
-
-void um_print_values(FILE *out, const um_args *args, const char *option,
-                     const char *before)
-{
-    const char *value;
-
-    for (size_t i = 0; (value = um_value_at(args, option, i)); i++) {
-        fprintf(out, " %s", before);
-        um_print_quoted(out, value);
-    }
-}
-
-void um_tell_overfull(FILE *out, const umbel_filter *f)
-{
-    double asked = umbel_target_fpr(f);
-
-    if (umbel_predict(f) > 1.2 * asked)
-        fprintf(out, "that is more than the %s asked for: build a larger one\n",
-                um_percent(asked).text);
-}
-
-void um_tell_uncounted(FILE *out, const umbel_filter *f)
-{
-    umbel_info info;
-
-    umbel_describe(f, &info);
-    for (size_t i = 0; i < info.n; i++)
-        if (strcmp(info.field[i].name, "not_counted") == 0 &&
-            info.field[i].value.count)
-            fprintf(out,
-                    "its table of frequent keys is full, %s not counted: "
-                    "counts end at %s; build it with more --set heavy=N\n",
-                    um_grouped(info.field[i].value.count).text,
-                    um_grouped(umbel_count_limit(f)).text);
-}
-
-void um_tell_retouched(FILE *out, const umbel_filter *f, const char *what)
-{
-    uint64_t denied = umbel_denied(f);
-
-    if (denied)
-        fprintf(out, "retouched: it denies up to %s of its members; %s\n",
-                um_grouped(denied).text, what);
-}
-
-void um_tell_rounding(FILE *out, uint64_t asked, uint64_t got)
-{
-    if (asked && asked != got)
-        fprintf(out, "%s cells were asked for; rounded to %s, in whole parts\n",
-                um_grouped(asked).text, um_grouped(got).text);
-}
-
-static void whole_or_real(umbel_info *out, const char *name, double x,
-                          bool whole)
-{
-    if (whole && isfinite(x) && x < 1e18)
-        um_info_count(out, name, (uint64_t)x);
-    else
-        um_info_real(out, name, x);
-}
-
-void um_info_interval(umbel_info *out, const char *names[3],
-                      const umbel_interval *i, bool whole)
-{
-    whole_or_real(out, names[0], whole ? round(i->value) : i->value, whole);
-    whole_or_real(out, names[1], whole ? floor(i->low) : i->low, whole);
-    whole_or_real(out, names[2], whole ? ceil(i->high) : i->high, whole);
 }

@@ -1,58 +1,108 @@
 /*
  * report.h - what commands print, for people and for programs.
  *
- * A report is a umbel_info: named fields, appended with um_info_text and its
- * siblings (filter/kind.h), printed the same way by every command.
+ * A report is a list of named values. Text and JSON are two printers of the
+ * same list, so neither can say what the other does not. Notes are sentences:
+ * what to watch out for, what to type next.
  */
 #ifndef UM_CLI_REPORT_H
 #define UM_CLI_REPORT_H
 
 #include "cli/command.h"
-#include "filter/kind.h"
+#include "cli/numbers.h"
 
-/* One JSON object on one line, or a line per field. */
-void um_print_json(FILE *out, const umbel_info *info);
-void um_print_fields(FILE *out, const umbel_info *info);
-/* The same JSON with one name more, which has a list of texts. */
-void um_print_json_list(FILE *out, const umbel_info *info, const char *name,
-                        const char *const *texts, size_t n);
+enum { UM_MAX_REPORT = 64, UM_MAX_NOTES = 12, UM_NOTE_LEN = 1024 };
 
-/* JSON's spelling of bytes; such as are not UTF-8 come as hexadecimal. */
+typedef enum um_value_type {
+    UM_VALUE_TEXT,
+    UM_VALUE_COUNT,
+    UM_VALUE_REAL,
+    UM_VALUE_RATE, /* a share: an error, a fill */
+    UM_VALUE_HEX,
+    UM_VALUE_FLAG,
+    UM_VALUE_TEXTS,
+    UM_VALUE_NONE /* null: not known, or does not apply */
+} um_value_type;
+
+typedef struct um_value {
+    const char *name;  /* in JSON: lower case, _ */
+    const char *label; /* in text; NULL: the name, with blanks for _ */
+    const char *unit;  /* behind a count or real; NULL: none */
+    um_value_type type;
+    const char *text; /* owned by the report */
+    uint64_t count;
+    double real;
+    const char *const *texts;
+    bool interval; /* the two values that follow are its ends */
+} um_value;
+
+typedef struct um_report {
+    um_value value[UM_MAX_REPORT];
+    size_t n;
+    char *memory[UM_MAX_REPORT]; /* copies of texts */
+    size_t nmemory;
+    char notes[UM_MAX_NOTES][UM_NOTE_LEN];
+    size_t nnotes;
+} um_report;
+
+/* Zero to begin; frees the copies. */
+void um_report_fini(um_report *r);
+
+/* Append a value. label NULL: the name. Texts are copied; a control character
+ * in them cannot steer a terminal. */
+void um_report_text(um_report *r, const char *name, const char *label,
+                    const char *text);
+void um_report_count(um_report *r, const char *name, const char *label,
+                     const char *unit, uint64_t n);
+void um_report_real(um_report *r, const char *name, const char *label,
+                    const char *unit, double x);
+void um_report_rate(um_report *r, const char *name, const char *label,
+                    double share);
+void um_report_hex(um_report *r, const char *name, const char *label,
+                   uint64_t n);
+void um_report_flag(um_report *r, const char *name, const char *label,
+                    bool flag);
+/* texts must outlive the report. */
+void um_report_texts(um_report *r, const char *name, const char *label,
+                     const char *const *texts, size_t n);
+/* A file that was written or read; "-" is standard output. */
+void um_report_file(um_report *r, const char *name, const char *label,
+                    const char *path);
+/* name, name_low, name_high; in text one line. whole: rounded, the interval
+ * outwards. */
+void um_report_interval(um_report *r, const char *name, const char *label,
+                        const umbel_interval *i, bool whole);
+/* Every field of a description. */
+void um_report_info(um_report *r, const umbel_info *info);
+
+/* Appends a sentence: a line of its own in text, an item of "notes" in JSON. */
+void um_report_note(um_report *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Notes on a filter, each only where it applies. */
+void um_note_overfull(um_report *r, const umbel_filter *f);
+void um_note_uncounted(um_report *r, const umbel_filter *f);
+void um_note_retouched(um_report *r, const umbel_filter *f, const char *what);
+void um_note_rounding(um_report *r, uint64_t asked, uint64_t got);
+
+/* Prints it as the arguments ask: JSON, text, or with --quiet not at all; to
+ * standard output, unless an output of the command goes there. */
+void um_report_print(const um_args *args, const um_report *r);
+/* Prints several of the same names: a JSON object each, or a table. */
+void um_report_print_table(const um_args *args, const um_report *rows,
+                           size_t n);
+/* Where reports go. */
+FILE *um_report_stream(const um_args *args);
+
+/* The printers themselves. */
+void um_report_to_json(FILE *out, const um_report *r);
+void um_report_to_text(FILE *out, const um_report *r);
+
+/* Prints "key": "TEXT", or "key_hex" for bytes that are not UTF-8. */
 void um_print_json_key(FILE *out, const umbel_slice *key);
-
-/* A share as people read it: "0.0998 %". */
-typedef struct um_text {
-    char text[40];
-} um_text;
-um_text um_percent(double share);
-/* 1,234,567 */
-um_text um_grouped(uint64_t n);
-/* "1 key", "1,234 keys" */
-um_text um_counted(uint64_t n, const char *one, const char *many);
-
-/* "PATH: " before a report; a name cannot steer the terminal. */
+/* Prints a JSON string. */
+void um_print_json_string(FILE *out, const void *text, size_t len);
+/* "PATH: "; a name cannot steer the terminal. */
 void um_print_path(FILE *out, const char *path);
-/* A word as the shell wants it. */
-void um_print_quoted(FILE *out, const char *word);
-/* The options of a group that were given, as they can be typed again. */
-void um_print_given(FILE *out, const um_args *args, const um_option *group);
-/* All values of an option, as they can be typed again behind before. */
-void um_print_values(FILE *out, const um_args *args, const char *option,
-                     const char *before);
-
-/* One line when the filter errs more than was asked for. */
-void um_tell_overfull(FILE *out, const umbel_filter *f);
-/* A line when counts were lost because a table is full. */
-void um_tell_uncounted(FILE *out, const umbel_filter *f);
-
-/* One line when the filter was retouched: how many it denies, and what. */
-void um_tell_retouched(FILE *out, const umbel_filter *f, const char *what);
-
-/* Sizes go up to whole blocks or slices; who asked for another learns it. */
-void um_tell_rounding(FILE *out, uint64_t asked, uint64_t got);
-
-/* value, value_low, value_high. whole: rounded, the interval outwards. */
-void um_info_interval(umbel_info *out, const char *names[3],
-                      const umbel_interval *i, bool whole);
 
 #endif

@@ -1,0 +1,27 @@
+/*
+ * numbers.h - numbers as people type and read them.
+ */
+#ifndef UM_CLI_NUMBERS_H
+#define UM_CLI_NUMBERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Parses a whole number: 5000, 1e6, 850M, 64MiB. False: it is none. */
+bool um_parse_whole(const char *text, uint64_t *out);
+/* Parses a number; with % behind it, or " %" as reports print it, a hundredth.
+ */
+bool um_parse_real(const char *text, double *out);
+
+typedef struct um_text {
+    char text[40];
+} um_text;
+
+/* "1,234,567" */
+um_text um_grouped(uint64_t n);
+/* "1 key", "1,234 keys" */
+um_text um_counted(uint64_t n, const char *one, const char *many);
+/* An error rate: "0.0998 %", and below 1 in 10,000 "1 in 1,430,000". */
+um_text um_rate(double share);
+
+#endif

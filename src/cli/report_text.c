@@ -1,0 +1,262 @@
+/*
+ * report_text.c - reports as people read them: a line per value, or a table.
+ */
+#include "cli/report.h"
+
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LABEL_WIDTH = 18 };
+
+/* A cell of text; more than fits is cut. */
+typedef struct shown {
+    char text[512];
+} shown;
+
+static shown shown_label(const um_value *v)
+{
+    shown s;
+
+    snprintf(s.text, sizeof s.text, "%s", v->label ? v->label : v->name);
+    for (char *p = s.text; *p && !v->label; p++)
+        if (*p == '_')
+            *p = ' ';
+    return s;
+}
+
+static shown shown_value(const um_value *v)
+{
+    shown s = {{0}};
+    char *to = s.text;
+    const size_t cap = sizeof s.text;
+    const char *gap = v->unit ? " " : "", *unit = v->unit ? v->unit : "";
+
+    switch (v->type) {
+    case UM_VALUE_TEXT:
+        snprintf(to, cap, "%s", strcmp(v->text, "-") ? v->text : "standard output");
+        um_disarm(to);
+        break;
+    case UM_VALUE_COUNT:
+        snprintf(to, cap, "%s%s%s", um_grouped(v->count).text, gap, unit);
+        break;
+    case UM_VALUE_REAL:
+        snprintf(to, cap, "%.4g%s%s", v->real, gap, unit);
+        break;
+    case UM_VALUE_RATE:
+        snprintf(to, cap, "%s", um_rate(v->real).text);
+        break;
+    case UM_VALUE_HEX:
+        snprintf(to, cap, "%016" PRIx64, v->count);
+        break;
+    case UM_VALUE_FLAG:
+        snprintf(to, cap, "%s", v->count ? "yes" : "no");
+        break;
+    case UM_VALUE_TEXTS:
+    case UM_VALUE_NONE:
+        snprintf(to, cap, "%s", v->type == UM_VALUE_NONE ? "not known" : "");
+        break;
+    }
+    return s;
+}
+
+static void print_texts(FILE *out, const um_value *v)
+{
+    for (size_t i = 0; i < v->count; i++) {
+        shown s;
+        snprintf(s.text, sizeof s.text, "%s", v->texts[i]);
+        um_disarm(s.text);
+        fprintf(out, "%-*s %s\n", LABEL_WIDTH, shown_label(v).text, s.text);
+    }
+}
+
+static void print_line(FILE *out, const um_value *v)
+{
+    if (v->type == UM_VALUE_TEXTS) {
+        print_texts(out, v);
+        return;
+    }
+    fprintf(out, "%-*s %s", LABEL_WIDTH, shown_label(v).text,
+            shown_value(v).text);
+    if (v->interval)
+        fprintf(out, " (99 %% interval %s to %s)", shown_value(v + 1).text,
+                shown_value(v + 2).text);
+    putc('\n', out);
+}
+
+static void print_notes(FILE *out, const um_report *r)
+{
+    for (size_t i = 0; i < r->nnotes; i++)
+        fprintf(out, "%s\n", r->notes[i]);
+}
+
+void um_report_to_text(FILE *out, const um_report *r)
+{
+    for (size_t i = 0; i < r->n; i += r->value[i].interval ? 3 : 1)
+        print_line(out, &r->value[i]);
+    print_notes(out, r);
+}
+
+FILE *um_report_stream(const um_args *args)
+{
+    return args->stdout_taken ? stderr : stdout;
+}
+
+void um_report_print(const um_args *args, const um_report *r)
+{
+    FILE *out = um_report_stream(args);
+
+    if (args->common.json)
+        um_report_to_json(out, r);
+    else if (!args->common.quiet)
+        um_report_to_text(out, r);
+}
+
+/* --- tables -----------------------------------------------------------------
+ */
+
+static bool is_number(const um_value *v)
+{
+    return v->type != UM_VALUE_TEXT && v->type != UM_VALUE_FLAG;
+}
+
+static int column_width(const um_report *rows, size_t n, size_t column)
+{
+    size_t width = strlen(shown_label(&rows[0].value[column]).text);
+
+    for (size_t i = 0; i < n; i++) {
+        size_t len = strlen(shown_value(&rows[i].value[column]).text);
+        width = len > width ? len : width;
+    }
+    return (int)width;
+}
+
+static void print_cell(FILE *out, const um_value *v, const char *text,
+                       int width, bool last)
+{
+    if (is_number(v))
+        fprintf(out, "%*s%s", width, text, last ? "\n" : "  ");
+    else if (last)
+        fprintf(out, "%s\n", text);
+    else
+        fprintf(out, "%-*s  ", width, text);
+}
+
+void um_report_print_table(const um_args *args, const um_report *rows, size_t n)
+{
+    FILE *out = um_report_stream(args);
+
+    for (size_t i = 0; args->common.json && i < n; i++)
+        um_report_to_json(out, &rows[i]);
+    if (args->common.json || args->common.quiet || n == 0)
+        return;
+    for (size_t i = 0; i <= n; i++)
+        for (size_t c = 0; c < rows[0].n; c++) {
+            const um_value *v = &rows[i ? i - 1 : 0].value[c];
+            print_cell(out, v, i ? shown_value(v).text : shown_label(v).text,
+                       column_width(rows, n, c), c + 1 == rows[0].n);
+        }
+    for (size_t i = 0; i < n; i++)
+        print_notes(out, &rows[i]);
+}
+
+/* --- notes on filters -------------------------------------------------------
+ */
+
+void um_note_overfull(um_report *r, const umbel_filter *f)
+{
+    double asked = umbel_target_fpr(f);
+
+    if (umbel_predict(f) > 1.2 * asked)
+        um_report_note(r,
+                       "The error is above the %s asked for: build a larger "
+                       "filter.",
+                       um_rate(asked).text);
+}
+
+void um_note_uncounted(um_report *r, const umbel_filter *f)
+{
+    umbel_info info;
+
+    umbel_describe(f, &info);
+    for (size_t i = 0; i < info.n; i++)
+        if (strcmp(info.field[i].name, "not_counted") == 0 &&
+            info.field[i].value.count)
+            um_report_note(r,
+                           "The table of frequent keys is full, so %s of them "
+                           "are not counted beyond %s: build the filter with "
+                           "a larger --param heavy=N.",
+                           um_grouped(info.field[i].value.count).text,
+                           um_grouped(umbel_count_limit(f)).text);
+}
+
+void um_note_retouched(um_report *r, const umbel_filter *f, const char *what)
+{
+    uint64_t denied = umbel_denied(f);
+
+    if (denied)
+        um_report_note(r,
+                       "This filter is retouched: up to %s of its members do "
+                       "not match; %s.",
+                       um_grouped(denied).text, what);
+}
+
+void um_note_rounding(um_report *r, uint64_t asked, uint64_t got)
+{
+    if (asked && asked != got)
+        um_report_note(r, "The size of %s cells was rounded to %s, whole blocks.",
+                       um_grouped(asked).text, um_grouped(got).text);
+}
+
+/* --- words ------------------------------------------------------------------
+ */
+
+static shown disarmed(const char *path)
+{
+    shown s;
+
+    snprintf(s.text, sizeof s.text, "%s", path);
+    um_disarm(s.text);
+    return s;
+}
+
+void um_print_path(FILE *out, const char *path)
+{
+    bool standard = strcmp(path, "-") == 0;
+
+    fprintf(out, "%s: ", standard ? "standard output" : disarmed(path).text);
+}
+
+void um_print_quoted(FILE *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+:=,-";
+
+    if (*word && strspn(word, plain) == strlen(word)) {
+        fputs(word, out);
+        return;
+    }
+    putc('\'', out);
+    for (const char *p = word; *p; p++)
+        if (*p == '\'')
+            fputs("'\\''", out);
+        else
+            putc((unsigned char)*p < ' ' || *p == 127 ? '?' : *p, out);
+    putc('\'', out);
+}
+
+void um_print_given(FILE *out, const um_args *args, const um_option *rows)
+{
+    for (size_t i = 0; i < args->ngiven; i++)
+        for (const um_option *o = rows; o->name; o++) {
+            if (args->given[i].option != o)
+                continue;
+            fprintf(out, " --%s", o->name);
+            if (!o->arg)
+                continue;
+            putc(' ', out);
+            um_print_quoted(out, args->given[i].value);
+        }
+}
