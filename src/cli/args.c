@@ -124,10 +124,10 @@ static bool refuse_unknown(const um_command *c, const char *name, size_t len,
         if (um_has_word(o->formerly, name, len))
             near = (um_suggestion){o->name, 0};
     }
-    return near.name ? um_refuse(err,
-                            "there is no option --%.*s: did you mean --%s?",
-                            (int)len, name, near.name)
-                     : um_refuse(err, "there is no option --%.*s", (int)len, name);
+    return near.name
+               ? um_refuse(err, "there is no option --%.*s: did you mean --%s?",
+                           (int)len, name, near.name)
+               : um_refuse(err, "there is no option --%.*s", (int)len, name);
 }
 
 static bool is_option(const um_command *c, const char *word)
@@ -147,8 +147,8 @@ static bool check_value(const um_command *c, const char *name,
     if (!word)
         return um_refuse(err, "%s needs a value: %s", name, o->arg);
     if (is_option(c, word))
-        return um_refuse(err, "%s needs a value: %s; it is followed by %s", name,
-                    o->arg, word);
+        return um_refuse(err, "%s needs a value: %s; it is followed by %s",
+                         name, o->arg, word);
     return true;
 }
 
@@ -225,14 +225,14 @@ static bool set_whole(const um_given *g, umbel_error *err)
 
     if (!um_parse_whole(g->value, &to->n))
         return um_refuse(err,
-                    "--%s needs a whole number such as 5000, 1e6, 850M or "
-                    "64MiB, got \"%s\"",
-                    o->name, g->value);
+                         "--%s needs a whole number such as 5000, 1e6, 850M or "
+                         "64MiB, got \"%s\"",
+                         o->name, g->value);
     if ((double)to->n < o->low && o->high == 0)
         return um_refuse(err, "--%s must be at least %.0f", o->name, o->low);
     if ((double)to->n < o->low || (o->high > 0 && (double)to->n > o->high))
-        return um_refuse(err, "--%s must be %.0f to %.0f, got %s", o->name, o->low,
-                    o->high, g->value);
+        return um_refuse(err, "--%s must be %.0f to %.0f, got %s", o->name,
+                         o->low, o->high, g->value);
     to->given = true;
     return true;
 }
@@ -243,9 +243,9 @@ static bool set_share(const um_given *g, umbel_error *err)
 
     to->given = um_parse_real(g->value, &to->x) && to->x > 0 && to->x < 1;
     return to->given || um_refuse(err,
-                             "--%s needs a share between 0 and 1, such as "
-                             "0.001 or 0.1%%, got \"%s\"",
-                             g->option->name, g->value);
+                                  "--%s needs a share between 0 and 1, such as "
+                                  "0.001 or 0.1%%, got \"%s\"",
+                                  g->option->name, g->value);
 }
 
 static bool set_real(const um_given *g, umbel_error *err)
@@ -253,11 +253,11 @@ static bool set_real(const um_given *g, umbel_error *err)
     const um_option *o = g->option;
     um_real *to = g->target;
 
-    to->given = um_parse_real(g->value, &to->x) && to->x >= o->low &&
-                to->x <= o->high;
-    return to->given || um_refuse(err,
-                             "--%s needs a number from %g to %g, got \"%s\"",
-                             o->name, o->low, o->high, g->value);
+    to->given =
+        um_parse_real(g->value, &to->x) && to->x >= o->low && to->x <= o->high;
+    return to->given ||
+           um_refuse(err, "--%s needs a number from %g to %g, got \"%s\"",
+                     o->name, o->low, o->high, g->value);
 }
 
 static bool set_choice(const um_given *g, umbel_error *err)
@@ -279,7 +279,7 @@ static bool set_choice(const um_given *g, umbel_error *err)
                  name);
     }
     return um_refuse(err, "--%s is %s, got \"%s\"", g->option->name, names,
-                g->value);
+                     g->value);
 }
 
 /* Appends an item to a list, whose items lie side by side in a->texts. */
@@ -395,8 +395,8 @@ bool um_args_init(um_args *out, const um_command *command, char **argv,
 
     *a = (um_args){.command = command};
     a->given = calloc(most_given(argv), sizeof *a->given);
-    a->texts = calloc(most_given(argv) + count_words(argv) + 1,
-                      sizeof *a->texts);
+    a->texts =
+        calloc(most_given(argv) + count_words(argv) + 1, sizeof *a->texts);
     a->values = calloc(1, command->values_len + 1);
     bool fine = a->given && a->texts && a->values;
     if (!fine)
@@ -427,10 +427,9 @@ bool um_is_given(const um_args *args, const char *name, size_t len)
 
 umbel_status um_claim_stdin(const um_args *args, umbel_error *err)
 {
-    return args->stdin_uses
-               ? um_fail(err, UMBEL_E_RANGE,
-                         "standard input can be read only once")
-               : UMBEL_OK;
+    return args->stdin_uses ? um_fail(err, UMBEL_E_RANGE,
+                                      "standard input can be read only once")
+                            : UMBEL_OK;
 }
 
 /* What the user can do about a failure that the library cannot know of. */
@@ -447,7 +446,8 @@ static const char *advice(const um_args *args, const umbel_error *err)
 
     for (size_t i = 0; i < UM_COUNT(rows); i++)
         if (err->detail == rows[i].detail &&
-            um_find_option(args->command, rows[i].option, strlen(rows[i].option))
+            um_find_option(args->command, rows[i].option,
+                           strlen(rows[i].option))
                 .option &&
             !um_is_given(args, rows[i].option, strlen(rows[i].option)))
             return rows[i].text;

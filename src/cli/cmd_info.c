@@ -1,37 +1,33 @@
 /*
  * cmd_info.c - umbel info: describe one filter, or compare two.
  */
+#include "base/error.h"
 #include "cli/files.h"
 #include "cli/report.h"
 #include "cli/table.h"
 
-static void print(const um_args *args, const umbel_info *info)
-{
-    if (um_has(args, "json"))
-        um_print_json(stdout, info);
-    else if (!um_has(args, "quiet"))
-        um_print_fields(stdout, info);
-}
+typedef struct info_args {
+    const char *file, *other;
+    um_open_args open;
+} info_args;
 
-static umbel_status describe(const um_args *args, const char *path,
-                             umbel_error *err)
+static umbel_status describe(const um_args *args, umbel_error *err)
 {
-    static const char *names[] = {"keys", "keys_low", "keys_high"};
-    umbel_info info = {0};
-    umbel_interval keys;
+    static const char *const keys[] = {"keys", "keys_low", "keys_high"};
+    const info_args *a = args->values;
+    um_report report = {0};
+    umbel_interval interval;
+    umbel_info info;
     umbel_filter *f;
 
-    umbel_status status = um_open_filter(args, path, &f, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_open_filter(&a->open, a->file, &f, err));
     umbel_describe(f, &info);
-    if (umbel_estimate_keys(f, &keys, NULL) == UMBEL_OK)
-        um_info_interval(&info, names, &keys, true);
-    print(args, &info);
-    if (!um_has(args, "json") && !um_has(args, "quiet"))
-        um_tell_retouched(stdout, f,
-                          "its cells do not tell how many keys it "
-                          "has");
+    um_report_info(&report, &info);
+    if (umbel_estimate_keys(f, &interval, NULL) == UMBEL_OK)
+        um_report_interval(&report, keys, NULL, &interval, UM_OF_WHOLE);
+    um_note_retouched(&report, f, "its cells do not show how many keys it has");
+    um_report_print(args, &report);
+    um_report_fini(&report);
     umbel_close(f);
     return UMBEL_OK;
 }
@@ -39,59 +35,62 @@ static umbel_status describe(const um_args *args, const char *path,
 static umbel_status compare(const um_args *args, const umbel_filter *a,
                             const umbel_filter *b, umbel_error *err)
 {
-    static const char *both_or_one[] = {"union", "union_low", "union_high"};
-    static const char *both[] = {"intersection", "intersection_low",
-                                 "intersection_high"};
-    static const char *jaccard[] = {"jaccard", "jaccard_low", "jaccard_high"};
+    static const char *const names[][3] = {
+        {"union", "union_low", "union_high"},
+        {"intersection", "intersection_low", "intersection_high"},
+        {"jaccard", "jaccard_low", "jaccard_high"}};
     umbel_overlap overlap;
-    umbel_info info = {0};
+    um_report report = {0};
 
-    umbel_status status = umbel_estimate_overlap(a, b, &overlap, err);
-    if (status != UMBEL_OK)
-        return status;
-    um_info_interval(&info, both_or_one, &overlap.both_or_one, true);
-    um_info_interval(&info, both, &overlap.both, true);
-    um_info_interval(&info, jaccard, &overlap.jaccard, false);
-    print(args, &info);
+    UM_TRY(umbel_estimate_overlap(a, b, &overlap, err));
+    um_report_interval(&report, names[0], NULL, &overlap.both_or_one,
+                       UM_OF_WHOLE);
+    um_report_interval(&report, names[1], NULL, &overlap.both, UM_OF_WHOLE);
+    um_report_interval(&report, names[2], NULL, &overlap.jaccard, UM_OF_REAL);
+    um_report_print(args, &report);
+    um_report_fini(&report);
     return UMBEL_OK;
 }
 
 static umbel_status compare_files(const um_args *args, umbel_error *err)
 {
-    umbel_filter *a, *b;
+    const info_args *a = args->values;
+    umbel_filter *first = NULL, *second = NULL;
+    umbel_status status;
 
-    umbel_status status = um_open_filter(args, args->operands[0], &a, err);
-    if (status != UMBEL_OK)
-        return status;
-    status = um_open_filter(args, args->operands[1], &b, err);
-    if (status == UMBEL_OK) {
-        status = compare(args, a, b, err);
-        umbel_close(b);
-    }
-    umbel_close(a);
+    status = um_open_filter(&a->open, a->file, &first, err);
+    if (status)
+        goto done;
+    status = um_open_filter(&a->open, a->other, &second, err);
+    if (status)
+        goto done;
+    status = compare(args, first, second, err);
+done:
+    umbel_close(second);
+    umbel_close(first);
     return status;
 }
 
 static int run(const um_args *args)
 {
+    const info_args *a = args->values;
     umbel_error err;
+    umbel_status status =
+        a->other ? compare_files(args, &err) : describe(args, &err);
 
-    if (args->noperands < 1 || args->noperands > 2)
-        return um_misuse(args, "give one filter, or two to compare");
-    if (um_stdin_among(args->operands, args->noperands) > 1)
-        return um_misuse(args, "standard input can be read only once");
-    umbel_status status = args->noperands == 1
-                              ? describe(args, args->operands[0], &err)
-                              : compare_files(args, &err);
-    return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
+    return status ? um_trouble(args, &err) : UM_EXIT_FINE;
 }
 
 const um_command um_cmd_info = {
     .name = "info",
-    .args = "FILE [FILE]",
     .summary = "describe a filter, or compare two",
-    .options = {um_filter_options},
+    .section = UM_EVERYDAY,
+    .values_len = sizeof(info_args),
+    .operands = {{"FILE", UM_TEXT, offsetof(info_args, file), UM_INPUT, 1},
+                 {"FILE", UM_TEXT, offsetof(info_args, other), UM_INPUT}},
+    .options = {{um_open_options, offsetof(info_args, open)}},
     .run = run,
     .example = "words.umb",
-    .details = "All intervals are 99 %.",
+    .details = "Of two filters it estimates union, intersection and Jaccard "
+               "similarity. All intervals are 99 %.",
 };

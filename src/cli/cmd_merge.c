@@ -9,139 +9,106 @@
 
 #include <string.h>
 
+typedef struct merge_args {
+    um_list filters;
+    const char *output;
+    um_choice op;
+    um_open_args open;
+} merge_args;
+
+/* In the order of ops. */
+static const char *const op_names[] = {"or",  "and",   "add",
+                                       "max", "minus", NULL};
+static const umbel_merge_op ops[] = {UMBEL_OR, UMBEL_AND, UMBEL_ADD, UMBEL_MAX,
+                                     UMBEL_MINUS};
+
 static const um_option options[] = {
-    {"output", 'o', "FILE", "write the result there; - is standard output"},
-    {"op", 0, "OP", "or (default), and; of counts also add, max, minus"},
+    {"output", 'o', "FILE", "write the result to FILE; - is standard output",
+     UM_TARGET(merge_args, output), .role = UM_OUTPUT, .required = true},
+    {"op", 0, "OP", "or (default), and; of counts also add, max, minus",
+     UM_TARGET(merge_args, op), .choices = op_names},
     {0}};
 
-static const struct {
-    const char *name;
-    umbel_merge_op op;
-} ops[] = {{"or", UMBEL_OR},
-           {"and", UMBEL_AND},
-           {"add", UMBEL_ADD},
-           {"max", UMBEL_MAX},
-           {"minus", UMBEL_MINUS}};
-
-static umbel_status parse_op(const um_args *args, umbel_merge_op *out,
-                             umbel_error *err)
-{
-    const char *name = um_value(args, "op");
-
-    for (size_t i = 0; i < UM_COUNT(ops); i++)
-        if (strcmp(name ? name : "or", ops[i].name) == 0) {
-            *out = ops[i].op;
-            return UMBEL_OK;
-        }
-    return um_fail(err, UMBEL_E_UNKNOWN,
-                   "--op is or, and, add, max or minus, got \"%s\"", name);
-}
-
-/* The first filter's data stays; who loses other data should know. */
-static void tell_data(const um_args *args, const umbel_filter *into,
+/* The data of the first filter stays; that of others is left out. */
+static void note_data(um_report *r, const umbel_filter *into,
                       const umbel_filter *f, const char *path)
 {
     umbel_slice kept = umbel_data(into), lost = umbel_data(f);
-    bool same = lost.len == 0 || (lost.len == kept.len &&
-                                  memcmp(kept.data, lost.data, kept.len) == 0);
 
-    if (same || um_has(args, "quiet"))
-        return;
-    um_print_path(stderr, path);
-    fprintf(stderr, "its data, %s, is left out\n",
-            um_counted(lost.len, "byte", "bytes").text);
+    if (lost.len &&
+        (lost.len != kept.len || memcmp(kept.data, lost.data, kept.len) != 0))
+        um_report_note(r, "The data in %s, %s, is left out.", path,
+                       um_counted(lost.len, "byte", "bytes").text);
 }
 
-static umbel_status merge_one(const um_args *args, umbel_filter *into,
-                              const char *path, umbel_merge_op op,
-                              umbel_error *err)
+static umbel_status merge_one(const merge_args *a, umbel_filter *into,
+                              const char *path, um_report *r, umbel_error *err)
 {
     umbel_error inner;
     umbel_filter *f;
 
-    umbel_status status = um_open_filter(args, path, &f, err);
-    if (status != UMBEL_OK)
-        return status;
-    status = umbel_merge(into, f, op, &inner);
-    if (status == UMBEL_OK)
-        tell_data(args, into, f, path);
-    umbel_close(f);
-    if (status != UMBEL_OK)
-        return um_fail(err, status, "%s%s: %s", um_path_dots(path),
-                       um_path_tail(path), inner.text);
-    return UMBEL_OK;
-}
-
-static umbel_status merge_all(const um_args *args, umbel_filter **out,
-                              umbel_error *err)
-{
-    umbel_merge_op op;
-    umbel_filter *f;
-
-    umbel_status status = parse_op(args, &op, err);
-    if (status == UMBEL_OK)
-        status = um_load_filter(args, args->operands[0], &f, err);
-    if (status != UMBEL_OK)
-        return status;
-    for (size_t i = 1; status == UMBEL_OK && i < args->noperands; i++)
-        status = merge_one(args, f, args->operands[i], op, err);
-    if (status == UMBEL_OK)
-        *out = f;
+    UM_TRY(um_open_filter(&a->open, path, &f, err));
+    umbel_status status = umbel_merge(into, f, ops[a->op.index], &inner);
+    if (status)
+        um_set_error(err, status, "%s%s: %s", um_path_dots(path),
+                     um_path_tail(path), inner.text);
     else
-        umbel_close(f);
+        note_data(r, into, f, path);
+    umbel_close(f);
     return status;
 }
 
-static void report(const um_args *args, const umbel_filter *f)
+static umbel_status merge_all(const merge_args *a, umbel_filter *f,
+                              um_report *r, umbel_error *err)
 {
-    FILE *out = um_report_to(args);
-    const char *path = um_value(args, "output");
-    umbel_info info = {0};
+    for (size_t i = 1; i < a->filters.n; i++)
+        UM_TRY(merge_one(a, f, a->filters.item[i], r, err));
+    return um_save_filter(f, a->output, err);
+}
 
-    if (um_has(args, "json")) {
-        um_info_text(&info, "file", path);
-        um_info_count(&info, "merged", args->noperands);
-        um_info_count(&info, "keys", umbel_added(f));
-        um_info_count(&info, "bytes", umbel_encoded_len(f));
-        um_info_real(&info, "predicted_error", umbel_predict(f));
-        um_info_hex(&info, "payload_checksum", umbel_payload_checksum(f));
-        um_print_json(out, &info);
-    } else if (!um_has(args, "quiet")) {
-        um_print_path(out, path);
-        fprintf(out, "%s merged, about %s, predicted error %s\n",
-                um_counted(args->noperands, "filter", "filters").text,
-                um_counted(umbel_added(f), "key", "keys").text,
-                um_percent(umbel_predict(f)).text);
-        um_tell_overfull(out, f);
-        um_tell_retouched(out, f,
-                          "merging may bring back keys that were removed");
-    }
+static void make_report(const merge_args *a, const umbel_filter *f,
+                        um_report *r)
+{
+    um_report_file(r, "file", NULL, a->output);
+    um_report_count(r, "merged", NULL, "filters", a->filters.n);
+    um_report_count(r, "keys", "keys, about", NULL, umbel_added(f));
+    um_report_count(r, "bytes", NULL, NULL, umbel_encoded_len(f));
+    um_report_rate(r, "predicted_error", NULL, umbel_predict(f));
+    um_report_hex(r, "payload_checksum", NULL, umbel_payload_checksum(f));
+    um_note_overfull(r, f);
+    um_note_retouched(r, f, "merging may bring back keys that were removed");
 }
 
 static int run(const um_args *args)
 {
-    const char *path = um_value(args, "output");
-    umbel_filter *f;
+    const merge_args *a = args->values;
+    um_report report = {0};
+    umbel_filter *f = NULL;
     umbel_error err;
+    umbel_status status;
 
-    if (!path || args->noperands < 1)
-        return um_misuse(args, "give filters, and where to: -o FILE");
-    if (um_stdin_among(args->operands, args->noperands) > 1)
-        return um_misuse(args, "standard input can be read only once");
-    if (merge_all(args, &f, &err) != UMBEL_OK)
-        return um_trouble(args, &err);
-    umbel_status status = um_save_filter(f, path, &err);
-    if (status == UMBEL_OK)
-        report(args, f);
+    status = um_load_filter(&a->open, a->filters.item[0], &f, &err);
+    if (status)
+        goto done;
+    status = merge_all(a, f, &report, &err);
+    if (status)
+        goto done;
+    make_report(a, f, &report);
+    um_report_print(args, &report);
+done:
+    um_report_fini(&report);
     umbel_close(f);
-    return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
+    return status ? um_trouble(args, &err) : UM_EXIT_FINE;
 }
 
 const um_command um_cmd_merge = {
     .name = "merge",
-    .args = "FILE... -o FILE",
     .summary = "unite filters that were built alike",
-    .options = {options, um_filter_options},
+    .section = UM_EVERYDAY,
+    .values_len = sizeof(merge_args),
+    .operands = {{"FILE", UM_LIST, offsetof(merge_args, filters),
+                  UM_REPLACEABLE, 1}},
+    .options = {{options}, {um_open_options, offsetof(merge_args, open)}},
     .run = run,
     .example = "words.umb other.umb -o both.umb",
 };

@@ -35,11 +35,11 @@ typedef struct um_command {
     const char *details; /* a paragraph below the options; or NULL */
     const char *example; /* arguments that can be typed */
     size_t values_len;   /* of the struct that options and operands fill */
-    um_option_group options[UM_MAX_GROUPS];  /* NULL rows end */
-    um_operand operands[UM_MAX_OPERANDS];    /* NULL names end */
-    um_mode modes[UM_MAX_MODES];             /* NULL when ends; or none */
-    unsigned (*mode)(const void *values);    /* UM_MODE(i); NULL: one mode */
-    int (*run)(const um_args *args);         /* returns the exit code */
+    um_option_group options[UM_MAX_GROUPS]; /* NULL rows end */
+    um_operand operands[UM_MAX_OPERANDS];   /* NULL names end */
+    um_mode modes[UM_MAX_MODES];            /* NULL when ends; or none */
+    unsigned (*mode)(const void *values);   /* UM_MODE(i); NULL: one mode */
+    int (*run)(const um_args *args);        /* returns the exit code */
 } um_command;
 
 enum { UM_EXIT_FINE = 0, UM_EXIT_NO = 1, UM_EXIT_TROUBLE = 2 };

@@ -14,7 +14,7 @@ bool um_parse_whole(const char *text, uint64_t *out);
 bool um_parse_real(const char *text, double *out);
 
 typedef struct um_text {
-    char text[40];
+    char text[64];
 } um_text;
 
 /* "1,234,567" */

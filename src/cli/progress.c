@@ -1,74 +1,44 @@
 /*
- * progress.c - share, rate and time left, only on a terminal.
+ * progress.c - amount, rate and time left, only on a terminal.
  */
 #include "cli/progress.h"
 
 #include "base/clock.h"
 
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-struct um_progress {
-    uint64_t done, total; /* bytes; total 0: not known */
-    double started, shown;
-};
-
-/* 0 as soon as one length is not known. */
-static uint64_t total_len(const char *const *paths, size_t npaths)
+bool um_shows_progress(const um_args *args)
 {
-    uint64_t sum = 0;
-    struct stat st;
-
-    for (size_t i = 0; i < npaths; i++) {
-        if (stat(paths[i], &st) != 0 || !S_ISREG(st.st_mode))
-            return 0;
-        sum += (uint64_t)st.st_size;
-    }
-    return sum;
+    return !args->common.no_progress && !args->common.quiet &&
+           isatty(STDERR_FILENO);
 }
 
-um_progress *um_progress_open(const um_args *args, const char *const *paths,
-                              size_t npaths)
+static void show_line(uint64_t done, uint64_t total, double seconds)
 {
-    if (um_has(args, "no-progress") || um_has(args, "quiet") || !isatty(2))
-        return NULL;
-    um_progress *p = calloc(1, sizeof *p);
-    if (p) {
-        p->total = total_len(paths, npaths);
-        p->started = p->shown = um_seconds();
-    }
-    return p;
-}
+    double rate = (double)done / seconds;
 
-static void show(const um_progress *p, double seconds)
-{
-    double rate = (double)p->done / seconds;
-
-    fprintf(stderr, "\r%.1f MB, %.1f MB/s", (double)p->done / 1e6, rate / 1e6);
-    if (p->total > p->done)
+    fprintf(stderr, "\r%.1f MB, %.1f MB/s", (double)done / 1e6, rate / 1e6);
+    if (total > done)
         fprintf(stderr, ", %.0f %%, %.0f s left ",
-                100 * (double)p->done / (double)p->total,
-                (double)(p->total - p->done) / rate);
+                100 * (double)done / (double)total,
+                (double)(total - done) / rate);
     fputs("\033[K", stderr);
     fflush(stderr);
 }
 
-void um_progress_tell(um_progress *p, uint64_t bytes)
+void um_show_progress(void *ctx, uint64_t done, uint64_t total, bool ended)
 {
-    if (!p)
-        return;
-    p->done += bytes;
-    double t = um_seconds();
-    if (t - p->started < 1 || t - p->shown < 0.2)
-        return;
-    p->shown = t;
-    show(p, t - p->started);
-}
+    static double started, shown;
+    double now = um_seconds();
 
-void um_progress_close(um_progress *p)
-{
-    if (p && p->shown > p->started)
-        fputs("\r\033[K", stderr);
-    free(p);
+    (void)ctx;
+    if (done == 0 && !ended) {
+        started = shown = now;
+    } else if (ended) {
+        if (shown > started)
+            fputs("\r\033[K", stderr);
+    } else if (now - started >= 1 && now - shown >= 0.2) {
+        shown = now;
+        show_line(done, total, now - started);
+    }
 }

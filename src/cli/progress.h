@@ -1,18 +1,18 @@
 /*
- * progress.h - a line on stderr while long input is read.
+ * progress.h - a line on the terminal while long input is read.
  */
 #ifndef UM_CLI_PROGRESS_H
 #define UM_CLI_PROGRESS_H
 
 #include "cli/command.h"
 
-typedef struct um_progress um_progress;
+/* Returns true if somebody would see it: standard error is a terminal, and
+ * neither --quiet nor --no-progress was given. */
+bool um_shows_progress(const um_args *args);
 
-/* NULL, which the others accept, when nobody would look. */
-um_progress *um_progress_open(const um_args *args, const char *const *paths,
-                              size_t npaths);
-void um_progress_tell(um_progress *p, uint64_t bytes);
-/* Wipes the line. */
-void um_progress_close(um_progress *p);
+/* Shows bytes, rate and time left, from the second second on; erases the line
+ * when reading ended. As um_key_progress; ctx is not used: there is one
+ * terminal. */
+void um_show_progress(void *ctx, uint64_t done, uint64_t total, bool ended);
 
 #endif

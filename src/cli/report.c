@@ -100,35 +100,35 @@ void um_report_texts(um_report *r, const char *name, const char *label,
     v->count = n;
 }
 
-static void report_end(um_report *r, const char *name, const char *end,
-                       double x, bool whole)
+static void report_end(um_report *r, const char *name, double x,
+                       um_interval_of what)
 {
-    char full[64];
-
-    snprintf(full, sizeof full, "%s%s", name, end);
-    const char *kept = *end ? keep_text(r, full) : name;
-    if (whole && isfinite(x) && x < 1e18)
-        um_report_count(r, kept, NULL, NULL, (uint64_t)x);
+    if (what == UM_OF_RATE)
+        um_report_rate(r, name, NULL, x);
+    else if (what == UM_OF_WHOLE && isfinite(x) && x < 1e18)
+        um_report_count(r, name, NULL, NULL, (uint64_t)x);
     else
-        um_report_real(r, kept, NULL, NULL, x);
+        um_report_real(r, name, NULL, NULL, x);
 }
 
-void um_report_interval(um_report *r, const char *name, const char *label,
-                        const umbel_interval *i, bool whole)
+void um_report_interval(um_report *r, const char *const names[3],
+                        const char *label, const umbel_interval *i,
+                        um_interval_of what)
 {
+    bool whole = what == UM_OF_WHOLE;
     size_t at = r->n;
 
-    report_end(r, name, "", whole ? round(i->value) : i->value, whole);
+    report_end(r, names[0], whole ? round(i->value) : i->value, what);
+    report_end(r, names[1], whole ? floor(i->low) : i->low, what);
+    report_end(r, names[2], whole ? ceil(i->high) : i->high, what);
     r->value[at].label = label;
     r->value[at].interval = true;
-    report_end(r, name, "_low", whole ? floor(i->low) : i->low, whole);
-    report_end(r, name, "_high", whole ? ceil(i->high) : i->high, whole);
 }
 
 /* Fields of descriptions that are shares. */
 static bool is_rate(const char *name)
 {
-    static const char *const rates[] = {"fpr",  "error", "predicted_error",
+    static const char *const rates[] = {"fpr", "error", "predicted_error",
                                         "fill", "target_error"};
 
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
@@ -150,8 +150,9 @@ void um_report_info(um_report *r, const umbel_info *info)
             um_report_count(r, name, NULL, NULL, f->value.count);
             break;
         case UMBEL_FIELD_REAL:
-            (is_rate(name) ? um_report_rate(r, name, NULL, f->value.real)
-                           : um_report_real(r, name, NULL, NULL, f->value.real));
+            (is_rate(name)
+                 ? um_report_rate(r, name, NULL, f->value.real)
+                 : um_report_real(r, name, NULL, NULL, f->value.real));
             break;
         case UMBEL_FIELD_HEX:
             um_report_hex(r, name, NULL, f->value.count);

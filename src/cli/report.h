@@ -68,10 +68,16 @@ void um_report_texts(um_report *r, const char *name, const char *label,
 /* A file that was written or read; "-" is standard output. */
 void um_report_file(um_report *r, const char *name, const char *label,
                     const char *path);
-/* name, name_low, name_high; in text one line. whole: rounded, the interval
- * outwards. */
-void um_report_interval(um_report *r, const char *name, const char *label,
-                        const umbel_interval *i, bool whole);
+/* A value and its 99 % interval: names[0] to names[2] in JSON, one line in
+ * text. Whole numbers are rounded, the interval outwards. */
+typedef enum um_interval_of {
+    UM_OF_WHOLE,
+    UM_OF_REAL,
+    UM_OF_RATE
+} um_interval_of;
+void um_report_interval(um_report *r, const char *const names[3],
+                        const char *label, const umbel_interval *i,
+                        um_interval_of what);
 /* Every field of a description. */
 void um_report_info(um_report *r, const umbel_info *info);
 

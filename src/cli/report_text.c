@@ -36,7 +36,8 @@ static shown shown_value(const um_value *v)
 
     switch (v->type) {
     case UM_VALUE_TEXT:
-        snprintf(to, cap, "%s", strcmp(v->text, "-") ? v->text : "standard output");
+        snprintf(to, cap, "%s",
+                 strcmp(v->text, "-") ? v->text : "standard output");
         um_disarm(to);
         break;
     case UM_VALUE_COUNT:
@@ -206,7 +207,8 @@ void um_note_retouched(um_report *r, const umbel_filter *f, const char *what)
 void um_note_rounding(um_report *r, uint64_t asked, uint64_t got)
 {
     if (asked && asked != got)
-        um_report_note(r, "The size of %s cells was rounded to %s, whole blocks.",
+        um_report_note(r,
+                       "The size of %s cells was rounded to %s, whole blocks.",
                        um_grouped(asked).text, um_grouped(got).text);
 }
 

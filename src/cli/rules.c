@@ -44,7 +44,8 @@ static bool refuse_alone(const um_option *o, umbel_error *err)
     char text[160];
     size_t len = 0;
 
-    for (const char *w = o->needs; *w && len < sizeof text; w += strspn(w, " ")) {
+    for (const char *w = o->needs; *w && len < sizeof text;
+         w += strspn(w, " ")) {
         size_t n = strcspn(w, " ");
         len += (size_t)snprintf(text + len, sizeof text - len, "%s--%.*s",
                                 len ? " or " : "", (int)n, w);
@@ -67,10 +68,10 @@ static bool check_option(const um_args *a, const um_option *o, unsigned mode,
 
     if (modes && !(modes & mode))
         return um_refuse(err, "--%s has no effect here: it is used %s", o->name,
-                    when_heard(a->command, modes, when, sizeof when));
+                         when_heard(a->command, modes, when, sizeof when));
     if (other)
         return um_refuse(err, "--%s and --%.*s exclude each other", o->name,
-                    (int)strcspn(other, " "), other);
+                         (int)strcspn(other, " "), other);
     if (o->needs && !first_given(a, o->needs))
         return refuse_alone(o, err);
     return true;
@@ -87,8 +88,9 @@ static bool check_operands(const um_args *a, unsigned mode, umbel_error *err)
         bool given = o->type == UM_LIST ? ((const um_list *)target)->n > 0
                                         : *(const char *const *)target != NULL;
         if (given && o->modes && !(o->modes & mode))
-            return um_refuse(err, "%s has no effect here: it is used %s", o->name,
-                        when_heard(a->command, o->modes, when, sizeof when));
+            return um_refuse(
+                err, "%s has no effect here: it is used %s", o->name,
+                when_heard(a->command, o->modes, when, sizeof when));
     }
     return true;
 }
@@ -102,11 +104,10 @@ static bool check_required(const um_args *a, unsigned mode, umbel_error *err)
     for (size_t i = 0; (o = um_option_at(a->command, i, &base, &modes)); i++)
         if (o->required && (!modes || modes & mode) &&
             !um_is_given(a, o->name, strlen(o->name)))
-            return o->letter
-                       ? um_refuse(err, "-%c %s is missing: %s", o->letter, o->arg,
-                              o->help)
-                       : um_refuse(err, "--%s %s is missing: %s", o->name, o->arg,
-                              o->help);
+            return o->letter ? um_refuse(err, "-%c %s is missing: %s",
+                                         o->letter, o->arg, o->help)
+                             : um_refuse(err, "--%s %s is missing: %s", o->name,
+                                         o->arg, o->help);
     return true;
 }
 

@@ -113,19 +113,9 @@ static umbel_status read_key(const form *f, const char *path, uint8_t *key,
     return status;
 }
 
-umbel_status um_read_secret(const um_args *args, uint8_t *secret, bool *given,
-                            umbel_error *err)
+umbel_status um_read_secret(const char *path, uint8_t *secret, umbel_error *err)
 {
-    return um_read_secret_of(args, "key-file", secret, given, err);
-}
-
-umbel_status um_read_secret_of(const um_args *args, const char *option,
-                               uint8_t *secret, bool *given, umbel_error *err)
-{
-    const char *path = um_value(args, option);
-
-    *given = path != NULL;
-    return path ? read_key(&filter_secret, path, secret, err) : UMBEL_OK;
+    return read_key(&filter_secret, path, secret, err);
 }
 
 /* With a digit that is wrong it would sign what nobody can check. */
