@@ -29,5 +29,9 @@ foreach(section 1 3 5)
   file(GLOB pages ${CMAKE_SOURCE_DIR}/docs/man/*.${section})
   install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
 endforeach()
-install(FILES tools/completion.bash RENAME umbel
+install(FILES tools/completion/umbel.bash RENAME umbel
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES tools/completion/_umbel
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES tools/completion/umbel.fish
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)

@@ -78,6 +78,18 @@ bool um_print_topic(FILE *out, const char *name)
     return false;
 }
 
+/* "COMMAND --option", = where it takes a value, then the words or the topic
+ * that the value is from. */
+static void list_option(FILE *out, const um_command *c, const um_option *o)
+{
+    fprintf(out, "%s --%s%s", c->name, o->name, o->arg ? "=" : "");
+    for (size_t i = 0; o->choices && o->choices[i]; i++)
+        fprintf(out, " %s", o->choices[i]);
+    if (o->names)
+        fprintf(out, " @%s", o->names);
+    putc('\n', out);
+}
+
 void um_list_options(FILE *out)
 {
     for (size_t i = 0; um_command_row(i); i++) {
@@ -86,7 +98,7 @@ void um_list_options(FILE *out)
         size_t base;
         unsigned modes;
         for (size_t j = 0; (o = um_option_at(c, j, &base, &modes)); j++)
-            fprintf(out, "%s --%s%s\n", c->name, o->name, o->arg ? "=" : "");
+            list_option(out, c, o);
     }
 }
 

@@ -132,12 +132,24 @@ static int help(char **argv)
     return dispatch(command);
 }
 
-/* Lists for completion and the tests of the manual. */
+/* Parts of manual pages: tools/manpages puts them together. */
+static bool print_man(const char *part, const char *name)
+{
+    const um_command *command = name ? um_command_find(name) : NULL;
+    bool head = strcmp(part, "man-head") == 0;
+
+    if (!command || (!head && strcmp(part, "man-options") != 0))
+        return false;
+    (head ? um_print_man_head : um_print_man_options)(stdout, command);
+    return true;
+}
+
+/* Lists for completion, the manual, and the tests of both. */
 static int list(char **argv)
 {
     if (!argv[0])
         um_list_options(stdout);
-    else if (!um_list_names(stdout, argv[0]))
+    else if (!um_list_names(stdout, argv[0]) && !print_man(argv[0], argv[1]))
         return UM_EXIT_NO;
     return finish(UM_EXIT_FINE);
 }
@@ -173,8 +185,6 @@ int main(int argc, char **argv)
         printf("umbel %s\n", umbel_version());
         return finish(UM_EXIT_FINE);
     }
-    if (strcmp(argv[1], "--list-options") == 0)
-        return list(argv + argc);
     if (strcmp(argv[1], "--list") == 0)
         return list(argv + 2);
     return dispatch(argv + 1);
