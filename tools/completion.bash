@@ -10,6 +10,20 @@ _umbel_names() {
         on && /^  [^ ]/ { print $1 }'
 }
 
+_umbel_commands() {
+    _umbel_names "$1" commands
+    _umbel_names "$1" programs
+}
+
+# The options of command or program $2.
+_umbel_options() {
+    if _umbel_names "$1" programs | grep -qx -- "$2"; then
+        "$1" "$2" --list-options 2>/dev/null
+    else
+        "$1" --list-options 2>/dev/null
+    fi | awk -v c="$2" '$1 == c { sub("=", "", $2); print $2 }'
+}
+
 # Values of option $2, as words; nothing where any text or file will do.
 _umbel_values() {
     case $2 in
@@ -40,12 +54,11 @@ _umbel() {
     if [[ -n $words ]]; then
         :
     elif ((COMP_CWORD == 1)); then
-        words="$(_umbel_names "$umbel" commands) help --help --version"
+        words="$(_umbel_commands "$umbel") help --help --version"
     elif [[ ${COMP_WORDS[1]} == help ]]; then
-        words=$(_umbel_names "$umbel" commands)
+        words=$(_umbel_commands "$umbel")
     elif [[ -z $prefix && $word == -* ]]; then
-        words=$("$umbel" --list-options 2>/dev/null |
-            awk -v c="${COMP_WORDS[1]}" '$1 == c { sub("=", "", $2); print $2 }')
+        words=$(_umbel_options "$umbel" "${COMP_WORDS[1]}")
     else
         compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -P "$prefix" -f -- "$word")
