@@ -1,4 +1,4 @@
-# make install: library, headers, command, manuals, completion, umbel.pc and
+# make install: library, headers, programs, manuals, completion, umbel.pc and
 # the CMake package.
 include(CMakePackageConfigHelpers)
 
@@ -11,7 +11,8 @@ configure_package_config_file(cmake/umbel-config.cmake.in umbel-config.cmake
 write_basic_package_version_file(umbel-config-version.cmake
   COMPATIBILITY SameMinorVersion)
 
-install(TARGETS umbel_cli DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS umbel_cli umbel_reproduce umbel_bench
+  DESTINATION ${CMAKE_INSTALL_BINDIR})
 set_target_properties(umbel_shared PROPERTIES EXPORT_NAME umbel)
 install(TARGETS umbel_shared EXPORT umbel-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -11,15 +11,8 @@ void um_print_help(FILE *out);
 /* Prints kinds, addressings, hashes or methods. False: no such topic. */
 bool um_print_topic(FILE *out, const char *name);
 
-/* Prints lines "COMMAND --option", with = where it takes a value, followed by
- * the values it may have, or @ and the topic that lists them. */
-void um_list_options(FILE *out);
 /* Prints the names of commands or of a topic, one per line. False: there is no
  * such table. */
 bool um_list_names(FILE *out, const char *name);
-
-/* Print parts of a manual page in roff: title, name and synopsis; options. */
-void um_print_man_head(FILE *out, const um_command *command);
-void um_print_man_options(FILE *out, const um_command *command);
 
 #endif

@@ -2,7 +2,7 @@
  * manual.c - the parts of a command's manual page that its row knows. The prose
  * between them is in docs/man.
  */
-#include "cli/help.h"
+#include "cli/program.h"
 
 #include <string.h>
 
@@ -44,7 +44,7 @@ static void put_synopsis(FILE *out, const um_command *c)
     fputs(".RI [ options ]\n", out);
 }
 
-void um_print_man_head(FILE *out, const um_command *c)
+static void print_head(FILE *out, const um_command *c)
 {
     fprintf(out, ".TH UMBEL\\-");
     for (const char *p = c->name; *p; p++)
@@ -106,7 +106,7 @@ static void put_option(FILE *out, const um_command *c, const um_option *o,
     put_words(out, "Not together with", o->excludes);
 }
 
-void um_print_man_options(FILE *out, const um_command *c)
+static void print_options(FILE *out, const um_command *c)
 {
     const um_option *o;
     size_t base;
@@ -115,4 +115,15 @@ void um_print_man_options(FILE *out, const um_command *c)
     fputs(".SH OPTIONS\n", out);
     for (size_t i = 0; (o = um_option_at(c, i, &base, &modes)); i++)
         put_option(out, c, o, modes);
+}
+
+bool um_print_man(FILE *out, const um_command *command, const char *word)
+{
+    if (strcmp(word, "--man-head") == 0)
+        print_head(out, command);
+    else if (strcmp(word, "--man-options") == 0)
+        print_options(out, command);
+    else
+        return false;
+    return true;
 }

@@ -8,7 +8,7 @@
 #include "cli/files.h"
 #include "cli/keylist.h"
 #include "cli/report.h"
-#include "papers/frame/publish.h"
+#include "draw/svg.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -400,8 +400,7 @@ static umbel_status frontier(const weighing *w, umbel_comparison *c,
 }
 
 /* One way through all budgets; dashed where it loses members. */
-static void trace(um_record *r, um_figure *f, const umbel_comparison *c,
-                  size_t way)
+static void trace(um_figure *f, const umbel_comparison *c, size_t way)
 {
     char name[UM_TEXT_LEN];
     double most = 0;
@@ -413,38 +412,39 @@ static void trace(um_record *r, um_figure *f, const umbel_comparison *c,
     if (most > 0)
         snprintf(name, sizeof name, "%s (loses up to %s of the members)",
                  c->way[way].name, um_percent(most).text);
-    um_curve *curve = um_figure_curve(r, f, name);
+    um_series *curve = um_figure_series(f, name);
     if (curve)
         curve->faint = most > 0;
     for (size_t i = 0; i < UM_COUNT(budgets); i++)
         if (c[i].way[way].status == UMBEL_OK)
-            um_curve_point(r, curve, (double)c[i].bytes,
-                           100 * share(c[i].way[way].weight_left, c[i].weight),
-                           NAN);
+            um_series_point(curve, (double)c[i].bytes,
+                            100 * share(c[i].way[way].weight_left, c[i].weight),
+                            NAN);
 }
 
 static umbel_status draw(const weighing *w, const char *path, umbel_error *err)
 {
     static umbel_comparison c[UM_COUNT(budgets)];
-    um_record r = {0};
+    um_figure f;
     um_draft text;
-    umbel_status status = frontier(w, c, err);
+    FILE *out = NULL;
 
-    if (status != UMBEL_OK)
-        return status;
-    um_figure *f = um_record_figure(
-        &r, "never", "keys that must not match: weight left, against bytes",
-        "bytes of the whole file", "weight left, per cent");
-    for (size_t i = 0; f && i < w->result.n; i++)
-        trace(&r, f, c, i);
-    FILE *out = r.bad ? NULL : um_draft_open(&text, err);
+    UM_TRY(frontier(w, c, err));
+    um_figure_init(&f, "never",
+                   "keys that must not match: weight left, against bytes",
+                   "bytes of the whole file", "weight left, per cent");
+    for (size_t i = 0; i < w->result.n; i++)
+        trace(&f, c, i);
+    umbel_status status = UMBEL_E_NOMEM;
+    if (um_figure_bad(&f))
+        um_set_error(err, status, "no memory for the picture");
+    else
+        out = um_draft_open(&text, err);
     if (out) {
-        um_svg_figure(out, f);
+        um_svg_figure(out, &f);
         status = um_draft_save(&text, path, err);
-    } else {
-        status = um_fail(err, UMBEL_E_NOMEM, "no memory for the picture");
     }
-    um_record_fini(&r);
+    um_figure_fini(&f);
     return status;
 }
 

@@ -3,11 +3,16 @@
 # Bash completion for umbel. The command itself lists its commands, its options,
 # and the names that options such as --kind take.
 
+# Options of command $2, one per line with what they take.
+_umbel_options() {
+    { "$1" --list; "$1" "$2" --list-options; } 2>/dev/null | awk -v c="$2" '$1 == c'
+}
+
 # Values of option $3 of command $2, as words; nothing where any text will do.
 _umbel_values() {
     local words
-    words=$("$1" --list 2>/dev/null | awk -v c="$2" -v o="$3=" \
-        '$1 == c && $2 == o { $1 = $2 = ""; print }')
+    words=$(_umbel_options "$1" "$2" |
+        awk -v o="$3=" '$2 == o { $1 = $2 = ""; print }')
     case $words in
     *@*) "$1" --list "${words##*@}" 2>/dev/null ;;
     *) echo "$words" ;;
@@ -44,8 +49,8 @@ _umbel() {
     elif ((COMP_CWORD == 1)); then
         words="$("$umbel" --list commands) help --help --version"
     elif [[ -z $prefix && $word == -* ]]; then
-        words=$("$umbel" --list 2>/dev/null |
-            awk -v c="$command" '$1 == c { sub("=", "", $2); print $2 }')
+        words=$(_umbel_options "$umbel" "$command" |
+            awk '{ sub("=", "", $2); print $2 }')
     else
         words=$(_umbel_operands "$umbel" "$command")
     fi
