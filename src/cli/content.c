@@ -33,10 +33,11 @@ umbel_status um_content_grow(um_content *c, umbel_error *err)
     if (c->len < c->cap)
         return UMBEL_OK;
     if (c->cap > c->limit)
-        return um_fail(err, UMBEL_E_LIMIT,
-                       "more than %zu bytes come out of it: make it a plain "
-                       "file first",
-                       c->limit);
+        return um_fail_detail(
+            err, UMBEL_E_LIMIT, UMBEL_D_COMPRESSED,
+            "more than %zu bytes come out of it: make it a plain "
+            "file first",
+            c->limit);
     cap = cap <= c->limit ? cap : c->limit + 1; /* the one that is too much */
     uint8_t *bytes = realloc(c->bytes, cap);
     if (!bytes)

@@ -224,10 +224,10 @@ umbel_status umbel_unlock(umbel_filter *f, const uint8_t *secret,
                        f->shape.hash->name);
     uint64_t id = um_secret_id(secret);
     if (id != f->shape.secret_id)
-        return um_fail(err, UMBEL_E_SECRET,
-                       "wrong secret key: the filter was made with key "
-                       "%016" PRIx64 ", this is key %016" PRIx64,
-                       f->shape.secret_id, id);
+        return um_fail_detail(err, UMBEL_E_SECRET, UMBEL_D_SECRET_WRONG,
+                              "wrong secret key: the filter was made with key "
+                              "%016" PRIx64 ", this is key %016" PRIx64,
+                              f->shape.secret_id, id);
     um_hasher_unlock(&f->hasher, secret);
     return UMBEL_OK;
 }
@@ -243,10 +243,10 @@ umbel_status um_check_writable(const umbel_filter *f, umbel_error *err)
 umbel_status um_check_ready(const umbel_filter *f, umbel_error *err)
 {
     if (!f->hasher.ready)
-        return um_fail(err, UMBEL_E_SECRET,
-                       "this filter hashes with secret key %016" PRIx64
-                       ": give that key first",
-                       f->shape.secret_id);
+        return um_fail_detail(err, UMBEL_E_SECRET, UMBEL_D_SECRET_MISSING,
+                              "this filter hashes with secret key %016" PRIx64
+                              ": give that key first",
+                              f->shape.secret_id);
     return UMBEL_OK;
 }
 

@@ -108,11 +108,13 @@ static umbel_status check_hash(const um_shape *s, umbel_error *err)
     if (!s->hash->seeded && s->seed)
         return um_fail(err, UMBEL_E_RANGE, "hash %s takes no seed",
                        s->hash->name);
-    if (!s->hash->keyed != !s->secret_id)
+    if (s->hash->keyed && !s->secret_id)
+        return um_fail_detail(err, UMBEL_E_SECRET, UMBEL_D_SECRET_MISSING,
+                              "hash %s needs a secret key", s->hash->name);
+    if (!s->hash->keyed && s->secret_id)
         return um_fail(err, UMBEL_E_SECRET,
-                       s->hash->keyed ? "hash %s needs a secret key"
-                                      : "hash %s takes no secret key: leave it "
-                                        "out, or choose hash sip",
+                       "hash %s takes no secret key: leave it out, or choose "
+                       "hash sip",
                        s->hash->name);
     return UMBEL_OK;
 }

@@ -158,7 +158,7 @@ static umbel_status try_way(const um_scene *s, const um_strategy_row *row,
     umbel_close(m.filter);
     umbel_close(m.second);
     if (status == UMBEL_E_NOMEM)
-        return um_fail(err, status, "%s", reason.text);
+        return um_fail_detail(err, status, reason.detail, "%s", reason.text);
     if (status != UMBEL_OK)
         *out = (umbel_strategy){.name = row->name,
                                 .status = status,
@@ -181,8 +181,9 @@ static umbel_status try_plain(const um_scene *s, umbel_comparison *out,
     if (status == UMBEL_OK)
         out->plain_unseen = unseen(&m);
     umbel_close(m.filter);
-    return status == UMBEL_E_NOMEM ? um_fail(err, status, "%s", reason.text)
-                                   : UMBEL_OK;
+    return status == UMBEL_E_NOMEM
+               ? um_fail_detail(err, status, reason.detail, "%s", reason.text)
+               : UMBEL_OK;
 }
 
 static int order(double a, double b)

@@ -96,9 +96,10 @@ static umbel_status import(const uint8_t *bytes, size_t len,
                        "cut short: %zu of at least %" PRIu64 " bytes", len,
                        HEAD_LEN + words_len(p.cells));
     if (source->memory_limit && len > source->memory_limit)
-        return um_fail(err, UMBEL_E_LIMIT,
-                       "the filter takes %zu bytes, the limit is %" PRIu64, len,
-                       source->memory_limit);
+        return um_fail_detail(
+            err, UMBEL_E_LIMIT, UMBEL_D_MEMORY_LIMIT,
+            "the filter takes %zu bytes, the limit is %" PRIu64, len,
+            source->memory_limit);
     p.addressing = "dcso";
     p.alloc = source->alloc;
     status = umbel_open("bloom", &p, &f, err);
