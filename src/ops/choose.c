@@ -54,12 +54,8 @@ static umbel_status get_memory(choosing *c, umbel_error *err)
     c->group = um_get(alloc, c->n + 1);
     if (!c->weight || !c->out || !c->group)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu members", c->n);
-    umbel_status status =
-        um_digest_index_init(&c->roll, alloc, c->members, c->n, err);
-    if (status == UMBEL_OK)
-        status =
-            um_digest_index_init(&c->unwanted, alloc, c->never, c->nnever, err);
-    return status;
+    UM_TRY(um_digest_index_init(&c->roll, alloc, c->members, c->n, err));
+    return um_digest_index_init(&c->unwanted, alloc, c->never, c->nnever, err);
 }
 
 static void fini(choosing *c)
@@ -148,13 +144,10 @@ static umbel_status measure_before(choosing *c, umbel_error *err)
 
     for (size_t i = 0; i < um_count_settings(shape.kind); i++)
         shape.setting[i] = shape.kind->settings[i].standard;
-    umbel_status status =
-        um_filter_make(&shape, &c->f->alloc, NULL, NULL, 0, &plain, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_filter_make(&shape, &c->f->alloc, NULL, NULL, 0, &plain, err));
     plain->hasher = c->f->hasher;
     memcpy(plain->payload, c->f->payload, c->f->payload_len);
-    status = umbel_add_digests(plain, c->members, c->n, NULL, err);
+    umbel_status status = umbel_add_digests(plain, c->members, c->n, NULL, err);
     if (status == UMBEL_OK)
         status = ask_all(c, plain, c->never, c->nnever, take_before, err);
     c->bill.error_before = umbel_predict(plain);
@@ -239,17 +232,12 @@ static void write_cells(choosing *c)
 static umbel_status choose(choosing *c, umbel_error *err)
 {
     umbel_choose_bill *bill = &c->bill;
-    umbel_status status = get_memory(c, err);
 
-    if (status == UMBEL_OK)
-        status = weigh(c, err);
-    if (status == UMBEL_OK)
-        status = measure_before(c, err);
-    if (status == UMBEL_OK)
-        status = um_negative_index_init(&c->cover, c->f->self, &c->f->alloc,
-                                        c->never, c->weight, c->nnever, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(get_memory(c, err));
+    UM_TRY(weigh(c, err));
+    UM_TRY(measure_before(c, err));
+    UM_TRY(um_negative_index_init(&c->cover, c->f->self, &c->f->alloc, c->never,
+                                  c->weight, c->nnever, err));
     c->cell_cost = CELL_COST;
     if (bill->weight > 0)
         c->cell_cost *= bill->weight / (double)bill->never;
@@ -258,7 +246,7 @@ static umbel_status choose(choosing *c, umbel_error *err)
         choose_all(c, true);
     write_cells(c);
     bill->error = umbel_predict(c->f);
-    status = ask_all(c, c->f, c->members, c->n, take_member, err);
+    umbel_status status = ask_all(c, c->f, c->members, c->n, take_member, err);
     if (status == UMBEL_OK)
         status = ask_all(c, c->f, c->never, c->nnever, take_after, err);
     bill->share_left = bill->weight > 0 ? bill->weight_left / bill->weight : 0;

@@ -65,10 +65,8 @@ umbel_status umbel_estimate_keys(const umbel_filter *f, umbel_interval *out,
                                  umbel_error *err)
 {
     const um_layout *l = &f->layout;
-    umbel_status status = want_keys_told(f, err);
 
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(want_keys_told(f, err));
     double keys = um_model_keys(l, f->shape.kind->used(f->self, NULL));
     if (isinf(keys)) {
         double least = um_model_keys(l, l->cells - 1);
@@ -137,13 +135,9 @@ umbel_status umbel_estimate_overlap(const umbel_filter *a,
     const um_layout *l = &a->layout;
     trio t;
 
-    umbel_status status = umbel_same_shape(a, b, err);
-    if (status == UMBEL_OK)
-        status = want_keys_told(a, err);
-    if (status == UMBEL_OK)
-        status = want_keys_told(b, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(umbel_same_shape(a, b, err));
+    UM_TRY(want_keys_told(a, err));
+    UM_TRY(want_keys_told(b, err));
     const double keys[3] = {
         um_model_keys(l, kind->used(a->self, NULL)),
         um_model_keys(l, kind->used(b->self, NULL)),

@@ -22,10 +22,7 @@ static umbel_status want_generalized(const umbel_filter *f, const char *verb,
 umbel_status umbel_bounds_of(const umbel_filter *f, umbel_bounds *out,
                              umbel_error *err)
 {
-    umbel_status status = want_generalized(f, "bound its errors", err);
-
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(want_generalized(f, "bound its errors", err));
     uint32_t reset = (uint32_t)f->shape.setting[UM_RESET];
     uint32_t set = (uint32_t)f->shape.setting[UM_SET];
     um_roles r = um_roles_of(&f->layout, reset, set);
@@ -42,16 +39,13 @@ umbel_status umbel_start_from(umbel_filter *f, const void *bits, size_t len,
                               umbel_error *err)
 {
     size_t want = (size_t)((f->shape.cells + 7) / 8);
-    umbel_status status = want_generalized(f, "start from given bits", err);
 
-    if (status == UMBEL_OK && len != want)
-        status = um_fail(err, UMBEL_E_RANGE,
-                         "a filter of this size starts from %zu bytes, got %zu",
-                         want, len);
-    if (status == UMBEL_OK)
-        status = umbel_clear(f, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(want_generalized(f, "start from given bits", err));
+    if (len != want)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "a filter of this size starts from %zu bytes, got %zu",
+                       want, len);
+    UM_TRY(umbel_clear(f, err));
     memcpy(f->payload, bits, len);
     um_clear_padding(f);
     return UMBEL_OK;

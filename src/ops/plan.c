@@ -78,13 +78,13 @@ static umbel_status complete(um_shape *s, uint64_t bytes, umbel_error *err)
         if (!s->hashes)
             return um_solve_size(s, err); /* which says what is wrong */
     }
-    status =
-        bytes && s->hashes ? fit_bytes(s, bytes, err) : um_solve_size(s, err);
-    if (status == UMBEL_OK && bytes)
-        status = fit_bytes(s, bytes, err);
-    if (status == UMBEL_OK && ask_keys)
+    UM_TRY(bytes && s->hashes ? fit_bytes(s, bytes, err)
+                              : um_solve_size(s, err));
+    if (bytes)
+        UM_TRY(fit_bytes(s, bytes, err));
+    if (ask_keys)
         s->capacity = um_most_keys(s, s->fpr);
-    return status;
+    return UMBEL_OK;
 }
 
 static double payload_bits(const um_shape *s)
@@ -101,11 +101,10 @@ static double payload_bits(const um_shape *s)
 static umbel_status answer(const char *kind, const umbel_params *params,
                            uint64_t bytes, um_shape *out, umbel_error *err)
 {
-    umbel_status status = um_shape_from_params(kind, params, out, err);
-
-    if (status == UMBEL_OK && out->kind->plan_hints)
+    UM_TRY(um_shape_from_params(kind, params, out, err));
+    if (out->kind->plan_hints)
         out->kind->plan_hints(out, 0);
-    return status == UMBEL_OK ? complete(out, bytes, err) : status;
+    return complete(out, bytes, err);
 }
 
 umbel_status umbel_make_plan(const char *kind, const umbel_params *params,
@@ -114,9 +113,7 @@ umbel_status umbel_make_plan(const char *kind, const umbel_params *params,
     um_shape s;
     size_t len;
 
-    umbel_status status = answer(kind, params, bytes, &s, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(answer(kind, params, bytes, &s, err));
     if (!um_file_len(&s, &len))
         return um_fail(err, UMBEL_E_LIMIT, "%" PRIu64 " cells do not fit here",
                        s.cells);
@@ -161,11 +158,8 @@ umbel_status umbel_plan_clearing(const char *kind, const umbel_params *params,
     um_layout l;
     um_shape s;
 
-    umbel_status status = answer(kind, params, bytes, &s, err);
-    if (status == UMBEL_OK)
-        status = want_equations(&s, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(answer(kind, params, bytes, &s, err));
+    UM_TRY(want_equations(&s, err));
     um_layout_init(&l, s.addressing, s.cells, s.hashes, s.seed);
     double keys = (double)s.capacity, k = s.hashes;
     double set = um_model_fill(&l, keys) * (double)s.cells;

@@ -200,13 +200,9 @@ umbel_status umbel_plan_counts(const char *kind, const umbel_params *params,
     um_shape s;
     shares p;
 
-    umbel_status status = um_shape_from_params(kind, params, &s, err);
-    if (status == UMBEL_OK)
-        status = want_counts(&s, threshold, err);
-    if (status == UMBEL_OK)
-        status = um_solve_size(&s, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_shape_from_params(kind, params, &s, err));
+    UM_TRY(want_counts(&s, threshold, err));
+    UM_TRY(um_solve_size(&s, err));
     um_layout_init(&l, s.addressing, s.cells, s.hashes, s.seed);
     fill_shares(counts, n, threshold, &p);
     s.kind->sections(&s, section);

@@ -239,11 +239,10 @@ static umbel_status take_members(job *j, const umbel_filter *f,
     if (both)
         return um_fail(err, UMBEL_E_KEY,
                        "%zu of the keys that must not match are members", both);
-    umbel_status status =
-        choose(f, j->bits, members, roll, &j->pool, &j->members, err);
-    if (status == UMBEL_OK && !j->params.force)
-        status = check_members(f, &j->members, err);
-    return status;
+    UM_TRY(choose(f, j->bits, members, roll, &j->pool, &j->members, err));
+    if (!j->params.force)
+        UM_TRY(check_members(f, &j->members, err));
+    return UMBEL_OK;
 }
 
 static umbel_status prepare_members(job *j, const umbel_filter *f,
@@ -290,11 +289,8 @@ static umbel_status prepare_problem(job *j, const umbel_filter *f,
                       .ntargets = (size_t)llround(targets)};
     if (p->ntargets == 0 && j->keys.n > 0)
         p->ntargets = 1;
-    umbel_status status = place(f, &j->members, &j->pool, &p->members, err);
-    if (status == UMBEL_OK)
-        status = place(f, &j->keys, &j->pool, &p->keys, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(place(f, &j->members, &j->pool, &p->members, err));
+    UM_TRY(place(f, &j->keys, &j->pool, &p->keys, err));
     j->outcome.lost = um_pool_get(&j->pool, p->members.n, sizeof(bool));
     j->outcome.gone = um_pool_get(&j->pool, p->keys.n, sizeof(bool));
     return j->pool.failed ? no_memory(p->members.n, err) : UMBEL_OK;
@@ -382,18 +378,13 @@ static umbel_status work(job *j, umbel_filter *f, const umbel_keyset *members,
     uint8_t *before = NULL;
     umbel_retouch_result b = {0};
 
-    umbel_status status = prepare_members(j, f, members, never, err);
-    if (status == UMBEL_OK)
-        status = prepare_keys(j, f, never, err);
-    if (status == UMBEL_OK)
-        status = prepare_problem(j, f, err);
-    if (status == UMBEL_OK && lost)
-        status = save_bits(j, f, &before, err);
-    if (status == UMBEL_OK)
-        status = um_retouch_run(&j->problem, &j->params, &f->alloc, &j->outcome,
-                                err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(prepare_members(j, f, members, never, err));
+    UM_TRY(prepare_keys(j, f, never, err));
+    UM_TRY(prepare_problem(j, f, err));
+    if (lost)
+        UM_TRY(save_bits(j, f, &before, err));
+    UM_TRY(
+        um_retouch_run(&j->problem, &j->params, &f->alloc, &j->outcome, err));
     bill_keys(j, &b);
     bill_members(j, &b);
     b.bits_cleared = j->outcome.cleared;
@@ -431,18 +422,13 @@ umbel_status umbel_retouch(umbel_filter *f, const umbel_keyset *members,
     double begun = um_seconds();
     job j = {0};
 
-    umbel_status status = um_retouch_settle(params, &j.params, err);
-    if (status == UMBEL_OK)
-        status = check_filter(f, err);
-    if (status == UMBEL_OK)
-        status = check_weights(members, err);
-    if (status == UMBEL_OK)
-        status = check_weights(never, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_retouch_settle(params, &j.params, err));
+    UM_TRY(check_filter(f, err));
+    UM_TRY(check_weights(members, err));
+    UM_TRY(check_weights(never, err));
     um_pool_init(&j.pool, &f->alloc);
     j.bits = f->shape.kind->bits(f->self);
-    status = work(&j, f, members, never, bill, lost, err);
+    umbel_status status = work(&j, f, members, never, bill, lost, err);
     um_pool_fini(&j.pool);
     if (status == UMBEL_OK)
         bill->seconds = um_seconds() - begun;

@@ -306,10 +306,8 @@ umbel_status um_instance_make(um_instance *out, const um_problem *p,
                               um_pool *pool, umbel_error *err)
 {
     size_t nkeys = params->count_outside ? p->keys.n : p->ntargets;
-    umbel_status status = check_size(p, all_bits, err);
 
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(check_size(p, all_bits, err));
     *out = (um_instance){.pool = pool,
                          .nmembers = (uint32_t)p->members.n,
                          .nkeys = (uint32_t)nkeys,
