@@ -56,19 +56,20 @@ static umbel_status check_weights(const umbel_keyset *set, umbel_error *err)
 }
 
 /* The larger weight of equal keys goes to the first of them. */
-static void gather_weights(const umbel_keyset *set, const um_digest_index *roll,
-                           double *largest)
+static void gather_weights(const umbel_keyset *set,
+                           const um_digest_index *index, double *largest)
 {
     for (size_t i = 0; set->weights && i < set->n; i++) {
-        size_t first = um_digest_index_find(roll, &set->digests[i]) - 1;
+        size_t first = um_digest_index_find(index, &set->digests[i]) - 1;
         if (set->weights[i] > largest[first])
             largest[first] = set->weights[i];
     }
 }
 
 static umbel_status choose(const umbel_filter *f, const uint8_t *bits,
-                           const umbel_keyset *set, const um_digest_index *roll,
-                           um_pool *pool, chosen *out, umbel_error *err)
+                           const umbel_keyset *set,
+                           const um_digest_index *index, um_pool *pool,
+                           chosen *out, umbel_error *err)
 {
     *out = (chosen){0};
     out->digests = um_pool_get(pool, set->n, sizeof *out->digests);
@@ -76,9 +77,9 @@ static umbel_status choose(const umbel_filter *f, const uint8_t *bits,
         out->weights = um_pool_get(pool, set->n, sizeof *out->weights);
     if (pool->failed)
         return no_memory(set->n, err);
-    gather_weights(set, roll, out->weights);
+    gather_weights(set, index, out->weights);
     for (size_t i = 0; i < set->n; i++) {
-        if (um_digest_index_find(roll, &set->digests[i]) != i + 1)
+        if (um_digest_index_find(index, &set->digests[i]) != i + 1)
             continue; /* equal to an earlier one */
         out->different++;
         if (!matches(f, bits, &set->digests[i]))
@@ -209,13 +210,13 @@ umbel_status umbel_in_both(const umbel_filter *f, const umbel_keyset *members,
                            const umbel_keyset *never, bool *both, size_t *n,
                            umbel_error *err)
 {
-    um_digest_index roll;
+    um_digest_index index;
     umbel_status status = um_digest_index_init(
-        &roll, &f->alloc, members->digests, members->n, err);
+        &index, &f->alloc, members->digests, members->n, err);
 
     if (status == UMBEL_OK)
-        *n = count_both(&roll, never, both);
-    um_digest_index_fini(&roll);
+        *n = count_both(&index, never, both);
+    um_digest_index_fini(&index);
     return status;
 }
 
@@ -223,54 +224,35 @@ umbel_status umbel_in_both(const umbel_filter *f, const umbel_keyset *members,
 typedef struct job {
     umbel_retouch_params params;
     um_pool pool;
+    um_digest_index member_index, key_index;
     uint8_t *bits;
     chosen members, keys;
     um_problem problem;
     um_outcome outcome;
 } job;
 
-static umbel_status take_members(job *j, const umbel_filter *f,
-                                 const umbel_keyset *members,
-                                 const umbel_keyset *never,
-                                 const um_digest_index *roll, umbel_error *err)
-{
-    size_t both = j->params.allow_members ? 0 : count_both(roll, never, NULL);
-
-    if (both)
-        return um_fail(err, UMBEL_E_KEY,
-                       "%zu of the keys that must not match are members", both);
-    UM_TRY(choose(f, j->bits, members, roll, &j->pool, &j->members, err));
-    if (!j->params.force)
-        UM_TRY(check_members(f, &j->members, err));
-    return UMBEL_OK;
-}
-
 static umbel_status prepare_members(job *j, const umbel_filter *f,
                                     const umbel_keyset *members,
                                     const umbel_keyset *never, umbel_error *err)
 {
-    um_digest_index roll;
-    umbel_status status = um_digest_index_init(
-        &roll, &f->alloc, members->digests, members->n, err);
+    um_digest_index *index = &j->member_index;
 
-    if (status == UMBEL_OK)
-        status = take_members(j, f, members, never, &roll, err);
-    um_digest_index_fini(&roll);
-    return status;
+    UM_TRY(um_digest_index_init(index, &f->alloc, members->digests, members->n,
+                                err));
+    size_t both = j->params.allow_members ? 0 : count_both(index, never, NULL);
+    if (both)
+        return um_fail(err, UMBEL_E_KEY,
+                       "%zu of the keys that must not match are members", both);
+    UM_TRY(choose(f, j->bits, members, index, &j->pool, &j->members, err));
+    return j->params.force ? UMBEL_OK : check_members(f, &j->members, err);
 }
 
 static umbel_status prepare_keys(job *j, const umbel_filter *f,
                                  const umbel_keyset *never, umbel_error *err)
 {
-    um_digest_index roll;
-    umbel_status status =
-        um_digest_index_init(&roll, &f->alloc, never->digests, never->n, err);
-
-    if (status == UMBEL_OK)
-        status = choose(f, j->bits, never, &roll, &j->pool, &j->keys, err);
-    um_digest_index_fini(&roll);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_digest_index_init(&j->key_index, &f->alloc, never->digests,
+                                never->n, err));
+    UM_TRY(choose(f, j->bits, never, &j->key_index, &j->pool, &j->keys, err));
     if (j->params.heaviest)
         return sort_heaviest(&j->keys, &j->pool, err);
     shuffle(&j->keys, j->params.seed);
@@ -379,7 +361,9 @@ static umbel_status work(job *j, umbel_filter *f, const umbel_keyset *members,
     umbel_retouch_result b = {0};
 
     UM_TRY(prepare_members(j, f, members, never, err));
+    um_digest_index_fini(&j->member_index);
     UM_TRY(prepare_keys(j, f, never, err));
+    um_digest_index_fini(&j->key_index);
     UM_TRY(prepare_problem(j, f, err));
     if (lost)
         UM_TRY(save_bits(j, f, &before, err));
@@ -429,6 +413,8 @@ umbel_status umbel_retouch(umbel_filter *f, const umbel_keyset *members,
     um_pool_init(&j.pool, &f->alloc);
     j.bits = f->shape.kind->bits(f->self);
     umbel_status status = work(&j, f, members, never, bill, lost, err);
+    um_digest_index_fini(&j.member_index);
+    um_digest_index_fini(&j.key_index);
     um_pool_fini(&j.pool);
     if (status == UMBEL_OK)
         bill->seconds = um_seconds() - begun;
