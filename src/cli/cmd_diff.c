@@ -1,7 +1,7 @@
 /*
  * cmd_diff.c - umbel diff: what makes a new filter of an old one.
  */
-#include "cli/content.h"
+#include "exchange/content.h"
 #include "cli/files.h"
 #include "cli/report.h"
 #include "cli/table.h"

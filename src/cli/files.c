@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/sniff.h"
+#include "exchange/key_file.h"
 #include "filter/save.h"
 
 #include <errno.h>
@@ -196,6 +197,21 @@ umbel_status um_ask(const um_args *args, um_filter_args *out, umbel_error *err)
     if (status == UMBEL_OK && secret)
         out->params.secret = out->secret;
     return status;
+}
+
+umbel_status um_read_secret(const um_args *args, uint8_t *secret, bool *given,
+                            umbel_error *err)
+{
+    return um_read_secret_of(args, "key-file", secret, given, err);
+}
+
+umbel_status um_read_secret_of(const um_args *args, const char *option,
+                               uint8_t *secret, bool *given, umbel_error *err)
+{
+    const char *path = um_value(args, option);
+
+    *given = path != NULL;
+    return path ? um_secret_load(path, secret, err) : UMBEL_OK;
 }
 
 static umbel_status read_filter(const um_args *args, const char *path, bool map,

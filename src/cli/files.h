@@ -87,21 +87,5 @@ umbel_status um_read_secret(const um_args *args, uint8_t *secret, bool *given,
 /* The same for another option. */
 umbel_status um_read_secret_of(const um_args *args, const char *option,
                                uint8_t *secret, bool *given, umbel_error *err);
-/* A new file, mode 0600, that holds secret. */
-umbel_status um_write_secret(const char *path, const uint8_t *secret,
-                             umbel_error *err);
-
-/*
- * The keys of publishers (exchange/manifest.h has their lengths): the one that
- * signs, in a file; the one that readers trust, in a file or as 64 digits.
- */
-umbel_status um_read_sign_key(const char *path, uint8_t *key, umbel_error *err);
-umbel_status um_read_trust_key(const char *text, uint8_t *key,
-                               umbel_error *err);
-/* New files; the first with mode 0600. */
-umbel_status um_write_sign_key(const char *path, const uint8_t *key,
-                               umbel_error *err);
-umbel_status um_write_trust_key(const char *path, const uint8_t *key,
-                                umbel_error *err);
 
 #endif

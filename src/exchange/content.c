@@ -1,21 +1,29 @@
 /*
- * content.c - all bytes of a file: mapped, read from a pipe, or made.
+ * content.c - all bytes of a file: mapped, read from a pipe, or computed.
  */
-#include "cli/content.h"
+#include "exchange/content.h"
 
 #include "base/error.h"
-#include "base/text.h"
 
 #include <umbel/umbel.h>
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+umbel_status um_fail_open(umbel_error *err, const char *path)
+{
+    umbel_status status = errno == ENOENT ? UMBEL_E_UNKNOWN : UMBEL_E_IO;
+
+    um_set_error_path(err, path);
+    if (err)
+        err->status = status;
+    return status;
+}
 
 void um_content_fini(um_content *c)
 {
@@ -38,7 +46,7 @@ umbel_status um_content_grow(um_content *c, umbel_error *err)
             "more than %zu bytes come out of it: make it a plain "
             "file first",
             c->limit);
-    cap = cap <= c->limit ? cap : c->limit + 1; /* the one that is too much */
+    cap = cap <= c->limit ? cap : c->limit + 1; /* one byte too many */
     uint8_t *bytes = realloc(c->bytes, cap);
     if (!bytes)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", cap);
@@ -50,9 +58,7 @@ umbel_status um_content_grow(um_content *c, umbel_error *err)
 static umbel_status read_all(int fd, um_content *c, umbel_error *err)
 {
     for (;;) {
-        umbel_status status = um_content_grow(c, err);
-        if (status != UMBEL_OK)
-            return status;
+        UM_TRY(um_content_grow(c, err));
         ssize_t got = read(fd, c->bytes + c->len, c->cap - c->len);
         if (got < 0 && errno == EINTR)
             continue;
@@ -64,7 +70,7 @@ static umbel_status read_all(int fd, um_content *c, umbel_error *err)
     }
 }
 
-/* What is empty cannot be mapped, and need not be. */
+/* Maps a file; an empty one cannot be mapped, and need not be. */
 static umbel_status map_all(int fd, const struct stat *st, um_content *c,
                             umbel_error *err)
 {
@@ -91,7 +97,7 @@ static umbel_status take_file(int fd, um_content *c, umbel_error *err)
     return map_all(fd, &st, c, err);
 }
 
-/* Files whose length is not known before they are read say 0. */
+/* Maps a file, or reads where the length is not known: files in /proc say 0. */
 static umbel_status take_any(int fd, um_content *c, umbel_error *err)
 {
     struct stat st;
@@ -101,29 +107,26 @@ static umbel_status take_any(int fd, um_content *c, umbel_error *err)
     return read_all(fd, c, err);
 }
 
+/* Passes a failure on, with the path before its text. */
 static umbel_status conclude(um_content *c, umbel_status status,
-                             const char *path, const umbel_error *inner,
-                             umbel_error *err)
+                             const char *path, umbel_error *err)
 {
-    if (status == UMBEL_OK)
-        return UMBEL_OK;
-    um_content_fini(c);
-    return um_fail(err, status, "%s%s: %s", um_path_dots(path),
-                   um_path_tail(path), inner->text);
+    if (status != UMBEL_OK)
+        um_content_fini(c);
+    return um_name_file(status, path, err);
 }
 
-/* Opening a pipe would wait for somebody who writes to it. */
+/* O_NONBLOCK: opening a pipe would wait for a writer. */
 umbel_status um_content_read(um_content *c, const char *path, umbel_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    umbel_error inner;
 
     *c = (um_content){.len = 0};
     if (fd < 0)
-        return um_fail_path(err, path);
-    umbel_status status = take_file(fd, c, &inner);
+        return um_fail_open(err, path);
+    umbel_status status = take_file(fd, c, err);
     close(fd);
-    return conclude(c, status, path, &inner, err);
+    return conclude(c, status, path, err);
 }
 
 umbel_status um_content_read_within(um_content *c, const char *path,
@@ -131,84 +134,30 @@ umbel_status um_content_read_within(um_content *c, const char *path,
 {
     bool piped = strcmp(path, "-") == 0;
     int fd = piped ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    umbel_error inner;
 
     *c = (um_content){.limit = limit};
     if (fd < 0)
         return um_fail_path(err, path);
-    umbel_status status = take_any(fd, c, &inner);
+    umbel_status status = take_any(fd, c, err);
     if (!piped)
         close(fd);
-    return conclude(c, status, path, &inner, err);
-}
-
-/* Room for what is made here. */
-static umbel_status begin(um_content *c, size_t room, umbel_error *err)
-{
-    *c = (um_content){.bytes = malloc(room), .cap = room};
-    if (!c->bytes)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", room);
-    return UMBEL_OK;
-}
-
-umbel_status um_content_encode(um_content *c, const umbel_filter *f,
-                               umbel_error *err)
-{
-    umbel_status status = begin(c, umbel_encoded_len(f), err);
-
-    if (status == UMBEL_OK)
-        status = umbel_encode(f, c->bytes, c->cap, &c->len, err);
-    if (status != UMBEL_OK)
-        um_content_fini(c);
-    return status;
+    return conclude(c, status, path, err);
 }
 
 umbel_status um_content_diff(um_content *c, const umbel_filter *old,
-                             const umbel_filter *now, umbel_diff_result *bill,
+                             const umbel_filter *now, umbel_diff_result *cost,
                              umbel_error *err)
 {
-    umbel_status status = begin(c, umbel_diff_room(now), err);
+    size_t room = umbel_diff_room(now);
 
+    *c = (um_content){.bytes = malloc(room), .cap = room};
+    if (!c->bytes)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", room);
+    umbel_status status = umbel_diff(old, now, c->bytes, c->cap, cost, err);
     if (status == UMBEL_OK)
-        status = umbel_diff(old, now, c->bytes, c->cap, bill, err);
-    if (status == UMBEL_OK)
-        c->len = (size_t)bill->bytes;
+        c->len = (size_t)cost->bytes;
     else
         um_content_fini(c);
-    return status;
-}
-
-static umbel_status digest_all(int fd, const char *path,
-                               uint8_t out[UM_DIGEST_LEN], uint64_t *len,
-                               umbel_error *err)
-{
-    uint8_t part[1 << 16];
-    crypto_generichash_state state; /* as of um_digest_of */
-    ssize_t got;
-
-    *len = 0;
-    crypto_generichash_init(&state, NULL, 0, UM_DIGEST_LEN);
-    while ((got = read(fd, part, sizeof part)) != 0) {
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return um_fail_path(err, path);
-        crypto_generichash_update(&state, part, (size_t)got);
-        *len += (uint64_t)got;
-    }
-    crypto_generichash_final(&state, out, UM_DIGEST_LEN);
-    return UMBEL_OK;
-}
-
-umbel_status um_content_digest(const char *path, uint8_t out[UM_DIGEST_LEN],
-                               uint64_t *len, umbel_error *err)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-    if (fd < 0)
-        return um_fail_path(err, path);
-    umbel_status status = digest_all(fd, path, out, len, err);
-    close(fd);
     return status;
 }
 
