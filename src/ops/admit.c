@@ -198,14 +198,14 @@ static umbel_status count_blocks(judging *j, umbel_error *err)
 
     if (f->layout.blocks == 1 || !j->chance)
         return UMBEL_OK;
-    if (kind->bits) {
-        find_fullest(j, kind->bits(f->self));
+    if (um_has_bits(kind)) {
+        find_fullest(j, kind->bits->cells(f->self));
         return UMBEL_OK;
     }
     uint8_t *bits = um_get(&f->alloc, len);
     if (!bits)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", len);
-    kind->as_bits(f->self, bits);
+    kind->bits->copy(f->self, bits);
     find_fullest(j, bits);
     um_put(&f->alloc, bits, len);
     return UMBEL_OK;
@@ -219,12 +219,11 @@ static umbel_status look_at_cells(judging *j, umbel_error *err)
 {
     const um_shape *s = &j->f->shape;
 
-    if (s->kind->used) {
-        j->used = s->kind->used(j->f->self, NULL);
+    if (s->kind->bits) {
+        j->used = s->kind->bits->used(j->f->self, NULL);
         j->out->fill = (double)j->used / (double)s->cells;
     }
-    j->bounded =
-        s->kind->used && (s->kind->bits || s->kind->as_bits) && !s->difference;
+    j->bounded = s->kind->bits && !s->difference;
     j->chance = j->bounded && um_used_by_chance(j->f) && !s->hash->identity;
     j->out->error = umbel_predict(j->f);
     return count_blocks(j, err);

@@ -13,7 +13,6 @@
 #include "base/batch.h"
 #include "base/error.h"
 #include "filter/handle.h"
-#include "kinds/rows.h"
 #include "ops/digest_index.h"
 #include "ops/negative_index.h"
 
@@ -216,15 +215,16 @@ static uint64_t count_new(const choosing *c)
 
 static void write_cells(choosing *c)
 {
-    um_bloom *b = c->f->self;
+    const um_layout *l = &c->f->layout;
+    uint8_t *bits = c->f->shape.kind->bits->cells(c->f->self);
     uint64_t fresh = count_new(c), *added = &c->f->shape.added;
 
     for (size_t i = 0; i < c->n; i++) {
         uint64_t pos[UM_MAX_HASHES];
         umbel_digest d = um_group_digest(c->members[i], c->group[i]);
-        b->layout->row->positions(b->layout, &d, 1, pos);
-        for (uint32_t j = 0; j < b->layout->hashes; j++)
-            um_set_bit(b->bits, pos[j]);
+        l->row->positions(l, &d, 1, pos);
+        for (uint32_t j = 0; j < l->hashes; j++)
+            um_set_bit(bits, pos[j]);
     }
     *added = *added > UINT64_MAX - fresh ? UINT64_MAX : *added + fresh;
 }
@@ -236,8 +236,8 @@ static umbel_status choose(choosing *c, umbel_error *err)
     UM_TRY(get_memory(c, err));
     UM_TRY(weigh(c, err));
     UM_TRY(measure_before(c, err));
-    UM_TRY(um_negative_index_init(&c->cover, c->f->self, &c->f->alloc, c->never,
-                                  c->weight, c->nnever, err));
+    UM_TRY(um_negative_index_init(&c->cover, c->f, c->never, c->weight,
+                                  c->nnever, err));
     c->cell_cost = CELL_COST;
     if (bill->weight > 0)
         c->cell_cost *= bill->weight / (double)bill->never;
@@ -276,7 +276,7 @@ umbel_status umbel_choose(umbel_filter *f, const umbel_digest *members,
     if (p->rounds > MOST_ROUNDS)
         return um_fail(err, UMBEL_E_RANGE, "rounds must be 0..%d, got %" PRIu32,
                        MOST_ROUNDS, p->rounds);
-    if (f->shape.kind != &um_kind_bloom)
+    if (!um_has_bits(f->shape.kind))
         return um_cannot(f, "choose between groups", err);
     umbel_status status = um_check_writable(f, err);
     if (status == UMBEL_OK)

@@ -89,7 +89,7 @@ static umbel_status same_shape(const umbel_filter *old, const umbel_filter *now,
     umbel_status status = umbel_same_shape(old, now, err);
     const um_shape *a = &old->shape, *b = &now->shape;
 
-    if (status != UMBEL_OK && a->kind == b->kind && a->kind->build &&
+    if (status != UMBEL_OK && a->kind == b->kind && a->kind->built &&
         a->hash == b->hash && a->seed == b->seed)
         return um_fail(err, status,
                        "%s filters of different keys have no difference, "

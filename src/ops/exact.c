@@ -474,7 +474,7 @@ umbel_status umbel_exact_finish(umbel_exact *x, umbel_filter **out,
     if (!shape.capacity)
         shape.capacity = x->n;
     if (x->n)
-        shape.fpr = um_kind_ribbon.error(&shape, NULL, 1);
+        shape.fpr = shape.kind->error(&shape, NULL, 1);
     UM_TRY(um_filter_own(&shape, &x->alloc, payload, &f, err));
     f->hasher = x->hasher;
     fill_bill(x, f, bill);

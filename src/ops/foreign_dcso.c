@@ -111,8 +111,7 @@ static umbel_status import(const uint8_t *bytes, size_t len,
 
 static umbel_status check(const um_shape *s, umbel_error *err)
 {
-    if (strcmp(s->kind->name, "bloom") != 0 ||
-        strcmp(s->addressing->name, "dcso") != 0)
+    if (!um_has_bits(s->kind) || strcmp(s->addressing->name, "dcso") != 0)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "a DCSO file has other cells: build the filter with "
                        "--kind bloom --addressing dcso (this is %s, %s)",

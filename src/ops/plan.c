@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "filter/handle.h"
 #include "filter/sizing.h"
-#include "kinds/rows.h"
 
 #include <umbel/plan.h>
 
@@ -43,7 +42,7 @@ static umbel_status fit_bytes(um_shape *s, uint64_t bytes, umbel_error *err)
     s->cells = granule ? cells_within(s, bytes, granule) : 0;
     if (granule && s->cells > s->addressing->limit(s->hashes))
         s->cells = s->addressing->limit(s->hashes) / granule * granule;
-    if (s->kind->fixed_addressing && s->cells)
+    if (s->kind->built && s->cells)
         return UMBEL_OK; /* what else it has follows from the keys */
     return um_check_shape(s, err);
 }
@@ -102,8 +101,8 @@ static umbel_status answer(const char *kind, const umbel_params *params,
                            uint64_t bytes, um_shape *out, umbel_error *err)
 {
     UM_TRY(um_shape_from_params(kind, params, out, err));
-    if (out->kind->plan_hints)
-        out->kind->plan_hints(out, 0);
+    if (out->kind->built)
+        out->kind->built->plan_hints(out, 0);
     return complete(out, bytes, err);
 }
 
@@ -119,7 +118,7 @@ umbel_status umbel_make_plan(const char *kind, const umbel_params *params,
                        s.cells);
     double keys = (double)s.capacity;
     uint32_t hashes =
-        s.kind->plan_hints ? s.kind->plan_hints(&s, keys) : s.hashes;
+        s.kind->built ? s.kind->built->plan_hints(&s, keys) : s.hashes;
     if (!hashes)
         return um_fail(err, UMBEL_E_RANGE,
                        "%zu bytes are too few for %" PRIu64
@@ -140,11 +139,7 @@ umbel_status umbel_make_plan(const char *kind, const umbel_params *params,
 /* The equations speak of bits that keys set by chance. */
 static umbel_status want_equations(const um_shape *s, umbel_error *err)
 {
-    bool standard = s->kind == &um_kind_bloom;
-
-    for (size_t i = 0; standard && i < um_count_settings(s->kind); i++)
-        standard = s->setting[i] == s->kind->settings[i].standard;
-    if (!standard)
+    if (!um_has_bits(s->kind) || um_unusual_setting(s))
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "what clearing costs is known for kind bloom with one "
                        "group");

@@ -37,7 +37,7 @@ enum {
 /* Single bits that keys only ever set: there the model tells the fill. */
 static umbel_status want_bits(const um_shape *s, umbel_error *err)
 {
-    if (!s->kind->bits)
+    if (!um_has_bits(s->kind))
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "bytes on the wire are planned for bloom filters, not "
                        "for kind %s: build it with --coded and look",

@@ -385,12 +385,12 @@ static umbel_status work(job *j, umbel_filter *f, const umbel_keyset *members,
 
 static umbel_status check_filter(const umbel_filter *f, umbel_error *err)
 {
-    if (!f->shape.kind->bits)
+    if (!um_has_bits(f->shape.kind))
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "kind %s cannot be retouched: only kinds of single "
                        "bits can, because there a cleared cell denies a key",
                        f->shape.kind->name);
-    if (!f->shape.kind->bits(f->self))
+    if (f->shape.kind->bits->groups(f->self) > 1)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "a filter with groups cannot be retouched: a key that "
                        "loses a cell may match by another group");
@@ -411,7 +411,7 @@ umbel_status umbel_retouch(umbel_filter *f, const umbel_keyset *members,
     UM_TRY(check_weights(members, err));
     UM_TRY(check_weights(never, err));
     um_pool_init(&j.pool, &f->alloc);
-    j.bits = f->shape.kind->bits(f->self);
+    j.bits = f->shape.kind->bits->cells(f->self);
     umbel_status status = work(&j, f, members, never, bill, lost, err);
     um_digest_index_fini(&j.member_index);
     um_digest_index_fini(&j.key_index);

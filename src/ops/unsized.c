@@ -99,9 +99,9 @@ static uint64_t keys_given(const umbel_filter *f)
     uint64_t added = f->shape.added;
 
     bool few_missed = um_shape_error(&f->shape, (double)added) < 0.01;
-    if (few_missed || !f->shape.kind->used)
+    if (few_missed || !f->shape.kind->bits)
         return added;
-    double keys = um_keys_behind(f, f->shape.kind->used(f->self, NULL));
+    double keys = um_keys_behind(f, f->shape.kind->bits->used(f->self, NULL));
     if (!(keys < (double)UM_MAX_CELLS))
         return UM_MAX_CELLS;
     return keys > (double)added ? (uint64_t)ceil(keys) : added;
