@@ -2,10 +2,14 @@
 PREFIX ?= /usr/local
 BUILD := build/release
 
-.PHONY: all run test test-long lint bench fuzz install deps clean
+.PHONY: all programs run test test-long lint bench fuzz install deps clean
 
 all: $(BUILD)/build.ninja
 	@cmake --build $(BUILD) --target umbel_cli umbel_shared umbel_static
+
+# Every program: umbel, umbel-reproduce, umbel-bench.
+programs: all
+	@cmake --build $(BUILD) --target programs
 
 $(BUILD)/build.ninja:
 	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
@@ -32,6 +36,7 @@ lint:
 	@tools/lint
 
 bench: all
+	@cmake --build $(BUILD) --target benches
 	@$(BUILD)/umbel bench
 	@bench/run $(BUILD)/umbel
 	@$(BUILD)/bench/bench_retouch 3
@@ -45,7 +50,7 @@ fuzz:
 	@cmake --build build/fuzz --target fuzzers
 	@fuzz/run.sh $(FUZZ_SECONDS)
 
-install: all
+install: programs
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix $(PREFIX)
 
 clean:

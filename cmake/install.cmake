@@ -1,4 +1,4 @@
-# make install: library, headers, command, manuals, completion, umbel.pc and
+# make install: library, headers, programs, manuals, completion, umbel.pc and
 # the CMake package.
 include(CMakePackageConfigHelpers)
 
@@ -11,7 +11,8 @@ configure_package_config_file(cmake/umbel-config.cmake.in umbel-config.cmake
 write_basic_package_version_file(umbel-config-version.cmake
   COMPATIBILITY SameMinorVersion)
 
-install(TARGETS umbel_cli DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS umbel_cli umbel_reproduce umbel_bench
+  DESTINATION ${CMAKE_INSTALL_BINDIR})
 set_target_properties(umbel_shared PROPERTIES EXPORT_NAME umbel)
 install(TARGETS umbel_shared EXPORT umbel-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -29,5 +30,9 @@ foreach(section 1 3 5)
   file(GLOB pages ${CMAKE_SOURCE_DIR}/docs/man/*.${section})
   install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
 endforeach()
-install(FILES tools/completion.bash RENAME umbel
+install(FILES tools/completion/umbel.bash RENAME umbel
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES tools/completion/_umbel
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES tools/completion/umbel.fish
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)

@@ -86,15 +86,15 @@ static void list(um_study *s, const char *id, const char *title, bool verdict)
         heads[2 + d] = defences[d].name;
     um_sheet *sheet = um_record_sheet(r, id, title, heads);
     for (size_t a = 0; a <= ATTACKS; a++) {
-        um_sheet_cell(r, sheet, "%s", attack_at(a)->name);
-        um_sheet_cell(r, sheet, "%s", attack_at(a)->cost);
+        um_sheet_cell(sheet, "%s", attack_at(a)->name);
+        um_sheet_cell(sheet, "%s", attack_at(a)->cost);
         for (size_t d = 0; d < DEFENCES; d++) {
             double x = cost(s, a, d).value;
             if (verdict)
-                um_sheet_cell(r, sheet, "%s",
+                um_sheet_cell(sheet, "%s",
                               x <= attack_at(a)->stopped ? "stops it" : "-");
             else
-                um_sheet_cell(r, sheet, "%.3g", x);
+                um_sheet_cell(sheet, "%.3g", x);
         }
     }
 }
@@ -103,10 +103,10 @@ static void draw_curves(um_study *s, um_figure *f, size_t first, size_t points,
                         double step)
 {
     for (size_t d = 0; d < DEFENCES; d++) {
-        um_curve *c = um_figure_curve(&s->record, f, defences[d].name);
+        um_series *c = um_figure_series(f, defences[d].name);
         for (size_t i = 0; i < points; i++) {
             um_mean m = um_column(s, first + d * points + i);
-            um_curve_point(&s->record, c, (double)i * step, m.value, m.error);
+            um_series_point(c, (double)i * step, m.value, m.error);
         }
     }
 }

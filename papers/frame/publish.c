@@ -4,6 +4,9 @@
 #include "papers/frame/publish.h"
 
 #include "base/error.h"
+#include "draw/csv.h"
+#include "draw/html.h"
+#include "draw/svg.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -150,7 +153,7 @@ static void whole_page(FILE *out, const void *what)
 {
     const studies *all = what;
 
-    um_html_begin(out);
+    um_html_begin(out, "umbel reproduce", "Reproductions");
     for (size_t i = 0; i < all->n; i++)
         um_html_study(out, &all->study[i]);
     um_html_end(out);

@@ -145,7 +145,7 @@ static umbel_status run_prepared(um_study *s, umbel_error *err)
         return status;
     s->paper->conclude(s);
     find_forgotten(s);
-    return s->record.bad
+    return um_record_bad(&s->record)
                ? um_fail(err, UMBEL_E_NOMEM, "no memory for the results of %s",
                          s->paper->name)
                : UMBEL_OK;

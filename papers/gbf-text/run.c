@@ -139,10 +139,10 @@ static void list_holes(um_study *s)
 
     for (size_t i = 0; i < UM_COUNT(holes); i++) {
         const um_gbf *g = &holes[i];
-        um_sheet_cell(&s->record, sheet, "%u", g->m);
-        um_sheet_cell(&s->record, sheet, "%u + %u", g->k0, g->k1);
-        um_sheet_cell(&s->record, sheet, "%.4f", 100 * um_gbf_hole(g));
-        um_sheet_cell(&s->record, sheet, "%.0f", um_gbf_fn_at(g, 0));
+        um_sheet_cell(sheet, "%u", g->m);
+        um_sheet_cell(sheet, "%u + %u", g->k0, g->k1);
+        um_sheet_cell(sheet, "%.4f", 100 * um_gbf_hole(g));
+        um_sheet_cell(sheet, "%.0f", um_gbf_fn_at(g, 0));
     }
 }
 

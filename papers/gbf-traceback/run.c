@@ -237,19 +237,19 @@ static void list(um_study *s)
 
     for (size_t w = 0; w < WAYS; w++)
         for (size_t at = 0; at < STARTS; at++) {
-            um_sheet_cell(r, sheet, "%s", ways[w].name);
-            um_sheet_cell(r, sheet, "%s", starts[at].name);
+            um_sheet_cell(sheet, "%s", ways[w].name);
+            um_sheet_cell(sheet, "%s", starts[at].name);
             for (size_t i = BRANCHES; i <= EXPECTED; i++)
-                um_sheet_cell(r, sheet, "%.3f",
+                um_sheet_cell(sheet, "%.3f",
                               um_column(s, column(w, at, i)).value);
-            um_sheet_cell(r, sheet, "%.3f",
+            um_sheet_cell(sheet, "%.3f",
                           100 * um_column(s, column(w, at, ACCEPTED)).value);
-            um_sheet_cell(r, sheet, "%.3f",
+            um_sheet_cell(sheet, "%.3f",
                           100 * accepted_by_formula(&ways[w], &starts[at]));
-            um_sheet_cell(r, sheet, "%.2f",
+            um_sheet_cell(sheet, "%.2f",
                           100 * um_column(s, column(w, at, MISSED)).value);
-            um_sheet_cell(r, sheet, "%.2f", 100 * missed_on_average(&ways[w]));
-            um_sheet_cell(r, sheet, "%.1f",
+            um_sheet_cell(sheet, "%.2f", 100 * missed_on_average(&ways[w]));
+            um_sheet_cell(sheet, "%.1f",
                           100 * um_column(s, column(w, at, FOUND)).value);
         }
 }
@@ -266,10 +266,10 @@ static void draw_branches(um_study *s)
     for (size_t w = 0; w < WAYS; w++) {
         if (ways[w].k0 && !ways[w].distinct)
             continue; /* hardly another curve */
-        um_curve *c = um_figure_curve(&s->record, f, ways[w].name);
+        um_series *c = um_figure_series(f, ways[w].name);
         for (size_t at = 0; at < SWEPT; at++) {
             um_mean m = um_column(s, column(w, at, BRANCHES));
-            um_curve_point(&s->record, c, starts[at].ones, m.value, m.error);
+            um_series_point(c, starts[at].ones, m.value, m.error);
         }
     }
 }
@@ -282,18 +282,17 @@ static void draw_misses(um_study *s)
                                     "hops from the victim", "share missed");
 
     for (size_t w = 1; w < WAYS; w++) {
-        um_curve *line = um_figure_curve(&s->record, f, ways[w].name);
+        um_series *line = um_figure_series(f, ways[w].name);
         if (line)
             line->faint = true;
         for (uint32_t i = 0; i < HOPS; i++)
-            um_curve_point(&s->record, line, i + 1,
-                           missed_by_formula(&ways[w], i), NAN);
-        um_curve *dots = um_figure_curve(&s->record, f, "simulated");
+            um_series_point(line, i + 1, missed_by_formula(&ways[w], i), NAN);
+        um_series *dots = um_figure_series(f, "simulated");
         if (dots)
             dots->dots = true;
         for (uint32_t i = 0; i < HOPS; i++) {
             um_mean m = um_column(s, BY_HOP + w * HOPS + i);
-            um_curve_point(&s->record, dots, i + 1, m.value, m.error);
+            um_series_point(dots, i + 1, m.value, m.error);
         }
     }
 }

@@ -217,16 +217,16 @@ static void check_points(um_study *s, const um_gbf_panel *p)
     um_check_value(s, item, worst, NAN);
 }
 
-static void draw_equation(um_study *s, um_figure *f, const um_gbf_panel *p,
+static void draw_equation(um_figure *f, const um_gbf_panel *p,
                           const um_gbf_curve *c)
 {
-    um_curve *line = um_figure_curve(&s->record, f, c->name);
+    um_series *line = um_figure_series(f, c->name);
 
     if (line)
         line->faint = p->every > 0; /* dots of the simulation lie on it */
     for (size_t i = 0; i < steps(p->from, p->to, p->step); i++) {
         double x = p->from + (double)i * p->step;
-        um_curve_point(&s->record, line, x, um_gbf_value_at(p, c, x), NAN);
+        um_series_point(line, x, um_gbf_value_at(p, c, x), NAN);
     }
 }
 
@@ -237,13 +237,13 @@ static void draw_points(um_study *s, um_figure *f, const um_gbf_panel *p,
     char name[UM_TEXT_LEN];
 
     snprintf(name, sizeof name, "%s, simulated", c->name);
-    um_curve *line = um_figure_curve(&s->record, f, name);
+    um_series *line = um_figure_series(f, name);
     if (line)
         line->dots = true;
     for (size_t i = 0; i < own->n; i++) {
         um_mean m = um_column(s, i);
         if (own->point[i].panel == p && own->point[i].curve == c)
-            um_curve_point(&s->record, line, own->point[i].x, m.value, m.error);
+            um_series_point(line, own->point[i].x, m.value, m.error);
     }
 }
 
@@ -255,7 +255,7 @@ static void draw(um_study *s, const um_gbf_panel *p)
     if (f)
         f->log_y = p->log_y;
     for (const um_gbf_curve *c = p->curve; c->name; c++) {
-        draw_equation(s, f, p, c);
+        draw_equation(f, p, c);
         if (p->every > 0)
             draw_points(s, f, p, c);
     }

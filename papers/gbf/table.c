@@ -136,9 +136,9 @@ static void check_row(um_study *s, size_t row)
 static void put_cell(um_study *s, um_sheet *sheet, int digits, double x)
 {
     if (table_of(s)->percent)
-        um_sheet_cell(&s->record, sheet, "%.*f", digits, x);
+        um_sheet_cell(sheet, "%.*f", digits, x);
     else
-        um_sheet_cell(&s->record, sheet, "%.*e", digits, x);
+        um_sheet_cell(sheet, "%.*e", digits, x);
 }
 
 static void list_cell(um_study *s, um_sheet *sheet, size_t row, const column *c)
@@ -166,7 +166,7 @@ static void list(um_study *s)
         um_record_sheet(&s->record, "table", table_of(s)->title, heads);
 
     for (size_t i = 0; i < GBF_CASES; i++) {
-        um_sheet_cell(&s->record, sheet, "%s", table_of(s)->row[i].name);
+        um_sheet_cell(sheet, "%s", table_of(s)->row[i].name);
         for (size_t j = 0; j < UM_COUNT(columns); j++)
             list_cell(s, sheet, i, &columns[j]);
     }

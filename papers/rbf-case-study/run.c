@@ -169,14 +169,14 @@ static um_mean at_size(const um_study *s, size_t size, size_t which,
     return rate(s, size * WAYS + which, what);
 }
 
-static void draw_list(um_study *s, um_figure *f, double y)
+static void draw_list(um_figure *f, double y)
 {
-    um_curve *c = um_figure_curve(&s->record, f, "list");
+    um_series *c = um_figure_series(f, "list");
 
     if (c)
         c->faint = true;
-    um_curve_point(&s->record, c, (double)size_at(0), y, NAN);
-    um_curve_point(&s->record, c, (double)size_at(SIZES - 1), y, NAN);
+    um_series_point(c, (double)size_at(0), y, NAN);
+    um_series_point(c, (double)size_at(SIZES - 1), y, NAN);
 }
 
 /* A rate against the size, a curve for each way, and the list's. */
@@ -186,14 +186,14 @@ static void draw_sizes(um_study *s, const char *id, const char *title,
     um_figure *f = um_record_figure(&s->record, id, title, "bits", "rate");
 
     for (size_t j = 0; j < WAYS; j++) {
-        um_curve *c = um_figure_curve(&s->record, f, ways[j].name);
+        um_series *c = um_figure_series(f, ways[j].name);
         for (size_t i = 0; i < SIZES; i++) {
             um_mean m = at_size(s, i, j, what);
-            um_curve_point(&s->record, c, (double)size_at(i), m.value, m.error);
+            um_series_point(c, (double)size_at(i), m.value, m.error);
         }
     }
     if (!isnan(list))
-        draw_list(s, f, list);
+        draw_list(f, list);
 }
 
 static void draw_sweep(um_study *s)
@@ -210,11 +210,10 @@ static void draw_sweep(um_study *s)
                                     "beta", "rate");
 
     for (size_t j = 0; j < UM_COUNT(curves); j++) {
-        um_curve *c = um_figure_curve(&s->record, f, curves[j].name);
+        um_series *c = um_figure_series(f, curves[j].name);
         for (size_t i = 0; i < SWEEP; i++) {
             um_mean m = rate(s, GRID + i, curves[j].what);
-            um_curve_point(&s->record, c, 0.01 * (double)(i + 1), m.value,
-                           m.error);
+            um_series_point(c, 0.01 * (double)(i + 1), m.value, m.error);
         }
     }
 }
@@ -227,7 +226,7 @@ static void draw_troubles(um_study *s)
     um_figure *f = um_record_figure(
         &s->record, "fig9", "Fig. 9: addresses outside the set, synthetic",
         "traces through the address (from, bins that double)", "addresses");
-    um_curve *c = um_figure_curve(&s->record, f, "may match falsely");
+    um_series *c = um_figure_series(f, "may match falsely");
 
     if (f)
         f->log_x = f->log_y = true;
@@ -238,16 +237,16 @@ static void draw_troubles(um_study *s)
         }
     for (size_t i = 0; i < UM_COUNT(count); i++)
         if (count[i] > 0)
-            um_curve_point(&s->record, c, pow(2, (double)i), count[i], NAN);
+            um_series_point(c, pow(2, (double)i), count[i], NAN);
     um_check_value(s, "addresses on 10,000 traces or more", heavy, NAN);
 }
 
-static void cell_or_dash(um_study *s, um_sheet *sheet, double x)
+static void cell_or_dash(um_sheet *sheet, double x)
 {
     if (isnan(x))
-        um_sheet_cell(&s->record, sheet, "-");
+        um_sheet_cell(sheet, "-");
     else
-        um_sheet_cell(&s->record, sheet, "%.4f", x);
+        um_sheet_cell(sheet, "%.4f", x);
 }
 
 static void add_square(double paper, double ours, double *sum, double *n)
@@ -286,11 +285,11 @@ static void compare_quotes(um_study *s)
         const double paper[] = {quotes[i].success, quotes[i].shorter,
                                 quotes[i].collision};
         static const size_t what[] = {SUCCESS, SHORT, COLLISION};
-        um_sheet_cell(&s->record, sheet, "%s", quotes[i].what);
+        um_sheet_cell(sheet, "%s", quotes[i].what);
         for (size_t j = 0; j < UM_COUNT(what); j++) {
-            cell_or_dash(s, sheet, paper[j]);
-            cell_or_dash(s, sheet, rate(s, five + i, what[j]).value);
-            cell_or_dash(s, sheet, rate(s, one + i, what[j]).value);
+            cell_or_dash(sheet, paper[j]);
+            cell_or_dash(sheet, rate(s, five + i, what[j]).value);
+            cell_or_dash(sheet, rate(s, one + i, what[j]).value);
         }
     }
     um_check_value(s, "distance from the quoted rates, k = 5",
@@ -308,14 +307,13 @@ static void tabulate(um_study *s, const char *id, const char *title,
     const outcome *list = &((const shared *)s->shared)->of_list;
     um_sheet *sheet = um_record_sheet(&s->record, id, title, heads);
 
-    um_sheet_cell(&s->record, sheet, "list");
+    um_sheet_cell(sheet, "list");
     for (size_t j = 0; j < OUTCOME; j++)
-        um_sheet_cell(&s->record, sheet, "%.4f", ((const double *)list)[j]);
+        um_sheet_cell(sheet, "%.4f", ((const double *)list)[j]);
     for (size_t j = 0; j < WAYS; j++) {
-        um_sheet_cell(&s->record, sheet, "%s", ways[j].name);
+        um_sheet_cell(sheet, "%s", ways[j].name);
         for (size_t what = 0; what < OUTCOME; what++)
-            um_sheet_cell(&s->record, sheet, "%.4f",
-                          at_size(s, size, j, what).value);
+            um_sheet_cell(sheet, "%.4f", at_size(s, size, j, what).value);
     }
 }
 

@@ -129,17 +129,17 @@ static void draw(um_study *s, size_t curve, const char *id, const char *title,
     um_figure *f = um_record_figure(r, id, title, x, "false positive rate");
     if (f)
         f->log_y = true;
-    um_curve *measured = um_figure_curve(r, f, "measured");
+    um_series *measured = um_figure_series(f, "measured");
     for (size_t i = 0; i < POINTS; i++) {
         um_mean m = um_column(s, curve * POINTS + i);
-        um_curve_point(r, measured, varied(curve, i), m.value, m.error);
+        um_series_point(measured, varied(curve, i), m.value, m.error);
     }
-    um_curve *model = um_figure_curve(r, f, "equation 5");
+    um_series *model = um_figure_series(f, "equation 5");
     if (model)
         model->faint = true;
     for (size_t i = 0; i < POINTS; i++) {
         setting at = setting_at(curve, i);
-        um_curve_point(r, model, varied(curve, i), formula(&at), NAN);
+        um_series_point(model, varied(curve, i), formula(&at), NAN);
     }
 }
 

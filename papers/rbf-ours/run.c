@@ -181,16 +181,16 @@ static void tabulate_methods(um_study *s)
                                       "methods at beta 1 % and 100 %", heads);
 
     for (size_t i = 0; i < METHODS; i++) {
-        um_sheet_cell(&s->record, sheet, "%s", methods[i].id);
+        um_sheet_cell(sheet, "%s", methods[i].id);
         for (size_t j = 0; j < BETAS; j++) {
-            um_sheet_cell(&s->record, sheet, "%.3f",
+            um_sheet_cell(sheet, "%.3f",
                           um_column(s, method_column(i, j, CHI)).value);
-            um_sheet_cell(&s->record, sheet, "%.4f",
+            um_sheet_cell(sheet, "%.4f",
                           um_column(s, method_column(i, j, LOST)).value);
         }
-        um_sheet_cell(&s->record, sheet, "%.1f",
+        um_sheet_cell(sheet, "%.1f",
                       um_column(s, method_column(i, 1, LEFT)).value);
-        um_sheet_cell(&s->record, sheet, "%.0f",
+        um_sheet_cell(sheet, "%.0f",
                       um_column(s, method_column(i, 1, RESET)).value);
     }
 }
@@ -241,12 +241,12 @@ static void tabulate_trades(um_study *s)
 
     for (size_t i = 0; i < SIZES; i++)
         for (size_t j = 0; j < WAYS; j++) {
-            um_sheet_cell(&s->record, sheet, "%u", (unsigned)sizes[i]);
-            um_sheet_cell(&s->record, sheet, "%s", ways[j].id);
-            um_sheet_cell(&s->record, sheet, "%u",
+            um_sheet_cell(sheet, "%u", (unsigned)sizes[i]);
+            um_sheet_cell(sheet, "%s", ways[j].id);
+            um_sheet_cell(sheet, "%u",
                           (unsigned)trade_probes(&ways[j], sizes[i]));
             for (size_t what = 0; what < TRADE_NUMBERS; what++)
-                um_sheet_cell(&s->record, sheet, "%.3g",
+                um_sheet_cell(sheet, "%.3g",
                               um_column(s, way_column(i, j, what)).value);
         }
 }
@@ -260,10 +260,10 @@ static void draw_trades(um_study *s)
     if (f)
         f->log_y = true;
     for (size_t j = 0; j < WAYS; j++) {
-        um_curve *c = um_figure_curve(&s->record, f, ways[j].id);
+        um_series *c = um_figure_series(f, ways[j].id);
         for (size_t i = 0; i < SIZES; i++) {
             um_mean m = um_column(s, way_column(i, j, SHARE_LEFT));
-            um_curve_point(&s->record, c, (double)sizes[i], m.value, m.error);
+            um_series_point(c, (double)sizes[i], m.value, m.error);
         }
     }
 }

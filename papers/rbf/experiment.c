@@ -178,10 +178,10 @@ um_figure *um_rbf_draw(um_study *s, const char *id, const char *title,
     um_figure *f = um_record_figure(&s->record, id, title, "beta, %", y);
 
     for (size_t i = 0; i < n; i++) {
-        um_curve *c = um_figure_curve(&s->record, f, curves[i].name);
+        um_series *c = um_figure_series(f, curves[i].name);
         for (size_t j = 0; j < RBF_BETAS; j++) {
             um_mean m = um_column(s, um_rbf_column(i, j, what));
-            um_curve_point(&s->record, c, um_rbf_beta[j], m.value, m.error);
+            um_series_point(c, um_rbf_beta[j], m.value, m.error);
         }
     }
     return f;

@@ -215,23 +215,23 @@ static void list(um_study *s)
 
     for (size_t i = 1; i <= EXPERIMENTS; i++)
         for (size_t k = 0; k < SPAM_HASHES; k++) {
-            um_sheet_cell(r, sheet, "%zu", i);
-            um_sheet_cell(r, sheet, "%u", um_spam_k(k));
+            um_sheet_cell(sheet, "%zu", i);
+            um_sheet_cell(sheet, "%u", um_spam_k(k));
             for (size_t what = PLAIN_ABOVE; what <= PLAIN_FULL; what++)
-                um_sheet_cell(r, sheet, "%.1f",
+                um_sheet_cell(sheet, "%.1f",
                               um_column(s, column(i, k, what)).value);
-            um_sheet_cell(r, sheet, "%.0f",
+            um_sheet_cell(sheet, "%.0f",
                           most_of(s, column(i, k, REFINED_MOST)));
         }
 }
 
 static void draw(um_study *s, const char *name, size_t at, um_figure *f)
 {
-    um_curve *c = um_figure_curve(&s->record, f, name);
+    um_series *c = um_figure_series(f, name);
 
     for (size_t i = 0; i < PARTS; i++) {
         um_mean m = um_column(s, at + i);
-        um_curve_point(&s->record, c, (double)(i + 1), m.value, m.error);
+        um_series_point(c, (double)(i + 1), m.value, m.error);
     }
 }
 

@@ -216,9 +216,9 @@ static void list(um_study *s)
         um_record_sheet(r, "sizes", "Split storage, bits a signature", heads);
 
     for (size_t i = 0; i < UM_COUNT(index_bits); i++) {
-        um_sheet_cell(r, sheet, "2^%u", index_bits[i]);
+        um_sheet_cell(sheet, "2^%u", index_bits[i]);
         for (unsigned low = LEAST_LOW; low < LEAST_LOW + LOWS; low++)
-            um_sheet_cell(r, sheet, "%.1f", split_bits(s, low, index_bits[i]));
+            um_sheet_cell(sheet, "%.1f", split_bits(s, low, index_bits[i]));
     }
 }
 

@@ -186,10 +186,10 @@ static void draw_curve(um_study *s, um_figure *f, size_t hashes, size_t what)
 
     snprintf(name, sizeof name, "%s, k = %u",
              what == SPAM_PLAIN ? "intuitive" : "refined", um_spam_k(hashes));
-    um_curve *c = um_figure_curve(&s->record, f, name);
+    um_series *c = um_figure_series(f, name);
     for (size_t i = hashes; i < um_spam_shapes(e); i += SPAM_HASHES) {
         um_mean m = rate(s, i, what);
-        um_curve_point(&s->record, c, um_spam_size(e, i), m.value, m.error);
+        um_series_point(c, um_spam_size(e, i), m.value, m.error);
     }
 }
 
@@ -212,17 +212,16 @@ static void draw(um_study *s)
 
 static void list_cell(um_study *s, um_sheet *sheet, size_t shape, size_t what)
 {
-    um_record *r = &s->record;
     char item[UM_TEXT_LEN];
     um_expected e;
     um_mean m = rate(s, shape, what);
 
     name_cell(item, experiment_of(s), shape, what);
     bool has = printed(s, item, &e);
-    um_sheet_cell(r, sheet, "%.3e", m.value);
-    um_sheet_cell(r, sheet, "%.3e", m.sd);
-    um_sheet_cell(r, sheet, has ? "%.3e" : "-", has ? e.paper : 0);
-    um_sheet_cell(r, sheet, has ? "%.3e" : "-", has ? e.sd : 0);
+    um_sheet_cell(sheet, "%.3e", m.value);
+    um_sheet_cell(sheet, "%.3e", m.sd);
+    um_sheet_cell(sheet, has ? "%.3e" : "-", has ? e.paper : 0);
+    um_sheet_cell(sheet, has ? "%.3e" : "-", has ? e.sd : 0);
 }
 
 static void list(um_study *s)
@@ -239,11 +238,11 @@ static void list(um_study *s)
     um_sheet *sheet = um_record_sheet(r, "table", title, heads);
     for (size_t i = 0; i < um_spam_shapes(e); i++) {
         double refined = rate(s, i, SPAM_REFINED).value;
-        um_sheet_cell(r, sheet, "%uK", um_spam_size(e, i) / 1000);
-        um_sheet_cell(r, sheet, "%u", um_spam_k(i));
+        um_sheet_cell(sheet, "%uK", um_spam_size(e, i) / 1000);
+        um_sheet_cell(sheet, "%u", um_spam_k(i));
         list_cell(s, sheet, i, SPAM_PLAIN);
         list_cell(s, sheet, i, SPAM_REFINED);
-        um_sheet_cell(r, sheet, refined > 0 ? "%.3f" : "-",
+        um_sheet_cell(sheet, refined > 0 ? "%.3f" : "-",
                       rate(s, i, SPAM_PLAIN).value / refined);
     }
 }

@@ -1,6 +1,7 @@
 /*
- * cmd_diff.c - umbel diff: what makes a new filter of an old one.
+ * cmd_diff.c - umbel diff: what turns an old filter into a new one.
  */
+#include "base/error.h"
 #include "cli/content.h"
 #include "cli/files.h"
 #include "cli/report.h"
@@ -8,99 +9,83 @@
 
 #include <math.h>
 
+typedef struct diff_args {
+    const char *old, *new, *output;
+    um_open_args open;
+} diff_args;
+
 static const um_option options[] = {
-    {"output", 'o', "FILE", "write the difference there; - is standard output"},
+    {"output", 'o', "FILE",
+     "write the difference to FILE; - is standard output",
+     UM_TARGET(diff_args, output), .role = UM_OUTPUT, .required = true},
     {0}};
 
-static umbel_status make(const umbel_filter *old, const umbel_filter *now,
-                         const char *path, umbel_diff_result *bill,
-                         umbel_error *err)
+static void make_report(const diff_args *a, const umbel_filter *old,
+                        const umbel_filter *now, const umbel_diff_result *d,
+                        um_report *r)
 {
+    um_report_file(r, "file", NULL, a->output);
+    um_report_count(r, "bytes", "difference", "bytes", d->bytes);
+    um_report_count(r, "new_bytes", "new filter", "bytes",
+                    umbel_encoded_len(now));
+    um_report_count(r, "changed", "changed", "cells", d->changed);
+    um_report_count(r, "shannon_bytes", "least possible", "bytes",
+                    (uint64_t)ceil(d->shannon_bytes));
+    um_report_text(r, "old", "from content", um_name_of(old).text);
+    um_report_text(r, "new", "to content", um_name_of(now).text);
+}
+
+static umbel_status write_difference(const um_args *args,
+                                     const umbel_filter *old,
+                                     const umbel_filter *now, umbel_error *err)
+{
+    const diff_args *a = args->values;
+    umbel_diff_result result;
+    um_report report = {0};
     um_content c;
-    umbel_status status = um_content_diff(&c, old, now, bill, err);
 
-    if (status == UMBEL_OK)
-        status = um_save_bytes(c.bytes, c.len, path, err);
+    UM_TRY(um_content_diff(&c, old, now, &result, err));
+    umbel_status status = um_save_bytes(c.bytes, c.len, a->output, err);
     um_content_fini(&c);
-    return status;
-}
-
-static void report_json(const um_args *args, const umbel_filter *old,
-                        const umbel_filter *now, const umbel_diff_result *bill)
-{
-    um_name_text from = um_name_of(old), to = um_name_of(now);
-    umbel_info info = {0};
-
-    um_info_text(&info, "file", um_value(args, "output"));
-    um_info_count(&info, "bytes", bill->bytes);
-    um_info_count(&info, "new_bytes", umbel_encoded_len(now));
-    um_info_count(&info, "changed", bill->changed);
-    um_info_count(&info, "shannon_bytes", (uint64_t)ceil(bill->shannon_bytes));
-    um_info_text(&info, "old", from.text);
-    um_info_text(&info, "new", to.text);
-    um_print_json(um_report_to(args), &info);
-}
-
-static void report(const um_args *args, const umbel_filter *now,
-                   const umbel_diff_result *bill)
-{
-    FILE *out = um_report_to(args);
-
-    um_print_path(out, um_value(args, "output"));
-    fprintf(out, "%s bytes instead of %s\n", um_grouped(bill->bytes).text,
-            um_grouped(umbel_encoded_len(now)).text);
-    fprintf(out, "%s cells changed; random ones would take %s bytes to tell\n",
-            um_grouped(bill->changed).text,
-            um_grouped((uint64_t)ceil(bill->shannon_bytes)).text);
-}
-
-static umbel_status diff(const um_args *args, umbel_error *err)
-{
-    umbel_diff_result bill;
-    umbel_filter *old, *now;
-
-    umbel_status status = um_open_filter(args, args->operands[0], &old, err);
-    if (status != UMBEL_OK)
-        return status;
-    status = um_open_filter(args, args->operands[1], &now, err);
-    if (status == UMBEL_OK) {
-        status = make(old, now, um_value(args, "output"), &bill, err);
-        if (status == UMBEL_OK && um_has(args, "json"))
-            report_json(args, old, now, &bill);
-        else if (status == UMBEL_OK && !um_has(args, "quiet"))
-            report(args, now, &bill);
-        umbel_close(now);
-    }
-    umbel_close(old);
-    return status;
+    UM_TRY(status);
+    make_report(a, old, now, &result, &report);
+    um_report_print(args, &report);
+    um_report_fini(&report);
+    return UMBEL_OK;
 }
 
 static int run(const um_args *args)
 {
-    const char *path = um_value(args, "output");
+    const diff_args *a = args->values;
+    umbel_filter *old = NULL, *now = NULL;
     umbel_error err;
+    umbel_status status;
 
-    if (!path || args->noperands != 2)
-        return um_misuse(args, "give the old filter, the new one, and where "
-                               "to: -o FILE");
-    if (um_stdin_among(args->operands, args->noperands) > 1)
-        return um_misuse(args, "standard input can be read only once");
-    if (um_refuse_overwrite(path, args->operands[0], &err) != UMBEL_OK ||
-        um_refuse_overwrite(path, args->operands[1], &err) != UMBEL_OK ||
-        diff(args, &err) != UMBEL_OK)
-        return um_trouble(args, &err);
-    return UM_EXIT_FINE;
+    status = um_open_filter(&a->open, a->old, &old, &err);
+    if (status)
+        goto done;
+    status = um_open_filter(&a->open, a->new, &now, &err);
+    if (status)
+        goto done;
+    status = write_difference(args, old, now, &err);
+done:
+    umbel_close(now);
+    umbel_close(old);
+    return status ? um_trouble(args, &err) : UM_EXIT_FINE;
 }
 
 const um_command um_cmd_diff = {
     .name = "diff",
-    .args = "OLD NEW -o FILE",
-    .summary = "what changed, for readers who have the old filter",
-    .options = {options, um_filter_options},
+    .summary = "write what changed, for readers who have the old filter",
+    .section = UM_FORMS,
+    .values_len = sizeof(diff_args),
+    .operands = {{"OLD", UM_TEXT, offsetof(diff_args, old), UM_INPUT, 1},
+                 {"NEW", UM_TEXT, offsetof(diff_args, new), UM_INPUT, 1}},
+    .options = {{options}, {um_open_options, offsetof(diff_args, open)}},
     .run = run,
     .example = "words.umb new.umb -o words.diff",
-    .details = "Both must have the same shape, the same kind, size, hashes and "
+    .details = "Both filters must have the same kind, size, hash functions and "
                "seed: build both with the same --capacity. 'umbel patch' makes "
-               "NEW of OLD and FILE. Keyed filters "
-               "need no key here.",
+               "NEW from OLD and the difference. Keyed filters need no secret "
+               "here.",
 };

@@ -8,85 +8,56 @@
 #include "cli/table.h"
 #include "exchange/manifest.h"
 
-#include <inttypes.h>
 #include <limits.h>
 #include <sodium.h>
 #include <string.h>
 #include <unistd.h>
 
+typedef struct keygen_args {
+    const char *output;
+    bool sign;
+} keygen_args;
+
 static const um_option options[] = {
-    {"output", 'o', "FILE", "write it there (must not exist yet)"},
+    {"output", 'o', "FILE", "write the key to FILE, which must not exist yet",
+     UM_TARGET(keygen_args, output), .role = UM_OUTPUT, .required = true},
     {"sign", 0, NULL,
-     "a key that signs what is published; FILE.pub is for readers"},
+     "make a key that signs what is published; FILE.pub is for readers",
+     UM_TARGET(keygen_args, sign)},
     {0}};
 
-static umbel_status make_secret(const um_args *args, const char *path,
+static umbel_status make_secret(const char *path, um_report *r,
                                 umbel_error *err)
 {
     uint8_t secret[UMBEL_SECRET_LEN];
-    umbel_info info = {0};
 
     randombytes_buf(secret, sizeof secret);
     umbel_status status = um_write_secret(path, secret, err);
     uint64_t id = um_secret_id(secret);
     sodium_memzero(secret, sizeof secret);
-    if (status != UMBEL_OK)
-        return status;
-    um_info_text(&info, "file", path);
-    um_info_hex(&info, "secret_id", id);
-    if (um_has(args, "json")) {
-        um_print_json(stdout, &info);
-    } else if (!um_has(args, "quiet")) {
-        um_print_path(stdout, path);
-        printf("secret key %016" PRIx64
-               "; keep it, use it with --hash sip --key-file ",
-               id);
-        um_print_quoted(stdout, path);
-        putchar('\n');
-    }
+    UM_TRY(status);
+    um_report_file(r, "file", "secret key", path);
+    um_report_hex(r, "secret_id", "identifier", id);
+    um_report_note(r, "Keep it. Use it with --hash sip --key-file FILE.");
     return UMBEL_OK;
 }
 
-/* Both files, or none. */
+/* Writes both files, or none. */
 static umbel_status write_pair(const char *path, const char *public_path,
                                const uint8_t *secret, const uint8_t *key,
                                umbel_error *err)
 {
-    umbel_status status = um_write_sign_key(path, secret, err);
-
-    if (status != UMBEL_OK)
-        return status;
-    status = um_write_trust_key(public_path, key, err);
-    if (status != UMBEL_OK)
+    UM_TRY(um_write_sign_key(path, secret, err));
+    umbel_status status = um_write_trust_key(public_path, key, err);
+    if (status)
         unlink(path);
     return status;
 }
 
-static void report_pair(const um_args *args, const char *path,
-                        const char *public_path, const uint8_t *key)
-{
-    char text[UM_DIGEST_HEX];
-    umbel_info info = {0};
-
-    um_digest_text(key, text);
-    um_info_text(&info, "file", path);
-    um_info_text(&info, "public_file", public_path);
-    um_info_text(&info, "public_key", text);
-    if (um_has(args, "json")) {
-        um_print_json(stdout, &info);
-    } else if (!um_has(args, "quiet")) {
-        um_print_path(stdout, path);
-        puts("signs; keep it, and publish with --sign");
-        um_print_path(stdout, public_path);
-        puts("for readers, who pull with --trust");
-    }
-}
-
-static umbel_status make_pair(const um_args *args, const char *path,
-                              umbel_error *err)
+static umbel_status make_pair(const char *path, um_report *r, umbel_error *err)
 {
     uint8_t secret[UM_SIGN_KEY_LEN], key[UM_TRUST_KEY_LEN];
-    char public_path[PATH_MAX];
+    char public_path[PATH_MAX], text[UM_DIGEST_HEX];
 
     int len = snprintf(public_path, sizeof public_path, "%s.pub", path);
     if (len < 0 || (size_t)len >= sizeof public_path)
@@ -94,35 +65,43 @@ static umbel_status make_pair(const um_args *args, const char *path,
     crypto_sign_keypair(key, secret);
     umbel_status status = write_pair(path, public_path, secret, key, err);
     sodium_memzero(secret, sizeof secret);
-    if (status == UMBEL_OK)
-        report_pair(args, path, public_path, key);
-    return status;
+    UM_TRY(status);
+    um_digest_text(key, text);
+    um_report_file(r, "file", "signing key", path);
+    um_report_file(r, "public_file", "public key file", public_path);
+    um_report_text(r, "public_key", NULL, text);
+    um_report_note(r, "Keep the signing key, and publish with --sign. Give the "
+                      "public key to readers, who pull with --trust.");
+    return UMBEL_OK;
 }
 
 static int run(const um_args *args)
 {
-    const char *path = um_value(args, "output");
+    const keygen_args *a = args->values;
+    um_report report = {0};
     umbel_error err;
 
-    if (!path || args->noperands)
-        return um_misuse(args, "say where: -o FILE, and nothing else");
-    if (strcmp(path, "-") == 0)
+    if (args->stdout_taken)
         return um_misuse(args, "a key is kept in a file: -o FILE");
     if (sodium_init() < 0)
-        return um_misuse(args, "the system gives no random numbers");
-    umbel_status status = um_has(args, "sign") ? make_pair(args, path, &err)
-                                               : make_secret(args, path, &err);
-    return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
+        return um_misuse(args, "the system has no random numbers");
+    umbel_status status =
+        (a->sign ? make_pair : make_secret)(a->output, &report, &err);
+    if (!status)
+        um_report_print(args, &report);
+    um_report_fini(&report);
+    return status ? um_trouble(args, &err) : UM_EXIT_FINE;
 }
 
 const um_command um_cmd_keygen = {
     .name = "keygen",
-    .args = "[--sign] -o FILE",
     .summary = "make a secret for keyed filters, or a key that signs",
-    .options = {options},
-    .details = "Without --sign it is for 'umbel build --hash sip --key-file "
-               "FILE'. The two are different keys. Who loses one cannot get it "
-               "back.",
+    .section = UM_EXCHANGE,
+    .values_len = sizeof(keygen_args),
+    .options = {{options}},
     .run = run,
     .example = "-o secret",
+    .details = "Without --sign it makes a secret for 'umbel build --hash sip "
+               "--key-file FILE'. The two are different keys. A lost key "
+               "cannot be recovered.",
 };

@@ -10,81 +10,83 @@
 
 enum { LIMIT = 1 << 30 }; /* bytes of a difference that comes by a pipe */
 
+typedef struct patch_args {
+    const char *old, *difference, *output;
+    um_open_args open;
+} patch_args;
+
 static const um_option options[] = {
-    {"output", 'o', "FILE", "write the new filter there; - is standard output"},
+    {"output", 'o', "FILE",
+     "write the new filter to FILE; - is standard output",
+     UM_TARGET(patch_args, output), .role = UM_OUTPUT, .required = true},
     {0}};
 
-static void report(const um_args *args, const umbel_filter *now, size_t len)
+static void print_result(const um_args *args, const umbel_filter *now,
+                         size_t len)
 {
-    FILE *out = um_report_to(args);
-    const char *path = um_value(args, "output");
-    um_name_text name = um_name_of(now);
-    umbel_info info = {0};
+    const patch_args *a = args->values;
+    um_report r = {0};
 
-    if (um_has(args, "json")) {
-        um_info_text(&info, "file", path);
-        um_info_count(&info, "bytes", umbel_encoded_len(now));
-        um_info_count(&info, "difference_bytes", len);
-        um_info_text(&info, "new", name.text);
-        um_print_json(out, &info);
-    } else if (!um_has(args, "quiet")) {
-        um_print_path(out, path);
-        fprintf(out, "%s bytes", um_grouped(umbel_encoded_len(now)).text);
-        fprintf(out, " from %s, the new filter byte for byte\n",
-                um_grouped(len).text);
-    }
+    um_report_file(&r, "file", NULL, a->output);
+    um_report_count(&r, "bytes", NULL, NULL, umbel_encoded_len(now));
+    um_report_count(&r, "difference_bytes", "difference", "bytes", len);
+    um_report_text(&r, "new", "new content", um_name_of(now).text);
+    um_report_print(args, &r);
+    um_report_fini(&r);
 }
 
-static umbel_status patch(const um_args *args, const umbel_filter *old,
-                          umbel_error *err)
+/* Applies the difference in a file to old. */
+static umbel_status apply(const umbel_filter *old, const char *path,
+                          umbel_filter **out, size_t *len, umbel_error *err)
 {
-    const char *path = args->operands[1];
-    um_content difference;
-    umbel_filter *now;
+    um_content c;
     umbel_error inner;
 
-    umbel_status status = um_content_read_within(&difference, path, LIMIT, err);
-    if (status != UMBEL_OK)
-        return status;
-    size_t len = difference.len;
-    status = umbel_patch(old, difference.bytes, len, &now, &inner);
-    um_content_fini(&difference);
-    if (status != UMBEL_OK)
-        return um_fail(err, status, "%s%s: %s", um_path_dots(path),
-                       um_path_tail(path), inner.text);
-    status = um_save_filter(now, um_value(args, "output"), err);
-    if (status == UMBEL_OK)
-        report(args, now, len);
-    umbel_close(now);
+    UM_TRY(um_content_read_within(&c, path, LIMIT, err));
+    *len = c.len;
+    umbel_status status = umbel_patch(old, c.bytes, c.len, out, &inner);
+    um_content_fini(&c);
+    if (status)
+        um_set_error(err, status, "%s%s: %s", um_path_dots(path),
+                     um_path_tail(path), inner.text);
     return status;
 }
 
 static int run(const um_args *args)
 {
-    umbel_filter *old;
+    const patch_args *a = args->values;
+    umbel_filter *old = NULL, *now = NULL;
     umbel_error err;
+    umbel_status status;
+    size_t len;
 
-    if (!um_has(args, "output") || args->noperands != 2)
-        return um_misuse(args, "give the old filter, the difference, and where "
-                               "to: -o FILE");
-    if (um_stdin_among(args->operands, args->noperands) > 1)
-        return um_misuse(args, "standard input can be read only once");
-    if (um_refuse_overwrite(um_value(args, "output"), args->operands[1],
-                            &err) != UMBEL_OK ||
-        um_open_filter(args, args->operands[0], &old, &err) != UMBEL_OK)
-        return um_trouble(args, &err);
-    umbel_status status = patch(args, old, &err);
+    status = um_open_filter(&a->open, a->old, &old, &err);
+    if (status)
+        goto done;
+    status = apply(old, a->difference, &now, &len, &err);
+    if (status)
+        goto done;
+    status = um_save_filter(now, a->output, &err);
+    if (status)
+        goto done;
+    print_result(args, now, len);
+done:
+    umbel_close(now);
     umbel_close(old);
-    return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
+    return status ? um_trouble(args, &err) : UM_EXIT_FINE;
 }
 
 const um_command um_cmd_patch = {
     .name = "patch",
-    .args = "OLD DIFFERENCE -o FILE",
-    .summary = "make the new filter of the old one and a difference",
-    .options = {options, um_filter_options},
+    .summary = "make the new filter from the old one and a difference",
+    .section = UM_FORMS,
+    .values_len = sizeof(patch_args),
+    .operands = {{"OLD", UM_TEXT, offsetof(patch_args, old), UM_REPLACEABLE, 1},
+                 {"DIFFERENCE", UM_TEXT, offsetof(patch_args, difference),
+                  UM_INPUT, 1}},
+    .options = {{options}, {um_open_options, offsetof(patch_args, open)}},
     .run = run,
     .example = "words.umb words.diff -o new.umb",
-    .details = "FILE becomes what 'umbel diff' was given as NEW, byte for "
-               "byte. FILE may be OLD.",
+    .details = "FILE becomes the filter that 'umbel diff' was given as NEW, "
+               "byte for byte. FILE may be OLD.",
 };

@@ -24,8 +24,7 @@ typedef enum um_help_section {
     UM_EVERYDAY,
     UM_EXCHANGE,
     UM_ERRORS,
-    UM_FORMS,
-    UM_PROGRAMS
+    UM_FORMS
 } um_help_section;
 
 typedef struct um_command {

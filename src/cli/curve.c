@@ -5,8 +5,10 @@
 
 #include "base/error.h"
 #include "cli/files.h"
+#include "draw/svg.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,83 +76,36 @@ static void write_csv(FILE *out, const um_curve *c,
     csv_row(out, end, b);
 }
 
-/* The picture: a frame with room for numbers on the left and below. */
-enum { WIDTH = 640, HEIGHT = 400, LEFT = 70, TOP = 30, RIGHT = 20, BELOW = 50 };
-
-typedef struct frame {
-    double most_lost;
-    double all;
-} frame;
-
-static double x_of(const frame *f, double lost)
+static double percent_of(double part, double whole)
 {
-    return LEFT + lost / f->most_lost * (WIDTH - LEFT - RIGHT);
+    return whole > 0 ? 100 * part / whole : 0;
 }
 
-static double y_of(const frame *f, double left)
+static void add_point(um_series *to, const umbel_retouch_result *b,
+                      const umbel_retouch_step *s)
 {
-    return TOP + (1 - left / f->all) * (HEIGHT - TOP - BELOW);
+    um_series_point(to, percent_of((double)s->lost, (double)b->members),
+                    percent_of(um_weight_left(b, s), b->matched_weight), NAN);
 }
 
-static void svg_axes(FILE *out, const frame *f, const umbel_retouch_result *b)
+/* At most a thousand points: more cannot be seen. */
+static void draw_curve(um_figure *f, const um_curve *c,
+                       const umbel_retouch_result *b,
+                       const umbel_retouch_step *end)
 {
-    double members = b->members ? (double)b->members : 1;
-
-    for (int i = 0; i <= 4; i++) {
-        double lost = f->most_lost * i / 4, left = f->all * i / 4;
-        fprintf(out,
-                "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\" "
-                "stroke=\"#ddd\"/>\n"
-                "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.3g %%"
-                "</text>\n",
-                x_of(f, lost), TOP, x_of(f, lost), HEIGHT - BELOW,
-                x_of(f, lost), HEIGHT - BELOW + 18, 100 * lost / members);
-        fprintf(out,
-                "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" "
-                "stroke=\"#ddd\"/>\n"
-                "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%d %%"
-                "</text>\n",
-                LEFT, y_of(f, left), WIDTH - RIGHT, y_of(f, left), LEFT - 8,
-                y_of(f, left) + 4, 25 * i);
-    }
-}
-
-static void svg_point(FILE *out, const frame *f, double lost, double left)
-{
-    fprintf(out, "%.1f,%.1f ", x_of(f, lost), y_of(f, left));
-}
-
-/* At most a thousand points: nobody sees more. */
-static void write_svg(FILE *out, const um_curve *c,
-                      const umbel_retouch_result *b,
-                      const umbel_retouch_step *end)
-{
-    double most = c->n ? (double)c->steps[c->n - 1].lost : 0;
-    frame f = {.most_lost = most > (double)end->lost ? most : (double)end->lost,
-               .all = b->matched_weight > 0 ? b->matched_weight : 1};
+    static const umbel_retouch_step nothing;
     size_t every = c->n / 1000 + 1;
 
-    if (f.most_lost <= 0)
-        f.most_lost = 1;
-    fprintf(out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
-            "height=\"%d\" font-family=\"sans-serif\" font-size=\"12\">\n"
-            "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
-            "<text x=\"%d\" y=\"18\">weight of keys left, against members "
-            "lost</text>\n",
-            WIDTH, HEIGHT, LEFT);
-    svg_axes(out, &f, b);
-    fputs("<polyline fill=\"none\" stroke=\"#06c\" stroke-width=\"2\" "
-          "points=\"",
-          out);
-    svg_point(out, &f, 0, b->matched_weight);
+    um_figure_init(f, "curve", "false positives left, against members lost",
+                   "members lost, per cent", "weight left, per cent");
+    um_series *walked = um_figure_series(f, "each step");
+    add_point(walked, b, &nothing);
     for (size_t i = 0; i < c->n; i += every)
-        svg_point(out, &f, (double)c->steps[i].lost,
-                  um_weight_left(b, &c->steps[i]));
-    fprintf(out,
-            "\"/>\n<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"#c00\"/>\n"
-            "</svg>\n",
-            x_of(&f, (double)end->lost), y_of(&f, b->left_weight));
+        add_point(walked, b, &c->steps[i]);
+    um_series *stop = um_figure_series(f, "this filter");
+    if (stop)
+        stop->dots = true;
+    add_point(stop, b, end);
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -168,15 +123,22 @@ umbel_status um_curve_save(const um_curve *c, const umbel_retouch_result *bill,
                               .removed_weight =
                                   bill->matched_weight - bill->left_weight};
 
-    if (c->no_memory)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for the curve");
+    um_figure f;
     um_draft text;
-    FILE *out = um_draft_open(&text, err);
-    if (!out)
-        return UMBEL_E_NOMEM;
-    if (ends_with(path, ".svg"))
-        write_svg(out, c, bill, &end);
+    umbel_status status = UMBEL_E_NOMEM;
+    FILE *out = NULL;
+
+    draw_curve(&f, c, bill, &end);
+    if (c->no_memory || um_figure_bad(&f))
+        um_set_error(err, status, "no memory for the curve");
     else
+        out = um_draft_open(&text, err);
+    if (out && ends_with(path, ".svg"))
+        um_svg_figure(out, &f);
+    else if (out)
         write_csv(out, c, bill, &end);
-    return um_draft_save(&text, path, err);
+    if (out)
+        status = um_draft_save(&text, path, err);
+    um_figure_fini(&f);
+    return status;
 }

@@ -107,11 +107,11 @@ static const char *const updates[] = {"plain", "refined", NULL};
 
 const um_option um_shape_options[] = {
     {"kind", 0, "K", "kind of filter (default bloom; umbel help kinds)",
-     UM_TARGET(um_shape_args, kind)},
+     UM_TARGET(um_shape_args, kind), .names = "kinds"},
     {"addressing", 0, "A", "which cells a key owns (umbel help addressings)",
-     UM_TARGET(um_shape_args, addressing)},
+     UM_TARGET(um_shape_args, addressing), .names = "addressings"},
     {"hash", 0, "H", "hash family (default xxh3; umbel help hashes)",
-     UM_TARGET(um_shape_args, hash)},
+     UM_TARGET(um_shape_args, hash), .names = "hashes"},
     {"seed", 0, "S", "seed: another one gives other false positives (0)",
      UM_TARGET(um_shape_args, seed)},
     {"fpr", 0, "P", "false positive rate: 0.001 or 0.1% (the default)",

@@ -4,6 +4,7 @@
 #include "cli/help.h"
 
 #include "base/error.h"
+#include "cli/launch.h"
 
 #include <string.h>
 
@@ -12,7 +13,6 @@ static const char *const sections[] = {
     [UM_EXCHANGE] = "publish and receive",
     [UM_ERRORS] = "remove and judge errors",
     [UM_FORMS] = "other forms",
-    [UM_PROGRAMS] = "programs beside it",
 };
 
 /* A table of names for 'umbel help TOPIC'. */
@@ -56,6 +56,9 @@ void um_print_help(FILE *out)
                 print_row(out, um_command_row(i)->name,
                           um_command_row(i)->summary);
     }
+    fputs("\nprograms:\n", out);
+    for (size_t i = 0; um_program_row(i); i++)
+        print_row(out, um_program_row(i)->name, um_program_row(i)->summary);
     fputs("\n'umbel help COMMAND' explains a command; 'umbel help kinds', "
           "'addressings', 'hashes'\nand 'methods' list what its options "
           "take.\n",
@@ -78,18 +81,6 @@ bool um_print_topic(FILE *out, const char *name)
     return false;
 }
 
-void um_list_options(FILE *out)
-{
-    for (size_t i = 0; um_command_row(i); i++) {
-        const um_command *c = um_command_row(i);
-        const um_option *o;
-        size_t base;
-        unsigned modes;
-        for (size_t j = 0; (o = um_option_at(c, j, &base, &modes)); j++)
-            fprintf(out, "%s --%s%s\n", c->name, o->name, o->arg ? "=" : "");
-    }
-}
-
 bool um_list_names(FILE *out, const char *name)
 {
     const char *row, *summary;
@@ -97,6 +88,8 @@ bool um_list_names(FILE *out, const char *name)
     if (strcmp(name, "commands") == 0) {
         for (size_t i = 0; um_command_row(i); i++)
             fprintf(out, "%s\n", um_command_row(i)->name);
+        for (size_t i = 0; um_program_row(i); i++)
+            fprintf(out, "%s\n", um_program_row(i)->name);
         return true;
     }
     for (size_t i = 0; i < UM_COUNT(topics); i++)

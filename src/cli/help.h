@@ -11,8 +11,6 @@ void um_print_help(FILE *out);
 /* Prints kinds, addressings, hashes or methods. False: no such topic. */
 bool um_print_topic(FILE *out, const char *name);
 
-/* Prints lines "COMMAND OPTION", with = where it takes a value. */
-void um_list_options(FILE *out);
 /* Prints the names of commands or of a topic, one per line. False: there is no
  * such table. */
 bool um_list_names(FILE *out, const char *name);

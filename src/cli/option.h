@@ -95,6 +95,7 @@ typedef struct um_option {
     const char *needs;    /* options of which one must be given, "a b"; NULL */
     const char *excludes; /* options of which none may be given; NULL */
     unsigned modes;       /* modes that hear it; 0: all */
+    const char *names;    /* of a text: the topic of 'umbel help' it is from */
     const char *formerly; /* a name that users may guess: "did you mean" */
 } um_option;
 
@@ -123,7 +124,6 @@ typedef struct um_mode {
     const char *example; /* arguments that choose it */
 } um_mode;
 
-enum { UM_ALL_MODES = 0 };
 #define UM_MODE(i) (1u << (i))
 
 #endif

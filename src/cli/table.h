@@ -22,9 +22,7 @@
     X(patch)                                                                   \
     X(publish)                                                                 \
     X(pull)                                                                    \
-    X(keygen)                                                                  \
-    X(reproduce)                                                               \
-    X(bench)
+    X(keygen)
 
 #define UM_COMMAND_DECLARE(name) extern const um_command um_cmd_##name;
 UM_COMMANDS(UM_COMMAND_DECLARE)

@@ -2,6 +2,7 @@
  * build.c - the public verbs of static kinds: check, hash, call the row.
  */
 #include "base/alloc.h"
+#include "base/batch.h"
 #include "base/error.h"
 #include "base/pipeline.h"
 #include "filter/handle.h"
@@ -10,8 +11,6 @@
 #include <umbel/build.h>
 
 #include <inttypes.h>
-
-enum { BATCH = 256 }; /* digests at a time: they stay in the first cache */
 
 bool umbel_is_static(const char *kind)
 {
@@ -160,7 +159,7 @@ uint32_t umbel_value_bits(const umbel_filter *f)
 umbel_status umbel_values_many(const umbel_filter *f, const umbel_slice *keys,
                                size_t n, uint64_t *values, umbel_error *err)
 {
-    umbel_digest d[BATCH];
+    umbel_digest d[UM_BATCH];
 
     if (!umbel_value_bits(f))
         return um_fail(err, UMBEL_E_UNSUPPORTED, "this filter has no values");
@@ -169,7 +168,7 @@ umbel_status umbel_values_many(const umbel_filter *f, const umbel_slice *keys,
     if (hash->accept)
         status = hash->accept(keys, n, err);
     for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
-        some = n - i < BATCH ? n - i : BATCH;
+        some = um_next_batch(n - i);
         status = umbel_digest_many(f, keys + i, some, d, err);
         if (status == UMBEL_OK)
             f->shape.kind->value(f->self, d, some, values + i);

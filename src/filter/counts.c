@@ -1,19 +1,13 @@
 /*
  * counts.c - the public verbs of kinds that count: check, hash, call the row.
  */
+#include "base/batch.h"
 #include "base/error.h"
 #include "filter/handle.h"
 
 #include <umbel/counting.h>
 
 #include <inttypes.h>
-
-enum { BATCH = 256 }; /* digests at a time: they stay in the first cache */
-
-static size_t next_batch(size_t left)
-{
-    return left < BATCH ? left : BATCH;
-}
 
 /* All keys are looked at before the first is used: all or nothing. */
 static umbel_status accept(const umbel_filter *f, const umbel_slice *keys,
@@ -58,7 +52,7 @@ umbel_status umbel_add_amounts(umbel_filter *f, const umbel_slice *keys,
                                const uint64_t *amounts, size_t n, bool *fresh,
                                umbel_error *err)
 {
-    umbel_digest d[BATCH];
+    umbel_digest d[UM_BATCH];
 
     if (!f->shape.kind->add_amounts)
         return um_cannot_count(f->shape.kind, err);
@@ -66,7 +60,7 @@ umbel_status umbel_add_amounts(umbel_filter *f, const umbel_slice *keys,
     if (status == UMBEL_OK)
         status = accept(f, keys, n, err);
     for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
-        some = next_batch(n - i);
+        some = um_next_batch(n - i);
         digest(f, keys + i, some, d);
         um_count_added(
             f, add_now(f, d, amounts + i, some, fresh ? fresh + i : NULL));
@@ -89,13 +83,13 @@ umbel_status umbel_count_digests(const umbel_filter *f,
 umbel_status umbel_count_many(const umbel_filter *f, const umbel_slice *keys,
                               size_t n, uint64_t *counts, umbel_error *err)
 {
-    umbel_digest d[BATCH];
+    umbel_digest d[UM_BATCH];
 
     if (!f->shape.kind->count)
         return um_cannot_count(f->shape.kind, err);
     umbel_status status = accept(f, keys, n, err);
     for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
-        some = next_batch(n - i);
+        some = um_next_batch(n - i);
         digest(f, keys + i, some, d);
         count_now(f, d, some, counts + i);
     }
@@ -110,10 +104,10 @@ uint64_t umbel_count_limit(const umbel_filter *f)
 /* Adding undoes removing: cells at their limit do not move either way. */
 static void put_back(umbel_filter *f, const umbel_slice *keys, size_t n)
 {
-    umbel_digest d[BATCH];
+    umbel_digest d[UM_BATCH];
 
     for (size_t i = 0, some; i < n; i += some) {
-        some = next_batch(n - i);
+        some = um_next_batch(n - i);
         digest(f, keys + i, some, d);
         f->shape.kind->add(f->self, d, some, NULL);
     }
@@ -122,11 +116,11 @@ static void put_back(umbel_filter *f, const umbel_slice *keys, size_t n)
 static umbel_status remove_all(umbel_filter *f, const umbel_slice *keys,
                                size_t n, umbel_error *err)
 {
-    umbel_digest d[BATCH];
+    umbel_digest d[UM_BATCH];
     size_t gone = 0;
 
     for (size_t i = 0, some; i < n; i += some) {
-        some = next_batch(n - i);
+        some = um_next_batch(n - i);
         digest(f, keys + i, some, d);
         size_t done = f->shape.kind->remove(f->self, d, some, &gone);
         if (done < some) {

@@ -1,9 +1,8 @@
 /*
  * filter.c - the public verbs: check, hash, then call the row.
  */
+#include "base/batch.h"
 #include "filter/handle.h"
-
-enum { BATCH = 256 }; /* digests at a time: they stay in the first cache */
 
 static umbel_status want_add(const umbel_filter *f, umbel_error *err)
 {
@@ -23,11 +22,6 @@ static void slice_up(umbel_slice *out, const void *keys, size_t from,
         out[i] = (umbel_slice){base + (from + i) * width, width};
 }
 
-static size_t next_batch(size_t left)
-{
-    return left < BATCH ? left : BATCH;
-}
-
 static void digest(const umbel_filter *f, const umbel_slice *keys, size_t n,
                    umbel_digest *out)
 {
@@ -45,13 +39,13 @@ static umbel_status accept_many(const umbel_filter *f, const umbel_slice *keys,
 static umbel_status accept_fixed(const umbel_filter *f, const void *keys,
                                  size_t width, size_t n, umbel_error *err)
 {
-    umbel_slice s[BATCH];
+    umbel_slice s[UM_BATCH];
     umbel_status status = UMBEL_OK;
 
     if (!f->shape.hash->accept)
         return UMBEL_OK;
     for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
-        some = next_batch(n - i);
+        some = um_next_batch(n - i);
         slice_up(s, keys, i, width, some);
         status = accept_many(f, s, some, err);
     }
@@ -138,7 +132,7 @@ umbel_status umbel_add_digests(umbel_filter *f, const umbel_digest *digests,
 static void add_batch(umbel_filter *f, const umbel_slice *keys, size_t n,
                       bool *fresh)
 {
-    umbel_digest d[BATCH];
+    umbel_digest d[UM_BATCH];
 
     digest(f, keys, n, d);
     um_count_added(f, add_now(f, d, n, fresh));
@@ -152,7 +146,7 @@ umbel_status umbel_add_many(umbel_filter *f, const umbel_slice *keys, size_t n,
     if (status == UMBEL_OK)
         status = accept_many(f, keys, n, err);
     for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
-        some = next_batch(n - i);
+        some = um_next_batch(n - i);
         add_batch(f, keys + i, some, fresh ? fresh + i : NULL);
     }
     return status;
@@ -161,7 +155,7 @@ umbel_status umbel_add_many(umbel_filter *f, const umbel_slice *keys, size_t n,
 umbel_status umbel_add_fixed(umbel_filter *f, const void *keys, size_t width,
                              size_t n, bool *fresh, umbel_error *err)
 {
-    umbel_slice s[BATCH];
+    umbel_slice s[UM_BATCH];
     umbel_status status = want_add(f, err);
 
     if (status == UMBEL_OK && n && are_keys8(f, keys, width) &&
@@ -173,7 +167,7 @@ umbel_status umbel_add_fixed(umbel_filter *f, const void *keys, size_t width,
     if (status == UMBEL_OK)
         status = accept_fixed(f, keys, width, n, err);
     for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
-        some = next_batch(n - i);
+        some = um_next_batch(n - i);
         slice_up(s, keys, i, width, some);
         add_batch(f, s, some, fresh ? fresh + i : NULL);
     }
@@ -208,7 +202,7 @@ umbel_status umbel_query_digests(const umbel_filter *f,
 static void query_batch(const umbel_filter *f, const umbel_slice *keys,
                         size_t n, bool *hit)
 {
-    umbel_digest d[BATCH];
+    umbel_digest d[UM_BATCH];
 
     digest(f, keys, n, d);
     query_now(f, d, n, hit);
@@ -222,7 +216,7 @@ umbel_status umbel_query_many(const umbel_filter *f, const umbel_slice *keys,
     if (status == UMBEL_OK)
         status = accept_many(f, keys, n, err);
     for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
-        some = next_batch(n - i);
+        some = um_next_batch(n - i);
         query_batch(f, keys + i, some, hit + i);
     }
     return status;
@@ -232,7 +226,7 @@ umbel_status umbel_query_fixed(const umbel_filter *f, const void *keys,
                                size_t width, size_t n, bool *hit,
                                umbel_error *err)
 {
-    umbel_slice s[BATCH];
+    umbel_slice s[UM_BATCH];
     umbel_status status = want_query(f, err);
 
     if (status == UMBEL_OK && n && are_keys8(f, keys, width) &&
@@ -243,7 +237,7 @@ umbel_status umbel_query_fixed(const umbel_filter *f, const void *keys,
     if (status == UMBEL_OK)
         status = accept_fixed(f, keys, width, n, err);
     for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
-        some = next_batch(n - i);
+        some = um_next_batch(n - i);
         slice_up(s, keys, i, width, some);
         query_batch(f, s, some, hit + i);
     }
@@ -272,13 +266,13 @@ umbel_status umbel_digest_fixed(const umbel_filter *f, const void *keys,
                                 size_t width, size_t n, umbel_digest *out,
                                 umbel_error *err)
 {
-    umbel_slice s[BATCH];
+    umbel_slice s[UM_BATCH];
     umbel_status status = um_check_ready(f, err);
 
     if (status == UMBEL_OK)
         status = accept_fixed(f, keys, width, n, err);
     for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
-        some = next_batch(n - i);
+        some = um_next_batch(n - i);
         slice_up(s, keys, i, width, some);
         digest(f, s, some, out + i);
     }

@@ -13,7 +13,7 @@
 
 #include <unistd.h>
 
-enum { UM_BATCH = 8, UM_LINE = 64 }; /* eights of keys; bytes */
+enum { UM_VECTOR_STEP = 8, UM_LINE = 64 }; /* eights of keys; bytes */
 
 /*
  * What eight keys ask for: close together, so that one register and a short
@@ -173,12 +173,12 @@ UM_INLINE void um_walk_batch(um_work *w, const um_eight *now, size_t out,
                              um_eight *next, const uint64_t *keys,
                              um_loop_config how, um_serve *serve)
 {
-    for (size_t i = 0; i < UM_BATCH; i++) {
+    for (size_t i = 0; i < UM_VECTOR_STEP; i++) {
         um_take_keys(&w->t, keys + 8 * i, &next[i], how);
         if (!how.apart)
             serve(w, &now[i], 8, out + 8 * i, how);
     }
-    for (size_t i = 0; how.apart && i < UM_BATCH; i++)
+    for (size_t i = 0; how.apart && i < UM_VECTOR_STEP; i++)
         serve(w, &now[i], 8, out + 8 * i, how);
 }
 
@@ -186,13 +186,13 @@ UM_INLINE void um_walk_batch(um_work *w, const um_eight *now, size_t out,
 UM_INLINE void um_walk_keys(um_work *w, const uint64_t *keys, size_t n,
                             um_loop_config how, um_serve *serve)
 {
-    enum { KEYS = 8 * UM_BATCH };
-    um_eight e[2][UM_BATCH];
+    enum { KEYS = 8 * UM_VECTOR_STEP };
+    um_eight e[2][UM_VECTOR_STEP];
     uint64_t tail[KEYS] = {0};
     size_t whole = n / KEYS * KEYS, turn = 0;
 
     memcpy(tail, keys + whole, (n - whole) * sizeof *keys);
-    for (size_t i = 0; i < UM_BATCH; i++)
+    for (size_t i = 0; i < UM_VECTOR_STEP; i++)
         um_take_keys(&w->t, (whole ? keys : tail) + 8 * i, &e[0][i], how);
     for (size_t i = 0; i < whole; i += KEYS, turn ^= 1) {
         const uint64_t *next = i + KEYS < whole ? keys + i + KEYS : tail;
@@ -206,16 +206,17 @@ UM_INLINE void um_walk_keys(um_work *w, const uint64_t *keys, size_t n,
 UM_INLINE void um_walk_digests(um_work *w, const umbel_digest *d, size_t n,
                                um_loop_config how, um_serve *serve)
 {
-    um_eight ring[UM_BATCH];
-    size_t lead = how.ahead ? 8 * UM_BATCH : 8;
+    um_eight ring[UM_VECTOR_STEP];
+    size_t lead = how.ahead ? 8 * UM_VECTOR_STEP : 8;
 
     for (size_t i = 0; i < n + lead; i += 8) {
         size_t old = i - lead;
         if (i >= lead)
-            serve(w, &ring[old / 8 % UM_BATCH], um_up_to_8(n - old), old, how);
+            serve(w, &ring[old / 8 % UM_VECTOR_STEP], um_up_to_8(n - old), old,
+                  how);
         if (i < n)
             um_take_digests(&w->t, d + i, um_up_to_8(n - i),
-                            &ring[i / 8 % UM_BATCH], how);
+                            &ring[i / 8 % UM_VECTOR_STEP], how);
     }
 }
 

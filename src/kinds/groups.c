@@ -9,10 +9,9 @@
  * on the order of the keys, but no key is ever denied.
  */
 #include "kinds/groups.h"
+#include "base/batch.h"
 
 #include <math.h>
-
-enum { BATCH = 256 };
 
 void um_group_cells(const um_layout *l, uint32_t groups, umbel_digest d,
                     uint64_t pos[UM_GROUPED_CELLS])
@@ -26,8 +25,8 @@ void um_group_cells(const um_layout *l, uint32_t groups, umbel_digest d,
 
 /* Digests of a batch that match by no group so far. */
 typedef struct pending {
-    umbel_digest digest[BATCH];
-    uint16_t at[BATCH]; /* their places in the batch */
+    umbel_digest digest[UM_BATCH];
+    uint16_t at[UM_BATCH]; /* their places in the batch */
     size_t n;
 } pending;
 
@@ -35,7 +34,7 @@ static void ask_batch(const um_bloom *b, um_ask *ask, const umbel_digest *d,
                       size_t n, bool *hit)
 {
     pending p = {.n = 0};
-    bool found[BATCH];
+    bool found[UM_BATCH];
 
     ask(b, d, n, hit);
     for (uint32_t g = 1; g < b->groups; g++) {
@@ -55,7 +54,7 @@ void um_groups_query(const um_bloom *b, um_ask *ask, const umbel_digest *d,
                      size_t n, bool *hit)
 {
     for (size_t done = 0, some; done < n; done += some) {
-        some = n - done < BATCH ? n - done : BATCH;
+        some = um_next_batch(n - done);
         ask_batch(b, ask, d + done, some, hit + done);
     }
 }

@@ -33,6 +33,7 @@
  * When not to use it: for counts that end below 16, or must be merged or taken
  * back, counting is smaller or can.
  */
+#include "base/batch.h"
 #include "base/error.h"
 #include "kinds/bloom.h"
 #include "kinds/cells.h"
@@ -46,9 +47,8 @@ enum {
     FULL = 15, /* most that a cell tells */
     LANES = 8,
     LINE_CELLS = 128,
-    LINE = 64,   /* bytes of it */
-    BATCH = 256, /* keys whose table comes after their cells */
-    AHEAD = 24   /* lines that are on their way */
+    LINE = 64, /* bytes of it */
+    AHEAD = 24 /* lines that are on their way */
 };
 
 enum { HEAVY }; /* number of the setting */
@@ -200,11 +200,6 @@ typedef struct later {
     uint32_t i, min;
 } later;
 
-static size_t next_batch(size_t left)
-{
-    return left < BATCH ? left : BATCH;
-}
-
 static void count_missed(const tally *t, uint64_t amount)
 {
     um_store64(t->missed, grown(um_load64(t->missed), amount, UINT64_MAX));
@@ -227,7 +222,7 @@ static void add_heavy(const tally *t, uint64_t lo, uint64_t min,
 static size_t add_batch(const tally *t, const umbel_digest *d,
                         const uint64_t *amounts, size_t n, bool *fresh)
 {
-    later todo[BATCH];
+    later todo[UM_BATCH];
     size_t added = 0, ntodo = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -260,7 +255,7 @@ static size_t add_amounts(void *self, const umbel_digest *d,
     size_t added = 0;
 
     for (size_t done = 0, some; done < n; done += some) {
-        some = next_batch(n - done);
+        some = um_next_batch(n - done);
         added += add_batch(self, d + done, amounts ? amounts + done : NULL,
                            some, fresh ? fresh + done : NULL);
     }
@@ -307,7 +302,7 @@ static void leasts_of(const tally *t, const umbel_digest *d, size_t n,
 static void count_batch(const tally *t, const umbel_digest *d, size_t n,
                         uint64_t *out)
 {
-    uint32_t todo[BATCH];
+    uint32_t todo[UM_BATCH];
     size_t ntodo = 0;
 
     leasts_of(t, d, n, out);
@@ -325,17 +320,17 @@ static void count(const void *self, const umbel_digest *d, size_t n,
                   uint64_t *out)
 {
     for (size_t done = 0, some; done < n; done += some) {
-        some = next_batch(n - done);
+        some = um_next_batch(n - done);
         count_batch(self, d + done, some, out + done);
     }
 }
 
 static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
 {
-    uint64_t min[BATCH];
+    uint64_t min[UM_BATCH];
 
     for (size_t done = 0, some; done < n; done += some) {
-        some = next_batch(n - done);
+        some = um_next_batch(n - done);
         leasts_of(self, d + done, some, min);
         for (size_t i = 0; i < some; i++)
             hit[done + i] = min[i] != 0;

@@ -10,6 +10,7 @@
  * two choices to improve Bloom filters".
  */
 #include "base/alloc.h"
+#include "base/batch.h"
 #include "base/error.h"
 #include "filter/handle.h"
 #include "kinds/rows.h"
@@ -21,7 +22,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-enum { ROUNDS = 5, MOST_ROUNDS = 1000, BATCH = 256 };
+enum { ROUNDS = 5, MOST_ROUNDS = 1000 };
 
 /* What a new cell costs, in mean weights of an unwanted key. */
 #define CELL_COST 0.01
@@ -108,10 +109,10 @@ static umbel_status ask_all(choosing *c, const umbel_filter *f,
                             const umbel_digest *d, size_t n, take_hit *take,
                             umbel_error *err)
 {
-    bool hit[BATCH];
+    bool hit[UM_BATCH];
 
     for (size_t done = 0, some; done < n; done += some) {
-        some = n - done < BATCH ? n - done : BATCH;
+        some = um_next_batch(n - done);
         umbel_status status = umbel_query_digests(f, d + done, some, hit, err);
         if (status != UMBEL_OK)
             return status;

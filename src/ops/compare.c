@@ -9,6 +9,7 @@
 #include "ops/compare.h"
 
 #include "base/alloc.h"
+#include "base/batch.h"
 #include "base/bits.h"
 #include "base/error.h"
 #include "filter/sizing.h"
@@ -20,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 256, GENERATED = 1 << 17 };
+enum { GENERATED = 1 << 17 };
 
 /* --- what it is worth -------------------------------------------------------
  */
@@ -29,7 +30,7 @@ enum { BATCH = 256, GENERATED = 1 << 17 };
 static umbel_status ask(const um_made *m, const umbel_digest *d, size_t n,
                         bool *hit, umbel_error *err)
 {
-    bool again[BATCH];
+    bool again[UM_BATCH];
     umbel_status status = umbel_query_digests(m->filter, d, n, hit, err);
 
     if (status != UMBEL_OK || !m->second)
@@ -44,12 +45,12 @@ static umbel_status count_lost(const um_scene *s, const um_made *m,
                                uint64_t *lost, umbel_error *err)
 {
     umbel_status status = UMBEL_OK;
-    bool hit[BATCH];
+    bool hit[UM_BATCH];
 
     *lost = 0;
     for (size_t i = 0, some; status == UMBEL_OK && i < s->ndistinct;
          i += some) {
-        some = s->ndistinct - i < BATCH ? s->ndistinct - i : BATCH;
+        some = um_next_batch(s->ndistinct - i);
         status = ask(m, s->distinct + i, some, hit, err);
         for (size_t j = 0; status == UMBEL_OK && j < some; j++)
             *lost += !hit[j];
@@ -66,11 +67,11 @@ static umbel_status weigh_left(const um_scene *s, const um_made *m,
                                double *left, umbel_error *err)
 {
     umbel_status status = UMBEL_OK;
-    bool hit[BATCH];
+    bool hit[UM_BATCH];
 
     *left = 0;
     for (size_t i = 0, some; status == UMBEL_OK && i < s->never->n; i += some) {
-        some = s->never->n - i < BATCH ? s->never->n - i : BATCH;
+        some = um_next_batch(s->never->n - i);
         status = ask(m, s->never->digests + i, some, hit, err);
         for (size_t j = 0; status == UMBEL_OK && j < some; j++)
             *left += hit[j] ? weight_of(s->never, i + j) : 0;
@@ -86,21 +87,23 @@ static umbel_status weigh_left(const um_scene *s, const um_made *m,
  */
 static double spared(const um_made *m)
 {
-    uint64_t key[BATCH][2], first = 0, both = 0;
-    umbel_digest d[BATCH];
-    bool hit[BATCH], again[BATCH];
+    uint64_t key[UM_BATCH][2], first = 0, both = 0;
+    umbel_digest d[UM_BATCH];
+    bool hit[UM_BATCH], again[UM_BATCH];
 
-    for (uint64_t i = 0; i < GENERATED; i += BATCH) {
-        for (size_t j = 0; j < BATCH; j++) {
+    for (uint64_t i = 0; i < GENERATED; i += UM_BATCH) {
+        for (size_t j = 0; j < UM_BATCH; j++) {
             key[j][0] = um_le64(0x756e7365656e2121);
             key[j][1] = um_le64(i + j);
         }
-        if (umbel_digest_fixed(m->filter, key, sizeof *key, BATCH, d, NULL) !=
+        if (umbel_digest_fixed(m->filter, key, sizeof *key, UM_BATCH, d,
+                               NULL) != UMBEL_OK ||
+            umbel_query_digests(m->filter, d, UM_BATCH, hit, NULL) !=
                 UMBEL_OK ||
-            umbel_query_digests(m->filter, d, BATCH, hit, NULL) != UMBEL_OK ||
-            umbel_query_digests(m->second, d, BATCH, again, NULL) != UMBEL_OK)
+            umbel_query_digests(m->second, d, UM_BATCH, again, NULL) !=
+                UMBEL_OK)
             return 1 - umbel_predict(m->second);
-        for (size_t j = 0; j < BATCH; j++) {
+        for (size_t j = 0; j < UM_BATCH; j++) {
             first += hit[j];
             both += hit[j] && again[j];
         }

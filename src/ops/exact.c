@@ -12,6 +12,7 @@
  * subsets of n keys, and cascades of filters are far above.
  */
 #include "base/alloc.h"
+#include "base/batch.h"
 #include "base/error.h"
 #include "base/pipeline.h"
 #include "filter/handle.h"
@@ -26,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 256, FIRST = 1024 };
+enum { FIRST = 1024 };
 
 static const um_ribbon_form one_column = {1, 0};
 static const um_ribbon_sizes no_sizes = {.tail = 0};
@@ -249,7 +250,7 @@ static bool keep(umbel_exact *x, const umbel_digest *d, double weight)
 static bool take_batch(umbel_exact *x, const umbel_digest *d,
                        const double *weights, size_t n, bool *member)
 {
-    bool pass[BATCH], fine = true;
+    bool pass[UM_BATCH], fine = true;
 
     if (has_columns(&x->form) && x->n)
         um_ribbon_pass(&x->level, d, n, pass);
@@ -281,7 +282,7 @@ umbel_status umbel_exact_never(umbel_exact *x, const umbel_digest *digests,
                            "weights are finite and not negative, got %g",
                            weights[i]);
     for (size_t i = 0, some; i < n; i += some) {
-        some = n - i < BATCH ? n - i : BATCH;
+        some = um_next_batch(n - i);
         if (!take_batch(x, digests + i, weights ? weights + i : NULL, some,
                         member ? member + i : NULL))
             return um_fail(err, UMBEL_E_NOMEM,
@@ -430,11 +431,11 @@ static umbel_status try_sizes(umbel_exact *x, um_shape *shape,
 
 static size_t lost_of(const umbel_exact *x, const umbel_filter *f)
 {
-    bool hit[BATCH];
+    bool hit[UM_BATCH];
     size_t lost = 0;
 
     for (size_t i = 0, some; i < x->n; i += some) {
-        some = x->n - i < BATCH ? x->n - i : BATCH;
+        some = um_next_batch(x->n - i);
         f->shape.kind->query(f->self, x->members + i, some, hit);
         for (size_t j = 0; j < some; j++)
             lost += !hit[j];

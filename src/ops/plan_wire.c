@@ -13,6 +13,7 @@
  * entropy and what was measured last.
  */
 #include "base/alloc.h"
+#include "base/batch.h"
 #include "base/error.h"
 #include "base/rng.h"
 #include "coding/code.h"
@@ -31,7 +32,6 @@ enum {
     SOME_KEYS = 1 << 17,  /* of a sample, at most */
     FEW_KEYS = 1 << 10,   /* at least, where there are as many */
     SOME_CELLS = 1 << 24, /* of a sample, at most */
-    BATCH = 256
 };
 
 /* Single bits that keys only ever set: there the model tells the fill. */
@@ -143,11 +143,11 @@ static bool find_best(um_shape *s, const bounds *b)
 static umbel_status add_random(umbel_filter *f, uint64_t keys, umbel_error *err)
 {
     um_rng r = {1};
-    umbel_digest d[BATCH];
+    umbel_digest d[UM_BATCH];
     umbel_status status = UMBEL_OK;
 
     for (uint64_t i = 0, n; status == UMBEL_OK && i < keys; i += n) {
-        n = keys - i < BATCH ? keys - i : BATCH;
+        n = um_next_batch(keys - i);
         for (uint64_t j = 0; j < n; j++)
             d[j] = (umbel_digest){um_random(&r), um_random(&r)};
         status = umbel_add_digests(f, d, (size_t)n, NULL, err);

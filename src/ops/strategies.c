@@ -2,6 +2,7 @@
  * strategies.c - the ways to keep listed keys from matching, as rows.
  */
 #include "base/alloc.h"
+#include "base/batch.h"
 #include "base/error.h"
 #include "filter/handle.h"
 #include "filter/sizing.h"
@@ -15,7 +16,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-enum { BATCH = 256, HEAD = 256, LINE = 64 };
+enum { HEAD = 256, LINE = 64 };
 
 /* --- the ways ---------------------------------------------------------------
  */
@@ -178,12 +179,12 @@ static umbel_status matching(const um_scene *s, const umbel_filter *f,
                              umbel_digest *out, size_t *n, umbel_error *err)
 {
     umbel_status status = UMBEL_OK;
-    bool hit[BATCH];
+    bool hit[UM_BATCH];
 
     *n = 0;
     for (size_t i = 0, some; status == UMBEL_OK && i < s->never->n; i += some) {
         const umbel_digest *d = s->never->digests + i;
-        some = s->never->n - i < BATCH ? s->never->n - i : BATCH;
+        some = um_next_batch(s->never->n - i);
         status = umbel_query_digests(f, d, some, hit, err);
         for (size_t j = 0; status == UMBEL_OK && j < some; j++)
             if (hit[j] && um_digest_index_find(&s->listed, &d[j]) == i + j + 1)

@@ -1,18 +1,17 @@
 /*
  * unless.c - a key matches when one filter matches and another does not.
  */
+#include "base/batch.h"
 #include "filter/handle.h"
 
 #include <umbel/unless.h>
 
-enum { BATCH = 256 };
-
 /* Keys that are still open, with what they are asked by. */
 typedef struct open_keys {
     size_t n;
-    size_t at[BATCH]; /* numbers in the batch */
-    umbel_slice key[BATCH];
-    umbel_digest digest[BATCH]; /* of the first filter */
+    size_t at[UM_BATCH]; /* numbers in the batch */
+    umbel_slice key[UM_BATCH];
+    umbel_digest digest[UM_BATCH]; /* of the first filter */
 } open_keys;
 
 static bool hash_alike(const um_shape *a, const um_shape *b)
@@ -40,7 +39,7 @@ static umbel_status ask_batch(const umbel_filter *first,
                               const umbel_slice *keys, size_t n, bool *hit,
                               bool *again, open_keys *open, umbel_error *err)
 {
-    umbel_digest d[BATCH];
+    umbel_digest d[UM_BATCH];
     umbel_status status = umbel_digest_many(first, keys, n, d, err);
 
     if (status == UMBEL_OK)
@@ -68,7 +67,7 @@ static umbel_status ask(const umbel_filter *f, const umbel_filter *revoked,
     bool filter_first = order == UMBEL_FILTER_FIRST;
     const umbel_filter *first = filter_first ? f : revoked;
     const umbel_filter *second = filter_first ? revoked : f;
-    bool again[BATCH], answer[BATCH];
+    bool again[UM_BATCH], answer[UM_BATCH];
     open_keys open;
 
     umbel_status status = ask_batch(first, second, filter_first, keys, n,
@@ -96,7 +95,7 @@ umbel_status umbel_query_unless(const umbel_filter *f,
     if (status == UMBEL_OK)
         status = accept(revoked, keys, n, err);
     for (size_t done = 0, some; status == UMBEL_OK && done < n; done += some) {
-        some = n - done < BATCH ? n - done : BATCH;
+        some = um_next_batch(n - done);
         status = ask(f, revoked, first, keys + done, some, hit + done,
                      cost ? cost : &none, err);
     }

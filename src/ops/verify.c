@@ -7,6 +7,7 @@
  */
 #define XXH_INLINE_ALL
 #include "base/alloc.h"
+#include "base/batch.h"
 #include "base/error.h"
 #include "filter/handle.h"
 
@@ -15,7 +16,7 @@
 
 #include <xxhash.h>
 
-enum { BATCH = 256, FIRST_SLOTS = 1024 };
+enum { FIRST_SLOTS = 1024 };
 
 struct umbel_verifier {
     const umbel_filter *filter;
@@ -105,13 +106,13 @@ void umbel_verify_close(umbel_verifier *v)
 umbel_status umbel_verify_members(umbel_verifier *v, const umbel_slice *keys,
                                   size_t n, umbel_error *err)
 {
-    bool hit[BATCH];
+    bool hit[UM_BATCH];
 
     if (v->sum.outside || v->sum.dropped)
         return um_fail(err, UMBEL_E_RANGE,
                        "members come first: outside keys were given already");
     for (size_t done = 0, some; done < n; done += some) {
-        some = n - done < BATCH ? n - done : BATCH;
+        some = um_next_batch(n - done);
         umbel_status status =
             umbel_query_many(v->filter, keys + done, some, hit, err);
         for (size_t i = 0; status == UMBEL_OK && i < some; i++) {
@@ -136,10 +137,10 @@ static bool may_be_member(const umbel_verifier *v, bool hit)
 umbel_status umbel_verify_outside(umbel_verifier *v, const umbel_slice *keys,
                                   size_t n, bool *wrong, umbel_error *err)
 {
-    bool hit[BATCH];
+    bool hit[UM_BATCH];
 
     for (size_t done = 0, some; done < n; done += some) {
-        some = n - done < BATCH ? n - done : BATCH;
+        some = um_next_batch(n - done);
         umbel_status status =
             umbel_query_many(v->filter, keys + done, some, hit, err);
         if (status != UMBEL_OK)

@@ -7,7 +7,7 @@ try umbel help | cmp - <(umbel --help)
 umbel 2>&1 > /dev/null | cmp - <(umbel --help)
 umbel > /dev/null 2>&1
 echo "$?"
-commands=$(umbel --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+commands=$(umbel --help | sed -n '/^commands:/,/^kinds/s/^  \([a-z]*\) .*/\1/p')
 for command in $commands; do
     try umbel "$command" --help | sed '/^$/,$d'
 done

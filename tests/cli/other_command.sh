@@ -1,4 +1,4 @@
-# A name that is no command of ours runs umbel-NAME from the PATH.
+# A name that is not built in runs umbel-NAME from the PATH.
 mkdir bin
 cat > bin/umbel-hello <<'SCRIPT'
 #!/bin/sh

@@ -4,6 +4,7 @@
  */
 #include "support/contract.h"
 
+#include "base/batch.h"
 #include "filter/kind.h"
 
 #include <stdlib.h>
@@ -58,8 +59,8 @@ static void a_key_is_fresh_once(void **state)
     umbel_close(f);
 }
 
-/* Past two batches, so that their seams are crossed. */
-enum { FEW = 150 };
+/* Two whole batches and a part of a third. */
+enum { FEW = 3 * UM_BATCH - 1 };
 
 static void all_ways_to_add_agree(void **state)
 {

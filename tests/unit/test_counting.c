@@ -4,10 +4,12 @@
  */
 #include "support/test.h"
 
+#include "base/batch.h"
 #include "base/rng.h"
 #include "filter/handle.h"
 #include "kinds/cells.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -259,20 +261,23 @@ static void taking_back_undoes_adding(void **state)
 
 static void what_is_not_in_cannot_be_taken_back(void **state)
 {
+    enum { N = 3 * UM_BATCH - 1 };
     umbel_filter *f = open_counting(PLAIN), *before = NULL;
-    char *keys = test_keys(0, KEYS);
-    umbel_slice *slices = test_slices(keys, KEYS);
+    char *keys = test_keys(0, N);
+    umbel_slice *slices = test_slices(keys, N);
+    char last[40];
 
     (void)state;
-    test_add(f, 0, KEYS - 1); /* the last one is missing */
-    assert_false(test_has(f, KEYS - 1));
+    snprintf(last, sizeof last, "key %d of %d is not in", N, N);
+    test_add(f, 0, N - 1); /* the last one is missing */
+    assert_false(test_has(f, N - 1));
     assert_ok(umbel_copy(f, &before, &test_refusal));
-    assert_refused(umbel_remove_many(f, slices, KEYS, &test_refusal),
-                   UMBEL_E_RANGE, "key 300 of 300 is not in");
+    assert_refused(umbel_remove_many(f, slices, N, &test_refusal),
+                   UMBEL_E_RANGE, last);
     test_assert_same_file(f, before);
-    assert_ok(umbel_remove_many(f, slices, KEYS - 1, &test_refusal));
+    assert_ok(umbel_remove_many(f, slices, N - 1, &test_refusal));
     assert_int_equal(umbel_added(f), 0);
-    assert_int_equal(test_hits(f, 0, KEYS), 0);
+    assert_int_equal(test_hits(f, 0, N), 0);
     umbel_close(f);
     umbel_close(before);
     free(slices);
@@ -639,6 +644,63 @@ static void it_refuses_as_the_other_verbs_do(void **state)
     umbel_close(linear);
 }
 
+/* The refused key is in the third batch; nothing has been done before it. */
+static void a_refused_key_refuses_the_whole_list(void **state)
+{
+    enum { N = 3 * UM_BATCH - 1 };
+    umbel_filter *f = open_wide("universal", 1 << 16, 4, 4, PLAIN);
+    umbel_filter *before = NULL;
+    char *keys = test_keys(0, N);
+    umbel_slice *slices = test_slices(keys, N);
+    uint64_t amounts[N], counts[N] = {0};
+    bool fresh[N] = {false};
+
+    (void)state;
+    for (size_t i = 0; i < N; i++)
+        amounts[i] = 2;
+    test_add(f, 0, N);
+    assert_ok(umbel_copy(f, &before, &test_refusal));
+    keys[(N - 1) * TEST_KEY_LEN] = 'x';
+    assert_refused(
+        umbel_add_amounts(f, slices, amounts, N, fresh, &test_refusal),
+        UMBEL_E_KEY, "\"x");
+    assert_refused(umbel_count_many(f, slices, N, counts, &test_refusal),
+                   UMBEL_E_KEY, "\"x");
+    assert_refused(umbel_remove_many(f, slices, N, &test_refusal), UMBEL_E_KEY,
+                   "\"x");
+    test_assert_same_file(f, before);
+    for (size_t i = 0; i < N; i++)
+        assert_false(fresh[i] || counts[i]);
+    umbel_close(f);
+    umbel_close(before);
+    free(slices);
+    free(keys);
+}
+
+/* Amounts and counts stay with their keys from batch to batch. */
+static void lists_of_several_batches_are_counted_key_by_key(void **state)
+{
+    enum { N = 3 * UM_BATCH - 1 };
+    umbel_filter *f = open_wide("classic", 1 << 16, 4, 16, PLAIN);
+    char *keys = test_keys(0, N);
+    umbel_slice *slices = test_slices(keys, N);
+    uint64_t amounts[N], counts[N];
+    bool fresh[N];
+
+    (void)state;
+    for (size_t i = 0; i < N; i++)
+        amounts[i] = i + 1;
+    assert_ok(umbel_add_amounts(f, slices, amounts, N, fresh, &test_refusal));
+    assert_ok(umbel_count_many(f, slices, N, counts, &test_refusal));
+    for (size_t i = 0; i < N; i++) {
+        assert_true(fresh[i]);
+        assert_int_equal(counts[i], i + 1);
+    }
+    umbel_close(f);
+    free(slices);
+    free(keys);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -663,6 +725,8 @@ int main(void)
         cmocka_unit_test(folded_counts_are_never_too_low),
         cmocka_unit_test(the_marks_of_merges_survive_a_file),
         cmocka_unit_test(what_it_cannot_do_is_refused),
+        cmocka_unit_test(a_refused_key_refuses_the_whole_list),
+        cmocka_unit_test(lists_of_several_batches_are_counted_key_by_key),
         cmocka_unit_test(it_refuses_as_the_other_verbs_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

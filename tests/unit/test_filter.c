@@ -5,6 +5,7 @@
  */
 #include "support/test.h"
 
+#include "base/batch.h"
 #include "filter/handle.h"
 
 #include <stdlib.h>
@@ -41,7 +42,7 @@ static void closing_nothing_is_fine(void **state)
 /* Every verb that takes keys, with the last of three batches bad. */
 static void a_refused_key_refuses_them_all(void **state)
 {
-    enum { N = 150 };
+    enum { N = 3 * UM_BATCH - 1 };
     umbel_filter *f = open_as("universal", NULL, NULL);
     char *keys = test_keys(0, N);
     umbel_slice *slices = test_slices(keys, N);

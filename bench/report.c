@@ -1,7 +1,7 @@
 /*
- * bench_report.c - what was measured, in words and as JSON.
+ * report.c - what was measured, in words and as JSON.
  */
-#include "cli/bench_report.h"
+#include "bench/report.h"
 
 #include "cli/report.h"
 

@@ -4,8 +4,8 @@
  * Work of a tenth of a millisecond would mostly measure how long a sleeping
  * thread takes to get up. The second thread of a pair does not sleep.
  */
-#ifndef UM_CLI_PAIR_H
-#define UM_CLI_PAIR_H
+#ifndef UM_BENCH_PAIR_H
+#define UM_BENCH_PAIR_H
 
 #include <stdbool.h>
 #include <stddef.h>

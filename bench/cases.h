@@ -1,10 +1,10 @@
 /*
- * bench_cases.h - what umbel bench can measure: one table.
+ * cases.h - what umbel bench can measure: one table.
  */
-#ifndef UM_CLI_BENCH_CASES_H
-#define UM_CLI_BENCH_CASES_H
+#ifndef UM_BENCH_CASES_H
+#define UM_BENCH_CASES_H
 
-#include "cli/bench.h"
+#include "bench/bench.h"
 
 /* Nanoseconds a key, the best seen; INFINITY: not measured. */
 typedef struct um_times {
@@ -54,7 +54,7 @@ umbel_status um_bench_init(um_bench *b, const um_bench_thing *thing, uint64_t n,
                            uint64_t seed, umbel_error *err);
 void um_bench_fini(um_bench *b);
 
-um_bench_alone um_bench_tally_adds, um_bench_tally_counts; /* bench_duel.c */
-um_bench_alone um_bench_ribbon_builds;                     /* bench_build.c */
+um_bench_alone um_bench_tally_adds, um_bench_tally_counts; /* duel.c */
+um_bench_alone um_bench_ribbon_builds;                     /* build.c */
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * bench_build.c - how long static filters take to build.
+ * build.c - how long static filters take to build.
  */
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/rng.h"
-#include "cli/bench_cases.h"
+#include "bench/cases.h"
 
 #include <stdlib.h>
 

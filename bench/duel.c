@@ -1,5 +1,5 @@
 /*
- * bench_duel.c - kind tally against plain cells of 8 bits anywhere.
+ * duel.c - kind tally against plain cells of 8 bits anywhere.
  *
  * Both get the same stream in the same order: keys whose counts are heavy
  * tailed, P(count >= x) = 1/x up to 1,000, shuffled. Then both are asked for
@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/rng.h"
-#include "cli/bench_cases.h"
+#include "bench/cases.h"
 
 #include <math.h>
 #include <stdlib.h>

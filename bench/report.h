@@ -1,10 +1,10 @@
 /*
- * bench_report.h - a line, or an object, for every case.
+ * report.h - a line, or an object, for every case.
  */
-#ifndef UM_CLI_BENCH_REPORT_H
-#define UM_CLI_BENCH_REPORT_H
+#ifndef UM_BENCH_REPORT_H
+#define UM_BENCH_REPORT_H
 
-#include "cli/bench_cases.h"
+#include "bench/cases.h"
 #include "cli/command.h"
 
 /* What stands above the lines. */

@@ -1,11 +1,11 @@
 /*
- * bench_things.c - what cases are timed on: filters that are full, and keys
+ * things.c - what cases are timed on: filters that are full, and keys
  * that are not in them.
  */
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/rng.h"
-#include "cli/bench_cases.h"
+#include "bench/cases.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /*
- * cmd_bench.c - umbel bench: how far from the memory's own limit.
+ * main.c - umbel-bench: how far from the memory's own limit.
  */
 #include "base/error.h"
-#include "cli/bench_report.h"
+#include "bench/report.h"
+#include "cli/program.h"
 #include "cli/report.h"
-#include "cli/table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -246,7 +246,7 @@ static int run(const um_args *args)
     return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
 }
 
-const um_command um_cmd_bench = {
+static const um_command command = {
     .name = "bench",
     .args = "[CASE...]",
     .summary = "measure speed against the memory's own limit",
@@ -264,3 +264,9 @@ const um_command um_cmd_bench = {
         "adding the same keys to a bloom filter, classic. Machines are noisy: "
         "trust the ratios of one run.",
 };
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    return um_program_main(&command, argv);
+}

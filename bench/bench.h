@@ -4,10 +4,10 @@
  * Keys come in chunks; every chunk is timed several times, and its best time
  * counts. Ratios within one run are what can be trusted.
  */
-#ifndef UM_CLI_BENCH_H
-#define UM_CLI_BENCH_H
+#ifndef UM_BENCH_BENCH_H
+#define UM_BENCH_BENCH_H
 
-#include "cli/pair.h"
+#include "bench/pair.h"
 
 #include <umbel/umbel.h>
 

@@ -1,11 +1,11 @@
 /*
- * bench_cases.c - the table of what is timed.
+ * cases.c - the table of what is timed.
  *
  * Adds change the filter, so they come last of their thing; those to the shared
  * copy are undone. Counts may well reach their limit: no loop over lines of
  * counts branches on what they hold.
  */
-#include "cli/bench_cases.h"
+#include "bench/cases.h"
 
 #include "base/error.h"
 

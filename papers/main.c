@@ -1,10 +1,10 @@
 /*
- * cmd_reproduce.c - umbel reproduce: figures and tables of papers, run again.
+ * main.c - umbel-reproduce: figures and tables of papers, run again.
  */
 #include "base/clock.h"
 #include "base/error.h"
+#include "cli/program.h"
 #include "cli/report.h"
-#include "cli/table.h"
 #include "papers/frame/publish.h"
 
 #include <inttypes.h>
@@ -331,7 +331,7 @@ static int run(const um_args *args)
     return code;
 }
 
-const um_command um_cmd_reproduce = {
+static const um_command command = {
     .name = "reproduce",
     .args = "(NAME... | --list)",
     .summary = "run figures and tables of the papers again",
@@ -342,3 +342,9 @@ const um_command um_cmd_reproduce = {
                "of threads. The exit code is 0 when every value lies within "
                "its interval, 1 when one does not.",
 };
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    return um_program_main(&command, argv);
+}

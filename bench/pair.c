@@ -5,7 +5,7 @@
  * one, taking turns, and the second would seem to be of no use.
  */
 #define _GNU_SOURCE /* affinities */
-#include "cli/pair.h"
+#include "bench/pair.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -5,7 +5,7 @@
  * 64 bytes, chosen by a multiplication, loaded by two vector loads and folded
  * into a sum (or changed and stored). Filters are reported as multiples of it.
  */
-#include "cli/bench.h"
+#include "bench/bench.h"
 
 #include "base/bits.h"
 #include "base/clock.h"

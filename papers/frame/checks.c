@@ -1,0 +1,90 @@
+/*
+ * checks.c - checked values as text, CSV and SVG.
+ */
+#include "draw/svg.h"
+#include "papers/frame/publish.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+um_shown um_show_bar(const um_check *c)
+{
+    um_shown s = {""};
+    um_shown low = um_show(c->low), high = um_show(c->high);
+
+    if (isinf(c->low) && isinf(c->high))
+        return s;
+    if (isinf(c->high))
+        snprintf(s.text, sizeof s.text, "at least %.30s", low.text);
+    else if (isinf(c->low))
+        snprintf(s.text, sizeof s.text, "at most %.30s", high.text);
+    else
+        snprintf(s.text, sizeof s.text, "%.20s to %.20s", low.text, high.text);
+    return s;
+}
+
+void um_csv_checks(FILE *out, const um_record *r)
+{
+    fputs("item,paper,ours,standard error,low,high,pass,fitted,note\n", out);
+    for (size_t i = 0; i < r->nchecks; i++) {
+        const um_check *c = &r->check[i];
+        const double number[] = {c->paper, c->ours, c->error, c->low, c->high};
+        um_put_csv(out, c->item);
+        for (size_t j = 0; j < sizeof number / sizeof *number; j++) {
+            putc(',', out);
+            um_put_csv_number(out, number[j]);
+        }
+        fprintf(out, ",%s,%s,", c->pass ? "yes" : "no",
+                c->fitted ? "yes" : "no");
+        um_put_csv(out, c->note);
+        putc('\n', out);
+    }
+}
+
+/* Returns where the value lies in its interval: -1 at low, 1 at high. With one
+ * end open, the distance from the other is what counts. */
+static double place_in_bar(const um_check *c)
+{
+    if (isfinite(c->low) && isfinite(c->high))
+        return c->high > c->low
+                   ? (2 * c->ours - c->low - c->high) / (c->high - c->low)
+                   : (c->ours > c->high) - (c->ours < c->low);
+    double bar = isfinite(c->low) ? c->low : c->high;
+    double ahead = isfinite(c->low) ? c->ours - bar : bar - c->ours;
+    double scale = fmax(fabs(bar), 1e-12);
+    return isfinite(c->low) ? -1 + 4 * ahead / scale : 1 - 4 * ahead / scale;
+}
+
+enum { ROW = 20, NAMES = 380, HALF = 120 };
+
+static void put_check(FILE *out, const um_check *c, double y)
+{
+    double middle = NAMES + HALF + 40;
+    double at = fmax(-1.25, fmin(1.25, place_in_bar(c)));
+
+    um_svg_text(out, NAMES, y + 4, "text-anchor=\"end\"", c->item);
+    fprintf(out,
+            "<rect class=\"bar\" x=\"%.1f\" y=\"%.1f\" width=\"%d\" "
+            "height=\"10\" rx=\"3\"/>\n",
+            middle - HALF, y - 5, 2 * HALF);
+    if (!isnan(c->ours))
+        fprintf(out, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/>\n",
+                c->pass ? "good" : "off", middle + at * HALF, y);
+}
+
+void um_svg_checks(FILE *out, const um_record *r)
+{
+    um_svg_begin(out, UM_SVG_WIDTH, ROW * (int)r->nchecks + 24,
+                 "checked values in their intervals");
+    for (size_t i = 0; i < r->nchecks; i++)
+        put_check(out, &r->check[i], 16 + ROW * (double)i);
+    um_svg_end(out);
+}
+
+void um_put_command(FILE *out, const um_study *s)
+{
+    fprintf(out,
+            "umbel reproduce %s --rounds %" PRIu64 " --seed %" PRIu64 "%s%s",
+            s->paper->name, s->rounds, s->seed, s->timed ? " --timed" : "",
+            s->fresh ? " --fresh" : "");
+}

@@ -1,0 +1,85 @@
+/*
+ * html.c - the parts of a page: its head, tables, images.
+ */
+#include "draw/html.h"
+
+#include "draw/text.h"
+
+#include <umbel/umbel.h>
+
+static const char style[] =
+    "<style>\n"
+    ":root{color-scheme:light dark}\n"
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:64rem;"
+    "margin:2rem auto;padding:0 1rem}\n"
+    "table{border-collapse:collapse;margin:1rem 0;display:block;"
+    "overflow-x:auto}\n"
+    "th,td{padding:.25rem .7rem;border-bottom:1px solid #8884;"
+    "text-align:right}\n"
+    "th:first-child,td:first-child,td.t{text-align:left}\n"
+    "td.t{color:#888;font-size:13px;min-width:14rem}\n"
+    "code{background:#8882;padding:.15rem .4rem;border-radius:4px}\n"
+    ".pass{color:#00845f}.fail{color:#d5341e;font-weight:600}\n"
+    "@media (prefers-color-scheme:dark){.pass{color:#3ddba8}"
+    ".fail{color:#ff7b66}}\n"
+    "img{max-width:100%;height:auto}figure{margin:1rem 0}\n"
+    "section{border-top:2px solid #8886;margin-top:2.5rem}\n"
+    "</style>\n";
+
+void um_html_begin(FILE *out, const char *generator, const char *heading)
+{
+    fputs("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+          "<meta name=\"generator\" content=\"",
+          out);
+    um_put_escaped(out, generator);
+    fputs("\">\n<meta name=\"viewport\" content=\"width=device-width\">\n",
+          out);
+    um_html_text(out, "title", "", generator);
+    fputs(style, out);
+    um_html_text(out, "h1", "", heading);
+}
+
+void um_html_end(FILE *out)
+{
+    fprintf(out, "<p><small>umbel %s</small></p>\n</html>\n", umbel_version());
+}
+
+static void put_tagged(FILE *out, const char *tag, const char *attributes,
+                       const char *text)
+{
+    fprintf(out, "<%s%s>", tag, attributes);
+    um_put_escaped(out, text);
+    fprintf(out, "</%s>", tag);
+}
+
+void um_html_text(FILE *out, const char *tag, const char *attributes,
+                  const char *text)
+{
+    put_tagged(out, tag, attributes, text);
+    putc('\n', out);
+}
+
+void um_html_sheet(FILE *out, const um_sheet *s)
+{
+    if (!s->columns)
+        return;
+    um_html_text(out, "h3", "", s->title);
+    fputs("<table>\n", out);
+    for (size_t i = 0; i < s->n; i++) {
+        fputs(i % s->columns ? "" : "<tr>", out);
+        put_tagged(out, i < s->columns ? "th" : "td", "", s->cell[i].text);
+        fputs((i + 1) % s->columns ? "" : "</tr>\n", out);
+    }
+    fputs("</table>\n", out);
+}
+
+void um_html_image(FILE *out, const char *stem, const char *text)
+{
+    fputs("<figure><img src=\"", out);
+    um_put_escaped(out, stem);
+    fputs(".svg\" alt=\"", out);
+    um_put_escaped(out, text);
+    fputs("\"><figcaption><a href=\"", out);
+    um_put_escaped(out, stem);
+    fputs(".csv\">numbers</a></figcaption></figure>\n", out);
+}

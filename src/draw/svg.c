@@ -1,0 +1,212 @@
+/*
+ * svg.c - charts as SVG, written by hand.
+ *
+ * Colours come from a style sheet inside the file that follows the reader's
+ * light or dark preference. Curves differ in colour and in the shape of their
+ * marks, so that a black-and-white print can be read.
+ */
+#include "draw/svg.h"
+
+#include "draw/axis.h"
+#include "draw/text.h"
+
+#include <math.h>
+
+enum {
+    HEIGHT = 430,
+    LEFT = 76,
+    RIGHT = 220, /* the legend's */
+    TOP = 44,
+    BOTTOM = 56,
+    STYLES = 8
+};
+
+static const char style[] =
+    "<style>\n"
+    "text{font:13px system-ui,sans-serif;fill:#333}\n"
+    ".title{font-size:15px;font-weight:600}\n"
+    ".grid{stroke:#8884;stroke-width:1}.axis{stroke:#888;stroke-width:1}\n"
+    ".c{fill:none;stroke-width:2;stroke-linejoin:round}\n"
+    ".faint{stroke-dasharray:5 4}.e{stroke-width:1.2}\n"
+    ".s0{stroke:#0072b2}.s1{stroke:#d55e00}.s2{stroke:#009e73}"
+    ".s3{stroke:#c26a9d}\n"
+    ".s4{stroke:#b08800}.s5{stroke:#3fa7dc}.s6{stroke:#7f5fc5}"
+    ".s7{stroke:#888}\n"
+    ".f0{fill:#0072b2}.f1{fill:#d55e00}.f2{fill:#009e73}.f3{fill:#c26a9d}\n"
+    ".f4{fill:#b08800}.f5{fill:#3fa7dc}.f6{fill:#7f5fc5}.f7{fill:#888}\n"
+    ".bar{fill:#8883}.good{fill:#009e73}.off{fill:#d5341e}\n"
+    "@media (prefers-color-scheme:dark){text{fill:#ddd}}\n"
+    "</style>\n";
+
+static void make_axes(const um_figure *f, um_axis *x, um_axis *y)
+{
+    um_axis_init(x, f->log_x, LEFT, UM_SVG_WIDTH - RIGHT);
+    um_axis_init(y, f->log_y, HEIGHT - BOTTOM, TOP);
+    for (size_t i = 0; i < f->n; i++)
+        for (size_t j = 0; j < f->series[i].n; j++) {
+            um_axis_include(x, f->series[i].point[j].x);
+            um_axis_include(y, f->series[i].point[j].y);
+        }
+    um_axis_settle(x);
+    um_axis_settle(y);
+}
+
+void um_svg_text(FILE *out, double x, double y, const char *attributes,
+                 const char *text)
+{
+    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
+    um_put_escaped(out, text);
+    fputs("</text>\n", out);
+}
+
+void um_svg_line(FILE *out, const char *class, double x1, double y1, double x2,
+                 double y2)
+{
+    fprintf(out,
+            "<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" "
+            "y2=\"%.1f\"/>\n",
+            class, x1, y1, x2, y2);
+}
+
+static void put_axes(FILE *out, const um_figure *f, const um_axis *x,
+                     const um_axis *y)
+{
+    char turned[96];
+
+    for (size_t i = 0; i < x->nticks; i++) {
+        double at = um_axis_at(x, x->tick[i]);
+        um_svg_line(out, "grid", at, y->from, at, y->to);
+        um_svg_text(out, at, y->from + 18, "text-anchor=\"middle\"",
+                    um_show(x->tick[i]).text);
+    }
+    for (size_t i = 0; i < y->nticks; i++) {
+        double at = um_axis_at(y, y->tick[i]);
+        um_svg_line(out, "grid", x->from, at, x->to, at);
+        um_svg_text(out, x->from - 8, at + 4, "text-anchor=\"end\"",
+                    um_show(y->tick[i]).text);
+    }
+    um_svg_line(out, "axis", x->from, y->from, x->to, y->from);
+    um_svg_line(out, "axis", x->from, y->from, x->from, y->to);
+    um_svg_text(out, x->from, 24, "class=\"title\"", f->title);
+    um_svg_text(out, (x->from + x->to) / 2, HEIGHT - 14,
+                "text-anchor=\"middle\"", f->x);
+    snprintf(turned, sizeof turned,
+             "text-anchor=\"middle\" transform=\"rotate(-90 18 %.1f)\"",
+             (y->from + y->to) / 2);
+    um_svg_text(out, 18, (y->from + y->to) / 2, turned, f->y);
+}
+
+/* Dots belong to the series before them. */
+static size_t style_of(const um_figure *f, size_t series)
+{
+    size_t lines = 0;
+
+    for (size_t i = 0; i <= series; i++)
+        lines += f->series[i].dots && lines ? 0 : 1;
+    return lines - 1;
+}
+
+/* Circle, square, triangle, diamond, in turn. */
+static void put_mark(FILE *out, size_t series, double x, double y)
+{
+    static const char *const shape[] = {
+        "m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z",
+        "m-3.2 -3.2h6.4v6.4h-6.4z", "m0 -4.4l4.2 7.4h-8.4z",
+        "m0 -4.6l4.6 4.6l-4.6 4.6l-4.6 -4.6z"};
+
+    fprintf(out, "<path class=\"f%zu\" d=\"M%.1f %.1f%s\"/>\n", series % STYLES,
+            x, y, shape[series % 4]);
+}
+
+static void put_error_bar(FILE *out, size_t series, const um_axis *x,
+                          const um_axis *y, const um_point *p)
+{
+    char class[16];
+    double low = p->y - p->error, high = p->y + p->error;
+
+    if (!(p->error > 0) || !um_axis_takes(y, low))
+        return;
+    snprintf(class, sizeof class, "e s%zu", series % STYLES);
+    double at = um_axis_at(x, p->x), down = um_axis_at(y, low),
+           up = um_axis_at(y, high);
+    um_svg_line(out, class, at, down, at, up);
+    um_svg_line(out, class, at - 4, down, at + 4, down);
+    um_svg_line(out, class, at - 4, up, at + 4, up);
+}
+
+static void put_path(FILE *out, const um_series *c, size_t as, const um_axis *x,
+                     const um_axis *y)
+{
+    fprintf(out, "<polyline class=\"c s%zu%s\" points=\"", as % STYLES,
+            c->faint ? " faint" : "");
+    for (size_t j = 0; j < c->n; j++)
+        if (um_axis_takes(x, c->point[j].x) && um_axis_takes(y, c->point[j].y))
+            fprintf(out, "%.1f,%.1f ", um_axis_at(x, c->point[j].x),
+                    um_axis_at(y, c->point[j].y));
+    fputs("\"/>\n", out);
+}
+
+static void put_series(FILE *out, const um_figure *f, size_t i,
+                       const um_axis *x, const um_axis *y)
+{
+    const um_series *c = &f->series[i];
+    size_t as = style_of(f, i);
+    bool marks = c->dots || (!c->faint && c->n <= 40);
+
+    if (!c->dots)
+        put_path(out, c, as, x, y);
+    for (size_t j = 0; marks && j < c->n; j++) {
+        const um_point *p = &c->point[j];
+        if (!um_axis_takes(x, p->x) || !um_axis_takes(y, p->y))
+            continue;
+        put_error_bar(out, as, x, y, p);
+        put_mark(out, as, um_axis_at(x, p->x), um_axis_at(y, p->y));
+    }
+}
+
+static void put_legend(FILE *out, const um_figure *f)
+{
+    double x = UM_SVG_WIDTH - RIGHT + 16;
+
+    for (size_t i = 0; i < f->n; i++) {
+        const um_series *c = &f->series[i];
+        double y = TOP + 8 + 21 * (double)i;
+        size_t as = style_of(f, i);
+        char class[24];
+        snprintf(class, sizeof class, "c s%zu%s", as % STYLES,
+                 c->faint ? " faint" : "");
+        if (!c->dots)
+            um_svg_line(out, class, x, y, x + 26, y);
+        if (!c->faint)
+            put_mark(out, as, x + 13, y);
+        um_svg_text(out, x + 33, y + 4, "", c->name);
+    }
+}
+
+void um_svg_begin(FILE *out, int width, int height, const char *title)
+{
+    fprintf(out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
+            "width=\"%d\" height=\"%d\" role=\"img\">\n%s<title>",
+            width, height, width, height, style);
+    um_put_escaped(out, title);
+    fputs("</title>\n", out);
+}
+
+void um_svg_end(FILE *out)
+{
+    fputs("</svg>\n", out);
+}
+
+void um_svg_figure(FILE *out, const um_figure *f)
+{
+    um_axis x, y;
+
+    make_axes(f, &x, &y);
+    um_svg_begin(out, UM_SVG_WIDTH, HEIGHT, f->title);
+    put_axes(out, f, &x, &y);
+    for (size_t i = 0; i < f->n; i++)
+        put_series(out, f, i, &x, &y);
+    put_legend(out, f);
+    um_svg_end(out);
+}

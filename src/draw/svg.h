@@ -1,0 +1,25 @@
+/*
+ * svg.h - figures as SVG, and the parts that other pictures are made of.
+ */
+#ifndef UM_DRAW_SVG_H
+#define UM_DRAW_SVG_H
+
+#include "draw/figure.h"
+
+#include <stdio.h>
+
+enum { UM_SVG_WIDTH = 760 };
+
+/* Writes a chart: axes, series with error bars, a legend. Light or dark, as the
+ * reader prefers. */
+void um_svg_figure(FILE *out, const um_figure *f);
+
+/* Begins a picture with our style sheet; its classes are in svg.c. */
+void um_svg_begin(FILE *out, int width, int height, const char *title);
+void um_svg_end(FILE *out);
+void um_svg_text(FILE *out, double x, double y, const char *attributes,
+                 const char *text);
+void um_svg_line(FILE *out, const char *class, double x1, double y1, double x2,
+                 double y2);
+
+#endif
