@@ -84,7 +84,7 @@ static int run(const um_args *args)
 
 /* The options for shapes, in parts that different modes use. */
 #define IDENTITY "addressing hash seed fpr "
-#define SIZES "bits cells param "
+#define SIZES "bits cells "
 #define CELLS "hashes groups cell-bits update reset set fill "
 #define SHAPE um_shape_options, offsetof(plan_args, shape)
 #define BUILDS                                                                 \
@@ -95,15 +95,20 @@ const um_command um_cmd_plan = {
     .summary = "predict size, hash functions and error before you build",
     .section = UM_EVERYDAY,
     .values_len = sizeof(plan_args),
-    .options =
-        {{options},
-         {SHAPE, BUILDS | UM_MODE(BOUNDS), .ignored = IDENTITY SIZES CELLS},
-         {SHAPE, BUILDS | UM_MODE(NEVER), .ignored = "kind " SIZES CELLS},
-         {SHAPE, BUILDS, .ignored = "kind " IDENTITY CELLS},
-         {SHAPE, BUILDS & ~UM_MODE(STATIC), .ignored = "kind " IDENTITY SIZES},
-         {um_key_options, offsetof(plan_args, keys), BUILDS | UM_MODE(NEVER)},
-         {um_secret_options, offsetof(plan_args, secret),
-          BUILDS | UM_MODE(NEVER)}},
+    .options = {{options},
+                {SHAPE, BUILDS | UM_MODE(BOUNDS),
+                 .ignored = IDENTITY SIZES CELLS "param"},
+                {SHAPE, BUILDS | UM_MODE(NEVER),
+                 .ignored = "kind " SIZES CELLS "param"},
+                {SHAPE, BUILDS & ~UM_MODE(WIRE),
+                 .ignored = "kind " IDENTITY CELLS "param"},
+                {SHAPE, BUILDS & ~UM_MODE(STATIC),
+                 .ignored = "kind " IDENTITY SIZES "param"},
+                {SHAPE, BUILDS, .ignored = "kind " IDENTITY SIZES CELLS},
+                {um_key_options, offsetof(plan_args, keys),
+                 BUILDS | UM_MODE(NEVER)},
+                {um_secret_options, offsetof(plan_args, secret),
+                 BUILDS | UM_MODE(NEVER)}},
     .modes = {[SIZE] = {"to plan a size", "--capacity 1000"},
               [STATIC] = {"for static kinds", "--kind ribbon --capacity 1000"},
               [COUNTS] = {"with --counts",

@@ -31,10 +31,10 @@ static void report_bounds(um_report *r, const plan_args *a,
     um_report_count(r, "reset", "functions to reset", NULL, p->reset);
     um_report_count(r, "set", "functions to set", NULL, p->set);
     um_report_real(r, "bits_per_key", NULL, NULL, p->bits_per_key);
-    um_report_rate(r, "fp_bound", "false positives", p->fp_bound);
-    um_report_rate(r, "fn_bound", "false negatives", p->fn_bound);
+    um_report_rate(r, "fp_bound", "false pos. at most", p->fp_bound);
+    um_report_rate(r, "fn_bound", "false neg. at most", p->fn_bound);
     um_report_count(r, "plain_hashes", "bloom: hashes", NULL, p->plain_hashes);
-    um_report_real(r, "plain_bits_per_key", "bloom: bits per key", NULL,
+    um_report_real(r, "plain_bits_per_key", "bloom: bits/key", NULL,
                    p->plain_bits_per_key);
     um_report_rate(r, "plain_fill", "bloom: most ones", UMBEL_PLAIN_FILL);
     if (keys) {

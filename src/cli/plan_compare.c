@@ -3,11 +3,10 @@
  * of B from matching, at equal bytes.
  */
 #include "base/error.h"
-#include "cli/choose_groups.h"
 #include "cli/files.h"
 #include "cli/plan.h"
 #include "draw/svg.h"
-#include "keys/list.h"
+#include "keys/never.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_OTHERS = 16, OTHER_LEN = 96 };
+enum { MAX_OTHERS = 16, OTHER_LEN = 256 };
 
 /* The question, and its answer for one addressing. */
 typedef struct size_plan {
@@ -121,17 +121,23 @@ static umbel_status make_plans(size_plan *p, umbel_error *err)
     return UMBEL_OK;
 }
 
+/* Says what differs: the size, and what follows from two of the three. */
 static void add_other(size_plan *p, const char *name, const umbel_plan *plan)
 {
+    bool keys = p->a->capacity.given;
+    bool size = um_size_asked(&p->a->shape).given || p->a->bytes.given;
+
     if (p->nothers == MAX_OTHERS)
         return;
     char *text = p->others[p->nothers];
-    snprintf(text, OTHER_LEN, "%-11s %13s bytes, %2" PRIu32 " hashes, %13s",
-             name, um_grouped(plan->bytes).text, plan->hashes,
-             um_grouped(plan->keys).text);
-    size_t len = strlen(text);
-    snprintf(text + len, OTHER_LEN - len, " keys, error %s",
-             um_rate(plan->error).text);
+    int len = snprintf(text, OTHER_LEN, "%-11s %13s bytes, %2" PRIu32 " hashes",
+                       name, um_grouped(plan->bytes).text, plan->hashes);
+    if (!keys)
+        snprintf(text + len, OTHER_LEN - (size_t)len, ", %s keys",
+                 um_grouped(plan->keys).text);
+    else if (size)
+        snprintf(text + len, OTHER_LEN - (size_t)len, ", error %s",
+                 um_rate(plan->error).text);
     p->other[p->nothers++] = text;
 }
 
@@ -234,7 +240,7 @@ static void report_counts(um_report *r, const size_plan *p)
     um_report_flag(r, "f_compound_is_bound", "that is a bound", c->is_bound);
     um_report_rate(r, "f_paper", "paper's equation 4", c->f_paper);
     um_report_rate(r, "overflow", "cells overflow", c->overflow);
-    um_report_rate(r, "overflow_bound", "..., at most", c->overflow_bound);
+    um_report_rate(r, "overflow_bound", NULL, c->overflow_bound);
     um_report_note(r,
                    "\"Reach it\" is the share of keys that never came but seem "
                    "to have come %s times or more (compound Poisson). The "
@@ -257,7 +263,7 @@ static void print_planned_size(FILE *out, const plan_args *a,
     if (umbel_is_static(a->shape.kind)) {
         if (a->bytes.given)
             fprintf(out, " --bytes %" PRIu64, a->bytes.n);
-        return;
+        return; /* the rest follows from the keys */
     }
     fprintf(out, " --capacity %" PRIu64, plan->keys);
     if (a->bytes.given)
@@ -314,6 +320,8 @@ static umbel_status report_size(size_plan *p, um_report *r, umbel_error *err)
         um_report_texts(r, "other_addressings", "other addressing", p->other,
                         p->nothers);
     um_note_rounding(r, p->asked.params.cells, p->plan.cells);
+    if (umbel_is_static(p->asked.kind) && !p->a->capacity.given)
+        return UMBEL_OK; /* built for an error or for a size, not for both */
     return report_command(r, p->args, &p->plan, print_planned_size, p->end,
                           err);
 }
