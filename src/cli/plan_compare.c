@@ -6,7 +6,7 @@
 #include "cli/files.h"
 #include "cli/plan.h"
 #include "draw/svg.h"
-#include "keys/never.h"
+#include "keys/clashes.h"
 
 #include <math.h>
 #include <stdlib.h>
