@@ -6,6 +6,7 @@ include(CMakePackageConfigHelpers)
 file(RELATIVE_PATH UMBEL_PC_UP /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" UMBEL_PC_UP "${UMBEL_PC_UP}")
 configure_file(cmake/umbel.pc.in umbel.pc @ONLY)
+configure_file(cmake/umbel-fetch.pc.in umbel-fetch.pc @ONLY)
 configure_package_config_file(cmake/umbel-config.cmake.in umbel-config.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/umbel)
 write_basic_package_version_file(umbel-config-version.cmake
@@ -14,14 +15,15 @@ write_basic_package_version_file(umbel-config-version.cmake
 install(TARGETS umbel_cli umbel_reproduce umbel_bench
   DESTINATION ${CMAKE_INSTALL_BINDIR})
 set_target_properties(umbel_shared PROPERTIES EXPORT_NAME umbel)
-install(TARGETS umbel_shared EXPORT umbel-targets
+set_target_properties(umbel_fetch_shared PROPERTIES EXPORT_NAME umbel-fetch)
+install(TARGETS umbel_shared umbel_fetch_shared EXPORT umbel-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS umbel_static DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS umbel_static umbel_fetch_static DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT umbel-targets NAMESPACE umbel::
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/umbel)
 install(DIRECTORY include/umbel DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h")
-install(FILES ${CMAKE_BINARY_DIR}/umbel.pc
+install(FILES ${CMAKE_BINARY_DIR}/umbel.pc ${CMAKE_BINARY_DIR}/umbel-fetch.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES ${CMAKE_BINARY_DIR}/umbel-config.cmake
   ${CMAKE_BINARY_DIR}/umbel-config-version.cmake

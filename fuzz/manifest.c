@@ -8,14 +8,14 @@
 #include "fuzz.h"
 
 #include "exchange/publish.h"
-#include "exchange/pull.h"
+#include "exchange/judge.h"
 
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static uint8_t key[UM_TRUST_KEY_LEN], secret[UM_SIGN_KEY_LEN];
+static uint8_t key[UMBEL_TRUST_KEY_LEN], secret[UMBEL_SIGN_KEY_LEN];
 
 static void make_keys(void)
 {
@@ -59,13 +59,13 @@ static void follow(const um_manifest *m)
     um_manifest_next(m, &e, &next);
     size_t len = um_manifest_write(&next, secret, text);
     UM_WANT(um_manifest_read(text, len, &back, NULL) == UMBEL_OK);
-    UM_WANT(back.serial == m->serial + 1 && back.nsteps <= UM_STEPS_MAX);
+    UM_WANT(back.serial == m->serial + 1 && back.nsteps <= UMBEL_MAX_STEPS);
 }
 
 /* Believed once, it is believed again, and until it expires. */
 static void judge(const um_manifest *m)
 {
-    um_memory none = {.serial = 0}, last = {.serial = m->serial};
+    um_pull_state none = {.serial = 0}, last = {.serial = m->serial};
     um_terms terms = {.name = m->name, .now = m->expires};
     umbel_error err;
 
@@ -96,7 +96,7 @@ static bool read_manifest(const char *text, size_t len, um_manifest *out)
         return false;
     }
     UM_WANT(um_name_is_fine(out->name, strlen(out->name)));
-    UM_WANT(out->serial > 0 && out->nsteps <= UM_STEPS_MAX);
+    UM_WANT(out->serial > 0 && out->nsteps <= UMBEL_MAX_STEPS);
     take_routes(out);
     follow(out);
     judge(out);
@@ -140,16 +140,16 @@ static char *sign(const char *text, size_t *len)
 
 static void read_memory(const char *text, size_t len)
 {
-    char again[UM_MEMORY_MAX];
-    um_memory m;
+    char again[UM_PULL_STATE_MAX];
+    um_pull_state m;
     umbel_error err;
-    umbel_status status = um_memory_read(text, len, &m, &err);
+    umbel_status status = um_pull_state_read(text, len, &m, &err);
 
     if (status != UMBEL_OK) {
         um_fuzz_check_error(status, &err);
         return;
     }
-    UM_WANT(um_memory_write(&m, again) == len && memcmp(again, text, len) == 0);
+    UM_WANT(um_pull_state_write(&m, again) == len && memcmp(again, text, len) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

@@ -74,10 +74,13 @@ typedef struct umbel_store {
     /* Replaces `to` by the bytes of `from`, which is gone then, for good. */
     umbel_status (*move)(void *ctx, const char *from, const char *to,
                          umbel_error *err);
-    /* Visits every name, in any order. */
+    /* Visits every name, in any order; visit may remove the name it gets. */
     umbel_status (*list)(void *ctx, umbel_store_visit *visit, void *visit_ctx,
                          umbel_error *err);
     umbel_status (*remove)(void *ctx, const char *name, umbel_error *err);
+    /* Returns what messages call a name, valid until the next call. NULL: the
+     * name itself is used. */
+    const char *(*where)(void *ctx, const char *name);
 } umbel_store;
 
 /*
@@ -208,7 +211,7 @@ UMBEL_API umbel_status umbel_take_back(umbel_filter *f,
 typedef struct umbel_request {
     const char *url;
     uint64_t from;   /* begin at this byte, if the server can */
-    uint64_t max;    /* length of the whole at most; more is E_LIMIT */
+    uint64_t max;    /* length of the whole at most; take refuses more */
     const char *tag; /* only if it changed since this tag; NULL, "": always */
     bool fresh;      /* caches on the way must ask the server */
     /* Takes bytes that stand at `at` in the whole; a failure ends the fetch. */

@@ -13,6 +13,7 @@
 #include <umbel/diff.h>
 #include <umbel/estimate.h>
 #include <umbel/exact.h>
+#include <umbel/exchange.h>
 #include <umbel/file.h>
 #include <umbel/filter.h>
 #include <umbel/foreign.h>

@@ -85,3 +85,15 @@ void um_set_error_path(umbel_error *err, const char *path)
 {
     um_set_errno(err, "%s%s", um_path_dots(path), um_path_tail(path));
 }
+
+umbel_status um_name_file(umbel_status status, const char *path,
+                          umbel_error *err)
+{
+    umbel_error inner;
+
+    if (status == UMBEL_OK || !err)
+        return status;
+    inner = *err;
+    return um_fail_detail(err, status, inner.detail, "%s%s: %s",
+                          um_path_dots(path), um_path_tail(path), inner.text);
+}

@@ -25,6 +25,13 @@
 /* The same with "PATH: ", shortened so that the reason has room. */
 #define um_fail_path(err, path) (um_set_error_path(err, path), UMBEL_E_IO)
 
+/*
+ * Puts "PATH: " before the text of a failure, and keeps its detail; returns
+ * status. UMBEL_OK passes through.
+ */
+umbel_status um_name_file(umbel_status status, const char *path,
+                          umbel_error *err);
+
 /* Passes a failure on, where nothing must be released first. */
 #define UM_TRY(call)                                                           \
     do {                                                                       \

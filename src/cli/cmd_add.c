@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "cli/amounts.h"
 #include "cli/files.h"
-#include "cli/lock.h"
+#include "filter/lock.h"
 #include "cli/report.h"
 #include "cli/table.h"
 

@@ -2,10 +2,10 @@
  * cmd_diff.c - umbel diff: what turns an old filter into a new one.
  */
 #include "base/error.h"
-#include "cli/content.h"
 #include "cli/files.h"
 #include "cli/report.h"
 #include "cli/table.h"
+#include "exchange/content.h"
 
 #include <math.h>
 

@@ -6,6 +6,7 @@
 #include "cli/files.h"
 #include "cli/report.h"
 #include "cli/table.h"
+#include "exchange/key_file.h"
 #include "exchange/manifest.h"
 
 #include <limits.h>
@@ -32,7 +33,7 @@ static umbel_status make_secret(const char *path, um_report *r,
     uint8_t secret[UMBEL_SECRET_LEN];
 
     randombytes_buf(secret, sizeof secret);
-    umbel_status status = um_write_secret(path, secret, err);
+    umbel_status status = um_secret_save(secret, path, err);
     uint64_t id = um_secret_id(secret);
     sodium_memzero(secret, sizeof secret);
     UM_TRY(status);
@@ -47,8 +48,8 @@ static umbel_status write_pair(const char *path, const char *public_path,
                                const uint8_t *secret, const uint8_t *key,
                                umbel_error *err)
 {
-    UM_TRY(um_write_sign_key(path, secret, err));
-    umbel_status status = um_write_trust_key(public_path, key, err);
+    UM_TRY(umbel_sign_key_save(secret, path, err));
+    umbel_status status = umbel_trust_key_save(key, public_path, err);
     if (status)
         unlink(path);
     return status;
@@ -56,13 +57,13 @@ static umbel_status write_pair(const char *path, const char *public_path,
 
 static umbel_status make_pair(const char *path, um_report *r, umbel_error *err)
 {
-    uint8_t secret[UM_SIGN_KEY_LEN], key[UM_TRUST_KEY_LEN];
+    uint8_t secret[UMBEL_SIGN_KEY_LEN], key[UMBEL_TRUST_KEY_LEN];
     char public_path[PATH_MAX], text[UM_DIGEST_HEX];
 
     int len = snprintf(public_path, sizeof public_path, "%s.pub", path);
     if (len < 0 || (size_t)len >= sizeof public_path)
         return um_fail(err, UMBEL_E_IO, "the name is too long");
-    crypto_sign_keypair(key, secret);
+    UM_TRY(umbel_sign_keygen(secret, key, err));
     umbel_status status = write_pair(path, public_path, secret, key, err);
     sodium_memzero(secret, sizeof secret);
     UM_TRY(status);

@@ -3,7 +3,7 @@
  */
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/content.h"
+#include "exchange/content.h"
 #include "cli/files.h"
 #include "cli/report.h"
 #include "cli/table.h"

@@ -1,15 +1,15 @@
 /*
- * cmd_pull.c - umbel pull: have what somebody publishes, for few bytes.
+ * cmd_pull.c - umbel pull: keep a copy of a published filter up to date.
  */
 #include "base/error.h"
 #include "cli/files.h"
-#include "cli/puller.h"
 #include "cli/report.h"
 #include "cli/table.h"
 
+#include <umbel/fetch.h>
+
 #include <inttypes.h>
 #include <signal.h>
-#include <sodium.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,113 +24,109 @@ static const um_option options[] = {
     {"watch", 0, "S", "go on, asking every S seconds"},
     {0}};
 
-/* Nobody named it, and none signed before. */
-static bool is_new_key(const um_puller *p)
-{
-    return !p->trust && !p->last.is_signed;
-}
+/* The command line, as the library takes it. */
+typedef struct pulling {
+    uint8_t trust[UMBEL_TRUST_KEY_LEN];
+    umbel_admission wants;
+    umbel_pull_params params;
+    umbel_fetch_params fetch;
+    umbel_store store;
+    uint64_t seconds; /* between two rounds; 0: one round */
+} pulling;
 
-static void report(const um_args *args, const um_puller *p)
+static void report(const um_args *args, const umbel_pulled *p)
 {
+    static const char *const how[] = {[UMBEL_PULL_CURRENT] = "current",
+                                      [UMBEL_PULL_STEPS] = "differences",
+                                      [UMBEL_PULL_WHOLE] = "whole"};
     umbel_info info = {0};
-    uint64_t full = p->manifest.filter.len;
-    const char *how = p->route.current    ? "current"
-                      : p->route.by_steps ? "differences"
-                                          : "whole";
+    const char *path = um_value(args, "output");
+    bool steps = p->route == UMBEL_PULL_STEPS;
 
     if (um_has(args, "json")) {
-        um_info_text(&info, "file", p->path);
-        um_info_count(&info, "serial", p->manifest.serial);
-        um_info_text(&info, "how", how);
-        um_info_count(&info, "bytes", full);
+        um_info_text(&info, "file", path);
+        um_info_count(&info, "serial", p->serial);
+        um_info_text(&info, "how", how[p->route]);
+        um_info_count(&info, "bytes", p->bytes);
         um_info_count(&info, "moved", p->moved);
-        um_info_flag(&info, "signed", p->manifest.is_signed);
+        um_info_flag(&info, "signed", p->is_signed);
         um_print_json(stdout, &info);
     } else if (!um_has(args, "quiet")) {
-        um_print_path(stdout, p->path);
-        printf("serial %" PRIu64 ", ", p->manifest.serial);
-        if (p->route.current)
+        um_print_path(stdout, path);
+        printf("serial %" PRIu64 ", ", p->serial);
+        if (p->route == UMBEL_PULL_CURRENT)
             printf("nothing to fetch (moved %s bytes)",
                    um_grouped(p->moved).text);
         else
             printf("moved %s bytes%s%s", um_grouped(p->moved).text,
-                   p->route.by_steps ? " instead of " : ", the whole file",
-                   p->route.by_steps ? um_grouped(full).text : "");
-        puts(!p->manifest.is_signed ? ", not signed"
-             : is_new_key(p)        ? ", signed; its key is trusted from now on"
-                                    : ", signed");
+                   steps ? " instead of " : ", the whole file",
+                   steps ? um_grouped(p->bytes).text : "");
+        puts(!p->is_signed ? ", not signed"
+             : p->new_key  ? ", signed; its key is trusted from now on"
+                           : ", signed");
     }
     fflush(stdout);
 }
 
-/* At once, also amid a transfer: what kills us at any moment does no harm. */
+/* Ends at once, also amid a transfer: a reader can be killed at any moment. */
 static void stop(int number)
 {
     (void)number;
     _exit(UM_EXIT_FINE);
 }
 
-static void await_signals(void)
+/* Reports trouble and tries again: a reader outlives its server's bad days. */
+static _Noreturn void watch(const um_args *args, umbel_puller *p,
+                            uint64_t seconds)
 {
     struct sigaction action = {.sa_handler = stop};
+    struct timespec pause = {.tv_sec = (time_t)seconds};
+    umbel_pulled pulled;
+    umbel_error err;
 
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-}
-
-/* Trouble is told and tried again: a reader outlives its server's bad days. */
-static _Noreturn void watch(const um_args *args, um_puller *p, uint64_t seconds)
-{
-    struct timespec pause = {.tv_sec = (time_t)seconds};
-    umbel_error err;
-
-    await_signals();
     for (;;) {
-        if (um_puller_round(p, &err) != UMBEL_OK)
+        if (umbel_pull_round(p, (uint64_t)time(NULL), &pulled, &err))
             um_trouble(args, &err);
-        else if (!p->route.current)
-            report(args, p);
+        else if (pulled.route != UMBEL_PULL_CURRENT)
+            report(args, &pulled);
         nanosleep(&pause, NULL);
     }
 }
 
-static umbel_status take_options(const um_args *args, um_puller *p,
-                                 uint8_t trust[UM_TRUST_KEY_LEN],
-                                 uint64_t *seconds, umbel_error *err)
+static umbel_status take_options(const um_args *args, pulling *p,
+                                 umbel_error *err)
 {
     const char *key = um_value(args, "trust");
 
-    p->ca = um_value(args, "ca");
     p->wants = (umbel_admission)UMBEL_ADMISSION_INIT;
-    p->wants.max_bytes = (uint64_t)1 << 30;
-    p->source = (umbel_source)UMBEL_SOURCE_INIT;
-    umbel_status status =
-        um_value_share(args, "max-error", &p->wants.max_error, err);
-    if (status == UMBEL_OK)
-        status = um_value_count(args, "max-bytes", &p->wants.max_bytes, err);
-    if (status == UMBEL_OK)
-        status =
-            um_value_count(args, "max-memory", &p->source.memory_limit, err);
-    if (status == UMBEL_OK)
-        status = um_value_count(args, "watch", seconds, err);
-    if (status == UMBEL_OK && um_has(args, "watch") &&
-        (*seconds < 1 || *seconds > 1000000))
-        status = um_fail(err, UMBEL_E_RANGE, "--watch is 1 to 1000000 seconds");
-    if (status == UMBEL_OK && key) {
-        status = um_read_trust_key(key, trust, err);
-        p->trust = trust;
+    p->params = (umbel_pull_params)UMBEL_PULL_INIT;
+    p->params.url = args->operands[0];
+    p->params.wants = &p->wants;
+    p->fetch.ca = um_value(args, "ca");
+    UM_TRY(um_value_share(args, "max-error", &p->wants.max_error, err));
+    UM_TRY(um_value_count(args, "max-bytes", &p->wants.max_bytes, err));
+    UM_TRY(um_value_count(args, "max-memory", &p->params.memory_limit, err));
+    UM_TRY(um_value_count(args, "watch", &p->seconds, err));
+    if (um_has(args, "watch") && (p->seconds < 1 || p->seconds > 1000000))
+        return um_fail(err, UMBEL_E_RANGE, "--watch is 1 to 1000000 seconds");
+    if (key) {
+        UM_TRY(umbel_trust_key_load(key, p->trust, err));
+        p->params.trust_key = p->trust;
     }
-    return status;
+    return umbel_store_file(um_value(args, "output"), &p->store, err);
 }
 
-/* Refused is an answer, 1: what came is not to be believed. Trouble is 2. */
-static int conclude(const um_args *args, const um_puller *p,
-                    umbel_status status, const umbel_error *err)
+/* Returns 1 when the filter was refused, 2 for other trouble. */
+static int conclude(const um_args *args, umbel_status status, umbel_error *err)
 {
-    if (status == UMBEL_OK) {
-        report(args, p);
-        return UM_EXIT_FINE;
-    }
+    umbel_error said = *err;
+
+    if (err->detail == UMBEL_D_MEMORY_LIMIT)
+        um_set_error(err, status,
+                     "%.180s: allow more by --max-memory, if you trust it",
+                     said.text);
     int code = um_trouble(args, err);
     return status == UMBEL_E_REFUSED || status == UMBEL_E_CHECKSUM ||
                    status == UMBEL_E_LIMIT
@@ -140,27 +136,30 @@ static int conclude(const um_args *args, const um_puller *p,
 
 static int run(const um_args *args)
 {
-    uint8_t trust[UM_TRUST_KEY_LEN];
     const char *path = um_value(args, "output");
-    um_puller p = {0};
-    uint64_t seconds = 0;
-    umbel_error err;
+    umbel_puller *puller = NULL;
+    umbel_pulled pulled;
+    umbel_error err = {.status = UMBEL_OK};
+    pulling p = {.seconds = 0};
+    umbel_fetcher fetcher = umbel_fetch_curl(&p.fetch);
 
     if (args->noperands != 1 || !path)
         return um_misuse(args, "give one address, and where to: -o FILE");
     if (strcmp(path, "-") == 0)
         return um_misuse(args, "what is pulled is kept in a file: -o FILE");
-    if (sodium_init() < 0) /* without it digests take half as long again */
-        return um_misuse(args, "the system gives no random numbers");
-    umbel_status status = take_options(args, &p, trust, &seconds, &err);
+    umbel_status status = take_options(args, &p, &err);
     if (status == UMBEL_OK)
-        status = um_puller_init(&p, args->operands[0], path, &err);
+        status = umbel_pull_open(&p.params, &fetcher, &p.store, &puller, &err);
+    if (status == UMBEL_OK && p.seconds)
+        watch(args, puller, p.seconds);
+    if (status == UMBEL_OK)
+        status = umbel_pull_round(puller, (uint64_t)time(NULL), &pulled, &err);
+    umbel_pull_close(puller);
+    umbel_store_close(&p.store);
     if (status != UMBEL_OK)
-        return um_trouble(args, &err);
-    if (seconds)
-        watch(args, &p, seconds);
-    status = um_puller_round(&p, &err);
-    return conclude(args, &p, status, &err);
+        return conclude(args, status, &err);
+    report(args, &pulled);
+    return UM_EXIT_FINE;
 }
 
 const um_command um_cmd_pull = {

@@ -11,79 +11,53 @@
 #include "cli/report.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* What the lists say of members is not believed; but it is told. */
-static umbel_status drop_members(const um_args *args, const umbel_filter *f,
-                                 const umbel_keyset *members, um_keylist *never,
-                                 uint64_t *dropped, umbel_error *err)
+/* Names the reported keys that are members, and are left out. */
+static umbel_status note_members(const um_args *args, const umbel_filter *f,
+                                 const umbel_keyset *members,
+                                 const um_keylist *never, umbel_error *err)
 {
-    umbel_keyset list = um_keylist_set(never);
     umbel_error note;
-    size_t n = 0, kept = 0;
-
     umbel_status status =
         um_refuse_members(f, members, never, "left out", &note);
-    if (status != UMBEL_E_KEY)
-        return status == UMBEL_OK ? status
-                                  : um_fail(err, status, "%s", note.text);
-    bool *both = malloc(never->n + 1);
-    if (!both)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", never->n);
-    status = umbel_in_both(f, members, &list, both, &n, err);
-    for (size_t i = 0; status == UMBEL_OK && i < never->n; i++)
-        if (!both[i]) {
-            never->digests[kept] = never->digests[i];
-            never->weights[kept++] = never->weights[i];
-        }
-    free(both);
-    if (status != UMBEL_OK)
-        return status;
-    um_trouble(args, &note);
-    never->n = kept;
-    *dropped = n;
+
+    if (status == UMBEL_E_KEY)
+        um_trouble(args, &note);
+    else if (status != UMBEL_OK)
+        return um_fail(err, status, "%s", note.text);
     return UMBEL_OK;
 }
 
-static umbel_status retouch(umbel_filter *f, const umbel_keyset *members,
-                            const um_keylist *never, um_taken_back *out,
-                            umbel_error *err)
+static umbel_status take_back(umbel_filter *f, const umbel_keyset *members,
+                              const um_keylist *never, umbel_taken_back *out,
+                              umbel_error *err)
 {
-    umbel_retouch_params params = UMBEL_RETOUCH_INIT; /* 1 % may be lost */
     umbel_keyset list = um_keylist_set(never);
-    umbel_retouch_result bill;
-    umbel_status status =
-        umbel_retouch(f, members, &list, &params, &bill, NULL, err);
+    umbel_status status = umbel_take_back(f, members, &list, out, err);
 
-    if (status == UMBEL_E_UNSUPPORTED && err) {
+    if (status == UMBEL_E_UNSUPPORTED) {
         umbel_error said = *err;
         um_set_error(err, status,
                      "%.170s; where it can be, build it with --never",
                      said.text);
     }
-    if (status != UMBEL_OK)
-        return status;
-    out->matched = bill.matched;
-    out->left = bill.left;
-    out->lost = bill.lost;
-    return UMBEL_OK;
+    return status;
 }
 
 umbel_status um_take_back(const um_args *args, umbel_filter *f,
-                          um_taken_back *out, umbel_error *err)
+                          umbel_taken_back *out, umbel_error *err)
 {
     um_keylist members = {0}, never = {0};
     umbel_status status = um_keylist_keys(&members, args, "members", f, err);
 
-    *out = (um_taken_back){0};
     if (status == UMBEL_OK)
         status = um_keylist_read(&never, args, "never", f, true, err);
     umbel_keyset of = um_keylist_set(&members);
     if (status == UMBEL_OK)
-        status = drop_members(args, f, &of, &never, &out->members, err);
+        status = note_members(args, f, &of, &never, err);
     if (status == UMBEL_OK)
-        status = retouch(f, &of, &never, out, err);
+        status = take_back(f, &of, &never, out, err);
     um_keylist_fini(&members);
     um_keylist_fini(&never);
     return status;
@@ -115,7 +89,7 @@ static void put_shape(FILE *out, const umbel_filter *f)
 }
 
 static void put_build(FILE *out, const um_args *args, const umbel_filter *f,
-                      const um_taken_back *t)
+                      const umbel_taken_back *t)
 {
     fputs("umbel build", out);
     um_print_values(out, args, "members", "");
@@ -131,7 +105,7 @@ static void put_build(FILE *out, const um_args *args, const umbel_filter *f,
 }
 
 void um_tell_taken_back(FILE *out, const char *name, const um_args *args,
-                        const umbel_filter *f, const um_taken_back *t)
+                        const umbel_filter *f, const umbel_taken_back *t)
 {
     if (t->matched == 0) {
         fprintf(out, "%s: no confirmed key matches\n", name);

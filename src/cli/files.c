@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "exchange/key_file.h"
 #include "filter/save.h"
 #include "keys/sniff.h"
 
@@ -38,7 +39,7 @@ static umbel_status unlock_and_read(const um_open_args *open, const char *path,
     uint8_t secret[UMBEL_SECRET_LEN];
 
     if (open->key_file)
-        UM_TRY(um_read_secret(open->key_file, secret, err));
+        UM_TRY(um_secret_load(open->key_file, secret, err));
     umbel_status status =
         read_filter(open, path, map, open->key_file ? secret : NULL, out, err);
     sodium_memzero(secret, sizeof secret);
@@ -75,7 +76,7 @@ static umbel_status unlock_second(const char *own, const char *first,
     umbel_status status = UMBEL_OK;
 
     if (path && (own || is_locked(f))) {
-        UM_TRY(um_read_secret(path, secret, err));
+        UM_TRY(um_secret_load(path, secret, err));
         status = umbel_unlock(f, secret, &refusal);
         sodium_memzero(secret, sizeof secret);
     }

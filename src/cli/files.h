@@ -44,23 +44,4 @@ typedef struct um_draft {
 FILE *um_draft_open(um_draft *t, umbel_error *err);
 umbel_status um_draft_save(um_draft *t, const char *path, umbel_error *err);
 
-/* Reads or makes (new, mode 0600) a file with the secret of keyed filters. */
-umbel_status um_read_secret(const char *path, uint8_t *secret,
-                            umbel_error *err);
-umbel_status um_write_secret(const char *path, const uint8_t *secret,
-                             umbel_error *err);
-
-/*
- * The keys of publishers (exchange/manifest.h has their lengths): the one that
- * signs, in a file; the one that readers trust, in a file or as 64 digits.
- */
-umbel_status um_read_sign_key(const char *path, uint8_t *key, umbel_error *err);
-umbel_status um_read_trust_key(const char *text, uint8_t *key,
-                               umbel_error *err);
-/* New files; the first with mode 0600. */
-umbel_status um_write_sign_key(const char *path, const uint8_t *key,
-                               umbel_error *err);
-umbel_status um_write_trust_key(const char *path, const uint8_t *key,
-                                umbel_error *err);
-
 #endif

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/content.h"
+#include "exchange/content.h"
 #include "cli/files.h"
 
 #include <inttypes.h>

@@ -5,9 +5,9 @@
 
 #include "base/error.h"
 #include "base/pipeline.h"
-#include "cli/files.h"
 #include "cli/numbers.h"
 #include "cli/progress.h"
+#include "exchange/key_file.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -223,7 +223,7 @@ umbel_status um_params_from_args(const um_shape_args *s, const char *key_file,
     out->params.settings = out->settings;
     UM_TRY(add_settings(s, out, err));
     if (key_file) {
-        UM_TRY(um_read_secret(key_file, out->secret, err));
+        UM_TRY(um_secret_load(key_file, out->secret, err));
         out->params.secret = out->secret;
     }
     return UMBEL_OK;

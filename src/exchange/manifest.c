@@ -9,13 +9,13 @@
  *     filter DIGEST LENGTH
  *     step FROM DIGEST LENGTH       any number, oldest first
  *     key PUBLIC                    the last two when it is signed:
- *     sign SIGNATURE                Ed25519 of all that stands before this line
+ *     sign SIGNATURE                Ed25519 of everything before this line
  *
- * One that is not signed ends with the line "unsigned" instead: cut short, no
- * manifest is another.
+ * An unsigned manifest ends with the line "unsigned" instead, so that no
+ * manifest that was cut short reads as another one.
  *
- * Reading writes the text again and compares: whatever differs from the one way
- * to say it is refused, and the parser need not look for it.
+ * Reading writes the text again and compares. Whatever differs from that one
+ * text is refused, and the parser need not look for it.
  */
 #include "exchange/manifest.h"
 
@@ -27,9 +27,20 @@
 #include <stdio.h>
 #include <string.h>
 
-void um_digest_of(const void *bytes, size_t len, uint8_t out[UM_DIGEST_LEN])
+void um_digest_parts(const umbel_slice *parts, size_t n,
+                     uint8_t out[UM_DIGEST_LEN])
 {
-    crypto_generichash(out, UM_DIGEST_LEN, bytes, len, NULL, 0);
+    crypto_generichash_state state;
+
+    crypto_generichash_init(&state, NULL, 0, UM_DIGEST_LEN);
+    for (size_t i = 0; i < n; i++)
+        crypto_generichash_update(&state, parts[i].data, parts[i].len);
+    crypto_generichash_final(&state, out, UM_DIGEST_LEN);
+}
+
+bool um_same_digest(const uint8_t *a, const uint8_t *b)
+{
+    return memcmp(a, b, UM_DIGEST_LEN) == 0;
 }
 
 void um_digest_text(const uint8_t digest[UM_DIGEST_LEN],
@@ -69,10 +80,32 @@ bool um_hex_read(const char *text, uint8_t *out, size_t len)
     return true;
 }
 
+static const char *const endings[] = {
+    [UM_BLOB_FILTER] = ".umb", [UM_BLOB_STEP] = ".umd"};
+
+void um_blob_name(const um_blob *blob, um_blob_kind kind,
+                  char out[UM_BLOB_NAME])
+{
+    char hex[UM_DIGEST_HEX];
+
+    um_digest_text(blob->digest, hex);
+    snprintf(out, UM_BLOB_NAME, "%s%s", hex, endings[kind]);
+}
+
+bool um_blob_name_read(const char *name, uint8_t digest[UM_DIGEST_LEN])
+{
+    const char *ending = name + UM_DIGEST_HEX - 1;
+
+    return strlen(name) == UM_BLOB_NAME - 1 &&
+           um_hex_read(name, digest, UM_DIGEST_LEN) &&
+           (strcmp(ending, endings[UM_BLOB_FILTER]) == 0 ||
+            strcmp(ending, endings[UM_BLOB_STEP]) == 0);
+}
+
 /* --- writing ----------------------------------------------------------------
  */
 
-/* Text that grows to a bound no manifest reaches. */
+/* A text that grows, up to a bound that no manifest reaches. */
 typedef struct page {
     char *text;
     size_t len;
@@ -107,7 +140,7 @@ static void put_piece(page *p, const um_blob *piece)
     put(p, " %" PRIu64 "\n", piece->len);
 }
 
-/* All but the signature itself. */
+/* Writes everything but the signature. */
 static void put_body(page *p, const um_manifest *m)
 {
     put(p, "umbel-manifest 1\nname %s\n", m->name);
@@ -152,7 +185,7 @@ size_t um_manifest_write(um_manifest *m, const uint8_t *secret,
 /* --- reading ----------------------------------------------------------------
  */
 
-/* What is left; bad remembers that something was not as expected. */
+/* The rest of a text; bad is set when something was not as expected. */
 typedef struct cursor {
     const char *at, *end;
     bool bad;
@@ -164,7 +197,7 @@ static bool starts_with(const cursor *c, const char *word)
     return (size_t)(c->end - c->at) >= len && memcmp(c->at, word, len) == 0;
 }
 
-static void want(cursor *c, const char *word)
+static void expect(cursor *c, const char *word)
 {
     if (starts_with(c, word))
         c->at += strlen(word);
@@ -174,7 +207,7 @@ static void want(cursor *c, const char *word)
 
 static void get_hex(cursor *c, uint8_t *out, size_t len)
 {
-    want(c, " ");
+    expect(c, " ");
     if (c->bad || (size_t)(c->end - c->at) < 2 * len ||
         !um_hex_read(c->at, out, len))
         c->bad = true;
@@ -187,7 +220,7 @@ static uint64_t get_number(cursor *c)
     uint64_t x = 0;
     const char *start;
 
-    want(c, " ");
+    expect(c, " ");
     for (start = c->at; c->at < c->end && *c->at >= '0' && *c->at <= '9';
          c->at++)
         x = x * 10 + (uint64_t)(*c->at - '0'); /* may wrap: compared later */
@@ -213,35 +246,35 @@ static void get_piece(cursor *c, um_blob *out)
 {
     get_hex(c, out->digest, sizeof out->digest);
     out->len = get_number(c);
-    want(c, "\n");
+    expect(c, "\n");
 }
 
 static void get_body(cursor *c, um_manifest *m)
 {
-    want(c, "umbel-manifest 1\nname ");
+    expect(c, "umbel-manifest 1\nname ");
     get_name(c, m->name);
-    want(c, "\nserial");
+    expect(c, "\nserial");
     m->serial = get_number(c);
-    want(c, "\nmade");
+    expect(c, "\nmade");
     m->made = get_number(c);
-    want(c, "\nexpires");
+    expect(c, "\nexpires");
     m->expires = get_number(c);
-    want(c, "\nfilter");
+    expect(c, "\nfilter");
     get_piece(c, &m->filter);
-    while (!c->bad && m->nsteps < UM_STEPS_MAX && starts_with(c, "step ")) {
+    while (!c->bad && m->nsteps < UMBEL_MAX_STEPS && starts_with(c, "step ")) {
         um_step *step = &m->step[m->nsteps++];
-        want(c, "step");
+        expect(c, "step");
         get_hex(c, step->from, sizeof step->from);
         get_piece(c, &step->file);
     }
     m->is_signed = starts_with(c, "key ");
-    want(c, m->is_signed ? "key" : "unsigned");
+    expect(c, m->is_signed ? "key" : "unsigned");
     if (m->is_signed)
         get_hex(c, m->key, sizeof m->key);
-    want(c, "\n");
+    expect(c, "\n");
 }
 
-/* The same text again, up to where the cursor stands. */
+/* Writes the text again and compares. */
 static bool is_the_text(const um_manifest *m, const char *text, size_t len)
 {
     char again[UM_MANIFEST_MAX];
@@ -251,15 +284,15 @@ static bool is_the_text(const um_manifest *m, const char *text, size_t len)
     return p.len == len && memcmp(again, text, len) == 0;
 }
 
-/* No filter comes twice on the way, nor is a step from what it makes. */
+/* Checks that the steps lead through no filter twice. */
 static bool steps_make_sense(const um_manifest *m)
 {
     for (size_t i = 0; i < m->nsteps; i++) {
         const uint8_t *from = m->step[i].from;
-        if (memcmp(from, m->filter.digest, UM_DIGEST_LEN) == 0)
+        if (um_same_digest(from, m->filter.digest))
             return false;
         for (size_t j = 0; j < i; j++)
-            if (memcmp(from, m->step[j].from, UM_DIGEST_LEN) == 0)
+            if (um_same_digest(from, m->step[j].from))
                 return false;
     }
     return true;
@@ -273,9 +306,9 @@ static umbel_status check_signature(const um_manifest *m, const char *text,
 
     if (!m->is_signed)
         return UMBEL_OK;
-    want(c, "sign");
+    expect(c, "sign");
     get_hex(c, signature, sizeof signature);
-    want(c, "\n");
+    expect(c, "\n");
     if (c->bad || crypto_sign_verify_detached(signature, (const uint8_t *)text,
                                               body, m->key) != 0)
         return um_fail(err, UMBEL_E_CHECKSUM,
@@ -301,9 +334,7 @@ umbel_status um_manifest_read(const char *text, size_t len, um_manifest *out,
         !is_the_text(&m, text, (size_t)(c.at - text)) || !steps_make_sense(&m))
         return um_fail(err, UMBEL_E_FORMAT,
                        "damaged: the manifest is not as one is written");
-    umbel_status status = check_signature(&m, text, &c, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(check_signature(&m, text, &c, err));
     if (c.at != c.end)
         return um_fail(err, UMBEL_E_FORMAT,
                        "damaged: something stands behind the manifest");

@@ -1,32 +1,31 @@
 /*
- * manifest.h - what a directory of published filters says of one of them.
+ * manifest.h - what a shelf says about one of its filters.
  *
- * A small text, signed when the publisher likes: which file is the filter now,
- * and which differences lead from earlier ones to it. Files are named by what
- * they hold (BLAKE2b-256), so they never change and any cache may keep them;
- * the manifest alone changes. Bytes in, bytes out: no clock, no disk, no
- * network.
+ * A small text, signed if the publisher wants it: the file of the current
+ * filter, and the differences that lead to it from earlier ones. Files are
+ * named by their digest (BLAKE2b-256), so they never change and any cache may
+ * keep them; only the manifest changes.
  */
 #ifndef UM_EXCHANGE_MANIFEST_H
 #define UM_EXCHANGE_MANIFEST_H
 
-#include <umbel/base.h>
+#include <umbel/exchange.h>
 
 enum {
-    UM_DIGEST_LEN = 32,
+    UM_DIGEST_LEN = UMBEL_FILE_DIGEST_LEN,
     UM_DIGEST_HEX = 2 * UM_DIGEST_LEN + 1,
-    UM_SIGN_KEY_LEN = 64,  /* Ed25519, secret */
-    UM_TRUST_KEY_LEN = 32, /* ... public */
+    UM_BLOB_NAME = UM_DIGEST_HEX + 4,
     UM_NAME_MAX = 64,
-    UM_STEPS_MAX = 64,
-    UM_MANIFEST_MAX = 32768 /* bytes: of any manifest that can be */
+    UM_MANIFEST_MAX = 32768 /* bytes: no manifest is longer */
 };
 
-/* A file of the directory. */
+/* A file of the shelf. */
 typedef struct um_blob {
     uint8_t digest[UM_DIGEST_LEN];
     uint64_t len;
 } um_blob;
+
+typedef enum um_blob_kind { UM_BLOB_FILTER, UM_BLOB_STEP } um_blob_kind;
 
 /* A difference that turns one filter into the next. */
 typedef struct um_step {
@@ -39,38 +38,47 @@ typedef struct um_manifest {
     uint64_t serial;  /* grows with every manifest; from 1 to 2^64 - 2 */
     uint64_t made;    /* seconds since 1970 */
     uint64_t expires; /* 0: never */
-    um_blob filter;   /* as it is now */
+    um_blob filter;   /* the current one */
     /* Oldest first: each makes what the next is from, the last the filter. */
     size_t nsteps;
-    um_step step[UM_STEPS_MAX];
+    um_step step[UMBEL_MAX_STEPS];
     bool is_signed;
-    uint8_t key[UM_TRUST_KEY_LEN]; /* by whom */
+    uint8_t key[UMBEL_TRUST_KEY_LEN]; /* that signed it */
 } um_manifest;
 
-void um_digest_of(const void *bytes, size_t len, uint8_t out[UM_DIGEST_LEN]);
-/* In hexadecimal, as names of files are. */
+/* Computes the digest of parts, one after the other. */
+void um_digest_parts(const umbel_slice *parts, size_t n,
+                     uint8_t out[UM_DIGEST_LEN]);
+bool um_same_digest(const uint8_t *a, const uint8_t *b);
+/* Writes a digest, or a public key, in hexadecimal. */
 void um_digest_text(const uint8_t digest[UM_DIGEST_LEN],
                     char out[UM_DIGEST_HEX]);
-
-/* 2 len digits, small letters only; false: they are not. */
+/* Reads 2 len lower case digits; returns false when they are something else. */
 bool um_hex_read(const char *text, uint8_t *out, size_t len);
 
+/* Writes the name of a file on the shelf: its digest, then .umb or .umd. */
+void um_blob_name(const um_blob *blob, um_blob_kind kind,
+                  char out[UM_BLOB_NAME]);
+/* Reads such a name back; returns false when it is none. */
+bool um_blob_name_read(const char *name, uint8_t digest[UM_DIGEST_LEN]);
+
 /*
- * Letters, digits and . _ - in the middle: safe in any path and address. Not
- * such as end in .manifest: their address would be another's.
+ * Returns true for letters, digits and . _ - in the middle: safe in any path
+ * and address. Names that end in .manifest are refused, because their address
+ * would be that of another filter.
  */
 bool um_name_is_fine(const char *name, size_t len);
 
 /*
- * The text of m, into UM_MANIFEST_MAX bytes; tells its length. With secret it
- * is signed, and m->key is set.
+ * Writes the text of m and returns its length. With a secret key it is signed,
+ * and m->key is set.
  */
 size_t um_manifest_write(um_manifest *m, const uint8_t *secret,
                          char out[UM_MANIFEST_MAX]);
 
 /*
- * Read a text of anyone. There is one text per manifest, and no other is taken.
- * A signature is checked; whose it is, is for um_judge.
+ * Reads a text from anyone. Every manifest has exactly one text; any other is
+ * refused. A signature is checked here; um_judge decides about its key.
  */
 umbel_status um_manifest_read(const char *text, size_t len, um_manifest *out,
                               umbel_error *err);

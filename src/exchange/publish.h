@@ -12,13 +12,13 @@ typedef struct um_edition {
     const um_blob *step; /* from the last filter to it; NULL: there is none */
     uint64_t now;        /* seconds since 1970 */
     uint64_t valid;      /* seconds; 0: for ever */
-    size_t keep;         /* most steps that are listed, up to UM_STEPS_MAX */
+    size_t keep;         /* most steps that are listed, up to UMBEL_MAX_STEPS */
 } um_edition;
 
 /*
- * The manifest after last, which has the name and, when it is the first one,
- * serial 0. A filter that was listed before starts the steps anew from there
- * on: a way never leads through the same place twice.
+ * Makes the manifest after last, which has the name and, when it is the first
+ * one, serial 0. A filter that was listed before drops the steps up to it: the
+ * steps never lead through the same filter twice.
  */
 void um_manifest_next(const um_manifest *last, const um_edition *e,
                       um_manifest *out);

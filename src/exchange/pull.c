@@ -1,191 +1,501 @@
 /*
- * pull.c - a reader's side: memory, judgement, route.
+ * pull.c - a reader: manifest, judgement, the cheaper route, admission,
+ * replace.
  *
- *     umbel-pull 1
- *     name words
- *     serial 7
- *     expires 1795373319
- *     filter DIGEST
- *     key PUBLIC        or "key none"
- *     tag TEXT          to the end of the line
- *
- * Who answers a reader with an old manifest can hide a revocation for ever, so
- * serial numbers only grow; and a key that was trusted once must sign again.
- * One key signs many lists, so the name counts as well: else any of them could
- * be served in place of another.
+ * A manifest is remembered as soon as it is accepted, before anything else is
+ * fetched: a server that lets a new manifest pass and holds its filter back
+ * cannot return to an older one.
  */
-#include "exchange/pull.h"
-
 #include "base/error.h"
+#include "exchange/download.h"
+#include "exchange/judge.h"
+#include "exchange/store.h"
+#include "filter/coded.h"
+#include "filter/handle.h"
+
+#include <umbel/diff.h>
 
 #include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-size_t um_memory_write(const um_memory *m, char out[UM_MEMORY_MAX])
-{
-    char filter[UM_DIGEST_HEX], key[UM_DIGEST_HEX] = "none";
+enum { URL_MAX = 2048, MAX_BYTES = 1 << 30 };
 
-    um_digest_text(m->filter, filter);
-    if (m->is_signed)
-        um_digest_text(m->key, key);
-    int len = snprintf(out, UM_MEMORY_MAX,
-                       "umbel-pull 1\nname %s\nserial %" PRIu64
-                       "\nexpires %" PRIu64 "\nfilter %s\nkey %s\ntag %s\n",
-                       m->name, m->serial, m->expires, filter, key, m->tag);
-    return (size_t)len;
+/* Names in the store. */
+static const char filter_name[] = "", state_name[] = ".pull";
+
+struct umbel_puller {
+    umbel_fetcher fetcher;
+    umbel_store store;
+    char base_url[URL_MAX], manifest_url[URL_MAX];
+    char name[UM_NAME_MAX + 1];
+    const uint8_t *trust;
+    umbel_admission wants;
+    umbel_source source;
+
+    uint8_t admitted[UM_DIGEST_LEN]; /* the filter that was admitted last */
+    bool has_admitted;
+
+    /* Of the last round. */
+    uint64_t now;
+    um_pull_state last;
+    bool there; /* the store has a filter: */
+    um_blob have;
+    um_manifest manifest;
+    char tag[UMBEL_MAX_TAG];
+    um_route route;
+    uint64_t moved;
+    bool new_key;
+    bool gone; /* what the manifest names: there may be a newer one */
+};
+
+/* --- opening ----------------------------------------------------------------
+ */
+
+/* Splits the address before the filter's name; .manifest may follow it. */
+static bool set_name(umbel_puller *p)
+{
+    static const char ending[] = ".manifest";
+    const char *scheme = strstr(p->base_url, "://");
+    char *slash = strrchr(p->base_url, '/');
+    size_t end = sizeof ending - 1;
+
+    if (!slash || (scheme && slash < scheme + 3))
+        return false;
+    size_t len = strlen(++slash);
+    if (len > end && strcmp(slash + len - end, ending) == 0)
+        len -= end;
+    if (!um_name_is_fine(slash, len))
+        return false;
+    memcpy(p->name, slash, len);
+    p->name[len] = '\0';
+    *slash = '\0';
+    return true;
 }
 
-umbel_status um_memory_read(const char *text, size_t len, um_memory *out,
-                            umbel_error *err)
+static umbel_status set_urls(umbel_puller *p, const char *url, umbel_error *err)
 {
-    char copy[UM_MEMORY_MAX], again[UM_MEMORY_MAX];
-    char filter[UM_DIGEST_HEX] = "", key[UM_DIGEST_HEX] = "";
-    um_memory m = {.serial = 0};
+    static const char too_long[] = "the address is too long";
+    int len = snprintf(p->base_url, URL_MAX, "%s", url ? url : "");
 
-    if (len < sizeof copy) {
-        memcpy(copy, text, len);
-        copy[len] = '\0';
-        int got =
-            sscanf(copy,
-                   "umbel-pull 1 name %64s serial %" SCNu64 " expires %" SCNu64
-                   " filter %64s key %64s tag %255[^\n]",
-                   m.name, &m.serial, &m.expires, filter, key, m.tag);
-        m.is_signed = strcmp(key, "none") != 0;
-        if (got >= 5 && um_name_is_fine(m.name, strlen(m.name)) &&
-            strlen(filter) == UM_DIGEST_HEX - 1 &&
-            um_hex_read(filter, m.filter, sizeof m.filter) &&
-            (!m.is_signed || (strlen(key) == UM_DIGEST_HEX - 1 &&
-                              um_hex_read(key, m.key, sizeof m.key))) &&
-            um_memory_write(&m, again) == len &&
-            memcmp(again, text, len) == 0) {
-            *out = m;
-            return UMBEL_OK;
-        }
-    }
-    return um_fail(err, UMBEL_E_FORMAT,
-                   "this is not what umbel pull writes: remove it, and pull "
-                   "anew");
-}
-
-static bool is_of_key(const um_memory *last, const uint8_t *key)
-{
-    return last->is_signed && memcmp(last->key, key, UM_TRUST_KEY_LEN) == 0;
-}
-
-bool um_memory_fits(const um_memory *last, const um_terms *terms)
-{
-    return last->serial && strcmp(last->name, terms->name) == 0 &&
-           (!terms->trust || is_of_key(last, terms->trust));
-}
-
-/* The manifest is about what was asked for, and so was the one before. */
-static umbel_status judge_name(const um_manifest *m, const um_memory *last,
-                               const char *name, umbel_error *err)
-{
-    if (strcmp(m->name, name) != 0)
-        return um_fail(err, UMBEL_E_REFUSED,
-                       "asked for \"%s\", got the manifest of \"%s\"", name,
-                       m->name);
-    if (last->serial && strcmp(last->name, name) != 0)
-        return um_fail(err, UMBEL_E_REFUSED,
-                       "until now this file was \"%s\": to have \"%s\" there "
-                       "remove what the last pull left, FILE.pull",
-                       last->name, name);
+    if (len < 0 || len >= URL_MAX)
+        return um_fail(err, UMBEL_E_RANGE, too_long);
+    if (!set_name(p))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "the address ends with the name of a filter, as in "
+                       "https://example.org/lists/words");
+    len = snprintf(p->manifest_url, URL_MAX, "%s%s.manifest", p->base_url,
+                   p->name);
+    if (len < 0 || len >= URL_MAX)
+        return um_fail(err, UMBEL_E_RANGE, too_long);
     return UMBEL_OK;
 }
 
-static umbel_status judge_key(const um_manifest *m, const um_memory *last,
-                              const uint8_t *trust, umbel_error *err)
+static umbel_status set_params(umbel_puller *p, const umbel_pull_params *params,
+                               umbel_error *err)
 {
-    const uint8_t *want = trust ? trust : last->is_signed ? last->key : NULL;
-    char key[UM_DIGEST_HEX];
+    p->trust = params->trust_key;
+    p->source = (umbel_source)UMBEL_SOURCE_INIT;
+    p->source.memory_limit = params->memory_limit;
+    p->wants = (umbel_admission)UMBEL_ADMISSION_INIT;
+    if (params->wants)
+        p->wants = *params->wants;
+    if (p->wants.max_bytes == 0)
+        p->wants.max_bytes = MAX_BYTES;
+    return set_urls(p, params->url, err);
+}
 
-    if (!want)
+umbel_status umbel_pull_open(const umbel_pull_params *params,
+                             const umbel_fetcher *fetcher,
+                             const umbel_store *store, umbel_puller **out,
+                             umbel_error *err)
+{
+    if (!params || params->size < sizeof *params)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "params.size is not set: start from UMBEL_PULL_INIT");
+    if (!fetcher || fetcher->size < sizeof *fetcher || !fetcher->get)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "the fetcher's size is not set, or it lacks a call");
+    UM_TRY(um_store_check(store, true, err));
+    if (sodium_init() < 0) /* picks the fast digest */
+        return um_fail(err, UMBEL_E_IO, "the system gives no random numbers");
+    umbel_puller *p = calloc(1, sizeof *p);
+    if (!p)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for a reader");
+    p->fetcher = *fetcher;
+    p->store = *store;
+    umbel_status status = set_params(p, params, err);
+    if (status == UMBEL_OK)
+        *out = p;
+    else
+        free(p);
+    return status;
+}
+
+void umbel_pull_close(umbel_puller *p)
+{
+    free(p);
+}
+
+/* --- state ------------------------------------------------------------------
+ */
+
+/* An empty state is that of a reader that never pulled. */
+static umbel_status read_state(umbel_puller *p, umbel_error *err)
+{
+    const umbel_store *s = &p->store;
+    umbel_slice text;
+
+    p->last = (um_pull_state){.serial = 0};
+    umbel_status status = s->get(s->ctx, state_name, &text, err);
+    if (status != UMBEL_OK)
+        return status == UMBEL_E_UNKNOWN ? UMBEL_OK : status;
+    if (text.len)
+        status = um_pull_state_read(text.data, text.len, &p->last, err);
+    s->release(s->ctx, text);
+    return um_name_file(status, um_store_where(s, state_name), err);
+}
+
+static umbel_status write_state(umbel_puller *p, umbel_error *err)
+{
+    char text[UM_PULL_STATE_MAX], before[UM_PULL_STATE_MAX];
+    um_pull_state next;
+
+    um_pull_state_of(&p->manifest, p->tag, &next);
+    umbel_slice part = {text, um_pull_state_write(&next, text)};
+    if (p->last.serial && um_pull_state_write(&p->last, before) == part.len &&
+        memcmp(text, before, part.len) == 0)
         return UMBEL_OK;
-    if (!m->is_signed)
-        return um_fail(err, UMBEL_E_REFUSED,
-                       "the manifest is not signed: who publishes it must sign "
-                       "with the key that is trusted here");
-    if (sodium_memcmp(m->key, want, UM_TRUST_KEY_LEN) != 0) {
-        um_digest_text(m->key, key);
-        return um_fail(err, UMBEL_E_REFUSED,
-                       "the manifest is signed with another key than the one "
-                       "that is trusted here: %s%s",
-                       key,
-                       trust ? "" : "; if that is right, name it with --trust");
-    }
+    return p->store.put(p->store.ctx, state_name, &part, 1, err);
+}
+
+static umbel_status look_at_filter(umbel_puller *p, umbel_error *err)
+{
+    umbel_status status =
+        um_store_digest(&p->store, filter_name, &p->have, err);
+
+    p->there = status == UMBEL_OK;
+    return status == UMBEL_E_UNKNOWN ? UMBEL_OK : status;
+}
+
+/* --- the manifest -----------------------------------------------------------
+ */
+
+typedef struct text {
+    char bytes[UM_MANIFEST_MAX];
+    size_t len;
+} text;
+
+static umbel_status take_text(void *ctx, uint64_t at, umbel_slice bytes,
+                              umbel_error *err)
+{
+    text *t = ctx;
+
+    if (at > sizeof t->bytes || bytes.len > sizeof t->bytes - at)
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "the server sends more than %zu bytes: it is not what "
+                       "was published",
+                       sizeof t->bytes);
+    memcpy(t->bytes + at, bytes.data, bytes.len);
+    t->len = (size_t)at + bytes.len;
     return UMBEL_OK;
 }
 
-static umbel_status judge_time(uint64_t expires, uint64_t now, umbel_error *err)
+/* Restores, from the state, the manifest that the server says is unchanged. */
+static void recall_manifest(umbel_puller *p)
 {
-    const uint64_t day = 86400;
+    const um_pull_state *last = &p->last;
 
-    if (!expires || now <= expires)
+    p->manifest = (um_manifest){.serial = last->serial,
+                                .expires = last->expires,
+                                .filter = p->have,
+                                .is_signed = last->is_signed};
+    memcpy(p->manifest.name, last->name, sizeof last->name);
+    memcpy(p->manifest.key, last->key, sizeof last->key);
+    memcpy(p->tag, last->tag, sizeof p->tag);
+}
+
+static umbel_status doubt_address(umbel_status status, umbel_error *err)
+{
+    umbel_error said = {.text = ""};
+
+    if (err)
+        said = *err;
+    return um_fail(err, status,
+                   "%.170s: an address ends with the filter's name, without / "
+                   "and .umb",
+                   said.text);
+}
+
+/* Keeps a tag of one plain line: it goes into the state, and back as it is. */
+static void set_tag(umbel_puller *p, const char *tag)
+{
+    size_t len = strnlen(tag, UMBEL_MAX_TAG);
+    bool plain = len < UMBEL_MAX_TAG && tag[0] != ' ';
+
+    for (size_t i = 0; plain && i < len; i++)
+        plain = tag[i] >= ' ' && tag[i] <= '~';
+    snprintf(p->tag, sizeof p->tag, "%s", plain ? tag : "");
+}
+
+/* Asks only for a change where we have what the last manifest was about. */
+static umbel_status fetch_manifest(umbel_puller *p, umbel_error *err)
+{
+    text t = {.len = 0};
+    um_terms terms = {.name = p->name, .trust = p->trust, .now = p->now};
+    umbel_response response = {.bytes = 0};
+    umbel_request request = {.url = p->manifest_url,
+                             .max = UM_MANIFEST_MAX,
+                             .fresh = true,
+                             .take = take_text,
+                             .ctx = &t};
+
+    if (p->there && um_same_digest(p->have.digest, p->last.filter) &&
+        um_pull_state_fits(&p->last, &terms))
+        request.tag = p->last.tag;
+    umbel_status status =
+        p->fetcher.get(p->fetcher.ctx, &request, &response, err);
+    p->moved += response.bytes;
+    if (status != UMBEL_OK)
+        return response.missing ? doubt_address(status, err) : status;
+    if (response.unchanged && request.tag && *request.tag) {
+        recall_manifest(p);
+        return um_judge_again(&p->last, p->now, err);
+    }
+    set_tag(p, response.tag);
+    UM_TRY(um_manifest_read(t.bytes, t.len, &p->manifest, err));
+    return um_judge(&p->manifest, &p->last, &terms, err);
+}
+
+/* --- admission --------------------------------------------------------------
+ */
+
+static umbel_status hear_ruling(umbel_puller *p, const umbel_ruling *ruling,
+                                const uint8_t *digest, umbel_error *err)
+{
+    if (!ruling->admitted) {
+        const umbel_reason *why = &ruling->reason[0];
+        bool memory = why->code == UMBEL_REFUSED_BYTES &&
+                      ruling->bytes <= p->wants.max_bytes;
+        return um_fail_detail(err, UMBEL_E_REFUSED,
+                              memory ? UMBEL_D_MEMORY_LIMIT : UMBEL_D_NONE,
+                              "not admitted: %.160s", why->text);
+    }
+    memcpy(p->admitted, digest, sizeof p->admitted);
+    p->has_admitted = true;
+    return UMBEL_OK;
+}
+
+/* Admits a file of the store, once for the same bytes. */
+static umbel_status admit_file(umbel_puller *p, const char *name,
+                               const uint8_t *digest, umbel_error *err)
+{
+    umbel_ruling ruling;
+    umbel_slice all;
+
+    if (p->has_admitted && um_same_digest(p->admitted, digest))
         return UMBEL_OK;
-    bool days = now - expires >= 2 * day;
-    return um_fail(err, UMBEL_E_REFUSED,
-                   "the manifest expired %" PRIu64
-                   " %s ago: who publishes it must do so again",
-                   days ? (now - expires) / day : now - expires,
-                   days ? "days" : "s");
+    UM_TRY(p->store.get(p->store.ctx, name, &all, err));
+    umbel_status status = umbel_admit_bytes(all.data, all.len, &p->source,
+                                            &p->wants, NULL, &ruling, err);
+    p->store.release(p->store.ctx, all);
+    return status ? status : hear_ruling(p, &ruling, digest, err);
 }
 
-umbel_status um_judge_again(const um_memory *last, uint64_t now,
-                            umbel_error *err)
-{
-    return judge_time(last->expires, now, err);
-}
-
-static umbel_status judge_serial(const um_manifest *m, const um_memory *last,
+/* Admits a filter that differences made: as strictly as if decoded here. */
+static umbel_status admit_filter(umbel_puller *p, const umbel_filter *f,
                                  umbel_error *err)
 {
-    if (m->serial < last->serial)
-        return um_fail(err, UMBEL_E_REFUSED,
-                       "the manifest is older than one before: serial "
-                       "%" PRIu64 " after %" PRIu64
-                       "; somebody may be holding a newer one back (if the "
-                       "publisher began anew, remove FILE.pull)",
-                       m->serial, last->serial);
-    if (m->serial == last->serial &&
-        memcmp(m->filter.digest, last->filter, UM_DIGEST_LEN) != 0)
-        return um_fail(err, UMBEL_E_REFUSED,
-                       "two manifests have serial %" PRIu64
-                       " and different filters: two publish there, or one "
-                       "lies",
-                       m->serial);
+    umbel_ruling ruling;
+    uint64_t limit = p->source.memory_limit;
+
+    if (!limit && umbel_coded(f))
+        limit = UM_CODED_LIMIT;
+    if (limit && f->payload_len > limit)
+        return um_fail_detail(err, UMBEL_E_REFUSED, UMBEL_D_MEMORY_LIMIT,
+                              "not admitted: the filter takes %zu bytes, the "
+                              "limit is %" PRIu64,
+                              f->payload_len, limit);
+    UM_TRY(umbel_admit(f, &p->wants, &ruling, err));
+    return hear_ruling(p, &ruling, p->manifest.filter.digest, err);
+}
+
+/* --- the filter -------------------------------------------------------------
+ */
+
+/* Fetches a blob of the manifest: it is then a part that has the digest. */
+static umbel_status fetch_blob(umbel_puller *p, const um_blob *blob,
+                               um_blob_kind kind, um_download *d,
+                               umbel_error *err)
+{
+    char name[UM_BLOB_NAME], url[URL_MAX + UM_BLOB_NAME];
+
+    um_blob_name(blob, kind, name);
+    snprintf(url, sizeof url, "%s%s", p->base_url, name);
+    *d = (um_download){
+        .fetcher = &p->fetcher, .store = &p->store, .url = url, .blob = blob};
+    umbel_status status = um_download_run(d, err);
+    d->url = NULL;
+    p->moved += d->moved;
+    return status;
+}
+
+/* A filter that is refused stays a part, so that it is not fetched again. */
+static umbel_status take_whole(umbel_puller *p, umbel_error *err)
+{
+    um_download d;
+    const um_blob *filter = &p->manifest.filter;
+    umbel_status status = fetch_blob(p, filter, UM_BLOB_FILTER, &d, err);
+
+    p->gone = status != UMBEL_OK && d.missing;
+    if (status != UMBEL_OK)
+        return status;
+    UM_TRY(admit_file(p, d.part, filter->digest, err));
+    return p->store.move(p->store.ctx, d.part, filter_name, err);
+}
+
+static umbel_status load_filter(const umbel_puller *p, umbel_filter **out,
+                                umbel_error *err)
+{
+    umbel_slice all;
+
+    UM_TRY(p->store.get(p->store.ctx, filter_name, &all, err));
+    umbel_status status = umbel_decode(all.data, all.len, &p->source, out, err);
+    p->store.release(p->store.ctx, all);
+    return status;
+}
+
+/* Turns *f into the filter after a step. */
+static umbel_status apply_step(umbel_puller *p, const um_step *step,
+                               umbel_filter **f, bool *final, umbel_error *err)
+{
+    um_download d;
+    umbel_slice all;
+    umbel_filter *next = NULL;
+    umbel_status status = fetch_blob(p, &step->file, UM_BLOB_STEP, &d, err);
+
+    *final = status == UMBEL_E_IO && !d.missing;
+    if (status != UMBEL_OK)
+        return status;
+    UM_TRY(p->store.get(p->store.ctx, d.part, &all, err));
+    status = umbel_patch(*f, all.data, all.len, &next, err);
+    p->store.release(p->store.ctx, all);
+    p->store.remove(p->store.ctx, d.part, NULL);
+    if (status != UMBEL_OK)
+        return status;
+    umbel_close(*f);
+    *f = next;
     return UMBEL_OK;
 }
 
-umbel_status um_judge(const um_manifest *m, const um_memory *last,
-                      const um_terms *terms, umbel_error *err)
+/* Replaces the stored filter by f, if f is the published file to the byte. */
+static umbel_status put_filter(umbel_puller *p, const umbel_filter *f,
+                               bool *final, umbel_error *err)
 {
-    bool anew = terms->trust && !is_of_key(last, terms->trust);
-    umbel_status status = judge_name(m, last, terms->name, err);
+    uint8_t digest[UM_DIGEST_LEN];
+    um_parts parts;
 
+    UM_TRY(um_parts_init(&parts, f, err));
+    um_digest_parts(parts.part, UM_COUNT(parts.part), digest);
+    *final = um_same_digest(digest, p->manifest.filter.digest);
+    umbel_status status = UMBEL_OK;
+    if (!*final)
+        status = um_fail(err, UMBEL_E_REFUSED,
+                         "the differences lead to another filter than the "
+                         "published one");
     if (status == UMBEL_OK)
-        status = judge_key(m, last, terms->trust, err);
+        status = admit_filter(p, f, err);
     if (status == UMBEL_OK)
-        status = judge_time(m->expires, terms->now, err);
-    return status == UMBEL_OK && !anew ? judge_serial(m, last, err) : status;
+        status = p->store.put(p->store.ctx, filter_name, parts.part,
+                              UM_COUNT(parts.part), err);
+    um_parts_fini(&parts, f);
+    return status;
 }
 
-um_route um_route_from(const um_manifest *m, const uint8_t *have)
+/*
+ * Takes the steps. *final: the whole file would not help, because the network
+ * or the store fails that as well, or the published filter is not admitted.
+ */
+static umbel_status take_steps(umbel_puller *p, bool *final, umbel_error *err)
 {
-    um_route whole = {.bytes = m->filter.len};
-    um_route steps = {.by_steps = true};
+    umbel_filter *f = NULL;
+    umbel_status status = load_filter(p, &f, err);
 
-    if (have && memcmp(have, m->filter.digest, UM_DIGEST_LEN) == 0)
-        return (um_route){.current = true};
-    for (size_t i = m->nsteps; have && i-- > 0;) {
-        if (m->step[i].file.len > whole.bytes - steps.bytes)
-            break;
-        steps.bytes += m->step[i].file.len;
-        steps.first = i;
-        if (memcmp(m->step[i].from, have, UM_DIGEST_LEN) == 0)
-            return steps.bytes < whole.bytes ? steps : whole;
+    for (size_t i = p->route.first; !status && i < p->manifest.nsteps; i++)
+        status = apply_step(p, &p->manifest.step[i], &f, final, err);
+    if (status == UMBEL_OK)
+        status = put_filter(p, f, final, err);
+    umbel_close(f);
+    return status;
+}
+
+static umbel_status take_route(umbel_puller *p, umbel_error *err)
+{
+    bool final = false;
+
+    if (p->manifest.filter.len > p->wants.max_bytes)
+        return um_fail(err, UMBEL_E_REFUSED,
+                       "the published filter has %" PRIu64
+                       " bytes, the limit is %" PRIu64 " (--max-bytes)",
+                       p->manifest.filter.len, p->wants.max_bytes);
+    if (p->route.by_steps) {
+        umbel_status status = take_steps(p, &final, err);
+        if (status == UMBEL_OK || final)
+            return status;
     }
-    return whole;
+    p->route.by_steps = false;
+    return take_whole(p, err);
+}
+
+/* --- a round ----------------------------------------------------------------
+ */
+
+static umbel_status round_locked(umbel_puller *p, umbel_error *err)
+{
+    p->gone = false;
+    UM_TRY(read_state(p, err));
+    UM_TRY(look_at_filter(p, err));
+    UM_TRY(fetch_manifest(p, err));
+    if (p->manifest.is_signed && !p->trust && !p->last.is_signed)
+        p->new_key = true;
+    p->route = um_route_from(&p->manifest, p->there ? p->have.digest : NULL);
+    UM_TRY(write_state(p, err));
+    if (p->route.current)
+        UM_TRY(admit_file(p, filter_name, p->have.digest, err));
+    else
+        UM_TRY(take_route(p, err));
+    um_download_clear(&p->store, NULL); /* also of a round that was killed */
+    return UMBEL_OK;
+}
+
+static void report_round(const umbel_puller *p, umbel_pulled *out)
+{
+    *out = (umbel_pulled){.serial = p->manifest.serial,
+                          .route = p->route.current    ? UMBEL_PULL_CURRENT
+                                   : p->route.by_steps ? UMBEL_PULL_STEPS
+                                                       : UMBEL_PULL_WHOLE,
+                          .bytes = p->manifest.filter.len,
+                          .moved = p->moved,
+                          .is_signed = p->manifest.is_signed,
+                          .new_key = p->new_key,
+                          .expires = p->manifest.expires};
+    memcpy(out->key, p->manifest.key, sizeof out->key);
+}
+
+umbel_status umbel_pull_round(umbel_puller *p, uint64_t now, umbel_pulled *out,
+                              umbel_error *err)
+{
+    UM_TRY(p->store.lock(p->store.ctx, err));
+    p->now = now;
+    p->moved = 0;
+    p->new_key = false;
+    umbel_status status = round_locked(p, err);
+    if (status != UMBEL_OK && p->gone) /* replaced by a newer one meanwhile? */
+        status = round_locked(p, err);
+    p->store.unlock(p->store.ctx);
+    if (status == UMBEL_OK && out)
+        report_round(p, out);
+    return status;
 }

@@ -15,7 +15,7 @@
 bool umbel_is_static(const char *kind)
 {
     const um_kind *row = kind ? um_kind_find(kind) : NULL;
-    return row && row->build;
+    return row && row->built;
 }
 
 static umbel_status take_members(const umbel_members *given, um_members *out,
@@ -42,7 +42,7 @@ static umbel_status take_members(const umbel_members *given, um_members *out,
 static umbel_status check_values(const um_shape *s, const um_members *in,
                                  umbel_error *err)
 {
-    uint32_t bits = s->kind->value_bits ? s->kind->value_bits(s) : 0;
+    uint32_t bits = um_value_bits(s);
 
     if (!in->values != !bits && in->n)
         return um_fail(err, UMBEL_E_RANGE,
@@ -61,7 +61,7 @@ static umbel_status check_values(const um_shape *s, const um_members *in,
 static umbel_status want_static(const um_shape *s, const umbel_params *p,
                                 umbel_error *err)
 {
-    if (!s->kind->build)
+    if (!s->kind->built)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "kind %s is not made at once: open it, and add keys",
                        s->kind->name);
@@ -96,9 +96,9 @@ umbel_status umbel_build(const char *kind, const umbel_params *params,
         return status;
     umbel_alloc alloc = um_alloc_or_default(p.alloc);
     in.alloc = &alloc;
-    if (p.fpr == 0 && shape.kind->value_bits && shape.kind->value_bits(&shape))
+    if (p.fpr == 0 && um_value_bits(&shape))
         shape.fpr = 1; /* only values: nobody asked who is a member */
-    status = shape.kind->build(&shape, &in, &payload, err);
+    status = shape.kind->built->build(&shape, &in, &payload, err);
     if (status != UMBEL_OK)
         return status;
     status = um_filter_own(&shape, &alloc, payload, &f, err);
@@ -152,8 +152,7 @@ umbel_status umbel_build_keys(const char *kind, const umbel_params *params,
 
 uint32_t umbel_value_bits(const umbel_filter *f)
 {
-    const um_kind *kind = f->shape.kind;
-    return kind->value_bits ? kind->value_bits(&f->shape) : 0;
+    return um_value_bits(&f->shape);
 }
 
 umbel_status umbel_values_many(const umbel_filter *f, const umbel_slice *keys,
@@ -171,7 +170,7 @@ umbel_status umbel_values_many(const umbel_filter *f, const umbel_slice *keys,
         some = um_next_batch(n - i);
         status = umbel_digest_many(f, keys + i, some, d, err);
         if (status == UMBEL_OK)
-            f->shape.kind->value(f->self, d, some, values + i);
+            f->shape.kind->built->value(f->self, d, some, values + i);
     }
     return n ? status : um_check_ready(f, err);
 }

@@ -103,10 +103,11 @@ umbel_status um_check_coded_room(const um_head *head,
         source->memory_limit ? source->memory_limit : UM_CODED_LIMIT;
 
     if (head->payload_len > limit)
-        return um_fail(err, UMBEL_E_LIMIT,
-                       "decoded, the filter takes %zu bytes, the limit is "
-                       "%" PRIu64,
-                       head->payload_len, limit);
+        return um_fail_detail(
+            err, UMBEL_E_LIMIT, UMBEL_D_MEMORY_LIMIT,
+            "decoded, the filter takes %zu bytes, the limit is "
+            "%" PRIu64,
+            head->payload_len, limit);
     return UMBEL_OK;
 }
 

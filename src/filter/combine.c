@@ -75,21 +75,21 @@ umbel_status umbel_same_shape(const umbel_filter *a, const umbel_filter *b,
 
 bool um_used_by_chance(const umbel_filter *f)
 {
-    const um_kind *kind = f->shape.kind;
-    return !kind->keys || isnan(kind->keys(f->self, 0));
+    const um_row_bits *bits = f->shape.kind->bits;
+    return !bits || !bits->keys || isnan(bits->keys(f->self, 0));
 }
 
 double um_keys_behind(const umbel_filter *f, uint64_t used)
 {
     if (um_used_by_chance(f))
         return um_model_keys(&f->layout, used);
-    return f->shape.kind->keys(f->self, used);
+    return f->shape.kind->bits->keys(f->self, used);
 }
 
 /* Keys of f; with the inside of another, of both together. */
 static double keys_of(const umbel_filter *f, const void *other)
 {
-    return um_keys_behind(f, f->shape.kind->used(f->self, other));
+    return um_keys_behind(f, f->shape.kind->bits->used(f->self, other));
 }
 
 static uint64_t whole_keys(const umbel_filter *f, double keys)
@@ -113,7 +113,7 @@ static uint64_t guess_keys(const umbel_filter *a, const umbel_filter *b,
 /* Of a difference: only its own cells tell. */
 static uint64_t keys_left(const umbel_filter *f)
 {
-    return f->shape.kind->used ? whole_keys(f, keys_of(f, NULL)) : 0;
+    return f->shape.kind->bits ? whole_keys(f, keys_of(f, NULL)) : 0;
 }
 
 static uint64_t add_saturating(uint64_t a, uint64_t b)
@@ -132,7 +132,7 @@ static umbel_status cannot_so(const um_kind *kind, umbel_error *err)
 
     for (size_t i = 0; i < UM_COUNT(names); i++) {
         size_t len = strlen(known);
-        if (kind->merge_ops >> i & 1)
+        if (um_merges_by(kind, (umbel_merge_op)i))
             snprintf(known + len, sizeof known - len, "%s%s", len ? ", " : "",
                      names[i]);
     }
@@ -148,22 +148,15 @@ umbel_status umbel_merge(umbel_filter *into, const umbel_filter *from,
 
     if (!kind->merge)
         return um_cannot_join(into, "merge", err);
-    umbel_status status = um_check_writable(into, err);
-    if (status == UMBEL_OK)
-        status = umbel_same_shape(into, from, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_check_writable(into, err));
+    UM_TRY(umbel_same_shape(into, from, err));
     um_shape after = into->shape;
-    if (kind->admit)
-        status = kind->admit(&after, &from->shape, op, err);
-    if (status != UMBEL_OK)
-        return status;
-    if ((unsigned)op >= 32 || !(kind->merge_ops >> op & 1))
+    if (kind->merge->admit)
+        UM_TRY(kind->merge->admit(&after, &from->shape, op, err));
+    if (!um_merges_by(kind, op))
         return cannot_so(kind, err);
-    uint64_t keys = kind->used ? guess_keys(into, from, op) : 0;
-    status = kind->merge(into->self, from->self, op, err);
-    if (status != UMBEL_OK)
-        return status;
+    uint64_t keys = kind->bits ? guess_keys(into, from, op) : 0;
+    UM_TRY(kind->merge->cells(into->self, from->self, op, err));
     um_clear_padding(into);
     into->shape.added = op == UMBEL_MINUS ? keys_left(into) : keys;
     into->shape.estimated = true;
@@ -193,10 +186,10 @@ umbel_status umbel_to_bloom(const umbel_filter *f, umbel_filter **out,
     umbel_filter *bloom;
     um_shape s = f->shape;
 
-    if (s.kind == um_kind_find("bloom"))
+    if (um_has_bits(s.kind))
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "it is a bloom filter already: copy the file");
-    if (!s.kind->as_bits)
+    if (!s.kind->bits)
         return um_cannot(f, "become a bloom filter", err);
     if (s.difference)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
@@ -204,15 +197,12 @@ umbel_status umbel_to_bloom(const umbel_filter *f, umbel_filter **out,
                        "keys: add it to what it was taken from first");
     s.joined = false;
     s.attached = 0;
-    s.kind = um_kind_find("bloom");
+    s.kind = um_kind_find(NULL);
     for (size_t i = 0; i < um_count_settings(s.kind); i++)
         s.setting[i] = s.kind->settings[i].standard;
-    umbel_status status =
-        um_filter_make(&s, &f->alloc, NULL, NULL, 0, &bloom, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_filter_make(&s, &f->alloc, NULL, NULL, 0, &bloom, err));
     bloom->hasher = f->hasher;
-    f->shape.kind->as_bits(f->self, bloom->payload);
+    f->shape.kind->bits->copy(f->self, bloom->payload);
     return hand_over(bloom, f, out, err);
 }
 
@@ -232,7 +222,7 @@ static double keys_to_fold(const umbel_filter *f, uint64_t by, double keys)
     if (by == 1 || um_used_by_chance(f))
         return keys;
     double used = um_model_fill(&f->layout, large) * (double)f->layout.cells;
-    return f->shape.kind->keys(f->self, (uint64_t)used) / (double)by;
+    return f->shape.kind->bits->keys(f->self, (uint64_t)used) / (double)by;
 }
 
 static double folded_error(const umbel_filter *f, const um_shape *small,
@@ -295,11 +285,8 @@ umbel_status umbel_fold(const umbel_filter *f, uint64_t by, umbel_filter **out,
         return no_divisor(parts, by, err);
     shape.cells /= by;
     shape.attached = 0;
-    umbel_status status = um_check_shape(&shape, err);
-    if (status == UMBEL_OK)
-        status = um_filter_make(&shape, &f->alloc, NULL, NULL, 0, &small, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_check_shape(&shape, err));
+    UM_TRY(um_filter_make(&shape, &f->alloc, NULL, NULL, 0, &small, err));
     small->hasher = f->hasher;
     small->shape.fpr = folded_fpr(f, &shape, by);
     f->shape.kind->fold(small->self, f->self, by);

@@ -32,8 +32,8 @@ static size_t add_now(umbel_filter *f, const umbel_digest *d,
 {
     const um_kind *kind = f->shape.kind;
 
-    return (f->shared ? kind->add_amounts_shared
-                      : kind->add_amounts)(f->self, d, amounts, n, fresh);
+    return (f->shared ? kind->shared->add_amounts
+                      : kind->counting->add)(f->self, d, amounts, n, fresh);
 }
 
 static void count_now(const umbel_filter *f, const umbel_digest *d, size_t n,
@@ -43,9 +43,9 @@ static void count_now(const umbel_filter *f, const umbel_digest *d, size_t n,
     bool fast = f->fast && f->fast->count;
 
     if (f->shared)
-        kind->count_shared(f->self, d, n, counts);
+        kind->shared->count(f->self, d, n, counts);
     else
-        (fast ? f->fast->count : kind->count)(f->self, d, n, counts);
+        (fast ? f->fast->count : kind->counting->count)(f->self, d, n, counts);
 }
 
 umbel_status umbel_add_amounts(umbel_filter *f, const umbel_slice *keys,
@@ -54,7 +54,7 @@ umbel_status umbel_add_amounts(umbel_filter *f, const umbel_slice *keys,
 {
     umbel_digest d[UM_BATCH];
 
-    if (!f->shape.kind->add_amounts)
+    if (!f->shape.kind->counting)
         return um_cannot_count(f->shape.kind, err);
     umbel_status status = um_check_writable(f, err);
     if (status == UMBEL_OK)
@@ -72,7 +72,7 @@ umbel_status umbel_count_digests(const umbel_filter *f,
                                  const umbel_digest *digests, size_t n,
                                  uint64_t *counts, umbel_error *err)
 {
-    if (!f->shape.kind->count)
+    if (!f->shape.kind->counting)
         return um_cannot_count(f->shape.kind, err);
     umbel_status status = um_check_ready(f, err);
     if (status == UMBEL_OK)
@@ -85,7 +85,7 @@ umbel_status umbel_count_many(const umbel_filter *f, const umbel_slice *keys,
 {
     umbel_digest d[UM_BATCH];
 
-    if (!f->shape.kind->count)
+    if (!f->shape.kind->counting)
         return um_cannot_count(f->shape.kind, err);
     umbel_status status = accept(f, keys, n, err);
     for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
@@ -98,7 +98,8 @@ umbel_status umbel_count_many(const umbel_filter *f, const umbel_slice *keys,
 
 uint64_t umbel_count_limit(const umbel_filter *f)
 {
-    return f->shape.kind->most ? f->shape.kind->most(f->self) : 0;
+    const um_row_counting *row = f->shape.kind->counting;
+    return row ? row->most(f->self) : 0;
 }
 
 /* Adding undoes removing: cells at their limit do not move either way. */
@@ -122,7 +123,7 @@ static umbel_status remove_all(umbel_filter *f, const umbel_slice *keys,
     for (size_t i = 0, some; i < n; i += some) {
         some = um_next_batch(n - i);
         digest(f, keys + i, some, d);
-        size_t done = f->shape.kind->remove(f->self, d, some, &gone);
+        size_t done = f->shape.kind->counting->remove(f->self, d, some, &gone);
         if (done < some) {
             put_back(f, keys, i + done);
             return um_fail(err, UMBEL_E_RANGE,
@@ -139,15 +140,13 @@ static umbel_status remove_all(umbel_filter *f, const umbel_slice *keys,
 umbel_status umbel_remove_many(umbel_filter *f, const umbel_slice *keys,
                                size_t n, umbel_error *err)
 {
-    const um_kind *kind = f->shape.kind;
+    const um_row_counting *row = f->shape.kind->counting;
 
-    umbel_status status =
-        kind->may_remove ? kind->may_remove(&f->shape, err) : UMBEL_OK;
-    if (status == UMBEL_OK && !kind->remove)
-        status = um_cannot(f, "take keys back", err);
-    if (status == UMBEL_OK)
-        status = um_check_writable(f, err);
-    if (status == UMBEL_OK)
-        status = accept(f, keys, n, err);
-    return status == UMBEL_OK ? remove_all(f, keys, n, err) : status;
+    if (row && row->may_remove)
+        UM_TRY(row->may_remove(&f->shape, err));
+    if (!row || !row->remove)
+        return um_cannot(f, "take keys back", err);
+    UM_TRY(um_check_writable(f, err));
+    UM_TRY(accept(f, keys, n, err));
+    return remove_all(f, keys, n, err);
 }

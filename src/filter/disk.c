@@ -82,9 +82,10 @@ static umbel_status check_room(const um_head *head, const struct stat *st,
     if (head->shape.coded)
         return um_check_coded_room(head, source, err);
     if (limit && head->payload_len > limit)
-        return um_fail(err, UMBEL_E_LIMIT,
-                       "the filter takes %zu bytes, the limit is %" PRIu64,
-                       head->payload_len, limit);
+        return um_fail_detail(
+            err, UMBEL_E_LIMIT, UMBEL_D_MEMORY_LIMIT,
+            "the filter takes %zu bytes, the limit is %" PRIu64,
+            head->payload_len, limit);
     return UMBEL_OK;
 }
 
@@ -128,19 +129,6 @@ static umbel_status load(int fd, const struct stat *st,
     return status;
 }
 
-/* Texts below this level say what is wrong; here they learn where. */
-static umbel_status name_file(umbel_status status, const char *path,
-                              umbel_error *err)
-{
-    umbel_error inner;
-
-    if (status == UMBEL_OK || !err)
-        return status;
-    inner = *err;
-    return um_fail(err, status, "%s%s: %s", um_path_dots(path),
-                   um_path_tail(path), inner.text);
-}
-
 umbel_status umbel_read(int fd, const umbel_source *source, umbel_filter **out,
                         umbel_error *err)
 {
@@ -171,7 +159,7 @@ umbel_status umbel_load(const char *path, const umbel_source *source,
         return status;
     status = load(fd, &st, source, out, err);
     close(fd);
-    return name_file(status, path, err);
+    return um_name_file(status, path, err);
 }
 
 /*
@@ -234,5 +222,5 @@ umbel_status umbel_map(const char *path, const umbel_source *source,
         return status;
     status = map_fd(fd, &st, source, out, err);
     close(fd);
-    return name_file(status, path, err);
+    return um_name_file(status, path, err);
 }

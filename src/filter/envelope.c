@@ -170,9 +170,10 @@ static umbel_status decode_raw(const um_head *head, const uint8_t *bytes,
     umbel_alloc alloc = um_alloc_or_default(source->alloc);
 
     if (source->memory_limit && head->payload_len > source->memory_limit)
-        return um_fail(err, UMBEL_E_LIMIT,
-                       "the filter takes %zu bytes, the limit is %" PRIu64,
-                       head->payload_len, source->memory_limit);
+        return um_fail_detail(
+            err, UMBEL_E_LIMIT, UMBEL_D_MEMORY_LIMIT,
+            "the filter takes %zu bytes, the limit is %" PRIu64,
+            head->payload_len, source->memory_limit);
     uint8_t *payload = um_get(&alloc, head->payload_len);
     if (!payload)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes",

@@ -2,6 +2,7 @@
  * filter.c - the public verbs: check, hash, then call the row.
  */
 #include "base/batch.h"
+#include "base/error.h"
 #include "filter/handle.h"
 
 static umbel_status want_add(const umbel_filter *f, umbel_error *err)
@@ -57,12 +58,10 @@ umbel_status umbel_share(umbel_filter *f, umbel_error *err)
 {
     const um_kind *kind = f->shape.kind;
 
-    if (!kind->add_shared)
+    if (!kind->shared)
         return um_cannot(f, "be shared: its adds cannot run together", err);
-    umbel_status status =
-        kind->may_share ? kind->may_share(&f->shape, err) : UMBEL_OK;
-    if (status != UMBEL_OK)
-        return status;
+    if (kind->shared->may_share)
+        UM_TRY(kind->shared->may_share(&f->shape, err));
     um_filter_use(f, NULL);
     f->shared = true;
     return UMBEL_OK;
@@ -75,7 +74,7 @@ static size_t add_now(umbel_filter *f, const umbel_digest *d, size_t n,
     const um_kind *kind = f->shape.kind;
 
     if (f->shared)
-        return kind->add_shared(f->self, d, n, fresh);
+        return kind->shared->add(f->self, d, n, fresh);
     return (f->fast ? f->fast->add : kind->add)(f->self, d, n, fresh);
 }
 
@@ -85,7 +84,7 @@ static void query_now(const umbel_filter *f, const umbel_digest *d, size_t n,
     const um_kind *kind = f->shape.kind;
 
     if (f->shared)
-        kind->query_shared(f->self, d, n, hit);
+        kind->shared->query(f->self, d, n, hit);
     else
         (f->fast ? f->fast->query : kind->query)(f->self, d, n, hit);
 }

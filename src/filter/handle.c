@@ -143,7 +143,7 @@ umbel_status umbel_open(const char *kind, const umbel_params *params,
     umbel_status status = um_params_take(params, &p, err);
     if (status == UMBEL_OK)
         status = um_shape_from_params(kind, &p, &shape, err);
-    if (status == UMBEL_OK && shape.kind->build)
+    if (status == UMBEL_OK && shape.kind->built)
         status = um_fail(err, UMBEL_E_UNSUPPORTED,
                          "kind %s is made of all its keys at once: build it "
                          "(umbel_build)",
@@ -197,7 +197,7 @@ umbel_status umbel_copy(const umbel_filter *f, umbel_filter **out,
 
 umbel_status umbel_clear(umbel_filter *f, umbel_error *err)
 {
-    if (f->shape.kind->build)
+    if (f->shape.kind->built)
         return um_cannot(f, "forget its keys", err);
     umbel_status status = um_check_writable(f, err);
     if (status != UMBEL_OK)
@@ -224,10 +224,10 @@ umbel_status umbel_unlock(umbel_filter *f, const uint8_t *secret,
                        f->shape.hash->name);
     uint64_t id = um_secret_id(secret);
     if (id != f->shape.secret_id)
-        return um_fail(err, UMBEL_E_SECRET,
-                       "wrong secret key: the filter was made with key "
-                       "%016" PRIx64 ", this is key %016" PRIx64,
-                       f->shape.secret_id, id);
+        return um_fail_detail(err, UMBEL_E_SECRET, UMBEL_D_SECRET_WRONG,
+                              "wrong secret key: the filter was made with key "
+                              "%016" PRIx64 ", this is key %016" PRIx64,
+                              f->shape.secret_id, id);
     um_hasher_unlock(&f->hasher, secret);
     return UMBEL_OK;
 }
@@ -243,10 +243,10 @@ umbel_status um_check_writable(const umbel_filter *f, umbel_error *err)
 umbel_status um_check_ready(const umbel_filter *f, umbel_error *err)
 {
     if (!f->hasher.ready)
-        return um_fail(err, UMBEL_E_SECRET,
-                       "this filter hashes with secret key %016" PRIx64
-                       ": give that key first",
-                       f->shape.secret_id);
+        return um_fail_detail(err, UMBEL_E_SECRET, UMBEL_D_SECRET_MISSING,
+                              "this filter hashes with secret key %016" PRIx64
+                              ": give that key first",
+                              f->shape.secret_id);
     return UMBEL_OK;
 }
 
@@ -271,7 +271,7 @@ umbel_status um_cannot_count(const um_kind *kind, umbel_error *err)
     const um_kind *k;
 
     for (size_t i = 0; (k = um_kind_row(i)) && len < sizeof others; i++)
-        if (k->count)
+        if (k->counting)
             len += (size_t)snprintf(others + len, sizeof others - len, "%s%s",
                                     len ? ", " : "", k->name);
     return um_fail(err, UMBEL_E_UNSUPPORTED,

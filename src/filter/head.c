@@ -282,8 +282,7 @@ static umbel_status get_shape(um_reader *r, um_head *head, umbel_error *err)
     if (head->len != head_len(settings, sections) ||
         !(s->fpr > 0 && (s->fpr < 1 || um_is_map(s))) ||
         s->cells > UM_MAX_CELLS || s->capacity > UM_MAX_CELLS ||
-        ((s->joined || s->difference) &&
-         !(s->kind->merge_ops >> UMBEL_MINUS & 1)))
+        ((s->joined || s->difference) && !um_merges_by(s->kind, UMBEL_MINUS)))
         return um_fail(err, UMBEL_E_FORMAT, "damaged: a field is out of range");
     if (settings > um_count_settings(s->kind) || sections > UM_MAX_SECTIONS)
         return newer("it has settings of a later version", err);

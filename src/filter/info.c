@@ -36,8 +36,7 @@ uint64_t umbel_added(const umbel_filter *f)
 
 bool umbel_may_deny(const umbel_filter *f)
 {
-    return f->shape.denied || f->shape.difference ||
-           f->shape.kind->traits & UM_FORGETS;
+    return f->shape.denied || f->shape.difference || f->shape.kind->forgets;
 }
 
 double umbel_predict(const umbel_filter *f)
@@ -126,9 +125,9 @@ void umbel_describe(const umbel_filter *f, umbel_info *out)
     um_info_flag(out, "added_is_estimate", f->shape.estimated);
     um_info_flag(out, "may_deny", umbel_may_deny(f));
     um_info_count(out, "denied_members", f->shape.denied);
-    if (kind->used)
+    if (kind->bits)
         um_info_real(out, "fill",
-                     (double)kind->used(f->self, NULL) /
+                     (double)kind->bits->used(f->self, NULL) /
                          (double)f->shape.cells);
     um_info_real(out, "predicted_error", umbel_predict(f));
     um_info_hex(out, "payload_checksum", umbel_payload_checksum(f));
@@ -196,7 +195,7 @@ bool umbel_hash_at(size_t i, const char **name, const char **summary,
 
 bool umbel_kind_setting(const char *kind, size_t i, umbel_setting_info *out)
 {
-    const um_kind *row = um_kind_find(kind ? kind : "bloom");
+    const um_kind *row = um_kind_find(kind);
 
     if (!row || i >= um_count_settings(row))
         return false;

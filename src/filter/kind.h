@@ -2,9 +2,9 @@
  * kind.h - what a cell means: one row per kind of filter.
  *
  * A kind declares its payload; the envelope owns memory, files and checksums
- * for all of them. Kinds see digests, never keys. An empty slot means "cannot",
- * and filter.c answers E_UNSUPPORTED for it; sections, attach and error are in
- * every row.
+ * for all of them. Kinds see digests, never keys. An empty slot or sub-table
+ * means "cannot", and filter.c answers E_UNSUPPORTED for it; sections, attach
+ * and error are in every row.
  */
 #ifndef UM_FILTER_KIND_H
 #define UM_FILTER_KIND_H
@@ -12,17 +12,13 @@
 #include "filter/addressing.h"
 
 #include <umbel/filter.h>
+#include <umbel/generalized.h>
 
 enum { UM_MAX_SECTIONS = 8, UM_MAX_SETTINGS = 16 };
 
-/* What may be said of a kind as a whole. */
-enum {
-    UM_FORGETS = 1 << 0 /* may deny a key that was added */
-};
-
 typedef struct um_kind um_kind;
 
-/* All that decides what a filter is; the head of its file. */
+/* Everything that defines a filter: the head of its file. */
 typedef struct um_shape {
     const um_kind *kind;
     const um_addressing *addressing;
@@ -31,23 +27,23 @@ typedef struct um_shape {
     uint64_t secret_id;
     uint64_t cells;
     uint32_t hashes;
-    uint64_t capacity; /* as asked; 0: not said */
-    double fpr;        /* as asked */
+    uint64_t capacity; /* as requested; 0: not given */
+    double fpr;        /* as requested */
     uint64_t setting[UM_MAX_SETTINGS];
 
     /* What happened to it since. */
     uint64_t added;    /* keys that were new */
     bool estimated;    /* ... a guess, after a merge */
-    bool intersected;  /* by AND: its cells do not tell its keys */
-    bool joined;       /* counts, not by sums: none can be taken back */
-    bool difference;   /* of refined counts: tells too little by itself */
-    bool coded;        /* its file is, or shall be, coded */
+    bool intersected;  /* by AND: its cells do not give its keys */
+    bool joined;       /* counts merged, not by sums: none can be removed */
+    bool difference;   /* of refined counts: too low by itself */
+    bool coded;        /* its file is, or will be, coded */
     uint16_t remarks;  /* flags of a file that may be ignored: kept */
-    uint64_t attached; /* bytes of the user's own, behind the cells */
+    uint64_t attached; /* bytes of the user's data behind the cells */
     uint64_t denied;   /* members known to be denied */
 } um_shape;
 
-/* A stretch of the payload: so many cells of so many bits. */
+/* A part of the payload: cells of equal width. */
 typedef struct um_section {
     uint64_t cells;
     uint32_t cell_bits; /* 1 .. 64 */
@@ -73,43 +69,131 @@ static inline uint64_t um_section_room(const um_section *s)
     return bytes / UM_SECTION_ALIGN * UM_SECTION_ALIGN;
 }
 
-/* What a static kind is made of: keys in any order, some perhaps repeated. */
+/* The keys a static kind is built from, in any order, some perhaps repeated. */
 typedef struct um_members {
     const umbel_digest *digests;
     const uint64_t *values; /* NULL: a set */
     size_t n;
     unsigned threads;
     const umbel_alloc *alloc;
-    umbel_digest *clash; /* NULL, or gets the key that has two values */
+    umbel_digest *clash; /* NULL, or receives the key that has two values */
 } um_members;
 
-/* Why verbs are missing, for those who ask; NULL: the row has nothing to say.
- */
+/* Why verbs are missing, for messages; NULL: no reason is given. */
 typedef struct um_unsupported_reason {
-    const char *any;  /* ... of them */
-    const char *join; /* merge and fold, where any is not the reason */
+    const char *any;  /* of any verb */
+    const char *join; /* of merge and fold, where it differs */
 } um_unsupported_reason;
+
+typedef size_t um_add_fn(void *self, const umbel_digest *d, size_t n,
+                         bool *fresh);
+typedef void um_query_fn(const void *self, const umbel_digest *d, size_t n,
+                         bool *hit);
+/* Adds each key amounts[i] times; amounts NULL: once. */
+typedef size_t um_add_amounts_fn(void *self, const umbel_digest *d,
+                                 const uint64_t *amounts, size_t n,
+                                 bool *fresh);
+typedef void um_count_fn(const void *self, const umbel_digest *d, size_t n,
+                         uint64_t *out);
+
+/* Kinds that count how often a key was added. */
+typedef struct um_row_counting {
+    um_add_amounts_fn *add;
+    um_count_fn *count;
+    /* Returns the largest count that the cells can tell. */
+    uint64_t (*most)(const void *self);
+    /* Refuses removal, with the reason; NULL: any shape can. */
+    umbel_status (*may_remove)(const um_shape *s, umbel_error *err);
+    /*
+     * Removes each key once, up to the first that cannot be in; returns how
+     * many, and adds to *gone those whose count became 0. NULL: cannot.
+     */
+    size_t (*remove)(void *self, const umbel_digest *d, size_t n, size_t *gone);
+} um_row_counting;
+
+/* Static kinds, which are built from all keys at once and have no add. */
+typedef struct um_row_static {
+    /*
+     * Fills in cells, hashes, settings, capacity, fpr and added, and allocates
+     * the payload from in->alloc. Where cells are given they are not exceeded,
+     * and fpr follows from them.
+     */
+    umbel_status (*build)(um_shape *s, const um_members *in, uint8_t **payload,
+                          umbel_error *err);
+    /* Refuses cells and hashes that do not follow from the settings. */
+    umbel_status (*fits)(const um_shape *s, umbel_error *err);
+    /* Gives a planned shape settings, so that its head gets its final length,
+     * and returns the hashes of that number of keys in its cells. */
+    uint32_t (*plan_hints)(um_shape *s, double keys);
+    /* Returns the bits of a value; 0: this filter is a set. */
+    uint32_t (*value_bits)(const um_shape *s);
+    um_count_fn *value;
+} um_row_static;
+
+/*
+ * The same for threads that run together: every cell is read and written
+ * atomically. The last two are for kinds that count.
+ */
+typedef struct um_row_shared {
+    /* Refuses a shape that cannot be shared, with the reason; NULL: any can. */
+    umbel_status (*may_share)(const um_shape *s, umbel_error *err);
+    um_add_fn *add;
+    um_query_fn *query;
+    um_add_amounts_fn *add_amounts;
+    um_count_fn *count;
+} um_row_shared;
+
+/*
+ * Kinds whose cells in use, taken as bits, are those of a Bloom filter of the
+ * same keys: for estimates, admission, conversion. Kinds have cells and groups
+ * where a cell is one bit, or else copy.
+ */
+typedef struct um_row_bits {
+    /* Counts the cells in use; with other, in use here or there. */
+    uint64_t (*used)(const void *self, const void *other);
+    /* Returns the cells. A key matches only if all its cells are set. */
+    uint8_t *(*cells)(void *self);
+    /* Returns how many digests a key may be added by (addressing/groups.h). */
+    uint32_t (*groups)(const void *self);
+    /* Sets the bits of the cells in use; bits is zero. */
+    void (*copy)(const void *self, uint8_t *bits);
+    /*
+     * Returns the keys behind that number of used cells where keys chose their
+     * cells, or NAN where um_model_keys answers. NULL: always NAN.
+     */
+    double (*keys)(const void *self, uint64_t used);
+} um_row_bits;
+
+/* Kinds that merge. */
+typedef struct um_row_merge {
+    unsigned ops; /* bit 1 << op for each that cells knows */
+    /*
+     * Makes the head of the result, or refuses; may be NULL. Called for every
+     * op, so that one that cells does not know can have its reason.
+     */
+    umbel_status (*admit)(um_shape *into, const um_shape *from,
+                          umbel_merge_op op, umbel_error *err);
+    /* When it fails no cell has changed. */
+    umbel_status (*cells)(void *self, const void *from, umbel_merge_op op,
+                          umbel_error *err);
+} um_row_merge;
 
 struct um_kind {
     const char *name; /* in settings, commands, on the wire; never reused */
     const char *summary;
-    unsigned traits;
-    const char *addressing; /* when none is asked for; NULL: as all kinds */
-    double fpr;             /* the same for the error; 0: as all kinds */
-    const umbel_setting_info *settings; /* ends with a NULL name; or NULL */
-    size_t self_len;                    /* bytes of its handle's own part */
-    const um_addressing
-        *fixed_addressing; /* the only one it works on; NULL: any of them */
+    bool forgets;           /* may deny a key that was added */
+    const char *addressing; /* the default; NULL: UM_DEFAULT_ADDRESSING */
+    double fpr;             /* the default; 0: UM_DEFAULT_FPR */
+    const umbel_setting_info *settings;    /* ends with a NULL name; or NULL */
+    size_t self_len;                       /* bytes of its part of a handle */
+    const um_addressing *fixed_addressing; /* the only one; NULL: any */
     um_unsupported_reason unsupported_reason;
 
-    /* Settings that exclude each other; NULL: any in range will do. */
+    /* Refuses settings that exclude each other; NULL: any in range will do. */
     umbel_status (*check)(const um_shape *s, umbel_error *err);
-    /* Cells a key owns, where settings tell; NULL: any number. */
+    /* Returns the hashes that the settings give; NULL: any number. */
     uint32_t (*hashes)(const um_shape *s);
-    /* Whether cells and hashes are those of the settings. In rows with own: its
-     * sizes are nobody else's matter. */
-    umbel_status (*fits)(const um_shape *s, umbel_error *err);
-    /* At most one less than UM_MAX_SECTIONS: what is attached needs one. */
+    /* At most one less than UM_MAX_SECTIONS: attached data needs one. */
     size_t (*sections)(const um_shape *s, um_section out[UM_MAX_SECTIONS]);
     /*
      * self is zeroed; memory[i] is section i. Any content of the memory must be
@@ -117,114 +201,75 @@ struct um_kind {
      */
     void (*attach)(void *self, const um_shape *s, const um_layout *l,
                    void *const memory[]);
-    /* Cells before the first key, from memory of zeros; NULL: zeros. */
+    /* Writes the cells before the first key, into zeros; NULL: zeros. */
     void (*start)(void *self);
 
-    /*
-     * Static kinds have this instead of add. Fills in cells, hashes, settings,
-     * capacity, fpr and added, and gives the payload, of in->alloc. Where cells
-     * are given they are not exceeded, and fpr follows from them.
-     */
-    umbel_status (*build)(um_shape *s, const um_members *in, uint8_t **payload,
-                          umbel_error *err);
-    /* For plans: gives s settings, so that its head is as long as it will be,
-     * and tells the hashes of so many keys in its cells. */
-    uint32_t (*plan_hints)(um_shape *s, double keys);
-
-    /* Tells how many were new, and which when fresh is given. */
-    size_t (*add)(void *self, const umbel_digest *d, size_t n, bool *fresh);
-    void (*query)(const void *self, const umbel_digest *d, size_t n, bool *hit);
-    /*
-     * The same for threads at once: every cell is read and written atomically.
-     * Both or neither; without them umbel_share refuses. may_share tells why a
-     * shape cannot; NULL: any can.
-     */
-    umbel_status (*may_share)(const um_shape *s, umbel_error *err);
-    size_t (*add_shared)(void *self, const umbel_digest *d, size_t n,
-                         bool *fresh);
-    void (*query_shared)(const void *self, const umbel_digest *d, size_t n,
-                         bool *hit);
-    /*
-     * Kinds that count. Add each key so many times (NULL: once); tell how often
-     * it came, at most most(). remove tells how many of the keys it took out
-     * once, up to the first that cannot be in, and adds to *gone those whose
-     * count became 0; may_remove tells why a shape, or the kind, cannot. Kinds
-     * with add_shared have the shared ones, too.
-     */
-    size_t (*add_amounts)(void *self, const umbel_digest *d,
-                          const uint64_t *amounts, size_t n, bool *fresh);
-    void (*count)(const void *self, const umbel_digest *d, size_t n,
-                  uint64_t *out);
-    size_t (*add_amounts_shared)(void *self, const umbel_digest *d,
-                                 const uint64_t *amounts, size_t n,
-                                 bool *fresh);
-    void (*count_shared)(const void *self, const umbel_digest *d, size_t n,
-                         uint64_t *out);
-    uint64_t (*most)(const void *self);
-    umbel_status (*may_remove)(const um_shape *s, umbel_error *err);
-    size_t (*remove)(void *self, const umbel_digest *d, size_t n, size_t *gone);
-    /* Kinds that map keys to values, of so many bits (0: this one is a set). */
-    uint32_t (*value_bits)(const um_shape *s);
-    void (*value)(const void *self, const umbel_digest *d, size_t n,
-                  uint64_t *out);
-    unsigned merge_ops; /* bit 1 << op for each that merge knows */
-    /*
-     * What a merge makes of the head, or why it must not be; may be NULL. Asked
-     * of every op, so that one that merge does not know has its reason.
-     */
-    umbel_status (*admit)(um_shape *into, const um_shape *from,
-                          umbel_merge_op op, umbel_error *err);
-    /* When it fails no cell has changed. */
-    umbel_status (*merge)(void *self, const void *from, umbel_merge_op op,
-                          umbel_error *err);
+    /* Returns how many keys were new, and fills fresh when it is given. */
+    um_add_fn *add;
+    um_query_fn *query;
     /* self is empty and by times smaller. */
     void (*fold)(void *self, const void *from, uint64_t by);
 
-    /* Chance that a key never added matches: by the formula, by the cells. */
+    /* Return the false positive rate: by the formula, by the cells. */
     double (*error)(const um_shape *s, const um_layout *l, double keys);
     double (*predict)(const void *self);
-    /* Cells in use; with other, in use here or there. For estimates. */
-    uint64_t (*used)(const void *self, const void *other);
     /*
-     * The cells, where each is one bit and a key matches only when all its
-     * cells are set: clearing one denies it, and nothing else. For retouching;
-     * NULL, slot or answer: it is not so.
+     * Bounds of the errors that hold whatever the bits are; NULL: none hold,
+     * and umbel_start_from refuses bits of strangers.
      */
-    uint8_t *(*bits)(void *self);
-    /* Set the bits of the cells in use, where they are those of a bloom filter
-     * of the same keys; NULL: they are not. bits is zero. */
-    void (*as_bits)(const void *self, uint8_t *bits);
-    /*
-     * Keys behind so many cells in use, where cells are not used by chance; NAN
-     * where they are, and the model tells. NULL: always by chance.
-     */
-    double (*keys)(const void *self, uint64_t used);
-    /* Fields of its own, after the common ones; NULL: none. */
+    void (*bounds)(const void *self, umbel_bounds *out);
+    /* Appends fields of its own; NULL: none. */
     void (*info)(const void *self, umbel_info *out);
+
+    /* What only some kinds can do; NULL: cannot. */
+    const um_row_counting *counting;
+    const um_row_static *built;
+    const um_row_shared *shared;
+    const um_row_bits *bits;
+    const um_row_merge *merge;
 };
 
-/* NULL when none has that name, or i is past the end. */
+/* Return NULL if no kind has that name, or i is past the end. The first row is
+ * the default kind, and the answer for NULL: plain bits. */
 const um_kind *um_kind_find(const char *name);
 const um_kind *um_kind_row(size_t i);
 
-/* The addressing of that name, if the kind works on it; else NULL. */
+/* Returns the addressing of that name if the kind works on it, or NULL. */
 const um_addressing *um_kind_addressing(const um_kind *kind, const char *name);
 
-/* Whether it takes every key for a member, as only maps may. */
-static inline bool um_is_map(const um_shape *s)
+/* Returns the bits of a value; 0: the filter is a set. */
+static inline uint32_t um_value_bits(const um_shape *s)
 {
-    return s->kind->value_bits && s->fpr == 1;
+    return s->kind->built ? s->kind->built->value_bits(s) : 0;
 }
 
-/* The kind's sections, and behind them what is attached. */
+/* Returns true if it takes every key for a member, as only maps may. */
+static inline bool um_is_map(const um_shape *s)
+{
+    return s->kind->built && s->fpr == 1;
+}
+
+/* Returns true if its merge knows op. */
+static inline bool um_merges_by(const um_kind *kind, umbel_merge_op op)
+{
+    return kind->merge && (unsigned)op < 32 && kind->merge->ops >> op & 1;
+}
+
+/* Returns true if its cells are the bits of a Bloom filter. */
+static inline bool um_has_bits(const um_kind *kind)
+{
+    return kind->bits && kind->bits->cells;
+}
+
+/* Fills in the kind's sections, and behind them that of the attached data. */
 size_t um_sections(const um_shape *s, um_section out[UM_MAX_SECTIONS]);
 
-/* How many settings a kind has. */
+/* Returns the number of settings of a kind. */
 size_t um_count_settings(const um_kind *kind);
-/* The first that is not as when nothing is set; NULL: none. */
+/* Returns the first setting that differs from its default; NULL: none. */
 const char *um_unusual_setting(const um_shape *s);
 
-/* Append to a description; more than fits is dropped. */
+/* Append to a description; what does not fit is dropped. */
 void um_info_text(umbel_info *out, const char *name, const char *text);
 void um_info_count(umbel_info *out, const char *name, uint64_t count);
 void um_info_real(umbel_info *out, const char *name, double real);

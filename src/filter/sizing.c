@@ -51,17 +51,17 @@ static umbel_status no_such(const char *what, const char *name, name_at *row,
 
 const char *um_default_addressing(const char *kind)
 {
-    const um_kind *row = um_kind_find(kind ? kind : "bloom");
+    const um_kind *row = um_kind_find(kind);
 
     if (row && row->fixed_addressing)
         return row->fixed_addressing->name;
-    return row && row->addressing ? row->addressing : "blocked512";
+    return row && row->addressing ? row->addressing : UM_DEFAULT_ADDRESSING;
 }
 
 static umbel_status find_rows(const char *kind, const umbel_params *p,
                               um_shape *s, umbel_error *err)
 {
-    s->kind = um_kind_find(kind ? kind : "bloom");
+    s->kind = um_kind_find(kind);
     if (!s->kind)
         return no_such("kind", kind, kind_at, err);
     s->addressing = um_kind_addressing(
@@ -108,11 +108,13 @@ static umbel_status check_hash(const um_shape *s, umbel_error *err)
     if (!s->hash->seeded && s->seed)
         return um_fail(err, UMBEL_E_RANGE, "hash %s takes no seed",
                        s->hash->name);
-    if (!s->hash->keyed != !s->secret_id)
+    if (s->hash->keyed && !s->secret_id)
+        return um_fail_detail(err, UMBEL_E_SECRET, UMBEL_D_SECRET_MISSING,
+                              "hash %s needs a secret key", s->hash->name);
+    if (!s->hash->keyed && s->secret_id)
         return um_fail(err, UMBEL_E_SECRET,
-                       s->hash->keyed ? "hash %s needs a secret key"
-                                      : "hash %s takes no secret key: leave it "
-                                        "out, or choose hash sip",
+                       "hash %s takes no secret key: leave it out, or choose "
+                       "hash sip",
                        s->hash->name);
     return UMBEL_OK;
 }
@@ -295,7 +297,7 @@ static bool has_width(const um_shape *s, uint64_t cells, uint32_t hashes)
 static bool suffices(const um_shape *s, uint64_t cells, uint32_t hashes)
 {
     double keys = (double)s->capacity;
-    double most = s->fpr + (s->kind->build ? um_digest_error(s, keys) : 0);
+    double most = s->fpr + (s->kind->built ? um_digest_error(s, keys) : 0);
 
     return has_width(s, cells, hashes) &&
            error_of(s, cells, hashes, keys) <= most;
@@ -405,7 +407,7 @@ static umbel_status settle_by_size(um_shape *s, umbel_error *err)
                        "hashes",
                        s->addressing->name, s->cells);
     s->cells = round_up(s, s->cells, s->hashes);
-    return s->kind->fixed_addressing ? UMBEL_OK : um_check_shape(s, err);
+    return s->kind->built ? UMBEL_OK : um_check_shape(s, err);
 }
 
 /* As the addressing prescribes. */
@@ -434,7 +436,7 @@ umbel_status um_solve_size(um_shape *s, umbel_error *err)
         return um_fail(err, UMBEL_E_RANGE,
                        "say how large: a capacity in keys, or a size in cells");
     /* The rule is for sets of bits: others that read them know no others. */
-    bool ruled = s->addressing->size && s->kind->bits && !s->hashes;
+    bool ruled = s->addressing->size && um_has_bits(s->kind) && !s->hashes;
     return ruled ? settle_by_rule(s, err) : settle_by_error(s, err);
 }
 
@@ -465,16 +467,11 @@ static umbel_status check_size(const um_shape *s, umbel_error *err)
 
 umbel_status um_check_shape(const um_shape *s, umbel_error *err)
 {
-    umbel_status status =
-        s->kind->fixed_addressing ? UMBEL_OK : check_size(s, err);
-
-    if (status == UMBEL_OK)
-        status = check_hash(s, err);
-    if (status == UMBEL_OK)
-        status = check_settings(s, err);
-    if (status == UMBEL_OK && s->kind->fixed_addressing)
-        status = s->kind->fits(s, err);
-    return status;
+    if (!s->kind->built)
+        UM_TRY(check_size(s, err));
+    UM_TRY(check_hash(s, err));
+    UM_TRY(check_settings(s, err));
+    return s->kind->built ? s->kind->built->fits(s, err) : UMBEL_OK;
 }
 
 /* Beyond that a cell is used with a chance that rounds to 1. */

@@ -7,8 +7,9 @@
 #include "filter/kind.h"
 
 #define UM_DEFAULT_FPR 0.001
+#define UM_DEFAULT_ADDRESSING "blocked512"
 
-/* What a kind (NULL: bloom; any other name, too) stands on unless asked. */
+/* Returns the default addressing of a kind, which may be NULL or unknown. */
 const char *um_default_addressing(const char *kind);
 
 /*

@@ -52,7 +52,7 @@ static void attach(void *self, const um_shape *s, const um_layout *l,
 
     for (int i = 0; i < 2; i++) {
         a->bits[i] = memory[i];
-        um_kind_bloom.attach(&a->inner[i], s, l, &memory[i]);
+        a->inner[i] = (um_bloom){.layout = l, .bits = memory[i], .groups = 1};
     }
     a->state = memory[2];
     a->bits_len = (size_t)((s->cells + 7) / 8);
@@ -123,7 +123,7 @@ static void fold(void *self, const void *from, uint64_t by)
 static double error(const um_shape *s, const um_layout *l, double keys)
 {
     double most = (double)s->capacity;
-    double one = um_kind_bloom.error(s, l, keys < most ? keys : most);
+    double one = um_model_error(l, keys < most ? keys : most);
 
     return 2 * one - one * one;
 }
@@ -148,7 +148,7 @@ static void info(const void *self, umbel_info *out)
 const um_kind um_kind_aging = {
     .name = "aging",
     .summary = "the latest keys of a stream; forgets the older half in turns",
-    .traits = UM_FORGETS,
+    .forgets = true,
     .self_len = sizeof(aging),
     .check = check,
     .sections = sections,

@@ -10,20 +10,19 @@
  * between that of the true intersection and that of either side. Keys cannot be
  * taken out again; where that is needed, count.
  *
- * Setting groups: a key may go by one of so many digests (kinds/groups.h).
+ * Setting groups: a key may go by one of so many digests (addressing/groups.h).
  */
 #include "kinds/bloom.h"
 
+#include "addressing/groups.h"
 #include "base/error.h"
 #include "filter/fast.h"
-#include "kinds/groups.h"
+#include "kinds/each.h"
 #include "kinds/rows.h"
 
 #include <math.h>
 
-enum { BATCH = 1024 }; /* positions that are made at a time */
-
-enum { GROUPS }; /* numbers of settings */
+enum { GROUPS = UM_BLOOM_GROUPS };
 
 static const umbel_setting_info settings[] = {
     [GROUPS] = {"groups", "digests a key may go by: a choice when it is added",
@@ -49,20 +48,12 @@ static size_t sections(const um_shape *s, um_section out[UM_MAX_SECTIONS])
 }
 
 static void attach(void *self, const um_shape *s, const um_layout *l,
-                   void *const memory[]);
-
-/* Kinds that hold bloom filters have settings of their own, and one group. */
-static uint32_t groups_of(const um_shape *s)
-{
-    return s->kind->attach == attach ? (uint32_t)s->setting[GROUPS] : 1;
-}
-
-static void attach(void *self, const um_shape *s, const um_layout *l,
                    void *const memory[])
 {
     um_bloom *b = self;
 
-    *b = (um_bloom){.layout = l, .bits = memory[0], .groups = groups_of(s)};
+    *b = (um_bloom){
+        .layout = l, .bits = memory[0], .groups = (uint32_t)s->setting[GROUPS]};
     if (b->groups > 1) {
         um_shape one_group = *s;
         one_group.setting[GROUPS] = 1;
@@ -70,64 +61,48 @@ static void attach(void *self, const um_shape *s, const um_layout *l,
     }
 }
 
-static bool set_all(uint8_t *bits, const uint64_t *pos, uint32_t hashes)
+static void locate(const void *self, const umbel_digest *d, size_t n,
+                   uint64_t *pos)
 {
+    const um_layout *l = ((const um_bloom *)self)->layout;
+    l->row->positions(l, d, n, pos);
+}
+
+static bool set_all(void *self, const um_each_key *key)
+{
+    const um_bloom *b = self;
     bool fresh = false;
-    for (uint32_t j = 0; j < hashes; j++)
-        fresh |= um_set_bit(bits, pos[j]);
+
+    for (uint32_t j = 0; j < b->layout->hashes; j++)
+        fresh |= um_set_bit(b->bits, key->pos[j]);
     return fresh;
 }
 
-static bool all_set(const uint8_t *bits, const uint64_t *pos, uint32_t hashes)
+static bool all_set(const void *self, const uint64_t *pos)
 {
-    for (uint32_t j = 0; j < hashes; j++)
-        if (!um_bit(bits, pos[j]))
+    const um_bloom *b = self;
+
+    for (uint32_t j = 0; j < b->layout->hashes; j++)
+        if (!um_bit(b->bits, pos[j]))
             return false;
     return true;
-}
-
-/* How many digests have room in a batch. */
-static size_t batch_of(const um_bloom *b, size_t n)
-{
-    size_t room = BATCH / b->layout->hashes;
-    return n < room ? n : room;
 }
 
 static size_t add(void *self, const umbel_digest *d, size_t n, bool *fresh)
 {
     const um_bloom *b = self;
-    uint32_t hashes = b->layout->hashes;
-    uint64_t pos[BATCH];
-    size_t added = 0;
 
     if (b->groups > 1)
         return um_groups_add(b, d, n, fresh);
-    for (size_t done = 0, some; done < n; done += some) {
-        some = batch_of(b, n - done);
-        b->layout->row->positions(b->layout, d + done, some, pos);
-        for (size_t i = 0; i < some; i++) {
-            bool new_key = set_all(b->bits, pos + i * hashes, hashes);
-            added += new_key;
-            if (fresh)
-                fresh[done + i] = new_key;
-        }
-    }
-    return added;
+    return um_each_add(self, b->layout->hashes, locate, set_all, d, NULL, n,
+                       fresh);
 }
 
 static void query_group(const void *self, const umbel_digest *d, size_t n,
                         bool *hit)
 {
     const um_bloom *b = self;
-    uint32_t hashes = b->layout->hashes;
-    uint64_t pos[BATCH];
-
-    for (size_t done = 0, some; done < n; done += some) {
-        some = batch_of(b, n - done);
-        b->layout->row->positions(b->layout, d + done, some, pos);
-        for (size_t i = 0; i < some; i++)
-            hit[done + i] = all_set(b->bits, pos + i * hashes, hashes);
-    }
+    um_each_query(self, b->layout->hashes, locate, all_set, d, n, hit);
 }
 
 static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
@@ -140,8 +115,8 @@ static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
         um_groups_query(b, b->fast ? b->fast->query : query_group, d, n, hit);
 }
 
-static umbel_status merge(void *self, const void *from, umbel_merge_op op,
-                          umbel_error *err)
+static umbel_status merge_bits(void *self, const void *from, umbel_merge_op op,
+                               umbel_error *err)
 {
     if (op == UMBEL_AND && ((um_bloom *)self)->groups > 1)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
@@ -191,7 +166,7 @@ static void fold(void *self, const void *from, uint64_t by)
 
 static double error(const um_shape *s, const um_layout *l, double keys)
 {
-    return um_groups_error(l, groups_of(s), keys);
+    return um_groups_error(l, (uint32_t)s->setting[GROUPS], keys);
 }
 
 /*
@@ -257,24 +232,26 @@ static uint64_t used(const void *self, const void *other)
 
 static uint8_t *cells_of(void *self)
 {
-    const um_bloom *b = self;
-    return b->groups > 1 ? NULL : b->bits;
+    return ((um_bloom *)self)->bits;
+}
+
+static uint32_t groups_of(const void *self)
+{
+    return ((const um_bloom *)self)->groups;
 }
 
 static double keys(const void *self, uint64_t used_cells)
 {
     const um_bloom *b = self;
-    return b->groups > 1 ? um_groups_keys(b, used_cells) : NAN;
+    return b->groups > 1 ? um_groups_keys(b->layout, b->groups, used_cells)
+                         : NAN;
 }
 
-static umbel_status may_share(const um_shape *s, umbel_error *err)
-{
-    if (groups_of(s) > 1)
-        return um_fail(err, UMBEL_E_UNSUPPORTED,
-                       "a bloom filter with groups cannot be shared: where a "
-                       "key goes depends on what is there");
-    return UMBEL_OK;
-}
+static const um_row_bits bits = {
+    .used = used, .cells = cells_of, .groups = groups_of, .keys = keys};
+
+static const um_row_merge merge = {.ops = 1u << UMBEL_OR | 1u << UMBEL_AND,
+                                   .cells = merge_bits};
 
 const um_kind um_kind_bloom = {
     .name = "bloom",
@@ -286,15 +263,10 @@ const um_kind um_kind_bloom = {
     .attach = attach,
     .add = add,
     .query = query,
-    .may_share = may_share,
-    .add_shared = um_bloom_add_shared,
-    .query_shared = um_bloom_query_shared,
-    .merge_ops = 1u << UMBEL_OR | 1u << UMBEL_AND,
-    .merge = merge,
     .fold = fold,
     .error = error,
     .predict = predict,
-    .used = used,
-    .bits = cells_of,
-    .keys = keys,
+    .shared = &um_bloom_shared,
+    .bits = &bits,
+    .merge = &merge,
 };

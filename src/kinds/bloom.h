@@ -1,30 +1,36 @@
 /*
- * bloom.h - a bloom filter's part of a handle, for kinds that hold some.
+ * bloom.h - a Bloom filter's part of a handle, for kinds that hold one.
  */
 #ifndef UM_KINDS_BLOOM_H
 #define UM_KINDS_BLOOM_H
 
 #include "filter/kind.h"
 
+enum { UM_BLOOM_GROUPS }; /* number of the kind's setting */
+
 typedef struct um_bloom {
     const um_layout *layout;
     uint8_t *bits;
-    uint32_t groups;            /* digests a key may go by: kinds/groups.h */
-    const struct um_fast *fast; /* asks one of several groups; or NULL */
+    uint32_t groups;            /* digests a key may go by */
+    const struct um_fast *fast; /* queries one of several groups; or NULL */
 } um_bloom;
 
-/* As add and query of the kind, for any number of threads at once. */
-size_t um_bloom_add_shared(void *self, const umbel_digest *d, size_t n,
-                           bool *fresh);
-void um_bloom_query_shared(const void *self, const umbel_digest *d, size_t n,
-                           bool *hit);
+/* For threads that add and query together (bloom_shared.c). */
+extern const um_row_shared um_bloom_shared;
 
-/* Cells in use among the n from the cell from on. */
+/* As add and query of the kind, with groups (bloom_groups.c); ask is the query
+ * of one group. */
+void um_groups_query(const um_bloom *b, um_query_fn *ask, const umbel_digest *d,
+                     size_t n, bool *hit);
+size_t um_groups_add(const um_bloom *b, const umbel_digest *d, size_t n,
+                     bool *fresh);
+
+/* Counts the cells in use among the n from the cell from on. */
 typedef uint64_t um_used_in(const void *cells, uint64_t from, uint64_t n);
 
 /*
- * Chance that a key never added finds all its cells in use: of any kind where
- * that is a match.
+ * Returns the chance that a key never added finds all its cells in use, for any
+ * kind where that is a match.
  */
 double um_bloom_chance(const um_layout *l, um_used_in *used, const void *cells);
 

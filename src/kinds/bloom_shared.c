@@ -8,10 +8,11 @@
  *
  * A word is little-endian, as in the file: its bits are those of bits.h.
  */
+#include "base/error.h"
 #include "kinds/bloom.h"
+#include "kinds/each.h"
 
 enum {
-    BATCH = 512,   /* positions that are made at a time */
     LINE = 512,    /* cells of a cache line */
     FAR = 1 << 21, /* cells past which memory is worth fetching ahead */
     WORD = 64,     /* cells of a word */
@@ -29,7 +30,7 @@ static uint64_t mask_of(uint64_t cell)
     return um_le64((uint64_t)1 << cell % WORD);
 }
 
-/* Tells whether this call turned on a bit: no other thread hears of it. */
+/* Returns true if this call turned on a bit; no other thread gets that. */
 static bool turn_on(uint64_t *word, uint64_t mask)
 {
     if ((__atomic_load_n(word, __ATOMIC_RELAXED) & mask) == mask)
@@ -38,8 +39,10 @@ static bool turn_on(uint64_t *word, uint64_t mask)
 }
 
 /* Neighbours in pos that share a word are set at once. */
-static bool set_all(const um_bloom *b, const uint64_t *pos)
+static bool set_all(void *self, const um_each_key *key)
 {
+    const um_bloom *b = self;
+    const uint64_t *pos = key->pos;
     uint32_t hashes = b->layout->hashes;
     bool fresh = false;
 
@@ -57,8 +60,9 @@ static bool set_all(const um_bloom *b, const uint64_t *pos)
  * Where a key that is not in meets its first clear cell nobody can predict, so
  * several are looked at before there is a branch.
  */
-static bool all_set(const um_bloom *b, const uint64_t *pos)
+static bool all_set(const void *self, const uint64_t *pos)
 {
+    const um_bloom *b = self;
     uint32_t hashes = b->layout->hashes;
     uint64_t clear = 0;
 
@@ -83,47 +87,37 @@ static void fetch(const um_bloom *b, const uint64_t *pos, size_t n)
         }
 }
 
-/* Positions of the next few of left digests; tells how many those are. */
-static size_t locate(const um_bloom *b, const umbel_digest *d, size_t left,
-                     uint64_t pos[BATCH])
+static void locate(const void *self, const umbel_digest *d, size_t n,
+                   uint64_t *pos)
 {
-    size_t room = BATCH / b->layout->hashes;
-    size_t n = left < room ? left : room;
+    const um_bloom *b = self;
 
     b->layout->row->positions(b->layout, d, n, pos);
     if (b->layout->cells > FAR)
         fetch(b, pos, n * b->layout->hashes);
-    return n;
 }
 
-size_t um_bloom_add_shared(void *self, const umbel_digest *d, size_t n,
-                           bool *fresh)
+static size_t add(void *self, const umbel_digest *d, size_t n, bool *fresh)
 {
     const um_bloom *b = self;
-    uint64_t pos[BATCH];
-    size_t added = 0;
-
-    for (size_t done = 0, some; done < n; done += some) {
-        some = locate(b, d + done, n - done, pos);
-        for (size_t i = 0; i < some; i++) {
-            bool new_key = set_all(b, pos + i * b->layout->hashes);
-            added += new_key;
-            if (fresh)
-                fresh[done + i] = new_key;
-        }
-    }
-    return added;
+    return um_each_add(self, b->layout->hashes, locate, set_all, d, NULL, n,
+                       fresh);
 }
 
-void um_bloom_query_shared(const void *self, const umbel_digest *d, size_t n,
-                           bool *hit)
+static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
 {
     const um_bloom *b = self;
-    uint64_t pos[BATCH];
-
-    for (size_t done = 0, some; done < n; done += some) {
-        some = locate(b, d + done, n - done, pos);
-        for (size_t i = 0; i < some; i++)
-            hit[done + i] = all_set(b, pos + i * b->layout->hashes);
-    }
+    um_each_query(self, b->layout->hashes, locate, all_set, d, n, hit);
 }
+
+static umbel_status may_share(const um_shape *s, umbel_error *err)
+{
+    if (s->setting[UM_BLOOM_GROUPS] > 1)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "a bloom filter with groups cannot be shared: where a "
+                       "key goes depends on what is there");
+    return UMBEL_OK;
+}
+
+const um_row_shared um_bloom_shared = {
+    .may_share = may_share, .add = add, .query = query};

@@ -36,4 +36,11 @@ static inline void um_set_cell(const um_cells *c, uint64_t i, uint64_t value)
     um_set_field(c->at, i * c->width, c->width, c->max, value);
 }
 
+/* Counts the cells in use among the n from the cell from on; takes um_cells. */
+uint64_t um_cells_used_in(const void *cells, uint64_t from, uint64_t n);
+/* Counts the cells in use among n; with other, in use here or there. */
+uint64_t um_cells_used(const um_cells *c, const um_cells *other, uint64_t n);
+/* Sets the bits of the cells in use. */
+void um_cells_copy_bits(const um_cells *c, uint64_t n, uint8_t *bits);
+
 #endif

@@ -94,20 +94,22 @@ uint32_t um_counting_unite(const um_counting *c, uint64_t *pos)
     return kept;
 }
 
-/* Tells whether the key was certainly not there before. */
-static bool add_one(const um_counting *c, uint64_t *pos, uint64_t amount)
+/* Returns true if the key was certainly not there before. */
+static bool add_one(void *self, const um_each_key *key)
 {
-    uint32_t n = um_counting_unite(c, pos);
+    const um_counting *c = self;
+    const uint64_t *pos = key->pos;
+    uint32_t n = um_counting_unite(c, key->pos);
     uint64_t min = least(&c->cells, pos, n), max = c->cells.max;
-    uint64_t target = um_grown(min, amount, max);
+    uint64_t target = um_grown(min, key->amount, max);
 
     for (uint32_t j = 0; j < n; j++) {
         uint64_t x = um_cell(&c->cells, pos[j]);
-        uint64_t y = c->refined ? target : um_grown(x, amount, max);
+        uint64_t y = c->refined ? target : um_grown(x, key->amount, max);
         if (y > x)
             um_set_cell(&c->cells, pos[j], y);
     }
-    return min == 0 && amount > 0;
+    return min == 0 && key->amount > 0;
 }
 
 /* False: a cell is zero, so the key is not in; then nothing has changed. */
@@ -129,44 +131,32 @@ static bool remove_one(const um_counting *c, uint64_t *pos, bool *gone)
 /* --- many keys --------------------------------------------------------------
  */
 
-size_t um_counting_locate(const um_counting *c, const umbel_digest *d, size_t n,
-                          uint64_t pos[UM_COUNTING_BATCH])
+/* Far memory gets to work on all cells at once: adding looks at each. */
+void um_counting_locate(const void *self, const umbel_digest *d, size_t n,
+                        uint64_t *pos)
 {
-    size_t room = UM_COUNTING_BATCH / c->layout->hashes;
-    size_t some = n < room ? n : room;
+    const um_counting *c = self;
 
-    c->layout->row->positions(c->layout, d, some, pos);
-    return some;
-}
-
-/* Adding looks at every cell: far memory gets to work on all of them at once.
- * Asking does not, it mostly stops at the first or second. */
-static void fetch(const um_counting *c, const uint64_t *pos, size_t n)
-{
+    c->layout->row->positions(c->layout, d, n, pos);
     if (c->layout->cells * c->cells.width / 8 > NEAR)
         for (size_t i = 0; i < n * c->layout->hashes; i++)
             __builtin_prefetch(c->cells.at + pos[i] * c->cells.width / 8, 1);
+}
+
+/* Queries mostly stop at the first or second cell: nothing is fetched. */
+static void locate(const void *self, const umbel_digest *d, size_t n,
+                   uint64_t *pos)
+{
+    const um_counting *c = self;
+    c->layout->row->positions(c->layout, d, n, pos);
 }
 
 size_t um_counting_add_amounts(void *self, const umbel_digest *d,
                                const uint64_t *amounts, size_t n, bool *fresh)
 {
     const um_counting *c = self;
-    uint64_t pos[UM_COUNTING_BATCH];
-    size_t added = 0;
-
-    for (size_t done = 0, some; done < n; done += some) {
-        some = um_counting_locate(c, d + done, n - done, pos);
-        fetch(c, pos, some);
-        for (size_t i = 0; i < some; i++) {
-            uint64_t amount = amounts ? amounts[done + i] : 1;
-            bool is_new = add_one(c, pos + i * c->layout->hashes, amount);
-            added += is_new;
-            if (fresh)
-                fresh[done + i] = is_new;
-        }
-    }
-    return added;
+    return um_each_add(self, c->layout->hashes, um_counting_locate, add_one, d,
+                       amounts, n, fresh);
 }
 
 size_t um_counting_add(void *self, const umbel_digest *d, size_t n, bool *fresh)
@@ -174,24 +164,25 @@ size_t um_counting_add(void *self, const umbel_digest *d, size_t n, bool *fresh)
     return um_counting_add_amounts(self, d, NULL, n, fresh);
 }
 
+static uint64_t count_one(const void *self, const uint64_t *pos)
+{
+    const um_counting *c = self;
+    return least(&c->cells, pos, c->layout->hashes);
+}
+
 void um_counting_count(const void *self, const umbel_digest *d, size_t n,
                        uint64_t *out)
 {
     const um_counting *c = self;
-    uint32_t hashes = c->layout->hashes;
-    uint64_t pos[UM_COUNTING_BATCH];
-
-    for (size_t done = 0, some; done < n; done += some) {
-        some = um_counting_locate(c, d + done, n - done, pos);
-        for (size_t i = 0; i < some; i++)
-            out[done + i] = least(&c->cells, pos + i * hashes, hashes);
-    }
+    um_each_count(self, c->layout->hashes, locate, count_one, d, n, out);
 }
 
-static bool none_is_zero(const um_cells *c, const uint64_t *pos, uint32_t n)
+static bool none_is_zero(const void *self, const uint64_t *pos)
 {
-    for (uint32_t j = 0; j < n; j++)
-        if (um_cell(c, pos[j]) == 0)
+    const um_counting *c = self;
+
+    for (uint32_t j = 0; j < c->layout->hashes; j++)
+        if (um_cell(&c->cells, pos[j]) == 0)
             return false;
     return true;
 }
@@ -200,14 +191,7 @@ void um_counting_query(const void *self, const umbel_digest *d, size_t n,
                        bool *hit)
 {
     const um_counting *c = self;
-    uint32_t hashes = c->layout->hashes;
-    uint64_t pos[UM_COUNTING_BATCH];
-
-    for (size_t done = 0, some; done < n; done += some) {
-        some = um_counting_locate(c, d + done, n - done, pos);
-        for (size_t i = 0; i < some; i++)
-            hit[done + i] = none_is_zero(&c->cells, pos + i * hashes, hashes);
-    }
+    um_each_query(self, c->layout->hashes, locate, none_is_zero, d, n, hit);
 }
 
 uint64_t um_counting_most(const void *self)
@@ -240,10 +224,11 @@ static size_t remove_keys(void *self, const umbel_digest *d, size_t n,
                           size_t *gone)
 {
     const um_counting *c = self;
-    uint64_t pos[UM_COUNTING_BATCH];
+    uint64_t pos[UM_EACH_POSITIONS];
 
     for (size_t done = 0, some; done < n; done += some) {
-        some = um_counting_locate(c, d + done, n - done, pos);
+        some = um_each_batch(c->layout->hashes, n - done);
+        locate(c, d + done, some, pos);
         for (size_t i = 0; i < some; i++) {
             bool last = false;
             if (!remove_one(c, pos + i * c->layout->hashes, &last))
@@ -297,8 +282,8 @@ static uint64_t combined(uint64_t a, uint64_t b, umbel_merge_op op,
     return a > b ? a : b;
 }
 
-static umbel_status want_part(const um_counting *c, const um_counting *of,
-                              umbel_error *err)
+static umbel_status check_part(const um_counting *c, const um_counting *of,
+                               umbel_error *err)
 {
     for (uint64_t i = 0; i < c->layout->cells; i++)
         if (um_cell(&c->cells, i) > um_cell(&of->cells, i))
@@ -313,16 +298,16 @@ umbel_status um_counting_merge(void *self, const void *from, umbel_merge_op op,
                                umbel_error *err)
 {
     const um_counting *c = self, *other = from;
-    umbel_status status =
-        op == UMBEL_MINUS ? want_part(other, c, err) : UMBEL_OK;
 
-    for (uint64_t i = 0; status == UMBEL_OK && i < c->layout->cells; i++) {
+    if (op == UMBEL_MINUS)
+        UM_TRY(check_part(other, c, err));
+    for (uint64_t i = 0; i < c->layout->cells; i++) {
         uint64_t a = um_cell(&c->cells, i), b = um_cell(&other->cells, i);
         uint64_t x = combined(a, b, op, c->cells.max);
         if (x != a)
             um_set_cell(&c->cells, i, x);
     }
-    return status;
+    return UMBEL_OK;
 }
 
 /*
@@ -353,41 +338,25 @@ double um_counting_error(const um_shape *s, const um_layout *l, double keys)
     return um_model_error(l, keys);
 }
 
-static uint64_t used_in(const void *cells, uint64_t from, uint64_t n)
-{
-    uint64_t sum = 0;
-
-    for (uint64_t i = from; i < from + n; i++)
-        sum += um_cell(cells, i) != 0;
-    return sum;
-}
-
 double um_counting_predict(const void *self)
 {
     const um_counting *c = self;
-    return um_bloom_chance(c->layout, used_in, &c->cells);
+    return um_bloom_chance(c->layout, um_cells_used_in, &c->cells);
 }
 
-uint64_t um_counting_used(const void *self, const void *other)
+static uint64_t used(const void *self, const void *other)
 {
     const um_counting *c = self, *o = other;
-    uint64_t sum = 0;
-
-    if (!other)
-        return used_in(&c->cells, 0, c->layout->cells);
-    for (uint64_t i = 0; i < c->layout->cells; i++)
-        sum += um_cell(&c->cells, i) || um_cell(&o->cells, i);
-    return sum;
+    return um_cells_used(&c->cells, o ? &o->cells : NULL, c->layout->cells);
 }
 
-void um_counting_as_bits(const void *self, uint8_t *bits)
+static void copy_bits(const void *self, uint8_t *to)
 {
     const um_counting *c = self;
-
-    for (uint64_t i = 0; i < c->layout->cells; i++)
-        if (um_cell(&c->cells, i))
-            um_set_bit(bits, i);
+    um_cells_copy_bits(&c->cells, c->layout->cells, to);
 }
+
+const um_row_bits um_counting_used_bits = {.used = used, .copy = copy_bits};
 
 void um_counting_info(const void *self, umbel_info *out)
 {
@@ -406,6 +375,18 @@ void um_counting_info(const void *self, umbel_info *out)
     um_info_count(out, "sum_of_cells", sum);
 }
 
+static const um_row_counting counting = {.add = um_counting_add_amounts,
+                                         .count = um_counting_count,
+                                         .most = um_counting_most,
+                                         .may_remove = may_remove,
+                                         .remove = remove_keys};
+
+static const um_row_merge merge = {.ops = 1u << UMBEL_OR | 1u << UMBEL_AND |
+                                          1u << UMBEL_ADD | 1u << UMBEL_MAX |
+                                          1u << UMBEL_MINUS,
+                                   .admit = admit,
+                                   .cells = um_counting_merge};
+
 const um_kind um_kind_counting = {
     .name = "counting",
     .summary = "how often a key came; merges by sums, gives keys back",
@@ -415,24 +396,12 @@ const um_kind um_kind_counting = {
     .attach = attach,
     .add = um_counting_add,
     .query = um_counting_query,
-    .may_share = um_counting_may_share,
-    .add_shared = um_counting_add_shared,
-    .query_shared = um_counting_query_shared,
-    .add_amounts = um_counting_add_amounts,
-    .count = um_counting_count,
-    .add_amounts_shared = um_counting_add_amounts_shared,
-    .count_shared = um_counting_count_shared,
-    .most = um_counting_most,
-    .may_remove = may_remove,
-    .remove = remove_keys,
-    .merge_ops = 1u << UMBEL_OR | 1u << UMBEL_AND | 1u << UMBEL_ADD |
-                 1u << UMBEL_MAX | 1u << UMBEL_MINUS,
-    .admit = admit,
-    .merge = um_counting_merge,
     .fold = um_counting_fold,
     .error = um_counting_error,
     .predict = um_counting_predict,
-    .used = um_counting_used,
-    .as_bits = um_counting_as_bits,
     .info = um_counting_info,
+    .counting = &counting,
+    .shared = &um_counting_shared,
+    .bits = &um_counting_used_bits,
+    .merge = &merge,
 };

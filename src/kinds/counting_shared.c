@@ -28,7 +28,7 @@
 
 enum { PATIENCE = 100 }; /* looks at a lock before the processor is given up */
 
-umbel_status um_counting_may_share(const um_shape *s, umbel_error *err)
+static umbel_status may_share(const um_shape *s, umbel_error *err)
 {
     um_section section[UM_MAX_SECTIONS];
 
@@ -68,7 +68,7 @@ static uint64_t with(const um_cells *c, uint64_t word, uint64_t i, uint64_t y)
 }
 
 /*
- * The cell grows by amount, and to at_least; tells what it held. Between
+ * Grows the cell by amount, and to at_least; returns what it held. Between
  * loading and swapping others may change its neighbours in the word, too: then
  * it starts again.
  */
@@ -118,7 +118,7 @@ static void take(um_counting_lock *lock)
     for (int looks = 0; __atomic_test_and_set(&lock->taken, __ATOMIC_ACQUIRE);
          looks++)
         if (looks >= PATIENCE)
-            sched_yield(); /* who holds it may wait for this core */
+            sched_yield(); /* its holder may wait for this core */
 }
 
 static void give_back(um_counting_lock *lock)
@@ -140,64 +140,60 @@ static bool add_refined(um_counting *c, umbel_digest d, const uint64_t *pos,
     return min == 0 && amount > 0;
 }
 
+static bool add_one(void *self, const um_each_key *key)
+{
+    um_counting *c = self;
+    uint32_t cells = um_counting_unite(c, key->pos);
+
+    return c->refined
+               ? add_refined(c, key->digest, key->pos, cells, key->amount)
+               : add_plain(&c->cells, key->pos, cells, key->amount);
+}
+
+static uint64_t count_one(const void *self, const uint64_t *pos)
+{
+    const um_counting *c = self;
+    return least(&c->cells, pos, c->layout->hashes);
+}
+
+static bool query_one(const void *self, const uint64_t *pos)
+{
+    return count_one(self, pos) > 0;
+}
+
 /* --- many keys --------------------------------------------------------------
  */
 
-size_t um_counting_add_amounts_shared(void *self, const umbel_digest *d,
-                                      const uint64_t *amounts, size_t n,
-                                      bool *fresh)
-{
-    um_counting *c = self;
-    uint64_t all[UM_COUNTING_BATCH];
-    size_t added = 0;
-
-    for (size_t done = 0, some; done < n; done += some) {
-        some = um_counting_locate(c, d + done, n - done, all);
-        for (size_t i = 0; i < some; i++) {
-            uint64_t amount = amounts ? amounts[done + i] : 1;
-            uint64_t *pos = all + i * c->layout->hashes;
-            uint32_t cells = um_counting_unite(c, pos);
-            bool is_new = c->refined
-                              ? add_refined(c, d[done + i], pos, cells, amount)
-                              : add_plain(&c->cells, pos, cells, amount);
-            added += is_new;
-            if (fresh)
-                fresh[done + i] = is_new;
-        }
-    }
-    return added;
-}
-
-size_t um_counting_add_shared(void *self, const umbel_digest *d, size_t n,
-                              bool *fresh)
-{
-    return um_counting_add_amounts_shared(self, d, NULL, n, fresh);
-}
-
-void um_counting_count_shared(const void *self, const umbel_digest *d, size_t n,
-                              uint64_t *out)
+static size_t add_amounts(void *self, const umbel_digest *d,
+                          const uint64_t *amounts, size_t n, bool *fresh)
 {
     const um_counting *c = self;
-    uint32_t hashes = c->layout->hashes;
-    uint64_t pos[UM_COUNTING_BATCH];
-
-    for (size_t done = 0, some; done < n; done += some) {
-        some = um_counting_locate(c, d + done, n - done, pos);
-        for (size_t i = 0; i < some; i++)
-            out[done + i] = least(&c->cells, pos + i * hashes, hashes);
-    }
+    return um_each_add(self, c->layout->hashes, um_counting_locate, add_one, d,
+                       amounts, n, fresh);
 }
 
-void um_counting_query_shared(const void *self, const umbel_digest *d, size_t n,
-                              bool *hit)
+static size_t add(void *self, const umbel_digest *d, size_t n, bool *fresh)
+{
+    return add_amounts(self, d, NULL, n, fresh);
+}
+
+static void count(const void *self, const umbel_digest *d, size_t n,
+                  uint64_t *out)
 {
     const um_counting *c = self;
-    uint32_t hashes = c->layout->hashes;
-    uint64_t pos[UM_COUNTING_BATCH];
-
-    for (size_t done = 0, some; done < n; done += some) {
-        some = um_counting_locate(c, d + done, n - done, pos);
-        for (size_t i = 0; i < some; i++)
-            hit[done + i] = least(&c->cells, pos + i * hashes, hashes) > 0;
-    }
+    um_each_count(self, c->layout->hashes, um_counting_locate, count_one, d, n,
+                  out);
 }
+
+static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
+{
+    const um_counting *c = self;
+    um_each_query(self, c->layout->hashes, um_counting_locate, query_one, d, n,
+                  hit);
+}
+
+const um_row_shared um_counting_shared = {.may_share = may_share,
+                                          .add = add,
+                                          .query = query,
+                                          .add_amounts = add_amounts,
+                                          .count = count};

@@ -126,6 +126,16 @@ static void info(const void *self, umbel_info *out)
     um_info_count(out, "error_bound", error_bound(c));
 }
 
+static const um_row_counting counting = {.add = um_counting_add_amounts,
+                                         .count = um_counting_count,
+                                         .most = um_counting_most,
+                                         .may_remove = may_remove};
+
+static const um_row_merge merge = {.ops = 1u << UMBEL_OR | 1u << UMBEL_AND |
+                                          1u << UMBEL_ADD | 1u << UMBEL_MAX,
+                                   .admit = admit,
+                                   .cells = um_counting_merge};
+
 const um_kind um_kind_countmin = {
     .name = "countmin",
     .summary = "how much came under a key: rows of 32- or 64-bit counters",
@@ -137,23 +147,12 @@ const um_kind um_kind_countmin = {
     .attach = attach,
     .add = um_counting_add,
     .query = um_counting_query,
-    .may_share = um_counting_may_share,
-    .add_shared = um_counting_add_shared,
-    .query_shared = um_counting_query_shared,
-    .add_amounts = um_counting_add_amounts,
-    .count = um_counting_count,
-    .add_amounts_shared = um_counting_add_amounts_shared,
-    .count_shared = um_counting_count_shared,
-    .most = um_counting_most,
-    .may_remove = may_remove,
-    .merge_ops =
-        1u << UMBEL_OR | 1u << UMBEL_AND | 1u << UMBEL_ADD | 1u << UMBEL_MAX,
-    .admit = admit,
-    .merge = um_counting_merge,
     .fold = um_counting_fold,
     .error = um_counting_error,
     .predict = um_counting_predict,
-    .used = um_counting_used,
-    .as_bits = um_counting_as_bits,
     .info = info,
+    .counting = &counting,
+    .shared = &um_counting_shared,
+    .bits = &um_counting_used_bits,
+    .merge = &merge,
 };

@@ -29,13 +29,12 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "kinds/bloom.h"
+#include "kinds/each.h"
 #include "kinds/rows.h"
 
 #include <umbel/generalized.h>
 
 #include <inttypes.h>
-
-enum { BATCH = 1024 }; /* positions that are made at a time */
 
 static const umbel_setting_info settings[] = {
     [UM_RESET] = {"reset", "functions that clear a cell", 0, 32, 2},
@@ -141,8 +140,10 @@ static void clear_bit(uint8_t *bits, uint64_t i)
     bits[i >> 3] &= (uint8_t) ~(1u << (i & 7));
 }
 
-static bool matches(const um_generalized *g, const uint64_t *pos)
+static bool matches(const void *self, const uint64_t *pos)
 {
+    const um_generalized *g = self;
+
     for (uint32_t j = 0; j < g->reset; j++)
         if (um_bit(g->bits, pos[j]))
             return false;
@@ -152,54 +153,35 @@ static bool matches(const um_generalized *g, const uint64_t *pos)
     return true;
 }
 
-static void put(const um_generalized *g, const uint64_t *pos)
+static bool put(void *self, const um_each_key *key)
 {
+    const um_generalized *g = self;
+    bool is_new = !matches(g, key->pos);
+
     for (uint32_t j = 0; j < g->reset; j++)
-        clear_bit(g->bits, pos[j]);
+        clear_bit(g->bits, key->pos[j]);
     for (uint32_t j = g->reset; j < g->reset + g->set; j++)
-        um_set_bit(g->bits, pos[j]);
+        um_set_bit(g->bits, key->pos[j]);
+    return is_new;
 }
 
-/* Cells of the next digests, as many as there is room for. */
-static size_t locate(const um_generalized *g, const umbel_digest *d, size_t n,
-                     uint64_t pos[BATCH])
+static void locate(const void *self, const umbel_digest *d, size_t n,
+                   uint64_t *pos)
 {
-    size_t room = BATCH / g->layout->hashes, some = n < room ? n : room;
-
-    um_role_cells(g->layout, g->reset, g->set, d, some, pos);
-    return some;
+    const um_generalized *g = self;
+    um_role_cells(g->layout, g->reset, g->set, d, n, pos);
 }
 
 static size_t add(void *self, const umbel_digest *d, size_t n, bool *fresh)
 {
     const um_generalized *g = self;
-    uint64_t pos[BATCH];
-    size_t added = 0;
-
-    for (size_t done = 0, some; done < n; done += some) {
-        some = locate(g, d + done, n - done, pos);
-        for (size_t i = 0; i < some; i++) {
-            const uint64_t *own = pos + i * g->layout->hashes;
-            bool is_new = !matches(g, own);
-            put(g, own);
-            added += is_new;
-            if (fresh)
-                fresh[done + i] = is_new;
-        }
-    }
-    return added;
+    return um_each_add(self, g->layout->hashes, locate, put, d, NULL, n, fresh);
 }
 
 static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
 {
     const um_generalized *g = self;
-    uint64_t pos[BATCH];
-
-    for (size_t done = 0, some; done < n; done += some) {
-        some = locate(g, d + done, n - done, pos);
-        for (size_t i = 0; i < some; i++)
-            hit[done + i] = matches(g, pos + i * g->layout->hashes);
-    }
+    um_each_query(self, g->layout->hashes, locate, matches, d, n, hit);
 }
 
 /* --- what it says of itself -------------------------------------------------
@@ -281,25 +263,35 @@ static double predict(const void *self)
     return sum / (double)r.blocks;
 }
 
+static void bounds(const void *self, umbel_bounds *out)
+{
+    const um_generalized *g = self;
+    um_roles r = um_roles_of(g->layout, g->reset, g->set);
+    double cells = (double)g->layout->cells, keys = (double)g->shape->added;
+
+    out->fp_bound = g->reset && g->set ? um_roles_bound(&r) : 1;
+    out->fn_bound =
+        keys > 0 ? umbel_generalized_fn_bound(g->reset, g->set, cells / keys)
+                 : 0;
+}
+
 /* By the paper, for the keys that it was given; the bound as its cells are. */
 static void info(const void *self, umbel_info *out)
 {
     const um_generalized *g = self;
-    um_roles r = um_roles_of(g->layout, g->reset, g->set);
     double m = (double)g->layout->cells, n = (double)g->shape->added;
     double ones = (double)g->start / (double)UM_START_ALL;
     umbel_generalized paper = {m, g->reset, g->set, 1 - ones, n};
-    bool bounded = g->reset && g->set;
+    umbel_bounds bound;
 
+    bounds(self, &bound);
     um_info_real(out, "fill",
                  (double)ones_in(g->bits, 0, g->layout->cells) / m);
-    um_info_real(out, "fp_bound", bounded ? um_roles_bound(&r) : 1);
+    um_info_real(out, "fp_bound", bound.fp_bound);
     um_info_real(out, "fp_bound_paper",
                  umbel_generalized_fp_bound(g->reset, g->set));
     um_info_real(out, "fp_paper", umbel_generalized_fp(&paper));
-    um_info_real(out, "fn_bound",
-                 n > 0 ? umbel_generalized_fn_bound(g->reset, g->set, m / n)
-                       : 0);
+    um_info_real(out, "fn_bound", bound.fn_bound);
     um_info_real(out, "fn_first",
                  n > 0 ? umbel_generalized_fn_at(&paper, 1) : 0);
     um_info_real(out, "fn", umbel_generalized_fn(&paper));
@@ -309,7 +301,7 @@ const um_kind um_kind_generalized = {
     .name = "generalized",
     .summary = "keys clear and set cells: bounded error whatever the bits; "
                "forgets",
-    .traits = UM_FORGETS,
+    .forgets = true,
     .settings = settings,
     .self_len = sizeof(um_generalized),
     .check = check,
@@ -324,5 +316,6 @@ const um_kind um_kind_generalized = {
                  "have no common order: build one from all keys"},
     .error = error,
     .predict = predict,
+    .bounds = bounds,
     .info = info,
 };

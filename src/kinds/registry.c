@@ -16,6 +16,8 @@ const um_kind *um_kind_row(size_t i)
 
 const um_kind *um_kind_find(const char *name)
 {
+    if (!name)
+        return table[0];
     for (size_t i = 0; i < UM_COUNT(table); i++)
         if (strcmp(table[i]->name, name) == 0)
             return table[i];

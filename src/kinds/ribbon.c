@@ -431,6 +431,12 @@ static const um_addressing band = {
     .prepare = um_one_lane,
 };
 
+static const um_row_static built = {.build = um_ribbon_build,
+                                    .fits = fits,
+                                    .plan_hints = plan_hints,
+                                    .value_bits = value_bits,
+                                    .value = value};
+
 const um_kind um_kind_ribbon = {
     .name = "ribbon",
     .summary = "a static set or map, at the least bits there can be",
@@ -439,15 +445,11 @@ const um_kind um_kind_ribbon = {
     .fixed_addressing = &band,
     .unsupported_reason = {.any =
                                "it is static; build it anew from all the keys"},
-    .fits = fits,
     .sections = sections,
     .attach = attach,
-    .build = um_ribbon_build,
-    .plan_hints = plan_hints,
     .query = query,
-    .value_bits = value_bits,
-    .value = value,
     .error = error,
     .predict = predict,
     .info = info,
+    .built = &built,
 };

@@ -55,7 +55,7 @@ static size_t file_bytes(const um_shape *s, uint64_t bits)
     size_t len = 0;
 
     t.cells = bits;
-    um_kind_ribbon.plan_hints(&t, 0);
+    um_kind_ribbon.built->plan_hints(&t, 0);
     um_file_len(&t, &len);
     return len;
 }
@@ -83,7 +83,7 @@ static umbel_status too_few(const um_shape *s, size_t n, umbel_error *err)
 static umbel_status choose_form(const um_shape *s, size_t n, double share,
                                 um_ribbon_form *out, umbel_error *err)
 {
-    uint32_t bits = um_kind_ribbon.value_bits(s);
+    uint32_t bits = um_value_bits(s);
 
     if (s->cells && bits)
         return um_fail(err, UMBEL_E_RANGE,
@@ -128,8 +128,7 @@ static umbel_status make(um_shape *s, const um_members *in, double share,
     size_t n = in->n, len = 0;
     uint8_t *made = NULL;
 
-    umbel_status status =
-        um_ribbon_items(in, um_kind_ribbon.value_bits(s), &items, err);
+    umbel_status status = um_ribbon_items(in, um_value_bits(s), &items, err);
     if (status != UMBEL_OK)
         return status;
     status = sort_items(in, items, &n, err);
@@ -141,7 +140,7 @@ static umbel_status make(um_shape *s, const um_members *in, double share,
     um_put(in->alloc, items, (in->n + 1) * sizeof *items);
     if (status != UMBEL_OK)
         return status;
-    um_ribbon_shape(s, &form, um_kind_ribbon.value_bits(s), &sizes, &none);
+    um_ribbon_shape(s, &form, um_value_bits(s), &sizes, &none);
     *payload = um_ribbon_whole(in->alloc, made, len, NULL, 0);
     if (!*payload)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", len);

@@ -185,12 +185,6 @@ static inline void raise_to(uint8_t *line, uint64_t hi, uint32_t hashes,
     }
 }
 
-/* a + b, which sticks at max. */
-static inline uint64_t grown(uint64_t a, uint64_t b, uint64_t max)
-{
-    return b >= max - a ? max : a + b;
-}
-
 /* --- many keys --------------------------------------------------------------
  */
 
@@ -202,7 +196,7 @@ typedef struct later {
 
 static void count_missed(const tally *t, uint64_t amount)
 {
-    um_store64(t->missed, grown(um_load64(t->missed), amount, UINT64_MAX));
+    um_store64(t->missed, um_grown(um_load64(t->missed), amount, UINT64_MAX));
 }
 
 /* The cells are full, or were about to be. */
@@ -216,7 +210,7 @@ static void add_heavy(const tally *t, uint64_t lo, uint64_t min,
         return;
     }
     uint64_t count = um_heavy_count(slot);
-    um_heavy_put(slot, lo, grown(count ? count : min, amount, UINT32_MAX));
+    um_heavy_put(slot, lo, um_grown(count ? count : min, amount, UINT32_MAX));
 }
 
 static size_t add_batch(const tally *t, const umbel_digest *d,
@@ -234,7 +228,7 @@ static size_t add_batch(const tally *t, const umbel_digest *d,
 
         if (min < FULL)
             raise_to(line, d[i].hi, t->layout->hashes,
-                     grown(min, amount, FULL));
+                     um_grown(min, amount, FULL));
         if (amount > FULL - min) {
             um_heavy_fetch(&t->heavy, d[i].lo);
             todo[ntodo++] = (later){(uint32_t)i, (uint32_t)min};
@@ -365,42 +359,28 @@ static um_cells cells_of(const tally *t)
     return um_cells_of(t->cells, CELL_BITS);
 }
 
-static uint64_t used_in(const void *cells, uint64_t from, uint64_t n)
-{
-    uint64_t sum = 0;
-
-    for (uint64_t i = from; i < from + n; i++)
-        sum += um_cell(cells, i) != 0;
-    return sum;
-}
-
 static double predict(const void *self)
 {
     const tally *t = self;
     um_cells cells = cells_of(t);
 
-    return um_bloom_chance(t->layout, used_in, &cells);
+    return um_bloom_chance(t->layout, um_cells_used_in, &cells);
 }
 
 static uint64_t used(const void *self, const void *other)
 {
     const tally *t = self;
     um_cells a = cells_of(t), b = cells_of(other ? other : self);
-    uint64_t sum = 0;
 
-    for (uint64_t i = 0; i < t->layout->cells; i++)
-        sum += um_cell(&a, i) || um_cell(&b, i);
-    return sum;
+    return um_cells_used(&a, other ? &b : NULL, t->layout->cells);
 }
 
-static void as_bits(const void *self, uint8_t *bits)
+static void copy_bits(const void *self, uint8_t *to)
 {
     const tally *t = self;
     um_cells cells = cells_of(t);
 
-    for (uint64_t i = 0; i < t->layout->cells; i++)
-        if (um_cell(&cells, i))
-            um_set_bit(bits, i);
+    um_cells_copy_bits(&cells, t->layout->cells, to);
 }
 
 static void info(const void *self, umbel_info *out)
@@ -422,6 +402,11 @@ static void info(const void *self, umbel_info *out)
     um_info_count(out, "not_counted", um_load64(t->missed));
 }
 
+static const um_row_counting counting = {
+    .add = add_amounts, .count = count, .most = most, .may_remove = may_remove};
+
+static const um_row_bits bits = {.used = used, .copy = copy_bits};
+
 const um_kind um_kind_tally = {
     .name = "tally",
     .summary = "how often a key came, up to 2^32, in about 37 bits a key",
@@ -434,17 +419,13 @@ const um_kind um_kind_tally = {
     .attach = attach,
     .add = add,
     .query = query,
-    .add_amounts = add_amounts,
-    .count = count,
-    .most = most,
-    .may_remove = may_remove,
     .unsupported_reason =
         {.join = "10 and 10 make a heavy key, and no cell knows which; "
                  "keep one filter of the right size for each origin, "
                  "ask all of them, and add their counts"},
     .error = error,
     .predict = predict,
-    .used = used,
-    .as_bits = as_bits,
     .info = info,
+    .counting = &counting,
+    .bits = &bits,
 };

@@ -1,7 +1,10 @@
 /*
  * fetch.c - one transfer with libcurl.
+ *
+ * Knows nothing of filters: it passes bytes on, and what the server says about
+ * them.
  */
-#include "net/fetch.h"
+#include <umbel/fetch.h>
 
 #include "base/error.h"
 
@@ -15,20 +18,21 @@
 enum {
     CONNECT_SECONDS = 20,
     SILENT_SECONDS = 30,   /* without a byte: give up */
-    PATIENCE_SECONDS = 60, /* for all, and at the least speed: give up, too */
+    PATIENCE_SECONDS = 60, /* for all, beside the time at the least speed */
     LEAST_SPEED = 1000,    /* bytes a second */
     REDIRECTS = 5,
-    CHATTER = 1 << 20, /* bytes of what nobody asked for: pages of failures */
+    CHATTER = 1 << 20, /* bytes of pages that nobody asked for: failures */
     SETTLED = 2        /* seconds */
 };
 
 typedef struct transfer {
     CURL *curl;
-    const um_fetch *f;
-    um_fetched *out;
+    const umbel_request *request;
+    umbel_response *out;
     umbel_error *err;
-    bool refused;         /* by us; err is set */
-    uint64_t begins;      /* the server's range, from here; or UINT64_MAX */
+    umbel_status refused; /* by us; err is filled */
+    uint64_t at;          /* of the next byte */
+    uint64_t range;       /* where the server's range starts; or UINT64_MAX */
     time_t sent, changed; /* by the server's clock; -1 */
 } transfer;
 
@@ -38,17 +42,13 @@ static bool begins_with(const char *text, size_t len, const char *start)
     return len >= n && strncasecmp(text, start, n) == 0;
 }
 
-bool um_is_url(const char *text)
+static bool has_scheme(const char *url, const char *scheme)
 {
-    static const char *const start[] = {"http://", "https://", "file://"};
-
-    for (size_t i = 0; i < UM_COUNT(start); i++)
-        if (begins_with(text, strlen(text), start[i]))
-            return true;
-    return false;
+    return begins_with(url, strlen(url), scheme);
 }
 
-const char *um_url_shown(const char *url)
+/* Returns the address for messages: without a user's name and password. */
+static const char *shown(const char *url)
 {
     const char *start = strstr(url, "://");
     const char *host = start ? start + 3 : url;
@@ -59,51 +59,62 @@ const char *um_url_shown(const char *url)
     return len > 0 ? host + len : url;
 }
 
-static size_t refuse(transfer *t)
+static umbel_status check_url(const char *url, umbel_error *err)
 {
-    t->refused = true;
+    if (!has_scheme(url, "http://") && !has_scheme(url, "https://") &&
+        !has_scheme(url, "file://"))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%.100s is no address: it begins with http://, "
+                       "https:// or file://",
+                       shown(url));
+    if (has_scheme(url, "file://") && url[7] != '/' &&
+        strncmp(url + 7, "localhost/", 10) != 0)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "behind file:// comes a whole path, as in "
+                       "file:///srv/shelf/words");
+    return UMBEL_OK;
+}
+
+static size_t refuse(transfer *t, umbel_status status)
+{
+    t->refused = status;
     return 0; /* libcurl ends the transfer */
 }
 
-/* The first bytes tell which part of it these are. */
-static bool is_asked_part(transfer *t, long code)
+/* Finds out, from the first bytes, where the server begins. */
+static umbel_status find_start(transfer *t, long code)
 {
-    if (t->f->from == 0 || t->out->bytes > 0)
-        return true;
-    t->out->whole = code == 200;
-    t->out->odd_range = code == 206 && t->begins != t->f->from;
-    if (t->out->odd_range)
-        um_set_error(t->err, UMBEL_E_IO,
-                     "the server sends another part of the file than it was "
-                     "asked for");
-    return !t->out->odd_range;
+    t->at = code == 200 ? 0 : t->request->from;
+    t->out->bad_range =
+        t->request->from && code == 206 && t->range != t->request->from;
+    if (t->out->bad_range)
+        return um_fail(t->err, UMBEL_E_IO,
+                       "the server sends another part of the file than it was "
+                       "asked for");
+    return UMBEL_OK;
 }
 
 static size_t body(char *bytes, size_t one, size_t len, void *ctx)
 {
     transfer *t = ctx;
+    umbel_slice piece = {bytes, len * one};
+    umbel_status status = UMBEL_OK;
     long code = 0;
 
-    len *= one;
     curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &code);
     if (code >= 300) /* a page for people; told bounds it */
-        return len;
-    if (!is_asked_part(t, code))
-        return refuse(t);
-    uint64_t start = t->out->whole ? 0 : t->f->from;
-    t->out->bytes += len;
-    if (start + t->out->bytes > t->f->max) {
-        um_set_error(t->err, UMBEL_E_LIMIT,
-                     "the server sends more than %" PRIu64
-                     " bytes: it is not what was published",
-                     t->f->max);
-        return refuse(t);
-    }
-    return t->f->take(t->f->ctx, bytes, len, t->err) ? len : refuse(t);
+        return piece.len;
+    if (t->out->bytes == 0)
+        status = find_start(t, code);
+    if (status != UMBEL_OK)
+        return refuse(t, status);
+    t->out->bytes += piece.len;
+    status = t->request->take(t->request->ctx, t->at, piece, t->err);
+    t->at += piece.len;
+    return status == UMBEL_OK ? piece.len : refuse(t, status);
 }
 
-/* Bytes that libcurl drops unseen, such as those of redirects, count as well.
- */
+/* Bounds the bytes that libcurl drops unseen, such as those of redirects. */
 static int told(void *ctx, curl_off_t total, curl_off_t now, curl_off_t up_all,
                 curl_off_t up_now)
 {
@@ -116,22 +127,18 @@ static int told(void *ctx, curl_off_t total, curl_off_t now, curl_off_t up_all,
     curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &code);
     if (t->refused || code < 300 || now <= CHATTER)
         return 0;
-    um_set_error(t->err, UMBEL_E_IO,
-                 "the server answers %ld to %.120s, and does not stop", code,
-                 um_url_shown(t->f->url));
-    refuse(t);
+    refuse(t, um_fail(t->err, UMBEL_E_IO,
+                      "the server answers %ld to %.120s, and does not stop",
+                      code, shown(t->request->url)));
     return 1;
 }
 
-/* A tag goes back to the server, and to a file: only if it is plain text. */
 static void keep_tag(transfer *t, const char *text, size_t len)
 {
-    bool plain = len > 0 && len < sizeof t->out->tag;
-
-    for (size_t i = 0; plain && i < len; i++)
-        plain = text[i] >= ' ' && text[i] <= '~';
-    memcpy(t->out->tag, text, plain ? len : 0);
-    t->out->tag[plain ? len : 0] = '\0';
+    if (len >= sizeof t->out->tag)
+        len = 0;
+    memcpy(t->out->tag, text, len);
+    t->out->tag[len] = '\0';
 }
 
 static time_t read_time(const char *text, size_t len)
@@ -145,7 +152,7 @@ static time_t read_time(const char *text, size_t len)
     return curl_getdate(copy, NULL);
 }
 
-/* "bytes 1000-1999/2000": 1000. */
+/* Reads 1000 from "bytes 1000-1999/2000". */
 static void read_range(transfer *t, const char *text, size_t len)
 {
     char copy[64], *end;
@@ -156,7 +163,7 @@ static void read_range(transfer *t, const char *text, size_t len)
     copy[len] = '\0';
     unsigned long long from = strtoull(copy + 6, &end, 10);
     if (end > copy + 6 && *end == '-')
-        t->begins = from;
+        t->range = from;
 }
 
 static void take_header(transfer *t, const char *name, size_t skip,
@@ -175,7 +182,8 @@ static void take_header(transfer *t, const char *name, size_t skip,
     }
 }
 
-/* A line; those of a redirect are forgotten when the next answer begins. */
+/* Takes a line; those of a redirect are forgotten when the next answer begins.
+ */
 static size_t header(char *line, size_t one, size_t len, void *ctx)
 {
     transfer *t = ctx;
@@ -184,7 +192,7 @@ static size_t header(char *line, size_t one, size_t len, void *ctx)
     const char *colon = memchr(line, ':', len), *end = line + len;
     if (begins_with(line, len, "http/")) {
         t->out->tag[0] = '\0';
-        t->begins = UINT64_MAX;
+        t->range = UINT64_MAX;
         t->sent = t->changed = -1;
     } else if (colon) {
         const char *from = colon + 1;
@@ -199,8 +207,9 @@ static size_t header(char *line, size_t one, size_t len, void *ctx)
 }
 
 /*
- * Servers name states by the second and the length: two of one second have one
- * name, and who remembers it would never see the second of them.
+ * Drops a tag of a file that changed just now. Servers make tags from the time
+ * in seconds and the length: a second change within that second would have the
+ * same tag, and a reader that remembers it would never see that change.
  */
 static void settle_tag(transfer *t)
 {
@@ -208,25 +217,25 @@ static void settle_tag(transfer *t)
         t->out->tag[0] = '\0';
 }
 
-/* Ask for it only when it changed: by tag, which is quoted, or by time. */
-static struct curl_slist *make_headers(const um_fetch *f)
+/* Asks for it only when it changed: by tag, which is quoted, or by time. */
+static struct curl_slist *make_headers(const umbel_request *r)
 {
-    char line[UM_FETCH_TAG + 32];
+    char line[UMBEL_MAX_TAG + 32];
     struct curl_slist *list = NULL;
 
-    if (f->fresh)
+    if (r->fresh)
         list = curl_slist_append(list, "Cache-Control: no-cache");
-    if (!f->tag || !*f->tag)
+    if (!r->tag || !*r->tag)
         return list;
     snprintf(line, sizeof line, "%s: %s",
-             strchr(f->tag, '"') ? "If-None-Match" : "If-Modified-Since",
-             f->tag);
+             strchr(r->tag, '"') ? "If-None-Match" : "If-Modified-Since",
+             r->tag);
     return curl_slist_append(list, line);
 }
 
-static void set_limits(CURL *c, const um_fetch *f)
+static void set_limits(CURL *c, const umbel_request *r)
 {
-    uint64_t seconds = PATIENCE_SECONDS + (f->max - f->from) / LEAST_SPEED;
+    uint64_t seconds = PATIENCE_SECONDS + (r->max - r->from) / LEAST_SPEED;
 
     curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
     curl_easy_setopt(c, CURLOPT_LOW_SPEED_LIMIT, 1L);
@@ -237,29 +246,31 @@ static void set_limits(CURL *c, const um_fetch *f)
 }
 
 /*
- * libcurl's own way to go on refuses a server that cannot, for ever; asking for
- * a range leaves the answer to us. Of a file it is the other way round.
+ * libcurl's own way to resume always fails with a server that cannot; asking
+ * for a range leaves the answer to us. For a file it is the other way round.
  */
-static void set_start(CURL *c, const um_fetch *f)
+static void set_start(CURL *c, const umbel_request *r)
 {
     char range[32];
 
-    if (f->from && begins_with(f->url, strlen(f->url), "file:"))
-        curl_easy_setopt(c, CURLOPT_RESUME_FROM_LARGE, (curl_off_t)f->from);
-    else if (f->from) {
-        snprintf(range, sizeof range, "%" PRIu64 "-", f->from);
+    if (r->from && has_scheme(r->url, "file:"))
+        curl_easy_setopt(c, CURLOPT_RESUME_FROM_LARGE, (curl_off_t)r->from);
+    else if (r->from) {
+        snprintf(range, sizeof range, "%" PRIu64 "-", r->from);
         curl_easy_setopt(c, CURLOPT_RANGE, range);
     }
 }
 
-/* Without CURLOPT_NOSIGNAL: then a server that hangs up could end us (SIGPIPE).
- */
-static void prepare(transfer *t, char *reason, struct curl_slist *headers)
+/* CURLOPT_NOSIGNAL stays off: with it a server that hangs up could end the
+ * process (SIGPIPE). */
+static void prepare(transfer *t, const char *ca, char *reason,
+                    struct curl_slist *headers)
 {
     CURL *c = t->curl;
-    bool safe = begins_with(t->f->url, strlen(t->f->url), "https:");
+    const char *url = t->request->url;
+    bool safe = has_scheme(url, "https:");
 
-    curl_easy_setopt(c, CURLOPT_URL, t->f->url);
+    curl_easy_setopt(c, CURLOPT_URL, url);
     curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https,file");
     curl_easy_setopt(c, CURLOPT_REDIR_PROTOCOLS_STR,
                      safe ? "https" : "http,https");
@@ -275,35 +286,36 @@ static void prepare(transfer *t, char *reason, struct curl_slist *headers)
     curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, told);
     curl_easy_setopt(c, CURLOPT_XFERINFODATA, t);
     curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers);
-    if (t->f->ca) {
-        curl_easy_setopt(c, CURLOPT_CAINFO, t->f->ca);
+    if (ca) {
+        curl_easy_setopt(c, CURLOPT_CAINFO, ca);
         curl_easy_setopt(c, CURLOPT_CAPATH, NULL);
     }
-    set_limits(c, t->f);
-    set_start(c, t->f);
+    set_limits(c, t->request);
+    set_start(c, t->request);
 }
 
-/* 0 is a file's. */
+/* A file has the answer 0. */
 static bool is_answer(const transfer *t, long answer)
 {
-    return answer == 0 || answer == 200 || (answer == 206 && t->f->from) ||
-           t->out->unchanged;
+    return answer == 0 || answer == 200 ||
+           (answer == 206 && t->request->from) || t->out->unchanged;
 }
 
 static umbel_status conclude(transfer *t, CURLcode code, const char *reason)
 {
-    const char *url = um_url_shown(t->f->url);
+    const char *url = shown(t->request->url), *tag = t->request->tag;
+    bool no_file = code == CURLE_FILE_COULDNT_READ_FILE;
     long answer = 0;
 
     curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &answer);
-    t->out->missing = (answer >= 400 && answer < 500 && answer != 416) ||
-                      code == CURLE_FILE_COULDNT_READ_FILE;
-    t->out->odd_range |= answer == 416;
-    t->out->unchanged = answer == 304 && t->f->tag && *t->f->tag;
-    if (answer == 404 || answer == 410 || code == CURLE_FILE_COULDNT_READ_FILE)
+    t->out->missing =
+        (answer >= 400 && answer < 500 && answer != 416) || no_file;
+    t->out->bad_range |= answer == 416;
+    t->out->unchanged = answer == 304 && tag && *tag;
+    if (answer == 404 || answer == 410 || no_file)
         return um_fail(t->err, UMBEL_E_IO, "%.150s is not there", url);
     if (t->refused)
-        return t->err->status;
+        return t->refused;
     if (code == CURLE_OK && is_answer(t, answer))
         return UMBEL_OK;
     if (code == CURLE_OK || code == CURLE_HTTP_RETURNED_ERROR)
@@ -313,26 +325,35 @@ static umbel_status conclude(transfer *t, CURLcode code, const char *reason)
                    *reason ? reason : curl_easy_strerror(code));
 }
 
-umbel_status um_fetch_run(const um_fetch *f, um_fetched *out, umbel_error *err)
+static umbel_status fetch(void *ctx, const umbel_request *request,
+                          umbel_response *out, umbel_error *err)
 {
+    const umbel_fetch_params *params = ctx;
     char reason[CURL_ERROR_SIZE] = "";
-    umbel_error own = {.status = UMBEL_OK};
-    transfer t = {.f = f,
+    transfer t = {.request = request,
                   .out = out,
-                  .err = err ? err : &own,
-                  .begins = UINT64_MAX,
+                  .err = err,
+                  .range = UINT64_MAX,
                   .sent = -1,
                   .changed = -1};
 
-    *out = (um_fetched){.bytes = 0};
+    *out = (umbel_response){.bytes = 0};
+    UM_TRY(check_url(request->url, err));
     t.curl = curl_easy_init();
     if (!t.curl)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for a transfer");
-    struct curl_slist *headers = make_headers(f);
-    prepare(&t, reason, headers);
+    struct curl_slist *headers = make_headers(request);
+    prepare(&t, params ? params->ca : NULL, reason, headers);
     umbel_status status = conclude(&t, curl_easy_perform(t.curl), reason);
     settle_tag(&t);
     curl_slist_free_all(headers);
     curl_easy_cleanup(t.curl);
     return status;
+}
+
+umbel_fetcher umbel_fetch_curl(const umbel_fetch_params *params)
+{
+    return (umbel_fetcher){.size = sizeof(umbel_fetcher),
+                           .ctx = (void *)(uintptr_t)params,
+                           .get = fetch};
 }

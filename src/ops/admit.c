@@ -198,14 +198,14 @@ static umbel_status count_blocks(judging *j, umbel_error *err)
 
     if (f->layout.blocks == 1 || !j->chance)
         return UMBEL_OK;
-    if (kind->bits) {
-        find_fullest(j, kind->bits(f->self));
+    if (um_has_bits(kind)) {
+        find_fullest(j, kind->bits->cells(f->self));
         return UMBEL_OK;
     }
     uint8_t *bits = um_get(&f->alloc, len);
     if (!bits)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", len);
-    kind->as_bits(f->self, bits);
+    kind->bits->copy(f->self, bits);
     find_fullest(j, bits);
     um_put(&f->alloc, bits, len);
     return UMBEL_OK;
@@ -219,12 +219,11 @@ static umbel_status look_at_cells(judging *j, umbel_error *err)
 {
     const um_shape *s = &j->f->shape;
 
-    if (s->kind->used) {
-        j->used = s->kind->used(j->f->self, NULL);
+    if (s->kind->bits) {
+        j->used = s->kind->bits->used(j->f->self, NULL);
         j->out->fill = (double)j->used / (double)s->cells;
     }
-    j->bounded =
-        s->kind->used && (s->kind->bits || s->kind->as_bits) && !s->difference;
+    j->bounded = s->kind->bits && !s->difference;
     j->chance = j->bounded && um_used_by_chance(j->f) && !s->hash->identity;
     j->out->error = umbel_predict(j->f);
     return count_blocks(j, err);
@@ -302,9 +301,7 @@ static umbel_status hold_above(judging *j, double most, const char *who,
 
     if (!all && !block)
         return UMBEL_OK;
-    umbel_status status = um_occupancy_init(&t, l, most, &j->f->alloc, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_occupancy_init(&t, l, most, &j->f->alloc, err));
     if (all && um_occupancy_above(&t, j->used) < log(CHANCE))
         refuse_fill(j, UMBEL_REFUSED_TOO_FULL, who, claimed);
     if (block && um_occupancy_block(&t, j->in_block) < limit)
@@ -397,9 +394,7 @@ static umbel_status keeps_on_average(const judging *j, bool *out,
     *out = true;
     if (l->blocks == 1 || is_usual_error(l, j->most, j->out->error))
         return UMBEL_OK;
-    umbel_status status = um_occupancy_init(&t, l, j->most, &j->f->alloc, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_occupancy_init(&t, l, j->most, &j->f->alloc, err));
     *out = um_occupancy_error(&t, j->out->error) >= log(CHANCE);
     um_occupancy_fini(&t);
     return UMBEL_OK;
@@ -418,13 +413,13 @@ static umbel_status hold_error(judging *j, umbel_error *err)
     }
     if (j->out->error <= j->out->max_error)
         return UMBEL_OK;
-    umbel_status status = keeps_on_average(j, &kept, err);
-    if (status == UMBEL_OK && !kept)
+    UM_TRY(keeps_on_average(j, &kept, err));
+    if (!kept)
         refuse(j->out, UMBEL_REFUSED_ERROR,
                "it matches %.4g %% of the keys that are not in it, more than "
                "the %.4g %% allowed",
                100 * j->out->error, 100 * j->out->max_error);
-    return status;
+    return UMBEL_OK;
 }
 
 /* --- the verb ---------------------------------------------------------------
@@ -433,21 +428,16 @@ static umbel_status hold_error(judging *j, umbel_error *err)
 umbel_status umbel_admit(const umbel_filter *f, const umbel_admission *wants,
                          umbel_ruling *out, umbel_error *err)
 {
-    umbel_status status = um_check_admission(&wants, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_check_admission(&wants, err));
     umbel_ruling ruling = um_ruling_begin(wants);
     judging j = {.f = f, .wants = wants, .out = &ruling, .most = INFINITY};
 
     ruling.may_deny = umbel_may_deny(f);
     ruling.denied = f->shape.denied;
     hold_shape(&j);
-    status = look_at_cells(&j, err);
-    if (status == UMBEL_OK)
-        status = hold_claims(&j, err);
-    if (status == UMBEL_OK)
-        status = hold_error(&j, err);
-    if (status == UMBEL_OK)
-        *out = ruling;
-    return status;
+    UM_TRY(look_at_cells(&j, err));
+    UM_TRY(hold_claims(&j, err));
+    UM_TRY(hold_error(&j, err));
+    *out = ruling;
+    return UMBEL_OK;
 }

@@ -52,12 +52,8 @@ static umbel_status conclude(umbel_status decoded, const umbel_error *refusal,
 static umbel_status prepare(const umbel_source *given, umbel_source *source,
                             const umbel_admission **wants, umbel_error *err)
 {
-    umbel_status status = um_check_source(&given, err);
-
-    if (status == UMBEL_OK)
-        status = um_check_admission(wants, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_check_source(&given, err));
+    UM_TRY(um_check_admission(wants, err));
     *source = *given;
     source->verify = true;
     return UMBEL_OK;

@@ -13,7 +13,6 @@
 #include "base/batch.h"
 #include "base/error.h"
 #include "filter/handle.h"
-#include "kinds/rows.h"
 #include "ops/digest_index.h"
 #include "ops/negative_index.h"
 
@@ -54,12 +53,8 @@ static umbel_status get_memory(choosing *c, umbel_error *err)
     c->group = um_get(alloc, c->n + 1);
     if (!c->weight || !c->out || !c->group)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu members", c->n);
-    umbel_status status =
-        um_digest_index_init(&c->roll, alloc, c->members, c->n, err);
-    if (status == UMBEL_OK)
-        status =
-            um_digest_index_init(&c->unwanted, alloc, c->never, c->nnever, err);
-    return status;
+    UM_TRY(um_digest_index_init(&c->roll, alloc, c->members, c->n, err));
+    return um_digest_index_init(&c->unwanted, alloc, c->never, c->nnever, err);
 }
 
 static void fini(choosing *c)
@@ -148,13 +143,10 @@ static umbel_status measure_before(choosing *c, umbel_error *err)
 
     for (size_t i = 0; i < um_count_settings(shape.kind); i++)
         shape.setting[i] = shape.kind->settings[i].standard;
-    umbel_status status =
-        um_filter_make(&shape, &c->f->alloc, NULL, NULL, 0, &plain, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_filter_make(&shape, &c->f->alloc, NULL, NULL, 0, &plain, err));
     plain->hasher = c->f->hasher;
     memcpy(plain->payload, c->f->payload, c->f->payload_len);
-    status = umbel_add_digests(plain, c->members, c->n, NULL, err);
+    umbel_status status = umbel_add_digests(plain, c->members, c->n, NULL, err);
     if (status == UMBEL_OK)
         status = ask_all(c, plain, c->never, c->nnever, take_before, err);
     c->bill.error_before = umbel_predict(plain);
@@ -223,15 +215,16 @@ static uint64_t count_new(const choosing *c)
 
 static void write_cells(choosing *c)
 {
-    um_bloom *b = c->f->self;
+    const um_layout *l = &c->f->layout;
+    uint8_t *bits = c->f->shape.kind->bits->cells(c->f->self);
     uint64_t fresh = count_new(c), *added = &c->f->shape.added;
 
     for (size_t i = 0; i < c->n; i++) {
         uint64_t pos[UM_MAX_HASHES];
         umbel_digest d = um_group_digest(c->members[i], c->group[i]);
-        b->layout->row->positions(b->layout, &d, 1, pos);
-        for (uint32_t j = 0; j < b->layout->hashes; j++)
-            um_set_bit(b->bits, pos[j]);
+        l->row->positions(l, &d, 1, pos);
+        for (uint32_t j = 0; j < l->hashes; j++)
+            um_set_bit(bits, pos[j]);
     }
     *added = *added > UINT64_MAX - fresh ? UINT64_MAX : *added + fresh;
 }
@@ -239,17 +232,12 @@ static void write_cells(choosing *c)
 static umbel_status choose(choosing *c, umbel_error *err)
 {
     umbel_choose_bill *bill = &c->bill;
-    umbel_status status = get_memory(c, err);
 
-    if (status == UMBEL_OK)
-        status = weigh(c, err);
-    if (status == UMBEL_OK)
-        status = measure_before(c, err);
-    if (status == UMBEL_OK)
-        status = um_negative_index_init(&c->cover, c->f->self, &c->f->alloc,
-                                        c->never, c->weight, c->nnever, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(get_memory(c, err));
+    UM_TRY(weigh(c, err));
+    UM_TRY(measure_before(c, err));
+    UM_TRY(um_negative_index_init(&c->cover, c->f, c->never, c->weight,
+                                  c->nnever, err));
     c->cell_cost = CELL_COST;
     if (bill->weight > 0)
         c->cell_cost *= bill->weight / (double)bill->never;
@@ -258,7 +246,7 @@ static umbel_status choose(choosing *c, umbel_error *err)
         choose_all(c, true);
     write_cells(c);
     bill->error = umbel_predict(c->f);
-    status = ask_all(c, c->f, c->members, c->n, take_member, err);
+    umbel_status status = ask_all(c, c->f, c->members, c->n, take_member, err);
     if (status == UMBEL_OK)
         status = ask_all(c, c->f, c->never, c->nnever, take_after, err);
     bill->share_left = bill->weight > 0 ? bill->weight_left / bill->weight : 0;
@@ -288,7 +276,7 @@ umbel_status umbel_choose(umbel_filter *f, const umbel_digest *members,
     if (p->rounds > MOST_ROUNDS)
         return um_fail(err, UMBEL_E_RANGE, "rounds must be 0..%d, got %" PRIu32,
                        MOST_ROUNDS, p->rounds);
-    if (f->shape.kind != &um_kind_bloom)
+    if (!um_has_bits(f->shape.kind))
         return um_cannot(f, "choose between groups", err);
     umbel_status status = um_check_writable(f, err);
     if (status == UMBEL_OK)

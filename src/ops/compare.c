@@ -123,12 +123,9 @@ static umbel_status measure(const um_scene *s, const um_strategy_row *row,
 {
     umbel_strategy w = {.name = row->name,
                         .readers_change = row->readers_change};
-    umbel_status status = count_lost(s, m, &w.lost, err);
 
-    if (status == UMBEL_OK)
-        status = weigh_left(s, m, &w.weight_left, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(count_lost(s, m, &w.lost, err));
+    UM_TRY(weigh_left(s, m, &w.weight_left, err));
     w.bytes = umbel_encoded_len(m->filter);
     w.unseen = unseen(m);
     w.cells = umbel_cells(m->filter);
@@ -158,7 +155,7 @@ static umbel_status try_way(const um_scene *s, const um_strategy_row *row,
     umbel_close(m.filter);
     umbel_close(m.second);
     if (status == UMBEL_E_NOMEM)
-        return um_fail(err, status, "%s", reason.text);
+        return um_fail_detail(err, status, reason.detail, "%s", reason.text);
     if (status != UMBEL_OK)
         *out = (umbel_strategy){.name = row->name,
                                 .status = status,
@@ -181,8 +178,9 @@ static umbel_status try_plain(const um_scene *s, umbel_comparison *out,
     if (status == UMBEL_OK)
         out->plain_unseen = unseen(&m);
     umbel_close(m.filter);
-    return status == UMBEL_E_NOMEM ? um_fail(err, status, "%s", reason.text)
-                                   : UMBEL_OK;
+    return status == UMBEL_E_NOMEM
+               ? um_fail_detail(err, status, reason.detail, "%s", reason.text)
+               : UMBEL_OK;
 }
 
 static int order(double a, double b)
@@ -292,10 +290,9 @@ static umbel_status want_bytes(um_scene *s, umbel_error *err)
     if (s->bytes)
         return UMBEL_OK;
     p.capacity = s->members->n;
-    umbel_status status = umbel_make_plan("bloom", &p, 0, &plan, err);
-    if (status == UMBEL_OK)
-        s->bytes = plan.bytes;
-    return status;
+    UM_TRY(umbel_make_plan("bloom", &p, 0, &plan, err));
+    s->bytes = plan.bytes;
+    return UMBEL_OK;
 }
 
 static size_t count_ways(void)
@@ -352,20 +349,17 @@ umbel_status umbel_compare_strategies(const umbel_params *params,
     um_scene s = {.bytes = bytes, .members = members, .never = never};
     size_t room = members->n * sizeof *s.distinct;
     um_shape ignored;
-    umbel_status status = um_params_take(params, &s.params, err);
 
-    if (status == UMBEL_OK)
-        status = check_params(&s.params, bytes, members, never, err);
-    if (status == UMBEL_OK) /* names, before they fail way by way */
-        status = um_shape_from_params("bloom", &s.params, &ignored, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_params_take(params, &s.params, err));
+    UM_TRY(check_params(&s.params, bytes, members, never, err));
+    /* names, before they fail way by way */
+    UM_TRY(um_shape_from_params("bloom", &s.params, &ignored, err));
     s.alloc = um_alloc_or_default(s.params.alloc);
     s.distinct = um_get(&s.alloc, room);
     if (!s.distinct)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu members",
                        members->n);
-    status = compare(&s, out, err);
+    umbel_status status = compare(&s, out, err);
     um_digest_index_fini(&s.listed);
     um_put(&s.alloc, s.distinct, room);
     return status;

@@ -89,7 +89,7 @@ static umbel_status same_shape(const umbel_filter *old, const umbel_filter *now,
     umbel_status status = umbel_same_shape(old, now, err);
     const um_shape *a = &old->shape, *b = &now->shape;
 
-    if (status != UMBEL_OK && a->kind == b->kind && a->kind->build &&
+    if (status != UMBEL_OK && a->kind == b->kind && a->kind->built &&
         a->hash == b->hash && a->seed == b->seed)
         return um_fail(err, status,
                        "%s filters of different keys have no difference, "
@@ -205,9 +205,7 @@ umbel_status umbel_diff(const umbel_filter *old, const umbel_filter *now,
     uint8_t *bytes = out;
     um_writer w = {bytes, bytes + cap, false};
 
-    umbel_status status = same_shape(old, now, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(same_shape(old, now, err));
     if (cap < umbel_diff_room(now))
         return um_fail(err, UMBEL_E_RANGE,
                        "a difference may take %zu bytes, there is room for %zu",
@@ -288,9 +286,7 @@ static umbel_status get_start(um_reader *r, start *s, umbel_error *err)
         return um_fail(err, UMBEL_E_FORMAT,
                        "the difference is damaged: a field is out of range");
     um_get_bytes(r, head, head_len);
-    umbel_status status = um_head_decode(head, head_len, &s->head, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_head_decode(head, head_len, &s->head, err));
     if (r->bad || s->head.len != head_len || s->head.shape.coded)
         return um_fail(err, UMBEL_E_FORMAT,
                        "the difference is damaged: its head");
@@ -374,22 +370,16 @@ umbel_status umbel_patch(const umbel_filter *old, const void *bytes, size_t len,
     umbel_filter *f;
     start s;
 
-    umbel_status status = check_frame(bytes, len, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(check_frame(bytes, len, err));
     r.end += len - CHECKSUM_LEN;
-    status = get_start(&r, &s, err);
-    if (status == UMBEL_OK)
-        status = check_base(old, &s, err);
-    if (status == UMBEL_OK)
-        status = check_room(old, &s, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(get_start(&r, &s, err));
+    UM_TRY(check_base(old, &s, err));
+    UM_TRY(check_room(old, &s, err));
     uint8_t *payload = um_get(&old->alloc, s.head.payload_len);
     if (!payload)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes",
                        s.head.payload_len);
-    status = fill(old, &r, &s, payload, &f, err);
+    umbel_status status = fill(old, &r, &s, payload, &f, err);
     if (status != UMBEL_OK) {
         um_put(&old->alloc, payload, s.head.payload_len);
         return status;

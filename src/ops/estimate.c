@@ -40,7 +40,7 @@ static double keys_covariance(const um_layout *l, double a, double b,
 
 static umbel_status want_keys_told(const umbel_filter *f, umbel_error *err)
 {
-    if (!f->shape.kind->used)
+    if (!f->shape.kind->bits)
         return um_cannot(f, "estimate its keys", err);
     if (!um_used_by_chance(f))
         return um_fail(err, UMBEL_E_UNSUPPORTED,
@@ -65,11 +65,9 @@ umbel_status umbel_estimate_keys(const umbel_filter *f, umbel_interval *out,
                                  umbel_error *err)
 {
     const um_layout *l = &f->layout;
-    umbel_status status = want_keys_told(f, err);
 
-    if (status != UMBEL_OK)
-        return status;
-    double keys = um_model_keys(l, f->shape.kind->used(f->self, NULL));
+    UM_TRY(want_keys_told(f, err));
+    double keys = um_model_keys(l, f->shape.kind->bits->used(f->self, NULL));
     if (isinf(keys)) {
         double least = um_model_keys(l, l->cells - 1);
         *out = (umbel_interval){INFINITY, least, INFINITY};
@@ -137,17 +135,13 @@ umbel_status umbel_estimate_overlap(const umbel_filter *a,
     const um_layout *l = &a->layout;
     trio t;
 
-    umbel_status status = umbel_same_shape(a, b, err);
-    if (status == UMBEL_OK)
-        status = want_keys_told(a, err);
-    if (status == UMBEL_OK)
-        status = want_keys_told(b, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(umbel_same_shape(a, b, err));
+    UM_TRY(want_keys_told(a, err));
+    UM_TRY(want_keys_told(b, err));
     const double keys[3] = {
-        um_model_keys(l, kind->used(a->self, NULL)),
-        um_model_keys(l, kind->used(b->self, NULL)),
-        um_model_keys(l, kind->used(a->self, b->self)),
+        um_model_keys(l, kind->bits->used(a->self, NULL)),
+        um_model_keys(l, kind->bits->used(b->self, NULL)),
+        um_model_keys(l, kind->bits->used(a->self, b->self)),
     };
     if (isinf(keys[U])) {
         const umbel_interval unknown = {NAN, 0, INFINITY};

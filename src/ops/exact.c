@@ -173,16 +173,11 @@ umbel_status umbel_exact_open(const umbel_params *params,
 {
     umbel_params p;
     um_shape shape;
-    umbel_status status = um_params_take(params, &p, err);
 
-    if (status == UMBEL_OK)
-        status = um_shape_from_params("ribbon", &p, &shape, err);
-    if (status == UMBEL_OK)
-        status = um_ribbon_want_free(&shape, err);
-    if (status == UMBEL_OK)
-        status = check_members(members, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_params_take(params, &p, err));
+    UM_TRY(um_shape_from_params("ribbon", &p, &shape, err));
+    UM_TRY(um_ribbon_want_free(&shape, err));
+    UM_TRY(check_members(members, err));
     umbel_alloc alloc = um_alloc_or_default(p.alloc);
     umbel_exact *x = um_get(&alloc, sizeof *x);
     if (!x)
@@ -198,7 +193,7 @@ umbel_status umbel_exact_open(const umbel_params *params,
                      .n = members->n,
                      .threads = x->threads,
                      .alloc = &x->alloc};
-    status = take_members(x, &in, p.fpr, listed, err);
+    umbel_status status = take_members(x, &in, p.fpr, listed, err);
     if (status == UMBEL_OK)
         *out = x;
     else
@@ -474,17 +469,13 @@ umbel_status umbel_exact_finish(umbel_exact *x, umbel_filter **out,
     unite(x);
     if (x->npassed)
         qsort(x->passed, x->npassed, sizeof *x->passed, by_weight);
-    umbel_status status = try_sizes(x, &shape, &payload, &kept, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(try_sizes(x, &shape, &payload, &kept, err));
     shape.added = x->n;
     if (!shape.capacity)
         shape.capacity = x->n;
     if (x->n)
-        shape.fpr = um_kind_ribbon.error(&shape, NULL, 1);
-    status = um_filter_own(&shape, &x->alloc, payload, &f, err);
-    if (status != UMBEL_OK)
-        return status;
+        shape.fpr = shape.kind->error(&shape, NULL, 1);
+    UM_TRY(um_filter_own(&shape, &x->alloc, payload, &f, err));
     f->hasher = x->hasher;
     fill_bill(x, f, bill);
     *out = f;

@@ -40,22 +40,19 @@ umbel_status umbel_import(const char *format, const void *bytes, size_t len,
                           umbel_error *err)
 {
     const um_foreign *row;
-    umbel_status status = um_check_source(&source, err);
 
-    if (status == UMBEL_OK)
-        status = find(format, &row, err);
-    if (status == UMBEL_OK)
-        status = row->import(bytes, len, source, out, err);
-    return status;
+    UM_TRY(um_check_source(&source, err));
+    UM_TRY(find(format, &row, err));
+    return row->import(bytes, len, source, out, err);
 }
 
 umbel_status umbel_import_len(const char *format, const void *bytes, size_t len,
                               uint64_t *least, umbel_error *err)
 {
     const um_foreign *row;
-    umbel_status status = find(format, &row, err);
 
-    return status == UMBEL_OK ? row->least(bytes, len, least, err) : status;
+    UM_TRY(find(format, &row, err));
+    return row->least(bytes, len, least, err);
 }
 
 /* A foreign file, ready to be written. */
@@ -69,30 +66,26 @@ static umbel_status prepare(const umbel_filter *f, const char *format,
                             draft *out, umbel_error *err)
 {
     const um_foreign *row;
-    umbel_status status = find(format, &row, err);
 
-    if (status == UMBEL_OK)
-        status = row->part(f, out->head, out->parts, &out->n, err);
-    return status;
+    UM_TRY(find(format, &row, err));
+    return row->part(f, out->head, out->parts, &out->n, err);
 }
 
 umbel_status umbel_export(const umbel_filter *f, const char *format,
                           const char *path, umbel_error *err)
 {
     draft d;
-    umbel_status status = prepare(f, format, &d, err);
 
-    return status == UMBEL_OK ? um_save_parts(d.parts, d.n, path, err) : status;
+    UM_TRY(prepare(f, format, &d, err));
+    return um_save_parts(d.parts, d.n, path, err);
 }
 
 umbel_status umbel_export_len(const umbel_filter *f, const char *format,
                               uint64_t *len, umbel_error *err)
 {
     draft d;
-    umbel_status status = prepare(f, format, &d, err);
 
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(prepare(f, format, &d, err));
     *len = 0;
     for (size_t i = 0; i < d.n; i++)
         *len += d.parts[i].len;
@@ -103,7 +96,7 @@ umbel_status umbel_export_to(const umbel_filter *f, const char *format, int fd,
                              umbel_error *err)
 {
     draft d;
-    umbel_status status = prepare(f, format, &d, err);
 
-    return status == UMBEL_OK ? um_write_parts(fd, d.parts, d.n, err) : status;
+    UM_TRY(prepare(f, format, &d, err));
+    return um_write_parts(fd, d.parts, d.n, err);
 }

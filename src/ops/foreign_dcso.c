@@ -58,11 +58,10 @@ static umbel_status least(const uint8_t *bytes, size_t len, uint64_t *out,
 {
     umbel_params p = UMBEL_PARAMS_INIT;
     uint64_t added;
-    umbel_status status = read_head(bytes, len, &p, &added, err);
 
-    if (status == UMBEL_OK)
-        *out = HEAD_LEN + words_len(p.cells);
-    return status;
+    UM_TRY(read_head(bytes, len, &p, &added, err));
+    *out = HEAD_LEN + words_len(p.cells);
+    return UMBEL_OK;
 }
 
 static umbel_status fill(umbel_filter *f, const uint8_t *bytes, size_t len,
@@ -88,24 +87,21 @@ static umbel_status import(const uint8_t *bytes, size_t len,
     umbel_filter *f;
     uint64_t added = 0;
 
-    umbel_status status = read_head(bytes, len, &p, &added, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(read_head(bytes, len, &p, &added, err));
     if (len - HEAD_LEN < words_len(p.cells))
         return um_fail(err, UMBEL_E_FORMAT,
                        "cut short: %zu of at least %" PRIu64 " bytes", len,
                        HEAD_LEN + words_len(p.cells));
     if (source->memory_limit && len > source->memory_limit)
-        return um_fail(err, UMBEL_E_LIMIT,
-                       "the filter takes %zu bytes, the limit is %" PRIu64, len,
-                       source->memory_limit);
+        return um_fail_detail(
+            err, UMBEL_E_LIMIT, UMBEL_D_MEMORY_LIMIT,
+            "the filter takes %zu bytes, the limit is %" PRIu64, len,
+            source->memory_limit);
     p.addressing = "dcso";
     p.alloc = source->alloc;
-    status = umbel_open("bloom", &p, &f, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(umbel_open("bloom", &p, &f, err));
     f->shape.added = added;
-    status = fill(f, bytes + HEAD_LEN, len - HEAD_LEN, err);
+    umbel_status status = fill(f, bytes + HEAD_LEN, len - HEAD_LEN, err);
     if (status == UMBEL_OK)
         *out = f;
     else
@@ -115,8 +111,7 @@ static umbel_status import(const uint8_t *bytes, size_t len,
 
 static umbel_status check(const um_shape *s, umbel_error *err)
 {
-    if (strcmp(s->kind->name, "bloom") != 0 ||
-        strcmp(s->addressing->name, "dcso") != 0)
+    if (!um_has_bits(s->kind) || strcmp(s->addressing->name, "dcso") != 0)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "a DCSO file has other cells: build the filter with "
                        "--kind bloom --addressing dcso (this is %s, %s)",
@@ -130,10 +125,8 @@ static umbel_status part(const umbel_filter *f, uint8_t head[UM_FOREIGN_HEAD],
 {
     const um_shape *s = &f->shape;
     um_writer w = {head, head + HEAD_LEN, false};
-    umbel_status status = check(s, err);
 
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(check(s, err));
     um_put_u64(&w, VERSION);
     um_put_u64(&w, s->capacity);
     um_put_f64(&w, s->fpr);

@@ -97,11 +97,11 @@ static void set_near(um_negative_index *c)
 }
 
 /* Cells that f has already are never taken out. */
-static void take_cells(um_negative_index *c, const um_bloom *b)
+static void take_cells(um_negative_index *c, const uint8_t *bits)
 {
-    memcpy(c->bits, b->bits, c->bits_len);
+    memcpy(c->bits, bits, c->bits_len);
     for (uint64_t i = 0; i < c->layout->cells; i++)
-        if (um_bit(b->bits, i))
+        if (um_bit(bits, i))
             c->count[i] = MOST;
 }
 
@@ -125,26 +125,26 @@ static void get_memory(um_negative_index *c)
     c->bucket = um_get(c->alloc, (c->nbuckets + 1) * sizeof *c->bucket);
 }
 
-umbel_status um_negative_index_init(um_negative_index *c, const um_bloom *b,
-                                    const umbel_alloc *alloc,
+umbel_status um_negative_index_init(um_negative_index *c, const umbel_filter *f,
                                     const umbel_digest *never,
                                     const double *weight, size_t nnever,
                                     umbel_error *err)
 {
-    const um_layout *l = b->layout;
+    const um_layout *l = &f->layout;
+    const um_row_bits *row = f->shape.kind->bits;
 
-    *c = (um_negative_index){.alloc = alloc,
+    *c = (um_negative_index){.alloc = &f->alloc,
                              .layout = l,
-                             .groups = b->groups,
+                             .groups = row->groups(f->self),
                              .bits_len = (size_t)((l->cells + 7) / 8),
                              .nkeys = nnever,
                              .weight = weight};
-    if (nnever > UINT32_MAX / b->groups)
+    if (nnever > UINT32_MAX / c->groups)
         return um_fail(err, UMBEL_E_LIMIT,
                        "%zu unwanted keys are too many: 2^32 with %" PRIu32
                        " groups",
-                       nnever, b->groups);
-    c->nentries = least_one(nnever * b->groups * l->hashes);
+                       nnever, c->groups);
+    c->nentries = least_one(nnever * c->groups * l->hashes);
     c->nbuckets =
         l->cells / SPARSE <= c->nentries ? (size_t)l->cells : c->nentries;
     get_memory(c);
@@ -153,7 +153,7 @@ umbel_status um_negative_index_init(um_negative_index *c, const um_bloom *b,
         return um_fail(err, UMBEL_E_NOMEM,
                        "no memory to weigh %zu unwanted keys", nnever);
     set_near(c);
-    take_cells(c, b);
+    take_cells(c, row->cells(f->self));
     enter_all(c, never, false);
     sum_buckets(c);
     enter_all(c, never, true);

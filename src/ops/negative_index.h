@@ -9,7 +9,8 @@
 #ifndef UM_OPS_NEGATIVE_INDEX_H
 #define UM_OPS_NEGATIVE_INDEX_H
 
-#include "kinds/groups.h"
+#include "addressing/groups.h"
+#include "filter/handle.h"
 
 /* A cell of a pattern. */
 typedef struct um_negative_entry {
@@ -37,8 +38,7 @@ typedef struct um_negative_index {
 } um_negative_index;
 
 /* Release with um_negative_index_fini, also after a failure. */
-umbel_status um_negative_index_init(um_negative_index *c, const um_bloom *b,
-                                    const umbel_alloc *alloc,
+umbel_status um_negative_index_init(um_negative_index *c, const umbel_filter *f,
                                     const umbel_digest *never,
                                     const double *weight, size_t nnever,
                                     umbel_error *err);

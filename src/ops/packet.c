@@ -48,10 +48,7 @@ static umbel_status check(const umbel_packet_params *p, umbel_error *err)
 umbel_status umbel_packet_open(const umbel_packet_params *params,
                                umbel_packet **out, umbel_error *err)
 {
-    umbel_status status = check(params, err);
-
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(check(params, err));
     umbel_alloc alloc = um_alloc_or_default(params->alloc);
     umbel_packet *p = um_get(&alloc, sizeof *p);
     if (!p)

@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "filter/handle.h"
 #include "filter/sizing.h"
-#include "kinds/rows.h"
 
 #include <umbel/plan.h>
 
@@ -43,7 +42,7 @@ static umbel_status fit_bytes(um_shape *s, uint64_t bytes, umbel_error *err)
     s->cells = granule ? cells_within(s, bytes, granule) : 0;
     if (granule && s->cells > s->addressing->limit(s->hashes))
         s->cells = s->addressing->limit(s->hashes) / granule * granule;
-    if (s->kind->fixed_addressing && s->cells)
+    if (s->kind->built && s->cells)
         return UMBEL_OK; /* what else it has follows from the keys */
     return um_check_shape(s, err);
 }
@@ -78,13 +77,13 @@ static umbel_status complete(um_shape *s, uint64_t bytes, umbel_error *err)
         if (!s->hashes)
             return um_solve_size(s, err); /* which says what is wrong */
     }
-    status =
-        bytes && s->hashes ? fit_bytes(s, bytes, err) : um_solve_size(s, err);
-    if (status == UMBEL_OK && bytes)
-        status = fit_bytes(s, bytes, err);
-    if (status == UMBEL_OK && ask_keys)
+    UM_TRY(bytes && s->hashes ? fit_bytes(s, bytes, err)
+                              : um_solve_size(s, err));
+    if (bytes)
+        UM_TRY(fit_bytes(s, bytes, err));
+    if (ask_keys)
         s->capacity = um_most_keys(s, s->fpr);
-    return status;
+    return UMBEL_OK;
 }
 
 static double payload_bits(const um_shape *s)
@@ -101,11 +100,10 @@ static double payload_bits(const um_shape *s)
 static umbel_status answer(const char *kind, const umbel_params *params,
                            uint64_t bytes, um_shape *out, umbel_error *err)
 {
-    umbel_status status = um_shape_from_params(kind, params, out, err);
-
-    if (status == UMBEL_OK && out->kind->plan_hints)
-        out->kind->plan_hints(out, 0);
-    return status == UMBEL_OK ? complete(out, bytes, err) : status;
+    UM_TRY(um_shape_from_params(kind, params, out, err));
+    if (out->kind->built)
+        out->kind->built->plan_hints(out, 0);
+    return complete(out, bytes, err);
 }
 
 umbel_status umbel_make_plan(const char *kind, const umbel_params *params,
@@ -114,15 +112,13 @@ umbel_status umbel_make_plan(const char *kind, const umbel_params *params,
     um_shape s;
     size_t len;
 
-    umbel_status status = answer(kind, params, bytes, &s, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(answer(kind, params, bytes, &s, err));
     if (!um_file_len(&s, &len))
         return um_fail(err, UMBEL_E_LIMIT, "%" PRIu64 " cells do not fit here",
                        s.cells);
     double keys = (double)s.capacity;
     uint32_t hashes =
-        s.kind->plan_hints ? s.kind->plan_hints(&s, keys) : s.hashes;
+        s.kind->built ? s.kind->built->plan_hints(&s, keys) : s.hashes;
     if (!hashes)
         return um_fail(err, UMBEL_E_RANGE,
                        "%zu bytes are too few for %" PRIu64
@@ -143,11 +139,7 @@ umbel_status umbel_make_plan(const char *kind, const umbel_params *params,
 /* The equations speak of bits that keys set by chance. */
 static umbel_status want_equations(const um_shape *s, umbel_error *err)
 {
-    bool standard = s->kind == &um_kind_bloom;
-
-    for (size_t i = 0; standard && i < um_count_settings(s->kind); i++)
-        standard = s->setting[i] == s->kind->settings[i].standard;
-    if (!standard)
+    if (!um_has_bits(s->kind) || um_unusual_setting(s))
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "what clearing costs is known for kind bloom with one "
                        "group");
@@ -161,11 +153,8 @@ umbel_status umbel_plan_clearing(const char *kind, const umbel_params *params,
     um_layout l;
     um_shape s;
 
-    umbel_status status = answer(kind, params, bytes, &s, err);
-    if (status == UMBEL_OK)
-        status = want_equations(&s, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(answer(kind, params, bytes, &s, err));
+    UM_TRY(want_equations(&s, err));
     um_layout_init(&l, s.addressing, s.cells, s.hashes, s.seed);
     double keys = (double)s.capacity, k = s.hashes;
     double set = um_model_fill(&l, keys) * (double)s.cells;

@@ -76,12 +76,9 @@ umbel_status umbel_plan_bounds(double fp_bound, double fn_bound,
 {
     umbel_bounds_plan best = {.bits_per_key = INFINITY};
     double least = umbel_generalized_fp_bound(MOST, MOST);
-    umbel_status status = want_share("fp_bound", fp_bound, err);
 
-    if (status == UMBEL_OK)
-        status = want_share("fn_bound", fn_bound, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(want_share("fp_bound", fp_bound, err));
+    UM_TRY(want_share("fn_bound", fn_bound, err));
     for (uint32_t reset = 1; reset <= MOST; reset++)
         for (uint32_t set = 1; set <= MOST; set++)
             consider(reset, set, fp_bound, fn_bound, &best);

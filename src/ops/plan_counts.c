@@ -168,7 +168,7 @@ static umbel_status want_counts(const um_shape *s, uint64_t threshold,
 {
     um_section section[UM_MAX_SECTIONS];
 
-    if (!s->kind->count)
+    if (!s->kind->counting)
         return um_cannot_count(s->kind, err);
     s->kind->sections(s, section);
     uint64_t limit = UINT64_MAX >> (64 - section[0].cell_bits);
@@ -187,7 +187,8 @@ static umbel_status want_counts(const um_shape *s, uint64_t threshold,
 /* Such counts hold less than all that came: nothing can be taken back. */
 static bool raises_the_least(const um_shape *s)
 {
-    return s->kind->may_remove && s->kind->may_remove(s, NULL) != UMBEL_OK;
+    const um_row_counting *row = s->kind->counting;
+    return row->may_remove && row->may_remove(s, NULL) != UMBEL_OK;
 }
 
 umbel_status umbel_plan_counts(const char *kind, const umbel_params *params,
@@ -200,13 +201,9 @@ umbel_status umbel_plan_counts(const char *kind, const umbel_params *params,
     um_shape s;
     shares p;
 
-    umbel_status status = um_shape_from_params(kind, params, &s, err);
-    if (status == UMBEL_OK)
-        status = want_counts(&s, threshold, err);
-    if (status == UMBEL_OK)
-        status = um_solve_size(&s, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_shape_from_params(kind, params, &s, err));
+    UM_TRY(want_counts(&s, threshold, err));
+    UM_TRY(um_solve_size(&s, err));
     um_layout_init(&l, s.addressing, s.cells, s.hashes, s.seed);
     fill_shares(counts, n, threshold, &p);
     s.kind->sections(&s, section);

@@ -37,7 +37,7 @@ enum {
 /* Single bits that keys only ever set: there the model tells the fill. */
 static umbel_status want_bits(const um_shape *s, umbel_error *err)
 {
-    if (!s->kind->bits)
+    if (!um_has_bits(s->kind))
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "bytes on the wire are planned for bloom filters, not "
                        "for kind %s: build it with --coded and look",
@@ -197,10 +197,8 @@ static umbel_status measure(const um_shape *s, const umbel_alloc *alloc,
     double spread = spread_of(s) * sqrt(1 + times);
     umbel_filter *f;
 
-    umbel_status status = um_filter_make(&t, alloc, NULL, NULL, 0, &f, err);
-    if (status != UMBEL_OK)
-        return status;
-    status = add_random(f, t.capacity, err);
+    UM_TRY(um_filter_make(&t, alloc, NULL, NULL, 0, &f, err));
+    umbel_status status = add_random(f, t.capacity, err);
     um_packed bits = {.at = f->payload, .n = t.cells, .bits = 1};
     double code = (double)um_code_len(&bits);
     double fixed = fmin(FIXED, code / 2);
@@ -257,26 +255,18 @@ umbel_status umbel_plan_wire(const char *kind, const umbel_params *params,
     umbel_plan raw;
     um_shape s = {.capacity = 0};
 
-    umbel_status status = um_params_take(params, &raw_params, err);
-    if (status == UMBEL_OK)
-        status = um_shape_from_params(kind, &raw_params, &s, err);
-    if (status == UMBEL_OK)
-        status = want_bits(&s, err);
-    if (status == UMBEL_OK && (!s.capacity || s.cells))
-        status = um_fail(err, UMBEL_E_RANGE,
-                         "say how many keys, and no size beside that on the "
-                         "wire");
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_params_take(params, &raw_params, err));
+    UM_TRY(um_shape_from_params(kind, &raw_params, &s, err));
+    UM_TRY(want_bits(&s, err));
+    if (!s.capacity || s.cells)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "say how many keys, and no size beside that on the "
+                       "wire");
     b.alloc = um_alloc_or_default(raw_params.alloc);
-    status = find_measured(&s, &b, &bytes, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(find_measured(&s, &b, &bytes, err));
     raw_params.cells = s.cells;
     raw_params.hashes = s.hashes;
-    status = umbel_make_plan(kind, &raw_params, 0, &out->plan, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(umbel_make_plan(kind, &raw_params, 0, &out->plan, err));
     out->wire_bytes = (uint64_t)bytes;
     out->fill = fill_of(&s);
     raw_params.cells = raw_params.hashes = 0;

@@ -56,19 +56,20 @@ static umbel_status check_weights(const umbel_keyset *set, umbel_error *err)
 }
 
 /* The larger weight of equal keys goes to the first of them. */
-static void gather_weights(const umbel_keyset *set, const um_digest_index *roll,
-                           double *largest)
+static void gather_weights(const umbel_keyset *set,
+                           const um_digest_index *index, double *largest)
 {
     for (size_t i = 0; set->weights && i < set->n; i++) {
-        size_t first = um_digest_index_find(roll, &set->digests[i]) - 1;
+        size_t first = um_digest_index_find(index, &set->digests[i]) - 1;
         if (set->weights[i] > largest[first])
             largest[first] = set->weights[i];
     }
 }
 
 static umbel_status choose(const umbel_filter *f, const uint8_t *bits,
-                           const umbel_keyset *set, const um_digest_index *roll,
-                           um_pool *pool, chosen *out, umbel_error *err)
+                           const umbel_keyset *set,
+                           const um_digest_index *index, um_pool *pool,
+                           chosen *out, umbel_error *err)
 {
     *out = (chosen){0};
     out->digests = um_pool_get(pool, set->n, sizeof *out->digests);
@@ -76,9 +77,9 @@ static umbel_status choose(const umbel_filter *f, const uint8_t *bits,
         out->weights = um_pool_get(pool, set->n, sizeof *out->weights);
     if (pool->failed)
         return no_memory(set->n, err);
-    gather_weights(set, roll, out->weights);
+    gather_weights(set, index, out->weights);
     for (size_t i = 0; i < set->n; i++) {
-        if (um_digest_index_find(roll, &set->digests[i]) != i + 1)
+        if (um_digest_index_find(index, &set->digests[i]) != i + 1)
             continue; /* equal to an earlier one */
         out->different++;
         if (!matches(f, bits, &set->digests[i]))
@@ -209,13 +210,13 @@ umbel_status umbel_in_both(const umbel_filter *f, const umbel_keyset *members,
                            const umbel_keyset *never, bool *both, size_t *n,
                            umbel_error *err)
 {
-    um_digest_index roll;
+    um_digest_index index;
     umbel_status status = um_digest_index_init(
-        &roll, &f->alloc, members->digests, members->n, err);
+        &index, &f->alloc, members->digests, members->n, err);
 
     if (status == UMBEL_OK)
-        *n = count_both(&roll, never, both);
-    um_digest_index_fini(&roll);
+        *n = count_both(&index, never, both);
+    um_digest_index_fini(&index);
     return status;
 }
 
@@ -223,55 +224,35 @@ umbel_status umbel_in_both(const umbel_filter *f, const umbel_keyset *members,
 typedef struct job {
     umbel_retouch_params params;
     um_pool pool;
+    um_digest_index member_index, key_index;
     uint8_t *bits;
     chosen members, keys;
     um_problem problem;
     um_outcome outcome;
 } job;
 
-static umbel_status take_members(job *j, const umbel_filter *f,
-                                 const umbel_keyset *members,
-                                 const umbel_keyset *never,
-                                 const um_digest_index *roll, umbel_error *err)
-{
-    size_t both = j->params.allow_members ? 0 : count_both(roll, never, NULL);
-
-    if (both)
-        return um_fail(err, UMBEL_E_KEY,
-                       "%zu of the keys that must not match are members", both);
-    umbel_status status =
-        choose(f, j->bits, members, roll, &j->pool, &j->members, err);
-    if (status == UMBEL_OK && !j->params.force)
-        status = check_members(f, &j->members, err);
-    return status;
-}
-
 static umbel_status prepare_members(job *j, const umbel_filter *f,
                                     const umbel_keyset *members,
                                     const umbel_keyset *never, umbel_error *err)
 {
-    um_digest_index roll;
-    umbel_status status = um_digest_index_init(
-        &roll, &f->alloc, members->digests, members->n, err);
+    um_digest_index *index = &j->member_index;
 
-    if (status == UMBEL_OK)
-        status = take_members(j, f, members, never, &roll, err);
-    um_digest_index_fini(&roll);
-    return status;
+    UM_TRY(um_digest_index_init(index, &f->alloc, members->digests, members->n,
+                                err));
+    size_t both = j->params.allow_members ? 0 : count_both(index, never, NULL);
+    if (both)
+        return um_fail(err, UMBEL_E_KEY,
+                       "%zu of the keys that must not match are members", both);
+    UM_TRY(choose(f, j->bits, members, index, &j->pool, &j->members, err));
+    return j->params.force ? UMBEL_OK : check_members(f, &j->members, err);
 }
 
 static umbel_status prepare_keys(job *j, const umbel_filter *f,
                                  const umbel_keyset *never, umbel_error *err)
 {
-    um_digest_index roll;
-    umbel_status status =
-        um_digest_index_init(&roll, &f->alloc, never->digests, never->n, err);
-
-    if (status == UMBEL_OK)
-        status = choose(f, j->bits, never, &roll, &j->pool, &j->keys, err);
-    um_digest_index_fini(&roll);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_digest_index_init(&j->key_index, &f->alloc, never->digests,
+                                never->n, err));
+    UM_TRY(choose(f, j->bits, never, &j->key_index, &j->pool, &j->keys, err));
     if (j->params.heaviest)
         return sort_heaviest(&j->keys, &j->pool, err);
     shuffle(&j->keys, j->params.seed);
@@ -290,11 +271,8 @@ static umbel_status prepare_problem(job *j, const umbel_filter *f,
                       .ntargets = (size_t)llround(targets)};
     if (p->ntargets == 0 && j->keys.n > 0)
         p->ntargets = 1;
-    umbel_status status = place(f, &j->members, &j->pool, &p->members, err);
-    if (status == UMBEL_OK)
-        status = place(f, &j->keys, &j->pool, &p->keys, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(place(f, &j->members, &j->pool, &p->members, err));
+    UM_TRY(place(f, &j->keys, &j->pool, &p->keys, err));
     j->outcome.lost = um_pool_get(&j->pool, p->members.n, sizeof(bool));
     j->outcome.gone = um_pool_get(&j->pool, p->keys.n, sizeof(bool));
     return j->pool.failed ? no_memory(p->members.n, err) : UMBEL_OK;
@@ -382,18 +360,15 @@ static umbel_status work(job *j, umbel_filter *f, const umbel_keyset *members,
     uint8_t *before = NULL;
     umbel_retouch_result b = {0};
 
-    umbel_status status = prepare_members(j, f, members, never, err);
-    if (status == UMBEL_OK)
-        status = prepare_keys(j, f, never, err);
-    if (status == UMBEL_OK)
-        status = prepare_problem(j, f, err);
-    if (status == UMBEL_OK && lost)
-        status = save_bits(j, f, &before, err);
-    if (status == UMBEL_OK)
-        status = um_retouch_run(&j->problem, &j->params, &f->alloc, &j->outcome,
-                                err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(prepare_members(j, f, members, never, err));
+    um_digest_index_fini(&j->member_index);
+    UM_TRY(prepare_keys(j, f, never, err));
+    um_digest_index_fini(&j->key_index);
+    UM_TRY(prepare_problem(j, f, err));
+    if (lost)
+        UM_TRY(save_bits(j, f, &before, err));
+    UM_TRY(
+        um_retouch_run(&j->problem, &j->params, &f->alloc, &j->outcome, err));
     bill_keys(j, &b);
     bill_members(j, &b);
     b.bits_cleared = j->outcome.cleared;
@@ -410,12 +385,12 @@ static umbel_status work(job *j, umbel_filter *f, const umbel_keyset *members,
 
 static umbel_status check_filter(const umbel_filter *f, umbel_error *err)
 {
-    if (!f->shape.kind->bits)
+    if (!um_has_bits(f->shape.kind))
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "kind %s cannot be retouched: only kinds of single "
                        "bits can, because there a cleared cell denies a key",
                        f->shape.kind->name);
-    if (!f->shape.kind->bits(f->self))
+    if (f->shape.kind->bits->groups(f->self) > 1)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "a filter with groups cannot be retouched: a key that "
                        "loses a cell may match by another group");
@@ -431,18 +406,15 @@ umbel_status umbel_retouch(umbel_filter *f, const umbel_keyset *members,
     double begun = um_seconds();
     job j = {0};
 
-    umbel_status status = um_retouch_settle(params, &j.params, err);
-    if (status == UMBEL_OK)
-        status = check_filter(f, err);
-    if (status == UMBEL_OK)
-        status = check_weights(members, err);
-    if (status == UMBEL_OK)
-        status = check_weights(never, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_retouch_settle(params, &j.params, err));
+    UM_TRY(check_filter(f, err));
+    UM_TRY(check_weights(members, err));
+    UM_TRY(check_weights(never, err));
     um_pool_init(&j.pool, &f->alloc);
-    j.bits = f->shape.kind->bits(f->self);
-    status = work(&j, f, members, never, bill, lost, err);
+    j.bits = f->shape.kind->bits->cells(f->self);
+    umbel_status status = work(&j, f, members, never, bill, lost, err);
+    um_digest_index_fini(&j.member_index);
+    um_digest_index_fini(&j.key_index);
     um_pool_fini(&j.pool);
     if (status == UMBEL_OK)
         bill->seconds = um_seconds() - begun;

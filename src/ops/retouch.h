@@ -9,8 +9,8 @@
 #ifndef UM_OPS_RETOUCH_H
 #define UM_OPS_RETOUCH_H
 
-#include "base/alloc.h"
 #include "base/bits.h"
+#include "base/pool.h"
 #include "base/rng.h"
 
 #include <umbel/retouch.h>
@@ -51,31 +51,16 @@ umbel_status um_retouch_run(const um_problem *p,
 umbel_status um_retouch_settle(const umbel_retouch_params *given,
                                umbel_retouch_params *out, umbel_error *err);
 
-/*
- * Memory that is given back all at once. NULL when there is none; then failed
- * stays set.
- */
-enum { UM_POOL_ROOM = 48 };
-
-typedef struct um_pool {
-    umbel_alloc alloc;
-    size_t used;
-    struct {
-        void *memory;
-        size_t len;
-    } got[UM_POOL_ROOM];
-    bool failed;
-} um_pool;
-
-void um_pool_init(um_pool *p, const umbel_alloc *alloc);
-void *um_pool_get(um_pool *p, size_t n, size_t size);
-void um_pool_fini(um_pool *p);
-
 /* Lists of numbers: the i-th is item[start[i]] .. item[start[i + 1] - 1]. */
 typedef struct um_lists {
     size_t n;
     uint32_t *start, *item; /* start NULL: not made */
 } um_lists;
+
+/* Goes through list i of lists: *it is each of its numbers. */
+#define UM_EACH_IN(it, lists, i)                                               \
+    for (const uint32_t *it = (lists).item + (lists).start[i];                 \
+         it < (lists).item + (lists).start[(i) + 1]; it++)
 
 typedef struct um_instance {
     um_pool *pool;

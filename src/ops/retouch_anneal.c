@@ -38,28 +38,18 @@ static double energy(const annealing *n)
            (double)n->s->live_weight * n->price;
 }
 
-/* What there is of live weight on bits that only a owns. */
-static uint64_t can_remove(const um_state *s, uint32_t a)
+/*
+ * Returns what there is of live weight on bits that only a owns (owners 1), or
+ * what surely comes back with a (owners 0).
+ */
+static uint64_t weight_on(const um_state *s, uint32_t a, uint32_t owners)
 {
-    const um_lists *l = &s->in->member_bits;
     uint64_t sum = 0;
 
-    for (uint32_t j = l->start[a]; j < l->start[a + 1]; j++) {
-        const um_bit_state *bit = &s->bit[l->item[j]];
-        sum += bit->owners == 1 ? bit->live : 0;
-    }
-    return sum;
-}
-
-/* What surely comes back with a. */
-static uint64_t must_return(const um_state *s, uint32_t a)
-{
-    const um_lists *l = &s->in->member_bits;
-    uint64_t sum = 0;
-
-    for (uint32_t j = l->start[a]; j < l->start[a + 1]; j++) {
-        const um_bit_state *bit = &s->bit[l->item[j]];
-        sum += bit->owners == 0 ? bit->pivotal : 0;
+    UM_EACH_IN (it, s->in->member_bits, a) {
+        const um_bit_state *bit = &s->bit[*it];
+        if (bit->owners == owners)
+            sum += owners ? bit->live : bit->pivotal;
     }
     return sum;
 }
@@ -71,7 +61,7 @@ static void try_drop(annealing *n, uint32_t a, double threshold)
     uint64_t live = s->live_weight;
 
     if (s->lost >= s->budget ||
-        cost - (double)can_remove(s, a) * n->price > threshold)
+        cost - (double)weight_on(s, a, 1) * n->price > threshold)
         return;
     um_drop(s, a);
     if (cost - (double)(live - s->live_weight) * n->price > threshold)
@@ -84,7 +74,7 @@ static void try_keep(annealing *n, uint32_t a, double threshold)
     double cost = um_member_weight(s->in, a) * n->per_member;
     uint64_t live = s->live_weight;
 
-    if ((double)must_return(s, a) * n->price - cost > threshold)
+    if ((double)weight_on(s, a, 0) * n->price - cost > threshold)
         return;
     um_keep(s, a);
     if ((double)(s->live_weight - live) * n->price - cost > threshold)

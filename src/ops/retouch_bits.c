@@ -74,11 +74,10 @@ typedef struct deal {
 
 static deal look_at(const um_state *s, uint32_t x)
 {
-    const um_lists *l = &s->in->bit_members;
     deal d = {.gained = s->bit[x].owners > 1 ? s->bit[x].live : 0};
 
-    for (uint32_t j = l->start[x]; j < l->start[x + 1]; j++) {
-        uint32_t a = l->item[j];
+    UM_EACH_IN (it, s->in->bit_members, x) {
+        uint32_t a = *it;
         if (!s->kept[a])
             continue;
         d.gained += s->gain[a];
@@ -119,10 +118,8 @@ static void refresh(um_state *s, heap *h, uint32_t x)
 
 static void refresh_bits_of(um_state *s, uint32_t a)
 {
-    const um_lists *l = &s->in->member_bits;
-
-    for (uint32_t j = l->start[a]; j < l->start[a + 1]; j++)
-        refresh(s, s->queue, l->item[j]);
+    UM_EACH_IN (it, s->in->member_bits, a)
+        refresh(s, s->queue, *it);
 }
 
 static void risen(um_state *s, uint32_t a)
@@ -151,12 +148,10 @@ static bool best_bit(um_state *s, heap *h, uint32_t *out)
 
 static void abandon(um_state *s, uint32_t x)
 {
-    const um_lists *l = &s->in->bit_members;
-
-    for (uint32_t j = l->start[x]; j < l->start[x + 1]; j++)
-        if (s->kept[l->item[j]]) {
-            um_drop(s, l->item[j]);
-            refresh_bits_of(s, l->item[j]); /* fewer to pay for these */
+    UM_EACH_IN (it, s->in->bit_members, x)
+        if (s->kept[*it]) {
+            um_drop(s, *it);
+            refresh_bits_of(s, *it); /* fewer to pay for these */
         }
 }
 

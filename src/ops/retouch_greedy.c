@@ -199,14 +199,13 @@ static int before(const void *x, const void *y)
 /* Bits that would open, and the weight that would come back through them. */
 static uint32_t closed_bits(const um_state *s, uint32_t a, uint64_t *pivotal)
 {
-    const um_lists *l = &s->in->member_bits;
     uint32_t n = 0;
 
     *pivotal = 0;
-    for (uint32_t j = l->start[a]; j < l->start[a + 1]; j++)
-        if (s->bit[l->item[j]].owners == 0) {
+    UM_EACH_IN (it, s->in->member_bits, a)
+        if (s->bit[*it].owners == 0) {
             n++;
-            *pivotal += s->bit[l->item[j]].pivotal;
+            *pivotal += s->bit[*it].pivotal;
         }
     return n;
 }

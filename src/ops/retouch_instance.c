@@ -11,49 +11,11 @@
 
 #include <math.h>
 
-void um_pool_init(um_pool *p, const umbel_alloc *alloc)
-{
-    *p = (um_pool){.alloc = *alloc};
-}
-
-void *um_pool_get(um_pool *p, size_t n, size_t size)
-{
-    void *memory = NULL;
-
-    if (n == 0)
-        n = 1;
-    if (p->used < UM_POOL_ROOM && n <= SIZE_MAX / size)
-        memory = um_get(&p->alloc, n * size);
-    if (!memory) {
-        p->failed = true;
-        return NULL;
-    }
-    p->got[p->used].memory = memory;
-    p->got[p->used++].len = n * size;
-    return memory;
-}
-
-void um_pool_fini(um_pool *p)
-{
-    while (p->used > 0) {
-        p->used--;
-        um_put(&p->alloc, p->got[p->used].memory, p->got[p->used].len);
-    }
-}
-
 /* 64 cells, which of them count, and how many do before them. */
 typedef struct stretch {
     uint64_t marks;
     uint64_t before;
 } stretch;
-
-static uint32_t ones(uint64_t x)
-{
-    x -= x >> 1 & 0x5555555555555555;
-    x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
-    x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0F;
-    return (uint32_t)(x * 0x0101010101010101 >> 56);
-}
 
 static bool counts(const stretch *s, uint64_t cell)
 {
@@ -65,7 +27,7 @@ static uint32_t number_of(const stretch *s, uint64_t cell)
     const stretch *at = &s[cell >> 6];
     uint64_t below = ((uint64_t)1 << (cell & 63)) - 1;
 
-    return (uint32_t)(at->before + ones(at->marks & below));
+    return (uint32_t)(at->before + um_ones(at->marks & below));
 }
 
 static void mark_keys(stretch *s, const um_problem *p, size_t nkeys)
@@ -87,7 +49,7 @@ static uint64_t number_bits(stretch *s, uint64_t cells)
 
     for (uint64_t i = 0; i < (cells + 63) / 64; i++) {
         s[i].before = n;
-        n += ones(s[i].marks);
+        n += um_ones(s[i].marks);
     }
     return n;
 }
@@ -306,10 +268,8 @@ umbel_status um_instance_make(um_instance *out, const um_problem *p,
                               um_pool *pool, umbel_error *err)
 {
     size_t nkeys = params->count_outside ? p->keys.n : p->ntargets;
-    umbel_status status = check_size(p, all_bits, err);
 
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(check_size(p, all_bits, err));
     *out = (um_instance){.pool = pool,
                          .nmembers = (uint32_t)p->members.n,
                          .nkeys = (uint32_t)nkeys,

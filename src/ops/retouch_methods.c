@@ -6,57 +6,35 @@
  * only the first pages: it says that its algorithms follow more carefully how
  * many false negatives and false positives each step makes.
  */
+#include "base/error.h"
 #include "ops/retouch.h"
 
+#define CLEARS(rule, follows)                                                  \
+    .pick = um_pick_##rule, .tracked = (follows), .run = um_run_paper
+
 static const um_method rows[] = {
-    {.name = "greedy",
-     .summary = "members by what each removes, then restore (default)",
-     .closes = true,
-     .run = um_run_greedy},
-    {.name = "anneal",
-     .summary = "greedy, then try members at random (--moves, --time)",
-     .closes = true,
-     .run = um_run_anneal},
-    {.name = "random-bits",
-     .summary = "any set bit (2006, section III)",
-     .all_bits = true,
+    {"greedy", "members by what each removes, then restore (default)",
+     .closes = true, .run = um_run_greedy},
+    {"anneal", "greedy, then try members at random (--moves, --time)",
+     .closes = true, .run = um_run_anneal},
+    {"random-bits", "any set bit (2006, section III)", .all_bits = true,
      .run = um_run_random_bits},
-    {.name = "random",
-     .summary = "a random bit of each key (2006)",
-     .pick = um_pick_random,
-     .run = um_run_paper},
-    {.name = "min-fn",
-     .summary = "the bit with the fewest members (2006)",
-     .pick = um_pick_min_fn,
-     .run = um_run_paper},
-    {.name = "max-fp",
-     .summary = "the bit with the most keys (2006)",
-     .pick = um_pick_max_fp,
-     .run = um_run_paper},
-    {.name = "ratio",
-     .summary = "the bit with the fewest members a key (2006)",
-     .pick = um_pick_ratio,
-     .run = um_run_paper},
-    {.name = "min-fn-tracked",
-     .summary = "min-fn with counts kept up to date (2010)",
-     .tracked = true,
-     .pick = um_pick_min_fn,
-     .run = um_run_paper},
-    {.name = "max-fp-tracked",
-     .summary = "max-fp with counts kept up to date (2010)",
-     .tracked = true,
-     .pick = um_pick_max_fp,
-     .run = um_run_paper},
-    {.name = "ratio-tracked",
-     .summary = "ratio with counts kept up to date (2010)",
-     .tracked = true,
-     .pick = um_pick_ratio,
-     .run = um_run_paper},
+    {"random", "a random bit of each key (2006)", CLEARS(random, false)},
+    {"min-fn", "the bit with the fewest members (2006)", CLEARS(min_fn, false)},
+    {"max-fp", "the bit with the most keys (2006)", CLEARS(max_fp, false)},
+    {"ratio", "the bit with the fewest members a key (2006)",
+     CLEARS(ratio, false)},
+    {"min-fn-tracked", "min-fn with counts kept up to date (2010)",
+     CLEARS(min_fn, true)},
+    {"max-fp-tracked", "max-fp with counts kept up to date (2010)",
+     CLEARS(max_fp, true)},
+    {"ratio-tracked", "ratio with counts kept up to date (2010)",
+     CLEARS(ratio, true)},
 };
 
 const um_method *um_method_row(size_t i)
 {
-    return i < sizeof rows / sizeof rows[0] ? &rows[i] : NULL;
+    return i < UM_COUNT(rows) ? &rows[i] : NULL;
 }
 
 const um_method *um_method_find(const char *name)

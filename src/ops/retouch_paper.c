@@ -60,40 +60,36 @@ static void count_plainly(um_state *s)
 
 static void lose(um_state *s, uint32_t a, bool tracked)
 {
-    const um_lists *l = &s->in->member_bits;
-
     s->kept[a] = false;
     s->lost++;
     s->lost_weight += um_member_weight(s->in, a);
-    for (uint32_t j = l->start[a]; tracked && j < l->start[a + 1]; j++)
-        s->bit[l->item[j]].owners--;
+    if (tracked)
+        UM_EACH_IN (it, s->in->member_bits, a)
+            s->bit[*it].owners--;
 }
 
 static void remove_key(um_state *s, uint32_t b, bool tracked)
 {
-    const um_lists *l = &s->in->key_bits;
-
     s->key[b].closed = 1;
     if (b < s->in->ntargets) {
         s->live_targets--;
         s->removed_worth += s->in->key_worth ? s->in->key_worth[b] : 1;
     }
-    for (uint32_t j = l->start[b]; tracked && j < l->start[b + 1]; j++)
-        s->bit[l->item[j]].live--;
+    if (tracked)
+        UM_EACH_IN (it, s->in->key_bits, b)
+            s->bit[*it].live--;
 }
 
 /* Clear bit x, with all that follows from it. */
 static void clear(um_state *s, uint32_t x, bool tracked)
 {
-    const um_lists *members = &s->in->bit_members, *keys = &s->in->bit_keys;
-
     s->closed[x] = 1;
-    for (uint32_t j = members->start[x]; j < members->start[x + 1]; j++)
-        if (s->kept[members->item[j]])
-            lose(s, members->item[j], tracked);
-    for (uint32_t j = keys->start[x]; j < keys->start[x + 1]; j++)
-        if (!s->key[keys->item[j]].closed)
-            remove_key(s, keys->item[j], tracked);
+    UM_EACH_IN (it, s->in->bit_members, x)
+        if (s->kept[*it])
+            lose(s, *it, tracked);
+    UM_EACH_IN (it, s->in->bit_keys, x)
+        if (!s->key[*it].closed)
+            remove_key(s, *it, tracked);
 }
 
 typedef struct price {
@@ -103,17 +99,16 @@ typedef struct price {
 /* What clearing x would cost, and bring. */
 static price ask_price(const um_state *s, uint32_t x)
 {
-    const um_lists *members = &s->in->bit_members, *keys = &s->in->bit_keys;
     price p = {0};
 
-    for (uint32_t j = members->start[x]; j < members->start[x + 1]; j++)
-        if (s->kept[members->item[j]]) {
+    UM_EACH_IN (it, s->in->bit_members, x)
+        if (s->kept[*it]) {
             p.members++;
-            p.weight += um_member_weight(s->in, members->item[j]);
+            p.weight += um_member_weight(s->in, *it);
         }
-    for (uint32_t j = keys->start[x]; j < keys->start[x + 1]; j++)
-        if (!s->key[keys->item[j]].closed)
-            p.gained += um_key_weight(s->in, keys->item[j]);
+    UM_EACH_IN (it, s->in->bit_keys, x)
+        if (!s->key[*it].closed)
+            p.gained += um_key_weight(s->in, *it);
     return p;
 }
 

@@ -36,10 +36,8 @@ umbel_status um_retouch_settle(const umbel_retouch_params *given,
                                umbel_retouch_params *out, umbel_error *err)
 {
     umbel_retouch_params p;
-    umbel_status status = take(given, &p, err);
 
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(take(given, &p, err));
     if (!p.method)
         p.method = "greedy";
     if (!um_method_find(p.method))
@@ -133,10 +131,7 @@ static umbel_status run(const um_problem *p, const umbel_retouch_params *params,
     um_state s;
     uint8_t *needed = NULL;
 
-    umbel_status status =
-        um_instance_make(&in, p, params, method->all_bits, pool, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_instance_make(&in, p, params, method->all_bits, pool, err));
     if (method->closes || params->closure)
         needed = um_pool_get(pool, (size_t)(p->cells / 8 + 1), 1);
     if (!um_state_init(&s, &in, params) || pool->failed ||

@@ -13,23 +13,19 @@
 
 static void count_owners(um_state *s)
 {
-    const um_lists *l = &s->in->member_bits;
-
     for (uint32_t a = 0; a < s->in->nmembers; a++)
-        for (uint32_t j = l->start[a]; j < l->start[a + 1]; j++) {
-            s->bit[l->item[j]].owners++;
-            s->bit[l->item[j]].who ^= a;
+        UM_EACH_IN (it, s->in->member_bits, a) {
+            s->bit[*it].owners++;
+            s->bit[*it].who ^= a;
         }
 }
 
 static void count_keys(um_state *s)
 {
-    const um_lists *l = &s->in->key_bits;
-
     for (uint32_t b = 0; b < s->in->nkeys; b++) {
         uint32_t weight = um_key_weight(s->in, b);
-        for (uint32_t j = l->start[b]; j < l->start[b + 1]; j++)
-            s->bit[l->item[j]].live += weight;
+        UM_EACH_IN (it, s->in->key_bits, b)
+            s->bit[*it].live += weight;
         s->live_weight += weight;
     }
 }
@@ -72,63 +68,41 @@ bool um_state_tell(um_state *s)
     return !s->stopped;
 }
 
-/* Key b comes (by is its weight) or goes (minus that). */
-static void change_live(um_state *s, uint32_t b, uint32_t by)
+/* Takes key b out of the live ones, or back. */
+static void set_live(um_state *s, uint32_t b, bool live)
 {
-    const um_lists *l = &s->in->key_bits;
+    uint32_t weight = um_key_weight(s->in, b), by = live ? weight : 0 - weight;
+    double worth = s->in->key_worth ? s->in->key_worth[b] : 1;
 
-    for (uint32_t j = l->start[b]; j < l->start[b + 1]; j++) {
-        um_bit_state *bit = &s->bit[l->item[j]];
+    UM_EACH_IN (it, s->in->key_bits, b) {
+        um_bit_state *bit = &s->bit[*it];
         bit->live += by;
         if (s->gain && bit->owners == 1)
             s->gain[bit->who] += by;
     }
-}
-
-static void key_gone(um_state *s, uint32_t b)
-{
-    uint32_t weight = um_key_weight(s->in, b);
-
-    change_live(s, b, 0 - weight);
-    s->live_weight -= weight;
+    s->live_weight += live ? weight : 0 - (uint64_t)weight;
     if (b < s->in->ntargets) {
-        s->live_targets--;
-        s->removed_worth += s->in->key_worth ? s->in->key_worth[b] : 1;
-    }
-}
-
-static void key_back(um_state *s, uint32_t b)
-{
-    uint32_t weight = um_key_weight(s->in, b);
-
-    change_live(s, b, weight);
-    s->live_weight += weight;
-    if (b < s->in->ntargets) {
-        s->live_targets++;
-        s->removed_worth -= s->in->key_worth ? s->in->key_worth[b] : 1;
+        s->live_targets += live ? 1 : UINT32_MAX;
+        s->removed_worth += live ? -worth : worth;
     }
 }
 
 /* Numbers are looked up all over memory: fetch those needed next together. */
 static void fetch_keys(const um_state *s, uint32_t x)
 {
-    const um_lists *l = &s->in->bit_keys;
-
-    for (uint32_t j = l->start[x]; j < l->start[x + 1]; j++) {
-        __builtin_prefetch(&s->key[l->item[j]]);
-        __builtin_prefetch(&s->in->key_bits.start[l->item[j]]);
+    UM_EACH_IN (it, s->in->bit_keys, x) {
+        __builtin_prefetch(&s->key[*it]);
+        __builtin_prefetch(&s->in->key_bits.start[*it]);
     }
 }
 
 static void close_bit(um_state *s, uint32_t x)
 {
-    const um_lists *l = &s->in->bit_keys;
-
-    for (uint32_t j = l->start[x]; j < l->start[x + 1]; j++) {
-        uint32_t b = l->item[j];
+    UM_EACH_IN (it, s->in->bit_keys, x) {
+        uint32_t b = *it;
         um_key_state *key = &s->key[b];
         if (key->closed == 0)
-            key_gone(s, b);
+            set_live(s, b, false);
         if (s->pivots && key->closed == 0)
             s->bit[x].pivotal += um_key_weight(s->in, b);
         else if (s->pivots && key->closed == 1)
@@ -140,15 +114,13 @@ static void close_bit(um_state *s, uint32_t x)
 
 static void open_bit(um_state *s, uint32_t x)
 {
-    const um_lists *l = &s->in->bit_keys;
-
-    for (uint32_t j = l->start[x]; j < l->start[x + 1]; j++) {
-        uint32_t b = l->item[j];
+    UM_EACH_IN (it, s->in->bit_keys, x) {
+        uint32_t b = *it;
         um_key_state *key = &s->key[b];
         key->closed--;
         key->which ^= x;
         if (key->closed == 0)
-            key_back(s, b);
+            set_live(s, b, true);
         if (s->pivots && key->closed == 0)
             s->bit[x].pivotal -= um_key_weight(s->in, b);
         else if (s->pivots && key->closed == 1)
@@ -168,20 +140,18 @@ void um_find_pivots(um_state *s)
 
 void um_drop(um_state *s, uint32_t a)
 {
-    const um_lists *l = &s->in->member_bits;
-
-    for (uint32_t j = l->start[a]; j < l->start[a + 1]; j++)
-        if (s->bit[l->item[j]].owners == 1)
-            fetch_keys(s, l->item[j]);
+    UM_EACH_IN (it, s->in->member_bits, a)
+        if (s->bit[*it].owners == 1)
+            fetch_keys(s, *it);
     s->kept[a] = false;
     s->lost++;
     s->lost_weight += um_member_weight(s->in, a);
-    for (uint32_t j = l->start[a]; j < l->start[a + 1]; j++) {
-        um_bit_state *bit = &s->bit[l->item[j]];
+    UM_EACH_IN (it, s->in->member_bits, a) {
+        um_bit_state *bit = &s->bit[*it];
         bit->owners--;
         bit->who ^= a;
         if (bit->owners == 0) {
-            close_bit(s, l->item[j]);
+            close_bit(s, *it);
         } else if (s->gain && bit->owners == 1 && bit->live) {
             s->gain[bit->who] += bit->live;
             s->risen(s, bit->who);
@@ -191,15 +161,13 @@ void um_drop(um_state *s, uint32_t a)
 
 void um_keep(um_state *s, uint32_t a)
 {
-    const um_lists *l = &s->in->member_bits;
-
     s->kept[a] = true;
     s->lost--;
     s->lost_weight -= um_member_weight(s->in, a);
-    for (uint32_t j = l->start[a]; j < l->start[a + 1]; j++) {
-        um_bit_state *bit = &s->bit[l->item[j]];
+    UM_EACH_IN (it, s->in->member_bits, a) {
+        um_bit_state *bit = &s->bit[*it];
         if (bit->owners == 0)
-            open_bit(s, l->item[j]);
+            open_bit(s, *it);
         bit->owners++;
         bit->who ^= a;
     }
@@ -214,22 +182,19 @@ void um_close_free(um_state *s)
 
 uint64_t um_owners_weight(const um_state *s, uint32_t x)
 {
-    const um_lists *l = &s->in->bit_members;
     uint64_t sum = 0;
 
-    for (uint32_t j = l->start[x]; j < l->start[x + 1]; j++)
-        if (s->kept[l->item[j]])
-            sum += um_member_weight(s->in, l->item[j]);
+    UM_EACH_IN (it, s->in->bit_members, x)
+        if (s->kept[*it])
+            sum += um_member_weight(s->in, *it);
     return sum;
 }
 
 void um_drop_owners(um_state *s, uint32_t x)
 {
-    const um_lists *l = &s->in->bit_members;
-
-    for (uint32_t j = l->start[x]; j < l->start[x + 1]; j++)
-        if (s->kept[l->item[j]])
-            um_drop(s, l->item[j]);
+    UM_EACH_IN (it, s->in->bit_members, x)
+        if (s->kept[*it])
+            um_drop(s, *it);
 }
 
 bool um_worth_it(const um_state *s, uint64_t lost_weight, uint64_t gained)

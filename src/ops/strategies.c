@@ -33,9 +33,7 @@ static umbel_status open_bloom(const um_scene *s, uint64_t bytes, uint64_t keys,
     p.capacity = keys ? keys : 1;
     p.settings = &setting;
     p.nsettings = groups > 1;
-    umbel_status status = umbel_make_plan("bloom", &p, bytes, &plan, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(umbel_make_plan("bloom", &p, bytes, &plan, err));
     if (plan.bytes > bytes)
         return um_fail(err, UMBEL_E_RANGE,
                        "%" PRIu64 " bytes are too few: the least file takes "
@@ -49,11 +47,9 @@ static umbel_status open_bloom(const um_scene *s, uint64_t bytes, uint64_t keys,
 umbel_status um_make_plain(const um_scene *s, uint64_t bytes,
                            umbel_filter **out, umbel_error *err)
 {
-    umbel_status status = open_bloom(s, bytes, s->members->n, 1, out, err);
-
-    return status == UMBEL_OK ? umbel_add_digests(*out, s->members->digests,
-                                                  s->members->n, NULL, err)
-                              : status;
+    UM_TRY(open_bloom(s, bytes, s->members->n, 1, out, err));
+    return umbel_add_digests(*out, s->members->digests, s->members->n, NULL,
+                             err);
 }
 
 static umbel_status make_retouched(const um_scene *s, uint32_t groups,
@@ -198,13 +194,10 @@ static umbel_status make_second(const um_scene *s, umbel_digest *room,
 {
     uint64_t left = s->bytes - umbel_encoded_len(out->filter);
     size_t n;
-    umbel_status status = matching(s, out->filter, room, &n, err);
 
-    if (status == UMBEL_OK)
-        status = open_bloom(s, left, n, 1, &out->second, err);
-    if (status == UMBEL_OK)
-        status = umbel_add_digests(out->second, room, n, NULL, err);
-    return status;
+    UM_TRY(matching(s, out->filter, room, &n, err));
+    UM_TRY(open_bloom(s, left, n, 1, &out->second, err));
+    return umbel_add_digests(out->second, room, n, NULL, err);
 }
 
 static umbel_status make_exceptions(const um_scene *s, uint32_t groups,
@@ -217,15 +210,12 @@ static umbel_status make_exceptions(const um_scene *s, uint32_t groups,
     if (!second)
         return um_fail(err, UMBEL_E_RANGE,
                        "%" PRIu64 " bytes are too few for two files", s->bytes);
-    umbel_status status =
-        um_make_plain(s, s->bytes - second, &out->filter, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_make_plain(s, s->bytes - second, &out->filter, err));
     umbel_digest *passed = um_get(&s->alloc, room);
     if (!passed)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys",
                        s->never->n);
-    status = make_second(s, passed, out, err);
+    umbel_status status = make_second(s, passed, out, err);
     um_put(&s->alloc, passed, room);
     return status;
 }

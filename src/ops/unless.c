@@ -2,6 +2,7 @@
  * unless.c - a key matches when one filter matches and another does not.
  */
 #include "base/batch.h"
+#include "base/error.h"
 #include "filter/handle.h"
 
 #include <umbel/unless.h>
@@ -24,13 +25,12 @@ static bool hash_alike(const um_shape *a, const um_shape *b)
 static umbel_status accept(const umbel_filter *f, const umbel_slice *keys,
                            size_t n, umbel_error *err)
 {
-    umbel_status status = um_check_ready(f, err);
-
-    if (status == UMBEL_OK && !f->shape.kind->query)
-        status = um_cannot(f, "tell members", err);
-    if (status == UMBEL_OK && f->shape.hash->accept)
-        status = f->shape.hash->accept(keys, n, err);
-    return status;
+    UM_TRY(um_check_ready(f, err));
+    if (!f->shape.kind->query)
+        return um_cannot(f, "tell members", err);
+    if (f->shape.hash->accept)
+        UM_TRY(f->shape.hash->accept(keys, n, err));
+    return UMBEL_OK;
 }
 
 /* Ask the second only for keys that the first answered with want. */
@@ -70,10 +70,8 @@ static umbel_status ask(const umbel_filter *f, const umbel_filter *revoked,
     bool again[UM_BATCH], answer[UM_BATCH];
     open_keys open;
 
-    umbel_status status = ask_batch(first, second, filter_first, keys, n,
-                                    answer, again, &open, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(ask_batch(first, second, filter_first, keys, n, answer, again, &open,
+                     err));
     memset(hit, 0, n * sizeof *hit);
     for (size_t i = 0; i < open.n; i++)
         hit[open.at[i]] = again[i] != filter_first;

@@ -77,17 +77,14 @@ umbel_status umbel_open_unsized(const char *kind, const umbel_params *params,
     if (p.capacity || p.cells)
         return um_fail(err, UMBEL_E_RANGE,
                        "an unsized filter has no capacity and no size");
-    umbel_status status = um_shape_from_params(kind, &p, &s, err);
-    if (status == UMBEL_OK && !s.kind->fold)
-        status =
-            um_fail(err, UMBEL_E_UNSUPPORTED,
-                    "kind %s cannot be folded to size: say how many different "
-                    "keys there will be (capacity), or how many cells",
-                    s.kind->name);
-    if (status == UMBEL_OK)
-        status = umbel_make_plan(kind, &p, bytes, &plan, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_shape_from_params(kind, &p, &s, err));
+    if (!s.kind->fold)
+        return um_fail(
+            err, UMBEL_E_UNSUPPORTED,
+            "kind %s cannot be folded to size: say how many different "
+            "keys there will be (capacity), or how many cells",
+            s.kind->name);
+    UM_TRY(umbel_make_plan(kind, &p, bytes, &plan, err));
     s.hashes = p.hashes = plan.hashes;
     p.cells = foldable_cells(&s, plan.cells);
     return umbel_open(kind, &p, out, err);
@@ -102,9 +99,9 @@ static uint64_t keys_given(const umbel_filter *f)
     uint64_t added = f->shape.added;
 
     bool few_missed = um_shape_error(&f->shape, (double)added) < 0.01;
-    if (few_missed || !f->shape.kind->used)
+    if (few_missed || !f->shape.kind->bits)
         return added;
-    double keys = um_keys_behind(f, f->shape.kind->used(f->self, NULL));
+    double keys = um_keys_behind(f, f->shape.kind->bits->used(f->self, NULL));
     if (!(keys < (double)UM_MAX_CELLS))
         return UM_MAX_CELLS;
     return keys > (double)added ? (uint64_t)ceil(keys) : added;
@@ -123,8 +120,8 @@ umbel_status umbel_fit(const umbel_filter *f, umbel_filter **out,
                        "error %g: allow more memory or more error, or say how "
                        "many keys there will be",
                        keys, f->payload_len, f->shape.fpr);
-    umbel_status status = umbel_fold(f, by, out, err);
-    if (status == UMBEL_OK && !f->shape.capacity) /* what was asked stays */
+    UM_TRY(umbel_fold(f, by, out, err));
+    if (!f->shape.capacity) /* a capacity that was asked for stays */
         (*out)->shape.capacity = keys < UM_MAX_CELLS ? keys : UM_MAX_CELLS;
-    return status;
+    return UMBEL_OK;
 }

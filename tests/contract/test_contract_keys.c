@@ -203,7 +203,7 @@ static void errors_are_filled_only_by_failures(void **state)
     umbel_filter *f = subject_open(*state), *copy = NULL;
 
     assert_int_equal(umbel_copy(f, &copy, &err), UMBEL_OK);
-    if (!um_kind_find(umbel_kind(f))->build)
+    if (!um_kind_find(umbel_kind(f))->built)
         assert_int_equal(umbel_clear(f, &err), UMBEL_OK);
     assert_int_equal(umbel_same_shape(f, copy, &err), UMBEL_OK);
     assert_string_equal(err.text, "untouched");

@@ -15,7 +15,7 @@ umbel_filter *subject_open(const subject *s)
 {
     umbel_filter *f = NULL;
 
-    if (um_kind_find(s->combo.kind)->build)
+    if (um_kind_find(s->combo.kind)->built)
         return test_build(s->combo.kind, &s->params, 0, 0);
     assert_ok(umbel_open(s->combo.kind, &s->params, &f, &test_refusal));
     return f;
@@ -23,7 +23,7 @@ umbel_filter *subject_open(const subject *s)
 
 umbel_filter *subject_filled(const subject *s, uint64_t from, size_t n)
 {
-    if (um_kind_find(s->combo.kind)->build)
+    if (um_kind_find(s->combo.kind)->built)
         return test_build(s->combo.kind, &s->params, from, n);
     umbel_filter *f = subject_open(s);
 
@@ -47,10 +47,9 @@ static unsigned abilities_of(const test_combo *c)
 {
     const um_kind *row = um_kind_find(c->kind);
 
-    return (row->add ? ADD : 0u) | (row->add || row->build ? FILL : 0u) |
+    return (row->add ? ADD : 0u) | (row->add || row->built ? FILL : 0u) |
            (row->query ? QUERY : 0u) | (row->merge ? MERGE : 0u) |
-           (row->fold ? FOLD : 0u) |
-           (row->traits & UM_FORGETS ? 0u : REMEMBERS) |
+           (row->fold ? FOLD : 0u) | (row->forgets ? 0u : REMEMBERS) |
            (c->keyed ? KEYED : 0u) | (c->seeded ? SEEDED : 0u);
 }
 
@@ -92,7 +91,7 @@ static bool make_subject(const test_combo *c, const umbel_setting *setting,
     out->combo = *c;
     out->params = p;
     out->abilities = abilities_of(c);
-    if (um_kind_find(c->kind)->build)
+    if (um_kind_find(c->kind)->built)
         return true; /* its size follows from the keys */
     umbel_status status = umbel_make_plan(c->kind, &p, 0, &plan, &test_refusal);
     if (status == UMBEL_E_UNSUPPORTED && setting->name)
@@ -135,7 +134,7 @@ static size_t make_subjects(const test_combo *c, subject *out)
     size_t n = 0;
 
     make_subject(c, &(umbel_setting){NULL, 0}, &out[n++]);
-    if (um_kind_find(c->kind)->build)
+    if (um_kind_find(c->kind)->built)
         return n; /* so do its settings */
     for (size_t i = 0; umbel_kind_setting(c->kind, i, &info); i++)
         n += make_subject(c, &(umbel_setting){info.name, info.max}, &out[n]);

@@ -26,7 +26,7 @@ umbel_filter *golden_build(const test_combo *c)
     umbel_params p = test_combo_params(c);
     umbel_filter *f = NULL;
 
-    if (um_kind_find(c->kind)->build) { /* no size to choose */
+    if (um_kind_find(c->kind)->built) { /* no size to choose */
         p.fpr = 0.01;
         return test_build(c->kind, &p, 0, GOLDEN_KEYS);
     }

@@ -25,6 +25,14 @@ extern umbel_error test_refusal;
 /* The call fails with that status, and the text mentions word. */
 #define assert_refused(call, status, word)                                     \
     test_assert_refused((call), (status), (word), #call, __FILE__, __LINE__)
+/* The same, and the failure has that detail for code. */
+#define assert_refused_as(call, status, what, word)                            \
+    do {                                                                       \
+        umbel_status refused_as_ = (call);                                     \
+        assert_int_equal(test_refusal.detail, (what));                         \
+        test_assert_refused(refused_as_, (status), (word), #call, __FILE__,    \
+                            __LINE__);                                         \
+    } while (0)
 /* |got - want| <= tolerance; a NAN is near nothing. */
 #define assert_near(got, want, tolerance)                                      \
     test_assert_near((got), (want), (tolerance), #got, __FILE__, __LINE__)

@@ -29,7 +29,7 @@ static void every_row_admits_what_was_added_to_it(void **state)
         wants.secret_id = f->shape.secret_id;
         wants.max_bytes = umbel_encoded_len(f);
         wants.max_error = 2 * umbel_target_fpr(f);
-        if (f->shape.kind->bits || f->shape.kind->as_bits)
+        if (f->shape.kind->bits)
             wants.claimed = TEST_RULED_KEYS;
         test_expect_admitted(f, &wants);
         test_expect_admitted(f, &test_no_demand);
@@ -147,7 +147,7 @@ static void more_cells_than_its_keys_use_are_refused(void **state)
         umbel_admission w = test_no_demand;
         w.claimed = TEST_RULED_KEYS / 3;
         umbel_ruling r = test_ruled(f, &w);
-        bool told = f->shape.kind->bits || f->shape.kind->as_bits;
+        bool told = f->shape.kind->bits;
         assert_true(test_refused_for(&r, told ? UMBEL_REFUSED_TOO_FULL
                                               : UMBEL_REFUSED_UNTOLD));
         umbel_close(f);
@@ -243,7 +243,7 @@ static void linear_hashes_are_held_by_what_is_certain(void **state)
         assert_ok(umbel_add(f, key, len, NULL, &test_refusal));
     }
     test_expect_admitted(f, &test_no_demand);
-    w.claimed = f->shape.kind->used(f->self, NULL) / 4 - 1;
+    w.claimed = f->shape.kind->bits->used(f->self, NULL) / 4 - 1;
     test_expect_refused(f, &w, UMBEL_REFUSED_TOO_FULL, "claimed");
     umbel_close(f);
 }

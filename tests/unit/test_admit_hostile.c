@@ -111,12 +111,12 @@ static void full_blocks_are_refused_though_the_fill_is_right(void **state)
         umbel_admission w = test_no_demand;
         umbel_filter *f = test_made(kinds[k], &p, 100 * TEST_RULED_KEYS,
                                     100 * TEST_RULED_KEYS);
-        uint64_t before = f->shape.kind->used(f->self, NULL);
+        uint64_t before = f->shape.kind->bits->used(f->self, NULL);
         size_t line = f->payload_len / (size_t)f->layout.blocks;
         test_expect_admitted(f, &test_no_demand);
         memset(f->payload + 3 * line, 0xFF, line);
         memset(f->payload + 5 * line, 0, line);
-        uint64_t after = f->shape.kind->used(f->self, NULL);
+        uint64_t after = f->shape.kind->bits->used(f->self, NULL);
         assert_near((double)after, (double)before, 600);
         w.max_error = 0.2;
         test_expect_refused(f, &w, UMBEL_REFUSED_BLOCK, "block 3 of");

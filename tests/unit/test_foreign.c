@@ -171,9 +171,9 @@ static void a_limit_holds_for_foreign_files(void **state)
 
     (void)state;
     source.memory_limit = 1000;
-    assert_refused(
+    assert_refused_as(
         umbel_import("dcso", bytes, len, &source, &none, &test_refusal),
-        UMBEL_E_LIMIT, "1000");
+        UMBEL_E_LIMIT, UMBEL_D_MEMORY_LIMIT, "1000");
     assert_null(none);
     free(bytes);
     umbel_close(f);

@@ -3,8 +3,9 @@
  */
 #include "support/test.h"
 
+#include "addressing/groups.h"
 #include "filter/handle.h"
-#include "kinds/groups.h"
+#include "kinds/bloom.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -90,7 +90,7 @@ static void what_does_not_count_cells_makes_no_estimates(void **state)
     umbel_info info;
 
     (void)state;
-    opaque.used = NULL;
+    opaque.bits = NULL;
     umbel_filter *f = made_of(&opaque);
     test_add(f, 0, 50);
     assert_refused(umbel_estimate_keys(f, &keys, &test_refusal),
@@ -109,7 +109,7 @@ static void a_kind_that_forgets_says_so(void **state)
     um_kind leaky = bloom_row();
 
     (void)state;
-    leaky.traits = UM_FORGETS;
+    leaky.forgets = true;
     umbel_filter *f = made_of(&leaky);
     assert_true(umbel_may_deny(f));
     umbel_close(f);

@@ -2,7 +2,7 @@
  * exchange: manifests as text, the next one, and what readers make of them.
  */
 #include "exchange/publish.h"
-#include "exchange/pull.h"
+#include "exchange/judge.h"
 #include "support/test.h"
 
 #include <sodium.h>
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint8_t secret[UM_SIGN_KEY_LEN], other_secret[UM_SIGN_KEY_LEN];
-static uint8_t public_key[UM_TRUST_KEY_LEN], other_key[UM_TRUST_KEY_LEN];
+static uint8_t secret[UMBEL_SIGN_KEY_LEN], other_secret[UMBEL_SIGN_KEY_LEN];
+static uint8_t public_key[UMBEL_TRUST_KEY_LEN], other_key[UMBEL_TRUST_KEY_LEN];
 
 static int make_keys(void **state)
 {
@@ -28,7 +28,7 @@ static um_blob piece(const char *content, uint64_t len)
 {
     um_blob p = {.len = len};
 
-    um_digest_of(content, strlen(content), p.digest);
+    um_digest_parts(&(umbel_slice){content, strlen(content)}, 1, p.digest);
     return p;
 }
 
@@ -187,7 +187,7 @@ static void steps_are_listed_oldest_first_and_no_more_than_asked(void **state)
         many[i] = (char)(i + 1);
     many[sizeof many - 1] = '\0';
     m = after(many, SIZE_MAX);
-    assert_int_equal(m.nsteps, UM_STEPS_MAX);
+    assert_int_equal(m.nsteps, UMBEL_MAX_STEPS);
     char text[UM_MANIFEST_MAX];
     assert_true(um_manifest_write(&m, secret, text) < UM_MANIFEST_MAX - 1);
 }
@@ -243,18 +243,18 @@ static void huge_steps_are_no_bargain(void **state)
     assert_false(um_route_from(&m, a.digest).by_steps);
 }
 
-static um_memory remembering(const um_manifest *m)
+static um_pull_state remembering(const um_manifest *m)
 {
-    um_memory memory = {.serial = m->serial, .is_signed = m->is_signed};
+    um_pull_state memory = {.serial = m->serial, .is_signed = m->is_signed};
 
     memcpy(memory.name, m->name, sizeof memory.name);
     memcpy(memory.filter, m->filter.digest, UM_DIGEST_LEN);
-    memcpy(memory.key, m->key, UM_TRUST_KEY_LEN);
+    memcpy(memory.key, m->key, UMBEL_TRUST_KEY_LEN);
     snprintf(memory.tag, sizeof memory.tag, "\"a tag\"");
     return memory;
 }
 
-static umbel_status judge(const um_manifest *m, const um_memory *last,
+static umbel_status judge(const um_manifest *m, const um_pull_state *last,
                           const uint8_t *trust, uint64_t now)
 {
     um_terms terms = {.name = "words", .trust = trust, .now = now};
@@ -276,7 +276,7 @@ static void readers_believe_what_is_signed_new_and_not_expired(void **state)
     um_manifest plain = signed_by("abc", NULL);
     um_manifest foreign = signed_by("abc", other_secret);
     um_manifest twin = signed_by("abd", secret);
-    um_memory none = {.serial = 0}, last = remembering(&m);
+    um_pull_state none = {.serial = 0}, last = remembering(&m);
 
     (void)state;
     assert_ok(judge(&m, &none, public_key, 1100));
@@ -302,7 +302,7 @@ static void readers_believe_what_is_signed_new_and_not_expired(void **state)
 static void readers_get_the_list_they_asked_for(void **state)
 {
     um_manifest m = signed_by("abc", secret), other = m;
-    um_memory none = {.serial = 0}, last;
+    um_pull_state none = {.serial = 0}, last;
 
     (void)state;
     snprintf(other.name, sizeof other.name, "others");
@@ -319,7 +319,7 @@ static void a_key_that_is_named_begins_anew(void **state)
     um_manifest before = signed_by("abc", secret);
     um_manifest plain = signed_by("abc", NULL);
     um_manifest now = signed_by("d", other_secret);
-    um_memory last = remembering(&before), loose = remembering(&plain);
+    um_pull_state last = remembering(&before), loose = remembering(&plain);
 
     (void)state;
     assert_ok(judge(&now, &last, other_key, 1100));
@@ -335,19 +335,19 @@ static void a_key_that_is_named_begins_anew(void **state)
 static void a_memory_fits_its_name_and_key(void **state)
 {
     um_manifest m = signed_by("abc", secret), plain = signed_by("abc", NULL);
-    um_memory last = remembering(&m), loose = remembering(&plain), none = {0};
+    um_pull_state last = remembering(&m), loose = remembering(&plain), none = {0};
     um_terms any = {.name = "words"};
     um_terms ours = {.name = "words", .trust = public_key};
     um_terms theirs = {.name = "words", .trust = other_key};
     um_terms elsewhere = {.name = "others"};
 
     (void)state;
-    assert_true(um_memory_fits(&last, &any) && um_memory_fits(&last, &ours));
-    assert_true(um_memory_fits(&loose, &any));
-    assert_false(um_memory_fits(&last, &theirs));
-    assert_false(um_memory_fits(&loose, &ours));
-    assert_false(um_memory_fits(&last, &elsewhere));
-    assert_false(um_memory_fits(&none, &any));
+    assert_true(um_pull_state_fits(&last, &any) && um_pull_state_fits(&last, &ours));
+    assert_true(um_pull_state_fits(&loose, &any));
+    assert_false(um_pull_state_fits(&last, &theirs));
+    assert_false(um_pull_state_fits(&loose, &ours));
+    assert_false(um_pull_state_fits(&last, &elsewhere));
+    assert_false(um_pull_state_fits(&none, &any));
 }
 
 /* A serial that none can follow would lock readers out for ever. */
@@ -370,19 +370,19 @@ static void a_memory_is_read_as_it_was_written(void **state)
 {
     um_manifest m = signed_by("abc", secret), plain = signed_by("a", NULL);
     const um_manifest *of[] = {&m, &plain};
-    char text[UM_MEMORY_MAX], again[UM_MEMORY_MAX];
+    char text[UM_PULL_STATE_MAX], again[UM_PULL_STATE_MAX];
 
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(of); i++) {
-        um_memory memory = remembering(of[i]), back;
+        um_pull_state memory = remembering(of[i]), back;
         if (i)
             memory.tag[0] = '\0';
-        size_t len = um_memory_write(&memory, text);
-        assert_ok(um_memory_read(text, len, &back, &test_refusal));
-        assert_int_equal(um_memory_write(&back, again), len);
+        size_t len = um_pull_state_write(&memory, text);
+        assert_ok(um_pull_state_read(text, len, &back, &test_refusal));
+        assert_int_equal(um_pull_state_write(&back, again), len);
         assert_memory_equal(text, again, len);
         for (size_t cut = 0; cut < len; cut++)
-            assert_int_equal(um_memory_read(text, cut, &back, NULL),
+            assert_int_equal(um_pull_state_read(text, cut, &back, NULL),
                              UMBEL_E_FORMAT);
     }
 }

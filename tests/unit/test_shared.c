@@ -73,9 +73,9 @@ static void gives_the_answers_and_cells_of_an_exclusive_filter(void **state)
     (void)state;
     for (size_t i = 0; test_combo_at(i, &c); i++) {
         const um_kind *kind = um_kind_find(c.kind);
-        if (!kind->add_shared)
+        if (!kind->shared)
             continue;
-        for (size_t j = 0; j < TEST_COUNT(cells) - !!kind->count; j++)
+        for (size_t j = 0; j < TEST_COUNT(cells) - !!kind->counting; j++)
             for (size_t k = 0; k < TEST_COUNT(hashes); k++) {
                 const um_addressing *a = um_addressing_find(c.addressing);
                 if (a->granule(hashes[k]) && cells[j] <= a->limit(hashes[k]))
@@ -93,8 +93,9 @@ static void a_kind_that_cannot_is_refused_with_the_reason(void **state)
     p.capacity = 100;
     for (size_t i = 0; um_kind_row(i); i++) {
         const um_kind *kind = um_kind_row(i);
-        assert_int_equal(!kind->add_shared, !kind->query_shared);
-        if (kind->add_shared || kind->build)
+        if (kind->shared)
+            assert_true(kind->shared->add && kind->shared->query);
+        if (kind->shared || kind->built)
             continue;
         umbel_filter *f = open_kind(kind->name, &p);
         assert_refused(umbel_share(f, &test_refusal), UMBEL_E_UNSUPPORTED,

@@ -1,10 +1,10 @@
 /*
  * lock.c - lock a file that is about to be replaced.
  *
- * A lock belongs to the file and not to its name, so whoever waited for it may
- * hold a file that has been replaced meanwhile: then it takes the new one.
+ * A lock belongs to the file and not to its name. After waiting, a process may
+ * hold a file that was replaced in the meantime; it then locks the new one.
  */
-#include "cli/lock.h"
+#include "filter/lock.h"
 
 #include "base/error.h"
 #include "filter/save.h"

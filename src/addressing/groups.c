@@ -1,15 +1,15 @@
 /*
- * groups.c - bloom filters with a choice of digests: add and query.
+ * groups.c - digests, cells and errors of filters with groups.
  *
  * A key that is added goes where it costs least; among equals, to the first
  * group. In a filter of one block the cost is the number of new cells. In many
  * blocks that would draw keys to the fullest ones, and the error follows the
  * fullest; there a new cell costs about what it adds to the error of its block.
- * (A cell that a key owns twice counts twice.) Which cells are set so depends
- * on the order of the keys, but no key is ever denied.
+ * (A cell that a key owns twice counts twice.)
  */
-#include "kinds/groups.h"
-#include "base/batch.h"
+#include "addressing/groups.h"
+
+#include "base/bits.h"
 
 #include <math.h>
 
@@ -21,42 +21,6 @@ void um_group_cells(const um_layout *l, uint32_t groups, umbel_digest d,
     for (uint32_t g = 0; g < groups; g++)
         each[g] = um_group_digest(d, g);
     l->row->positions(l, each, groups, pos);
-}
-
-/* Digests of a batch that match by no group so far. */
-typedef struct pending {
-    umbel_digest digest[UM_BATCH];
-    uint16_t at[UM_BATCH]; /* their places in the batch */
-    size_t n;
-} pending;
-
-static void ask_batch(const um_bloom *b, um_ask *ask, const umbel_digest *d,
-                      size_t n, bool *hit)
-{
-    pending p = {.n = 0};
-    bool found[UM_BATCH];
-
-    ask(b, d, n, hit);
-    for (uint32_t g = 1; g < b->groups; g++) {
-        p.n = 0;
-        for (size_t i = 0; i < n; i++)
-            if (!hit[i]) {
-                p.digest[p.n] = um_group_digest(d[i], g);
-                p.at[p.n++] = (uint16_t)i;
-            }
-        ask(b, p.digest, p.n, found);
-        for (size_t j = 0; j < p.n; j++)
-            hit[p.at[j]] = found[j];
-    }
-}
-
-void um_groups_query(const um_bloom *b, um_ask *ask, const umbel_digest *d,
-                     size_t n, bool *hit)
-{
-    for (size_t done = 0, some; done < n; done += some) {
-        some = um_next_batch(n - done);
-        ask_batch(b, ask, d + done, some, hit + done);
-    }
 }
 
 /*
@@ -75,38 +39,6 @@ uint64_t um_group_cost(const um_layout *l, const uint8_t *bits,
         return clear;
     uint64_t used = um_popcount(bits, pos[0] / size * size, size) + clear;
     return clear * used * used;
-}
-
-static bool add_one(const um_bloom *b, umbel_digest d)
-{
-    uint32_t hashes = b->layout->hashes;
-    uint64_t pos[UM_GROUPED_CELLS], least = UINT64_MAX;
-    const uint64_t *best = pos;
-
-    um_group_cells(b->layout, b->groups, d, pos);
-    for (uint32_t g = 0; g < b->groups && least; g++) {
-        const uint64_t *cells = pos + (size_t)g * hashes;
-        uint64_t cost = um_group_cost(b->layout, b->bits, cells);
-        if (cost < least)
-            least = cost, best = cells;
-    }
-    for (uint32_t j = 0; j < hashes; j++)
-        um_set_bit(b->bits, best[j]);
-    return least > 0;
-}
-
-size_t um_groups_add(const um_bloom *b, const umbel_digest *d, size_t n,
-                     bool *fresh)
-{
-    size_t added = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        bool new_key = add_one(b, d[i]);
-        added += new_key;
-        if (fresh)
-            fresh[i] = new_key;
-    }
-    return added;
 }
 
 double um_groups_any(double chance, uint32_t groups)
@@ -178,12 +110,10 @@ double um_groups_error(const um_layout *l, uint32_t groups, double keys)
     return um_groups_any(um_model_error(l, worth), groups);
 }
 
-double um_groups_keys(const um_bloom *b, uint64_t used)
+double um_groups_keys(const um_layout *l, uint32_t groups, uint64_t used)
 {
-    const um_layout *l = b->layout;
     double a_key = l->hashes / (double)l->cells;
     double keys = um_model_keys(l, used);
 
-    return isinf(keys) ? keys
-                       : throws_spent(l, b->groups, keys * a_key) / a_key;
+    return isinf(keys) ? keys : throws_spent(l, groups, keys * a_key) / a_key;
 }

@@ -1,16 +1,17 @@
 /*
- * secret.c - key files: one line, a word and hexadecimal digits.
+ * key_file.c - key files: one line, a word and hexadecimal digits.
  *
  *     umbel-secret-1    32 digits: of keyed filters
  *     umbel-sign-1     128 digits: signs what is published (Ed25519)
  *     umbel-trust-1     64 digits: its public part, for readers
  *
- * A secret that others can read is none, so a file with any right for group or
- * others is refused.
+ * A secret that others can read is not secret, so a file with any right for
+ * group or others is refused.
  */
+#include "exchange/key_file.h"
+
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/files.h"
 #include "exchange/manifest.h"
 #include "filter/save.h"
 
@@ -28,7 +29,7 @@ typedef struct form {
     const char *start;
     size_t len; /* of the key */
     bool secret;
-    umbel_status wrong; /* of a file that is none */
+    umbel_status wrong; /* for a file that is no such key */
     const char *made_by;
     const char *what;
 } form;
@@ -37,14 +38,14 @@ static const form filter_secret = {
     "umbel-secret-1 ", UMBEL_SECRET_LEN, true,
     UMBEL_E_SECRET,    "umbel keygen",   "a secret for --key-file"};
 static const form sign_key = {
-    "umbel-sign-1 ", UM_SIGN_KEY_LEN,       true,
+    "umbel-sign-1 ", UMBEL_SIGN_KEY_LEN,    true,
     UMBEL_E_FORMAT,  "umbel keygen --sign", "a key for --sign"};
 static const form trust_key = {
-    "umbel-trust-1 ", UM_TRUST_KEY_LEN,      false,
+    "umbel-trust-1 ", UMBEL_TRUST_KEY_LEN,   false,
     UMBEL_E_FORMAT,   "umbel keygen --sign", "a public key for --trust"};
 static const form *const forms[] = {&filter_secret, &sign_key, &trust_key};
 
-enum { TEXT_MAX = 16 + 2 * UM_SIGN_KEY_LEN + 1 };
+enum { TEXT_MAX = 16 + 2 * UMBEL_SIGN_KEY_LEN + 1 };
 
 static size_t text_len(const form *f)
 {
@@ -63,7 +64,7 @@ static umbel_status parse(const form *f, const char *text, size_t len,
     return UMBEL_OK;
 }
 
-/* A key of another kind is told as such, before anybody is asked to hide it. */
+/* Names the kind of a wrong key, before asking anybody to hide it. */
 static umbel_status refuse_other(const form *f, const char *text, size_t len,
                                  const char *path, umbel_error *err)
 {
@@ -78,23 +79,29 @@ static umbel_status refuse_other(const form *f, const char *text, size_t len,
     return UMBEL_OK;
 }
 
+static umbel_status check_rights(const form *f, mode_t mode, const char *path,
+                                 umbel_error *err)
+{
+    if (f->secret && mode & 077)
+        return um_fail(err, f->wrong,
+                       "%s%s can be read by others (mode %04o): chmod 600 it",
+                       um_path_dots(path), um_path_tail(path),
+                       (unsigned)(mode & 07777));
+    return UMBEL_OK;
+}
+
 static umbel_status read_open_file(const form *f, int fd, const char *path,
                                    uint8_t *key, umbel_error *err)
 {
     char text[TEXT_MAX + 1];
     struct stat st;
-
-    if (fstat(fd, &st) != 0)
-        return um_fail_path(err, path);
     ssize_t len = read(fd, text, sizeof text);
-    if (len < 0)
+
+    if (len < 0 || fstat(fd, &st) != 0)
         return um_fail_path(err, path);
     umbel_status status = refuse_other(f, text, (size_t)len, path, err);
-    if (status == UMBEL_OK && f->secret && st.st_mode & 077)
-        status = um_fail(err, f->wrong,
-                         "%s%s can be read by others (mode %04o): chmod 600 it",
-                         um_path_dots(path), um_path_tail(path),
-                         (unsigned)(st.st_mode & 07777));
+    if (status == UMBEL_OK)
+        status = check_rights(f, st.st_mode, path, err);
     if (status == UMBEL_OK)
         status = parse(f, text, (size_t)len, path, key, err);
     sodium_memzero(text, sizeof text);
@@ -113,15 +120,16 @@ static umbel_status read_key(const form *f, const char *path, uint8_t *key,
     return status;
 }
 
-umbel_status um_read_secret(const char *path, uint8_t *secret, umbel_error *err)
+umbel_status um_secret_load(const char *path, uint8_t out[UMBEL_SECRET_LEN],
+                            umbel_error *err)
 {
-    return read_key(&filter_secret, path, secret, err);
+    return read_key(&filter_secret, path, out, err);
 }
 
-/* With a digit that is wrong it would sign what nobody can check. */
-static bool is_one_key(const uint8_t key[UM_SIGN_KEY_LEN])
+/* Checks both halves: with a wrong digit nobody could verify its signatures. */
+static bool is_one_key(const uint8_t key[UMBEL_SIGN_KEY_LEN])
 {
-    uint8_t public[crypto_sign_PUBLICKEYBYTES], again[UM_SIGN_KEY_LEN];
+    uint8_t public[crypto_sign_PUBLICKEYBYTES], again[UMBEL_SIGN_KEY_LEN];
 
     crypto_sign_seed_keypair(public, again, key);
     bool same = sodium_memcmp(again, key, sizeof again) == 0;
@@ -129,31 +137,42 @@ static bool is_one_key(const uint8_t key[UM_SIGN_KEY_LEN])
     return same;
 }
 
-umbel_status um_read_sign_key(const char *path, uint8_t *key, umbel_error *err)
+umbel_status umbel_sign_key_load(const char *path,
+                                 uint8_t out[UMBEL_SIGN_KEY_LEN],
+                                 umbel_error *err)
 {
+    uint8_t key[UMBEL_SIGN_KEY_LEN];
     umbel_status status = read_key(&sign_key, path, key, err);
 
     if (status == UMBEL_OK && !is_one_key(key))
-        return um_fail(err, UMBEL_E_FORMAT,
-                       "%s%s is damaged: its halves are not of one key",
-                       um_path_dots(path), um_path_tail(path));
+        status = um_fail(err, UMBEL_E_FORMAT,
+                         "%s%s is damaged: its halves are not of one key",
+                         um_path_dots(path), um_path_tail(path));
+    if (status == UMBEL_OK)
+        memcpy(out, key, sizeof key);
+    sodium_memzero(key, sizeof key);
     return status;
 }
 
-umbel_status um_read_trust_key(const char *text, uint8_t *key, umbel_error *err)
+umbel_status umbel_trust_key_load(const char *path,
+                                  uint8_t out[UMBEL_TRUST_KEY_LEN],
+                                  umbel_error *err)
 {
-    if (strlen(text) == 2 * (size_t)UM_TRUST_KEY_LEN &&
-        um_hex_read(text, key, UM_TRUST_KEY_LEN))
-        return UMBEL_OK;
-    if (access(text, F_OK) != 0)
+    uint8_t key[UMBEL_TRUST_KEY_LEN];
+    bool digits =
+        strlen(path) == 2 * sizeof key && um_hex_read(path, key, sizeof key);
+
+    if (!digits && access(path, F_OK) != 0)
         return um_fail(err, UMBEL_E_IO,
                        "%s%s is neither a file nor a key of %zu digits",
-                       um_path_dots(text), um_path_tail(text),
-                       2 * (size_t)UM_TRUST_KEY_LEN);
-    return read_key(&trust_key, text, key, err);
+                       um_path_dots(path), um_path_tail(path), 2 * sizeof key);
+    if (!digits)
+        UM_TRY(read_key(&trust_key, path, key, err));
+    memcpy(out, key, sizeof key);
+    return UMBEL_OK;
 }
 
-/* What is signed with a key that is lost keeps readers out for ever. */
+/* A key that is lost keeps readers out for ever: its name is synced, too. */
 static bool sync_name(const char *path)
 {
     char dir[PATH_MAX];
@@ -188,20 +207,30 @@ static umbel_status write_key(const form *f, const char *path,
     return fine ? UMBEL_OK : UMBEL_E_IO;
 }
 
-umbel_status um_write_secret(const char *path, const uint8_t *secret,
-                             umbel_error *err)
+umbel_status um_secret_save(const uint8_t secret[UMBEL_SECRET_LEN],
+                            const char *path, umbel_error *err)
 {
     return write_key(&filter_secret, path, secret, err);
 }
 
-umbel_status um_write_sign_key(const char *path, const uint8_t *key,
-                               umbel_error *err)
+umbel_status umbel_sign_key_save(const uint8_t key[UMBEL_SIGN_KEY_LEN],
+                                 const char *path, umbel_error *err)
 {
     return write_key(&sign_key, path, key, err);
 }
 
-umbel_status um_write_trust_key(const char *path, const uint8_t *key,
-                                umbel_error *err)
+umbel_status umbel_trust_key_save(const uint8_t key[UMBEL_TRUST_KEY_LEN],
+                                  const char *path, umbel_error *err)
 {
     return write_key(&trust_key, path, key, err);
+}
+
+umbel_status umbel_sign_keygen(uint8_t sign[UMBEL_SIGN_KEY_LEN],
+                               uint8_t trust[UMBEL_TRUST_KEY_LEN],
+                               umbel_error *err)
+{
+    if (sodium_init() < 0)
+        return um_fail(err, UMBEL_E_IO, "the system gives no random numbers");
+    crypto_sign_keypair(trust, sign);
+    return UMBEL_OK;
 }

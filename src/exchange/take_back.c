@@ -1,0 +1,65 @@
+/*
+ * take_back.c - remove the false positives that readers reported.
+ */
+#include "base/error.h"
+
+#include <umbel/exchange.h>
+
+#include <stdlib.h>
+
+/* A list without the keys that are members. */
+typedef struct reports {
+    bool *member;
+    umbel_digest *digests;
+    double *weights;
+    umbel_keyset left;
+} reports;
+
+static void reports_fini(reports *r)
+{
+    free(r->member);
+    free(r->digests);
+    free(r->weights);
+}
+
+/* Readers may be wrong: a member stays, whatever they report. */
+static umbel_status drop_members(reports *r, const umbel_filter *f,
+                                 const umbel_keyset *members,
+                                 const umbel_keyset *all, size_t *dropped,
+                                 umbel_error *err)
+{
+    r->member = malloc(all->n + 1);
+    r->digests = malloc((all->n + 1) * sizeof *r->digests);
+    r->weights = malloc((all->n + 1) * sizeof *r->weights);
+    if (!r->member || !r->digests || !r->weights)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", all->n);
+    UM_TRY(umbel_in_both(f, members, all, r->member, dropped, err));
+    r->left = (umbel_keyset){.digests = r->digests, .weights = r->weights};
+    for (size_t i = 0; i < all->n; i++)
+        if (!r->member[i]) {
+            r->digests[r->left.n] = all->digests[i];
+            r->weights[r->left.n++] = all->weights ? all->weights[i] : 1;
+        }
+    return UMBEL_OK;
+}
+
+umbel_status umbel_take_back(umbel_filter *f, const umbel_keyset *members,
+                             const umbel_keyset *reported,
+                             umbel_taken_back *out, umbel_error *err)
+{
+    umbel_retouch_params params = UMBEL_RETOUCH_INIT; /* 1 % may be lost */
+    umbel_retouch_result cost;
+    reports r = {.member = NULL};
+    size_t dropped = 0;
+
+    umbel_status status = drop_members(&r, f, members, reported, &dropped, err);
+    if (status == UMBEL_OK)
+        status = umbel_retouch(f, members, &r.left, &params, &cost, NULL, err);
+    if (status == UMBEL_OK)
+        *out = (umbel_taken_back){.matched = cost.matched,
+                                  .left = cost.left,
+                                  .members = dropped,
+                                  .lost = cost.lost};
+    reports_fini(&r);
+    return status;
+}
