@@ -76,6 +76,14 @@ umbel_status um_key_source_from_args(const um_args *args, const um_key_args *k,
     return UMBEL_OK;
 }
 
+void um_set_amounts(const um_amount_args *a, um_key_format *format)
+{
+    uint64_t field = a->amount_field.n;
+
+    format->times = a->times.n;
+    format->amount_field = field == UM_LAST_FIELD ? field - 1 : field;
+}
+
 /* --- opening ----------------------------------------------------------------
  */
 
