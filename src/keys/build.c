@@ -4,7 +4,7 @@
 #include "keys/build.h"
 
 #include "base/error.h"
-#include "keys/never.h"
+#include "keys/clashes.h"
 
 static umbel_status refuse_empty(umbel_error *err)
 {

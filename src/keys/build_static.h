@@ -5,7 +5,7 @@
 #define UM_KEYS_BUILD_STATIC_H
 
 #include "keys/build.h"
-#include "keys/never.h"
+#include "keys/clashes.h"
 
 typedef struct um_static_build {
     const um_build_job *job;

@@ -1,9 +1,9 @@
 /*
- * test_build_never.c - members among keys that must not match.
+ * test_clashes.c - keys that must not match, but are members.
  */
 #include "support/lists.h"
 
-#include "keys/never.h"
+#include "keys/clashes.h"
 
 #include <string.h>
 

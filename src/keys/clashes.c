@@ -1,7 +1,7 @@
 /*
- * never.c - keys that must not match, and the members among them.
+ * clashes.c - keys that must not match, but are members.
  */
-#include "keys/never.h"
+#include "keys/clashes.h"
 
 #include "base/alloc.h"
 #include "base/error.h"

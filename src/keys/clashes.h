@@ -1,8 +1,8 @@
 /*
- * never.h - keys that must not match, and the members among them.
+ * clashes.h - keys that must not match, but are members.
  */
-#ifndef UM_KEYS_NEVER_H
-#define UM_KEYS_NEVER_H
+#ifndef UM_KEYS_CLASHES_H
+#define UM_KEYS_CLASHES_H
 
 #include "keys/list.h"
 
