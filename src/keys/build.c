@@ -44,8 +44,8 @@ static umbel_status choose_groups(const um_build_job *job, umbel_filter *f,
     set = um_key_list_set(&members);
     if (!job->allow_members)
         status = um_refuse_members(
-            f, &set, &never, "remove them from it, or use --allow-members",
-            err);
+            f, &set, &never,
+            "take members out of the list, or use --allow-members", err);
     if (status)
         goto done;
     status = umbel_choose(f, members.digests, members.n, never.digests,

@@ -105,9 +105,9 @@ static umbel_status read_never(um_static_build *x, umbel_error *err)
     UM_TRY(um_keys_each_digest(&x->job->never, x->empty, take_never, x, err));
     if (!x->names.n || x->job->allow_members)
         return UMBEL_OK;
-    return um_fail_members(before - umbel_exact_unlisted(x->exact, NULL, 0),
-                           &x->names,
-                           "remove them from it, or use --allow-members", err);
+    return um_fail_members(
+        before - umbel_exact_unlisted(x->exact, NULL, 0), &x->names,
+        "take members out of the list, or use --allow-members", err);
 }
 
 static umbel_status take_universe(void *ctx, const um_key_batch *batch,
