@@ -12,7 +12,7 @@
 bool umbel_is_counting(const char *kind)
 {
     const um_kind *row = kind ? um_kind_find(kind) : NULL;
-    return row && row->add_amounts;
+    return row && row->counting;
 }
 
 /* All keys are looked at before the first is used: all or nothing. */
