@@ -5,9 +5,9 @@
  */
 #include "base/error.h"
 #include "cli/files.h"
-#include "filter/lock.h"
 #include "cli/report.h"
 #include "cli/table.h"
+#include "filter/lock.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -98,12 +98,13 @@ const um_command um_cmd_add = {
     .summary = "add keys to a filter, safely beside other processes",
     .section = UM_EVERYDAY,
     .values_len = sizeof(add_args),
-    .operands = {{"FILE", UM_TEXT, offsetof(add_args, file), UM_INPUT, 1},
-                 {"KEYS", UM_LIST, offsetof(add_args, keys), UM_INPUT}},
-    .options = {{options},
-                {um_amount_options, offsetof(add_args, amounts)},
-                {um_key_options, offsetof(add_args, key)},
-                {um_open_options, offsetof(add_args, open)}},
+    .operands = {{"FILE", UM_TEXT, offsetof(add_args, file), .role = UM_INPUT,
+                  .min = 1},
+                 {"KEYS", UM_LIST, offsetof(add_args, keys), .role = UM_INPUT}},
+    .options = {{.rows = options},
+                {um_amount_options, .base = offsetof(add_args, amounts)},
+                {um_key_options, .base = offsetof(add_args, key)},
+                {um_open_options, .base = offsetof(add_args, open)}},
     .run = run,
     .example = "words.umb more",
     .details = "KEYS are files with one key per line; none, or -, is standard "
