@@ -125,7 +125,8 @@ static void note_denied(um_report *r, const umbel_ruling *ruling)
 }
 
 /* texts must outlive the report. */
-static void make_report(const umbel_ruling *u, const char **texts, um_report *r)
+static void make_report(const admit_args *a, const umbel_ruling *u,
+                        const char **texts, um_report *r)
 {
     for (size_t i = 0; i < u->n; i++)
         texts[i] = u->reason[i].text;
@@ -137,9 +138,12 @@ static void make_report(const umbel_ruling *u, const char **texts, um_report *r)
     um_report_count(r, "claimed", "keys claimed", NULL, u->claimed);
     um_report_flag(r, "claim_held", "claim checked", u->held);
     um_report_flag(r, "may_deny", "may miss members", u->may_deny);
-    um_report_count(r, "denied_members", "recorded as missing", NULL,
-                    u->denied);
+    um_report_count(r, "denied_members", "recorded missing", NULL, u->denied);
     um_report_texts(r, "reasons", "refused", texts, u->n);
+    if (!u->admitted && !a->max_bytes.given && !a->memory.max_memory.given &&
+        u->reason[0].code == UMBEL_REFUSED_BYTES)
+        um_report_note(r, "Allow more memory with --max-memory, if you trust "
+                          "the file.");
     if (u->admitted && !u->held)
         um_report_note(r, "Its cells do not show how many keys it has.");
     if (u->admitted)
@@ -155,7 +159,7 @@ static int run(const um_args *args)
 
     if (judge(args->values, &ruling, &err) != UMBEL_OK)
         return um_trouble(args, &err);
-    make_report(&ruling, texts, &report);
+    make_report(args->values, &ruling, texts, &report);
     um_report_print(args, &report);
     um_report_fini(&report);
     return ruling.admitted ? UM_EXIT_FINE : UM_EXIT_NO;

@@ -61,16 +61,10 @@ static unsigned mode(const void *values)
     return a->from ? IMPORT : OURS;
 }
 
-/* Returns what is wrong with the options, that rows cannot say; or NULL. */
-static const char *find_misuse(const convert_args *a)
+static bool is_idle(const convert_args *a)
 {
-    if (!a->fold.given && !a->fpr.given && !a->to && !a->from && !a->coded &&
-        !a->raw)
-        return "nothing to do: give --fold D, --fpr P, --to FORM, --from "
-               "FORMAT, --coded or --raw";
-    if (a->to && strcmp(a->to, "bloom") != 0 && !is_exported(a))
-        return "--to is bloom or dcso";
-    return NULL;
+    return !a->fold.given && !a->fpr.given && !a->to && !a->from && !a->coded &&
+           !a->raw;
 }
 
 /* --- reading ----------------------------------------------------------------
@@ -219,12 +213,14 @@ done:
 static int run(const um_args *args)
 {
     const convert_args *a = args->values;
-    const char *misuse = find_misuse(a);
     umbel_filter *f;
     umbel_error err;
 
-    if (misuse)
-        return um_misuse(args, "%s", misuse);
+    if (is_idle(a))
+        return um_misuse(args, "nothing to do: give --fold D, --fpr P, --to "
+                               "FORM, --from FORMAT, --coded or --raw");
+    if (a->to && strcmp(a->to, "bloom") != 0 && !is_exported(a))
+        return um_misuse(args, "--to is bloom or dcso, got \"%s\"", a->to);
     if (open_input(a, &f, &err) != UMBEL_OK)
         return um_trouble(args, &err);
     umbel_status status = convert(args, f, &err);

@@ -205,8 +205,9 @@ static umbel_status retouch(const um_args *args, umbel_filter *f,
         um_key_source_from_args(args, &a->keys, NULL, a->never, &never, err));
     members.format.weights = never.format.weights =
         a->weights ? UM_WEIGHTS_ALL : UM_WEIGHTS_TSV;
+    UM_TRY(um_retouch_read(f, &job, out, err));
     catch_interrupt(&job.params);
-    umbel_status status = um_retouch_keys(f, &job, out, err);
+    umbel_status status = um_retouch_run_lists(f, &job, out, err);
     if (status == UMBEL_E_MISMATCH) {
         umbel_error inner = *err;
         um_set_error(err, status, "%.200s; if that is meant, say --force",
@@ -313,7 +314,7 @@ static void make_report(const retouch_args *a, const umbel_filter *f,
     um_report_real(r, "members_weight", "weight of members", NULL,
                    b->members_weight);
     um_report_real(r, "lost_weight", "weight lost", NULL, b->lost_weight);
-    um_report_count(r, "denied_members", "recorded as missing", NULL,
+    um_report_count(r, "denied_members", "recorded missing", NULL,
                     umbel_denied(f));
     um_report_count(r, "bytes", NULL, NULL, umbel_encoded_len(f));
     um_report_rate(r, "predicted_error", NULL, umbel_predict(f));

@@ -152,11 +152,11 @@ static void make_report(const umbel_filter *f, const umbel_verdict *v,
     um_report_count(r, "members", NULL, NULL, v->members);
     um_report_count(r, "false_negatives", NULL, NULL, v->false_negatives);
     um_report_flag(r, "may_deny", "may miss members", umbel_may_deny(f));
-    um_report_count(r, "denied_members", "recorded as missing", NULL,
+    um_report_count(r, "denied_members", "recorded missing", NULL,
                     umbel_denied(f));
     um_report_count(r, "outside", "outside keys", NULL, v->outside);
     um_report_count(r, "false_positives", NULL, NULL, v->false_positives);
-    um_report_count(r, "dropped", "outside, but members", NULL, v->dropped);
+    um_report_count(r, "dropped", "dropped as members", NULL, v->dropped);
     um_report_interval(r, rate, "measured error", &measured, UM_OF_RATE);
     um_report_rate(r, "predicted", "predicted error", v->predicted);
     note_denied(r, f, v->false_negatives);

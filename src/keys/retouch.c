@@ -42,8 +42,8 @@ static umbel_status retouch(umbel_filter *f, const um_retouched *lists,
 }
 
 /* Reads never with its lines, for refusals. */
-static umbel_status read_lists(const umbel_filter *f, const um_retouch_job *job,
-                               um_retouched *out, umbel_error *err)
+umbel_status um_retouch_read(const umbel_filter *f, const um_retouch_job *job,
+                             um_retouched *out, umbel_error *err)
 {
     um_key_list_params keep = {.filter = f, .keep_lines = job->find_lost};
     umbel_keyset members;
@@ -54,7 +54,7 @@ static umbel_status read_lists(const umbel_filter *f, const um_retouch_job *job,
     members = um_key_list_set(&out->members);
     if (!job->params.allow_members)
         UM_TRY(um_refuse_members(f, &members, &out->never,
-                                 "remove them from the list, or say "
+                                 "take members off the list, or say "
                                  "--allow-members to lose them",
                                  err));
     if (job->find_lost && !(out->lost = calloc(out->members.n + 1, 1)))
@@ -76,13 +76,12 @@ static umbel_status explore(umbel_filter *before, const um_retouch_job *job,
     return retouch(before, out, &params, &out->more, &ignored, NULL, err);
 }
 
-umbel_status um_retouch_keys(umbel_filter *f, const um_retouch_job *job,
-                             um_retouched *out, umbel_error *err)
+umbel_status um_retouch_run_lists(umbel_filter *f, const um_retouch_job *job,
+                                  um_retouched *out, umbel_error *err)
 {
     umbel_filter *before = NULL;
     umbel_status status;
 
-    UM_TRY(read_lists(f, job, out, err));
     if (job->explore)
         UM_TRY(umbel_copy(f, &before, err));
     status = retouch(f, out, &job->params, job->record ? &out->curve : NULL,

@@ -26,11 +26,15 @@ typedef struct um_retouched {
 } um_retouched;
 
 /*
- * Reads both lists and retouches f. E_KEY if a key of never is a member, unless
- * params.allow_members; E_MISMATCH if the members are not those of f.
+ * Reads both lists, for f. E_KEY if a key of never is a member, unless
+ * params.allow_members.
  */
-umbel_status um_retouch_keys(umbel_filter *f, const um_retouch_job *job,
+umbel_status um_retouch_read(const umbel_filter *f, const um_retouch_job *job,
                              um_retouched *out, umbel_error *err);
+/* Retouches f by lists that were read. E_MISMATCH if the members are not those
+ * of f. */
+umbel_status um_retouch_run_lists(umbel_filter *f, const um_retouch_job *job,
+                                  um_retouched *out, umbel_error *err);
 void um_retouched_fini(um_retouched *r);
 
 /* Returns true if the method named in params (NULL: the default) uses that

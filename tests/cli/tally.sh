@@ -4,7 +4,7 @@ for n in $(seq 40); do
 done > stream
 try umbel build stream --kind tally --capacity 40 --set heavy=700 -o t.umb
 seq 0 13 41 | try umbel check t.umb --values
-seq 40 | try umbel check t.umb --at-least 38
+seq 40 | try umbel check t.umb --threshold 38
 umbel info --json t.umb | grep -o '"heavy": [0-9]*'
 umbel info --json t.umb | grep -o '"count_limit.*counted": [0-9]*'
 
@@ -22,11 +22,11 @@ seq 40 | try umbel check bits.umb -c
 try umbel build stream --kind tally --cells 512 --set heavy=1 -o full.umb
 try umbel add full.umb - <<< 40
 umbel info --json full.umb | grep -o '"count_limit.*counted": [0-9]*'
-try umbel check full.umb --at-least 15 -c 1 40
+try umbel check full.umb --threshold 15 -c 1 40
 bad() {
     try umbel "$@" 2>&1
 }
-bad check full.umb --at-least 16 1
+bad check full.umb --threshold 16 1
 bad merge t.umb t.umb -o x.umb
 bad merge --op add t.umb t.umb -o x.umb
 bad convert t.umb --fold 2 -o x.umb
