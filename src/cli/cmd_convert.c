@@ -3,10 +3,10 @@
  */
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/content.h"
 #include "cli/files.h"
 #include "cli/report.h"
 #include "cli/table.h"
+#include "exchange/content.h"
 #include "keys/import.h"
 
 #include <string.h>
