@@ -22,7 +22,7 @@
  * not reach. Covariances take the mean over the distances of two lanes, and
  * leave out the bias of addressings that reduce mod m.
  */
-#include "addressing/extra.h"
+#include "filter/extra.h"
 
 #include <math.h>
 

@@ -1,26 +1,7 @@
 /*
- * table.c - look up addressings, and what works on each alike.
+ * layout.c - an addressing made ready for a size, and how it folds.
  */
-#include "addressing/rows.h"
-#include "base/error.h"
-
-#include <string.h>
-
-#define ROW(name) &um_addressing_##name,
-static const um_addressing *const table[] = {UM_ADDRESSINGS(ROW)};
-
-const um_addressing *um_addressing_row(size_t i)
-{
-    return i < UM_COUNT(table) ? table[i] : NULL;
-}
-
-const um_addressing *um_addressing_find(const char *name)
-{
-    for (size_t i = 0; i < UM_COUNT(table); i++)
-        if (strcmp(table[i]->name, name) == 0)
-            return table[i];
-    return NULL;
-}
+#include "filter/addressing.h"
 
 void um_one_lane(um_layout *l)
 {

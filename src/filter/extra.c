@@ -15,7 +15,7 @@
  * over the loads of a block has the closed form (1 - (1-g)/blocks)^keys. The
  * terms nearly cancel, so they are summed in long double.
  */
-#include "addressing/extra.h"
+#include "filter/extra.h"
 
 #include <math.h>
 

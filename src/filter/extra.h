@@ -1,8 +1,8 @@
 /*
  * extra.h - exact error of layouts with extra throws.
  */
-#ifndef UM_ADDRESSING_EXTRA_H
-#define UM_ADDRESSING_EXTRA_H
+#ifndef UM_FILTER_EXTRA_H
+#define UM_FILTER_EXTRA_H
 
 #include "filter/addressing.h"
 
