@@ -6,12 +6,15 @@
  * match the filter can be members, so the table is hardly touched.
  */
 #define XXH_INLINE_ALL
+#include "ops/verify.h"
+
 #include "base/alloc.h"
 #include "base/batch.h"
 #include "base/error.h"
 #include "filter/handle.h"
 
 #include <umbel/estimate.h>
+#include <umbel/retouch.h>
 #include <umbel/verify.h>
 
 #include <xxhash.h>
@@ -157,4 +160,11 @@ void umbel_verify_result(const umbel_verifier *v, umbel_verdict *out)
     out->low = rate.low;
     out->high = rate.high;
     out->predicted = v->predicted;
+}
+
+bool um_allows_denied(const umbel_filter *f, uint64_t denied)
+{
+    uint64_t recorded = umbel_denied(f);
+
+    return denied <= recorded || (recorded == 0 && umbel_may_deny(f));
 }
