@@ -18,4 +18,4 @@ umbel build keys --bits 8192 --hashes 4 -q -o bloom.umb
 umbel check plain.umb -f strangers > x
 umbel check bloom.umb -f strangers | cmp - x && echo plain
 try umbel plan --kind generalized --fp-bound 0.0625 --fn-bound 0.06
-try umbel plan --kind generalized --fp-bound 1% --fn-bound 0.1 --keys 1000 --json
+try umbel plan --kind generalized --fp-bound 1% --fn-bound 0.1 --capacity 1000 --json

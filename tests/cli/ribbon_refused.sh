@@ -34,7 +34,7 @@ try umbel build members --kind ribbon --bytes 448 -q -o x.umb
 umbel build members --kind ribbon --bits 1088 -q -o x.umb && echo fine
 try umbel build members --kind ribbon --never all --allow-members --bytes 330 -o x.umb
 try umbel build members --kind ribbon --bytes 448 --fpr 1% -o x.umb
-try umbel plan --keys 1000 --kind ribbon --bytes 400
+try umbel plan --capacity 1000 --kind ribbon --bytes 400
 try umbel build members --kind ribbon --capacity 5000 -o x.umb
 try umbel build members --kind ribbon --addressing classic -o x.umb
 try umbel build members --kind ribbon --hashes 4 -o x.umb
