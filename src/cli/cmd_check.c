@@ -1,253 +1,248 @@
 /*
- * cmd_check.c - umbel check: which keys match, with grep's manners.
+ * cmd_check.c - umbel check: which keys match; options and exit codes as grep.
  */
 #include "base/error.h"
-#include "cli/answers.h"
+#include "cli/check_answers.h"
 #include "cli/files.h"
 #include "cli/report.h"
 #include "cli/table.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
+typedef struct check_args {
+    const char *file;
+    um_list operands, lists;
+    bool count, invert, values, unless_first;
+    um_whole threshold;
+    const char *unless, *unless_key_file, *confirm;
+    um_open_args open;
+    um_key_args keys;
+    um_thread_args threads;
+} check_args;
+
+enum { FROM_FILES = UM_MODE(0), TYPED = UM_MODE(1) };
+
 static const um_option options[] = {
-    {"from", 'f', "FILE", "read keys from FILE; - is standard input"},
-    {"count", 'c', NULL, "print only how many match"},
-    {"invert", 'v', NULL, "print keys that do not match"},
-    {"values", 0, NULL, "print a tab and the count, or value, behind keys"},
-    {"at-least", 0, "T", "counting: keys match that came T times or more"},
-    {"unless", 0, "FILE", "keys that match this filter too do not match"},
-    {"unless-first", 0, NULL, "ask the filter of --unless first"},
-    {"unless-key-file", 0, "FILE", "its secret, when that is another"},
-    {"confirm", 0, "FILE", "also append keys that match, found to be false"},
+    {"keys", 'f', "FILE", "read keys from FILE; - is standard input",
+     UM_TARGET(check_args, lists), .role = UM_INPUT, .formerly = "from"},
+    {"count", 'c', NULL, "print only how many match",
+     UM_TARGET(check_args, count)},
+    {"invert", 'v', NULL, "print keys that do not match",
+     UM_TARGET(check_args, invert)},
+    {"values", 0, NULL, "print a tab and the count, or value, after each key",
+     UM_TARGET(check_args, values), .excludes = "count"},
+    {"threshold", 0, "T",
+     "counting kinds: keys match if they were added T times or more",
+     UM_TARGET(check_args, threshold), .low = 1, .formerly = "at-least"},
+    {"unless", 0, "FILE", "keys that match this filter too do not match",
+     UM_TARGET(check_args, unless), .role = UM_INPUT},
+    {"unless-first", 0, NULL, "query the filter of --unless first",
+     UM_TARGET(check_args, unless_first), .needs = "unless",
+     .excludes = "values threshold"},
+    {"unless-key-file", 0, "FILE", "its secret, if it is another one",
+     UM_TARGET(check_args, unless_key_file), .role = UM_INPUT,
+     .needs = "unless"},
+    {"confirm", 0, "FILE",
+     "append keys that match to FILE, a list for build --never",
+     UM_TARGET(check_args, confirm), .role = UM_OUTPUT},
     {0}};
 
-static umbel_status ask_stream(um_check_ctx *a, umbel_error *err)
+/* Keys on the command line; a lone "-" is standard input. */
+static bool are_typed(const check_args *a)
 {
-    um_key_job job = um_check_job(a);
-    umbel_status status = UMBEL_OK;
-    const char *path = um_value_at(a->args, "from", 0);
-
-    if (!path)
-        path = "-";
-    for (size_t i = 1; status == UMBEL_OK && path && !a->decided; i++) {
-        status = um_each_key(a->args, &path, 1, &job, &a->decided, err);
-        path = um_value_at(a->args, "from", i);
-    }
-    return status;
+    return a->operands.n > 1 ||
+           (a->operands.n == 1 && strcmp(a->operands.item[0], "-") != 0);
 }
 
-static umbel_status ask_hex(um_check_ctx *a, const umbel_slice *text,
-                            umbel_error *err)
+static unsigned mode(const void *values)
+{
+    return are_typed(values) ? TYPED : FROM_FILES;
+}
+
+/* Returns what is wrong with the options, that rows cannot say; or NULL. */
+static const char *find_misuse(const check_args *a)
+{
+    if (a->operands.n && a->lists.n)
+        return "give keys, or files of keys with -f, not both";
+    if (a->confirm && strcmp(a->confirm, "-") == 0)
+        return "--confirm appends to a file, not to standard output";
+    if (a->confirm && a->keys.hex && a->keys.field.given)
+        return "--confirm writes whole lines of --hex keys: leave out --field";
+    return NULL;
+}
+
+/* Keys come from standard input if nothing else is named. A list that grows
+ * while it is read never ends. */
+static umbel_status check_stdin(const um_args *args, umbel_error *err)
+{
+    const check_args *a = args->values;
+    bool implied = !are_typed(a) && !a->lists.n;
+
+    if (implied)
+        UM_TRY(um_claim_stdin(args, err));
+    if (a->confirm && (implied || args->stdin_uses))
+        UM_TRY(um_refuse_overwrite(a->confirm, "/dev/stdin", err));
+    return UMBEL_OK;
+}
+
+static umbel_status check_hex(um_check_ctx *c, const umbel_slice *text,
+                              umbel_error *err)
 {
     uint8_t bytes[4096];
     umbel_slice key = {bytes, text->len / 2};
 
     if (key.len > sizeof bytes)
         return um_fail(err, UMBEL_E_KEY,
-                       "a key of more than 8192 digits: give it with -f FILE");
-    if (!um_decode_hex(text->data, text->len, bytes))
+                       "a key of more than %zu digits: give it with -f FILE",
+                       2 * sizeof bytes);
+    if (!um_hex_decode(text->data, text->len, bytes))
         return um_fail(err, UMBEL_E_KEY, "\"%.40s\" %s",
                        (const char *)text->data,
                        text->len % 2 ? "has an odd number of digits"
                                      : "is not hexadecimal");
-    return um_check_one(a, &key, text, err);
+    return um_check_one(c, &key, text, err);
 }
 
-static umbel_status ask_operands(um_check_ctx *a, umbel_error *err)
+static umbel_status check_typed(um_check_ctx *c, const check_args *a,
+                                umbel_error *err)
 {
-    bool hex = um_has(a->args, "hex");
-    umbel_status status = UMBEL_OK;
-
-    for (size_t i = 1; status == UMBEL_OK && i < a->args->noperands; i++) {
-        const char *text = a->args->operands[i];
-        umbel_slice key = {text, strlen(text)};
-        status = hex ? ask_hex(a, &key, err) : um_check_one(a, &key, &key, err);
+    for (size_t i = 0; i < a->operands.n; i++) {
+        umbel_slice key = {a->operands.item[i], strlen(a->operands.item[i])};
+        UM_TRY(a->keys.hex ? check_hex(c, &key, err)
+                           : um_check_one(c, &key, &key, err));
     }
-    return status;
+    return UMBEL_OK;
 }
 
-/* Keys on the command line; a lone "-" is standard input. */
-static bool literal_keys(const um_args *args)
+static umbel_status check_keys(um_check_ctx *c, const um_args *args,
+                               umbel_error *err)
 {
-    return args->noperands > 2 ||
-           (args->noperands == 2 && strcmp(args->operands[1], "-") != 0);
+    const check_args *a = args->values;
+    um_key_job job = um_check_job(c);
+    um_key_source source;
+
+    if (are_typed(a))
+        return check_typed(c, a, err);
+    UM_TRY(um_key_source_from_args(args, &a->keys, &a->threads, a->lists,
+                                   &source, err));
+    source.stop = &c->decided;
+    return um_keys_each(&source, &job, err);
 }
 
-/* The filters, and what the keys come from. */
-static size_t stdin_uses(const um_args *args)
-{
-    bool keys = !literal_keys(args) && !um_has(args, "from");
-    return um_stdin_among(args->operands, 1) + um_stdin_uses(args, "unless") +
-           um_stdin_uses(args, "from") + keys;
-}
-
-static void print_count(const um_check_ctx *a)
-{
-    if (!a->count || a->quiet)
-        return;
-    if (!a->json) {
-        printf("%" PRIu64 "\n", a->selected);
-        return;
-    }
-    umbel_info info = {0};
-    um_info_count(&info, "count", a->selected);
-    if (a->revoked) {
-        um_info_count(&info, "keys", a->cost.keys);
-        um_info_count(&info, "asked_file", a->cost.asked_filter);
-        um_info_count(&info, "asked_unless", a->cost.asked_revoked);
-    }
-    um_print_json(stdout, &info);
-}
-
-/* Both filters; NULL for the second when none was asked for. */
-static umbel_status open_filters(const um_args *args, umbel_filter *out[2],
+static umbel_status open_filters(const check_args *a, umbel_filter *out[2],
                                  umbel_error *err)
 {
-    const char *unless = um_value(args, "unless");
-
-    out[1] = NULL;
-    umbel_status status = um_open_filter(args, args->operands[0], &out[0], err);
-    if (status != UMBEL_OK || !unless)
-        return status;
-    status = um_open_second(args, unless, "unless-key-file", &out[1], err);
-    if (status != UMBEL_OK)
-        umbel_close(out[0]);
-    return status;
+    UM_TRY(um_open_filter(&a->open, a->file, &out[0], err));
+    return a->unless ? um_open_second(&a->open, a->unless, a->unless_key_file,
+                                      "unless-key-file", &out[1], err)
+                     : UMBEL_OK;
 }
 
-/* A list that grows while it is read never ends. */
-static umbel_status spare_inputs(const um_args *args, const char *path,
-                                 umbel_error *err)
+static umbel_status start(um_check_ctx *c, const um_args *args,
+                          umbel_filter *const filters[2], umbel_error *err)
 {
-    static const char *const read[] = {"from", "unless"};
-    umbel_status status = um_refuse_overwrite(path, args->operands[0], err);
+    const check_args *a = args->values;
 
-    if (status == UMBEL_OK && stdin_uses(args))
-        status = um_refuse_overwrite(path, "/dev/stdin", err);
-    for (size_t i = 0; i < UM_COUNT(read); i++) {
-        const char *input = um_value(args, read[i]);
-        if (status == UMBEL_OK && input)
-            status = um_refuse_overwrite(path, input, err);
+    *c = (um_check_ctx){.query = {.filter = filters[0],
+                                  .except = filters[1],
+                                  .order = a->unless_first ? UMBEL_REVOKED_FIRST
+                                                           : UMBEL_FILTER_FIRST,
+                                  .values = a->values,
+                                  .threshold = a->threshold.n},
+                        .json = args->common.json,
+                        .count = a->count,
+                        .invert = a->invert,
+                        .quiet = args->common.quiet,
+                        .log_keys = a->keys.field.given,
+                        .end = a->keys.null ? '\0' : '\n'};
+    UM_TRY(um_query_init(&c->query, err));
+    c->print_all = c->json || (a->values && !c->query.map &&
+                               !a->threshold.given && !a->invert && !a->unless);
+    return a->confirm ? um_key_log_init(&c->log, a->confirm, c->end, err)
+                      : UMBEL_OK;
+}
+
+/* The text of --count is a bare number, as that of grep. */
+static void print_count(const um_args *args, const um_check_ctx *c)
+{
+    um_report report = {0};
+
+    if (!c->json) {
+        printf("%" PRIu64 "\n", c->selected);
+        return;
     }
-    return status;
+    um_report_count(&report, "count", NULL, NULL, c->selected);
+    if (c->query.except) {
+        um_report_count(&report, "keys", NULL, NULL, c->cost.keys);
+        um_report_count(&report, "asked_file", NULL, NULL,
+                        c->cost.asked_filter);
+        um_report_count(&report, "asked_unless", NULL, NULL,
+                        c->cost.asked_revoked);
+    }
+    um_report_print(args, &report);
+    um_report_fini(&report);
 }
 
-static umbel_status open_confirmed(um_check_ctx *a, umbel_error *err)
+static umbel_status check(um_check_ctx *c, const um_args *args,
+                          umbel_filter *filters[2], umbel_error *err)
 {
-    const char *path = um_value(a->args, "confirm");
+    const check_args *a = args->values;
+    umbel_status status, closed;
+    umbel_error late;
 
-    if (!path)
-        return UMBEL_OK;
-    umbel_status status = spare_inputs(a->args, path, err);
-    return status == UMBEL_OK
-               ? um_key_log_open(&a->confirmed, path, a->end, err)
-               : status;
-}
-
-/* What is wrong with the combination of options; NULL: nothing. */
-static const char *misuse(const um_args *args)
-{
-    bool unless = um_has(args, "unless");
-
-    if (args->noperands < 1)
-        return "say which filter: umbel check FILE [KEY...]";
-    if (args->noperands > 1 && um_has(args, "from"))
-        return "give keys, or a file of keys, not both";
-    if (literal_keys(args) && um_has(args, "field"))
-        return "--field is for keys from files";
-    if (um_has(args, "unless-first") &&
-        (um_has(args, "values") || um_has(args, "at-least")))
-        return "--unless-first is not for counts";
-    if (um_has(args, "confirm") && strcmp(um_value(args, "confirm"), "-") == 0)
-        return "--confirm appends to a file";
-    if (um_has(args, "confirm") && um_has(args, "hex") && um_has(args, "field"))
-        return "--confirm notes whole lines of --hex keys: leave --field out";
-    if (um_has(args, "unless-first") && !unless)
-        return "--unless-first wants --unless";
-    if (um_has(args, "unless-key-file") && !unless)
-        return "--unless-key-file wants --unless";
-    if (stdin_uses(args) > 1)
-        return "standard input can be read only once";
-    return NULL;
-}
-
-/* A threshold that no count can reach is a mistake. */
-static umbel_status take_threshold(um_check_ctx *a, umbel_error *err)
-{
-    uint64_t limit = umbel_count_limit(a->filter);
-
-    if (!um_has(a->args, "values") && !um_has(a->args, "at-least"))
-        return UMBEL_OK;
-    a->values = um_has(a->args, "values");
-    a->map = umbel_value_bits(a->filter) && !um_has(a->args, "at-least");
-    if (a->map)
-        return UMBEL_OK;
-    a->at_least = 1;
-    if (!limit && a->values && umbel_is_static(umbel_kind(a->filter)))
-        return um_fail(err, UMBEL_E_UNSUPPORTED,
-                       "this filter has no values: a map is made by umbel "
-                       "build --kind %s --values W",
-                       umbel_kind(a->filter));
-    if (!limit)
-        return umbel_count_many(a->filter, NULL, 0, NULL, err);
-    umbel_status status =
-        um_value_count(a->args, "at-least", &a->at_least, err);
-    if (status == UMBEL_OK && (a->at_least == 0 || a->at_least > limit))
-        return um_fail(err, UMBEL_E_RANGE,
-                       "--at-least must be 1..%" PRIu64 ": the cells of this "
-                       "filter count no further; got %s",
-                       limit, um_value(a->args, "at-least"));
-    return status;
+    UM_TRY(check_stdin(args, err));
+    UM_TRY(open_filters(a, filters, err));
+    UM_TRY(start(c, args, filters, err));
+    status = check_keys(c, args, err);
+    closed = um_key_log_fini(&c->log, &late);
+    if (status || closed) {
+        if (!status)
+            *err = late;
+        return status ? status : closed;
+    }
+    if (c->count && !c->quiet)
+        print_count(args, c);
+    return UMBEL_OK;
 }
 
 static int run(const um_args *args)
 {
-    um_check_ctx a = {.args = args,
-                      .json = um_has(args, "json"),
-                      .count = um_has(args, "count"),
-                      .invert = um_has(args, "invert"),
-                      .quiet = um_has(args, "quiet"),
-                      .end = um_has(args, "null") ? '\0' : '\n'};
-    const char *wrong = misuse(args);
-    umbel_filter *f[2];
+    const char *misuse = find_misuse(args->values);
+    umbel_filter *filters[2] = {NULL, NULL};
+    um_check_ctx c = {.selected = 0};
     umbel_error err;
-    unsigned threads;
 
-    if (wrong)
-        return um_misuse(args, "%s", wrong);
-    if (um_threads(args, &threads, &err) != UMBEL_OK ||
-        open_filters(args, f, &err) != UMBEL_OK)
+    if (misuse)
+        return um_misuse(args, "%s", misuse);
+    umbel_status status = check(&c, args, filters, &err);
+    umbel_close(filters[0]);
+    umbel_close(filters[1]);
+    if (status)
         return um_trouble(args, &err);
-    a.filter = f[0];
-    a.revoked = f[1];
-    a.order =
-        um_has(args, "unless-first") ? UMBEL_REVOKED_FIRST : UMBEL_FILTER_FIRST;
-    umbel_status status = take_threshold(&a, &err);
-    if (status == UMBEL_OK)
-        status = open_confirmed(&a, &err);
-    if (status == UMBEL_OK)
-        status =
-            literal_keys(args) ? ask_operands(&a, &err) : ask_stream(&a, &err);
-    status = um_key_log_close(&a.confirmed, status, &err);
-    if (status == UMBEL_OK)
-        print_count(&a);
-    umbel_close(f[0]);
-    umbel_close(f[1]);
-    if (status != UMBEL_OK)
-        return um_trouble(args, &err);
-    return a.selected ? UM_EXIT_FINE : UM_EXIT_NO;
+    return c.selected ? UM_EXIT_FINE : UM_EXIT_NO;
 }
 
 const um_command um_cmd_check = {
     .name = "check",
-    .args = "FILE [KEY...]",
     .summary = "print the keys that match",
-    .options = {options, um_threads_options, um_keys_options,
-                um_filter_options},
+    .section = UM_EVERYDAY,
+    .values_len = sizeof(check_args),
+    .operands = {{"FILE", UM_TEXT, offsetof(check_args, file), UM_INPUT, 1},
+                 {"KEY", UM_LIST, offsetof(check_args, operands)}},
+    .options = {{options},
+                {um_key_options, offsetof(check_args, keys), 0,
+                 "field delimiter"},
+                {um_key_options, offsetof(check_args, keys), FROM_FILES,
+                 "null hex"},
+                {um_thread_options, offsetof(check_args, threads), FROM_FILES},
+                {um_open_options, offsetof(check_args, open)}},
+    .modes = {{"for keys from files or standard input", ""},
+              {"for keys on the command line", "KEY"}},
+    .mode = mode,
     .run = run,
     .example = "words.umb -f lines",
-    .details = "Without KEY, keys come a line each from standard input. Exit "
-               "code as grep: 0 some match, 1 none, 2 trouble.",
+    .details = "Without KEY, keys come from standard input, one per line. Exit "
+               "codes are those of grep: 0 if some keys match, 1 if none does, "
+               "2 for an error.",
 };

@@ -2,222 +2,254 @@
  * cmd_convert.c - umbel convert: the same keys in another form.
  */
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/files.h"
-#include "cli/foreign.h"
 #include "cli/report.h"
 #include "cli/table.h"
+#include "exchange/content.h"
+#include "keys/import.h"
 
-#include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
+
+typedef struct convert_args {
+    const char *file, *output, *to, *from;
+    um_whole fold;
+    um_share fpr;
+    bool coded, raw;
+    um_open_args open;
+} convert_args;
+
+enum {
+    OURS = UM_MODE(0),
+    IMPORT = UM_MODE(1),
+    EXPORT = UM_MODE(2),
+    FOREIGN = UM_MODE(3)
+};
 
 static const um_option options[] = {
-    {"output", 'o', "FILE", "write the result there; - is standard output"},
-    {"fold", 0, "D", "make it D times smaller"},
-    {"fpr", 0, "P", "make it as small as this error allows"},
+    {"output", 'o', "FILE", "write the result to FILE; - is standard output",
+     UM_TARGET(convert_args, output), .role = UM_OUTPUT, .required = true},
+    {"fold", 0, "D", "make it D times smaller", UM_TARGET(convert_args, fold),
+     .excludes = "fpr to", .modes = OURS | IMPORT},
+    {"fpr", 0, "P", "make it as small as this false positive rate allows",
+     UM_TARGET(convert_args, fpr), .excludes = "fold to",
+     .modes = OURS | IMPORT},
     {"to", 0, "FORM",
-     "bloom: the bloom filter of the same keys; dcso: a file "
-     "for DCSO's bloom and flor"},
-    {"from", 0, "dcso", "the filter is such a file, perhaps gzipped"},
-    {"coded", 0, NULL, "write it in few bytes, to be decoded when it is read"},
-    {"raw", 0, NULL, "write it as it is in memory, to be used in place"},
+     "bloom: a plain Bloom filter of the same keys; dcso: a file for DCSO's "
+     "bloom and flor",
+     UM_TARGET(convert_args, to)},
+    {"from", 0, "FORMAT", "FILE is of another program: dcso, also gzipped",
+     UM_TARGET(convert_args, from)},
+    {"coded", 0, NULL, "compress the file; it is decoded when it is read",
+     UM_TARGET(convert_args, coded), .excludes = "raw", .modes = OURS | IMPORT},
+    {"raw", 0, NULL, "write it uncompressed, to be mapped into memory",
+     UM_TARGET(convert_args, raw), .modes = OURS | IMPORT},
     {0}};
 
-static umbel_status choose(const um_args *args, const umbel_filter *f,
-                           uint64_t *by, umbel_error *err)
+static bool is_exported(const convert_args *a)
 {
-    double fpr = 0;
+    return a->to && um_is_format(a->to);
+}
+
+static unsigned mode(const void *values)
+{
+    const convert_args *a = values;
+
+    if (is_exported(a))
+        return a->from ? FOREIGN : EXPORT;
+    return a->from ? IMPORT : OURS;
+}
+
+static bool is_idle(const convert_args *a)
+{
+    return !a->fold.given && !a->fpr.given && !a->to && !a->from && !a->coded &&
+           !a->raw;
+}
+
+/* --- reading ----------------------------------------------------------------
+ */
+
+static umbel_status advise_memory(umbel_status status, umbel_error *err)
+{
+    umbel_error inner = *err;
+
+    return um_fail(err, status, "%.200s, or allow more with --max-memory",
+                   inner.text);
+}
+
+/* Reads a file of another program: a pipe, or decompressed, up to a limit. */
+static umbel_status import_file(const convert_args *a, umbel_filter **out,
+                                umbel_error *err)
+{
+    uint64_t limit = a->open.max_memory.n;
+    umbel_error inner;
+    um_content c;
+
+    umbel_status status = um_content_read_within(
+        &c, a->file, limit ? (size_t)limit : (size_t)UM_IMPORT_LIMIT, err);
+    if (status)
+        return status == UMBEL_E_LIMIT ? advise_memory(status, err) : status;
+    status = um_import(a->from, c.bytes, c.len, limit, out, &inner);
+    um_content_fini(&c);
+    if (!status)
+        return UMBEL_OK;
+    um_set_error(err, status, "%s%s: %s", um_path_dots(a->file),
+                 um_path_tail(a->file), inner.text);
+    return inner.detail == UMBEL_D_COMPRESSED ? advise_memory(status, err)
+                                              : status;
+}
+
+/* A file may be replaced by its own kind: a filter by a filter, a file of
+ * another program by one. */
+static umbel_status open_input(const convert_args *a, umbel_filter **out,
+                               umbel_error *err)
+{
+    if (mode(a) & (IMPORT | EXPORT))
+        UM_TRY(um_refuse_overwrite(a->output, a->file, err));
+    return a->from ? import_file(a, out, err)
+                   : um_open_filter(&a->open, a->file, out, err);
+}
+
+/* --- converting -------------------------------------------------------------
+ */
+
+static umbel_status choose_fold(const convert_args *a, const umbel_filter *f,
+                                uint64_t *by, umbel_error *err)
+{
     umbel_interval keys;
 
-    if (um_has(args, "fold"))
-        return um_value_count(args, "fold", by, err);
-    umbel_status status = um_value_share(args, "fpr", &fpr, err);
-    if (status == UMBEL_OK)
-        status = umbel_estimate_keys(f, &keys, err);
-    if (status != UMBEL_OK)
-        return status;
-    *by = keys.value < 1e15 ? umbel_fold_best(f, (uint64_t)keys.value + 1, fpr)
-                            : 0;
+    *by = a->fold.n;
+    if (a->fold.given)
+        return UMBEL_OK;
+    UM_TRY(umbel_estimate_keys(f, &keys, err));
+    *by = keys.value < 1e15
+              ? umbel_fold_best(f, (uint64_t)keys.value + 1, a->fpr.x)
+              : 0;
     if (*by == 0)
         return um_fail(err, UMBEL_E_RANGE,
-                       "the filter errs by %s already, at its full size: "
+                       "the error of this filter is %s at its full size: "
                        "folding cannot reach %s",
-                       um_percent(umbel_predict(f)).text, um_percent(fpr).text);
+                       um_rate(umbel_predict(f)).text, um_rate(a->fpr.x).text);
     return UMBEL_OK;
 }
 
-/* What became of it, in the report's words. */
-static void tell_form(const um_args *args, FILE *out, uint64_t by)
-{
-    const char *to = um_value(args, "to"), *from = um_value(args, "from");
-
-    if (to && um_is_format(to))
-        fprintf(out, "a %s file of", to);
-    else if (to)
-        fputs("a bloom filter of", out);
-    else if (um_has(args, "fold") || um_has(args, "fpr"))
-        fprintf(out, "folded by %" PRIu64 " to", by);
-    else if (from)
-        fprintf(out, "the filter of a %s file in", from);
-    else
-        fputs(um_has(args, "coded") ? "coded in" : "raw in", out);
-}
-
-static bool becomes_foreign(const um_args *args)
-{
-    const char *to = um_value(args, "to");
-
-    return to && um_is_format(to);
-}
-
-/* Bytes of what was written. */
-static uint64_t written_len(const um_args *args, const umbel_filter *f)
-{
-    uint64_t len = umbel_encoded_len(f);
-
-    if (becomes_foreign(args))
-        umbel_export_len(f, um_value(args, "to"), &len, NULL);
-    return len;
-}
-
-static void report(const um_args *args, const umbel_filter *f, uint64_t by)
-{
-    FILE *out = um_report_to(args);
-    const char *path = um_value(args, "output");
-    umbel_info info = {0};
-
-    if (um_has(args, "json")) {
-        um_info_text(&info, "file", path);
-        um_info_count(&info, "fold", by);
-        um_info_count(&info, "bits", umbel_cells(f));
-        um_info_count(&info, "bytes", written_len(args, f));
-        um_info_flag(&info, "coded", umbel_coded(f));
-        um_info_real(&info, "predicted_error", umbel_predict(f));
-        um_info_hex(&info, "payload_checksum", umbel_payload_checksum(f));
-        um_print_json(out, &info);
-    } else if (!um_has(args, "quiet")) {
-        um_print_path(out, path);
-        tell_form(args, out, by);
-        fprintf(out, " %s bytes, predicted error %s\n",
-                um_grouped(written_len(args, f)).text,
-                um_percent(umbel_predict(f)).text);
-        um_tell_retouched(
-            out, f,
-            by > 1 ? "folding may bring back keys that were removed"
-            : becomes_foreign(args) ? "the file has no place to say so"
-                                    : "that is unchanged");
-        if (by == 1 && um_has(args, "fpr"))
-            fprintf(out,
-                    "no divisor of its %s parts keeps that error: it stays as "
-                    "it is\n",
-                    um_grouped(umbel_fold_parts(f)).text);
-    }
-}
-
-/* *out = f itself, or what becomes of it. */
-static umbel_status transform(const um_args *args, umbel_filter *f,
+/* *out is f itself, or another filter made of it. */
+static umbel_status transform(const convert_args *a, umbel_filter *f,
                               uint64_t *by, umbel_filter **out,
                               umbel_error *err)
 {
-    const char *to = um_value(args, "to");
-
     *by = 1;
     *out = f;
-    if (to && !um_is_format(to))
+    if (a->to && !is_exported(a))
         return umbel_to_bloom(f, out, err);
-    if (!um_has(args, "fold") && !um_has(args, "fpr"))
+    if (!a->fold.given && !a->fpr.given)
         return UMBEL_OK;
-    umbel_status status = choose(args, f, by, err);
-    return status == UMBEL_OK ? umbel_fold(f, *by, out, err) : status;
+    UM_TRY(choose_fold(a, f, by, err));
+    return umbel_fold(f, *by, out, err);
 }
 
-static umbel_status save(const um_args *args, const umbel_filter *f,
+static umbel_status save(const convert_args *a, const umbel_filter *f,
                          umbel_error *err)
 {
-    const char *to = um_value(args, "to"), *path = um_value(args, "output");
+    if (!is_exported(a))
+        return um_save_filter(f, a->output, err);
+    if (strcmp(a->output, "-") != 0)
+        return umbel_export(f, a->to, a->output, err);
+    UM_TRY(um_check_pipe(err));
+    return umbel_export_to(f, a->to, STDOUT_FILENO, err);
+}
 
-    return to && um_is_format(to) ? um_export_file(f, to, path, err)
-                                  : um_save_filter(f, path, err);
+static void make_report(const convert_args *a, const umbel_filter *f,
+                        uint64_t by, um_report *r)
+{
+    uint64_t len = umbel_encoded_len(f);
+
+    if (is_exported(a))
+        umbel_export_len(f, a->to, &len, NULL);
+    um_report_file(r, "file", NULL, a->output);
+    um_report_count(r, "fold", "folded by", NULL, by);
+    um_report_count(r, "bits", "cells", NULL, umbel_cells(f));
+    um_report_count(r, "bytes", NULL, NULL, len);
+    um_report_flag(r, "coded", "compressed", umbel_coded(f));
+    um_report_rate(r, "predicted_error", NULL, umbel_predict(f));
+    um_report_hex(r, "payload_checksum", NULL, umbel_payload_checksum(f));
+    um_report_text(r, "format", NULL, is_exported(a) ? a->to : "umbel");
+    um_note_retouched(r, f,
+                      by > 1 ? "folding may bring back keys that were removed"
+                      : is_exported(a) ? "the file has no place to say so"
+                                       : "that is unchanged");
+    if (by == 1 && a->fpr.given)
+        um_report_note(r,
+                       "No divisor of its %s parts keeps that error: its size "
+                       "is unchanged.",
+                       um_grouped(umbel_fold_parts(f)).text);
 }
 
 static umbel_status convert(const um_args *args, umbel_filter *f,
                             umbel_error *err)
 {
+    const convert_args *a = args->values;
+    um_report report = {0};
     umbel_filter *made;
+    umbel_status status;
     uint64_t by;
-    umbel_status status = transform(args, f, &by, &made, err);
 
-    if (status != UMBEL_OK)
-        return status;
-    if (um_has(args, "coded") || um_has(args, "raw"))
-        umbel_set_coded(made, um_has(args, "coded"));
-    status = save(args, made, err);
-    if (status == UMBEL_OK)
-        report(args, made, by);
+    UM_TRY(transform(a, f, &by, &made, err));
+    if (a->coded || a->raw)
+        umbel_set_coded(made, a->coded);
+    status = save(a, made, err);
+    if (status)
+        goto done;
+    make_report(a, made, by, &report);
+    um_report_print(args, &report);
+done:
+    um_report_fini(&report);
     if (made != f)
         umbel_close(made);
     return status;
 }
 
-/* A file of others is not replaced by ours, nor the other way round. */
-static umbel_status open_input(const um_args *args, umbel_filter **out,
-                               umbel_error *err)
-{
-    const char *from = um_value(args, "from"), *to = um_value(args, "to");
-    const char *path = args->operands[0];
-    bool stays = to && um_is_format(to) ? from != NULL : from == NULL;
-    uint64_t limit = 0;
-    umbel_status status = UMBEL_OK;
-
-    if (!stays)
-        status = um_refuse_overwrite(um_value(args, "output"), path, err);
-    if (status == UMBEL_OK)
-        status = um_value_count(args, "max-memory", &limit, err);
-    if (status != UMBEL_OK)
-        return status;
-    return from ? um_import_file(from, path, limit, out, err)
-                : um_open_filter(args, path, out, err);
-}
-
 static int run(const um_args *args)
 {
+    const convert_args *a = args->values;
     umbel_filter *f;
     umbel_error err;
 
-    if (args->noperands != 1 || !um_has(args, "output"))
-        return um_misuse(args, "give one filter, and where to: -o FILE");
-    const char *to = um_value(args, "to"), *from = um_value(args, "from");
-    int ways = um_has(args, "fold") + um_has(args, "fpr") + (to != NULL);
-    bool form = um_has(args, "coded") || um_has(args, "raw");
-    if (um_has(args, "coded") && um_has(args, "raw"))
-        return um_misuse(args, "--coded and --raw exclude each other");
-    if (form && to && um_is_format(to))
-        return um_misuse(args, "files of others are what they are: --coded "
-                               "and --raw are for ours");
-    if (ways > 1)
-        return um_misuse(args, "--fold, --fpr and --to exclude each other: "
-                               "convert twice");
-    if (ways == 0 && !from && !form)
-        return um_misuse(args, "say how: --fold D, --fpr P, --to FORM, --from "
-                               "FORMAT, --coded or --raw");
-    if (to && strcmp(to, "bloom") != 0 && !um_is_format(to))
-        return um_misuse(args, "--to is bloom or dcso, got \"%s\"", to);
-    if (open_input(args, &f, &err) != UMBEL_OK)
+    if (is_idle(a))
+        return um_misuse(args, "nothing to do: give --fold D, --fpr P, --to "
+                               "FORM, --from FORMAT, --coded or --raw");
+    if (a->to && strcmp(a->to, "bloom") != 0 && !is_exported(a))
+        return um_misuse(args, "--to is bloom or dcso, got \"%s\"", a->to);
+    if (open_input(a, &f, &err) != UMBEL_OK)
         return um_trouble(args, &err);
     umbel_status status = convert(args, f, &err);
     umbel_close(f);
-    return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
+    return status ? um_trouble(args, &err) : UM_EXIT_FINE;
 }
 
 const um_command um_cmd_convert = {
     .name = "convert",
-    .args = "FILE [--from FORMAT] [--fold D | --fpr P | --to FORM] "
-            "[--coded | --raw] -o FILE",
-    .summary = "the same keys in another form",
-    .options = {options, um_filter_options},
+    .summary = "fold, compress or export a filter",
+    .section = UM_FORMS,
+    .values_len = sizeof(convert_args),
+    .operands = {{"FILE", UM_TEXT, offsetof(convert_args, file), UM_REPLACEABLE,
+                  1}},
+    .options = {{options},
+                {um_open_options, offsetof(convert_args, open), OURS | EXPORT,
+                 "max-memory"},
+                {um_open_options, offsetof(convert_args, open), 0,
+                 "key-file no-checksum"}},
+    .modes = {{"to convert a filter to another one", ""},
+              {"to import a file (--from)", "--from dcso"},
+              {"to export a file (--to dcso)", "--to dcso"},
+              {"with both --from and --to dcso", "--from dcso --to dcso"}},
+    .mode = mode,
     .run = run,
     .example = "words.umb --coded -o small.umb",
-    .details = "--coded and --raw go with the others, or alone. Without them, "
-               "the result has the form of FILE. A filter as full as it was "
-               "planned is hardly smaller coded: one with room left is, or one "
-               "of 'umbel plan --wire'.",
+    .details = "--coded and --raw can be combined with --fold, --fpr, --from "
+               "and --to bloom. Without them the result is compressed if FILE "
+               "is. A filter that is as full as planned is hardly smaller when "
+               "it is compressed: one with room left is, or one made as 'umbel "
+               "plan --wire' says.",
 };

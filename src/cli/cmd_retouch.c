@@ -1,48 +1,132 @@
 /*
- * cmd_retouch.c - umbel retouch: take back errors that hurt, and print the
- * bill.
+ * cmd_retouch.c - umbel retouch: remove chosen false positives, and report what
+ * that costs.
  */
 #define _GNU_SOURCE /* SA_RESETHAND */
 #include "base/error.h"
-#include "base/text.h"
-#include "cli/choose_groups.h"
+#include "cli/curve.h"
 #include "cli/files.h"
 #include "cli/report.h"
-#include "cli/retouching.h"
 #include "cli/table.h"
+#include "keys/retouch.h"
+#include "ops/retouch.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
+typedef struct retouch_args {
+    const char *file;
+    um_list members, never;
+    const char *output, *method, *curve, *lost;
+    bool weights, all, heaviest, closure, dry_run, allow_members, force;
+    um_real max_fn, cost, beta, seconds;
+    um_whole moves, seed;
+    um_choice count_over;
+    um_open_args open;
+    um_key_args keys;
+} retouch_args;
+
+/* By the parameters that the method uses, in the order of modes below. */
+enum {
+    GREEDY = UM_MODE(0),
+    ANNEAL = UM_MODE(1),
+    RANDOM_BITS = UM_MODE(2),
+    UNCOUNTED = UM_MODE(3),
+    COUNTED = UM_MODE(4)
+};
+
+static const char *const counted_keys[] = {"never", "outside", NULL};
+
 static const um_option options[] = {
-    {"members", 0, "FILE", "all keys of the filter; may be given again"},
-    {"never", 0, "FILE", "keys that must not match; may be given again"},
-    {"output", 'o', "FILE", "write the result there; - is standard output"},
-    {"weights", 0, NULL, "lines end in a weight (as in files *.tsv)"},
-    {"method", 0, "NAME",
-     "how: greedy (default), anneal, ratio ...; umbel --help"},
-    {"max-fn", 0, "P", "lose at most this share of members (default 1%)"},
-    {"all", 0, NULL, "remove everything, whatever it costs"},
-    {"cost", 0, "L", "stop where a step loses more than L times what it gains"},
-    {"beta", 0, "X", "remove only this share of matching keys, at random"},
-    {"heaviest", 0, NULL, "with --beta: heaviest keys first, not random ones"},
+    {"members", 0, "FILE", "all keys of the filter; may be repeated",
+     UM_TARGET(retouch_args, members), .role = UM_INPUT, .required = true},
+    {"never", 0, "FILE", "keys that must not match; may be repeated",
+     UM_TARGET(retouch_args, never), .role = UM_INPUT, .required = true},
+    {"output", 'o', "FILE", "write the result to FILE; - is standard output",
+     UM_TARGET(retouch_args, output), .role = UM_OUTPUT, .excludes = "dry-run"},
+    {"weights", 0, NULL, "lines end in a weight (as in files named *.tsv)",
+     UM_TARGET(retouch_args, weights)},
+    {"method", 0, "NAME", "greedy (default), anneal ... (umbel help methods)",
+     UM_TARGET(retouch_args, method)},
+    {"max-fn", 0, "P", "lose at most this share of the members (default 1%)",
+     UM_TARGET(retouch_args, max_fn), .high = 1},
+    {"all", 0, NULL, "remove all keys, however many members are lost",
+     UM_TARGET(retouch_args, all), .excludes = "max-fn cost"},
+    {"cost", 0, "L", "stop when a step loses more than L times what it gains",
+     UM_TARGET(retouch_args, cost), .low = 1e-12, .high = 1e12},
+    {"beta", 0, "X", "remove only this share of the matching keys, at random",
+     UM_TARGET(retouch_args, beta), .low = 1e-12, .high = 1},
+    {"heaviest", 0, NULL, "take keys by weight, heaviest first, not at random",
+     UM_TARGET(retouch_args, heaviest)},
     {"count-over", 0, "WHAT",
-     "keys that count: never (default), or outside, too"},
-    {"closure", 0, NULL, "clear bits that no member needs any more"},
-    {"moves", 0, "N", "tries of anneal, or bits of random-bits"},
-    {"time", 0, "S", "anneal for S seconds; not reproducible"},
-    {"seed", 0, "N", "another choice where chance decides (default 0)"},
-    {"curve", 0, "FILE", "write the trade-off: CSV, or SVG by its name"},
-    {"lost", 0, "FILE", "write the members that are lost"},
-    {"dry-run", 0, NULL, "print the bill, write no filter"},
-    {"allow-members", 0, NULL, "keys that must not match may be members"},
-    {"force", 0, NULL, "members need not be those of the filter"},
+     "keys that count: never (default), or outside: also those that --beta "
+     "spares",
+     UM_TARGET(retouch_args, count_over), .choices = counted_keys,
+     .needs = "beta", .modes = GREEDY | ANNEAL | COUNTED},
+    {"closure", 0, NULL, "also clear bits that no member needs any more",
+     UM_TARGET(retouch_args, closure),
+     .modes = RANDOM_BITS | UNCOUNTED | COUNTED},
+    {"moves", 0, "N", "moves to try, or bits to clear",
+     UM_TARGET(retouch_args, moves), .low = 1, .excludes = "time",
+     .modes = ANNEAL | RANDOM_BITS},
+    {"time", 0, "S", "anneal for S seconds; not reproducible",
+     UM_TARGET(retouch_args, seconds), .low = 1e-3, .high = 1e9,
+     .modes = ANNEAL},
+    {"seed", 0, "N", "seed of random choices (default 0)",
+     UM_TARGET(retouch_args, seed)},
+    {"curve", 0, "FILE",
+     "write the trade-off to FILE: CSV, or SVG if it ends in .svg",
+     UM_TARGET(retouch_args, curve), .role = UM_OUTPUT},
+    {"lost", 0, "FILE", "write the members that are lost to FILE",
+     UM_TARGET(retouch_args, lost), .role = UM_OUTPUT},
+    {"dry-run", 0, NULL, "only report: write no filter",
+     UM_TARGET(retouch_args, dry_run)},
+    {"allow-members", 0, NULL, "keys of --never may be members: lose them",
+     UM_TARGET(retouch_args, allow_members)},
+    {"force", 0, NULL, "members need not be those of the filter",
+     UM_TARGET(retouch_args, force)},
     {0}};
 
-enum { SHOWN = 10 }; /* keys named in a refusal */
+static unsigned mode(const void *values)
+{
+    const char *method = ((const retouch_args *)values)->method;
+
+    if (um_method_uses(method, UM_USES_SECONDS))
+        return ANNEAL;
+    if (!um_method_uses(method, UM_USES_CLOSURE))
+        return GREEDY;
+    if (um_method_uses(method, UM_USES_MOVES))
+        return RANDOM_BITS;
+    return um_method_uses(method, UM_USES_OUTSIDE) ? COUNTED : UNCOUNTED;
+}
+
+static bool has_limit(const retouch_args *a)
+{
+    return a->max_fn.given || a->cost.given;
+}
+
+static bool is_stdout(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
+/* Returns what is wrong with the options, that rows cannot say; or NULL. */
+static const char *find_misuse(const retouch_args *a)
+{
+    if (!a->output && !a->dry_run)
+        return "-o FILE is missing: write the result to FILE; or say --dry-run";
+    if (is_stdout(a->lost) || is_stdout(a->curve))
+        return "--lost and --curve need a file, not standard output";
+    if (a->seed.given && a->heaviest &&
+        !um_method_uses(a->method, UM_USES_SEED))
+        return "--seed has no effect here: with --heaviest nothing is random "
+               "in this method";
+    return NULL;
+}
+
+/* --- running ----------------------------------------------------------------
+ */
 
 static volatile sig_atomic_t interrupted;
 
@@ -52,348 +136,270 @@ static void on_interrupt(int signal)
     interrupted = 1;
 }
 
-/* While annealing, the first interrupt means "enough", the second kills. */
-static void catch_interrupt(const um_retouching *r)
+static bool stop_when_interrupted(void *ctx, const umbel_retouch_step *step)
+{
+    (void)ctx;
+    (void)step;
+    return !interrupted;
+}
+
+/* A method that may take long ends with what it has at the first interrupt; the
+ * second kills. */
+static void catch_interrupt(umbel_retouch_params *p)
 {
     struct sigaction action = {.sa_handler = on_interrupt,
                                .sa_flags = (int)SA_RESETHAND};
 
-    if (r->params.method && strcmp(r->params.method, "anneal") == 0)
-        sigaction(SIGINT, &action, NULL);
+    if (!um_method_uses(p->method, UM_USES_SECONDS))
+        return;
+    p->watch = stop_when_interrupted;
+    sigaction(SIGINT, &action, NULL);
 }
 
-static bool watch(void *ctx, const umbel_retouch_step *step)
+static umbel_retouch_params params_from_args(const retouch_args *a)
 {
-    um_curve *curve = ctx;
+    umbel_retouch_params p = UMBEL_RETOUCH_INIT;
 
-    if (curve)
-        um_curve_add(curve, step);
-    return !interrupted;
+    p.method = a->method;
+    p.max_fn = a->all                                ? 1
+               : a->max_fn.given && a->max_fn.x == 0 ? -1 /* really none */
+                                                     : a->max_fn.x;
+    p.cost = a->cost.x;
+    p.beta = a->beta.x;
+    p.heaviest = a->heaviest;
+    p.count_outside = a->count_over.index == 1;
+    p.closure = a->closure;
+    p.allow_members = a->allow_members;
+    p.force = a->force;
+    p.moves = a->moves.n;
+    p.seconds = a->seconds.x;
+    p.seed = a->seed.n;
+    return p;
 }
 
-static umbel_status parse_count_over(const um_args *args, bool *outside,
-                                     umbel_error *err)
+/* What larger losses would bring is of interest where the limit may be moved,
+ * and can be said for methods that close all bits they can. */
+static bool is_explored(const um_args *args)
 {
-    const char *what = um_value(args, "count-over");
+    const retouch_args *a = args->values;
 
-    *outside = what && strcmp(what, "outside") == 0;
-    if (what && !*outside && strcmp(what, "never") != 0)
-        return um_fail(err, UMBEL_E_UNKNOWN,
-                       "--count-over is never, or outside, got \"%s\"", what);
-    return UMBEL_OK;
+    return !args->common.quiet && !a->all && !a->cost.given &&
+           !um_method_uses(a->method, UM_USES_CLOSURE);
 }
 
-static umbel_status parse_numbers(const um_args *args, umbel_retouch_params *p,
-                                  umbel_error *err)
+static umbel_status retouch(const um_args *args, umbel_filter *f,
+                            um_retouched *out, umbel_error *err)
 {
-    umbel_status status = um_value_real(args, "max-fn", 0, 1, &p->max_fn, err);
+    const retouch_args *a = args->values;
+    um_key_source members, never;
+    um_retouch_job job = {.members = &members,
+                          .never = &never,
+                          .params = params_from_args(a),
+                          .find_lost = a->lost != NULL,
+                          .record = a->curve != NULL,
+                          .explore = is_explored(args)};
 
-    if (um_has(args, "max-fn") && p->max_fn == 0)
-        p->max_fn = -1; /* really none */
-    if (um_has(args, "all"))
-        p->max_fn = 1;
-    if (status == UMBEL_OK)
-        status = um_value_real(args, "cost", 1e-12, 1e12, &p->cost, err);
-    if (status == UMBEL_OK)
-        status = um_value_real(args, "beta", 1e-12, 1, &p->beta, err);
-    if (status == UMBEL_OK)
-        status = um_value_real(args, "time", 1e-3, 1e9, &p->seconds, err);
-    if (status == UMBEL_OK)
-        status = um_value_count(args, "moves", &p->moves, err);
-    if (status == UMBEL_OK)
-        status = um_value_count(args, "seed", &p->seed, err);
-    return status;
-}
-
-static umbel_status parse(um_retouching *r, umbel_error *err)
-{
-    umbel_retouch_params *p = &r->params;
-
-    *p = (umbel_retouch_params)UMBEL_RETOUCH_INIT;
-    p->method = um_value(r->args, "method");
-    p->heaviest = um_has(r->args, "heaviest");
-    p->closure = um_has(r->args, "closure");
-    p->allow_members = um_has(r->args, "allow-members");
-    p->force = um_has(r->args, "force");
-    umbel_status status = parse_count_over(r->args, &p->count_outside, err);
-    return status == UMBEL_OK ? parse_numbers(r->args, p, err) : status;
-}
-
-static void print_line(FILE *out, umbel_slice line)
-{
-    char text[128];
-    size_t len = line.len < sizeof text - 1 ? line.len : sizeof text - 1;
-
-    memcpy(text, line.data, len);
-    text[len] = '\0';
-    for (size_t i = 0; i < len; i++)
-        if (!text[i])
-            text[i] = '?';
-    um_disarm(text);
-    fprintf(out, "  %s%s\n", text, len < line.len ? "..." : "");
-}
-
-/* Which keys of --never are members; nothing is wrong when none is. */
-static umbel_status refuse_members(const um_retouching *r, umbel_error *err)
-{
-    umbel_keyset members = um_keylist_set(&r->members);
-    bool *both = malloc(r->never.n + 1);
-    size_t n = 0, shown = 0;
-
-    if (!both)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys",
-                       r->never.n);
-    umbel_status status =
-        um_find_clashes(r->filter, &members, &r->never, both, &n, err);
-    if (status == UMBEL_OK && n)
-        fprintf(stderr, "keys of --never that are members:\n");
-    for (size_t i = 0; status == UMBEL_OK && i < r->never.n && shown < SHOWN;
-         i++)
-        if (both[i]) {
-            print_line(stderr, um_keylist_line(&r->never, i));
-            shown++;
-        }
-    if (status == UMBEL_OK && n > shown)
-        fprintf(stderr, "  and %zu more\n", n - shown);
-    free(both);
-    if (status == UMBEL_OK && n)
-        status = um_fail(err, UMBEL_E_KEY,
-                         "%s of --never %s: to lose %s say --allow-members",
-                         um_counted(n, "key", "keys").text,
-                         n == 1 ? "is a member" : "are members",
-                         n == 1 ? "it" : "them");
-    return status;
-}
-
-static umbel_status retouch(um_retouching *r, umbel_filter *f, um_curve *curve,
-                            bool *lost, umbel_retouch_result *bill,
-                            umbel_error *err)
-{
-    umbel_keyset members = um_keylist_set(&r->members);
-    umbel_keyset never = um_keylist_set(&r->never);
-    umbel_retouch_params p = r->params;
-    umbel_error inner;
-
-    if (curve || (p.method && strcmp(p.method, "anneal") == 0)) {
-        p.watch = watch;
-        p.ctx = curve;
+    UM_TRY(um_key_source_from_args(args, &a->keys, NULL, a->members, &members,
+                                   err));
+    UM_TRY(
+        um_key_source_from_args(args, &a->keys, NULL, a->never, &never, err));
+    members.format.weights = never.format.weights =
+        a->weights ? UM_WEIGHTS_ALL : UM_WEIGHTS_TSV;
+    UM_TRY(um_retouch_read(f, &job, out, err));
+    catch_interrupt(&job.params);
+    umbel_status status = um_retouch_run_lists(f, &job, out, err);
+    if (status == UMBEL_E_MISMATCH) {
+        umbel_error inner = *err;
+        um_set_error(err, status, "%.200s; if that is meant, say --force",
+                     inner.text);
     }
-    umbel_status status =
-        umbel_retouch(f, &members, &never, &p, bill, lost, &inner);
-    if (status == UMBEL_E_MISMATCH)
-        return um_fail(err, status, "%s; if that is meant, say --force",
-                       inner.text);
-    if (status != UMBEL_OK)
-        *err = inner;
     return status;
 }
 
-/* What more members would buy: greedy on a copy, without end. */
-static umbel_status look_further(um_retouching *r, umbel_error *err)
+static umbel_status save_lost(const retouch_args *a, const um_retouched *r,
+                              umbel_error *err)
 {
-    umbel_retouch_result bill;
-    umbel_filter *copy;
-    umbel_retouch_params given = r->params;
-
-    umbel_status status = umbel_copy(r->filter, &copy, err);
-    if (status != UMBEL_OK)
-        return status;
-    r->params.method = NULL;
-    r->params.cost = 0;
-    r->params.max_fn = 1 - 1e-9; /* a limit, so that weights count */
-    status = retouch(r, copy, &r->further, NULL, &bill, err);
-    r->params = given;
-    umbel_close(copy);
-    return status;
-}
-
-static bool is_ours(const char *method)
-{
-    return !method || strcmp(method, "greedy") == 0 ||
-           strcmp(method, "anneal") == 0;
-}
-
-static bool shows_further(const um_retouching *r)
-{
-    return !um_has(r->args, "json") && !um_has(r->args, "quiet") &&
-           !um_has(r->args, "all") && !um_has(r->args, "cost") &&
-           is_ours(r->params.method);
-}
-
-static umbel_status work(um_retouching *r, umbel_error *err)
-{
-    umbel_status status = UMBEL_OK;
-    bool keep = um_has(r->args, "lost");
-
-    status =
-        um_keylist_read(&r->members, r->args, "members", r->filter, keep, err);
-    if (status == UMBEL_OK)
-        status =
-            um_keylist_read(&r->never, r->args, "never", r->filter, true, err);
-    if (status == UMBEL_OK && !r->params.allow_members)
-        status = refuse_members(r, err);
-    if (status == UMBEL_OK && keep && !(r->lost = calloc(r->members.n + 1, 1)))
-        status = um_fail(err, UMBEL_E_NOMEM, "no memory for %zu members",
-                         r->members.n);
-    umbel_filter *before = NULL;
-    if (status == UMBEL_OK && shows_further(r))
-        status = umbel_copy(r->filter, &before, err);
-    if (status != UMBEL_OK)
-        return status;
-    catch_interrupt(r);
-    status = retouch(r, r->filter, um_has(r->args, "curve") ? &r->curve : NULL,
-                     r->lost, &r->bill, err);
-    if (status == UMBEL_OK && before && r->bill.left && !r->bill.stopped) {
-        umbel_filter *after = r->filter;
-        r->filter = before;
-        status = look_further(r, err);
-        r->filter = after;
-    }
-    umbel_close(before);
-    return status;
-}
-
-static umbel_status save_lost(const um_retouching *r, umbel_error *err)
-{
-    const char *path = um_value(r->args, "lost");
-    char end = um_has(r->args, "null") ? '\0' : '\n';
-
-    if (!path)
-        return UMBEL_OK;
     um_draft text;
     FILE *out = um_draft_open(&text, err);
+
     if (!out)
         return UMBEL_E_NOMEM;
     for (size_t i = 0; i < r->members.n; i++)
         if (r->lost[i]) {
-            umbel_slice line = um_keylist_line(&r->members, i);
+            umbel_slice line = um_key_list_line(&r->members, i);
             fwrite(line.data, 1, line.len, out);
-            putc(end, out);
+            putc(a->keys.null ? '\0' : '\n', out);
         }
-    return um_draft_save(&text, path, err);
+    return um_draft_save(&text, a->lost, err);
 }
 
-static umbel_status save(const um_retouching *r, umbel_error *err)
+static umbel_status save(const retouch_args *a, const umbel_filter *f,
+                         const um_retouched *r, umbel_error *err)
 {
-    const char *curve = um_value(r->args, "curve");
-    umbel_status status = UMBEL_OK;
-
-    if (!um_has(r->args, "dry-run"))
-        status = um_save_filter(r->filter, um_value(r->args, "output"), err);
-    if (status == UMBEL_OK)
-        status = save_lost(r, err);
-    if (status == UMBEL_OK && curve)
-        status = um_curve_save(&r->curve, &r->bill, curve, err);
-    return status;
+    if (a->output)
+        UM_TRY(um_save_filter(f, a->output, err));
+    if (a->lost)
+        UM_TRY(save_lost(a, r, err));
+    if (a->curve)
+        UM_TRY(um_curve_save(&r->curve, &r->result, a->curve, err));
+    return UMBEL_OK;
 }
 
-static int finish(const um_retouching *r)
+/* --- reporting --------------------------------------------------------------
+ */
+
+/* Notes what would be left if this many members were lost. */
+static void note_step(um_report *r, const umbel_retouch_result *b,
+                      uint64_t lost, const umbel_retouch_step *at)
 {
-    um_print_retouching(r);
-    return r->bill.left && !um_has_budget(r->args) ? UM_EXIT_NO : UM_EXIT_FINE;
+    double left = um_weight_left(b, at);
+    bool weighted = b->matched_weight != (double)b->matched;
+
+    um_report_note(
+        r, "With --max-fn %.2g, about %s of these keys would be left%s%s.",
+        (double)lost / (double)b->members,
+        um_grouped(b->matched - at->removed).text,
+        weighted ? ", with a share of their weight of " : "",
+        weighted ? um_rate(left / b->matched_weight).text : "");
 }
 
-/* No output may be one of the files that are read, nor another output. */
-static umbel_status spare_inputs(const um_args *args, umbel_error *err)
+/* Notes what losing some percent more would bring, and what all would cost. */
+static void note_more(um_report *r, const um_retouched *t)
 {
-    static const char *const outputs[] = {"output", "curve", "lost"};
-    static const char *const inputs[] = {"members", "never"};
-    umbel_status status = UMBEL_OK;
-    const char *path, *input;
+    static const double more[] = {0.01, 0.02, 0.05, 0.1, 0.2};
+    const umbel_retouch_result *b = &t->result;
 
-    for (size_t i = 0; i < UM_COUNT(outputs); i++) {
-        if (!(path = um_value(args, outputs[i])))
-            continue;
-        if (i > 0 && status == UMBEL_OK)
-            status = um_refuse_overwrite(path, args->operands[0], err);
-        for (size_t j = 0; j < UM_COUNT(inputs); j++)
-            for (size_t k = 0; status == UMBEL_OK &&
-                               (input = um_value_at(args, inputs[j], k));
-                 k++)
-                status = um_refuse_overwrite(path, input, err);
+    if (t->more.n == 0)
+        return;
+    const umbel_retouch_step *end = &t->more.steps[t->more.n - 1];
+    for (size_t i = 0; i < UM_COUNT(more); i++) {
+        uint64_t lost = b->lost + (uint64_t)ceil(more[i] * (double)b->members);
+        umbel_retouch_step at = um_curve_at(&t->more, lost);
+        if (lost >= end->lost)
+            break;
+        note_step(r, b, lost, &at);
     }
+    um_report_note(r, "With --all, about %s of the members would be lost.",
+                   um_rate((double)end->lost / (double)b->members).text);
+}
+
+static void report_keys(um_report *r, const umbel_retouch_result *b)
+{
+    um_report_count(r, "never", "keys of --never", NULL, b->never);
+    um_report_count(r, "matched", "matched before", NULL, b->matched);
+    um_report_count(r, "removed", "removed", NULL, b->removed);
+    um_report_count(r, "left", "left", NULL, b->left);
+    um_report_count(r, "outside_removed", "others removed", NULL,
+                    b->outside_removed);
+    um_report_count(r, "members", NULL, NULL, b->members);
+    um_report_count(r, "lost", "members lost", NULL, b->lost);
+    um_report_rate(r, "lost_share", "share lost", b->lost_share);
+    um_report_count(r, "bits_cleared", NULL, NULL, b->bits_cleared);
+    um_report_real(r, "chi", NULL, NULL, b->chi);
+    um_report_real(r, "seconds", NULL, NULL, b->seconds);
+    um_report_count(r, "outside", "others", NULL, b->outside);
+    um_report_count(r, "denied_before", "missing before", NULL,
+                    b->denied_before);
+}
+
+static void make_report(const retouch_args *a, const umbel_filter *f,
+                        const um_retouched *t, um_report *r)
+{
+    const umbel_retouch_result *b = &t->result;
+
+    report_keys(r, b);
+    um_report_real(r, "matched_weight", "weight before", NULL,
+                   b->matched_weight);
+    um_report_real(r, "left_weight", "weight left", NULL, b->left_weight);
+    um_report_real(r, "members_weight", "weight of members", NULL,
+                   b->members_weight);
+    um_report_real(r, "lost_weight", "weight lost", NULL, b->lost_weight);
+    um_report_count(r, "denied_members", "recorded missing", NULL,
+                    umbel_denied(f));
+    um_report_count(r, "bytes", NULL, NULL, umbel_encoded_len(f));
+    um_report_rate(r, "predicted_error", NULL, umbel_predict(f));
+    um_report_flag(r, "stopped", "interrupted", b->stopped);
+    if (b->stopped)
+        um_report_note(r, "It was interrupted: this is the best result so "
+                          "far.");
+    else if (b->left && !has_limit(a) && !a->all)
+        um_report_note(r, "It stopped when 1 %% of the members were lost, the "
+                          "default limit: change it with --max-fn P or --all.");
+    note_more(r, t);
+    if (a->dry_run)
+        um_report_note(r, "No filter was written.");
+}
+
+/* -o may replace the filter that is retouched, other outputs may not. */
+static umbel_status spare_filter(const retouch_args *a, umbel_error *err)
+{
+    if (a->lost)
+        UM_TRY(um_refuse_overwrite(a->lost, a->file, err));
+    if (a->curve)
+        UM_TRY(um_refuse_overwrite(a->curve, a->file, err));
+    return UMBEL_OK;
+}
+
+static umbel_status retouch_file(const um_args *args, um_retouched *t,
+                                 umbel_error *err)
+{
+    const retouch_args *a = args->values;
+    um_report report = {0};
+    umbel_filter *f;
+    umbel_status status;
+
+    UM_TRY(spare_filter(a, err));
+    UM_TRY(um_load_filter(&a->open, a->file, &f, err));
+    status = retouch(args, f, t, err);
+    if (status)
+        goto done;
+    status = save(a, f, t, err);
+    if (status)
+        goto done;
+    make_report(a, f, t, &report);
+    um_report_print(args, &report);
+done:
+    um_report_fini(&report);
+    umbel_close(f);
     return status;
-}
-
-static bool stdin_twice(const um_args *args)
-{
-    return um_stdin_among(args->operands, 1) + um_stdin_uses(args, "members") +
-               um_stdin_uses(args, "never") >
-           1;
-}
-
-static bool are_same(const um_args *args, const char *a, const char *b)
-{
-    const char *x = um_value(args, a), *y = um_value(args, b);
-    return x && y && strcmp(x, y) == 0;
-}
-
-static bool is_stdout(const um_args *args, const char *option)
-{
-    const char *path = um_value(args, option);
-    return path && strcmp(path, "-") == 0;
-}
-
-/* What is wrong with the command line as a whole; NULL: nothing. */
-static const char *misuse(const um_args *args)
-{
-    if (args->noperands != 1)
-        return "give one filter";
-    if (!um_has(args, "members") || !um_has(args, "never"))
-        return "say --members FILE, all keys of the filter, and --never FILE, "
-               "the keys that must not match";
-    if (!um_has(args, "output") && !um_has(args, "dry-run"))
-        return "say where to, -o FILE, or --dry-run";
-    if (um_has(args, "output") && um_has(args, "dry-run"))
-        return "--dry-run writes no filter: leave out -o";
-    if (is_stdout(args, "lost") || is_stdout(args, "curve"))
-        return "--lost and --curve want a file of their own";
-    if (are_same(args, "output", "lost") || are_same(args, "output", "curve") ||
-        are_same(args, "lost", "curve"))
-        return "-o, --lost and --curve are different files";
-    if (um_has(args, "all") && um_has_budget(args))
-        return "--all knows no limit: leave out --max-fn and --cost";
-    if (um_has(args, "moves") && um_has(args, "time"))
-        return "say either --moves N or --time S";
-    if (stdin_twice(args))
-        return "standard input can be read only once";
-    return NULL;
 }
 
 static int run(const um_args *args)
 {
-    um_retouching r = {.args = args};
-    const char *wrong = misuse(args);
+    const retouch_args *a = args->values;
+    const char *misuse = find_misuse(a);
+    um_retouched t = {.lost = NULL};
     umbel_error err;
 
-    if (wrong)
-        return um_misuse(args, "%s", wrong);
-    umbel_status status = parse(&r, &err);
-    if (status == UMBEL_OK)
-        status = spare_inputs(args, &err);
-    if (status == UMBEL_OK)
-        status = um_load_filter(args, args->operands[0], &r.filter, &err);
-    if (status == UMBEL_OK)
-        status = work(&r, &err);
-    if (status == UMBEL_OK)
-        status = save(&r, &err);
-    int code = status == UMBEL_OK ? finish(&r) : um_trouble(args, &err);
-    um_keylist_fini(&r.members);
-    um_keylist_fini(&r.never);
-    um_curve_fini(&r.curve);
-    um_curve_fini(&r.further);
-    free(r.lost);
-    umbel_close(r.filter);
-    return code;
+    if (misuse)
+        return um_misuse(args, "%s", misuse);
+    umbel_status status = retouch_file(args, &t, &err);
+    bool missed = t.result.left && !has_limit(a);
+    um_retouched_fini(&t);
+    return status ? um_trouble(args, &err) : missed ? UM_EXIT_NO : UM_EXIT_FINE;
 }
 
 const um_command um_cmd_retouch = {
     .name = "retouch",
-    .args = "FILE --members FILE --never FILE -o FILE",
-    .summary = "take back errors that hurt, and print the bill",
-    .options = {options, um_keys_options, um_filter_options},
+    .summary = "remove chosen false positives, and report the cost",
+    .section = UM_ERRORS,
+    .values_len = sizeof(retouch_args),
+    .operands = {{"FILE", UM_TEXT, offsetof(retouch_args, file), UM_REPLACEABLE,
+                  1}},
+    .options = {{options},
+                {um_key_options, offsetof(retouch_args, keys)},
+                {um_open_options, offsetof(retouch_args, open)}},
+    .modes = {{"with --method greedy", ""},
+              {"with --method anneal", "--method anneal"},
+              {"with --method random-bits", "--method random-bits"},
+              {"with --method random or min-fn", "--method random"},
+              {"with --method max-fp or ratio", "--method ratio"}},
+    .mode = mode,
     .run = run,
     .example = "words.umb --members words --never wrong -o better.umb",
-    .details = "Exit code 1 when keys of --never are left and neither --max-fn "
-               "nor --cost allowed it.",
+    .details = "The size, format and queries of the filter stay the same; some "
+               "members no longer match. If you can rebuild the filter, use "
+               "'umbel build --never': no member is lost. The exit code is 1 "
+               "if keys of --never are left and neither --max-fn nor --cost "
+               "allowed it.",
 };

@@ -1,269 +1,207 @@
 /*
  * cmd_verify.c - umbel verify: the error, measured.
  */
+#include "base/batch.h"
 #include "base/error.h"
 #include "cli/files.h"
-#include "cli/keys.h"
 #include "cli/report.h"
 #include "cli/table.h"
+#include "ops/verify.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
+typedef struct verify_args {
+    const char *file;
+    um_list members, outside;
+    const char *false_positives;
+    um_open_args open;
+    um_key_args keys;
+} verify_args;
+
 static const um_option options[] = {
-    {"members", 0, "FILE", "keys that are in; may be given again"},
-    {"outside", 0, "FILE", "keys that are not in; may be given again"},
-    {"list", 0, "FILE", "write outside keys that match; - is standard output"},
+    {"members", 0, "FILE", "keys that are in the filter; may be repeated",
+     UM_TARGET(verify_args, members), .role = UM_INPUT},
+    {"outside", 0, "FILE", "keys that are not in it; may be repeated",
+     UM_TARGET(verify_args, outside), .role = UM_INPUT},
+    {"false-positives", 0, "FILE",
+     "write outside keys that match to FILE; - is standard output",
+     UM_TARGET(verify_args, false_positives), .role = UM_OUTPUT,
+     .needs = "outside", .formerly = "list"},
     {0}};
 
-typedef struct verifying {
+typedef struct verify_ctx {
     umbel_verifier *verifier;
-    FILE *list; /* NULL: not asked for */
-    char end;   /* of its lines */
-} verifying;
+    FILE *wrong; /* gets false positives; or NULL */
+    char end;    /* of its lines */
+} verify_ctx;
 
-static umbel_status take_members(void *ctx, const um_batch *batch,
+static umbel_status take_members(void *ctx, const um_key_batch *batch,
                                  umbel_error *err)
 {
-    verifying *v = ctx;
+    verify_ctx *v = ctx;
+
     return umbel_verify_members(v->verifier, batch->keys, batch->n, err);
 }
 
-static void list_wrong(const verifying *v, const umbel_slice *lines,
+static void list_wrong(const verify_ctx *v, const umbel_slice *lines,
                        const bool *wrong, size_t n)
 {
-    for (size_t i = 0; v->list && i < n; i++)
+    for (size_t i = 0; v->wrong && i < n; i++)
         if (wrong[i]) {
-            fwrite(lines[i].data, 1, lines[i].len, v->list);
-            putc(v->end, v->list);
+            fwrite(lines[i].data, 1, lines[i].len, v->wrong);
+            putc(v->end, v->wrong);
         }
 }
 
-static umbel_status take_outside(void *ctx, const um_batch *batch,
+static umbel_status take_outside(void *ctx, const um_key_batch *batch,
                                  umbel_error *err)
 {
-    enum { SOME = 256 };
-    verifying *v = ctx;
-    bool wrong[SOME];
-    umbel_status status = UMBEL_OK;
+    verify_ctx *v = ctx;
+    bool wrong[UM_BATCH];
 
-    for (size_t done = 0, some; status == UMBEL_OK && done < batch->n;
-         done += some) {
-        some = batch->n - done < SOME ? batch->n - done : SOME;
-        status = umbel_verify_outside(v->verifier, batch->keys + done, some,
-                                      wrong, err);
-        if (status == UMBEL_OK)
-            list_wrong(v, batch->lines + done, wrong, some);
+    for (size_t done = 0, some; done < batch->n; done += some) {
+        some = um_next_batch(batch->n - done);
+        UM_TRY(umbel_verify_outside(v->verifier, batch->keys + done, some,
+                                    wrong, err));
+        list_wrong(v, batch->lines + done, wrong, some);
     }
-    return status;
+    return UMBEL_OK;
 }
 
-/* Every file given with option. */
-static umbel_status read_all(const um_args *args, const char *option,
-                             um_take_batch *take, verifying *v,
-                             umbel_error *err)
+static umbel_status read_lists(const um_args *args, verify_ctx *v,
+                               umbel_error *err)
 {
-    umbel_status status = UMBEL_OK;
-    const char *path;
+    const verify_args *a = args->values;
+    um_key_source members, outside;
 
-    for (size_t i = 0;
-         status == UMBEL_OK && (path = um_value_at(args, option, i)); i++)
-        status = um_each_batch(args, &path, 1, take, v, err);
-    return status;
+    UM_TRY(um_key_source_from_args(args, &a->keys, NULL, a->members, &members,
+                                   err));
+    UM_TRY(um_key_source_from_args(args, &a->keys, NULL, a->outside, &outside,
+                                   err));
+    if (a->members.n)
+        UM_TRY(um_keys_each_batch(&members, take_members, v, err));
+    if (a->outside.n)
+        UM_TRY(um_keys_each_batch(&outside, take_outside, v, err));
+    return UMBEL_OK;
 }
 
-/* Whether so many may be: any by a kind that forgets, else what it admits. */
-static bool may_deny(const umbel_filter *f, uint64_t denied)
+static umbel_status open_list(const char *path, FILE **out, umbel_error *err)
 {
-    uint64_t admits = umbel_denied(f);
-    return admits ? denied <= admits : denied == 0 || umbel_may_deny(f);
+    if (path)
+        *out = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+    return path && !*out ? um_fail_path(err, path) : UMBEL_OK;
 }
 
-static void report_members(FILE *out, const umbel_verdict *v, bool fine,
-                           uint64_t admits)
+static umbel_status close_list(const char *path, FILE *list, umbel_error *err)
 {
-    fprintf(out, "members          %s asked, %s denied",
-            um_grouped(v->members).text, um_grouped(v->false_negatives).text);
-    if (admits)
-        fprintf(out, " (it was retouched, and admits %s)",
-                um_grouped(admits).text);
-    else if (v->false_negatives && fine)
-        fputs(" (this filter may deny members)", out);
-    if (!fine)
-        fputs(": was the filter built from these, with the same -0, --hex and "
-              "--field?",
-              out);
-    fputc('\n', out);
-}
+    bool failed = list && ferror(list);
 
-static void report_text(const um_args *args, FILE *out, const umbel_verdict *v,
-                        bool fine, uint64_t admits)
-{
-    if (um_has(args, "members"))
-        report_members(out, v, fine, admits);
-    if (!um_has(args, "outside"))
-        return;
-    fprintf(out, "outside          %s asked, %s match falsely\n",
-            um_grouped(v->outside).text, um_grouped(v->false_positives).text);
-    if (v->dropped)
-        fprintf(out, "dropped          %s of the outside keys were members\n",
-                um_grouped(v->dropped).text);
-    fprintf(out, "measured error   %s, 99 %% interval %s",
-            um_percent(v->rate).text, um_percent(v->low).text);
-    fprintf(out, " to %s\n", um_percent(v->high).text);
-    fprintf(out, "predicted error  %s\n", um_percent(v->predicted).text);
-}
-
-static void report_json(FILE *out, const umbel_verdict *v, bool denies,
-                        uint64_t admits)
-{
-    umbel_info info = {0};
-
-    um_info_count(&info, "members", v->members);
-    um_info_count(&info, "false_negatives", v->false_negatives);
-    um_info_flag(&info, "may_deny", denies);
-    um_info_count(&info, "denied_members", admits);
-    um_info_count(&info, "outside", v->outside);
-    um_info_count(&info, "false_positives", v->false_positives);
-    um_info_count(&info, "dropped", v->dropped);
-    um_info_real(&info, "rate", v->rate);
-    um_info_real(&info, "low", v->low);
-    um_info_real(&info, "high", v->high);
-    um_info_real(&info, "predicted", v->predicted);
-    um_print_json(out, &info);
+    if (!list || list == stdout)
+        return UMBEL_OK;
+    return fclose(list) != 0 || failed ? um_fail_path(err, path) : UMBEL_OK;
 }
 
 static umbel_status verify(const um_args *args, const umbel_filter *f,
-                           FILE *list, umbel_verdict *out, umbel_error *err)
+                           umbel_verdict *out, umbel_error *err)
 {
-    verifying v = {.list = list, .end = um_has(args, "null") ? '\0' : '\n'};
-    umbel_status status = umbel_verify_open(f, &v.verifier, err);
+    const verify_args *a = args->values;
+    verify_ctx v = {.end = a->keys.null ? '\0' : '\n'};
+    umbel_status status, closed;
+    umbel_error late;
 
-    if (status != UMBEL_OK)
-        return status;
-    status = read_all(args, "members", take_members, &v, err);
-    if (status == UMBEL_OK)
-        status = read_all(args, "outside", take_outside, &v, err);
-    if (status == UMBEL_OK)
-        umbel_verify_result(v.verifier, out);
+    UM_TRY(umbel_verify_open(f, &v.verifier, err));
+    status = open_list(a->false_positives, &v.wrong, err);
+    if (status)
+        goto done;
+    status = read_lists(args, &v, err);
+    closed = close_list(a->false_positives, v.wrong, &late);
+    if (!status && closed) {
+        status = closed;
+        *err = late;
+    }
+    umbel_verify_result(v.verifier, out);
+done:
     umbel_verify_close(v.verifier);
     return status;
 }
 
-static bool stdin_twice(const um_args *args)
+/* Explains false negatives, if there are any. */
+static void note_denied(um_report *r, const umbel_filter *f, uint64_t denied)
 {
-    return um_stdin_among(args->operands, 1) + um_stdin_uses(args, "members") +
-               um_stdin_uses(args, "outside") >
-           1;
+    uint64_t recorded = umbel_denied(f);
+
+    if (denied && um_allows_denied(f, denied))
+        um_report_note(r, "This filter says that it may miss members.");
+    else if (denied)
+        um_report_note(
+            r,
+            "%s not match, but this filter claims to have %s%s missing: it is "
+            "damaged, or these are not its members (build and verify must "
+            "read them with the same -0, --hex and --field).",
+            um_counted(denied, "member does", "members do").text,
+            recorded ? "at most " : "",
+            recorded ? um_grouped(recorded).text : "none");
 }
 
-/* The list must not be one of the files that are read. */
-static umbel_status spare_inputs(const um_args *args, const char *list,
-                                 umbel_error *err)
+static void make_report(const umbel_filter *f, const umbel_verdict *v,
+                        um_report *r)
 {
-    umbel_status status = um_refuse_overwrite(list, args->operands[0], err);
-    const char *path;
+    static const char *const rate[] = {"rate", "low", "high"};
+    umbel_interval measured = {v->rate, v->low, v->high};
 
-    for (size_t i = 0;
-         status == UMBEL_OK && (path = um_value_at(args, "members", i)); i++)
-        status = um_refuse_overwrite(list, path, err);
-    for (size_t i = 0;
-         status == UMBEL_OK && (path = um_value_at(args, "outside", i)); i++)
-        status = um_refuse_overwrite(list, path, err);
-    return status;
-}
-
-static umbel_status open_list(const um_args *args, FILE **out, umbel_error *err)
-{
-    const char *path = um_value(args, "list");
-
-    *out = NULL;
-    if (!path)
-        return UMBEL_OK;
-    umbel_status status = spare_inputs(args, path, err);
-    if (status != UMBEL_OK)
-        return status;
-    *out = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
-    return *out ? UMBEL_OK : um_fail_path(err, path);
-}
-
-static umbel_status close_list(const um_args *args, FILE *list,
-                               umbel_error *err)
-{
-    if (!list || list == stdout)
-        return UMBEL_OK;
-    bool failed = ferror(list);
-    if (fclose(list) != 0 || failed)
-        return um_fail_path(err, um_value(args, "list"));
-    return UMBEL_OK;
-}
-
-/* What the filter says of itself, beside the verdict. */
-typedef struct own_words {
-    bool denies; /* it may */
-    bool fine;   /* no more are denied than may be */
-    uint64_t admits;
-} own_words;
-
-static umbel_status verify_file(const um_args *args, umbel_verdict *out,
-                                own_words *c, umbel_error *err)
-{
-    umbel_filter *f;
-    FILE *list;
-
-    umbel_status status = um_open_filter(args, args->operands[0], &f, err);
-    if (status != UMBEL_OK)
-        return status;
-    status = open_list(args, &list, err);
-    if (status == UMBEL_OK) {
-        status = verify(args, f, list, out, err);
-        umbel_status closed =
-            close_list(args, list, status == UMBEL_OK ? err : NULL);
-        if (status == UMBEL_OK)
-            status = closed;
-    }
-    if (status == UMBEL_OK)
-        *c = (own_words){umbel_may_deny(f), may_deny(f, out->false_negatives),
-                         umbel_denied(f)};
-    umbel_close(f);
-    return status;
+    um_report_count(r, "members", NULL, NULL, v->members);
+    um_report_count(r, "false_negatives", NULL, NULL, v->false_negatives);
+    um_report_flag(r, "may_deny", "may miss members", umbel_may_deny(f));
+    um_report_count(r, "denied_members", "recorded missing", NULL,
+                    umbel_denied(f));
+    um_report_count(r, "outside", "outside keys", NULL, v->outside);
+    um_report_count(r, "false_positives", NULL, NULL, v->false_positives);
+    um_report_count(r, "dropped", "dropped as members", NULL, v->dropped);
+    um_report_interval(r, rate, "measured error", &measured, UM_OF_RATE);
+    um_report_rate(r, "predicted", "predicted error", v->predicted);
+    note_denied(r, f, v->false_negatives);
 }
 
 static int run(const um_args *args)
 {
+    const verify_args *a = args->values;
+    um_report report = {0};
     umbel_verdict verdict;
+    umbel_filter *f = NULL;
     umbel_error err;
-    own_words claims = {0};
+    umbel_status status;
+    bool fine = true;
 
-    if (args->noperands != 1)
-        return um_misuse(args, "give one filter");
-    if (!um_has(args, "members") && !um_has(args, "outside"))
-        return um_misuse(args, "say what is true: --members FILE, "
-                               "--outside FILE, or both");
-    if (um_has(args, "list") && !um_has(args, "outside"))
-        return um_misuse(args, "--list wants --outside");
-    if (stdin_twice(args))
-        return um_misuse(args, "standard input can be read only once");
-    if (verify_file(args, &verdict, &claims, &err) != UMBEL_OK)
-        return um_trouble(args, &err);
-    const char *list = um_value(args, "list");
-    FILE *out = list && strcmp(list, "-") == 0 ? stderr : stdout;
-    if (um_has(args, "json"))
-        report_json(out, &verdict, claims.denies, claims.admits);
-    else if (!um_has(args, "quiet"))
-        report_text(args, out, &verdict, claims.fine, claims.admits);
-    return claims.fine ? UM_EXIT_FINE : UM_EXIT_NO;
+    if (!a->members.n && !a->outside.n)
+        return um_misuse(args, "give keys whose answer is known: --members "
+                               "FILE, --outside FILE, or both");
+    status = um_open_filter(&a->open, a->file, &f, &err);
+    if (status)
+        goto done;
+    status = verify(args, f, &verdict, &err);
+    if (status)
+        goto done;
+    fine = um_allows_denied(f, verdict.false_negatives);
+    make_report(f, &verdict, &report);
+    um_report_print(args, &report);
+done:
+    um_report_fini(&report);
+    umbel_close(f);
+    return status ? um_trouble(args, &err) : fine ? UM_EXIT_FINE : UM_EXIT_NO;
 }
 
 const um_command um_cmd_verify = {
     .name = "verify",
-    .args = "FILE [--members FILE] [--outside FILE]",
-    .summary = "measure the error on keys whose truth is known",
-    .options = {options, um_keys_options, um_filter_options},
+    .summary = "measure the error on keys whose answer is known",
+    .section = UM_EVERYDAY,
+    .values_len = sizeof(verify_args),
+    .operands = {{"FILE", UM_TEXT, offsetof(verify_args, file), UM_INPUT, 1}},
+    .options = {{options},
+                {um_key_options, offsetof(verify_args, keys)},
+                {um_open_options, offsetof(verify_args, open)}},
     .run = run,
     .example = "words.umb --members words",
-    .details = "Exit code 1 when more members are denied than the filter "
-               "admits. Outside keys that are also members are dropped and "
-               "counted. Intervals are 99 %.",
+    .details = "Give --members, --outside, or both. The exit code is 1 if more "
+               "members are missing than the filter says. Outside keys that "
+               "are also members are dropped and counted.",
 };

@@ -1,5 +1,5 @@
 /*
- * curve.c - the trade-off curve as CSV or SVG.
+ * curve.c - the curve of a retouching as CSV or SVG.
  */
 #include "cli/curve.h"
 
@@ -8,61 +8,24 @@
 #include "draw/svg.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-void um_curve_add(um_curve *c, const umbel_retouch_step *step)
+static double share(double part, double whole)
 {
-    if (c->n && step->removed <= c->steps[c->n - 1].removed)
-        return;
-    if (c->n == c->cap) {
-        size_t cap = c->cap ? c->cap * 2 : 1024;
-        umbel_retouch_step *larger = realloc(c->steps, cap * sizeof *larger);
-        if (!larger) {
-            c->no_memory = true;
-            return;
-        }
-        c->steps = larger;
-        c->cap = cap;
-    }
-    c->steps[c->n++] = *step;
-}
-
-umbel_retouch_step um_curve_at(const um_curve *c, uint64_t lost)
-{
-    umbel_retouch_step at = {0};
-
-    for (size_t i = 0; i < c->n && c->steps[i].lost <= lost; i++)
-        at = c->steps[i];
-    return at;
-}
-
-void um_curve_fini(um_curve *c)
-{
-    free(c->steps);
-    *c = (um_curve){0};
-}
-
-double um_weight_left(const umbel_retouch_result *bill,
-                      const umbel_retouch_step *step)
-{
-    return step->removed == bill->matched
-               ? 0
-               : bill->matched_weight - step->removed_weight;
+    return whole > 0 ? part / whole : 0;
 }
 
 static void csv_row(FILE *out, const umbel_retouch_step *s,
-                    const umbel_retouch_result *b)
+                    const umbel_retouch_result *r)
 {
     fprintf(out, "%" PRIu64 ",%.9g,%.9g,%" PRIu64 ",%" PRIu64 ",%.9g,%.9g\n",
-            s->lost, b->members ? (double)s->lost / (double)b->members : 0,
-            s->lost_weight, s->removed, b->matched - s->removed,
-            s->removed_weight, um_weight_left(b, s));
+            s->lost, share((double)s->lost, (double)r->members), s->lost_weight,
+            s->removed, r->matched - s->removed, s->removed_weight,
+            um_weight_left(r, s));
 }
 
 static void write_csv(FILE *out, const um_curve *c,
-                      const umbel_retouch_result *b,
+                      const umbel_retouch_result *r,
                       const umbel_retouch_step *end)
 {
     static const umbel_retouch_step nothing;
@@ -70,75 +33,80 @@ static void write_csv(FILE *out, const um_curve *c,
     fputs("lost,lost_share,lost_weight,removed,left,removed_weight,"
           "left_weight\n",
           out);
-    csv_row(out, &nothing, b);
+    csv_row(out, &nothing, r);
     for (size_t i = 0; i < c->n; i++)
-        csv_row(out, &c->steps[i], b);
-    csv_row(out, end, b);
+        csv_row(out, &c->steps[i], r);
+    csv_row(out, end, r);
 }
 
-static double percent_of(double part, double whole)
+static void add_point(um_series *s, const umbel_retouch_step *step,
+                      const umbel_retouch_result *r)
 {
-    return whole > 0 ? 100 * part / whole : 0;
+    um_series_point(s, 100 * share((double)step->lost, (double)r->members),
+                    100 * share(um_weight_left(r, step), r->matched_weight), 0);
 }
 
-static void add_point(um_series *to, const umbel_retouch_result *b,
-                      const umbel_retouch_step *s)
-{
-    um_series_point(to, percent_of((double)s->lost, (double)b->members),
-                    percent_of(um_weight_left(b, s), b->matched_weight), NAN);
-}
-
-/* At most a thousand points: more cannot be seen. */
-static void draw_curve(um_figure *f, const um_curve *c,
-                       const umbel_retouch_result *b,
-                       const umbel_retouch_step *end)
+/* At most a thousand steps: nobody sees more. */
+static void make_figure(um_figure *f, const um_curve *c,
+                        const umbel_retouch_result *r,
+                        const umbel_retouch_step *end)
 {
     static const umbel_retouch_step nothing;
     size_t every = c->n / 1000 + 1;
 
     um_figure_init(f, "curve", "false positives left, against members lost",
                    "members lost, per cent", "weight left, per cent");
-    um_series *walked = um_figure_series(f, "each step");
-    add_point(walked, b, &nothing);
+    um_series *steps = um_figure_series(f, "each step");
+    add_point(steps, &nothing, r);
     for (size_t i = 0; i < c->n; i += every)
-        add_point(walked, b, &c->steps[i]);
+        add_point(steps, &c->steps[i], r);
     um_series *stop = um_figure_series(f, "this filter");
     if (stop)
         stop->dots = true;
-    add_point(stop, b, end);
+    add_point(stop, end, r);
 }
 
 static bool ends_with(const char *text, const char *end)
 {
     size_t len = strlen(text), n = strlen(end);
+
     return len >= n && strcmp(text + len - n, end) == 0;
 }
 
-umbel_status um_curve_save(const um_curve *c, const umbel_retouch_result *bill,
+/* Writes the figure, or the steps if it is NULL. */
+static umbel_status save(const um_figure *figure, const um_curve *c,
+                         const umbel_retouch_result *r,
+                         const umbel_retouch_step *end, const char *path,
+                         umbel_error *err)
+{
+    um_draft text;
+
+    if (c->no_memory || (figure && um_figure_bad(figure)))
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for the curve");
+    FILE *out = um_draft_open(&text, err);
+    if (!out)
+        return UMBEL_E_NOMEM;
+    if (figure)
+        um_svg_figure(out, figure);
+    else
+        write_csv(out, c, r, end);
+    return um_draft_save(&text, path, err);
+}
+
+umbel_status um_curve_save(const um_curve *c, const umbel_retouch_result *r,
                            const char *path, umbel_error *err)
 {
-    umbel_retouch_step end = {.lost = bill->lost,
-                              .removed = bill->removed,
-                              .lost_weight = bill->lost_weight,
+    umbel_retouch_step end = {.lost = r->lost,
+                              .removed = r->removed,
+                              .lost_weight = r->lost_weight,
                               .removed_weight =
-                                  bill->matched_weight - bill->left_weight};
+                                  r->matched_weight - r->left_weight};
+    um_figure figure;
 
-    um_figure f;
-    um_draft text;
-    umbel_status status = UMBEL_E_NOMEM;
-    FILE *out = NULL;
-
-    draw_curve(&f, c, bill, &end);
-    if (c->no_memory || um_figure_bad(&f))
-        um_set_error(err, status, "no memory for the curve");
-    else
-        out = um_draft_open(&text, err);
-    if (out && ends_with(path, ".svg"))
-        um_svg_figure(out, &f);
-    else if (out)
-        write_csv(out, c, bill, &end);
-    if (out)
-        status = um_draft_save(&text, path, err);
-    um_figure_fini(&f);
+    if (!ends_with(path, ".svg"))
+        return save(NULL, c, r, &end, path, err);
+    make_figure(&figure, c, r, &end);
+    umbel_status status = save(&figure, c, r, &end, path, err);
+    um_figure_fini(&figure);
     return status;
 }

@@ -39,7 +39,8 @@ static const char *first_given(const um_args *a, const char *words)
     return NULL;
 }
 
-static bool refuse_alone(const um_option *o, umbel_error *err)
+/* Names those of the options it needs that the command has. */
+static bool refuse_alone(const um_args *a, const um_option *o, umbel_error *err)
 {
     char text[160];
     size_t len = 0;
@@ -47,8 +48,9 @@ static bool refuse_alone(const um_option *o, umbel_error *err)
     for (const char *w = o->needs; *w && len < sizeof text;
          w += strspn(w, " ")) {
         size_t n = strcspn(w, " ");
-        len += (size_t)snprintf(text + len, sizeof text - len, "%s--%.*s",
-                                len ? " or " : "", (int)n, w);
+        if (um_find_option(a->command, w, n).option)
+            len += (size_t)snprintf(text + len, sizeof text - len, "%s--%.*s",
+                                    len ? " or " : "", (int)n, w);
         w += n;
     }
     return um_refuse(err, "--%s has no effect without %s", o->name, text);
@@ -73,7 +75,7 @@ static bool check_option(const um_args *a, const um_option *o, unsigned mode,
         return um_refuse(err, "--%s and --%.*s exclude each other", o->name,
                          (int)strcspn(other, " "), other);
     if (o->needs && !first_given(a, o->needs))
-        return refuse_alone(o, err);
+        return refuse_alone(a, o, err);
     return true;
 }
 

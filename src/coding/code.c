@@ -55,8 +55,7 @@ void um_code_count(const um_packed *c, um_values_count *out)
     out->token[0] = c->n - out->token[1];
 }
 
-/* --- the rule --------------------------------------------------------------
- */
+/* --- the rule --- */
 
 /*
  * n H(p) is about n - 0.72 (n - 2 ones)^2 / n near p = 1/2: below this, the
@@ -81,8 +80,7 @@ static unsigned choose(const um_packed *c, const um_values_count *count)
     return c->n >= MANY && c->n - used < c->n / SPARSE ? HOLES : BITS;
 }
 
-/* --- bits ------------------------------------------------------------------
- */
+/* --- bits --- */
 
 /* The chance of a one in 2^16, neither 0 nor 1. */
 static uint16_t chance_of(const um_values_count *c)
@@ -157,8 +155,7 @@ static bool decode_bits(um_reader *r, const um_packed *c, um_values_count *seen)
     return true;
 }
 
-/* --- values ----------------------------------------------------------------
- */
+/* --- values --- */
 
 static bool encode_values(um_writer *w, const um_packed *c,
                           const um_values_count *count, uint64_t *len)
@@ -192,8 +189,7 @@ static bool decode_values(um_reader *r, const um_packed *c,
     return um_values_decode(r, c->n, &to, seen) && seen->n == c->n;
 }
 
-/* --- gaps ------------------------------------------------------------------
- */
+/* --- gaps --- */
 
 static bool encode_gaps(um_writer *w, const um_packed *c,
                         const um_values_count *count, uint64_t *len)
@@ -214,8 +210,7 @@ static bool decode_gaps(um_reader *r, const um_packed *c, um_values_count *seen)
     return true;
 }
 
-/* --- holes -----------------------------------------------------------------
- */
+/* --- holes --- */
 
 static bool encode_holes(um_writer *w, const um_packed *c,
                          const um_values_count *count, uint64_t *len)
@@ -239,8 +234,7 @@ static bool decode_holes(um_reader *r, const um_packed *c,
     return true;
 }
 
-/* --- a section -------------------------------------------------------------
- */
+/* --- a section --- */
 
 /* What the cells hold is known to encoders, and found out by decoders. */
 typedef struct way {

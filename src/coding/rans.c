@@ -71,8 +71,7 @@ static void store32(uint8_t *p, uint32_t x)
     p[3] = (uint8_t)(x >> 24);
 }
 
-/* --- encoder ---------------------------------------------------------------
- */
+/* --- encoder --- */
 
 void um_rans_encoder_init(um_rans_encoder *e, const um_freqs *f, uint64_t n,
                           uint8_t *out, size_t cap)
@@ -155,8 +154,7 @@ uint64_t um_rans_finish(um_rans_encoder *e)
     return e->given + states;
 }
 
-/* --- decoder ---------------------------------------------------------------
- */
+/* --- decoder --- */
 
 #ifdef UM_HAVE_X86
 extern const um_rans_variant um_rans_avx512, um_rans_avx2;

@@ -13,8 +13,7 @@ enum {
     SLACK = 8     /* bits are read by whole words */
 };
 
-/* --- tokens ----------------------------------------------------------------
- */
+/* --- tokens --- */
 
 static unsigned bit_len(uint64_t x)
 {
@@ -60,8 +59,7 @@ static inline uint64_t token_base(uint8_t token)
     return token < DIRECT ? token : top << token_bits(token);
 }
 
-/* --- small numbers ---------------------------------------------------------
- */
+/* --- small numbers --- */
 
 void um_put_varint(um_writer *w, uint64_t x)
 {
@@ -91,8 +89,7 @@ uint64_t um_get_varint(um_reader *r)
     return x;
 }
 
-/* --- the model -------------------------------------------------------------
- */
+/* --- the model --- */
 
 static unsigned last_token(const um_freqs *f)
 {
@@ -139,8 +136,7 @@ static bool get_model(um_reader *r, um_freqs *f)
     return !r->bad && f->of[last] && sum == UM_RANS_SUM;
 }
 
-/* --- counting --------------------------------------------------------------
- */
+/* --- counting --- */
 
 /*
  * The tokens of values, which come last first, in order; tells whether they are
@@ -192,8 +188,7 @@ void um_values_count_all(const um_values_from *from, um_values_count *out)
         out->bits += out->token[s] * token_bits((uint8_t)s);
 }
 
-/* --- coding ----------------------------------------------------------------
- */
+/* --- coding --- */
 
 typedef struct coder {
     um_rans_encoder rans;
@@ -332,8 +327,7 @@ bool um_values_encode(um_writer *w, const um_values_from *from,
     return rest > 0;
 }
 
-/* --- decoding --------------------------------------------------------------
- */
+/* --- decoding --- */
 
 typedef struct decoder {
     um_rans_decoder rans;

@@ -83,7 +83,7 @@ uint64_t um_fold_parts(const um_layout *l);
 uint64_t um_fold_cell(const um_layout *l, uint64_t by, uint64_t cell);
 
 /*
- * The model: what follows from the numbers above (addressing/model.c).
+ * The model: what follows from the numbers above (model.c).
  */
 
 /* Chance that all cells of a fresh key are in use after keys others. */

@@ -1,25 +1,38 @@
 /*
- * registry.c - look up kinds of filter.
+ * registry.c - the tables of kinds, addressings and fast paths, for src/filter.
  */
-#include "base/error.h"
+#include "addressing/rows.h"
+#include "filter/tables.h"
 #include "kinds/rows.h"
 
-#include <string.h>
+/* X(name) stands for the row um_fast_name. */
+#ifdef UM_HAVE_X86
+#define FAST_X86(X)                                                            \
+    X(bloom_blocked256_avx512)                                                 \
+    X(bloom_blocked512_avx512)                                                 \
+    X(bloom_blocked256_avx2)                                                   \
+    X(bloom_blocked512_avx2)                                                   \
+    X(bloom_classic_avx2)                                                      \
+    X(counting_blocked128_avx2)                                                \
+    X(generalized_blocked512_avx512)                                           \
+    X(generalized_blocked512_avx2)
+#else
+#define FAST_X86(X)
+#endif
 
-#define ROW(name) &um_kind_##name,
-static const um_kind *const table[] = {UM_KINDS(ROW)};
+#define FAST(X) FAST_X86(X) X(bloom_classic)
 
-const um_kind *um_kind_row(size_t i)
-{
-    return i < UM_COUNT(table) ? table[i] : NULL;
-}
+#define DECLARE_FAST(name) extern const um_fast um_fast_##name;
+FAST(DECLARE_FAST)
 
-const um_kind *um_kind_find(const char *name)
-{
-    if (!name)
-        return table[0];
-    for (size_t i = 0; i < UM_COUNT(table); i++)
-        if (strcmp(table[i]->name, name) == 0)
-            return table[i];
-    return NULL;
-}
+#define KIND(name) &um_kind_##name,
+static const um_kind *const kinds[] = {UM_KINDS(KIND) NULL};
+
+#define ADDRESSING(name) &um_addressing_##name,
+static const um_addressing *const addressings[] = {UM_ADDRESSINGS(ADDRESSING)
+                                                       NULL};
+
+#define FAST_ROW(name) &um_fast_##name,
+static const um_fast *const fast[] = {FAST(FAST_ROW) NULL};
+
+const um_table_set um_tables = {kinds, addressings, fast};

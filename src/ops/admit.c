@@ -73,8 +73,7 @@ void um_refuse(umbel_ruling *out, umbel_refusal code, const char *text)
         um_refuse(out, code, reason_.text);                                    \
     } while (0)
 
-/* --- demands ----------------------------------------------------------------
- */
+/* --- demands --- */
 
 static bool some_kind_has(const char *addressing)
 {
@@ -174,8 +173,7 @@ static void hold_shape(judging *j)
     hold_secret(s, w->secret_id, j->out);
 }
 
-/* --- cells ------------------------------------------------------------------
- */
+/* --- cells --- */
 
 static void find_fullest(judging *j, const uint8_t *bits)
 {
@@ -229,8 +227,7 @@ static umbel_status look_at_cells(judging *j, umbel_error *err)
     return count_blocks(j, err);
 }
 
-/* --- claims -----------------------------------------------------------------
- */
+/* --- claims --- */
 
 /* Keys behind claimed new ones, where a key matches with chance error. */
 static double most_keys(double claimed, double error)
@@ -343,7 +340,6 @@ static umbel_status hold_claims(judging *j, umbel_error *err)
 {
     const um_shape *s = &j->f->shape;
     uint64_t claimed = j->wants->claimed;
-    umbel_status status = UMBEL_OK;
 
     if (claimed && !j->bounded)
         refuse(j->out, UMBEL_REFUSED_UNTOLD,
@@ -354,18 +350,15 @@ static umbel_status hold_claims(judging *j, umbel_error *err)
                      "cannot be held against it, only its error",
                s->kind->name);
     if (claimed && j->bounded)
-        status = hold_claim(j, "claimed", claimed, err);
+        UM_TRY(hold_claim(j, "claimed", claimed, err));
     if (!j->bounded || s->estimated || (claimed && s->added == claimed))
-        return status;
+        return UMBEL_OK;
     if (!claimed)
         j->out->claimed = s->added;
-    if (status == UMBEL_OK)
-        status = hold_claim(j, "in its head", s->added, err);
-    return status;
+    return hold_claim(j, "in its head", s->added, err);
 }
 
-/* --- the budget -------------------------------------------------------------
- */
+/* --- the budget --- */
 
 /* No spread is less than that of blocks which err as their mean does. */
 static bool is_usual_error(const um_layout *l, double keys, double error)
@@ -422,8 +415,7 @@ static umbel_status hold_error(judging *j, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* --- the verb ---------------------------------------------------------------
- */
+/* --- the verb --- */
 
 umbel_status umbel_admit(const umbel_filter *f, const umbel_admission *wants,
                          umbel_ruling *out, umbel_error *err)

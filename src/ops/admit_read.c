@@ -59,29 +59,7 @@ static umbel_status prepare(const umbel_source *given, umbel_source *source,
     return UMBEL_OK;
 }
 
-umbel_status umbel_admit_bytes(const void *bytes, size_t len,
-                               const umbel_source *given,
-                               const umbel_admission *wants, umbel_filter **out,
-                               umbel_ruling *ruling, umbel_error *err)
-{
-    umbel_source source;
-    umbel_filter *f = NULL;
-    umbel_error refusal = {0};
-
-    umbel_status status = prepare(given, &source, &wants, err);
-    if (status != UMBEL_OK)
-        return status;
-    umbel_ruling r = um_ruling_begin(wants);
-    if (um_hold_bytes(wants, len, &r)) {
-        umbel_status decoded = umbel_decode(bytes, len, &source, &f, &refusal);
-        status = conclude(decoded, &refusal, f, wants, out, &r, err);
-    }
-    if (status == UMBEL_OK)
-        *ruling = r;
-    return status;
-}
-
-/* Bytes of a regular file from here on; 0: who knows. */
+/* Returns the bytes of a regular file from here on; 0 when unknown. */
 static uint64_t bytes_ahead(int fd)
 {
     struct stat st;
@@ -92,26 +70,50 @@ static uint64_t bytes_ahead(int fd)
     return at < 0 || at > st.st_size ? 0 : (uint64_t)(st.st_size - at);
 }
 
-umbel_status umbel_admit_read(int fd, const umbel_source *given,
-                              const umbel_admission *wants, umbel_filter **out,
-                              umbel_ruling *ruling, umbel_error *err)
+/* Where the bytes come from: memory, or a file descriptor. */
+typedef struct origin {
+    const void *bytes;
+    size_t len;
+    bool is_file;
+    int fd;
+} origin;
+
+static umbel_status admit_from(const origin *o, const umbel_source *given,
+                               const umbel_admission *wants, umbel_filter **out,
+                               umbel_ruling *ruling, umbel_error *err)
 {
     umbel_source source;
     umbel_filter *f = NULL;
     umbel_error refusal = {0};
 
-    umbel_status status = prepare(given, &source, &wants, err);
-    if (status != UMBEL_OK)
-        return status;
-    uint64_t ahead = bytes_ahead(fd);
-    if (!ahead && !source.memory_limit) /* a pipe: nothing else bounds it */
-        source.memory_limit = wants->max_bytes;
+    UM_TRY(prepare(given, &source, &wants, err));
+    uint64_t len = o->is_file ? bytes_ahead(o->fd) : o->len;
+    if (o->is_file && !len && !source.memory_limit)
+        source.memory_limit = wants->max_bytes; /* a pipe: nothing bounds it */
     umbel_ruling r = um_ruling_begin(wants);
-    if (um_hold_bytes(wants, ahead, &r)) {
-        umbel_status decoded = umbel_read(fd, &source, &f, &refusal);
-        status = conclude(decoded, &refusal, f, wants, out, &r, err);
+    if (um_hold_bytes(wants, len, &r)) {
+        umbel_status decoded =
+            o->is_file ? umbel_read(o->fd, &source, &f, &refusal)
+                       : umbel_decode(o->bytes, o->len, &source, &f, &refusal);
+        UM_TRY(conclude(decoded, &refusal, f, wants, out, &r, err));
     }
-    if (status == UMBEL_OK)
-        *ruling = r;
-    return status;
+    *ruling = r;
+    return UMBEL_OK;
+}
+
+umbel_status umbel_admit_bytes(const void *bytes, size_t len,
+                               const umbel_source *source,
+                               const umbel_admission *wants, umbel_filter **out,
+                               umbel_ruling *ruling, umbel_error *err)
+{
+    origin o = {.bytes = bytes, .len = len};
+    return admit_from(&o, source, wants, out, ruling, err);
+}
+
+umbel_status umbel_admit_read(int fd, const umbel_source *source,
+                              const umbel_admission *wants, umbel_filter **out,
+                              umbel_ruling *ruling, umbel_error *err)
+{
+    origin o = {.is_file = true, .fd = fd};
+    return admit_from(&o, source, wants, out, ruling, err);
 }

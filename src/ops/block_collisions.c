@@ -18,8 +18,7 @@ enum {
 
 #define NOTHING 1e-15
 
-/* --- the key ---------------------------------------------------------------
- */
+/* --- the key --- */
 
 /* A further lane: of so many balls some share a cell. */
 static void join_lane(double cells[N], uint32_t balls, double width)
@@ -55,8 +54,7 @@ double um_cells_of_key(const um_layout *l)
     return mean;
 }
 
-/* --- one other key ---------------------------------------------------------
- */
+/* --- one other key --- */
 
 /* Lanes that both use for their extra cells, when the other begins so many
  * lanes further on. */
@@ -114,8 +112,7 @@ static void fill_row(const double hits[N], uint32_t cells, uint32_t u,
                                  ln_choose(cells, h));
 }
 
-/* --- all of them -----------------------------------------------------------
- */
+/* --- all of them --- */
 
 static void one_more(double step[N][N], uint32_t cells, double now[N])
 {

@@ -9,12 +9,11 @@
  * choosing for that alone is Lumetta and Mitzenmacher 2007, "Using the power of
  * two choices to improve Bloom filters".
  */
-#include "base/alloc.h"
-#include "base/batch.h"
 #include "base/error.h"
 #include "filter/handle.h"
 #include "ops/digest_index.h"
 #include "ops/negative_index.h"
+#include "ops/query_each.h"
 
 #include <umbel/choose.h>
 
@@ -35,6 +34,7 @@ typedef struct choosing {
     uint32_t rounds;
     bool allow_members;
 
+    um_pool pool;
     double *weight; /* 0 for unwanted keys that are left out: */
     bool *out;      /* members, and those that stood before */
     uint8_t *group; /* of each member */
@@ -48,10 +48,11 @@ static umbel_status get_memory(choosing *c, umbel_error *err)
 {
     const umbel_alloc *alloc = &c->f->alloc;
 
-    c->weight = um_get(alloc, (c->nnever + 1) * sizeof *c->weight);
-    c->out = um_get(alloc, c->nnever + 1);
-    c->group = um_get(alloc, c->n + 1);
-    if (!c->weight || !c->out || !c->group)
+    um_pool_init(&c->pool, alloc);
+    c->weight = um_pool_get(&c->pool, c->nnever, sizeof *c->weight);
+    c->out = um_pool_get(&c->pool, c->nnever, sizeof *c->out);
+    c->group = um_pool_get(&c->pool, c->n, sizeof *c->group);
+    if (c->pool.failed)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu members", c->n);
     UM_TRY(um_digest_index_init(&c->roll, alloc, c->members, c->n, err));
     return um_digest_index_init(&c->unwanted, alloc, c->never, c->nnever, err);
@@ -59,11 +60,7 @@ static umbel_status get_memory(choosing *c, umbel_error *err)
 
 static void fini(choosing *c)
 {
-    const umbel_alloc *alloc = &c->f->alloc;
-
-    um_put(alloc, c->weight, (c->nnever + 1) * sizeof *c->weight);
-    um_put(alloc, c->out, c->nnever + 1);
-    um_put(alloc, c->group, c->n + 1);
+    um_pool_fini(&c->pool);
     um_digest_index_fini(&c->roll);
     um_digest_index_fini(&c->unwanted);
     um_negative_index_fini(&c->cover);
@@ -73,13 +70,9 @@ static umbel_status weigh(choosing *c, umbel_error *err)
 {
     umbel_choose_bill *bill = &c->bill;
 
+    UM_TRY(um_check_weights(c->given, c->nnever, err));
     for (size_t i = 0; i < c->nnever; i++) {
         double weight = c->given ? c->given[i] : 1;
-        if (!um_is_weight(weight))
-            return um_fail(err, UMBEL_E_RANGE,
-                           "weight %zu is %g: weights are 0, or from 1e-100 to "
-                           "1e100",
-                           i, weight);
         size_t first = um_digest_index_find(&c->unwanted, &c->never[i]) - 1;
         bool member = um_digest_index_find(&c->roll, &c->never[i]) != 0;
         c->out[i] = member || first != i;
@@ -97,40 +90,26 @@ static umbel_status weigh(choosing *c, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* What f answers for all of some digests; taken by number. */
-typedef void take_hit(choosing *c, size_t i, bool hit);
-
-static umbel_status ask_all(choosing *c, const umbel_filter *f,
-                            const umbel_digest *d, size_t n, take_hit *take,
-                            umbel_error *err)
+static void take_before(void *ctx, size_t i, bool hit)
 {
-    bool hit[UM_BATCH];
+    choosing *c = ctx;
 
-    for (size_t done = 0, some; done < n; done += some) {
-        some = um_next_batch(n - done);
-        umbel_status status = umbel_query_digests(f, d + done, some, hit, err);
-        if (status != UMBEL_OK)
-            return status;
-        for (size_t i = 0; i < some; i++)
-            take(c, done + i, hit[i]);
-    }
-    return UMBEL_OK;
-}
-
-static void take_before(choosing *c, size_t i, bool hit)
-{
     c->bill.matched_before += hit && !c->out[i];
     c->bill.weight_before += hit ? c->weight[i] : 0;
 }
 
-static void take_after(choosing *c, size_t i, bool hit)
+static void take_after(void *ctx, size_t i, bool hit)
 {
+    choosing *c = ctx;
+
     c->bill.matched += hit && !c->out[i];
     c->bill.weight_left += hit ? c->weight[i] : 0;
 }
 
-static void take_member(choosing *c, size_t i, bool hit)
+static void take_member(void *ctx, size_t i, bool hit)
 {
+    choosing *c = ctx;
+
     (void)i;
     c->bill.lost += !hit;
 }
@@ -148,7 +127,8 @@ static umbel_status measure_before(choosing *c, umbel_error *err)
     memcpy(plain->payload, c->f->payload, c->f->payload_len);
     umbel_status status = umbel_add_digests(plain, c->members, c->n, NULL, err);
     if (status == UMBEL_OK)
-        status = ask_all(c, plain, c->never, c->nnever, take_before, err);
+        status = um_query_each(plain, NULL, c->never, c->nnever, take_before, c,
+                               err);
     c->bill.error_before = umbel_predict(plain);
     umbel_close(plain);
     return status;
@@ -246,11 +226,10 @@ static umbel_status choose(choosing *c, umbel_error *err)
         choose_all(c, true);
     write_cells(c);
     bill->error = umbel_predict(c->f);
-    umbel_status status = ask_all(c, c->f, c->members, c->n, take_member, err);
-    if (status == UMBEL_OK)
-        status = ask_all(c, c->f, c->never, c->nnever, take_after, err);
+    UM_TRY(um_query_each(c->f, NULL, c->members, c->n, take_member, c, err));
+    UM_TRY(um_query_each(c->f, NULL, c->never, c->nnever, take_after, c, err));
     bill->share_left = bill->weight > 0 ? bill->weight_left / bill->weight : 0;
-    return status;
+    return UMBEL_OK;
 }
 
 umbel_status umbel_choose(umbel_filter *f, const umbel_digest *members,
@@ -278,11 +257,9 @@ umbel_status umbel_choose(umbel_filter *f, const umbel_digest *members,
                        MOST_ROUNDS, p->rounds);
     if (!um_has_bits(f->shape.kind))
         return um_cannot(f, "choose between groups", err);
-    umbel_status status = um_check_writable(f, err);
-    if (status == UMBEL_OK)
-        status = um_check_ready(f, err);
-    if (status == UMBEL_OK)
-        status = choose(&c, err);
+    UM_TRY(um_check_writable(f, err));
+    UM_TRY(um_check_ready(f, err));
+    umbel_status status = choose(&c, err);
     fini(&c);
     if (status == UMBEL_OK)
         *out = c.bill;

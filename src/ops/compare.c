@@ -13,70 +13,60 @@
 #include "base/bits.h"
 #include "base/error.h"
 #include "filter/sizing.h"
+#include "ops/query_each.h"
 
 #include <umbel/file.h>
 #include <umbel/plan.h>
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { GENERATED = 1 << 17 };
 
-/* --- what it is worth -------------------------------------------------------
- */
-
-/* Every answer of both filters together. */
-static umbel_status ask(const um_made *m, const umbel_digest *d, size_t n,
-                        bool *hit, umbel_error *err)
-{
-    bool again[UM_BATCH];
-    umbel_status status = umbel_query_digests(m->filter, d, n, hit, err);
-
-    if (status != UMBEL_OK || !m->second)
-        return status;
-    status = umbel_query_digests(m->second, d, n, again, err);
-    for (size_t i = 0; status == UMBEL_OK && i < n; i++)
-        hit[i] = hit[i] && !again[i];
-    return status;
-}
-
-static umbel_status count_lost(const um_scene *s, const um_made *m,
-                               uint64_t *lost, umbel_error *err)
-{
-    umbel_status status = UMBEL_OK;
-    bool hit[UM_BATCH];
-
-    *lost = 0;
-    for (size_t i = 0, some; status == UMBEL_OK && i < s->ndistinct;
-         i += some) {
-        some = um_next_batch(s->ndistinct - i);
-        status = ask(m, s->distinct + i, some, hit, err);
-        for (size_t j = 0; status == UMBEL_OK && j < some; j++)
-            *lost += !hit[j];
-    }
-    return status;
-}
+/* --- what it is worth --- */
 
 static double weight_of(const umbel_keyset *k, size_t i)
 {
     return k->weights ? k->weights[i] : 1;
 }
 
-static umbel_status weigh_left(const um_scene *s, const um_made *m,
-                               double *left, umbel_error *err)
-{
-    umbel_status status = UMBEL_OK;
-    bool hit[UM_BATCH];
+typedef struct answers {
+    const um_scene *s;
+    uint64_t lost;
+    double left;
+} answers;
 
-    *left = 0;
-    for (size_t i = 0, some; status == UMBEL_OK && i < s->never->n; i += some) {
-        some = um_next_batch(s->never->n - i);
-        status = ask(m, s->never->digests + i, some, hit, err);
-        for (size_t j = 0; status == UMBEL_OK && j < some; j++)
-            *left += hit[j] ? weight_of(s->never, i + j) : 0;
-    }
-    return status;
+static void take_member(void *ctx, size_t i, bool hit)
+{
+    answers *a = ctx;
+    a->lost += !hit && um_digest_index_is_first(&a->s->held, i);
+}
+
+static void take_listed(void *ctx, size_t i, bool hit)
+{
+    answers *a = ctx;
+    a->left += hit ? weight_of(a->s->never, i) : 0;
+}
+
+static umbel_status weigh_left(const um_scene *s, const um_made *m, double *out,
+                               umbel_error *err)
+{
+    answers a = {.s = s};
+
+    UM_TRY(um_query_each(m->filter, m->second, s->never->digests, s->never->n,
+                         take_listed, &a, err));
+    *out = a.left;
+    return UMBEL_OK;
+}
+
+static umbel_status count_lost(const um_scene *s, const um_made *m,
+                               uint64_t *out, umbel_error *err)
+{
+    answers a = {.s = s};
+
+    UM_TRY(um_query_each(m->filter, m->second, s->members->digests,
+                         s->members->n, take_member, &a, err));
+    *out = a.lost;
+    return UMBEL_OK;
 }
 
 /*
@@ -215,45 +205,18 @@ static size_t best_of(const umbel_comparison *c)
     return best;
 }
 
-/* --- the lists --------------------------------------------------------------
- */
-
-static int by_digest(const void *a, const void *b)
-{
-    const umbel_digest *x = a, *y = b;
-    int hi = (x->hi > y->hi) - (x->hi < y->hi);
-    return hi ? hi : (x->lo > y->lo) - (x->lo < y->lo);
-}
-
-static void sort_members(um_scene *s)
-{
-    size_t n = 0;
-
-    memcpy(s->distinct, s->members->digests,
-           s->members->n * sizeof *s->distinct);
-    qsort(s->distinct, s->members->n, sizeof *s->distinct, by_digest);
-    for (size_t i = 0; i < s->members->n; i++)
-        if (!n || by_digest(&s->distinct[n - 1], &s->distinct[i]) != 0)
-            s->distinct[n++] = s->distinct[i];
-    s->ndistinct = n;
-}
-
 static umbel_status check_never(const um_scene *s, double *weight,
                                 umbel_error *err)
 {
     const umbel_keyset *k = s->never;
     size_t both = 0;
 
+    UM_TRY(um_check_weights(k->weights, k->n, err));
     *weight = 0;
     for (size_t i = 0; i < k->n; i++) {
-        if (!(weight_of(k, i) >= 0 && isfinite(weight_of(k, i))))
-            return um_fail(err, UMBEL_E_RANGE,
-                           "weights are finite and not negative, got %g",
-                           weight_of(k, i));
         *weight += weight_of(k, i);
-        both += um_digest_index_find(&s->listed, &k->digests[i]) == i + 1 &&
-                bsearch(&k->digests[i], s->distinct, s->ndistinct,
-                        sizeof *s->distinct, by_digest);
+        both += um_digest_index_is_first(&s->listed, i) &&
+                um_digest_index_find(&s->held, &k->digests[i]);
     }
     if (both)
         return um_fail(err, UMBEL_E_KEY,
@@ -319,21 +282,17 @@ static umbel_status compare(um_scene *s, umbel_comparison *out,
 {
     umbel_comparison c = {.n = count_ways()};
 
-    sort_members(s);
-    umbel_status status = um_digest_index_init(
-        &s->listed, &s->alloc, s->never->digests, s->never->n, err);
-    if (status == UMBEL_OK)
-        status = check_never(s, &c.weight, err);
-    if (status == UMBEL_OK)
-        status = want_bytes(s, err);
-    if (status == UMBEL_OK)
-        status = try_plain(s, &c, err);
-    for (size_t i = 0; status == UMBEL_OK && i < c.n; i++)
-        status = try_way(s, &um_strategies[i], &c.way[i], err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_digest_index_init(&s->held, &s->alloc, s->members->digests,
+                                s->members->n, err));
+    UM_TRY(um_digest_index_init(&s->listed, &s->alloc, s->never->digests,
+                                s->never->n, err));
+    UM_TRY(check_never(s, &c.weight, err));
+    UM_TRY(want_bytes(s, err));
+    UM_TRY(try_plain(s, &c, err));
+    for (size_t i = 0; i < c.n; i++)
+        UM_TRY(try_way(s, &um_strategies[i], &c.way[i], err));
     c.bytes = s->bytes;
-    c.members = s->ndistinct;
+    c.members = s->held.n;
     c.listed = s->listed.n;
     c.best = best_of(&c);
     *out = c;
@@ -347,20 +306,15 @@ umbel_status umbel_compare_strategies(const umbel_params *params,
                                       umbel_comparison *out, umbel_error *err)
 {
     um_scene s = {.bytes = bytes, .members = members, .never = never};
-    size_t room = members->n * sizeof *s.distinct;
     um_shape ignored;
 
     UM_TRY(um_params_take(params, &s.params, err));
     UM_TRY(check_params(&s.params, bytes, members, never, err));
-    /* names, before they fail way by way */
+    /* A wrong name fails here, not once for each strategy. */
     UM_TRY(um_shape_from_params("bloom", &s.params, &ignored, err));
     s.alloc = um_alloc_or_default(s.params.alloc);
-    s.distinct = um_get(&s.alloc, room);
-    if (!s.distinct)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu members",
-                       members->n);
     umbel_status status = compare(&s, out, err);
+    um_digest_index_fini(&s.held);
     um_digest_index_fini(&s.listed);
-    um_put(&s.alloc, s.distinct, room);
     return status;
 }

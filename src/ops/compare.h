@@ -12,9 +12,7 @@ typedef struct um_scene {
     umbel_params params; /* without a size */
     uint64_t bytes;
     const umbel_keyset *members, *never;
-    umbel_digest *distinct; /* members, sorted, each once */
-    size_t ndistinct;
-    um_digest_index listed; /* of never: some may stand twice */
+    um_digest_index held, listed; /* of members and never */
     umbel_alloc alloc;
 } um_scene;
 

@@ -53,3 +53,15 @@ uint32_t um_digest_index_find(const um_digest_index *r, const umbel_digest *d)
 {
     return *place_of(r, d);
 }
+
+umbel_status um_check_weights(const double *weights, size_t n, umbel_error *err)
+{
+    for (size_t i = 0; weights && i < n; i++)
+        if (!(weights[i] == 0 || (weights[i] >= 1e-100 && weights[i] <= 1e100)))
+            return um_fail(
+                err, UMBEL_E_RANGE,
+                "weight %g of key %zu: weights are 0, or from 1e-100 "
+                "to 1e100",
+                weights[i], i);
+    return UMBEL_OK;
+}

@@ -1,6 +1,6 @@
 /*
- * digest_index.h - digests by what they are: which stand twice, which stand
- * there too.
+ * digest_index.h - an index of digests: finds duplicates, and members of
+ * another list.
  */
 #ifndef UM_OPS_DIGEST_INDEX_H
 #define UM_OPS_DIGEST_INDEX_H
@@ -12,22 +12,29 @@ typedef struct um_digest_index {
     const umbel_digest *digests;
     uint32_t *slot; /* 1 + the number of the first that is equal; 0: free */
     size_t nslots;  /* a power of two */
-    size_t n;       /* different ones */
+    size_t n;       /* different digests */
 } um_digest_index;
 
-/* Of n digests, which stay the caller's and must stay where they are. */
+/* Indexes n digests, which must stay where they are. */
 umbel_status um_digest_index_init(um_digest_index *r, const umbel_alloc *alloc,
                                   const umbel_digest *digests, size_t n,
                                   umbel_error *err);
 void um_digest_index_fini(um_digest_index *r);
 
-/* 1 + the number of the first digest equal to d; 0: there is none. */
+/* Returns 1 + the number of the first digest equal to d, or 0. */
 uint32_t um_digest_index_find(const um_digest_index *r, const umbel_digest *d);
 
-/* Nothing, or what sums and shares of 2^32 of them can hold. */
-static inline bool um_is_weight(double w)
+/* Returns true if digest i has no equal before it. */
+static inline bool um_digest_index_is_first(const um_digest_index *r, size_t i)
 {
-    return w == 0 || (w >= 1e-100 && w <= 1e100); /* not a NAN */
+    return um_digest_index_find(r, &r->digests[i]) == i + 1;
 }
+
+/*
+ * Refuses weights that are neither 0 nor between 1e-100 and 1e100, so that sums
+ * and shares of 2^32 of them can be computed. NULL is accepted.
+ */
+umbel_status um_check_weights(const double *weights, size_t n,
+                              umbel_error *err);
 
 #endif

@@ -18,8 +18,10 @@
 #include "filter/handle.h"
 #include "filter/sizing.h"
 #include "kinds/ribbon.h"
+#include "ops/digest_index.h"
 #include "ops/distinct.h"
 #include "ops/exact_size.h"
+#include "ops/query_each.h"
 
 #include <umbel/exact.h>
 
@@ -79,8 +81,7 @@ void umbel_exact_close(umbel_exact *x)
     um_put(&alloc, x, sizeof *x);
 }
 
-/* --- the first level --------------------------------------------------------
- */
+/* --- the first level --- */
 
 static bool has_columns(const um_ribbon_form *form)
 {
@@ -115,14 +116,25 @@ static umbel_status choose(umbel_exact *x, double fpr, uint64_t listed,
 static umbel_status make_first(umbel_exact *x, um_ribbon_item *items,
                                umbel_error *err)
 {
-    umbel_status status = UMBEL_OK;
-
     if (has_columns(&x->form))
-        status = um_ribbon_make(items, x->n, &x->form, x->threads, &x->alloc,
-                                &x->sizes, &x->memory, &x->len, err);
-    if (status == UMBEL_OK)
-        um_ribbon_lay(&x->level, &x->form, &x->sizes, x->memory);
-    return status;
+        UM_TRY(um_ribbon_make(items, x->n, &x->form, x->threads, &x->alloc,
+                              &x->sizes, &x->memory, &x->len, err));
+    um_ribbon_lay(&x->level, &x->form, &x->sizes, x->memory);
+    return UMBEL_OK;
+}
+
+/* Keeps the sorted members beside the first level, which only hashes them. */
+static umbel_status keep_members(umbel_exact *x, const um_ribbon_item *items,
+                                 size_t given, umbel_error *err)
+{
+    x->room = given + 1;
+    x->members = um_get(&x->alloc, x->room * sizeof *x->members);
+    x->met = um_get(&x->alloc, met_len(x));
+    if (!x->members || !x->met)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", given);
+    for (size_t i = 0; i < x->n; i++)
+        x->members[i] = (umbel_digest){items[i].lo, items[i].hi};
+    return UMBEL_OK;
 }
 
 static umbel_status take_members(umbel_exact *x, const um_members *in,
@@ -130,23 +142,18 @@ static umbel_status take_members(umbel_exact *x, const um_members *in,
 {
     const um_ribbon_item *clash;
     um_ribbon_item *items;
-    umbel_status status = um_ribbon_items(in, 0, &items, err);
 
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_ribbon_items(in, 0, &items, err));
     x->n = in->n;
     um_ribbon_sort(items, &x->n, x->threads, &clash);
-    x->room = in->n + 1;
-    x->members = um_get(&x->alloc, x->room * sizeof *x->members);
-    x->met = um_get(&x->alloc, met_len(x));
-    if (!x->members || !x->met)
-        status = um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", in->n);
-    for (size_t i = 0; status == UMBEL_OK && i < x->n; i++)
-        x->members[i] = (umbel_digest){items[i].lo, items[i].hi};
-    if (status == UMBEL_OK)
-        status = choose(x, fpr, listed, err);
-    if (status == UMBEL_OK)
-        status = make_first(x, items, err);
+    umbel_status status = keep_members(x, items, in->n, err);
+    if (status)
+        goto done;
+    status = choose(x, fpr, listed, err);
+    if (status)
+        goto done;
+    status = make_first(x, items, err);
+done:
     um_put(&x->alloc, items, (in->n + 1) * sizeof *items);
     return status;
 }
@@ -201,8 +208,7 @@ umbel_status umbel_exact_open(const umbel_params *params,
     return status;
 }
 
-/* --- the list ---------------------------------------------------------------
- */
+/* --- the list --- */
 
 static bool before(const umbel_digest *a, const umbel_digest *b)
 {
@@ -271,11 +277,7 @@ umbel_status umbel_exact_never(umbel_exact *x, const umbel_digest *digests,
                                const double *weights, size_t n, bool *member,
                                umbel_error *err)
 {
-    for (size_t i = 0; weights && i < n; i++)
-        if (!(weights[i] >= 0 && isfinite(weights[i])))
-            return um_fail(err, UMBEL_E_RANGE,
-                           "weights are finite and not negative, got %g",
-                           weights[i]);
+    UM_TRY(um_check_weights(weights, n, err));
     for (size_t i = 0, some; i < n; i += some) {
         some = um_next_batch(n - i);
         if (!take_batch(x, digests + i, weights ? weights + i : NULL, some,
@@ -300,8 +302,7 @@ size_t umbel_exact_unlisted(const umbel_exact *x, umbel_digest *unlisted,
     return n;
 }
 
-/* --- the second level -------------------------------------------------------
- */
+/* --- the second level --- */
 
 static int by_digest(const void *a, const void *b)
 {
@@ -403,59 +404,51 @@ static umbel_status join(const umbel_exact *x, size_t kept, um_shape *shape,
 
 /* Sizes are known about: where there is a limit it may take some tries. */
 static umbel_status try_sizes(umbel_exact *x, um_shape *shape,
-                              uint8_t **payload, size_t *kept, umbel_error *err)
+                              uint8_t **payload, umbel_error *err)
 {
     uint64_t limit = x->shape.cells;
-    umbel_status status = UMBEL_OK;
-    size_t most = limit ? room_for(x, 1) : x->npassed;
+    size_t kept = limit ? room_for(x, 1) : x->npassed;
 
-    for (double share = 0.995; status == UMBEL_OK; share -= 0.005) {
-        *kept = most;
-        status = join(x, *kept, shape, payload, err);
-        if (status != UMBEL_OK || !limit || shape->cells <= limit)
-            return status;
+    for (double share = 0.995;; share -= 0.005) {
+        UM_TRY(join(x, kept, shape, payload, err));
+        if (!limit || shape->cells <= limit)
+            return UMBEL_OK;
         um_put(&x->alloc, *payload, um_ribbon_room(shape->cells));
-        if (!*kept)
+        if (!kept)
             return um_ribbon_too_few(&x->shape, limit, (double)shape->cells - 1,
                                      x->n, err);
-        most = room_for(x, share);
-        most = most < *kept ? most : *kept - 1;
+        size_t most = room_for(x, share);
+        kept = most < kept ? most : kept - 1;
     }
-    return status;
 }
 
-static size_t lost_of(const umbel_exact *x, const umbel_filter *f)
+static void take_member(void *ctx, size_t i, bool hit)
 {
-    bool hit[UM_BATCH];
-    size_t lost = 0;
+    umbel_exact_bill *bill = ctx;
 
-    for (size_t i = 0, some; i < x->n; i += some) {
-        some = um_next_batch(x->n - i);
-        f->shape.kind->query(f->self, x->members + i, some, hit);
-        for (size_t j = 0; j < some; j++)
-            lost += !hit[j];
-    }
-    return lost;
+    (void)i;
+    bill->lost += !hit;
 }
 
 /* Not what was meant, but what the filter says. */
-static void fill_bill(const umbel_exact *x, const umbel_filter *f,
-                      umbel_exact_bill *out)
+static umbel_status fill_bill(const umbel_exact *x, const umbel_filter *f,
+                              umbel_exact_bill *out, umbel_error *err)
 {
     umbel_exact_bill bill = x->bill;
     bool hit;
 
     bill.members = x->n;
     bill.listed = um_distinct_count(&x->listed);
-    bill.lost = lost_of(x, f);
     bill.passed = x->npassed;
+    UM_TRY(um_query_each(f, NULL, x->members, x->n, take_member, &bill, err));
     for (size_t i = 0; i < x->npassed; i++) {
-        f->shape.kind->query(f->self, &x->passed[i].digest, 1, &hit);
+        UM_TRY(umbel_query_digests(f, &x->passed[i].digest, 1, &hit, err));
         bill.matched += hit;
         bill.weight_left += hit ? x->passed[i].weight : 0;
     }
     bill.error = umbel_predict(f);
     *out = bill;
+    return UMBEL_OK;
 }
 
 umbel_status umbel_exact_finish(umbel_exact *x, umbel_filter **out,
@@ -464,12 +457,11 @@ umbel_status umbel_exact_finish(umbel_exact *x, umbel_filter **out,
     um_shape shape = x->shape;
     uint8_t *payload = NULL;
     umbel_filter *f;
-    size_t kept = 0;
 
     unite(x);
     if (x->npassed)
         qsort(x->passed, x->npassed, sizeof *x->passed, by_weight);
-    UM_TRY(try_sizes(x, &shape, &payload, &kept, err));
+    UM_TRY(try_sizes(x, &shape, &payload, err));
     shape.added = x->n;
     if (!shape.capacity)
         shape.capacity = x->n;
@@ -477,7 +469,10 @@ umbel_status umbel_exact_finish(umbel_exact *x, umbel_filter **out,
         shape.fpr = shape.kind->error(&shape, NULL, 1);
     UM_TRY(um_filter_own(&shape, &x->alloc, payload, &f, err));
     f->hasher = x->hasher;
-    fill_bill(x, f, bill);
-    *out = f;
-    return UMBEL_OK;
+    umbel_status status = fill_bill(x, f, bill, err);
+    if (status == UMBEL_OK)
+        *out = f;
+    else
+        umbel_close(f);
+    return status;
 }

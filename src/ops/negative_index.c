@@ -7,7 +7,6 @@
  */
 #include "ops/negative_index.h"
 
-#include "base/alloc.h"
 #include "base/error.h"
 
 #include <inttypes.h>
@@ -105,24 +104,17 @@ static void take_cells(um_negative_index *c, const uint8_t *bits)
             c->count[i] = MOST;
 }
 
-static size_t least_one(size_t n)
+static bool get_memory(um_negative_index *c)
 {
-    return n ? n : 1;
-}
+    um_pool *p = &c->pool;
 
-static size_t patterns_of(const um_negative_index *c)
-{
-    return least_one(c->nkeys * c->groups);
-}
-
-static void get_memory(um_negative_index *c)
-{
-    c->count = um_get(c->alloc, (size_t)c->layout->cells);
-    c->bits = um_get(c->alloc, c->bits_len);
-    c->missing = um_get(c->alloc, patterns_of(c));
-    c->covered = um_get(c->alloc, least_one(c->nkeys));
-    c->entry = um_get(c->alloc, c->nentries * sizeof *c->entry);
-    c->bucket = um_get(c->alloc, (c->nbuckets + 1) * sizeof *c->bucket);
+    c->count = um_pool_get(p, (size_t)c->layout->cells, sizeof *c->count);
+    c->bits = um_pool_get(p, c->bits_len, sizeof *c->bits);
+    c->missing = um_pool_get(p, c->nkeys * c->groups, sizeof *c->missing);
+    c->covered = um_pool_get(p, c->nkeys, sizeof *c->covered);
+    c->entry = um_pool_get(p, c->nentries, sizeof *c->entry);
+    c->bucket = um_pool_get(p, c->nbuckets + 1, sizeof *c->bucket);
+    return !p->failed;
 }
 
 umbel_status um_negative_index_init(um_negative_index *c, const umbel_filter *f,
@@ -133,8 +125,7 @@ umbel_status um_negative_index_init(um_negative_index *c, const umbel_filter *f,
     const um_layout *l = &f->layout;
     const um_row_bits *row = f->shape.kind->bits;
 
-    *c = (um_negative_index){.alloc = &f->alloc,
-                             .layout = l,
+    *c = (um_negative_index){.layout = l,
                              .groups = row->groups(f->self),
                              .bits_len = (size_t)((l->cells + 7) / 8),
                              .nkeys = nnever,
@@ -144,12 +135,12 @@ umbel_status um_negative_index_init(um_negative_index *c, const umbel_filter *f,
                        "%zu unwanted keys are too many: 2^32 with %" PRIu32
                        " groups",
                        nnever, c->groups);
-    c->nentries = least_one(nnever * c->groups * l->hashes);
+    um_pool_init(&c->pool, &f->alloc);
+    c->nentries = nnever * c->groups * l->hashes;
+    c->nentries += c->nentries == 0;
     c->nbuckets =
         l->cells / SPARSE <= c->nentries ? (size_t)l->cells : c->nentries;
-    get_memory(c);
-    if (!c->count || !c->bits || !c->missing || !c->covered || !c->entry ||
-        !c->bucket)
+    if (!get_memory(c))
         return um_fail(err, UMBEL_E_NOMEM,
                        "no memory to weigh %zu unwanted keys", nnever);
     set_near(c);
@@ -162,14 +153,7 @@ umbel_status um_negative_index_init(um_negative_index *c, const umbel_filter *f,
 
 void um_negative_index_fini(um_negative_index *c)
 {
-    if (!c->alloc)
-        return;
-    um_put(c->alloc, c->count, (size_t)c->layout->cells);
-    um_put(c->alloc, c->bits, c->bits_len);
-    um_put(c->alloc, c->missing, patterns_of(c));
-    um_put(c->alloc, c->covered, least_one(c->nkeys));
-    um_put(c->alloc, c->entry, c->nentries * sizeof *c->entry);
-    um_put(c->alloc, c->bucket, (c->nbuckets + 1) * sizeof *c->bucket);
+    um_pool_fini(&c->pool);
 }
 
 /* A cell comes into use; tells what um_negative_index_add tells. */

@@ -10,6 +10,7 @@
 #define UM_OPS_NEGATIVE_INDEX_H
 
 #include "addressing/groups.h"
+#include "base/pool.h"
 #include "filter/handle.h"
 
 /* A cell of a pattern. */
@@ -19,7 +20,7 @@ typedef struct um_negative_entry {
 } um_negative_entry;
 
 typedef struct um_negative_index {
-    const umbel_alloc *alloc;
+    um_pool pool;
     const um_layout *layout;
     uint32_t groups;
     uint8_t *count; /* members on each cell; MOST stays for ever */

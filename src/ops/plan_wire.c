@@ -144,15 +144,14 @@ static umbel_status add_random(umbel_filter *f, uint64_t keys, umbel_error *err)
 {
     um_rng r = {1};
     umbel_digest d[UM_BATCH];
-    umbel_status status = UMBEL_OK;
 
-    for (uint64_t i = 0, n; status == UMBEL_OK && i < keys; i += n) {
+    for (uint64_t i = 0, n; i < keys; i += n) {
         n = um_next_batch(keys - i);
         for (uint64_t j = 0; j < n; j++)
             d[j] = (umbel_digest){um_random(&r), um_random(&r)};
-        status = umbel_add_digests(f, d, (size_t)n, NULL, err);
+        UM_TRY(umbel_add_digests(f, d, (size_t)n, NULL, err));
     }
-    return status;
+    return UMBEL_OK;
 }
 
 /* As dense, but of a size that is soon coded; sparse ones get more keys. */
@@ -224,9 +223,7 @@ static umbel_status find_measured(um_shape *s, bounds *b, double *bytes,
     um_shape t = *s, best = *s;
 
     for (int i = 0; i < ROUNDS && find_best(&t, b); i++, t = *s) {
-        umbel_status status = measure(&t, &b->alloc, &got, err);
-        if (status != UMBEL_OK)
-            return status;
+        UM_TRY(measure(&t, &b->alloc, &got, err));
         double error = um_shape_error(&t, (double)t.capacity);
         double off = got - guess(&t, b);
         bool keeps = whole_lines(got) <= (double)b->wire;

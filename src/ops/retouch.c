@@ -43,18 +43,6 @@ static bool matches(const umbel_filter *f, const uint8_t *bits,
     return true;
 }
 
-static umbel_status check_weights(const umbel_keyset *set, umbel_error *err)
-{
-    for (size_t i = 0; set->weights && i < set->n; i++)
-        if (!um_is_weight(set->weights[i]))
-            return um_fail(
-                err, UMBEL_E_RANGE,
-                "weight %g of key %zu: weights are 0, or from 1e-100 "
-                "to 1e100",
-                set->weights[i], i);
-    return UMBEL_OK;
-}
-
 /* The larger weight of equal keys goes to the first of them. */
 static void gather_weights(const umbel_keyset *set,
                            const um_digest_index *index, double *largest)
@@ -79,7 +67,7 @@ static umbel_status choose(const umbel_filter *f, const uint8_t *bits,
         return no_memory(set->n, err);
     gather_weights(set, index, out->weights);
     for (size_t i = 0; i < set->n; i++) {
-        if (um_digest_index_find(index, &set->digests[i]) != i + 1)
+        if (!um_digest_index_is_first(index, i))
             continue; /* equal to an earlier one */
         out->different++;
         if (!matches(f, bits, &set->digests[i]))
@@ -408,8 +396,8 @@ umbel_status umbel_retouch(umbel_filter *f, const umbel_keyset *members,
 
     UM_TRY(um_retouch_settle(params, &j.params, err));
     UM_TRY(check_filter(f, err));
-    UM_TRY(check_weights(members, err));
-    UM_TRY(check_weights(never, err));
+    UM_TRY(um_check_weights(members->weights, members->n, err));
+    UM_TRY(um_check_weights(never->weights, never->n, err));
     um_pool_init(&j.pool, &f->alloc);
     j.bits = f->shape.kind->bits->cells(f->self);
     umbel_status status = work(&j, f, members, never, bill, lost, err);

@@ -187,9 +187,19 @@ bool um_force_next(um_state *s, uint32_t *cursor);
 /* Take back members that are lost for nothing; tells how many. */
 bool um_restore(um_state *s, uint32_t *restored);
 
+/* Parameters that only some methods use: a method's row names its own. */
+typedef enum um_method_param {
+    UM_USES_MOVES = 1 << 0,
+    UM_USES_SECONDS = 1 << 1,
+    UM_USES_CLOSURE = 1 << 2,
+    UM_USES_OUTSIDE = 1 << 3, /* count_outside: it counts keys */
+    UM_USES_SEED = 1 << 4     /* also when the order of the keys is given */
+} um_method_param;
+
 /* A method: one row. */
 typedef struct um_method {
     const char *name, *summary;
+    unsigned uses; /* um_method_param */
     bool tracked;  /* counts follow what is gone */
     bool all_bits; /* not only those of keys */
     bool closes;   /* bits without kept members are always closed */

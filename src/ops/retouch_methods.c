@@ -1,35 +1,41 @@
 /*
  * retouch_methods.c - the methods of retouching. A new one is a line here.
  *
- * The first five are those of the paper of 2006; its section III is
- * random-bits. "tracked" is our reading of the paper of 2010, of which we have
- * only the first pages: it says that its algorithms follow more carefully how
- * many false negatives and false positives each step makes.
+ * random-bits is section III of the paper of 2006, the four after it are its
+ * selective clearing. "tracked" is our reading of the paper of 2010, of which
+ * we have only the first pages: it says that its algorithms follow more
+ * carefully how many false negatives and false positives each step makes.
  */
 #include "base/error.h"
 #include "ops/retouch.h"
 
-#define CLEARS(rule, follows)                                                  \
-    .pick = um_pick_##rule, .tracked = (follows), .run = um_run_paper
+#define CLEARS(rule, follows, more)                                            \
+    .pick = um_pick_##rule, .tracked = (follows),                              \
+    .uses = UM_USES_CLOSURE | (more), .run = um_run_paper
 
 static const um_method rows[] = {
     {"greedy", "members by what each removes, then restore (default)",
-     .closes = true, .run = um_run_greedy},
+     .uses = UM_USES_OUTSIDE, .closes = true, .run = um_run_greedy},
     {"anneal", "greedy, then try members at random (--moves, --time)",
+     .uses = UM_USES_MOVES | UM_USES_SECONDS | UM_USES_OUTSIDE | UM_USES_SEED,
      .closes = true, .run = um_run_anneal},
-    {"random-bits", "any set bit (2006, section III)", .all_bits = true,
+    {"random-bits", "any set bit (2006, section III)",
+     .uses = UM_USES_MOVES | UM_USES_CLOSURE | UM_USES_SEED, .all_bits = true,
      .run = um_run_random_bits},
-    {"random", "a random bit of each key (2006)", CLEARS(random, false)},
-    {"min-fn", "the bit with the fewest members (2006)", CLEARS(min_fn, false)},
-    {"max-fp", "the bit with the most keys (2006)", CLEARS(max_fp, false)},
+    {"random", "a random bit of each key (2006)",
+     CLEARS(random, false, UM_USES_SEED)},
+    {"min-fn", "the bit with the fewest members (2006)",
+     CLEARS(min_fn, false, 0)},
+    {"max-fp", "the bit with the most keys (2006)",
+     CLEARS(max_fp, false, UM_USES_OUTSIDE)},
     {"ratio", "the bit with the fewest members a key (2006)",
-     CLEARS(ratio, false)},
+     CLEARS(ratio, false, UM_USES_OUTSIDE)},
     {"min-fn-tracked", "min-fn with counts kept up to date (2010)",
-     CLEARS(min_fn, true)},
+     CLEARS(min_fn, true, 0)},
     {"max-fp-tracked", "max-fp with counts kept up to date (2010)",
-     CLEARS(max_fp, true)},
+     CLEARS(max_fp, true, UM_USES_OUTSIDE)},
     {"ratio-tracked", "ratio with counts kept up to date (2010)",
-     CLEARS(ratio, true)},
+     CLEARS(ratio, true, UM_USES_OUTSIDE)},
 };
 
 const um_method *um_method_row(size_t i)

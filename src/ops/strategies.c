@@ -2,11 +2,11 @@
  * strategies.c - the ways to keep listed keys from matching, as rows.
  */
 #include "base/alloc.h"
-#include "base/batch.h"
 #include "base/error.h"
 #include "filter/handle.h"
 #include "filter/sizing.h"
 #include "ops/compare.h"
+#include "ops/query_each.h"
 
 #include <umbel/choose.h>
 #include <umbel/exact.h>
@@ -18,8 +18,7 @@
 
 enum { HEAD = 256, LINE = 64 };
 
-/* --- the ways ---------------------------------------------------------------
- */
+/* --- the ways --- */
 
 static umbel_status open_bloom(const um_scene *s, uint64_t bytes, uint64_t keys,
                                uint32_t groups, umbel_filter **out,
@@ -58,12 +57,10 @@ static umbel_status make_retouched(const um_scene *s, uint32_t groups,
     umbel_retouch_params p = UMBEL_RETOUCH_INIT;
     umbel_keyset members = {s->members->digests, NULL, s->members->n};
     umbel_retouch_result bill;
-    umbel_status status = um_make_plain(s, s->bytes, &out->filter, err);
 
     (void)groups;
-    return status == UMBEL_OK ? umbel_retouch(out->filter, &members, s->never,
-                                              &p, &bill, NULL, err)
-                              : status;
+    UM_TRY(um_make_plain(s, s->bytes, &out->filter, err));
+    return umbel_retouch(out->filter, &members, s->never, &p, &bill, NULL, err);
 }
 
 static umbel_status make_groups(const um_scene *s, uint32_t groups,
@@ -71,14 +68,11 @@ static umbel_status make_groups(const um_scene *s, uint32_t groups,
 {
     umbel_choose_params p = UMBEL_CHOOSE_INIT;
     umbel_choose_bill bill;
-    umbel_status status =
-        open_bloom(s, s->bytes, s->members->n, groups, &out->filter, err);
 
-    return status == UMBEL_OK
-               ? umbel_choose(out->filter, s->members->digests, s->members->n,
-                              s->never->digests, s->never->weights, s->never->n,
-                              &p, &bill, err)
-               : status;
+    UM_TRY(open_bloom(s, s->bytes, s->members->n, groups, &out->filter, err));
+    return umbel_choose(out->filter, s->members->digests, s->members->n,
+                        s->never->digests, s->never->weights, s->never->n, &p,
+                        &bill, err);
 }
 
 /* The ribbon has its own addressing, and no hash that comes with another. */
@@ -86,17 +80,16 @@ static umbel_status take_hash(const um_scene *s, umbel_params *p,
                               umbel_error *err)
 {
     um_shape shape;
-    umbel_status status =
-        um_shape_from_params("bloom", &s->params, &shape, err);
 
-    if (status == UMBEL_OK && shape.addressing->hash)
-        status = um_fail(err, UMBEL_E_UNSUPPORTED,
-                         "kind ribbon does not hash as addressing %s does",
-                         shape.addressing->name);
+    UM_TRY(um_shape_from_params("bloom", &s->params, &shape, err));
+    if (shape.addressing->hash)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "kind ribbon does not hash as addressing %s does",
+                       shape.addressing->name);
     *p = s->params;
     p->addressing = NULL;
     p->fpr = 0;
-    return status;
+    return UMBEL_OK;
 }
 
 static umbel_status make_ribbon(const um_scene *s, uint32_t groups,
@@ -106,31 +99,26 @@ static umbel_status make_ribbon(const um_scene *s, uint32_t groups,
     umbel_exact_bill bill;
     umbel_exact *x = NULL;
     umbel_params p;
-    umbel_status status = take_hash(s, &p, err);
 
     (void)groups;
-    if (status == UMBEL_OK && s->bytes < HEAD + LINE)
-        status = um_fail(err, UMBEL_E_RANGE,
-                         "%" PRIu64 " bytes are too few: the least file takes "
-                         "%d",
-                         s->bytes, HEAD + LINE);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(take_hash(s, &p, err));
+    if (s->bytes < HEAD + LINE)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%" PRIu64 " bytes are too few: the least file takes %d",
+                       s->bytes, HEAD + LINE);
     p.cells = (s->bytes - HEAD) / LINE * LINE * 8;
     members.digests = s->members->digests;
     members.n = s->members->n;
-    status = umbel_exact_open(&p, &members, s->listed.n, &x, err);
-    if (status == UMBEL_OK)
-        status = umbel_exact_never(x, s->never->digests, s->never->weights,
-                                   s->never->n, NULL, err);
+    UM_TRY(umbel_exact_open(&p, &members, s->listed.n, &x, err));
+    umbel_status status = umbel_exact_never(
+        x, s->never->digests, s->never->weights, s->never->n, NULL, err);
     if (status == UMBEL_OK)
         status = umbel_exact_finish(x, &out->filter, &bill, err);
     umbel_exact_close(x);
     return status;
 }
 
-/* --- the filter of exceptions -----------------------------------------------
- */
+/* --- the filter of exceptions --- */
 
 static double error_within(const um_scene *s, uint64_t bytes, double keys)
 {
@@ -152,7 +140,7 @@ static double error_within(const um_scene *s, uint64_t bytes, double keys)
  */
 static uint64_t split(const um_scene *s)
 {
-    double fewest = INFINITY, members = (double)s->ndistinct;
+    double fewest = INFINITY, members = (double)s->held.n;
     uint64_t best = 0, second = HEAD + LINE;
 
     for (; second < s->bytes; second += second / 8) {
@@ -170,34 +158,31 @@ static uint64_t split(const um_scene *s)
     return best;
 }
 
-/* Those of the list that match, each once. */
-static umbel_status matching(const um_scene *s, const umbel_filter *f,
-                             umbel_digest *out, size_t *n, umbel_error *err)
-{
-    umbel_status status = UMBEL_OK;
-    bool hit[UM_BATCH];
+/* Listed keys that match, each once. */
+typedef struct matching {
+    const um_scene *s;
+    umbel_digest *digests;
+    size_t n;
+} matching;
 
-    *n = 0;
-    for (size_t i = 0, some; status == UMBEL_OK && i < s->never->n; i += some) {
-        const umbel_digest *d = s->never->digests + i;
-        some = um_next_batch(s->never->n - i);
-        status = umbel_query_digests(f, d, some, hit, err);
-        for (size_t j = 0; status == UMBEL_OK && j < some; j++)
-            if (hit[j] && um_digest_index_find(&s->listed, &d[j]) == i + j + 1)
-                out[(*n)++] = d[j];
-    }
-    return status;
+static void take_listed(void *ctx, size_t i, bool hit)
+{
+    matching *m = ctx;
+
+    if (hit && um_digest_index_is_first(&m->s->listed, i))
+        m->digests[m->n++] = m->s->never->digests[i];
 }
 
 static umbel_status make_second(const um_scene *s, umbel_digest *room,
                                 um_made *out, umbel_error *err)
 {
     uint64_t left = s->bytes - umbel_encoded_len(out->filter);
-    size_t n;
+    matching m = {.s = s, .digests = room};
 
-    UM_TRY(matching(s, out->filter, room, &n, err));
-    UM_TRY(open_bloom(s, left, n, 1, &out->second, err));
-    return umbel_add_digests(out->second, room, n, NULL, err);
+    UM_TRY(um_query_each(out->filter, NULL, s->never->digests, s->never->n,
+                         take_listed, &m, err));
+    UM_TRY(open_bloom(s, left, m.n, 1, &out->second, err));
+    return umbel_add_digests(out->second, room, m.n, NULL, err);
 }
 
 static umbel_status make_exceptions(const um_scene *s, uint32_t groups,

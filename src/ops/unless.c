@@ -21,42 +21,38 @@ static bool hash_alike(const um_shape *a, const um_shape *b)
            a->secret_id == b->secret_id;
 }
 
-/* Before any answer: who is asked later must not refuse later. */
+/* Both filters accept all keys before the first answer is given. */
 static umbel_status accept(const umbel_filter *f, const umbel_slice *keys,
                            size_t n, umbel_error *err)
 {
     UM_TRY(um_check_ready(f, err));
     if (!f->shape.kind->query)
         return um_cannot(f, "tell members", err);
-    if (f->shape.hash->accept)
-        UM_TRY(f->shape.hash->accept(keys, n, err));
-    return UMBEL_OK;
+    return f->shape.hash->accept ? f->shape.hash->accept(keys, n, err)
+                                 : UMBEL_OK;
 }
 
-/* Ask the second only for keys that the first answered with want. */
+/* Asks the second filter only for keys that the first answered with want. */
 static umbel_status ask_batch(const umbel_filter *first,
                               const umbel_filter *second, bool want,
                               const umbel_slice *keys, size_t n, bool *hit,
                               bool *again, open_keys *open, umbel_error *err)
 {
     umbel_digest d[UM_BATCH];
-    umbel_status status = umbel_digest_many(first, keys, n, d, err);
 
-    if (status == UMBEL_OK)
-        status = umbel_query_digests(first, d, n, hit, err);
+    UM_TRY(umbel_digest_many(first, keys, n, d, err));
+    UM_TRY(umbel_query_digests(first, d, n, hit, err));
     open->n = 0;
-    for (size_t i = 0; status == UMBEL_OK && i < n; i++)
+    for (size_t i = 0; i < n; i++)
         if (hit[i] == want) {
             open->at[open->n] = i;
             open->key[open->n] = keys[i];
             open->digest[open->n++] = d[i];
         }
-    if (status == UMBEL_OK && !hash_alike(&first->shape, &second->shape))
-        status =
-            umbel_digest_many(second, open->key, open->n, open->digest, err);
-    if (status == UMBEL_OK)
-        status = umbel_query_digests(second, open->digest, open->n, again, err);
-    return status;
+    if (!hash_alike(&first->shape, &second->shape))
+        UM_TRY(
+            umbel_digest_many(second, open->key, open->n, open->digest, err));
+    return umbel_query_digests(second, open->digest, open->n, again, err);
 }
 
 static umbel_status ask(const umbel_filter *f, const umbel_filter *revoked,
@@ -88,14 +84,13 @@ umbel_status umbel_query_unless(const umbel_filter *f,
                                 umbel_unless_cost *cost, umbel_error *err)
 {
     umbel_unless_cost none = {0};
-    umbel_status status = accept(f, keys, n, err);
 
-    if (status == UMBEL_OK)
-        status = accept(revoked, keys, n, err);
-    for (size_t done = 0, some; status == UMBEL_OK && done < n; done += some) {
+    UM_TRY(accept(f, keys, n, err));
+    UM_TRY(accept(revoked, keys, n, err));
+    for (size_t done = 0, some; done < n; done += some) {
         some = um_next_batch(n - done);
-        status = ask(f, revoked, first, keys + done, some, hit + done,
-                     cost ? cost : &none, err);
+        UM_TRY(ask(f, revoked, first, keys + done, some, hit + done,
+                   cost ? cost : &none, err));
     }
-    return status;
+    return UMBEL_OK;
 }

@@ -6,12 +6,15 @@
  * match the filter can be members, so the table is hardly touched.
  */
 #define XXH_INLINE_ALL
+#include "ops/verify.h"
+
 #include "base/alloc.h"
 #include "base/batch.h"
 #include "base/error.h"
 #include "filter/handle.h"
 
 #include <umbel/estimate.h>
+#include <umbel/retouch.h>
 #include <umbel/verify.h>
 
 #include <xxhash.h>
@@ -65,11 +68,8 @@ static umbel_status grow(umbel_verifier *v, umbel_error *err)
 static umbel_status remember(umbel_verifier *v, const umbel_slice *key,
                              umbel_error *err)
 {
-    if (v->nused >= v->nslots / 4 * 3) {
-        umbel_status status = grow(v, err);
-        if (status != UMBEL_OK)
-            return status;
-    }
+    if (v->nused >= v->nslots / 4 * 3)
+        UM_TRY(grow(v, err));
     XXH128_hash_t x = name_of(key), *slot = find(v->slots, v->nslots, x);
     v->nused += slot->low64 == 0;
     *slot = x;
@@ -113,17 +113,12 @@ umbel_status umbel_verify_members(umbel_verifier *v, const umbel_slice *keys,
                        "members come first: outside keys were given already");
     for (size_t done = 0, some; done < n; done += some) {
         some = um_next_batch(n - done);
-        umbel_status status =
-            umbel_query_many(v->filter, keys + done, some, hit, err);
-        for (size_t i = 0; status == UMBEL_OK && i < some; i++) {
-            status = remember(v, &keys[done + i], err);
-            if (status != UMBEL_OK)
-                break;
+        UM_TRY(umbel_query_many(v->filter, keys + done, some, hit, err));
+        for (size_t i = 0; i < some; i++) {
+            UM_TRY(remember(v, &keys[done + i], err));
             v->sum.members++;
             v->sum.false_negatives += !hit[i];
         }
-        if (status != UMBEL_OK)
-            return status;
     }
     return UMBEL_OK;
 }
@@ -141,10 +136,7 @@ umbel_status umbel_verify_outside(umbel_verifier *v, const umbel_slice *keys,
 
     for (size_t done = 0, some; done < n; done += some) {
         some = um_next_batch(n - done);
-        umbel_status status =
-            umbel_query_many(v->filter, keys + done, some, hit, err);
-        if (status != UMBEL_OK)
-            return status;
+        UM_TRY(umbel_query_many(v->filter, keys + done, some, hit, err));
         for (size_t i = 0; i < some; i++) {
             bool member =
                 may_be_member(v, hit[i]) && is_member(v, &keys[done + i]);
@@ -168,4 +160,11 @@ void umbel_verify_result(const umbel_verifier *v, umbel_verdict *out)
     out->low = rate.low;
     out->high = rate.high;
     out->predicted = v->predicted;
+}
+
+bool um_allows_denied(const umbel_filter *f, uint64_t denied)
+{
+    uint64_t recorded = umbel_denied(f);
+
+    return denied <= recorded || (recorded == 0 && umbel_may_deny(f));
 }

@@ -5,9 +5,9 @@ done > stream
 try umbel build stream --kind counting --cells 4096 --cell-bits 5 --hashes 4 \
     --update refined -o a.umb
 seq 0 9 | try umbel check a.umb --values
-seq 0 9 | try umbel check a.umb --at-least 7
-seq 0 9 | try umbel check a.umb --at-least 7 -c -v
-try umbel check a.umb --values --at-least 7 1 2 4
+seq 0 9 | try umbel check a.umb --threshold 7
+seq 0 9 | try umbel check a.umb --threshold 7 -c -v
+try umbel check a.umb --values --threshold 7 1 2 4
 try umbel check a.umb --values --json 1 x
 umbel info --json a.umb | grep -o '"cell_bits.*"capacity'
 umbel info --json a.umb | grep -o '"count_limit.*"sum'
@@ -41,4 +41,4 @@ seq 9 | try umbel check bits.umb -c
 
 # Exceptions.
 umbel build eights -q -o revoked.umb
-seq 9 | try umbel check a.umb --at-least 2 --unless revoked.umb -c --json
+seq 9 | try umbel check a.umb --threshold 2 --unless revoked.umb -c --json

@@ -6,8 +6,8 @@ umbel build keys -q -o bloom.umb
 bad() {
     try umbel "$@" 2>&1
 }
-bad check f.umb --at-least 16 1
-bad check f.umb --at-least 0 1
+bad check f.umb --threshold 16 1
+bad check f.umb --threshold 0 1
 bad check bloom.umb --values 1
 bad merge --op add f.umb wide.umb -o x.umb
 bad merge --op add bloom.umb bloom.umb -o x.umb

@@ -5,7 +5,7 @@ try umbel check f.umb --values flow1 flow2 flow500
 umbel info f.umb | grep -E '^(addressing|cell|count|row|error)'
 cut -f 1 flows | umbel check f.umb --values | paste flows - |
     awk '$4 < $2 { print "too low: " $0 } END { print NR " compared" }'
-cut -f 1 flows | try umbel check f.umb --at-least 1000000000
+cut -f 1 flows | try umbel check f.umb --threshold 1000000000
 
 # 32 bits are too few for the sum; 64 are not.
 try umbel merge --op add f.umb f.umb -q -o sum.umb
@@ -35,7 +35,7 @@ bad() {
 bad add f.umb --remove - <<< flow1
 bad merge --op minus sum.umb wide.umb -o x.umb
 bad merge --op add f.umb wide.umb -o x.umb
-bad check f.umb --at-least 4294967296 flow1
+bad check f.umb --threshold 4294967296 flow1
 bad build flows --kind countmin --cells 816 --cell-bits 48 -o x.umb
 bad build flows --kind countmin --cells 816 --cell-bits 8 -o x.umb
 bad build flows --kind countmin --cells 816 --update plain -o x.umb

@@ -15,8 +15,8 @@ try umbel info f.umb > /dev/full
 try umbel info --json f.umb > /dev/full
 try umbel plan --capacity 5 > /dev/full
 try umbel verify f.umb --members keys > /dev/full
-try umbel verify -q f.umb --outside keys --list /dev/full
-try umbel verify -q f.umb --outside keys --list - > /dev/full
+try umbel verify -q f.umb --outside keys --false-positives /dev/full
+try umbel verify -q f.umb --outside keys --false-positives - > /dev/full
 try umbel add f.umb keys > /dev/full
 try umbel keygen -o my.key > /dev/full
 try umbel --help > /dev/full

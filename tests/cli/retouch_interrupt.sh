@@ -18,6 +18,6 @@ while kill -0 $! && ! { minds && computed; }; do sleep 0.1; done
 kill -INT $!
 wait $!
 echo "$?"
-grep stopped said
+grep interrupted said
 try umbel check r.umb -f others -c
 umbel verify -q r.umb --members members && echo fine

@@ -7,5 +7,5 @@ umbel verify f.umb --members members --outside outside --json > verdict
 echo "outside $(field outside < verdict), dropped $(field dropped < verdict)"
 
 # They are not in the list of false positives either.
-umbel verify -q f.umb --members members --outside outside --list listed
+umbel verify -q f.umb --members members --outside outside --false-positives listed
 try grep -cx -F -f members listed

@@ -3,7 +3,7 @@ seq 1000 > members
 seq 5001 6000 > outside
 umbel build -q members -o f.umb
 cp f.umb copy
-refused umbel verify -q f.umb --outside outside --list outside
+refused umbel verify -q f.umb --outside outside --false-positives outside
 wc -l < outside
-refused umbel verify -q f.umb --outside outside --list f.umb
+refused umbel verify -q f.umb --outside outside --false-positives f.umb
 try cmp f.umb copy

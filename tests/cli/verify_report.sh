@@ -18,5 +18,5 @@ umbel verify f.umb --outside /dev/null 2>&1 | grep -q . || echo silence
 try umbel verify f.umb
 try umbel verify --members members
 try umbel verify f.umb f.umb --members members
-try umbel verify f.umb --members members --list found
+try umbel verify f.umb --members members --false-positives found
 try umbel verify f.umb --members missing

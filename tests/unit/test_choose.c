@@ -265,7 +265,7 @@ static void wrong_input_is_refused(void **state)
         double weights[2] = {1, bad[i]};
         assert_refused(umbel_choose(f, d, 1, d + 1, weights, 2, NULL, &bill,
                                     &test_refusal),
-                       UMBEL_E_RANGE, "weight 1");
+                       UMBEL_E_RANGE, "of key 1");
     }
     assert_refused(
         umbel_choose(f, d, 1, d + 1, NULL, 2, &unset, &bill, &test_refusal),

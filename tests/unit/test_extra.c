@@ -7,7 +7,7 @@
  */
 #include "support/test.h"
 
-#include "addressing/extra.h"
+#include "filter/extra.h"
 #include "base/stats.h"
 
 #include <math.h>

@@ -1,0 +1,34 @@
+/*
+ * check_answers.h - the answers to keys, as 'umbel check' prints them.
+ */
+#ifndef UM_CLI_CHECK_ANSWERS_H
+#define UM_CLI_CHECK_ANSWERS_H
+
+#include "keys/log.h"
+#include "keys/source.h"
+#include "ops/query.h"
+
+/* What is asked and printed, and the sums of the answers so far. */
+typedef struct um_check_ctx {
+    um_query query;
+    bool json, count, invert, quiet;
+    bool print_all; /* keys that do not match are printed, too */
+    bool log_keys;  /* the log gets keys, not their lines */
+    char end;       /* of a printed line */
+    um_key_log log; /* of keys that match */
+
+    umbel_unless_cost cost;
+    uint64_t selected;
+    bool decided; /* no further key can change the exit code */
+} um_check_ctx;
+
+/* Returns a job that queries in any thread, and prints in the order of the
+ * input. */
+um_key_job um_check_job(um_check_ctx *c);
+
+/* Queries one key and prints the answer; line is the key as it was typed.
+ * Allocates nothing. */
+umbel_status um_check_one(um_check_ctx *c, const umbel_slice *key,
+                          const umbel_slice *line, umbel_error *err);
+
+#endif

@@ -1,0 +1,261 @@
+/*
+ * split.c - lines, fields, weights, amounts, hexadecimal digits.
+ *
+ * Keys are slices of the text, which is not moved. Empty lines and empty keys
+ * are skipped. A line loses a carriage return at its end, and a file a byte
+ * order mark at its beginning; records that end with NUL lose nothing.
+ */
+#include "keys/split.h"
+
+#include "base/error.h"
+#include "keys/grow.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SEPARATED "(fields are separated by --delimiter, a tab by default)"
+
+/* Stores what is wrong with the last line. */
+static bool is_bad(um_piece *p, const char *what)
+{
+    p->bad = what;
+    return false;
+}
+
+static char delimiter(const um_key_format *f)
+{
+    return f->delimiter ? f->delimiter : '\t';
+}
+
+/* Finds field n of a line, or its last field. Returns false if it has none. */
+static bool find_field(const um_key_format *f, uint64_t n, umbel_slice line,
+                       umbel_slice *out)
+{
+    const char *at = line.data, *end = at + line.len;
+
+    for (uint64_t i = 1;; i++) {
+        const char *stop = memchr(at, delimiter(f), (size_t)(end - at));
+        if (i == n || (n == UM_LAST_FIELD && !stop)) {
+            *out = (umbel_slice){at, (size_t)((stop ? stop : end) - at)};
+            return true;
+        }
+        if (!stop)
+            return false;
+        at = stop + 1;
+    }
+}
+
+/* --- weights and amounts ---------------------------------------------------
+ */
+
+static bool is_tsv(const char *path)
+{
+    size_t len = strlen(path);
+
+    return len >= 4 && strcmp(path + len - 4, ".tsv") == 0;
+}
+
+static bool has_weights(const um_key_format *f, const um_piece *p)
+{
+    return f->weights == UM_WEIGHTS_TSV ? is_tsv(p->file)
+                                        : f->weights == UM_WEIGHTS_ALL;
+}
+
+static bool parse_weight(umbel_slice text, double *out)
+{
+    static const char digits[] = "0123456789+-.eE";
+    char number[64] = {0}, *end;
+
+    if (text.len == 0 || text.len >= sizeof number)
+        return false;
+    memcpy(number, text.data, text.len);
+    *out = strtod(number, &end);
+    return strspn(number, digits) == text.len && end == number + text.len &&
+           isfinite(*out);
+}
+
+/* Reads the last field of the line as a weight, and takes it off the line. */
+static bool take_weight(const um_key_format *f, um_piece *p, umbel_slice *line)
+{
+    umbel_slice text;
+    double *weight = &p->weights[p->n];
+
+    find_field(f, UM_LAST_FIELD, *line, &text);
+    if (text.data == line->data)
+        return is_bad(p, "no weight after the key " SEPARATED);
+    if (!parse_weight(text, weight))
+        return is_bad(p, "the weight is not a number");
+    if (*weight < 0)
+        return is_bad(p, "the weight is negative");
+    if (*weight != 0 && (*weight < 1e-100 || *weight > 1e100))
+        return is_bad(p, "the weight is neither 0 nor from 1e-100 to 1e100");
+    line->len -= text.len + 1;
+    return true;
+}
+
+/* Reads all 64 bits of an amount, which a weight's 53 do not hold. */
+static bool take_amount(const um_key_format *f, um_piece *p, umbel_slice line)
+{
+    umbel_slice text;
+    uint64_t amount = 0;
+
+    if (!find_field(f, f->amount_field, line, &text) || text.len == 0)
+        return is_bad(p, "there is no number in that field");
+    const char *digits = text.data;
+    if (digits[0] == '-')
+        return is_bad(p, "the number is negative");
+    for (size_t i = 0; i < text.len; i++) {
+        if (digits[i] < '0' || digits[i] > '9')
+            return is_bad(p, "not a whole number");
+        uint64_t digit = (uint64_t)(digits[i] - '0');
+        if (amount > (UINT64_MAX - digit) / 10)
+            return is_bad(p, "the number is larger than 2^64 - 1");
+        amount = amount * 10 + digit;
+    }
+    p->amounts[p->n] = amount;
+    return true;
+}
+
+/* --- keys ------------------------------------------------------------------
+ */
+
+static bool take_field(const um_key_format *f, um_piece *p, umbel_slice *key)
+{
+    uint64_t field = f->field || !f->amount_field ? f->field : 1;
+
+    if (!field || find_field(f, field, *key, key))
+        return true;
+    return is_bad(p, "too few fields for --field " SEPARATED);
+}
+
+static int hex_digit(uint8_t c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool um_hex_decode(const void *text, size_t len, uint8_t *out)
+{
+    const uint8_t *digits = text;
+
+    for (size_t i = 0; i < len / 2; i++) {
+        int high = hex_digit(digits[2 * i]), low = hex_digit(digits[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        out[i] = (uint8_t)(high << 4 | low);
+    }
+    return len % 2 == 0;
+}
+
+static bool take_hex(um_piece *p, umbel_slice *key)
+{
+    uint8_t *out = p->decoded + p->decoded_len;
+
+    if (key->len % 2)
+        return is_bad(p, "an odd number of hexadecimal digits");
+    if (!um_hex_decode(key->data, key->len, out))
+        return is_bad(p, "not hexadecimal");
+    *key = (umbel_slice){out, key->len / 2};
+    p->decoded_len += key->len;
+    return true;
+}
+
+/* --- lines -----------------------------------------------------------------
+ */
+
+static bool no_memory(um_piece *p)
+{
+    p->status = um_fail(&p->err, UMBEL_E_NOMEM, "no memory to split lines");
+    return false;
+}
+
+/* Makes room for one more key. */
+static bool grow_keys(um_piece *p)
+{
+    size_t room = p->room ? 2 * p->room : 1024;
+
+    if (p->n < p->room)
+        return true;
+    if (!um_grow(&p->keys, room, sizeof *p->keys) ||
+        !um_grow(&p->lines, room, sizeof *p->lines) ||
+        !um_grow(&p->weights, room, sizeof *p->weights) ||
+        !um_grow(&p->amounts, room, sizeof *p->amounts))
+        return no_memory(p);
+    p->room = room;
+    return true;
+}
+
+/* Makes room for all keys of the text: two digits are a byte. */
+static bool grow_decoded(const um_key_format *f, um_piece *p)
+{
+    return !f->hex || um_grow(&p->decoded, p->len / 2 + 1, 1) || no_memory(p);
+}
+
+size_t um_mark_len(const uint8_t *text, size_t len)
+{
+    static const uint8_t mark[] = {0xEF, 0xBB, 0xBF};
+
+    return len >= sizeof mark && memcmp(text, mark, sizeof mark) == 0
+               ? sizeof mark
+               : 0;
+}
+
+/* Removes what some systems put around the lines of a text. */
+static umbel_slice trim_line(const um_key_format *f, const um_piece *p,
+                             const uint8_t *at, size_t len)
+{
+    size_t mark = 0;
+
+    if (f->null_ended)
+        return (umbel_slice){at, len};
+    if (p->first && p->nlines == 0)
+        mark = um_mark_len(at, len);
+    if (len > mark && at[len - 1] == '\r')
+        len--;
+    return (umbel_slice){at + mark, len - mark};
+}
+
+/* Takes the key of a line. Returns false after a bad line. */
+static bool take_line(const um_key_format *f, um_piece *p, const uint8_t *at,
+                      size_t len)
+{
+    umbel_slice line = trim_line(f, p, at, len), key = line;
+
+    p->nlines++;
+    if (line.len > UM_MAX_KEY_LEN)
+        return is_bad(p, "longer than 1 MiB, the limit for a key");
+    if (line.len == 0)
+        return true;
+    if (!grow_keys(p))
+        return false;
+    p->lines[p->n] = line;
+    p->weights[p->n] = 1;
+    p->amounts[p->n] = f->times ? f->times : 1;
+    if ((f->amount_field && !take_amount(f, p, line)) ||
+        (has_weights(f, p) && !take_weight(f, p, &key)) ||
+        !take_field(f, p, &key) || (f->hex && !take_hex(p, &key)))
+        return false;
+    p->keys[p->n] = key;
+    p->n += key.len > 0;
+    return true;
+}
+
+void um_split_piece(const um_key_format *f, um_piece *p)
+{
+    p->n = p->decoded_len = 0;
+    p->nlines = 0;
+    p->bad = NULL;
+    if (p->len == 0 || !grow_decoded(f, p))
+        return;
+    const uint8_t *at = p->text, *stop = at + p->len;
+    for (bool good = true; good && at < stop;) {
+        const uint8_t *end = memchr(at, um_format_end(f), (size_t)(stop - at));
+        if (!end)
+            end = stop; /* the last line of a file may lack its end */
+        good = take_line(f, p, at, (size_t)(end - at));
+        at = end + 1;
+    }
+}

@@ -1,0 +1,18 @@
+/*
+ * split.h - the keys in the lines of a piece.
+ */
+#ifndef UM_KEYS_SPLIT_H
+#define UM_KEYS_SPLIT_H
+
+#include "keys/piece.h"
+
+/*
+ * Finds the keys of a piece, up to its first bad line. Uses nothing but the
+ * piece, so threads may split pieces at the same time.
+ */
+void um_split_piece(const um_key_format *f, um_piece *p);
+
+/* Returns the length of the UTF-8 byte order mark at text: 3 or 0. */
+size_t um_mark_len(const uint8_t *text, size_t len);
+
+#endif

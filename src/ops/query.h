@@ -1,0 +1,43 @@
+/*
+ * query.h - keys against a filter by its kind: membership, counts with a
+ * threshold, or the values of a map; with exceptions or without.
+ */
+#ifndef UM_OPS_QUERY_H
+#define UM_OPS_QUERY_H
+
+#include <umbel/unless.h>
+
+/* The caller fills the first part, then um_query_init the second. */
+typedef struct um_query {
+    const umbel_filter *filter;
+    const umbel_filter *except; /* keys that match it do not match; or NULL */
+    umbel_unless_order order;
+    bool values;        /* counts, or values of a map, are wanted */
+    uint64_t threshold; /* keys match from this count on; 0: none is asked */
+
+    bool map;      /* values come from a map */
+    bool counting; /* values are counts; threshold is at least 1 */
+} um_query;
+
+/* The answers to n keys, in memory of the caller. */
+typedef struct um_query_result {
+    bool *hit;
+    uint64_t *values; /* set if query.values or a threshold was asked */
+    umbel_unless_cost cost;
+} um_query_result;
+
+/*
+ * Decides what the filter is asked. E_UNSUPPORTED if it has no counts and no
+ * values, E_RANGE if no count can reach the threshold.
+ */
+umbel_status um_query_init(um_query *q, umbel_error *err);
+
+/*
+ * Asks for n keys. When a key is refused (E_KEY), *answered is the number of
+ * keys before it, which have their answers; else n or 0.
+ */
+umbel_status um_query_keys(const um_query *q, const umbel_slice *keys, size_t n,
+                           um_query_result *out, size_t *answered,
+                           umbel_error *err);
+
+#endif
