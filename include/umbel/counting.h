@@ -18,6 +18,9 @@
 extern "C" {
 #endif
 
+/* Returns true if filters of that kind count. */
+UMBEL_API bool umbel_is_counting(const char *kind);
+
 /*
  * Add keys[i] amounts[i] times, which may be 0. fresh[i], when fresh is given,
  * tells whether the key was certainly not there before and is now. When a key

@@ -4,94 +4,109 @@
  * The file is locked, read, and replaced.
  */
 #include "base/error.h"
-#include "cli/amounts.h"
 #include "cli/files.h"
-#include "filter/lock.h"
 #include "cli/report.h"
 #include "cli/table.h"
+#include "filter/lock.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <unistd.h>
 
+typedef struct add_args {
+    const char *file;
+    um_list keys;
+    bool remove;
+    um_amount_args amounts;
+    um_key_args key;
+    um_open_args open;
+} add_args;
+
 static const um_option options[] = {
-    {"remove", 0, NULL, "counting: take the keys back, once each"}, {0}};
+    {"remove", 0, NULL, "counting: remove every key once instead",
+     UM_TARGET(add_args, remove), .excludes = "times amount-field"},
+    {0}};
 
 static void report(const um_args *args, const umbel_filter *f, uint64_t n,
                    uint64_t before)
 {
-    bool back = um_has(args, "remove");
-    uint64_t now = umbel_added(f), moved = back ? before - now : now - before;
-    const char *path = args->operands[0];
-    double error = umbel_predict(f);
-    umbel_info info = {0};
+    const add_args *a = args->values;
+    uint64_t now = umbel_added(f);
+    um_report r = {0};
 
-    if (um_has(args, "json")) {
-        um_info_text(&info, "file", path);
-        um_info_count(&info, "keys", n);
-        um_info_count(&info, back ? "gone" : "new", moved);
-        um_info_real(&info, "predicted_error", error);
-        um_print_json(stdout, &info);
-    } else if (!um_has(args, "quiet")) {
-        um_print_path(stdout, path);
-        printf("%s%s, %s %s, predicted error now %s\n",
-               um_counted(n, "key", "keys").text, back ? " taken back" : "",
-               um_grouped(moved).text, back ? "gone" : "new",
-               um_percent(error).text);
-        um_tell_overfull(stdout, f);
-        um_tell_uncounted(stdout, f);
-        um_tell_retouched(stdout, f,
-                          "new keys may bring back keys that were removed");
-    }
+    um_report_file(&r, "file", NULL, a->file);
+    um_report_count(&r, "keys", a->remove ? "keys removed" : NULL, NULL, n);
+    if (a->remove)
+        um_report_count(&r, "gone", "keys gone", NULL, before - now);
+    else
+        um_report_count(&r, "new", "new keys", NULL, now - before);
+    um_report_rate(&r, "predicted_error", NULL, umbel_predict(f));
+    um_note_overfull(&r, f);
+    um_note_uncounted(&r, f);
+    um_note_retouched(&r, f, "new keys may bring back keys that were removed");
+    um_report_print(args, &r);
+    um_report_fini(&r);
+}
+
+static umbel_status change_filter(const um_args *args,
+                                  const um_key_source *source, umbel_error *err)
+{
+    const add_args *a = args->values;
+    umbel_filter *f;
+    umbel_status status;
+    uint64_t n = 0, before;
+
+    UM_TRY(um_load_filter(&a->open, a->file, &f, err));
+    before = umbel_added(f);
+    status = (a->remove ? um_keys_remove : um_keys_add)(source, f, &n, err);
+    if (status)
+        goto done;
+    status = umbel_save(f, a->file, err);
+    if (status)
+        goto done;
+    report(args, f, n, before);
+done:
+    umbel_close(f);
+    return status;
 }
 
 static umbel_status add(const um_args *args, umbel_error *err)
 {
-    const char *path = args->operands[0];
-    umbel_filter *f;
-    uint64_t n = 0;
+    const add_args *a = args->values;
+    um_key_source source;
+    umbel_status status;
+    int fd;
 
-    umbel_status status = um_load_filter(args, path, &f, err);
-    if (status != UMBEL_OK)
-        return status;
-    uint64_t before = umbel_added(f);
-    status = (um_has(args, "remove") ? um_remove_all : um_add_amounts)(
-        args, args->operands + 1, args->noperands - 1, f, &n, err);
-    if (status == UMBEL_OK)
-        status = umbel_save(f, path, err);
-    if (status == UMBEL_OK)
-        report(args, f, n, before);
-    umbel_close(f);
+    if (!a->keys.n)
+        UM_TRY(um_claim_stdin(args, err));
+    UM_TRY(um_key_source_from_args(args, &a->key, NULL, a->keys, &source, err));
+    um_set_amounts(&a->amounts, &source.format);
+    UM_TRY(um_lock(a->file, O_RDONLY, &fd, err));
+    status = change_filter(args, &source, err);
+    close(fd);
     return status;
 }
 
 static int run(const um_args *args)
 {
     umbel_error err;
-    int fd;
 
-    if (args->noperands < 1)
-        return um_misuse(args, "say which filter: umbel add FILE [KEYS...]");
-    if (um_has(args, "remove") && um_has_amounts(args))
-        return um_misuse(args, "--remove takes each key back once: list it as "
-                               "often as it is to go");
-    if (um_stdin_among(args->operands, args->noperands) > 1)
-        return um_misuse(args, "standard input can be read only once");
-    umbel_status status = um_lock(args->operands[0], O_RDONLY, &fd, &err);
-    if (status == UMBEL_OK) {
-        status = add(args, &err);
-        close(fd);
-    }
-    return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
+    return add(args, &err) ? um_trouble(args, &err) : UM_EXIT_FINE;
 }
 
 const um_command um_cmd_add = {
     .name = "add",
-    .args = "FILE [KEYS...]",
-    .summary = "put more keys into a filter, safely beside others",
-    .options = {options, um_amount_options, um_keys_options, um_filter_options},
+    .summary = "add keys to a filter, safely beside other processes",
+    .section = UM_EVERYDAY,
+    .values_len = sizeof(add_args),
+    .operands = {{"FILE", UM_TEXT, offsetof(add_args, file), .role = UM_INPUT,
+                  .min = 1},
+                 {"KEYS", UM_LIST, offsetof(add_args, keys), .role = UM_INPUT}},
+    .options = {{.rows = options},
+                {um_amount_options, .base = offsetof(add_args, amounts)},
+                {um_key_options, .base = offsetof(add_args, key)},
+                {um_open_options, .base = offsetof(add_args, open)}},
     .run = run,
     .example = "words.umb more",
-    .details = "KEYS are files with a key a line; none, or -, is standard "
-               "input. Two at once lose nothing: the second waits.",
+    .details = "KEYS are files with one key per line; none, or -, is standard "
+               "input. While one process changes the file, others wait.",
 };

@@ -1,344 +1,337 @@
 /*
  * cmd_build.c - umbel build: a filter from lists of keys.
- *
- * Files are read twice, to count and to add. What can be read only once (a
- * pipe) fills a large filter that is folded to size at the end.
  */
 #include "base/error.h"
-#include "cli/amounts.h"
-#include "cli/build_static.h"
-#include "cli/choose_groups.h"
 #include "cli/files.h"
-#include "cli/keys.h"
 #include "cli/report.h"
 #include "cli/table.h"
+#include "keys/build.h"
 
-#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
-static const um_option options[] = {
-    {"output", 'o', "FILE", "write the filter there; - is standard output"},
-    {"capacity", 'n', "N", "room for N keys (default: as many as there are)"},
-    {"max-memory", 0, "N", "bytes to fill from a pipe (default 256MB)"},
-    {"universe", 0, "FILE", "ribbon: of all these keys only members match"},
-    {"values", 0, "W", "ribbon: lines are key, tab, value of W bits"},
-    {"bytes", 0, "N", "ribbon: most bytes of the whole file"},
-    {"coded", 0, NULL, "write it in few bytes, to be decoded when it is read"},
-    {0}};
+typedef struct build_args {
+    um_list keys;
+    const char *output;
+    um_whole capacity, max_memory, value_bits, bytes;
+    um_list never, universe;
+    bool weights, allow_members, coded;
+    um_amount_args amounts;
+    um_thread_args threads;
+    um_shape_args shape;
+    um_key_args key;
+    um_secret_args secret;
+} build_args;
 
-/* What was built, for the report. */
-typedef struct built {
-    umbel_filter *filter;
-    uint64_t n; /* keys in the input */
-    umbel_choose_bill bill;
-    um_static_result fixed; /* of static kinds */
-} built;
+/* --- options ----------------------------------------------------------------
+ */
 
-static umbel_status add_keys(const um_args *args, umbel_filter *f, built *out,
-                             umbel_error *err)
+/* Kinds differ in what they hear. */
+enum { GROUPS, PLAIN, COUNTS, STATIC };
+
+static bool is_kind(const char *kind)
 {
-    if (um_has(args, "never"))
-        return um_choose_all(args, f, &out->n, &out->bill, err);
-    return um_add_amounts(args, args->operands, args->noperands, f, &out->n,
-                          err);
-}
+    const char *name;
 
-static umbel_status no_keys(umbel_error *err)
-{
-    return um_fail(err, UMBEL_E_RANGE,
-                   "there is no key in the input; for an empty filter say "
-                   "--capacity N");
-}
-
-/* The size is known, or can be counted. */
-static umbel_status build_sized(const um_args *args, um_filter_args *asked,
-                                built *out, umbel_error *err)
-{
-    umbel_params *p = &asked->params;
-    umbel_status status = UMBEL_OK;
-    umbel_filter *f;
-
-    if (!p->capacity && um_keys_again(args->operands, args->noperands)) {
-        status = um_count_all(args, args->operands, args->noperands,
-                              &p->capacity, err);
-        if (status == UMBEL_OK && !p->capacity)
-            return no_keys(err);
-    }
-    if (status == UMBEL_OK)
-        status = umbel_open(asked->kind, p, &f, err);
-    if (status != UMBEL_OK)
-        return status;
-    status = add_keys(args, f, out, err);
-    if (status == UMBEL_OK && out->n == 0 && !um_has(args, "capacity"))
-        status = no_keys(err);
-    if (status == UMBEL_OK)
-        out->filter = f;
-    else
-        umbel_close(f);
-    return status;
-}
-
-static umbel_status build_unsized(const um_args *args, um_filter_args *asked,
-                                  built *out, umbel_error *err)
-{
-    uint64_t memory = UM_PIPE_MEMORY;
-    umbel_filter *large;
-    umbel_status status = um_value_count(args, "max-memory", &memory, err);
-
-    if (status == UMBEL_OK && memory < 1024)
-        status =
-            um_fail(err, UMBEL_E_RANGE, "--max-memory must be 1 KB at least");
-    if (status == UMBEL_OK)
-        status = umbel_open_unsized(asked->kind, &asked->params, memory, &large,
-                                    err);
-    if (status != UMBEL_OK)
-        return status;
-    status = add_keys(args, large, out, err);
-    if (status == UMBEL_OK && out->n == 0)
-        status = no_keys(err);
-    if (status == UMBEL_OK)
-        status = umbel_fit(large, &out->filter, err);
-    umbel_close(large);
-    return status;
-}
-
-static uint64_t asked_bits(const um_args *args)
-{
-    uint64_t bits = 0;
-    um_value_count(args, um_size_option(args), &bits, NULL);
-    return bits;
-}
-
-/* The command to type next, with what made the keys of the input keys. */
-static void suggest(const um_args *args, const char *path)
-{
-    bool again = um_keys_again(args->operands, args->noperands);
-
-    fputs("next: umbel ", stdout);
-    fputs(again ? "verify " : "check ", stdout);
-    um_print_quoted(stdout, path);
-    um_print_given(stdout, args, um_keys_options);
-    bool fields = um_has(args, "values") || um_has(args, "amount-field");
-    if (fields && !um_has(args, "field"))
-        fputs(" --field 1", stdout);
-    um_print_given(stdout, args, um_secret_options);
-    if (again) {
-        fputs(" --members ", stdout);
-        um_print_quoted(stdout, args->operands[0]);
-        putchar('\n');
-    } else {
-        puts(" -f KEYS");
-    }
-}
-
-static void report(const um_args *args, const built *b)
-{
-    const umbel_filter *f = b->filter;
-    FILE *out = um_report_to(args);
-    const char *path = um_value(args, "output");
-    size_t len = umbel_encoded_len(f);
-    double bits = umbel_coded(f) ? 8 * (double)len : (double)umbel_cells(f);
-    uint64_t added = umbel_added(f);
-
-    um_print_path(out, path);
-    fprintf(out, "%s, %s new, in %s bytes",
-            um_counted(b->n, "key", "keys").text, um_grouped(added).text,
-            um_grouped(len).text);
-    if (added && !umbel_may_deny(f))
-        fprintf(out, " (%.2f %s a key)", bits / (double)added,
-                umbel_count_limit(f) && !umbel_coded(f) ? "cells" : "bits");
-    if (umbel_value_bits(f))
-        fprintf(out, "\nvalues of %" PRIu32 " bits", umbel_value_bits(f));
-    fprintf(out, "\n%s, predicted error %s",
-            um_counted(umbel_hashes(f), "hash", "hashes").text,
-            um_percent(umbel_predict(f)).text);
-    if ((um_has(args, um_size_option(args)) || b->fixed.exact ||
-         um_has(args, "bytes") || umbel_value_bits(f)) &&
-        !um_has(args, "fpr")) {
-        putc('\n', out);
-    } else {
-        fprintf(out, " (asked: %s)\n", um_percent(umbel_target_fpr(f)).text);
-        um_tell_overfull(out, f);
-    }
-    um_tell_uncounted(out, f);
-    if (b->fixed.filter)
-        um_print_static(out, args, &b->fixed);
-    else
-        um_tell_rounding(out, asked_bits(args), umbel_cells(f));
-    if (um_has(args, "never") && !b->fixed.filter)
-        um_print_bill(out, &b->bill);
-    if (out == stdout)
-        suggest(args, path);
-}
-
-static void report_json(const um_args *args, const built *b)
-{
-    const umbel_filter *f = b->filter;
-    umbel_info info = {0};
-
-    um_info_text(&info, "file", um_value(args, "output"));
-    um_info_count(&info, "keys", b->n);
-    um_info_count(&info, "new", umbel_added(f));
-    um_info_count(&info, "bits", umbel_cells(f));
-    um_info_count(&info, "hashes", umbel_hashes(f));
-    um_info_count(&info, "bytes", umbel_encoded_len(f));
-    um_info_real(&info, "predicted_error", umbel_predict(f));
-    um_info_hex(&info, "payload_checksum", umbel_payload_checksum(f));
-    if (b->fixed.filter)
-        um_static_to_info(&b->fixed, &info);
-    else if (um_has(args, "never"))
-        um_bill_to_info(&b->bill, &info);
-    um_print_json(um_report_to(args), &info);
-}
-
-static bool has_groups(const char *kind)
-{
-    umbel_setting_info setting;
-
-    for (size_t i = 0; umbel_kind_setting(kind ? kind : "bloom", i, &setting);
-         i++)
-        if (strcmp(setting.name, "groups") == 0)
+    for (size_t i = 0; umbel_kind_at(i, &name, NULL); i++)
+        if (strcmp(name, kind) == 0)
             return true;
     return false;
 }
 
-/* Who names keys that shall not match wants a choice. */
-static umbel_status want_groups(const um_args *args, um_filter_args *asked,
+/* The library refuses a kind that it does not know. */
+static unsigned mode_of_kind(const void *values)
+{
+    const char *kind = ((const build_args *)values)->shape.kind;
+
+    if (!kind || !is_kind(kind))
+        return UM_MODE(GROUPS);
+    if (umbel_is_static(kind))
+        return UM_MODE(STATIC);
+    if (umbel_is_counting(kind))
+        return UM_MODE(COUNTS);
+    return um_kind_has(kind, "groups") ? UM_MODE(GROUPS) : UM_MODE(PLAIN);
+}
+
+static const um_option options[] = {
+    {"output", 'o', "FILE", "write the filter to FILE; - is standard output",
+     UM_TARGET(build_args, output), .role = UM_OUTPUT, .required = true},
+    {"capacity", 'n', "N", "room for N keys (default: as many as there are)",
+     UM_TARGET(build_args, capacity), .low = 1,
+     .modes = UM_MODE(GROUPS) | UM_MODE(PLAIN) | UM_MODE(COUNTS),
+     .formerly = "keys"},
+    {"max-memory", 0, "N",
+     "use at most N bytes for the keys of a pipe (default 256MB)",
+     UM_TARGET(build_args, max_memory), .low = 1024, .formerly = "memory"},
+    {"never", 0, "FILE", "keys that must not match; may be repeated",
+     UM_TARGET(build_args, never), .role = UM_INPUT, .excludes = "value-bits",
+     .modes = UM_MODE(GROUPS) | UM_MODE(STATIC)},
+    {"weights", 0, NULL, "lines of --never end in a weight (as in files *.tsv)",
+     UM_TARGET(build_args, weights), .needs = "never",
+     .modes = UM_MODE(GROUPS) | UM_MODE(STATIC)},
+    {"allow-members", 0, NULL, "let keys of --never that are members match",
+     UM_TARGET(build_args, allow_members), .needs = "never",
+     .modes = UM_MODE(GROUPS) | UM_MODE(STATIC)},
+    {"universe", 0, "FILE",
+     "static kinds: of all these keys only members match; may be repeated",
+     UM_TARGET(build_args, universe), .role = UM_INPUT,
+     .excludes = "value-bits", .modes = UM_MODE(STATIC)},
+    {"value-bits", 0, "W", "static kinds: lines are key, tab, value of W bits",
+     UM_TARGET(build_args, value_bits), .low = 1, .high = 32,
+     .modes = UM_MODE(STATIC), .formerly = "values"},
+    {"bytes", 0, "N", "static kinds: the file has at most N bytes",
+     UM_TARGET(build_args, bytes), .low = 1,
+     .excludes = "bits cells value-bits", .modes = UM_MODE(STATIC)},
+    {"coded", 0, NULL, "compress the file; it is decoded when it is opened",
+     UM_TARGET(build_args, coded)},
+    {0}};
+
+static bool has_size(const build_args *a)
+{
+    return um_size_asked(&a->shape).given || a->bytes.given;
+}
+
+static bool has_lists(const build_args *a)
+{
+    return a->never.n || a->universe.n;
+}
+
+/* A list of keys that must not match decides, with the size, on the error. */
+static umbel_status check_size(const build_args *a, umbel_error *err)
+{
+    if (!umbel_is_static(a->shape.kind) || has_lists(a) || !has_size(a) ||
+        !a->shape.fpr.given)
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_RANGE,
+                   "for static kinds give --fpr or the size, not both: one "
+                   "follows from the other");
+}
+
+/* --- building ---------------------------------------------------------------
+ */
+
+static umbel_status set_sources(const um_args *args, um_build_job *job,
                                 umbel_error *err)
 {
-    umbel_params *p = &asked->params;
+    static const char *const standard_input[] = {"-"};
+    const build_args *a = args->values;
+    um_list keys = a->keys.n ? a->keys : (um_list){standard_input, 1};
 
-    if (!um_has(args, "never"))
-        return UMBEL_OK;
-    if (!has_groups(asked->kind))
-        return um_fail(err, UMBEL_E_UNSUPPORTED,
-                       "--never wants a kind whose keys can go by several "
-                       "groups, such as bloom; kind %s has none",
-                       asked->kind);
-    if (p->nsettings == 0)
-        asked->settings[p->nsettings++] = (umbel_setting){"groups", 2};
+    if (!a->keys.n)
+        UM_TRY(um_claim_stdin(args, err));
+    UM_TRY(um_key_source_from_args(args, &a->key, &a->threads, keys,
+                                   &job->members, err));
+    UM_TRY(um_key_source_from_args(args, &a->key, &a->threads, a->never,
+                                   &job->never, err));
+    UM_TRY(um_key_source_from_args(args, &a->key, &a->threads, a->universe,
+                                   &job->universe, err));
+    um_set_amounts(&a->amounts, &job->members.format);
+    job->never.format.weights = a->weights ? UM_WEIGHTS_ALL : UM_WEIGHTS_TSV;
     return UMBEL_OK;
 }
 
-static umbel_status build(const um_args *args, built *out, umbel_error *err)
+static umbel_status build_filter(const um_args *args, um_filter_params *params,
+                                 um_build_result *out, umbel_error *err)
 {
-    um_filter_args asked;
-    unsigned threads;
-    umbel_status status = um_ask(args, &asked, err);
+    const build_args *a = args->values;
+    um_build_job job = {.kind = params->kind,
+                        .allow_members = a->allow_members,
+                        .max_bytes = a->bytes.n,
+                        .max_memory = a->max_memory.n};
 
-    if (status == UMBEL_OK && umbel_is_static(asked.kind)) {
-        status = um_build_static(args, &asked, &out->fixed, err);
-        out->filter = out->fixed.filter;
-        out->n = out->fixed.n;
-        um_forget(&asked);
-        return status;
-    }
-    if (status == UMBEL_OK)
-        status = um_threads(args, &threads, err);
-    if (status == UMBEL_OK)
-        status = um_value_count(args, "capacity", &asked.params.capacity, err);
-    if (status == UMBEL_OK && um_has(args, "capacity") &&
-        !asked.params.capacity)
-        status = um_fail(err, UMBEL_E_RANGE, "--capacity must be at least 1");
-    bool sized = asked.params.capacity || asked.params.cells ||
-                 um_keys_again(args->operands, args->noperands);
-    if (status == UMBEL_OK && !sized && um_has(args, "never"))
-        status = um_fail(err, UMBEL_E_RANGE,
-                         "--never wants a size before the keys come: give "
-                         "files, or --capacity, or --bits");
-    if (status == UMBEL_OK)
-        status = want_groups(args, &asked, err);
-    if (status == UMBEL_OK)
-        status = sized ? build_sized(args, &asked, out, err)
-                       : build_unsized(args, &asked, out, err);
-    um_forget(&asked);
+    UM_TRY(set_sources(args, &job, err));
+    if (a->value_bits.given)
+        UM_TRY(um_params_add(params, "value_bits", a->value_bits.n, err));
+    job.params = params->params;
+    job.params.capacity = a->capacity.n;
+    return um_build(&job, out, err);
+}
+
+static umbel_status build(const um_args *args, um_build_result *out,
+                          umbel_error *err)
+{
+    const build_args *a = args->values;
+    um_filter_params params = {0};
+    umbel_status status;
+
+    UM_TRY(check_size(a, err));
+    status = um_params_from_args(&a->shape, a->secret.key_file, &params, err);
+    if (!status)
+        status = build_filter(args, &params, out, err);
+    um_filter_params_fini(&params);
     return status;
 }
 
-static bool stdin_twice(const um_args *args)
+/* --- reporting --------------------------------------------------------------
+ */
+
+static void report_choice(um_report *r, const umbel_choose_bill *b)
 {
-    size_t keys = um_stdin_among(args->operands, args->noperands);
-    return (args->noperands ? keys : 1) + um_stdin_uses(args, "never") +
-               um_stdin_uses(args, "universe") >
-           1;
+    double before = b->weight > 0 ? b->weight_before / b->weight : 0;
+
+    um_report_count(r, "never", NULL, "keys", b->never);
+    um_report_count(r, "never_members", "members among them", NULL,
+                    b->never_members);
+    um_report_count(r, "matched_before", "match, one group", NULL,
+                    b->matched_before);
+    um_report_count(r, "matched", "match", NULL, b->matched);
+    um_report_rate(r, "share_before", "weight, one group", before);
+    um_report_rate(r, "share_left", "weight matching", b->share_left);
+    um_report_count(r, "lost", "members lost", NULL, b->lost);
+    um_report_rate(r, "error_before", "error, one group", b->error_before);
 }
 
-/* The filter must not go where keys come from. */
-static umbel_status spare_inputs(const um_args *args, umbel_error *err)
+static void report_exclusion(um_report *r, const build_args *a,
+                             const umbel_exact_bill *b)
 {
-    const char *out = um_value(args, "output"), *path;
-    umbel_status status = UMBEL_OK;
-
-    for (size_t i = 0; status == UMBEL_OK && i < args->noperands; i++)
-        status = um_refuse_overwrite(out, args->operands[i], err);
-    for (size_t i = 0;
-         status == UMBEL_OK && (path = um_value_at(args, "never", i)); i++)
-        status = um_refuse_overwrite(out, path, err);
-    for (size_t i = 0;
-         status == UMBEL_OK && (path = um_value_at(args, "universe", i)); i++)
-        status = um_refuse_overwrite(out, path, err);
-    return status;
+    um_report_count(r, "never", NULL, "keys", b->listed);
+    um_report_count(r, "passed", "pass first level", NULL, b->passed);
+    um_report_count(r, "matched", "match", NULL, b->matched);
+    um_report_real(r, "weight", NULL, NULL, b->weight);
+    um_report_real(r, "weight_left", "weight matching", NULL, b->weight_left);
+    um_report_count(r, "lost", "members lost", NULL, b->lost);
+    if (b->matched)
+        um_report_note(r, "The size does not suffice to exclude all keys: "
+                          "allow more bits or bytes.");
+    if (!a->shape.fpr.given && !a->universe.n)
+        um_report_note(r, "The predicted error is that of keys in none of the "
+                          "lists: choose another with --fpr.");
 }
 
-/* What is wrong with the combination of options; NULL: nothing. */
-static const char *misuse(const um_args *args)
+/* What a key takes, where all keys that were added are in it. */
+static void report_cost(um_report *r, const umbel_filter *f)
 {
-    const char *kind = um_value(args, "kind");
-    bool fixed = umbel_is_static(kind);
+    bool in_cells = umbel_count_limit(f) && !umbel_coded(f);
+    double size = umbel_coded(f) ? 8 * (double)umbel_encoded_len(f)
+                                 : (double)umbel_cells(f);
 
-    if (stdin_twice(args))
-        return "standard input can be read only once";
-    if (!fixed && (um_has(args, "universe") || um_has(args, "values") ||
-                   um_has(args, "bytes")))
-        return "--universe, --values and --bytes are for static kinds: say "
-               "--kind ribbon";
-    if (um_has(args, "allow-members") && !um_has(args, "never"))
-        return "--allow-members wants --never";
-    if (um_has(args, "weights") && !um_has(args, "never"))
-        return "--weights wants --never";
-    if (fixed)
-        return um_static_misuse(args);
-    if (um_has(args, "never") && um_has_amounts(args))
-        return "--never is for sets, which count nothing";
-    return NULL;
+    if (umbel_added(f) && !umbel_may_deny(f))
+        um_report_real(r, in_cells ? "cells_per_key" : "bits_per_key", NULL,
+                       NULL, size / (double)umbel_added(f));
+    if (umbel_value_bits(f))
+        um_report_count(r, "value_bits", NULL, NULL, umbel_value_bits(f));
+}
+
+/* The error was asked for, unless the size was instead. */
+static void report_target(um_report *r, const build_args *a,
+                          const um_build_result *b)
+{
+    const umbel_filter *f = b->filter;
+
+    if (!a->shape.fpr.given && (has_size(a) || b->exact || umbel_value_bits(f)))
+        return;
+    um_report_rate(r, "target_error", NULL, umbel_target_fpr(f));
+    um_note_overfull(r, f);
+}
+
+/* The next command to type, with the options that made keys of the lines. */
+static void print_next(FILE *out, const um_args *args, bool again)
+{
+    const build_args *a = args->values;
+
+    fputs(again ? "next: umbel verify " : "next: umbel check ", out);
+    um_print_quoted(out, a->output);
+    um_print_given(out, args, um_key_options);
+    if ((a->value_bits.given || a->amounts.amount_field.given) &&
+        !a->key.field.given)
+        fputs(" --field 1", out);
+    um_print_given(out, args, um_secret_options);
+    fputs(again ? " --members " : " -f KEYS", out);
+    if (again)
+        um_print_quoted(out, a->keys.item[0]);
+}
+
+static void note_next(um_report *r, const um_args *args)
+{
+    const build_args *a = args->values;
+    um_key_source members = {.paths = a->keys.item, .npaths = a->keys.n};
+    char *text = NULL;
+    size_t len;
+    FILE *out = args->stdout_taken ? NULL : open_memstream(&text, &len);
+
+    if (!out)
+        return;
+    print_next(out, args, um_keys_rereadable(&members));
+    if (fclose(out) == 0)
+        um_report_note(r, "%s", text);
+    free(text);
+}
+
+static void report(const um_args *args, const um_build_result *b)
+{
+    const build_args *a = args->values;
+    const umbel_filter *f = b->filter;
+    um_report r = {0};
+
+    um_report_file(&r, "file", NULL, a->output);
+    um_report_count(&r, "keys", NULL, NULL, b->keys);
+    um_report_count(&r, "new", "new keys", NULL, umbel_added(f));
+    um_report_count(&r, "bits", umbel_count_limit(f) ? "cells" : NULL, NULL,
+                    umbel_cells(f));
+    um_report_count(&r, "hashes", NULL, NULL, umbel_hashes(f));
+    um_report_count(&r, "bytes", NULL, NULL, umbel_encoded_len(f));
+    um_report_rate(&r, "predicted_error", NULL, umbel_predict(f));
+    um_report_hex(&r, "payload_checksum", NULL, umbel_payload_checksum(f));
+    if (b->chosen)
+        report_choice(&r, &b->choice);
+    if (b->exact)
+        report_exclusion(&r, a, &b->exclusion);
+    report_cost(&r, f);
+    report_target(&r, a, b);
+    um_note_uncounted(&r, f);
+    if (!umbel_is_static(a->shape.kind))
+        um_note_rounding(&r, um_size_asked(&a->shape).n, umbel_cells(f));
+    note_next(&r, args);
+    um_report_print(args, &r);
+    um_report_fini(&r);
 }
 
 static int run(const um_args *args)
 {
-    const char *path = um_value(args, "output");
-    built b = {0};
+    const build_args *a = args->values;
+    um_build_result b = {0};
     umbel_error err;
+    umbel_status status;
 
-    if (!path)
-        return um_misuse(args, "say where the filter goes: -o FILE");
-    if (misuse(args))
-        return um_misuse(args, "%s", misuse(args));
-    if (spare_inputs(args, &err) != UMBEL_OK ||
-        build(args, &b, &err) != UMBEL_OK)
-        return um_trouble(args, &err);
-    umbel_set_coded(b.filter, um_has(args, "coded"));
-    umbel_status status = um_save_filter(b.filter, path, &err);
-    if (status == UMBEL_OK && um_has(args, "json"))
-        report_json(args, &b);
-    else if (status == UMBEL_OK && !um_has(args, "quiet"))
-        report(args, &b);
+    status = build(args, &b, &err);
+    if (status)
+        goto done;
+    umbel_set_coded(b.filter, a->coded);
+    status = um_save_filter(b.filter, a->output, &err);
+    if (status)
+        goto done;
+    report(args, &b);
+done:
     umbel_close(b.filter);
-    return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
+    return status ? um_trouble(args, &err) : UM_EXIT_FINE;
 }
 
 const um_command um_cmd_build = {
     .name = "build",
-    .args = "[KEYS...] -o FILE",
     .summary = "make a filter from lists of keys",
-    .options = {options, um_amount_options, um_choosing_options,
-                um_threads_options, um_shape_options, um_keys_options,
-                um_secret_options},
+    .section = UM_EVERYDAY,
+    .values_len = sizeof(build_args),
+    .operands = {{"KEYS", UM_LIST, offsetof(build_args, keys),
+                  .role = UM_INPUT}},
+    .options = {{.rows = options},
+                {um_amount_options, .base = offsetof(build_args, amounts),
+                 .modes = UM_MODE(COUNTS)},
+                {um_thread_options, .base = offsetof(build_args, threads)},
+                {um_shape_options, .base = offsetof(build_args, shape)},
+                {um_key_options, .base = offsetof(build_args, key)},
+                {um_secret_options, .base = offsetof(build_args, secret)}},
+    .modes = {[GROUPS] = {"for kinds with groups such as bloom", ""},
+              [PLAIN] = {"for other sets such as aging", "--kind aging"},
+              [COUNTS] = {"for kinds that count", "--kind counting"},
+              [STATIC] = {"for static kinds such as ribbon", "--kind ribbon"}},
+    .mode = mode_of_kind,
     .run = run,
     .example = "words -o words.umb",
     .details =
-        "KEYS are files with a key a line; none, or -, is standard input. "
-        "Files are counted first; a pipe is read once, into --max-memory, and "
-        "the filter folded to size. --never takes 2 groups unless --groups or "
-        "--set say otherwise; kind ribbon makes it exact, in the smallest "
-        "file, or one of --bits or --bytes.",
+        "KEYS are files with one key per line; none, or -, is standard input. "
+        "Files are read twice, to count the keys first; a pipe is read once, "
+        "into --max-memory, and the filter folded to size. --never uses 2 "
+        "groups of hash functions, unless --groups or --param say otherwise. "
+        "Kind ribbon excludes all keys of --never, in the smallest file, or in "
+        "one of --bits or --bytes.",
 };

@@ -152,7 +152,9 @@ umbel_status um_draft_save(um_draft *t, const char *path, umbel_error *err)
         status = um_fail(err, UMBEL_E_NOMEM, "no memory for a text");
     umbel_slice text = {t->bytes, t->len};
     if (status == UMBEL_OK)
-        status = um_save_parts(&text, 1, path, err);
+        status = strcmp(path, "-") == 0
+                     ? um_write_parts(STDOUT_FILENO, &text, 1, err)
+                     : um_save_parts(&text, 1, path, err);
     free(t->bytes);
     return status;
 }

@@ -24,7 +24,7 @@ const um_option um_key_options[] = {
      UM_TARGET(um_key_args, field), .low = 1},
     {"delimiter", 0, "C", "fields are separated by C (default: tab)",
      UM_TARGET(um_key_args, delimiter),
-     .needs = "field weights amount-field value-bits counts"},
+     .needs = "field weights never amount-field value-bits counts"},
     {0}};
 
 const um_option um_thread_options[] = {
@@ -54,6 +54,12 @@ static umbel_status parse_delimiter(const char *text, char *out,
     return UMBEL_OK;
 }
 
+/* No line has as many fields as the number that means the last one. */
+static uint64_t field_number(const um_whole *field)
+{
+    return field->n == UM_LAST_FIELD ? field->n - 1 : field->n;
+}
+
 umbel_status um_key_source_from_args(const um_args *args, const um_key_args *k,
                                      const um_thread_args *threads,
                                      um_list paths, um_key_source *out,
@@ -68,12 +74,18 @@ umbel_status um_key_source_from_args(const um_args *args, const um_key_args *k,
         .format = {.null_ended = k->null,
                    .hex = k->hex,
                    .delimiter = delimiter,
-                   .field = k->field.n},
+                   .field = field_number(&k->field)},
         .threads = threads && threads->threads.given
                        ? (unsigned)(threads->threads.n)
                        : 1,
         .progress = um_shows_progress(args) ? um_show_progress : NULL};
     return UMBEL_OK;
+}
+
+void um_set_amounts(const um_amount_args *a, um_key_format *format)
+{
+    format->times = a->times.n;
+    format->amount_field = field_number(&a->amount_field);
 }
 
 /* --- opening ----------------------------------------------------------------

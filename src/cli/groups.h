@@ -29,6 +29,9 @@ typedef struct um_amount_args {
 } um_amount_args;
 extern const um_option um_amount_options[];
 
+/* Sets the amounts of keys in a format. */
+void um_set_amounts(const um_amount_args *a, um_key_format *format);
+
 /* Returns a source of the keys in these files, with progress on a terminal.
  * threads may be NULL: one. */
 umbel_status um_key_source_from_args(const um_args *args, const um_key_args *k,

@@ -115,7 +115,7 @@ um_text um_rate(double share)
     um_text t = {{0}};
 
     if (share > 0 && share < 1e-4 && share > 1e-18)
-        snprintf(t.text, sizeof t.text, "1 in %s",
+        snprintf(t.text, sizeof t.text, "1 in %.40s",
                  um_grouped(three_digits(1 / share)).text);
     else
         snprintf(t.text, sizeof t.text, "%.3g %%", share * 100);

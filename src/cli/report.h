@@ -100,9 +100,12 @@ void um_report_print_table(const um_args *args, const um_report *rows,
 /* Where reports go. */
 FILE *um_report_stream(const um_args *args);
 
-/* The printers themselves. */
+/* The printers themselves. In a table, columns of texts that have more than
+ * UM_TABLE_TEXT characters are printed as lines below it. */
+enum { UM_TABLE_TEXT = 40 };
 void um_report_to_json(FILE *out, const um_report *r);
 void um_report_to_text(FILE *out, const um_report *r);
+void um_report_to_table(FILE *out, const um_report *rows, size_t n);
 
 /* Prints "key": "TEXT", or "key_hex" for bytes that are not UTF-8. */
 void um_print_json_key(FILE *out, const umbel_slice *key);

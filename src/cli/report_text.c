@@ -27,6 +27,17 @@ static shown shown_label(const um_value *v)
     return s;
 }
 
+/* Four digits, or all of a large number. */
+static um_text shown_real(double x)
+{
+    um_text t = {{0}};
+
+    if (x >= 1e4 && x < 1e18)
+        return um_grouped((uint64_t)(x + 0.5));
+    snprintf(t.text, sizeof t.text, "%.4g", x);
+    return t;
+}
+
 static shown shown_value(const um_value *v)
 {
     shown s = {{0}};
@@ -44,7 +55,7 @@ static shown shown_value(const um_value *v)
         snprintf(to, cap, "%s%s%s", um_grouped(v->count).text, gap, unit);
         break;
     case UM_VALUE_REAL:
-        snprintf(to, cap, "%.4g%s%s", v->real, gap, unit);
+        snprintf(to, cap, "%s%s%s", shown_real(v->real).text, gap, unit);
         break;
     case UM_VALUE_RATE:
         snprintf(to, cap, "%s", um_rate(v->real).text);
@@ -73,10 +84,31 @@ static void print_texts(FILE *out, const um_value *v)
     }
 }
 
+/* A text of any length, such as a command to type. */
+static void print_long(FILE *out, const char *text)
+{
+    char *copy = strdup(text);
+
+    if (copy)
+        um_disarm(copy);
+    fprintf(out, "%s\n", copy ? copy : "(no memory)");
+    free(copy);
+}
+
+static bool is_long(const um_value *v)
+{
+    return v->type == UM_VALUE_TEXT && strlen(v->text) >= sizeof(shown);
+}
+
 static void print_line(FILE *out, const um_value *v)
 {
     if (v->type == UM_VALUE_TEXTS) {
         print_texts(out, v);
+        return;
+    }
+    if (is_long(v)) {
+        fprintf(out, "%-*s ", LABEL_WIDTH, shown_label(v).text);
+        print_long(out, v->text);
         return;
     }
     fprintf(out, "%-*s %s", LABEL_WIDTH, shown_label(v).text,
@@ -123,7 +155,7 @@ static bool is_number(const um_value *v)
     return v->type != UM_VALUE_TEXT && v->type != UM_VALUE_FLAG;
 }
 
-static int column_width(const um_report *rows, size_t n, size_t column)
+static size_t column_width(const um_report *rows, size_t n, size_t column)
 {
     size_t width = strlen(shown_label(&rows[0].value[column]).text);
 
@@ -131,7 +163,32 @@ static int column_width(const um_report *rows, size_t n, size_t column)
         size_t len = strlen(shown_value(&rows[i].value[column]).text);
         width = len > width ? len : width;
     }
-    return (int)width;
+    return width;
+}
+
+static bool is_empty(const um_report *rows, size_t n, size_t column)
+{
+    for (size_t i = 0; i < n; i++)
+        if (*shown_value(&rows[i].value[column]).text)
+            return false;
+    return true;
+}
+
+/* Returns true if a column has texts too long for a table, or none at all. */
+static bool is_wide(const um_report *rows, size_t n, size_t column)
+{
+    return column > 0 && (is_empty(rows, n, column) ||
+                          (rows[0].value[column].type == UM_VALUE_TEXT &&
+                           column_width(rows, n, column) > UM_TABLE_TEXT));
+}
+
+static size_t last_column(const um_report *rows, size_t n)
+{
+    size_t last = rows[0].n - 1;
+
+    while (is_wide(rows, n, last))
+        last--;
+    return last;
 }
 
 static void print_cell(FILE *out, const um_value *v, const char *text,
@@ -145,20 +202,54 @@ static void print_cell(FILE *out, const um_value *v, const char *text,
         fprintf(out, "%-*s  ", width, text);
 }
 
+/* The line of a row, or the one of labels. */
+static void print_row(FILE *out, const um_report *rows, size_t n,
+                      const um_report *row)
+{
+    size_t last = last_column(rows, n);
+
+    for (size_t c = 0; c <= last; c++) {
+        const um_value *v = row ? &row->value[c] : &rows[0].value[c];
+        if (!is_wide(rows, n, c))
+            print_cell(out, v, row ? shown_value(v).text : shown_label(v).text,
+                       (int)column_width(rows, n, c), c == last);
+    }
+}
+
+/* Prints "command of ribbon: umbel build ...", below the table. */
+static void print_below(FILE *out, const um_report *row, const um_value *v)
+{
+    const char *const one[] = {v->text};
+    const char *const *texts = v->type == UM_VALUE_TEXTS ? v->texts : one;
+    size_t n = v->type == UM_VALUE_TEXTS              ? (size_t)v->count
+               : v->type == UM_VALUE_TEXT && *v->text ? 1
+                                                      : 0;
+
+    for (size_t i = 0; i < n; i++) {
+        fprintf(out, "%s of %s: ", shown_label(v).text,
+                shown_value(&row->value[0]).text);
+        print_long(out, texts[i]);
+    }
+}
+
 void um_report_print_table(const um_args *args, const um_report *rows, size_t n)
 {
     FILE *out = um_report_stream(args);
 
     for (size_t i = 0; args->common.json && i < n; i++)
         um_report_to_json(out, &rows[i]);
-    if (args->common.json || args->common.quiet || n == 0)
-        return;
-    for (size_t i = 0; i <= n; i++)
-        for (size_t c = 0; c < rows[0].n; c++) {
-            const um_value *v = &rows[i ? i - 1 : 0].value[c];
-            print_cell(out, v, i ? shown_value(v).text : shown_label(v).text,
-                       column_width(rows, n, c), c + 1 == rows[0].n);
-        }
+    if (!args->common.json && !args->common.quiet && n > 0)
+        um_report_to_table(out, rows, n);
+}
+
+void um_report_to_table(FILE *out, const um_report *rows, size_t n)
+{
+    print_row(out, rows, n, NULL);
+    for (size_t i = 0; i < n; i++)
+        print_row(out, rows, n, &rows[i]);
+    for (size_t c = 0; c < rows[0].n; c++)
+        for (size_t i = 0; is_wide(rows, n, c) && i < n; i++)
+            print_below(out, &rows[i], &rows[i].value[c]);
     for (size_t i = 0; i < n; i++)
         print_notes(out, &rows[i]);
 }

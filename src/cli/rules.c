@@ -39,7 +39,8 @@ static const char *first_given(const um_args *a, const char *words)
     return NULL;
 }
 
-static bool refuse_alone(const um_option *o, umbel_error *err)
+/* Names those of the options it needs that the command has. */
+static bool refuse_alone(const um_args *a, const um_option *o, umbel_error *err)
 {
     char text[160];
     size_t len = 0;
@@ -47,8 +48,9 @@ static bool refuse_alone(const um_option *o, umbel_error *err)
     for (const char *w = o->needs; *w && len < sizeof text;
          w += strspn(w, " ")) {
         size_t n = strcspn(w, " ");
-        len += (size_t)snprintf(text + len, sizeof text - len, "%s--%.*s",
-                                len ? " or " : "", (int)n, w);
+        if (um_find_option(a->command, w, n).option)
+            len += (size_t)snprintf(text + len, sizeof text - len, "%s--%.*s",
+                                    len ? " or " : "", (int)n, w);
         w += n;
     }
     return um_refuse(err, "--%s has no effect without %s", o->name, text);
@@ -73,7 +75,7 @@ static bool check_option(const um_args *a, const um_option *o, unsigned mode,
         return um_refuse(err, "--%s and --%.*s exclude each other", o->name,
                          (int)strcspn(other, " "), other);
     if (o->needs && !first_given(a, o->needs))
-        return refuse_alone(o, err);
+        return refuse_alone(a, o, err);
     return true;
 }
 
@@ -177,6 +179,15 @@ typedef struct written {
     size_t same; /* outputs of that name, itself included */
 } written;
 
+/* Returns true if both names lead to one regular file. */
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && S_ISREG(x.st_mode) &&
+           x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 static bool spare_input(void *ctx, const char *path, um_role role,
                         umbel_error *err)
 {
@@ -184,7 +195,9 @@ static bool spare_input(void *ctx, const char *path, um_role role,
 
     if (role == UM_INPUT)
         return um_refuse_overwrite(w->path, path, err) == UMBEL_OK;
-    if (role == UM_OUTPUT && strcmp(path, w->path) == 0 && ++w->same > 1)
+    if (role == UM_OUTPUT &&
+        (strcmp(path, w->path) == 0 || is_same_file(path, w->path)) &&
+        ++w->same > 1)
         return um_refuse(err, "two outputs go to the same file, %s", path);
     return true;
 }
@@ -197,14 +210,10 @@ static bool check_output(void *ctx, const char *path, um_role role,
     return role != UM_OUTPUT || visit_files(ctx, spare_input, &w, err);
 }
 
-/* E_IO when writing path would destroy input, which is the same file. */
 umbel_status um_refuse_overwrite(const char *path, const char *input,
                                  umbel_error *err)
 {
-    struct stat a, b;
-
-    if (strcmp(path, "-") == 0 || stat(path, &a) != 0 || stat(input, &b) != 0 ||
-        !S_ISREG(a.st_mode) || a.st_dev != b.st_dev || a.st_ino != b.st_ino)
+    if (strcmp(path, "-") == 0 || !is_same_file(path, input))
         return UMBEL_OK;
     return um_fail(err, UMBEL_E_IO,
                    "%s%s is an input of this command: write to another file",

@@ -9,6 +9,12 @@
 
 #include <inttypes.h>
 
+bool umbel_is_counting(const char *kind)
+{
+    const um_kind *row = kind ? um_kind_find(kind) : NULL;
+    return row && row->counting;
+}
+
 /* All keys are looked at before the first is used: all or nothing. */
 static umbel_status accept(const umbel_filter *f, const umbel_slice *keys,
                            size_t n, umbel_error *err)

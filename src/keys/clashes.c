@@ -9,54 +9,57 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { LISTED = 4, LISTED_LEN = 24 }; /* keys in a refusal, bytes of each */
-
-static void drop_repeated(const umbel_keyset *never,
-                          const um_digest_index *index, bool *both, size_t *n)
+void um_name_key(um_key_names *names, const umbel_slice *key)
 {
+    size_t len = strlen(names->text);
+    bool cut = key->len > UM_NAME_LEN;
+
+    if (names->n == UM_MAX_NAMED)
+        return;
+    snprintf(names->text + len, sizeof names->text - len, "%s%.*s%s",
+             names->n ? ", " : "", cut ? UM_NAME_LEN : (int)key->len,
+             (const char *)key->data, cut ? "..." : "");
+    names->n++;
+}
+
+/* Leaves only the first of equal digests. */
+static umbel_status keep_first(const umbel_keyset *never, bool *both, size_t *n,
+                               umbel_error *err)
+{
+    umbel_alloc alloc = um_alloc_or_default(NULL);
+    um_digest_index index = {0};
+
+    UM_TRY(um_digest_index_init(&index, &alloc, never->digests, never->n, err));
     for (size_t i = 0; i < never->n; i++)
         if (both[i] &&
-            um_digest_index_find(index, &never->digests[i]) != i + 1) {
+            um_digest_index_find(&index, &never->digests[i]) != i + 1) {
             both[i] = false;
             --*n;
         }
+    um_digest_index_fini(&index);
+    return UMBEL_OK;
 }
 
 umbel_status um_find_clashes(const umbel_filter *f, const umbel_keyset *members,
                              const um_key_list *never, bool *both, size_t *n,
                              umbel_error *err)
 {
-    umbel_alloc alloc = um_alloc_or_default(NULL);
     umbel_keyset set = um_key_list_set(never);
-    um_digest_index index = {0};
 
     UM_TRY(umbel_in_both(f, members, &set, both, n, err));
-    umbel_status status =
-        um_digest_index_init(&index, &alloc, set.digests, set.n, err);
-    if (status == UMBEL_OK)
-        drop_repeated(&set, &index, both, n);
-    um_digest_index_fini(&index);
-    return status;
+    return keep_first(&set, both, n, err);
 }
 
-/* Writes the first few of them: "991, 992". */
-static void list_clashes(const um_key_list *never, const bool *both, char *out,
-                         size_t cap)
+umbel_status um_fail_members(size_t n, const um_key_names *names,
+                             const char *what_to_do, umbel_error *err)
 {
-    size_t len = 0, listed = 0;
-
-    *out = '\0';
-    for (size_t i = 0; i < never->n && listed < LISTED && len < cap; i++) {
-        if (!both[i])
-            continue;
-        umbel_slice key = um_key_list_line(never, i);
-        int shown = key.len < LISTED_LEN ? (int)key.len : LISTED_LEN;
-        int added = snprintf(
-            out + len, cap - len, "%s%.*s%s", listed++ ? ", " : "", shown,
-            (const char *)key.data, key.len > LISTED_LEN ? "..." : "");
-        len += added > 0 ? (size_t)added : 0;
-    }
+    return um_fail(err, UMBEL_E_KEY, "%zu key%s of --never %s: %s%s; %s", n,
+                   n == 1 ? "" : "s",
+                   n == 1 ? "is a member, which always matches"
+                          : "are members, which always match",
+                   names->text, n > names->n ? ", ..." : "", what_to_do);
 }
 
 umbel_status um_refuse_members(const umbel_filter *f,
@@ -64,21 +67,22 @@ umbel_status um_refuse_members(const umbel_filter *f,
                                const um_key_list *never, const char *what_to_do,
                                umbel_error *err)
 {
-    char names[LISTED * (LISTED_LEN + 6)];
     bool *both = malloc(never->n + 1);
+    um_key_names names = {0};
     umbel_status status;
     size_t n = 0;
 
     if (!both)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", never->n);
     status = um_find_clashes(f, members, never, both, &n, err);
-    if (status || n == 0)
+    if (status || !n)
         goto done;
-    list_clashes(never, both, names, sizeof names);
-    status = um_fail(err, UMBEL_E_KEY, "%zu %s: %s%s; %s", n,
-                     n == 1 ? "key of --never is a member"
-                            : "keys of --never are members",
-                     names, n > LISTED ? ", ..." : "", what_to_do);
+    for (size_t i = 0; i < never->n; i++)
+        if (both[i]) {
+            umbel_slice line = um_key_list_line(never, i);
+            um_name_key(&names, &line);
+        }
+    status = um_fail_members(n, &names, what_to_do, err);
 done:
     free(both);
     return status;

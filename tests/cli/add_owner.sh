@@ -1,4 +1,4 @@
-# Root who adds to somebody's file leaves it theirs. An ordinary user cannot
+# Root adding to somebody's file leaves it theirs. An ordinary user cannot
 # give files away, so there the owner stays by itself.
 seq 10 > keys
 umbel build -q keys -n 100 -o f.umb

@@ -1,4 +1,4 @@
-# No key is most likely a mistake upstream; who means it says --capacity.
+# No key is most likely a mistake upstream; --capacity asks for an empty filter.
 : > none
 printf '\n\r\n\n' > blank
 try umbel build none -o f.umb

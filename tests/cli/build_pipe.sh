@@ -1,4 +1,4 @@
-# A pipe tells only at its end how many keys there were; the error asked for
+# How many keys a pipe has is known only at its end; the error asked for
 # holds all the same, and the room taken is not the room allowed.
 seq 20000 | umbel build --max-memory 1MB --fpr 1% --json -o pipe.umb > report
 awk -v error="$(field predicted_error < report)" \

@@ -2,7 +2,7 @@
 seq 1 3000 > keys
 seq 3001 5000 > others
 try umbel build keys --groups 3 -n 5000 -o a.umb
-try umbel build others --set groups=3 -n 5000 -q -o b.umb
+try umbel build others --param groups=3 -n 5000 -q -o b.umb
 try umbel add a.umb keys
 try umbel check -c a.umb -f keys
 try umbel info a.umb

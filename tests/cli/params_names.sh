@@ -13,15 +13,16 @@ build --hash md5
 build --hash integer
 build --addressing universal --hash xxh3
 build --addressing chunks-md5 --seed 1
-build --set depth=3
-build --set depth
-build --set =3
-build --set depth=x
-build --set depth=-1
-build --set depth=99999999999999999999
-build --set "$(printf 'n%.0s' {1..40})=1"
-build --set a=1 --set a=1 --set a=1 --set a=1 --set a=1 --set a=1 --set a=1 \
-    --set a=1 --set a=1
+build --param depth=3
+build --param depth
+build --param =3
+build --param depth=x
+build --param depth=-1
+build --param depth=99999999999999999999
+build --param "$(printf 'n%.0s' {1..40})=1"
+many=()
+for _ in {1..17}; do many+=(--param a=1); done
+build "${many[@]}"
 build --wrong
 build --wrong=1
 build --json=yes
@@ -31,7 +32,7 @@ build -x
 build -qx
 build --fp 0.1
 build --knid bloom
-build --values -q
+build --value-bits -q
 try umbel wrong
 try umbel biuld keys
 try umbel ''

@@ -31,4 +31,4 @@ try umbel build -q keys --bits 1 -o f.umb
 
 # A share as reports print it; a size of nothing is none.
 umbel build keys --fpr '1 %' -q -o percent.umb && umbel info --json percent.umb | field fpr
-try umbel plan --keys 100 --bytes 0
+try umbel plan --capacity 100 --bytes 0

@@ -18,11 +18,11 @@ umbel check never.umb -f members -c
 try umbel build members --kind ribbon --never list.tsv --bits 1500 -o left.umb
 umbel build members --kind ribbon --never list.tsv --json -o x.umb | field matched
 awk '{ print $1 "\t" $1 % 7 }' members >table
-try umbel build table --kind ribbon --values 3 -o map.umb
+try umbel build table --kind ribbon --value-bits 3 -o map.umb
 try umbel check map.umb --values 8 9 10
 try umbel check map.umb --values 700 --json
 umbel check map.umb --values -f members | cmp - table && echo values
-try umbel build table --kind ribbon --values 3 --fpr 0.001 -q -o map.umb
+try umbel build table --kind ribbon --value-bits 3 --fpr 0.001 -q -o map.umb
 try umbel check map.umb --values 8 other
 try umbel info map.umb
 try umbel plan --kind ribbon -n 1000000 --fpr 1%

@@ -14,18 +14,18 @@ seq 998 >short
 try umbel build members --kind ribbon --universe short -o x.umb
 try umbel build short --kind ribbon --universe - -o x.umb
 printf 'a\t1\nb\t2\na\t1\n' >table
-umbel build table --kind ribbon --values 2 -q -o x.umb && echo fine
+umbel build table --kind ribbon --value-bits 2 -q -o x.umb && echo fine
 printf 'a\t1\nb\t2\na\t3\n' >table
-try umbel build table --kind ribbon --values 2 -o x.umb
-try umbel build --kind ribbon --values 2 -o x.umb < <(cat table)
+try umbel build table --kind ribbon --value-bits 2 -o x.umb
+try umbel build --kind ribbon --value-bits 2 -o x.umb < <(cat table)
 try umbel build --kind ribbon --universe short -o x.umb < <(cat members)
-try umbel build table --kind ribbon --values 1 -o x.umb
+try umbel build table --kind ribbon --value-bits 1 -o x.umb
 printf 'a\t18446744073709551615\n' >table
-try umbel build table --kind ribbon --values 32 -o x.umb
-try umbel build members --kind ribbon --values 2 -o x.umb
-try umbel build table --kind ribbon --values 33 -o x.umb
-try umbel build table --kind ribbon --values 8 --field 2 -o x.umb
-try umbel build table --kind ribbon --values 8 --never list -o x.umb
+try umbel build table --kind ribbon --value-bits 32 -o x.umb
+try umbel build members --kind ribbon --value-bits 2 -o x.umb
+try umbel build table --kind ribbon --value-bits 33 -o x.umb
+try umbel build table --kind ribbon --value-bits 8 --field 2 -o x.umb
+try umbel build table --kind ribbon --value-bits 8 --never list -o x.umb
 try umbel build members --kind ribbon --bits 100 -o x.umb
 try umbel build members --kind ribbon --never list --bits 500 -o x.umb
 try umbel build members --kind ribbon --bytes 100 -o x.umb
@@ -34,17 +34,17 @@ try umbel build members --kind ribbon --bytes 448 -q -o x.umb
 umbel build members --kind ribbon --bits 1088 -q -o x.umb && echo fine
 try umbel build members --kind ribbon --never all --allow-members --bytes 330 -o x.umb
 try umbel build members --kind ribbon --bytes 448 --fpr 1% -o x.umb
-try umbel plan --keys 1000 --kind ribbon --bytes 400
+try umbel plan --capacity 1000 --kind ribbon --bytes 400
 try umbel build members --kind ribbon --capacity 5000 -o x.umb
 try umbel build members --kind ribbon --addressing classic -o x.umb
 try umbel build members --kind ribbon --hashes 4 -o x.umb
-try umbel build members --kind ribbon --set tail=5 -o x.umb
+try umbel build members --kind ribbon --param tail=5 -o x.umb
 try umbel build members --kind ribbon --fpr 1e-20 -o x.umb
 try umbel build --kind ribbon --max-memory 100kB -o x.umb < <(seq 10000)
-try umbel build --kind ribbon --values 9 --max-memory 2400 -o x.umb < <(seq 101 | sed 's/$/	7/')
-try umbel build --kind ribbon --values 9 --max-memory 2400 -q -o x.umb < <(seq 100 | sed 's/$/	7/')
+try umbel build --kind ribbon --value-bits 9 --max-memory 2400 -o x.umb < <(seq 101 | sed 's/$/	7/')
+try umbel build --kind ribbon --value-bits 9 --max-memory 2400 -q -o x.umb < <(seq 100 | sed 's/$/	7/')
 try umbel build members --universe all -o x.umb
-try umbel build members --values 3 -o x.umb
+try umbel build members --value-bits 3 -o x.umb
 
 # A key of the list that stands twice is one, in words as well.
 printf '5\n7\n5\n2001\n7\n' >twice
@@ -52,4 +52,4 @@ try umbel build members --kind ribbon --never twice -o x.umb
 umbel build members -q -o plain.umb
 printf '5\n5\n' >one
 try umbel retouch plain.umb --members members --never one -o x.umb
-try umbel build members --kind tally -o x.umb --set
+try umbel build members --kind tally -o x.umb --param

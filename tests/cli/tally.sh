@@ -2,7 +2,7 @@
 for n in $(seq 40); do
     seq "$n"
 done > stream
-try umbel build stream --kind tally --capacity 40 --set heavy=700 -o t.umb
+try umbel build stream --kind tally --capacity 40 --param heavy=700 -o t.umb
 seq 0 13 41 | try umbel check t.umb --values
 seq 40 | try umbel check t.umb --threshold 38
 umbel info --json t.umb | grep -o '"heavy": [0-9]*'
@@ -19,7 +19,7 @@ try umbel convert t.umb --to bloom -o bits.umb
 seq 40 | try umbel check bits.umb -c
 
 # A table with little room fills; then 15 is as far as counts go.
-try umbel build stream --kind tally --cells 512 --set heavy=1 -o full.umb
+try umbel build stream --kind tally --cells 512 --param heavy=1 -o full.umb
 try umbel add full.umb - <<< 40
 umbel info --json full.umb | grep -o '"count_limit.*counted": [0-9]*'
 try umbel check full.umb --threshold 15 -c 1 40
@@ -33,7 +33,7 @@ bad convert t.umb --fold 2 -o x.umb
 bad add t.umb --remove amounts
 bad build stream --kind tally --addressing classic -o x.umb
 bad build stream --kind tally --hashes 9 -o x.umb
-bad build stream --kind tally --set heavy=0 -o x.umb
+bad build stream --kind tally --param heavy=0 -o x.umb
 bad build --kind tally -o x.umb < /dev/null
 bad plan --cells 4096 --kind tally --threshold 20 --counts amounts
 absent x.umb

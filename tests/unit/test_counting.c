@@ -701,9 +701,32 @@ static void lists_of_several_batches_are_counted_key_by_key(void **state)
     free(keys);
 }
 
+/* The names of kinds that count are those whose filters have a largest count.
+ */
+static void a_kind_counts_if_its_filters_do(void **state)
+{
+    const char *name;
+
+    (void)state;
+    for (size_t i = 0; umbel_kind_at(i, &name, NULL); i++) {
+        umbel_params p = UMBEL_PARAMS_INIT;
+        umbel_filter *f = NULL;
+        if (umbel_is_static(name))
+            continue;
+        p.capacity = 100;
+        assert_ok(umbel_open(name, &p, &f, &test_refusal));
+        assert_int_equal(umbel_is_counting(name), umbel_count_limit(f) > 0);
+        umbel_close(f);
+    }
+    assert_false(umbel_is_counting("ribbon"));
+    assert_false(umbel_is_counting("nothing"));
+    assert_false(umbel_is_counting(NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_kind_counts_if_its_filters_do),
         cmocka_unit_test(cells_of_every_width_keep_to_themselves),
         cmocka_unit_test(a_lonely_key_is_counted_exactly),
         cmocka_unit_test(cells_that_coincide_count_once),

@@ -1,0 +1,150 @@
+/*
+ * plan_commands.c - umbel plan --never: the command that builds each way.
+ */
+#include "base/error.h"
+#include "cli/plan.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* A command in the making. */
+typedef struct typing {
+    FILE *out;
+    const um_args *args;
+    const plan_args *a;
+    const umbel_strategy *way;
+    uint64_t bytes; /* that no way exceeds */
+} typing;
+
+static void put_files(const typing *t, const char *prefix, um_list files)
+{
+    for (size_t i = 0; i < files.n; i++) {
+        fprintf(t->out, " %s", prefix);
+        um_print_quoted(t->out, files.item[i]);
+    }
+}
+
+static void put_text(const typing *t, const char *option, const char *value)
+{
+    if (!value)
+        return;
+    fprintf(t->out, " --%s ", option);
+    um_print_quoted(t->out, value);
+}
+
+static void put_input(const typing *t)
+{
+    um_print_given(t->out, t->args, um_key_options);
+    um_print_given(t->out, t->args, um_secret_options);
+}
+
+static void put_never(const typing *t)
+{
+    put_files(t, "--never ", t->a->never);
+    if (t->a->weights)
+        fputs(" --weights", t->out);
+}
+
+static void put_hash(const typing *t)
+{
+    put_text(t, "hash", t->a->shape.hash);
+    if (t->a->shape.seed.given)
+        fprintf(t->out, " --seed %" PRIu64, t->a->shape.seed.n);
+}
+
+static void put_shape(const typing *t, uint64_t cells, uint32_t hashes)
+{
+    put_text(t, "addressing", t->a->shape.addressing);
+    put_hash(t);
+    fprintf(t->out, " --bits %" PRIu64 " --hashes %" PRIu32, cells, hashes);
+}
+
+static void put_plain(const typing *t)
+{
+    fputs("umbel build", t->out);
+    put_files(t, "", t->a->members);
+    put_input(t);
+    put_shape(t, t->way->cells, t->way->hashes);
+    fputs(" -q -o FILE", t->out);
+}
+
+static void put_retouch(const typing *t)
+{
+    put_plain(t);
+    fputs(" && umbel retouch FILE", t->out);
+    put_files(t, "--members ", t->a->members);
+    put_never(t);
+    put_input(t);
+    fputs(" -o FILE", t->out);
+}
+
+static void put_groups(const typing *t)
+{
+    fputs("umbel build", t->out);
+    put_files(t, "", t->a->members);
+    put_never(t);
+    put_input(t);
+    fputs(" --groups 2", t->out);
+    put_shape(t, t->way->cells, t->way->hashes);
+    fputs(" -o FILE", t->out);
+}
+
+static bool has_weights(const plan_args *a)
+{
+    for (size_t i = 0; i < a->never.n; i++) {
+        size_t len = strlen(a->never.item[i]);
+        if (len > 4 && strcmp(a->never.item[i] + len - 4, ".tsv") == 0)
+            return true;
+    }
+    return a->weights;
+}
+
+/* 'check' prints whole lines: the weight is still behind the key. */
+static void put_listed(const typing *t)
+{
+    put_input(t);
+    if (has_weights(t->a) && !t->a->keys.field.given)
+        fputs(" --field 1", t->out);
+}
+
+static void put_exceptions(const typing *t)
+{
+    put_plain(t);
+    fputs(" && umbel check FILE", t->out);
+    put_files(t, "-f ", t->a->never);
+    put_listed(t);
+    fputs(" > REVOKED.keys; umbel build REVOKED.keys", t->out);
+    put_listed(t);
+    put_shape(t, t->way->second_cells, t->way->second_hashes);
+    fprintf(t->out,
+            " -n %" PRIu64 " -o REVOKED; umbel check FILE --unless REVOKED",
+            t->way->second_keys ? t->way->second_keys : 1);
+}
+
+static void put_ribbon(const typing *t)
+{
+    fputs("umbel build", t->out);
+    put_files(t, "", t->a->members);
+    fputs(" --kind ribbon", t->out);
+    put_never(t);
+    put_input(t);
+    put_hash(t);
+    fprintf(t->out, " --bytes %" PRIu64 " -o FILE", t->bytes);
+}
+
+void um_print_strategy(FILE *out, const um_args *args,
+                       const umbel_strategy *way, uint64_t bytes)
+{
+    static const struct {
+        const char *name;
+        void (*put)(const typing *t);
+    } rows[] = {{"retouch", put_retouch},
+                {"groups", put_groups},
+                {"anti-filter", put_exceptions},
+                {"ribbon", put_ribbon}};
+    const typing t = {out, args, args->values, way, bytes};
+
+    for (size_t i = 0; i < UM_COUNT(rows); i++)
+        if (strcmp(rows[i].name, way->name) == 0)
+            rows[i].put(&t);
+}

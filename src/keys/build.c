@@ -1,0 +1,151 @@
+/*
+ * build.c - filters that keys are added to: of a known size, or from a pipe.
+ */
+#include "keys/build.h"
+
+#include "base/error.h"
+#include "keys/clashes.h"
+
+static umbel_status refuse_empty(umbel_error *err)
+{
+    return um_fail(err, UMBEL_E_RANGE,
+                   "there is no key in the input; for an empty filter use "
+                   "--capacity N");
+}
+
+/* Returns true if the size of the filter is known before keys are added. */
+static bool is_sized(const um_build_job *job)
+{
+    return job->params.capacity || job->params.cells ||
+           um_keys_rereadable(&job->members);
+}
+
+/* --- members that avoid other keys ------------------------------------------
+ */
+
+/* A choice for one member depends on all, so all digests are in memory. */
+static umbel_status choose_groups(const um_build_job *job, umbel_filter *f,
+                                  um_build_result *out, umbel_error *err)
+{
+    umbel_choose_params params = UMBEL_CHOOSE_INIT;
+    um_key_list_params keep = {.filter = f};
+    um_key_list members = {0}, never = {0};
+    umbel_keyset set;
+    umbel_status status;
+
+    params.allow_members = job->allow_members;
+    status = um_key_list_read(&members, &job->members, &keep, err);
+    if (status)
+        goto done;
+    keep.keep_lines = true;
+    status = um_key_list_read(&never, &job->never, &keep, err);
+    if (status)
+        goto done;
+    set = um_key_list_set(&members);
+    if (!job->allow_members)
+        status = um_refuse_members(
+            f, &set, &never,
+            "take members out of the list, or use --allow-members", err);
+    if (status)
+        goto done;
+    status = umbel_choose(f, members.digests, members.n, never.digests,
+                          never.weights, never.n, &params, &out->choice, err);
+    out->keys = members.n;
+    out->chosen = true;
+done:
+    um_key_list_fini(&never);
+    um_key_list_fini(&members);
+    return status;
+}
+
+/* --- sized and unsized ------------------------------------------------------
+ */
+
+static umbel_status add_keys(const um_build_job *job, umbel_filter *f,
+                             um_build_result *out, umbel_error *err)
+{
+    if (job->never.npaths)
+        UM_TRY(choose_groups(job, f, out, err));
+    else
+        UM_TRY(um_keys_add(&job->members, f, &out->keys, err));
+    return out->keys || job->params.capacity ? UMBEL_OK : refuse_empty(err);
+}
+
+/* Counts the keys, unless the capacity is given or they cannot be read twice.
+ */
+static umbel_status count_capacity(const um_build_job *job, umbel_params *p,
+                                   umbel_error *err)
+{
+    if (p->capacity || !um_keys_rereadable(&job->members))
+        return UMBEL_OK;
+    UM_TRY(um_keys_count(&job->members, &p->capacity, err));
+    return p->capacity ? UMBEL_OK : refuse_empty(err);
+}
+
+static umbel_status build_sized(const um_build_job *job, um_build_result *out,
+                                umbel_error *err)
+{
+    static const umbel_setting two_groups = {"groups", 2};
+    umbel_params p = job->params;
+
+    if (job->never.npaths && !p.nsettings) {
+        p.settings = &two_groups;
+        p.nsettings = 1;
+    }
+    UM_TRY(count_capacity(job, &p, err));
+    UM_TRY(umbel_open(job->kind, &p, &out->filter, err));
+    return add_keys(job, out->filter, out, err);
+}
+
+static umbel_status build_unsized(const um_build_job *job, um_build_result *out,
+                                  umbel_error *err)
+{
+    uint64_t memory = job->max_memory ? job->max_memory : UM_PIPE_MEMORY;
+    umbel_filter *large = NULL;
+    umbel_status status;
+
+    if (job->never.npaths)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "--never needs the size of the filter before keys are "
+                       "read: give files, or --capacity, or --bits");
+    UM_TRY(umbel_open_unsized(job->kind, &job->params, memory, &large, err));
+    status = add_keys(job, large, out, err);
+    if (status)
+        goto done;
+    status = umbel_fit(large, &out->filter, err);
+done:
+    umbel_close(large);
+    return status;
+}
+
+static umbel_status check_memory(const um_build_job *job, umbel_error *err)
+{
+    bool heard = umbel_is_static(job->kind) ? !um_keys_rereadable(&job->members)
+                                            : !is_sized(job);
+
+    return heard || !job->max_memory
+               ? UMBEL_OK
+               : um_fail(err, UMBEL_E_RANGE,
+                         "--max-memory has no effect here: it limits the "
+                         "memory for keys of a pipe whose number is not known");
+}
+
+umbel_status um_build(const um_build_job *job, um_build_result *out,
+                      umbel_error *err)
+{
+    um_build_result result = {0};
+    umbel_status status;
+
+    UM_TRY(check_memory(job, err));
+    if (umbel_is_static(job->kind))
+        status = um_build_static(job, &result, err);
+    else if (is_sized(job))
+        status = build_sized(job, &result, err);
+    else
+        status = build_unsized(job, &result, err);
+    if (status)
+        umbel_close(result.filter);
+    else
+        *out = result;
+    return status;
+}

@@ -1,0 +1,50 @@
+/*
+ * build.h - a filter from the keys of a source, whatever its kind.
+ *
+ * Files are read twice: to count the keys, and to add them. A pipe is read
+ * once, into a large filter that is folded to size at the end. Static kinds
+ * keep the digests of all members in memory.
+ */
+#ifndef UM_KEYS_BUILD_H
+#define UM_KEYS_BUILD_H
+
+#include "keys/source.h"
+
+enum {
+    UM_PIPE_MEMORY = 256000000, /* bytes, unless the job says otherwise */
+    UM_VALUE_FIELD = 2          /* of a line of a map: its value */
+};
+
+/* What to build. Sources without paths have no keys. */
+typedef struct um_build_job {
+    const char *kind;    /* NULL: bloom */
+    umbel_params params; /* without capacity and cells: sized for the keys. A
+                            setting value_bits makes a map of a static kind */
+    um_key_source members;
+    um_key_source never;    /* keys that must not match, with weights */
+    um_key_source universe; /* static kinds: all keys of which only members may
+                               match */
+    bool allow_members;     /* keys of never may be members, and match */
+    uint64_t max_bytes;     /* static kinds: of the whole file; 0: no limit */
+    uint64_t max_memory; /* for the keys of a pipe; 0: UM_PIPE_MEMORY. E_RANGE
+                            when there is no such limit */
+} um_build_job;
+
+typedef struct um_build_result {
+    umbel_filter *filter;
+    uint64_t keys;            /* in the input */
+    bool chosen;              /* by never, among groups: choice is set */
+    umbel_choose_bill choice; /* what it did */
+    bool exact;               /* static kinds with lists: exclusion is set */
+    umbel_exact_bill exclusion;
+} um_build_result;
+
+/* Builds a filter; release out->filter with umbel_close. */
+umbel_status um_build(const um_build_job *job, um_build_result *out,
+                      umbel_error *err);
+
+/* The same for static kinds. */
+umbel_status um_build_static(const um_build_job *job, um_build_result *out,
+                             umbel_error *err);
+
+#endif

@@ -1,0 +1,156 @@
+/*
+ * build_exact.c - static filters that exclude the keys of lists and universes.
+ *
+ * The lists are not kept in memory: they are read once to count their keys, and
+ * once more to keep the few that the first level of the filter lets pass.
+ */
+#include "keys/build_static.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "ops/distinct.h"
+
+#include <stdlib.h>
+
+/* --- counting ---------------------------------------------------------------
+ */
+
+static umbel_status count_batch(void *ctx, const um_key_batch *batch,
+                                const umbel_digest *digests, umbel_error *err)
+{
+    return um_distinct_add(ctx, digests, batch->n)
+               ? UMBEL_OK
+               : um_fail(err, UMBEL_E_NOMEM, "no memory to count keys");
+}
+
+static umbel_status count_list(const um_static_build *x,
+                               const um_key_source *list, const char *option,
+                               um_distinct *all, umbel_error *err)
+{
+    if (!list->npaths)
+        return UMBEL_OK;
+    if (!um_keys_rereadable(list))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "--%s is read twice, to count its keys first: give a "
+                       "file, not a pipe",
+                       option);
+    return um_keys_each_digest(list, x->empty, count_batch, all, err);
+}
+
+/* Counts the different keys of both lists that are not members, about. */
+static umbel_status count_listed(const um_static_build *x, uint64_t *out,
+                                 umbel_error *err)
+{
+    umbel_alloc alloc = um_alloc_or_default(NULL);
+    um_distinct all = {.alloc = &alloc};
+    uint64_t members, n;
+    umbel_status status = UMBEL_E_NOMEM;
+
+    if (!um_distinct_add(&all, x->list.digests, x->list.n)) {
+        um_set_error(err, status, "no memory to count keys");
+        goto done;
+    }
+    members = um_distinct_count(&all);
+    status = count_list(x, &x->job->never, "never", &all, err);
+    if (status)
+        goto done;
+    status = count_list(x, &x->job->universe, "universe", &all, err);
+    n = um_distinct_count(&all);
+    *out = n > members ? n - members : 0;
+done:
+    um_distinct_fini(&all);
+    return status;
+}
+
+/* --- the lists --------------------------------------------------------------
+ */
+
+/* Names a key, once, that is in the list and a member. */
+static void name_clash(um_static_build *x, const umbel_digest *d,
+                       const umbel_slice *key)
+{
+    for (size_t i = 0; i < x->names.n; i++)
+        if (um_same_digest(&x->named[i], d))
+            return;
+    if (x->names.n == UM_MAX_NAMED)
+        return;
+    x->named[x->names.n] = *d;
+    um_name_key(&x->names, key);
+}
+
+static umbel_status take_never(void *ctx, const um_key_batch *batch,
+                               const umbel_digest *digests, umbel_error *err)
+{
+    um_static_build *x = ctx;
+    bool *member = malloc(batch->n * sizeof *member);
+    umbel_status status;
+
+    if (!member)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", batch->n);
+    status = umbel_exact_never(x->exact, digests, batch->weights, batch->n,
+                               member, err);
+    for (size_t i = 0; !status && i < batch->n; i++)
+        if (member[i])
+            name_clash(x, &digests[i], &batch->keys[i]);
+    free(member);
+    return status;
+}
+
+static umbel_status read_never(um_static_build *x, umbel_error *err)
+{
+    size_t before = umbel_exact_unlisted(x->exact, NULL, 0);
+
+    if (!x->job->never.npaths)
+        return UMBEL_OK;
+    UM_TRY(um_keys_each_digest(&x->job->never, x->empty, take_never, x, err));
+    if (!x->names.n || x->job->allow_members)
+        return UMBEL_OK;
+    return um_fail_members(
+        before - umbel_exact_unlisted(x->exact, NULL, 0), &x->names,
+        "take members out of the list, or use --allow-members", err);
+}
+
+static umbel_status take_universe(void *ctx, const um_key_batch *batch,
+                                  const umbel_digest *digests, umbel_error *err)
+{
+    return umbel_exact_never(ctx, digests, NULL, batch->n, NULL, err);
+}
+
+static umbel_status read_universe(um_static_build *x, umbel_error *err)
+{
+    umbel_digest missing[UM_MAX_NAMED];
+
+    if (!x->job->universe.npaths)
+        return UMBEL_OK;
+    UM_TRY(um_keys_each_digest(&x->job->universe, x->empty, take_universe,
+                               x->exact, err));
+    size_t n = umbel_exact_unlisted(x->exact, missing, UM_MAX_NAMED);
+    if (!n)
+        return UMBEL_OK;
+    um_name_members(x, missing, n);
+    return um_fail(err, UMBEL_E_KEY,
+                   "the universe lacks %zu of the members: %s%s: add them to "
+                   "it, or list keys that must not match with --never",
+                   n, x->names.text, n > UM_MAX_NAMED ? ", ..." : "");
+}
+
+umbel_status um_build_exact(um_static_build *x, um_build_result *out,
+                            umbel_error *err)
+{
+    uint64_t listed = 0;
+    umbel_status status;
+
+    UM_TRY(count_listed(x, &listed, err));
+    UM_TRY(umbel_exact_open(&x->params, &x->members, listed, &x->exact, err));
+    status = read_never(x, err);
+    if (status)
+        goto done;
+    status = read_universe(x, err);
+    if (status)
+        goto done;
+    status = umbel_exact_finish(x->exact, &out->filter, &out->exclusion, err);
+    out->exact = true;
+done:
+    umbel_exact_close(x->exact);
+    return status;
+}
