@@ -54,7 +54,7 @@ typedef struct judging {
     double most;  /* keys, by the claims that were held; INFINITY: none was */
 } judging;
 
-void um_refuse(umbel_ruling *out, umbel_refusal code, const char *text)
+void um_add_reason(umbel_ruling *out, umbel_refusal code, const char *text)
 {
     umbel_reason *r = &out->reason[out->n];
 
@@ -70,7 +70,7 @@ void um_refuse(umbel_ruling *out, umbel_refusal code, const char *text)
     do {                                                                       \
         umbel_error reason_;                                                   \
         um_set_error(&reason_, UMBEL_OK, __VA_ARGS__);                         \
-        um_refuse(out, code, reason_.text);                                    \
+        um_add_reason(out, code, reason_.text);                                \
     } while (0)
 
 /* --- demands --- */
