@@ -238,7 +238,7 @@ const um_command um_cmd_check = {
                 {um_thread_options, offsetof(check_args, threads), FROM_FILES},
                 {um_open_options, offsetof(check_args, open)}},
     .modes = {{"for keys from files or standard input", ""},
-              {"for keys on the command line", "KEY"}},
+              {"for keys on the command line", "FILE KEY"}},
     .mode = mode,
     .run = run,
     .example = "words.umb -f lines",
