@@ -98,7 +98,7 @@ static bool is_common(const um_option *o)
 /* --- words ------------------------------------------------------------------
  */
 
-bool um_refuse_args(umbel_error *err, const char *format, ...)
+bool um_refuse(umbel_error *err, const char *format, ...)
 {
     char text[256];
     va_list list;
@@ -125,11 +125,9 @@ static bool refuse_unknown(const um_command *c, const char *name, size_t len,
             near = (um_suggestion){o->name, 0};
     }
     return near.name
-               ? um_refuse_args(err,
-                                "there is no option --%.*s: did you mean --%s?",
-                                (int)len, name, near.name)
-               : um_refuse_args(err, "there is no option --%.*s", (int)len,
-                                name);
+               ? um_refuse(err, "there is no option --%.*s: did you mean --%s?",
+                           (int)len, name, near.name)
+               : um_refuse(err, "there is no option --%.*s", (int)len, name);
 }
 
 static bool is_option(const um_command *c, const char *word)
@@ -147,10 +145,10 @@ static bool check_value(const um_command *c, const char *name,
                         const um_option *o, const char *word, umbel_error *err)
 {
     if (!word)
-        return um_refuse_args(err, "%s needs a value: %s", name, o->arg);
+        return um_refuse(err, "%s needs a value: %s", name, o->arg);
     if (is_option(c, word))
-        return um_refuse_args(err, "%s needs a value: %s; it is followed by %s",
-                              name, o->arg, word);
+        return um_refuse(err, "%s needs a value: %s; it is followed by %s",
+                         name, o->arg, word);
     return true;
 }
 
@@ -172,7 +170,7 @@ static bool take_long(um_args *a, char ***argv, umbel_error *err)
     if (!f.option)
         return refuse_unknown(a->command, name, len, err);
     if (!f.option->arg && equals)
-        return um_refuse_args(err, "--%s takes no value", f.option->name);
+        return um_refuse(err, "--%s takes no value", f.option->name);
     if (f.option->arg && !equals &&
         !check_value(a->command, **argv, f.option, (*argv)[1], err))
         return false;
@@ -185,7 +183,7 @@ static bool take_letters(um_args *a, char ***argv, umbel_error *err)
     for (const char *p = **argv + 1; *p; p++) {
         um_found f = find_letter(a->command, *p);
         if (!f.option)
-            return um_refuse_args(err, "there is no option -%c", *p);
+            return um_refuse(err, "there is no option -%c", *p);
         if (!f.option->arg) {
             give(a, &f, NULL);
             continue;
@@ -226,17 +224,15 @@ static bool set_whole(const um_given *g, umbel_error *err)
     um_whole *to = g->target;
 
     if (!um_parse_whole(g->value, &to->n))
-        return um_refuse_args(
-            err,
-            "--%s needs a whole number such as 5000, 1e6, 850M or "
-            "64MiB, got \"%s\"",
-            o->name, g->value);
+        return um_refuse(err,
+                         "--%s needs a whole number such as 5000, 1e6, 850M or "
+                         "64MiB, got \"%s\"",
+                         o->name, g->value);
     if ((double)to->n < o->low && o->high == 0)
-        return um_refuse_args(err, "--%s must be at least %.0f", o->name,
-                              o->low);
+        return um_refuse(err, "--%s must be at least %.0f", o->name, o->low);
     if ((double)to->n < o->low || (o->high > 0 && (double)to->n > o->high))
-        return um_refuse_args(err, "--%s must be %.0f to %.0f, got %s", o->name,
-                              o->low, o->high, g->value);
+        return um_refuse(err, "--%s must be %.0f to %.0f, got %s", o->name,
+                         o->low, o->high, g->value);
     to->given = true;
     return true;
 }
@@ -246,11 +242,10 @@ static bool set_share(const um_given *g, umbel_error *err)
     um_share *to = g->target;
 
     to->given = um_parse_real(g->value, &to->x) && to->x > 0 && to->x < 1;
-    return to->given ||
-           um_refuse_args(err,
-                          "--%s needs a share between 0 and 1, such as "
-                          "0.001 or 0.1%%, got \"%s\"",
-                          g->option->name, g->value);
+    return to->given || um_refuse(err,
+                                  "--%s needs a share between 0 and 1, such as "
+                                  "0.001 or 0.1%%, got \"%s\"",
+                                  g->option->name, g->value);
 }
 
 static bool set_real(const um_given *g, umbel_error *err)
@@ -261,8 +256,8 @@ static bool set_real(const um_given *g, umbel_error *err)
     to->given =
         um_parse_real(g->value, &to->x) && to->x >= o->low && to->x <= o->high;
     return to->given ||
-           um_refuse_args(err, "--%s needs a number from %g to %g, got \"%s\"",
-                          o->name, o->low, o->high, g->value);
+           um_refuse(err, "--%s needs a number from %g to %g, got \"%s\"",
+                     o->name, o->low, o->high, g->value);
 }
 
 static bool set_choice(const um_given *g, umbel_error *err)
@@ -283,8 +278,8 @@ static bool set_choice(const um_given *g, umbel_error *err)
                                              : " or ",
                  name);
     }
-    return um_refuse_args(err, "--%s is %s, got \"%s\"", g->option->name, names,
-                          g->value);
+    return um_refuse(err, "--%s is %s, got \"%s\"", g->option->name, names,
+                     g->value);
 }
 
 /* Appends an item to a list, whose items lie side by side in a->texts. */
@@ -316,7 +311,7 @@ static bool set_value(um_args *a, size_t i, size_t *used, umbel_error *err)
     um_option_type type = g->option->type;
 
     if (type != UM_FLAG && type != UM_LIST && is_repeated(a, i))
-        return um_refuse_args(err, "--%s is given twice", g->option->name);
+        return um_refuse(err, "--%s is given twice", g->option->name);
     switch (type) {
     case UM_FLAG:
         *(bool *)g->target = true;
@@ -348,7 +343,7 @@ static bool set_operands(um_args *a, umbel_error *err)
          o < a->command->operands + UM_MAX_OPERANDS && o->name; o++) {
         size_t left = a->noperands - at;
         if (left < o->min)
-            return um_refuse_args(err, "%s is missing", o->name);
+            return um_refuse(err, "%s is missing", o->name);
         if (o->type == UM_LIST) {
             *(um_list *)(void *)(values + o->target) =
                 (um_list){a->texts + at, left};
@@ -358,7 +353,7 @@ static bool set_operands(um_args *a, umbel_error *err)
         }
     }
     return at == a->noperands ||
-           um_refuse_args(err, "\"%s\" is one operand too many", a->texts[at]);
+           um_refuse(err, "\"%s\" is one operand too many", a->texts[at]);
 }
 
 static bool set_values(um_args *a, umbel_error *err)

@@ -53,7 +53,7 @@ static bool refuse_alone(const um_args *a, const um_option *o, umbel_error *err)
                                     len ? " or " : "", (int)n, w);
         w += n;
     }
-    return um_refuse_args(err, "--%s has no effect without %s", o->name, text);
+    return um_refuse(err, "--%s has no effect without %s", o->name, text);
 }
 
 static unsigned current_mode(const um_args *a)
@@ -69,12 +69,11 @@ static bool check_option(const um_args *a, const um_option *o, unsigned mode,
     const char *other = first_given(a, o->excludes);
 
     if (modes && !(modes & mode))
-        return um_refuse_args(err, "--%s has no effect here: it is used %s",
-                              o->name,
-                              when_heard(a->command, modes, when, sizeof when));
+        return um_refuse(err, "--%s has no effect here: it is used %s", o->name,
+                         when_heard(a->command, modes, when, sizeof when));
     if (other)
-        return um_refuse_args(err, "--%s and --%.*s exclude each other",
-                              o->name, (int)strcspn(other, " "), other);
+        return um_refuse(err, "--%s and --%.*s exclude each other", o->name,
+                         (int)strcspn(other, " "), other);
     if (o->needs && !first_given(a, o->needs))
         return refuse_alone(a, o, err);
     return true;
@@ -91,7 +90,7 @@ static bool check_operands(const um_args *a, unsigned mode, umbel_error *err)
         bool given = o->type == UM_LIST ? ((const um_list *)target)->n > 0
                                         : *(const char *const *)target != NULL;
         if (given && o->modes && !(o->modes & mode))
-            return um_refuse_args(
+            return um_refuse(
                 err, "%s has no effect here: it is used %s", o->name,
                 when_heard(a->command, o->modes, when, sizeof when));
     }
@@ -107,10 +106,10 @@ static bool check_required(const um_args *a, unsigned mode, umbel_error *err)
     for (size_t i = 0; (o = um_option_at(a->command, i, &base, &modes)); i++)
         if (o->required && (!modes || modes & mode) &&
             !um_is_given(a, o->name, strlen(o->name)))
-            return o->letter ? um_refuse_args(err, "-%c %s is missing: %s",
-                                              o->letter, o->arg, o->help)
-                             : um_refuse_args(err, "--%s %s is missing: %s",
-                                              o->name, o->arg, o->help);
+            return o->letter ? um_refuse(err, "-%c %s is missing: %s",
+                                         o->letter, o->arg, o->help)
+                             : um_refuse(err, "--%s %s is missing: %s", o->name,
+                                         o->arg, o->help);
     return true;
 }
 
@@ -165,11 +164,11 @@ static bool count_standard(void *ctx, const char *path, um_role role,
     bool standard = strcmp(path, "-") == 0 && role != UM_PLAIN_TEXT;
 
     if (standard && role == UM_OUTPUT && a->stdout_taken)
-        return um_refuse_args(err, "standard output can take only one of them");
+        return um_refuse(err, "standard output can take only one of them");
     if (standard && role == UM_OUTPUT)
         a->stdout_taken = true;
     else if (standard && a->stdin_uses++)
-        return um_refuse_args(err, "standard input can be read only once");
+        return um_refuse(err, "standard input can be read only once");
     return true;
 }
 
@@ -199,7 +198,7 @@ static bool spare_input(void *ctx, const char *path, um_role role,
     if (role == UM_OUTPUT &&
         (strcmp(path, w->path) == 0 || is_same_file(path, w->path)) &&
         ++w->same > 1)
-        return um_refuse_args(err, "two outputs go to the same file, %s", path);
+        return um_refuse(err, "two outputs go to the same file, %s", path);
     return true;
 }
 

@@ -22,7 +22,7 @@ bool um_is_given(const um_args *args, const char *name, size_t len);
 bool um_has_word(const char *words, const char *word, size_t len);
 
 /* Fills *err and returns false. */
-bool um_refuse_args(umbel_error *err, const char *format, ...)
+bool um_refuse(umbel_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Checks a command line whose values are set. */
