@@ -10,6 +10,7 @@
 #include "keys/import.h"
 
 #include "base/error.h"
+#include "exchange/content.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,36 +19,26 @@
 
 enum {
     GZIP_ONLY = 15 + 16,   /* of inflateInit2: the gzip header is required */
-    FIRST = 1 << 20,       /* bytes allocated at first */
     MOST_DATA = 16 << 20,  /* bytes behind the cells */
     MOST_AT_ONCE = 1 << 30 /* zlib counts in unsigned int */
 };
 
-/* What came out so far. */
-typedef struct plain {
-    const char *format;
-    uint8_t *bytes;
-    size_t len, cap;
-    size_t limit;
-} plain;
-
-#define too_large(err, ...)                                                    \
-    um_fail_detail(err, UMBEL_E_LIMIT, UMBEL_D_COMPRESSED, __VA_ARGS__)
-
 /* Refuses to go on if the beginning says that the rest cannot be right. */
-static umbel_status check_length(const plain *p, umbel_error *err)
+static umbel_status check_length(const char *format, const um_content *c,
+                                 umbel_error *err)
 {
     uint64_t least;
 
-    if (p->len == 0)
+    if (c->len == 0)
         return UMBEL_OK;
-    UM_TRY(umbel_import_len(p->format, p->bytes, p->len, &least, err));
-    if (least > p->limit)
-        return too_large(err,
-                         "decompressed, it takes %" PRIu64 " bytes, and the "
-                         "limit is %zu: decompress it to a file first",
-                         least, p->limit);
-    if (p->len > least && p->len - least > MOST_DATA)
+    UM_TRY(umbel_import_len(format, c->bytes, c->len, &least, err));
+    if (least > c->limit)
+        return um_fail_detail(err, UMBEL_E_LIMIT, UMBEL_D_COMPRESSED,
+                              "decompressed, it takes %" PRIu64
+                              " bytes, and the limit is %zu: decompress it to "
+                              "a file first",
+                              least, c->limit);
+    if (c->len > least && c->len - least > MOST_DATA)
         return um_fail(err, UMBEL_E_LIMIT,
                        "more than %d bytes follow its cells: decompress it to "
                        "a file first",
@@ -56,25 +47,16 @@ static umbel_status check_length(const plain *p, umbel_error *err)
 }
 
 /* Makes room for at least one byte more. */
-static umbel_status make_room(plain *p, umbel_error *err)
+static umbel_status make_room(const char *format, um_content *c,
+                              umbel_error *err)
 {
-    size_t cap = p->cap ? 2 * p->cap : FIRST;
-
-    if (p->len < p->cap)
+    if (c->len < c->cap)
         return UMBEL_OK;
-    UM_TRY(check_length(p, err));
-    if (p->cap > p->limit)
-        return too_large(err,
-                         "decompressed, it takes more than %zu bytes: "
-                         "decompress it to a file first",
-                         p->limit);
-    cap = cap <= p->limit ? cap : p->limit + 1; /* the one that is too much */
-    uint8_t *larger = realloc(p->bytes, cap);
-    if (!larger)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", cap);
-    p->bytes = larger;
-    p->cap = cap;
-    return UMBEL_OK;
+    UM_TRY(check_length(format, c, err));
+    umbel_status status = um_content_grow(c, err);
+    if (status == UMBEL_E_LIMIT)
+        um_set_detail(err, UMBEL_D_COMPRESSED);
+    return status;
 }
 
 static uInt at_most(size_t n)
@@ -83,15 +65,16 @@ static uInt at_most(size_t n)
 }
 
 /* Decompresses some more. *done: the last member of the file ended. */
-static umbel_status inflate_some(z_stream *z, const uint8_t *end, plain *p,
+static umbel_status inflate_some(z_stream *z, const uint8_t *end,
+                                 const char *format, um_content *out,
                                  bool *done, umbel_error *err)
 {
-    UM_TRY(make_room(p, err));
+    UM_TRY(make_room(format, out, err));
     z->avail_in = at_most((size_t)(end - z->next_in));
-    z->avail_out = at_most(p->cap - p->len);
-    z->next_out = p->bytes + p->len;
+    z->avail_out = at_most(out->cap - out->len);
+    z->next_out = out->bytes + out->len;
     int code = inflate(z, Z_NO_FLUSH);
-    p->len = (size_t)(z->next_out - p->bytes);
+    out->len = (size_t)(z->next_out - out->bytes);
     if (code == Z_STREAM_END) {
         *done = z->next_in == end;
         code = *done ? Z_OK : inflateReset(z);
@@ -102,8 +85,8 @@ static umbel_status inflate_some(z_stream *z, const uint8_t *end, plain *p,
                          code == Z_BUF_ERROR ? "cut short" : "damaged");
 }
 
-static umbel_status decompress(const uint8_t *bytes, size_t len, plain *p,
-                               umbel_error *err)
+static umbel_status decompress(const char *format, const uint8_t *bytes,
+                               size_t len, um_content *out, umbel_error *err)
 {
     z_stream z = {.next_in = bytes};
     umbel_status status = UMBEL_OK;
@@ -112,7 +95,7 @@ static umbel_status decompress(const uint8_t *bytes, size_t len, plain *p,
     if (inflateInit2(&z, GZIP_ONLY) != Z_OK)
         return um_fail(err, UMBEL_E_NOMEM, "no memory to decompress");
     while (status == UMBEL_OK && !done)
-        status = inflate_some(&z, bytes + len, p, &done, err);
+        status = inflate_some(&z, bytes + len, format, out, &done, err);
     inflateEnd(&z);
     return status;
 }
@@ -126,18 +109,18 @@ umbel_status um_import(const char *format, const void *bytes, size_t len,
                        uint64_t limit, umbel_filter **out, umbel_error *err)
 {
     umbel_source source = UMBEL_SOURCE_INIT;
-    plain p = {.format = format,
-               .limit = limit == 0         ? UM_IMPORT_LIMIT
-                        : limit < SIZE_MAX ? (size_t)limit
-                                           : SIZE_MAX - 1};
+    um_content plain = {.limit = limit == 0         ? UM_IMPORT_LIMIT
+                                 : limit < SIZE_MAX ? (size_t)limit
+                                                    : SIZE_MAX - 1};
 
     source.memory_limit = limit;
     if (!is_gzip(bytes, len))
         return umbel_import(format, bytes, len, &source, out, err);
-    umbel_status status = decompress(bytes, len, &p, err);
+    umbel_status status = decompress(format, bytes, len, &plain, err);
     if (status == UMBEL_OK)
-        status = umbel_import(format, p.bytes, p.len, &source, out, err);
-    free(p.bytes);
+        status =
+            umbel_import(format, plain.bytes, plain.len, &source, out, err);
+    um_content_fini(&plain);
     return status;
 }
 

@@ -13,7 +13,7 @@ umbel_status um_check_admission(const umbel_admission **wants,
 /* Nothing is wrong so far. */
 umbel_ruling um_ruling_begin(const umbel_admission *wants);
 /* Something is. */
-void um_refuse(umbel_ruling *out, umbel_refusal code, const char *text);
+void um_add_reason(umbel_ruling *out, umbel_refusal code, const char *text);
 
 /* False: it is refused for its size. */
 bool um_hold_bytes(const umbel_admission *wants, uint64_t bytes,

@@ -38,7 +38,7 @@ static umbel_status conclude(umbel_status decoded, const umbel_error *refusal,
         return decoded;
     }
     if (decoded != UMBEL_OK) {
-        um_refuse(ruling, code_of(decoded), refusal->text);
+        um_add_reason(ruling, code_of(decoded), refusal->text);
         return UMBEL_OK;
     }
     umbel_status status = umbel_admit(f, wants, ruling, err);
