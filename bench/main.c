@@ -11,16 +11,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+typedef struct bench_args {
+    um_list cases;
+    bool all, list;
+    um_whole rounds, seed;
+} bench_args;
+
+/* Modes of the command. */
+enum { RUN, LIST };
+
 static const um_option options[] = {
-    {"all", 0, NULL, "also filters of 100 million keys"},
-    {"list", 0, NULL, "name the cases"},
-    {"rounds", 0, "N", "measure everything N times (default 10)"},
-    {"seed", 0, "S", "of the random keys (default 1)"},
+    {"all", 0, NULL, "also measure filters of 100 million keys",
+     UM_TARGET(bench_args, all), .modes = UM_MODE(RUN)},
+    {"list", 0, NULL, "print the names of the cases",
+     UM_TARGET(bench_args, list)},
+    {"rounds", 0, "N", "measure everything N times (default 10)",
+     UM_TARGET(bench_args, rounds), .low = 1, .high = 1000,
+     .modes = UM_MODE(RUN)},
+    {"seed", 0, "S", "seed of the random keys (default 1)",
+     UM_TARGET(bench_args, seed), .modes = UM_MODE(RUN)},
     {0}};
 
-/* What was asked for. */
+/* What to measure. */
 typedef struct plan {
     const um_args *args;
+    const um_list *cases; /* empty: all */
     uint64_t rounds, seed;
     bool all; /* sizes */
 } plan;
@@ -28,12 +43,12 @@ typedef struct plan {
 static const um_times unknown = {INFINITY, INFINITY, INFINITY, INFINITY,
                                  INFINITY};
 
-static bool wanted(const um_args *args, const um_bench_case *c)
+static bool wanted(const plan *p, const um_bench_case *c)
 {
-    for (size_t i = 0; i < args->noperands; i++)
-        if (strcmp(args->operands[i], c->name) == 0)
+    for (size_t i = 0; i < p->cases->n; i++)
+        if (strcmp(p->cases->item[i], c->name) == 0)
             return true;
-    return args->noperands == 0;
+    return p->cases->n == 0;
 }
 
 static void keep_best(double *best, double t)
@@ -94,7 +109,7 @@ static umbel_status time_group(um_bench *b, const group *g, bool writes,
         keep_best(&limit,
                   writes ? um_bench_raw_write(b) : um_bench_raw_read(b));
         for (size_t j = 0; status == UMBEL_OK && j < g->n; j++)
-            if (g->cases[j].writes == writes && wanted(p->args, &g->cases[j]))
+            if (g->cases[j].writes == writes && wanted(p, &g->cases[j]))
                 status = time_case(b, &g->cases[j], &g->best[j], err);
     }
     for (size_t j = 0; j < g->n; j++)
@@ -117,7 +132,7 @@ static umbel_status run_group(const plan *p, const group *g, uint64_t n,
     if (status == UMBEL_OK)
         status = time_group(&b, g, true, p, err);
     for (size_t i = 0; status == UMBEL_OK && i < g->n; i++)
-        if (wanted(p->args, &g->cases[i]))
+        if (wanted(p, &g->cases[i]))
             um_bench_report(p->args, &g->cases[i], n, &g->best[i], p->seed);
     um_bench_fini(&b);
     return status;
@@ -131,7 +146,7 @@ static size_t together(const plan *p, size_t from, bool *any)
 
     *any = false;
     for (; from + n < um_bench_ncases && c[n].thing == c->thing; n++)
-        *any |= wanted(p->args, &c[n]);
+        *any |= wanted(p, &c[n]);
     return n;
 }
 
@@ -180,7 +195,7 @@ static umbel_status run_cases(const plan *p, umbel_error *err)
     umbel_status status = run_things(p, err);
 
     for (size_t i = 0; status == UMBEL_OK && i < um_bench_ncases; i++)
-        if (um_bench_cases[i].alone && wanted(p->args, &um_bench_cases[i]))
+        if (um_bench_cases[i].alone && wanted(p, &um_bench_cases[i]))
             status = run_alone(p, &um_bench_cases[i], err);
     return status;
 }
@@ -188,69 +203,68 @@ static umbel_status run_cases(const plan *p, umbel_error *err)
 /* --- the command -----------------------------------------------------------
  */
 
-static umbel_status rounds_of(const um_args *args, uint64_t *out,
-                              umbel_error *err)
-{
-    *out = 10;
-    umbel_status status = um_value_count(args, "rounds", out, err);
-    if (status == UMBEL_OK && (*out == 0 || *out > 1000))
-        status = um_fail(err, UMBEL_E_RANGE, "--rounds must be 1..1000");
-    return status;
-}
-
 static int list_cases(const um_args *args)
 {
-    if (args->noperands)
-        return um_misuse(args, "--list takes no names");
     for (size_t i = 0; i < um_bench_ncases; i++) {
-        umbel_info info = {0};
-        um_info_text(&info, "case", um_bench_cases[i].name);
-        if (um_has(args, "json"))
-            um_print_json(stdout, &info);
-        else
+        um_report r = {0};
+        if (!args->common.json) {
             puts(um_bench_cases[i].name);
+            continue;
+        }
+        um_report_text(&r, "case", NULL, um_bench_cases[i].name);
+        um_report_print(args, &r);
+        um_report_fini(&r);
     }
     return UM_EXIT_FINE;
 }
 
-static const char *unknown_case(const um_args *args)
+static const char *unknown_case(const um_list *cases)
 {
-    for (size_t i = 0; i < args->noperands; i++) {
+    for (size_t i = 0; i < cases->n; i++) {
         size_t j = 0;
         while (j < um_bench_ncases &&
-               strcmp(um_bench_cases[j].name, args->operands[i]) != 0)
+               strcmp(um_bench_cases[j].name, cases->item[i]) != 0)
             j++;
         if (j == um_bench_ncases)
-            return args->operands[i];
+            return cases->item[i];
     }
     return NULL;
 }
 
+static unsigned bench_mode(const void *values)
+{
+    return ((const bench_args *)values)->list ? UM_MODE(LIST) : UM_MODE(RUN);
+}
+
 static int run(const um_args *args)
 {
-    plan p = {.args = args, .seed = 1, .all = um_has(args, "all")};
+    const bench_args *a = args->values;
+    plan p = {.args = args,
+              .cases = &a->cases,
+              .seed = a->seed.given ? a->seed.n : 1,
+              .rounds = a->rounds.given ? a->rounds.n : 10,
+              .all = a->all};
     umbel_error err;
 
-    if (um_has(args, "list"))
+    if (a->list)
         return list_cases(args);
-    if (unknown_case(args))
-        return um_misuse(args, "there is no case \"%s\"; --list names them",
-                         unknown_case(args));
-    umbel_status status = um_value_count(args, "seed", &p.seed, &err);
-    if (status == UMBEL_OK)
-        status = rounds_of(args, &p.rounds, &err);
-    if (status == UMBEL_OK) {
-        um_bench_head(args, p.seed);
-        status = run_cases(&p, &err);
-    }
-    return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
+    if (unknown_case(&a->cases))
+        return um_misuse(args, "there is no case \"%s\"; --list prints them",
+                         unknown_case(&a->cases));
+    um_bench_head(args, p.seed);
+    return run_cases(&p, &err) ? um_trouble(args, &err) : UM_EXIT_FINE;
 }
 
 static const um_command command = {
     .name = "bench",
-    .args = "[CASE...]",
+    .values_len = sizeof(bench_args),
+    .operands = {{"CASE", UM_LIST, offsetof(bench_args, cases),
+                  .modes = UM_MODE(RUN)}},
+    .modes = {[RUN] = {"without --list", "blocked512-query-batch"},
+              [LIST] = {"with --list", "--list"}},
+    .mode = bench_mode,
     .summary = "measure speed against the memory's own limit",
-    .options = {options},
+    .options = {{.rows = options}},
     .run = run,
     .example = "blocked512-query-batch --rounds 3",
     .details =

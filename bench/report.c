@@ -32,7 +32,7 @@ void um_bench_head(const um_args *args, uint64_t seed)
 {
     char machine[128];
 
-    if (um_has(args, "json"))
+    if (args->common.json)
         return;
     machine_name(machine, sizeof machine);
     printf("%s, umbel %s (%s), seed %" PRIu64 "\n", machine, umbel_version(),
@@ -61,36 +61,39 @@ static double times_if(double a, double b)
     return isinf(a) || isinf(b) ? NAN : a / b;
 }
 
-static void print_object(const um_bench_case *c, uint64_t n, const um_times *t,
-                         uint64_t seed)
+static void print_object(const um_args *args, const um_bench_case *c,
+                         uint64_t n, const um_times *t, uint64_t seed)
 {
     char machine[128];
-    umbel_info info = {0};
+    um_report r = {0};
 
     machine_name(machine, sizeof machine);
-    um_info_text(&info, "case", c->name);
-    um_info_count(&info, "keys", n);
-    um_info_real(&info, "ns", t->ns);
+    um_report_text(&r, "case", NULL, c->name);
+    um_report_count(&r, "keys", NULL, NULL, n);
+    um_report_real(&r, "ns", NULL, NULL, t->ns);
     if (c->rival) {
-        um_info_real(&info, "other_ns", t->rival);
-        um_info_real(&info, "times_other", t->ns / t->rival);
+        um_report_real(&r, "other_ns", NULL, NULL, t->rival);
+        um_report_real(&r, "times_other", NULL, NULL, t->ns / t->rival);
     } else {
-        um_info_real(&info, "limit_ns", t->limit);
-        um_info_real(&info, "times_limit", t->ns / t->limit);
-        um_info_real(&info, "times_one_thread", times_if(t->one, t->ns));
-        um_info_real(&info, "times_plain", times_if(t->ns, t->plain));
+        um_report_real(&r, "limit_ns", NULL, NULL, t->limit);
+        um_report_real(&r, "times_limit", NULL, NULL, t->ns / t->limit);
+        um_report_real(&r, "times_one_thread", NULL, NULL,
+                       times_if(t->one, t->ns));
+        um_report_real(&r, "times_plain", NULL, NULL,
+                       times_if(t->ns, t->plain));
     }
-    um_info_count(&info, "seed", seed);
-    um_info_text(&info, "machine", machine);
-    um_info_text(&info, "commit", UM_COMMIT);
-    um_print_json(stdout, &info);
+    um_report_count(&r, "seed", NULL, NULL, seed);
+    um_report_text(&r, "machine", NULL, machine);
+    um_report_text(&r, "commit", NULL, UM_COMMIT);
+    um_report_print(args, &r);
+    um_report_fini(&r);
 }
 
 void um_bench_report(const um_args *args, const um_bench_case *c, uint64_t n,
                      const um_times *t, uint64_t seed)
 {
-    if (um_has(args, "json"))
-        print_object(c, n, t, seed);
+    if (args->common.json)
+        print_object(args, c, n, t, seed);
     else
         print_line(c, n, t);
 }

@@ -13,15 +13,37 @@
 #include <string.h>
 #include <unistd.h>
 
+typedef struct reproduce_args {
+    um_list names;
+    bool list, paper_draw, fresh, timed;
+    um_whole rounds, threads, seed;
+    const char *output;
+} reproduce_args;
+
+/* Modes of the command. */
+enum { RUN, LIST };
+
 static const um_option options[] = {
-    {"list", 'l', NULL, "print the names, and what each shows"},
-    {"rounds", 0, "N", "rounds of each; by default as many as take a minute"},
-    {"threads", 0, "N", "rounds run side by side; by default one a processor"},
-    {"seed", 0, "S", "another seed, other draws (default 1)"},
-    {"output", 'o', "DIR", "write CSV, SVG and index.html into DIR"},
-    {"paper-draw", 0, NULL, "what the authors drew once stays (the default)"},
-    {"fresh", 0, NULL, "it is drawn anew in every round"},
-    {"timed", 0, NULL, "also hold times against intervals; one thread"},
+    {"list", 'l', NULL, "print the names, and what each shows",
+     UM_TARGET(reproduce_args, list)},
+    {"rounds", 0, "N", "rounds of each (default: as many as take a minute)",
+     UM_TARGET(reproduce_args, rounds), .low = 1, .high = UM_MAX_ROUNDS,
+     .modes = UM_MODE(RUN)},
+    {"threads", 0, "N", "rounds that run at the same time (one per processor)",
+     UM_TARGET(reproduce_args, threads), .low = 1, .high = UM_MAX_THREADS,
+     .modes = UM_MODE(RUN), .excludes = "timed"},
+    {"seed", 0, "S", "seed of the random numbers (default 1)",
+     UM_TARGET(reproduce_args, seed), .modes = UM_MODE(RUN)},
+    {"output", 'o', "DIR", "write CSV, SVG and index.html into DIR",
+     UM_TARGET(reproduce_args, output), .modes = UM_MODE(RUN)},
+    {"paper-draw", 0, NULL,
+     "keep what the authors drew once fixed over all rounds (the default)",
+     UM_TARGET(reproduce_args, paper_draw), .modes = UM_MODE(RUN),
+     .excludes = "fresh"},
+    {"fresh", 0, NULL, "draw it anew in every round",
+     UM_TARGET(reproduce_args, fresh), .modes = UM_MODE(RUN)},
+    {"timed", 0, NULL, "also check times against intervals; one thread",
+     UM_TARGET(reproduce_args, timed), .modes = UM_MODE(RUN)},
     {0}};
 
 /* What is to be run: one study a name. */
@@ -34,46 +56,23 @@ typedef struct job {
 /* --- the command line -------------------------------------------------------
  */
 
-static umbel_status read_number(const um_args *args, const char *name,
-                                uint64_t most, uint64_t *out, umbel_error *err)
-{
-    umbel_status status = um_value_count(args, name, out, err);
-
-    if (status == UMBEL_OK && um_has(args, name) && (*out < 1 || *out > most))
-        return um_fail(err, UMBEL_E_RANGE,
-                       "--%s must be 1 to %" PRIu64 ", got %" PRIu64, name,
-                       most, *out);
-    return status;
-}
-
 static uint64_t processors(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
     return n < 1 ? 1 : n > UM_MAX_THREADS ? UM_MAX_THREADS : (uint64_t)n;
 }
 
-static umbel_status read_options(const um_args *args, um_study *out,
-                                 umbel_error *err)
+static um_study study_options(const reproduce_args *a)
 {
-    uint64_t threads = um_has(args, "timed") ? 1 : processors();
-    umbel_status status =
-        read_number(args, "rounds", UM_MAX_ROUNDS, &out->rounds, err);
+    uint64_t threads = a->timed           ? 1
+                       : a->threads.given ? a->threads.n
+                                          : processors();
 
-    out->seed = 1;
-    out->timed = um_has(args, "timed");
-    out->fresh = um_has(args, "fresh");
-    if (status == UMBEL_OK)
-        status = read_number(args, "threads", UM_MAX_THREADS, &threads, err);
-    if (status == UMBEL_OK)
-        status = um_value_count(args, "seed", &out->seed, err);
-    if (status == UMBEL_OK && out->timed && threads > 1)
-        return um_fail(err, UMBEL_E_RANGE,
-                       "--timed wants one thread: leave --threads out");
-    if (status == UMBEL_OK && out->fresh && um_has(args, "paper-draw"))
-        return um_fail(err, UMBEL_E_RANGE,
-                       "--fresh and --paper-draw exclude each other");
-    out->threads = (unsigned)threads;
-    return status;
+    return (um_study){.rounds = a->rounds.n,
+                      .seed = a->seed.given ? a->seed.n : 1,
+                      .threads = (unsigned)threads,
+                      .timed = a->timed,
+                      .fresh = a->fresh};
 }
 
 static bool is_listed(const job *j, const um_paper *paper)
@@ -111,15 +110,15 @@ static umbel_status add_study(job *j, const um_study *options_of,
 
 static umbel_status read_job(const um_args *args, job *j, umbel_error *err)
 {
-    um_study common = {0};
-    umbel_status status = read_options(args, &common, err);
+    const reproduce_args *a = args->values;
+    um_study common = study_options(a);
 
-    j->study = calloc(args->noperands, sizeof *j->study);
+    j->study = calloc(a->names.n, sizeof *j->study);
     if (!j->study)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for the names");
-    for (size_t i = 0; status == UMBEL_OK && i < args->noperands; i++)
-        status = add_study(j, &common, args->operands[i], err);
-    return status;
+    for (size_t i = 0; i < a->names.n; i++)
+        UM_TRY(add_study(j, &common, a->names.item[i], err));
+    return UMBEL_OK;
 }
 
 /* --- progress --------------------------------------------------------------
@@ -150,7 +149,7 @@ static umbel_status run_watched(const um_args *args, um_study *s,
 {
     clock_face face = {.name = s->paper->name, .started = um_seconds()};
 
-    if (isatty(2) && !um_has(args, "quiet") && !um_has(args, "no-progress"))
+    if (isatty(2) && !args->common.quiet && !args->common.no_progress)
         s->watch = (um_watch){&face, tell};
     umbel_status status = um_study_run(s, err);
     if (face.shown > 0)
@@ -161,22 +160,23 @@ static umbel_status run_watched(const um_args *args, um_study *s,
 /* --- reports ---------------------------------------------------------------
  */
 
-static void print_json(const um_study *s)
+static void print_json(const um_args *args, const um_study *s)
 {
     for (size_t i = 0; i < s->record.nchecks; i++) {
         const um_check *c = &s->record.check[i];
-        umbel_info info = {0};
-        um_info_text(&info, "name", s->paper->name);
-        um_info_text(&info, "item", c->item);
-        um_info_real(&info, "paper", c->paper);
-        um_info_real(&info, "ours", c->ours);
-        um_info_real(&info, "error", c->error);
-        um_info_real(&info, "z", c->z);
-        um_info_real(&info, "low", c->low);
-        um_info_real(&info, "high", c->high);
-        um_info_flag(&info, "pass", c->pass);
-        um_info_flag(&info, "fitted", c->fitted);
-        um_print_json(stdout, &info);
+        um_report r = {0};
+        um_report_text(&r, "name", NULL, s->paper->name);
+        um_report_text(&r, "item", NULL, c->item);
+        um_report_real(&r, "paper", NULL, NULL, c->paper);
+        um_report_real(&r, "ours", NULL, NULL, c->ours);
+        um_report_real(&r, "error", NULL, NULL, c->error);
+        um_report_real(&r, "z", NULL, NULL, c->z);
+        um_report_real(&r, "low", NULL, NULL, c->low);
+        um_report_real(&r, "high", NULL, NULL, c->high);
+        um_report_flag(&r, "pass", NULL, c->pass);
+        um_report_flag(&r, "fitted", NULL, c->fitted);
+        um_report_print(args, &r);
+        um_report_fini(&r);
     }
 }
 
@@ -242,10 +242,10 @@ static void print_text(const um_study *s)
 
 static void print_study(const um_args *args, const um_study *s, bool first)
 {
-    if (um_has(args, "quiet"))
+    if (args->common.quiet)
         return;
-    if (um_has(args, "json")) {
-        print_json(s);
+    if (args->common.json) {
+        print_json(args, s);
         return;
     }
     if (!first)
@@ -258,7 +258,7 @@ static void tell_page(const um_args *args, const char *dir)
 {
     bool slash = *dir && dir[strlen(dir) - 1] == '/';
 
-    if (um_has(args, "quiet") || um_has(args, "json"))
+    if (args->common.quiet || args->common.json)
         return;
     fputs("\nfigures, tables and the page that shows them: ", stdout);
     um_print_quoted(stdout, dir);
@@ -270,57 +270,63 @@ static void tell_page(const um_args *args, const char *dir)
 
 static umbel_status run_all(job *j, umbel_error *err)
 {
-    const char *dir = um_value(j->args, "output");
-    umbel_status status = dir ? um_publish_begin(dir, err) : UMBEL_OK;
+    const char *dir = ((const reproduce_args *)j->args->values)->output;
 
-    for (size_t i = 0; status == UMBEL_OK && i < j->n; i++) {
-        status = run_watched(j->args, &j->study[i], err);
-        if (status != UMBEL_OK)
-            break;
+    if (dir)
+        UM_TRY(um_publish_begin(dir, err));
+    for (size_t i = 0; i < j->n; i++) {
+        UM_TRY(run_watched(j->args, &j->study[i], err));
         print_study(j->args, &j->study[i], i == 0);
         fflush(stdout);
         if (dir)
-            status = um_publish_study(dir, &j->study[i], err);
+            UM_TRY(um_publish_study(dir, &j->study[i], err));
     }
-    if (status == UMBEL_OK && dir)
-        status = um_publish_page(dir, j->study, j->n, err);
-    if (status == UMBEL_OK && dir)
+    if (dir) {
+        UM_TRY(um_publish_page(dir, j->study, j->n, err));
         tell_page(j->args, dir);
-    return status;
+    }
+    return UMBEL_OK;
 }
 
-static int list(const um_args *args)
+static int list_papers(const um_args *args)
 {
     const um_paper *p;
 
-    if (args->noperands)
-        return um_misuse(args, "--list takes no names");
     for (size_t i = 0; (p = um_paper_row(i)); i++) {
-        umbel_info info = {0};
-        um_info_text(&info, "name", p->name);
-        um_info_text(&info, "source", p->source);
-        um_info_text(&info, "claim", p->claim);
-        um_info_count(&info, "rounds", p->rounds);
-        if (um_has(args, "json"))
-            um_print_json(stdout, &info);
-        else
+        um_report r = {0};
+        if (!args->common.json) {
             printf("%-16s %s\n%-16s %s\n", p->name, p->source, "", p->claim);
+            continue;
+        }
+        um_report_text(&r, "name", NULL, p->name);
+        um_report_text(&r, "source", NULL, p->source);
+        um_report_text(&r, "claim", NULL, p->claim);
+        um_report_count(&r, "rounds", NULL, NULL, p->rounds);
+        um_report_print(args, &r);
+        um_report_fini(&r);
     }
     return UM_EXIT_FINE;
 }
 
+static unsigned reproduce_mode(const void *values)
+{
+    return ((const reproduce_args *)values)->list ? UM_MODE(LIST)
+                                                  : UM_MODE(RUN);
+}
+
 static int run(const um_args *args)
 {
+    const reproduce_args *a = args->values;
     job j = {.args = args};
     umbel_error err;
     int code = UM_EXIT_FINE;
 
-    if (um_has(args, "list"))
-        return list(args);
-    if (!args->noperands)
-        return um_misuse(args, "which one? 'umbel reproduce --list' names "
-                               "them");
-    if (read_job(args, &j, &err) != UMBEL_OK || run_all(&j, &err) != UMBEL_OK)
+    if (a->list)
+        return list_papers(args);
+    if (!a->names.n)
+        return um_misuse(args, "NAME is missing: 'umbel reproduce --list' "
+                               "prints the names");
+    if (read_job(args, &j, &err) || run_all(&j, &err))
         code = um_trouble(args, &err);
     for (size_t i = 0; i < j.n; i++) {
         if (code == UM_EXIT_FINE && um_record_failed(&j.study[i].record))
@@ -333,9 +339,14 @@ static int run(const um_args *args)
 
 static const um_command command = {
     .name = "reproduce",
-    .args = "(NAME... | --list)",
+    .values_len = sizeof(reproduce_args),
+    .operands = {{"NAME", UM_LIST, offsetof(reproduce_args, names),
+                  .modes = UM_MODE(RUN)}},
+    .modes = {[RUN] = {"without --list", "rbf-fig3"},
+              [LIST] = {"with --list", "--list"}},
+    .mode = reproduce_mode,
     .summary = "run figures and tables of the papers again",
-    .options = {options},
+    .options = {{.rows = options}},
     .run = run,
     .example = "rbf-fig3 --rounds 10",
     .details = "The same rounds and seed give the same result for any number "

@@ -50,7 +50,7 @@ static inline bool um_bit(const uint8_t *bits, uint64_t i)
     return bits[i >> 3] >> (i & 7) & 1;
 }
 
-/* Set bit i; tells whether it was clear. */
+/* Sets bit i; returns true if it was clear. */
 static inline bool um_set_bit(uint8_t *bits, uint64_t i)
 {
     uint8_t mask = (uint8_t)(1u << (i & 7));
@@ -60,7 +60,7 @@ static inline bool um_set_bit(uint8_t *bits, uint64_t i)
 }
 
 /*
- * The field of so many bits that begins at a bit, lowest first, and may lie
+ * The field of some bits that begins at a bit, lowest first, and may lie
  * across two words; max is 2^width - 1. Words are read and written whole.
  */
 static inline uint64_t um_get_field(const uint8_t *at, uint64_t bit,

@@ -5,8 +5,8 @@
  * digest costs a third of the 128-bit function. The price is stated by plan:
  * two keys share a digest with chance 2^-64, which adds n/2^64 to the error.
  *
- * sip is for keys an enemy may choose: without the secret nobody can aim at a
- * cell. The seed is bound to the secret with BLAKE2b, so that filters of
+ * sip is for keys an enemy may choose: without the secret, keys cannot be aimed
+ * at a cell. The seed is bound to the secret with BLAKE2b, so that filters of
  * different seed hash independently.
  *
  * integer and md5 belong to addressings of the papers, fnv1 to that of DCSO's

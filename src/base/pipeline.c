@@ -22,7 +22,7 @@ typedef struct crew {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     uint64_t filled, taken, drained;
-    bool filling, draining; /* somebody is at it */
+    bool filling, draining; /* a thread is doing it */
     bool ended, stopped;    /* no more to fill | nothing more to begin */
     bool *worked;           /* of each place */
 } crew;

@@ -24,7 +24,7 @@ typedef struct um_pipeline {
     size_t npieces;
     void *ctx;
 
-    /* Tells whether there was a next one; after a false it is not called. */
+    /* Returns true if there was a next one; after false it is not called. */
     bool (*fill)(void *ctx, void *piece);
     void (*work)(void *ctx, void *piece);
     /* False stops: nothing is begun any more, what runs is waited for. */

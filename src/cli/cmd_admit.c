@@ -170,8 +170,11 @@ const um_command um_cmd_admit = {
     .summary = "check whether a filter from elsewhere can be used",
     .section = UM_EXCHANGE,
     .values_len = sizeof(admit_args),
-    .operands = {{"FILE", UM_TEXT, offsetof(admit_args, file), UM_INPUT, 1}},
-    .options = {{options}, {um_memory_options, offsetof(admit_args, memory)}},
+    .operands = {{"FILE", UM_TEXT, offsetof(admit_args, file), UM_INPUT,
+                  .min = 1}},
+    .options = {{.rows = options},
+                {.rows = um_memory_options,
+                 .base = offsetof(admit_args, memory)}},
     .run = run,
     .example = "words.umb --max-error 1% --max-bytes 5MB",
     .details = "The exit code is 0 if it is admitted, 1 if it is refused, with "

@@ -235,7 +235,7 @@ const um_command um_cmd_convert = {
     .values_len = sizeof(convert_args),
     .operands = {{"FILE", UM_TEXT, offsetof(convert_args, file), UM_REPLACEABLE,
                   1}},
-    .options = {{options},
+    .options = {{.rows = options},
                 {um_open_options, offsetof(convert_args, open), OURS | EXPORT,
                  "max-memory"},
                 {um_open_options, offsetof(convert_args, open), 0,

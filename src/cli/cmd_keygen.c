@@ -99,7 +99,7 @@ const um_command um_cmd_keygen = {
     .summary = "make a secret for keyed filters, or a key that signs",
     .section = UM_EXCHANGE,
     .values_len = sizeof(keygen_args),
-    .options = {{options}},
+    .options = {{.rows = options}},
     .run = run,
     .example = "-o secret",
     .details = "Without --sign it makes a secret for 'umbel build --hash sip "

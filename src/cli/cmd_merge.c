@@ -107,8 +107,9 @@ const um_command um_cmd_merge = {
     .section = UM_EVERYDAY,
     .values_len = sizeof(merge_args),
     .operands = {{"FILE", UM_LIST, offsetof(merge_args, filters),
-                  UM_REPLACEABLE, 1}},
-    .options = {{options}, {um_open_options, offsetof(merge_args, open)}},
+                  UM_REPLACEABLE, .min = 1}},
+    .options = {{.rows = options},
+                {.rows = um_open_options, .base = offsetof(merge_args, open)}},
     .run = run,
     .example = "words.umb other.umb -o both.umb",
 };

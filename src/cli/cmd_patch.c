@@ -3,10 +3,10 @@
  */
 #include "base/error.h"
 #include "base/text.h"
-#include "exchange/content.h"
 #include "cli/files.h"
 #include "cli/report.h"
 #include "cli/table.h"
+#include "exchange/content.h"
 
 enum { LIMIT = 1 << 30 }; /* bytes of a difference that comes by a pipe */
 
@@ -81,10 +81,12 @@ const um_command um_cmd_patch = {
     .summary = "make the new filter from the old one and a difference",
     .section = UM_FORMS,
     .values_len = sizeof(patch_args),
-    .operands = {{"OLD", UM_TEXT, offsetof(patch_args, old), UM_REPLACEABLE, 1},
+    .operands = {{"OLD", UM_TEXT, offsetof(patch_args, old), UM_REPLACEABLE,
+                  .min = 1},
                  {"DIFFERENCE", UM_TEXT, offsetof(patch_args, difference),
-                  UM_INPUT, 1}},
-    .options = {{options}, {um_open_options, offsetof(patch_args, open)}},
+                  UM_INPUT, .min = 1}},
+    .options = {{.rows = options},
+                {.rows = um_open_options, .base = offsetof(patch_args, open)}},
     .run = run,
     .example = "words.umb words.diff -o new.umb",
     .details = "FILE becomes the filter that 'umbel diff' was given as NEW, "

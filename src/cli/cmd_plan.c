@@ -95,7 +95,7 @@ const um_command um_cmd_plan = {
     .summary = "predict size, hash functions and error before you build",
     .section = UM_EVERYDAY,
     .values_len = sizeof(plan_args),
-    .options = {{options},
+    .options = {{.rows = options},
                 {SHAPE, BUILDS | UM_MODE(BOUNDS),
                  .ignored = IDENTITY SIZES CELLS "param"},
                 {SHAPE, BUILDS | UM_MODE(NEVER),

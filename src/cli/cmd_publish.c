@@ -4,36 +4,48 @@
  */
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/confirmed.h"
-#include "cli/files.h"
-#include "cli/keys.h"
-#include "cli/report.h"
-#include "cli/sniff.h"
+#include "cli/publish.h"
 #include "cli/table.h"
 #include "exchange/content.h"
+#include "exchange/key_file.h"
+#include "exchange/manifest.h"
+#include "keys/sniff.h"
 
-#include <umbel/exchange.h>
-
-#include <inttypes.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+enum { KEEP = 16, DAY = 86400 };
+
 static const um_option options[] = {
-    {"sign", 0, "KEY", "sign with this key (umbel keygen --sign)"},
-    {"valid", 0, "DAYS", "readers refuse it after so many days"},
-    {"keep", 0, "N", "differences that are kept, up to 64 (default 16)"},
+    {"sign", 0, "KEY", "sign with this key (umbel keygen --sign)",
+     UM_TARGET(publish_args, sign), .role = UM_INPUT},
+    {"valid", 0, "DAYS", "readers refuse the filter after DAYS days",
+     UM_TARGET(publish_args, valid), .low = 1, .high = 36500},
+    {"keep", 0, "N", "keep N differences, up to 64 (default 16)",
+     UM_TARGET(publish_args, keep), .high = UMBEL_MAX_STEPS},
     {"never", 0, "FILE",
-     "keys that readers found to match falsely: retouch; may be given again"},
-    {"members", 0, "FILE", "with --never: all keys of the filter"},
+     "false positives that readers reported: retouch the filter; may be "
+     "repeated",
+     UM_TARGET(publish_args, never), .role = UM_INPUT, .needs = "members"},
+    {"members", 0, "FILE", "all keys of the filter; may be repeated",
+     UM_TARGET(publish_args, members), .role = UM_INPUT, .needs = "never"},
     {0}};
 
-enum { KEEP = 16, DAY = 86400 };
+/* Modes of the command: with lists of keys, or without. */
+enum { PLAIN, NEVER };
+
+static unsigned publish_mode(const void *values)
+{
+    return ((const publish_args *)values)->never.n ? UM_MODE(NEVER)
+                                                   : UM_MODE(PLAIN);
+}
 
 /* All filters of one call. */
 typedef struct publishing {
     const um_args *args;
+    const publish_args *a;
     umbel_store shelf;
     umbel_publication what; /* what all of them share */
     uint8_t sign_key[UMBEL_SIGN_KEY_LEN];
@@ -48,6 +60,7 @@ typedef struct edition {
     umbel_filter *filter;
     umbel_taken_back taken_back;
     umbel_published done;
+    um_report report;
 } edition;
 
 /* Takes the file's name without directories and .umb. */
@@ -61,8 +74,8 @@ static umbel_status name_of(const char *path, char out[UM_NAME_MAX + 1],
         len -= 4;
     if (!um_name_is_fine(name, len))
         return um_fail(err, UMBEL_E_RANGE,
-                       "%s%s has no name for an address: letters, digits and "
-                       "._- inside, up to %d, please",
+                       "the name of %s%s cannot be part of an address: use "
+                       "letters, digits and ._- inside, at most %d",
                        um_path_dots(path), um_path_tail(path), UM_NAME_MAX);
     memcpy(out, name, len);
     out[len] = '\0';
@@ -81,12 +94,13 @@ static umbel_status decode(const publishing *p, const char *path,
     source.memory_limit = p->what.memory_limit;
     umbel_status status =
         umbel_decode(file->bytes, file->len, &source, out, &inner);
-    if (status == UMBEL_OK)
+    if (!status)
         return UMBEL_OK;
-    um_set_error(err, status, "%s%s: %.180s%s", um_path_dots(path),
-                 um_path_tail(path), inner.text, um_memory_advice(inner.text));
+    um_set_error(err, status, "%s%s: %.200s", um_path_dots(path),
+                 um_path_tail(path), inner.text);
+    um_set_detail(err, inner.detail);
     if (status == UMBEL_E_FORMAT)
-        um_sniff_filter(path, err);
+        um_explain_not_filter(path, err);
     return status;
 }
 
@@ -94,76 +108,53 @@ static umbel_status decode(const publishing *p, const char *path,
 static umbel_status read_filter(const publishing *p, const char *path,
                                 edition *e, umbel_error *err)
 {
+    const char *key_file = p->a->secret.key_file;
     uint8_t secret[UMBEL_SECRET_LEN];
-    bool given;
 
     UM_TRY(um_content_read(&e->file, path, err));
-    UM_TRY(um_read_secret(p->args, secret, &given, err));
+    if (key_file)
+        UM_TRY(um_secret_load(key_file, secret, err));
     umbel_status status =
-        decode(p, path, &e->file, given ? secret : NULL, &e->filter, err);
+        decode(p, path, &e->file, key_file ? secret : NULL, &e->filter, err);
     sodium_memzero(secret, sizeof secret);
     return status;
 }
 
-static void info_taken_back(const publishing *p, const edition *e,
-                            umbel_info *out)
-{
-    const umbel_taken_back *t = &e->taken_back;
-
-    if (!um_has(p->args, "never"))
-        return;
-    um_info_count(out, "never_matched", t->matched);
-    um_info_count(out, "never_left", t->left);
-    um_info_count(out, "never_members", t->members);
-    um_info_count(out, "members_lost", t->lost);
-}
-
-static void report_json(const publishing *p, const edition *e)
+static void print_edition(const publishing *p, edition *e)
 {
     const umbel_published *d = &e->done;
-    umbel_info info = {0};
+    um_report *r = &e->report;
     char digest[UM_DIGEST_HEX];
 
     um_digest_text(d->digest, digest);
-    um_info_text(&info, "name", e->name);
-    um_info_count(&info, "serial", d->serial);
-    um_info_text(&info, "digest", digest);
-    um_info_count(&info, "bytes", d->bytes);
-    um_info_count(&info, "difference_bytes", d->step_bytes);
-    um_info_count(&info, "differences", d->steps);
-    um_info_flag(&info, "signed", d->is_signed);
-    um_info_count(&info, "expires", d->expires);
-    info_taken_back(p, e, &info);
-    um_print_json(stdout, &info);
-}
-
-static void report(const publishing *p, const edition *e)
-{
-    const umbel_published *d = &e->done;
-
-    if (um_has(p->args, "never"))
-        um_tell_taken_back(stdout, e->name, p->args, e->filter, &e->taken_back);
-    printf("%s: serial %" PRIu64 ", %s bytes", e->name, d->serial,
-           um_grouped(d->bytes).text);
-    if (d->step_bytes)
-        printf(", or %s for who has the last one",
-               um_grouped(d->step_bytes).text);
-    else if (d->unchanged)
-        fputs(", as before", stdout);
-    puts(d->is_signed ? ", signed" : ", not signed");
+    um_report_text(r, "name", NULL, e->name);
+    um_report_count(r, "serial", NULL, NULL, d->serial);
+    um_report_text(r, "digest", NULL, digest);
+    um_report_count(r, "bytes", "full file", "bytes", d->bytes);
+    um_report_count(r, "difference_bytes", "update", "bytes", d->step_bytes);
+    um_report_count(r, "differences", "updates kept", NULL, d->steps);
+    um_report_flag(r, "signed", NULL, d->is_signed);
+    um_report_count(r, "expires", "expires (Unix time)", NULL, d->expires);
+    if (p->a->never.n)
+        um_report_taken_back(p->args, e->filter, &e->taken_back, r);
+    if (d->unchanged)
+        um_report_note(r, "The filter is the one published before.");
     if (*d->no_step.text)
-        printf("all readers fetch the whole file: %s\n", d->no_step.text);
+        um_report_note(r, "All readers fetch the full file: %s.",
+                       d->no_step.text);
     if (d->expiry_gone)
-        puts("the manifest before this one was to expire, this one is not: "
-             "--valid DAYS");
+        um_report_note(r, "The last manifest had an expiry date, this one has "
+                          "none: give --valid DAYS again to keep one.");
+    um_report_print(p->args, r);
 }
 
 static umbel_status publish(publishing *p, edition *e, umbel_error *err)
 {
     umbel_publication what = p->what;
 
-    if (um_has(p->args, "never"))
-        UM_TRY(um_take_back(p->args, e->filter, &e->taken_back, err));
+    if (p->a->never.n)
+        UM_TRY(
+            um_take_back(p->args, e->filter, &e->taken_back, &e->report, err));
     what.name = e->name;
     what.filter = e->filter;
     what.now = (uint64_t)time(NULL);
@@ -173,10 +164,7 @@ static umbel_status publish(publishing *p, edition *e, umbel_error *err)
     if (e->done.has_last)
         memcpy(p->replaced[p->nreplaced++], e->done.last,
                UMBEL_FILE_DIGEST_LEN);
-    if (um_has(p->args, "json"))
-        report_json(p, e);
-    else if (!um_has(p->args, "quiet"))
-        report(p, e);
+    print_edition(p, e);
     return UMBEL_OK;
 }
 
@@ -186,24 +174,28 @@ static umbel_status publish_file(publishing *p, const char *path,
     edition e = {.filter = NULL};
     umbel_status status = name_of(path, e.name, err);
 
-    if (status == UMBEL_OK)
-        status = read_filter(p, path, &e, err);
-    if (status == UMBEL_OK)
-        status = publish(p, &e, err);
+    if (status)
+        goto done;
+    status = read_filter(p, path, &e, err);
+    if (status)
+        goto done;
+    status = publish(p, &e, err);
+done:
+    um_report_fini(&e.report);
     umbel_close(e.filter);
     um_content_fini(&e.file);
     return status;
 }
 
 /* Refuses two of one name: the first would be replaced at once. */
-static umbel_status check_names(const um_args *args, umbel_error *err)
+static umbel_status check_names(const um_list *filters, umbel_error *err)
 {
     char a[UM_NAME_MAX + 1], b[UM_NAME_MAX + 1];
 
-    for (size_t i = 1; i < args->noperands; i++) {
-        UM_TRY(name_of(args->operands[i], a, err));
-        for (size_t j = 1; j < i; j++) {
-            UM_TRY(name_of(args->operands[j], b, err));
+    for (size_t i = 0; i < filters->n; i++) {
+        UM_TRY(name_of(filters->item[i], a, err));
+        for (size_t j = 0; j < i; j++) {
+            UM_TRY(name_of(filters->item[j], b, err));
             if (strcmp(a, b) == 0)
                 return um_fail(err, UMBEL_E_RANGE,
                                "two filters have the name \"%s\"", a);
@@ -219,51 +211,41 @@ static umbel_status tidy(const publishing *p, umbel_error *err)
     umbel_status status =
         umbel_shelf_tidy(&p->shelf, *p->replaced, p->nreplaced, &inner);
 
-    if (status != UMBEL_OK)
-        return um_fail(err, status,
-                       "published, but what is old was not removed: %.200s",
-                       inner.text);
-    return UMBEL_OK;
+    if (status)
+        um_set_error(err, status,
+                     "published, but old files were not removed: %.200s",
+                     inner.text);
+    return status;
 }
 
 static umbel_status publish_all(publishing *p, umbel_error *err)
 {
-    const um_args *args = p->args;
+    umbel_status status = UMBEL_OK;
 
-    UM_TRY(umbel_store_dir(args->operands[0], &p->shelf, err));
-    p->replaced = calloc(args->noperands, sizeof *p->replaced);
-    umbel_status status =
-        p->replaced ? UMBEL_OK
-                    : um_fail(err, UMBEL_E_NOMEM, "no memory to begin");
-    for (size_t i = 1; status == UMBEL_OK && i < args->noperands; i++)
-        status = publish_file(p, args->operands[i], err);
-    if (status == UMBEL_OK)
+    UM_TRY(umbel_store_dir(p->a->dir, &p->shelf, err));
+    p->replaced = calloc(p->a->filters.n, sizeof *p->replaced);
+    if (!p->replaced)
+        status = um_fail(err, UMBEL_E_NOMEM, "no memory to begin");
+    for (size_t i = 0; !status && i < p->a->filters.n; i++)
+        status = publish_file(p, p->a->filters.item[i], err);
+    if (!status)
         status = tidy(p, err);
     free(p->replaced);
     umbel_store_close(&p->shelf);
     return status;
 }
 
-static umbel_status take_options(const um_args *args, publishing *p,
-                                 umbel_error *err)
+static umbel_status take_options(publishing *p, umbel_error *err)
 {
-    uint64_t days = 0, keep = KEEP;
-    const char *key = um_value(args, "sign");
+    const publish_args *a = p->a;
 
     p->what = (umbel_publication)UMBEL_PUBLICATION_INIT;
-    UM_TRY(um_value_count(args, "keep", &keep, err));
-    UM_TRY(um_value_count(args, "valid", &days, err));
-    UM_TRY(um_value_count(args, "max-memory", &p->what.memory_limit, err));
-    if (keep > UMBEL_MAX_STEPS)
-        return um_fail(err, UMBEL_E_RANGE, "--keep goes up to %d",
-                       UMBEL_MAX_STEPS);
-    if (days > 36500 || (um_has(args, "valid") && days == 0))
-        return um_fail(err, UMBEL_E_RANGE, "--valid is 1 to 36500 days");
-    p->what.keep = (size_t)keep;
-    p->what.whole = keep == 0;
-    p->what.valid = days * DAY;
-    if (key) {
-        UM_TRY(umbel_sign_key_load(key, p->sign_key, err));
+    p->what.memory_limit = a->memory.max_memory.n;
+    p->what.keep = a->keep.given ? (size_t)a->keep.n : KEEP;
+    p->what.whole = p->what.keep == 0;
+    p->what.valid = a->valid.n * DAY;
+    if (a->sign) {
+        UM_TRY(umbel_sign_key_load(a->sign, p->sign_key, err));
         p->what.sign_key = p->sign_key;
     }
     return UMBEL_OK;
@@ -271,34 +253,47 @@ static umbel_status take_options(const um_args *args, publishing *p,
 
 static int run(const um_args *args)
 {
-    publishing p = {.args = args};
+    publishing p = {.args = args, .a = args->values};
     umbel_error err;
+    umbel_status status;
 
-    if (args->noperands < 2)
-        return um_misuse(args,
-                         "give a directory, and filters to publish there");
-    if (um_has(args, "never") != um_has(args, "members"))
-        return um_misuse(args, "--never and --members go together");
-    if (um_has(args, "never") && args->noperands > 2)
+    if (p.a->never.n && p.a->filters.n > 1)
         return um_misuse(args, "--never is for one filter at a time");
-    umbel_status status = check_names(args, &err);
-    if (status == UMBEL_OK)
-        status = take_options(args, &p, &err);
-    if (status == UMBEL_OK)
-        status = publish_all(&p, &err);
+    status = check_names(&p.a->filters, &err);
+    if (status)
+        goto done;
+    status = take_options(&p, &err);
+    if (status)
+        goto done;
+    status = publish_all(&p, &err);
+done:
     sodium_memzero(p.sign_key, sizeof p.sign_key);
-    return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
+    return status ? um_trouble(args, &err) : UM_EXIT_FINE;
 }
 
 const um_command um_cmd_publish = {
     .name = "publish",
-    .args = "DIR FILTER...",
     .summary = "put filters where any web server can serve them",
-    .options = {options, um_keys_options, um_secret_options, um_memory_options},
-    .example = "shelf words.umb --sign key --valid 30",
-    .details = "DIR is made if need be, in a directory that is there. Readers "
-               "fetch with 'umbel pull ADDRESS-OF-DIR/NAME', NAME being "
-               "FILTER's file name without .umb. FILTER stays as it is. "
-               "--sign, --valid and --never are for this time: repeat them.",
+    .section = UM_EXCHANGE,
+    .values_len = sizeof(publish_args),
+    .operands = {{"DIR", UM_TEXT, offsetof(publish_args, dir), .min = 1},
+                 {"FILTER", UM_LIST, offsetof(publish_args, filters), UM_INPUT,
+                  .min = 1}},
+    .options = {{.rows = options},
+                {.rows = um_key_options,
+                 .base = offsetof(publish_args, keys),
+                 .modes = UM_MODE(NEVER)},
+                {.rows = um_secret_options,
+                 .base = offsetof(publish_args, secret)},
+                {.rows = um_memory_options,
+                 .base = offsetof(publish_args, memory)}},
+    .modes = {[PLAIN] = {"without --never", ""},
+              [NEVER] = {"with --never", "--never n --members m"}},
+    .mode = publish_mode,
     .run = run,
+    .example = "shelf words.umb --sign key --valid 30",
+    .details = "DIR is made if it does not exist. Readers fetch with 'umbel "
+               "pull ADDRESS-OF-DIR/NAME', where NAME is FILTER's file name "
+               "without .umb. FILTER stays as it is. --sign, --valid and "
+               "--never hold for this call: repeat them next time.",
 };

@@ -2,26 +2,37 @@
  * cmd_pull.c - umbel pull: keep a copy of a published filter up to date.
  */
 #include "base/error.h"
-#include "cli/files.h"
+#include "cli/groups.h"
 #include "cli/report.h"
 #include "cli/table.h"
 
 #include <umbel/fetch.h>
 
-#include <inttypes.h>
 #include <signal.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+typedef struct pull_args {
+    const char *address, *output, *trust, *ca;
+    um_share max_error;
+    um_whole max_bytes, watch;
+    um_memory_args memory;
+} pull_args;
+
 static const um_option options[] = {
-    {"output", 'o', "FILE",
-     "the filter here; what is there is brought up to date"},
-    {"trust", 0, "KEY", "only what this key signed: a file, or 64 digits"},
-    {"max-error", 0, "P", "refuse a filter that errs more"},
-    {"max-bytes", 0, "N", "refuse a larger filter (default 1GiB)"},
-    {"ca", 0, "FILE", "whose certificates https may have (PEM)"},
-    {"watch", 0, "S", "go on, asking every S seconds"},
+    {"output", 'o', "FILE", "keep the filter in FILE, and bring it up to date",
+     UM_TARGET(pull_args, output), .role = UM_OUTPUT, .required = true},
+    {"trust", 0, "KEY",
+     "accept only what this key signed: a file, or 64 digits",
+     UM_TARGET(pull_args, trust)},
+    {"max-error", 0, "P", "refuse a filter with a higher false positive rate",
+     UM_TARGET(pull_args, max_error)},
+    {"max-bytes", 0, "N", "refuse a larger filter (default 1GiB)",
+     UM_TARGET(pull_args, max_bytes), .low = 1},
+    {"ca", 0, "FILE", "certificate authorities for https (PEM)",
+     UM_TARGET(pull_args, ca), .role = UM_INPUT},
+    {"watch", 0, "S", "do not end: look for changes every S seconds",
+     UM_TARGET(pull_args, watch), .low = 1, .high = 1000000},
     {0}};
 
 /* The command line, as the library takes it. */
@@ -31,40 +42,27 @@ typedef struct pulling {
     umbel_pull_params params;
     umbel_fetch_params fetch;
     umbel_store store;
-    uint64_t seconds; /* between two rounds; 0: one round */
 } pulling;
 
-static void report(const um_args *args, const umbel_pulled *p)
+static void print_pulled(const um_args *args, const umbel_pulled *p)
 {
     static const char *const how[] = {[UMBEL_PULL_CURRENT] = "current",
                                       [UMBEL_PULL_STEPS] = "differences",
                                       [UMBEL_PULL_WHOLE] = "whole"};
-    umbel_info info = {0};
-    const char *path = um_value(args, "output");
-    bool steps = p->route == UMBEL_PULL_STEPS;
+    const pull_args *a = args->values;
+    um_report r = {0};
 
-    if (um_has(args, "json")) {
-        um_info_text(&info, "file", path);
-        um_info_count(&info, "serial", p->serial);
-        um_info_text(&info, "how", how[p->route]);
-        um_info_count(&info, "bytes", p->bytes);
-        um_info_count(&info, "moved", p->moved);
-        um_info_flag(&info, "signed", p->is_signed);
-        um_print_json(stdout, &info);
-    } else if (!um_has(args, "quiet")) {
-        um_print_path(stdout, path);
-        printf("serial %" PRIu64 ", ", p->serial);
-        if (p->route == UMBEL_PULL_CURRENT)
-            printf("nothing to fetch (moved %s bytes)",
-                   um_grouped(p->moved).text);
-        else
-            printf("moved %s bytes%s%s", um_grouped(p->moved).text,
-                   steps ? " instead of " : ", the whole file",
-                   steps ? um_grouped(p->bytes).text : "");
-        puts(!p->is_signed ? ", not signed"
-             : p->new_key  ? ", signed; its key is trusted from now on"
-                           : ", signed");
-    }
+    um_report_file(&r, "file", NULL, a->output);
+    um_report_count(&r, "serial", NULL, NULL, p->serial);
+    um_report_text(&r, "how", "fetched", how[p->route]);
+    um_report_count(&r, "bytes", "filter", "bytes", p->bytes);
+    um_report_count(&r, "moved", "transferred", "bytes", p->moved);
+    um_report_flag(&r, "signed", NULL, p->is_signed);
+    if (p->new_key)
+        um_report_note(&r, "It is signed with a key that you did not name. "
+                           "From now on only this key is trusted.");
+    um_report_print(args, &r);
+    um_report_fini(&r);
     fflush(stdout);
 }
 
@@ -90,86 +88,86 @@ static _Noreturn void watch(const um_args *args, umbel_puller *p,
         if (umbel_pull_round(p, (uint64_t)time(NULL), &pulled, &err))
             um_trouble(args, &err);
         else if (pulled.route != UMBEL_PULL_CURRENT)
-            report(args, &pulled);
+            print_pulled(args, &pulled);
         nanosleep(&pause, NULL);
     }
 }
 
-static umbel_status take_options(const um_args *args, pulling *p,
+static umbel_status take_options(const pull_args *a, pulling *p,
                                  umbel_error *err)
 {
-    const char *key = um_value(args, "trust");
-
     p->wants = (umbel_admission)UMBEL_ADMISSION_INIT;
+    p->wants.max_error = a->max_error.x;
+    p->wants.max_bytes = a->max_bytes.n;
     p->params = (umbel_pull_params)UMBEL_PULL_INIT;
-    p->params.url = args->operands[0];
+    p->params.url = a->address;
     p->params.wants = &p->wants;
-    p->fetch.ca = um_value(args, "ca");
-    UM_TRY(um_value_share(args, "max-error", &p->wants.max_error, err));
-    UM_TRY(um_value_count(args, "max-bytes", &p->wants.max_bytes, err));
-    UM_TRY(um_value_count(args, "max-memory", &p->params.memory_limit, err));
-    UM_TRY(um_value_count(args, "watch", &p->seconds, err));
-    if (um_has(args, "watch") && (p->seconds < 1 || p->seconds > 1000000))
-        return um_fail(err, UMBEL_E_RANGE, "--watch is 1 to 1000000 seconds");
-    if (key) {
-        UM_TRY(umbel_trust_key_load(key, p->trust, err));
+    p->params.memory_limit = a->memory.max_memory.n;
+    p->fetch.ca = a->ca;
+    if (a->trust) {
+        UM_TRY(umbel_trust_key_load(a->trust, p->trust, err));
         p->params.trust_key = p->trust;
     }
-    return umbel_store_file(um_value(args, "output"), &p->store, err);
+    return umbel_store_file(a->output, &p->store, err);
 }
 
 /* Returns 1 when the filter was refused, 2 for other trouble. */
-static int conclude(const um_args *args, umbel_status status, umbel_error *err)
+static int conclude(const um_args *args, umbel_status status,
+                    const umbel_error *err)
 {
-    umbel_error said = *err;
-
-    if (err->detail == UMBEL_D_MEMORY_LIMIT)
-        um_set_error(err, status,
-                     "%.180s: allow more by --max-memory, if you trust it",
-                     said.text);
     int code = um_trouble(args, err);
+
     return status == UMBEL_E_REFUSED || status == UMBEL_E_CHECKSUM ||
                    status == UMBEL_E_LIMIT
                ? UM_EXIT_NO
                : code;
 }
 
+static umbel_status pull(const um_args *args, pulling *p, umbel_error *err)
+{
+    const pull_args *a = args->values;
+    umbel_fetcher fetcher = umbel_fetch_curl(&p->fetch);
+    umbel_puller *puller;
+    umbel_pulled pulled;
+
+    UM_TRY(take_options(a, p, err));
+    UM_TRY(umbel_pull_open(&p->params, &fetcher, &p->store, &puller, err));
+    if (a->watch.given)
+        watch(args, puller, a->watch.n);
+    umbel_status status =
+        umbel_pull_round(puller, (uint64_t)time(NULL), &pulled, err);
+    umbel_pull_close(puller);
+    if (!status)
+        print_pulled(args, &pulled);
+    return status;
+}
+
 static int run(const um_args *args)
 {
-    const char *path = um_value(args, "output");
-    umbel_puller *puller = NULL;
-    umbel_pulled pulled;
     umbel_error err = {.status = UMBEL_OK};
-    pulling p = {.seconds = 0};
-    umbel_fetcher fetcher = umbel_fetch_curl(&p.fetch);
+    pulling p = {.wants = {0}};
 
-    if (args->noperands != 1 || !path)
-        return um_misuse(args, "give one address, and where to: -o FILE");
-    if (strcmp(path, "-") == 0)
-        return um_misuse(args, "what is pulled is kept in a file: -o FILE");
-    umbel_status status = take_options(args, &p, &err);
-    if (status == UMBEL_OK)
-        status = umbel_pull_open(&p.params, &fetcher, &p.store, &puller, &err);
-    if (status == UMBEL_OK && p.seconds)
-        watch(args, puller, p.seconds);
-    if (status == UMBEL_OK)
-        status = umbel_pull_round(puller, (uint64_t)time(NULL), &pulled, &err);
-    umbel_pull_close(puller);
+    if (args->stdout_taken)
+        return um_misuse(args, "a pulled filter is kept in a file: -o FILE");
+    umbel_status status = pull(args, &p, &err);
     umbel_store_close(&p.store);
-    if (status != UMBEL_OK)
-        return conclude(args, status, &err);
-    report(args, &pulled);
-    return UM_EXIT_FINE;
+    return status ? conclude(args, status, &err) : UM_EXIT_FINE;
 }
 
 const um_command um_cmd_pull = {
     .name = "pull",
-    .args = "ADDRESS -o FILE",
     .summary = "fetch a published filter, or what changed in it",
-    .options = {options, um_memory_options},
+    .section = UM_EXCHANGE,
+    .values_len = sizeof(pull_args),
+    .operands = {{"ADDRESS", UM_TEXT, offsetof(pull_args, address),
+                  UM_PLAIN_TEXT, .min = 1}},
+    .options = {{.rows = options},
+                {.rows = um_memory_options,
+                 .base = offsetof(pull_args, memory)}},
+    .run = run,
     .example = "file://$PWD/shelf/words -o copy.umb --trust key.pub",
     .details = "ADDRESS is http://, https:// or file://, up to the filter's "
                "name, without .umb. FILE.pull remembers the last pull: keep it "
-               "beside FILE. Ends with 1 when what was fetched is refused.",
-    .run = run,
+               "beside FILE. The exit code is 1 when the fetched filter is "
+               "refused.",
 };

@@ -69,7 +69,7 @@ static umbel_status read_counts(size_plan *p, umbel_error *err)
     for (size_t i = 0; i < p->counts.n; i++)
         p->asked.params.capacity += p->counts.amounts[i] > 0;
     if (!p->asked.params.capacity)
-        return um_fail(err, UMBEL_E_RANGE, "no key of --counts comes at all");
+        return um_fail(err, UMBEL_E_RANGE, "every count in --counts is 0");
     return UMBEL_OK;
 }
 
@@ -212,7 +212,7 @@ static void report_plan(um_report *r, const um_filter_params *asked,
     um_report_count(r, "bytes", NULL, NULL, plan->bytes);
     um_report_real(r, "bits_per_key", NULL, NULL, plan->bits_per_key);
     um_report_rate(r, "error", NULL, plan->error);
-    um_report_rate(r, "digest_error", "of it by digests", plan->digest_error);
+    um_report_rate(r, "digest_error", NULL, plan->digest_error);
 }
 
 static void report_clearing(um_report *r, const umbel_clearing *c)
@@ -295,6 +295,8 @@ static umbel_status report_command(um_report *r, const um_args *args,
     size(out, a, plan);
     um_print_given(out, args, um_shape_options);
     um_print_given(out, args, um_secret_options);
+    if (is_keyed(a->shape.hash) && !a->secret.key_file)
+        fputs(" --key-file SECRET", out);
     if (!a->counts) /* where they describe the file of counts */
         um_print_given(out, args, um_key_options);
     fputs(end, out);

@@ -188,6 +188,8 @@ static void print_character(FILE *out, const uint8_t *s, size_t len)
         fprintf(out, "\\%c", *s);
     else if (len == 1 && (*s < ' ' || *s == 127))
         fprintf(out, "\\u%04x", *s);
+    else if (len == 2 && s[0] == 0xC2 && s[1] < 0xA0)
+        fprintf(out, "\\u%04x", s[1]); /* steers terminals, too */
     else
         fwrite(s, 1, len, out);
 }

@@ -32,7 +32,7 @@ static um_text shown_real(double x)
 {
     um_text t = {{0}};
 
-    if (x >= 1e4 && x < 1e18)
+    if (x >= 1e3 && x < 1e18)
         return um_grouped((uint64_t)(x + 0.5));
     snprintf(t.text, sizeof t.text, "%.4g", x);
     return t;

@@ -48,7 +48,7 @@ static void begin(walk *w, uint64_t end)
     w->begun = true;
 }
 
-/* A change, with so many cells of the context before it. */
+/* A change, and the number of cells of its context before it. */
 static size_t close_gap(walk *w, uint64_t rank, uint64_t *out)
 {
     size_t n = w->open;

@@ -13,7 +13,7 @@
 enum { PLAIN, BITS, GAPS, VALUES, HOLES };
 
 enum {
-    SPARSE = 16,     /* gaps, when fewer than 1 of so many is not zero; holes */
+    SPARSE = 16,     /* gaps, when fewer than 1 of 16 is not zero; holes */
     MANY = 1 << 19,  /* bits whose holes are worth a table of their gaps */
     LEAST = 2048,    /* bits of a section that are worth a model */
     WORTH_IT = 256,  /* see worth_it */
@@ -59,7 +59,8 @@ void um_code_count(const um_packed *c, um_values_count *out)
 
 /*
  * n H(p) is about n - 0.72 (n - 2 ones)^2 / n near p = 1/2: below this, the
- * states of four lanes cost more than is saved. (Of 32, coding will tell.)
+ * states of four lanes cost more than is saved. (For 32 lanes this is
+ * measured.)
  */
 static bool worth_it(uint64_t n, uint64_t ones)
 {

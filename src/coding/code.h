@@ -33,7 +33,7 @@ void um_code_count(const um_packed *cells, um_values_count *out);
 /* How long the code is: as much work as coding. */
 uint64_t um_code_len(const um_packed *cells);
 
-/* Code into out, of um_code_most + UM_CODE_ROOM bytes; tells how long it is. */
+/* Codes into out, of um_code_most + UM_CODE_ROOM bytes; returns the length. */
 size_t um_code_encode(const um_packed *cells, uint8_t *out);
 
 /*

@@ -56,7 +56,7 @@ typedef struct um_rans_encoder {
     uint64_t left;        /* symbols still to come */
     uint8_t *at, *lowest; /* words go down from the end */
     uint64_t given;       /* bytes of words so far */
-    bool counting;        /* keep no words, only tell how many */
+    bool counting;        /* keep no words, only count them */
     bool bad;             /* no room, or a symbol that cannot be */
     uint8_t scratch[2 * UM_RANS_PIECE];
 } um_rans_encoder;
@@ -68,21 +68,21 @@ typedef struct um_rans_encoder {
 void um_rans_encoder_init(um_rans_encoder *e, const um_freqs *f, uint64_t n,
                           uint8_t *out, size_t cap);
 void um_rans_put(um_rans_encoder *e, const uint8_t *symbols, size_t n);
-/* Puts the states in front; tells how long all is. 0: it was bad. */
+/* Puts the states in front; returns the length of all, 0 when it was bad. */
 uint64_t um_rans_finish(um_rans_encoder *e);
 
 typedef struct um_rans_decoder um_rans_decoder;
 
 /*
  * Decode whole rows of UM_RANS_LANES symbols, as many as n holds and the words
- * surely suffice for; tells how many symbols it were. A variant per set of
+ * surely suffice for; returns the number of symbols. A variant per set of
  * instructions.
  */
 typedef size_t um_rans_rows(um_rans_decoder *d, uint8_t *out, size_t n);
 
 struct um_rans_decoder {
     uint32_t symbol[256];      /* freq << 16 | start */
-    uint8_t slot[UM_RANS_SUM]; /* who owns a place below UM_RANS_SUM */
+    uint8_t slot[UM_RANS_SUM]; /* symbol of each place below UM_RANS_SUM */
     uint8_t spare[4];          /* variants read four bytes of slot at once */
     uint32_t state[UM_RANS_LANES];
     unsigned lanes;
@@ -100,7 +100,7 @@ void um_rans_get(um_rans_decoder *d, uint8_t *out, size_t n);
 /* Where the stream ended; NULL when it was not what an encoder writes. */
 const uint8_t *um_rans_end(const um_rans_decoder *d);
 
-/* A way to decode rows, and whether this machine can. */
+/* A way to decode rows, and a test if this machine can. */
 typedef struct um_rans_variant {
     const char *name;
     bool (*usable)(void);

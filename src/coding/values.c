@@ -9,7 +9,7 @@
 
 enum {
     DIRECT = 16,  /* numbers that are tokens of their own */
-    MANTISSA = 2, /* bits below the highest that a token tells */
+    MANTISSA = 2, /* bits below the highest that a token holds */
     SLACK = 8     /* bits are read by whole words */
 };
 
@@ -139,8 +139,8 @@ static bool get_model(um_reader *r, um_freqs *f)
 /* --- counting --- */
 
 /*
- * The tokens of values, which come last first, in order; tells whether they are
- * the values themselves. Those of counters mostly are, and are then a copy.
+ * The tokens of values, which come last first, in order; returns true if they
+ * are the values themselves. Those of counters mostly are, and are then a copy.
  */
 static bool tokens_of(const uint64_t *values, size_t n, uint8_t *out)
 {

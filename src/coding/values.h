@@ -56,7 +56,7 @@ bool um_values_encode(um_writer *w, const um_values_from *from,
 
 /*
  * Read a stream of at most most numbers; false when it is not what the encoder
- * writes, or to refused. *seen tells which came.
+ * writes, or to refused. *seen counts what came.
  */
 bool um_values_decode(um_reader *r, uint64_t most, const um_values_to *to,
                       um_values_count *seen);

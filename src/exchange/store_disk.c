@@ -145,7 +145,7 @@ static umbel_status put_file(void *ctx, const char *name,
     path_of(d, name);
     if (d->is_dir || strcmp(name, state_name) != 0)
         return um_save_parts(parts, n, d->path, err);
-    UM_TRY(um_save_held(parts, d->path, &fd, err)); /* a state is one part */
+    UM_TRY(um_save_held(parts, n, d->path, &fd, err));
     close(d->lock);
     d->lock = fd;
     return UMBEL_OK;

@@ -355,10 +355,10 @@ umbel_status um_save_parts(const umbel_slice *parts, size_t nparts,
     return save_parts(parts, nparts, path, NULL, err);
 }
 
-umbel_status um_save_held(const umbel_slice *part, const char *path, int *fd,
-                          umbel_error *err)
+umbel_status um_save_held(const umbel_slice *parts, size_t nparts,
+                          const char *path, int *fd, umbel_error *err)
 {
-    return save_parts(part, 1, path, fd, err);
+    return save_parts(parts, nparts, path, fd, err);
 }
 
 umbel_status um_save_ready(const char *from, const char *path, umbel_error *err)

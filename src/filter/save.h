@@ -23,8 +23,8 @@ umbel_status um_save_ready(const char *from, const char *path,
  * The same for a file that is read and locked (flock) by its descriptor: *fd is
  * the new one, which had its lock before it had the name.
  */
-umbel_status um_save_held(const umbel_slice *part, const char *path, int *fd,
-                          umbel_error *err);
+umbel_status um_save_held(const umbel_slice *parts, size_t nparts,
+                          const char *path, int *fd, umbel_error *err);
 /* Names that came to be in it, or went, stay so when the power fails. */
 bool um_sync_directory(const char *dir);
 /* Whether that file has this name, and not another by now. */

@@ -3,10 +3,11 @@
  */
 #include "keys/list.h"
 
+#include "base/batch.h"
 #include "base/error.h"
 #include "keys/grow.h"
 
-enum { FIRST_KEYS = 4096, FIRST_TEXT = 1 << 16 };
+enum { FIRST_KEYS = 16 * UM_BATCH, FIRST_TEXT = 1 << 16 };
 
 typedef struct list_reading {
     um_key_list list;

@@ -7,6 +7,7 @@
  */
 #include "keys/split.h"
 
+#include "base/batch.h"
 #include "base/error.h"
 #include "keys/grow.h"
 
@@ -175,7 +176,7 @@ static bool no_memory(um_piece *p)
 /* Makes room for one more key. */
 static bool grow_keys(um_piece *p)
 {
-    size_t room = p->room ? 2 * p->room : 1024;
+    size_t room = p->room ? 2 * p->room : 4 * UM_BATCH;
 
     if (p->n < p->room)
         return true;

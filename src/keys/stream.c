@@ -33,7 +33,7 @@ struct um_stream {
     int fd;    /* -1: none open */
     bool ours; /* fd is to be closed: not standard input */
     bool started, at_end;
-    bool gzip, member_ended; /* compressed; and between two gzip members */
+    bool gzip, member_ended, damaged; /* compressed; between two members */
     z_stream inflater;
     uint8_t raw[UM_READ_LEN]; /* bytes as stored, not yet handed out */
     size_t raw_at, raw_len;
@@ -89,7 +89,8 @@ static void close_file(um_stream *s)
     if (s->gzip)
         inflateEnd(&s->inflater);
     s->fd = -1;
-    s->started = s->at_end = s->gzip = s->member_ended = false;
+    s->started = s->at_end = false;
+    s->gzip = s->member_ended = s->damaged = false;
     s->raw_at = s->raw_len = 0;
 }
 
@@ -225,8 +226,8 @@ static umbel_status fail_gzip(const um_stream *s, const char *what,
                    um_path_dots(s->name), um_path_tail(s->name), what);
 }
 
-/* Decompresses up to the end of the stored bytes, or until to is full. */
-static umbel_status inflate_stored(um_stream *s, umbel_error *err)
+/* Decompresses stored bytes until they or the room for the result end. */
+static void inflate_stored(um_stream *s)
 {
     z_stream *z = &s->inflater;
 
@@ -235,13 +236,12 @@ static umbel_status inflate_stored(um_stream *s, umbel_error *err)
     if (s->member_ended)
         inflateReset(z);
     int result = inflate(z, Z_NO_FLUSH);
-    if (result != Z_OK && result != Z_STREAM_END)
-        return fail_gzip(s, "is damaged, or something else follows it", err);
     s->member_ended = result == Z_STREAM_END;
+    s->damaged = !s->member_ended && result != Z_OK;
     s->raw_at = s->raw_len - z->avail_in;
-    return UMBEL_OK;
 }
 
+/* Reads decompressed bytes. Those before damage are handed out first. */
 static umbel_status read_gzip(um_stream *s, void *to, size_t cap, size_t *got,
                               umbel_error *err)
 {
@@ -251,6 +251,9 @@ static umbel_status read_gzip(um_stream *s, void *to, size_t cap, size_t *got,
     z->next_out = to;
     z->avail_out = (uInt)cap;
     while (z->avail_out == cap) {
+        if (s->damaged)
+            return fail_gzip(s, "is damaged, or something else follows it",
+                             err);
         if (s->raw_at == s->raw_len) {
             s->raw_at = 0;
             UM_TRY(read_stored(s, s->raw, sizeof s->raw, &s->raw_len, err));
@@ -259,7 +262,7 @@ static umbel_status read_gzip(um_stream *s, void *to, size_t cap, size_t *got,
             return s->member_ended || s->stopped
                        ? UMBEL_OK
                        : fail_gzip(s, "is cut short", err);
-        UM_TRY(inflate_stored(s, err));
+        inflate_stored(s);
     }
     *got = cap - z->avail_out;
     return UMBEL_OK;

@@ -1,11 +1,11 @@
 /*
  * admit.c - hold a filter from outside against what its receiver demands.
  *
- * Whoever says how many keys a filter holds has said how full it is: tails.c
- * tells how far chance may take it from there, as a whole and in each block.
- * What a stranger's key then meets is the mean over blocks of the block's own
- * chance, which follows from the cells and needs no belief: it is held against
- * the budget.
+ * The claimed number of keys determines how full a filter is;
+ * occupancy_bounds.c bounds how far chance may take it from there, as a whole
+ * and in each block. What a stranger's key then meets is the mean over blocks
+ * of the block's own chance, which follows from the cells and needs no belief:
+ * it is held against the budget.
  *
  * The number in the head counts keys that were new. Others matched already and
  * changed nothing, so there may have been more. A key matches with the chance e
@@ -35,10 +35,10 @@
 #include <string.h>
 
 #define CHANCE 1e-10
-/* What matches more than every second key tells nothing. */
+/* A filter that matches every second key is useless. */
 #define DEFAULT_MAX_ERROR 0.5
 
-/* Within so many standard deviations there is nothing to work out. */
+/* Within this many standard deviations no bound is computed. */
 #define USUAL 3.0
 
 typedef struct judging {
@@ -48,7 +48,7 @@ typedef struct judging {
     uint64_t used;     /* cells */
     uint64_t in_block; /* of the fullest */
     uint64_t fullest;
-    bool bounded; /* so many keys use so many cells at most */
+    bool bounded; /* n keys use at most a known number of cells */
     bool chance;  /* ... and more or less than that by chance only */
     bool doubted; /* a claim was refused */
     double most;  /* keys, by the claims that were held; INFINITY: none was */

@@ -20,7 +20,7 @@ enum {
 
 /* --- the key --- */
 
-/* A further lane: of so many balls some share a cell. */
+/* Adds a lane: some of its balls may share a cell. */
 static void join_lane(double cells[N], uint32_t balls, double width)
 {
     double lane[N + 1] = {1}, sum[N] = {0};
@@ -56,8 +56,8 @@ double um_cells_of_key(const um_layout *l)
 
 /* --- one other key --- */
 
-/* Lanes that both use for their extra cells, when the other begins so many
- * lanes further on. */
+/* Returns the lanes that both keys use for extra cells, when the other key
+ * begins that many lanes further on. */
 static uint32_t shared_lanes(const um_layout *l, uint32_t further)
 {
     uint32_t e = l->extra, back = l->lanes - further;
@@ -75,7 +75,7 @@ static void add_binomial(double n, double p, double weight, double out[N])
     }
 }
 
-/* hits[i]: the other key hits i of so many cells. */
+/* hits[i]: chance that the other key hits i of the cells. */
 static void count_hits(const um_layout *l, uint32_t cells, double hits[N])
 {
     double width = (double)l->width, t = l->throws, e = l->extra;
@@ -99,7 +99,7 @@ static double ln_choose(double n, double k)
     return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
 }
 
-/* to[v]: of u spare cells of all so many stay spare. */
+/* to[v]: chance that v of u spare cells stay spare. */
 static void fill_row(const double hits[N], uint32_t cells, uint32_t u,
                      double to[N])
 {
@@ -129,7 +129,7 @@ static double poisson(double mean, double n)
     return mean > 0 ? exp(n * log(mean) - mean - lgamma(n + 1)) : n == 0;
 }
 
-/* Where so many come that nothing is spare, it does not matter how many. */
+/* Once no cell is spare, further keys change nothing. */
 static void add_spare(const um_layout *l, uint32_t cells, double mean,
                       double weight, double spare[N])
 {

@@ -233,7 +233,7 @@ typedef struct start {
     um_head head;
 } start;
 
-/* Whether it is one, whole, and of a version that we know. */
+/* Checks magic, version, length and checksum. */
 static umbel_status check_frame(const uint8_t *bytes, size_t len,
                                 umbel_error *err)
 {
@@ -308,7 +308,7 @@ static umbel_status check_base(const umbel_filter *old, const start *s,
     return um_same_shape(&old->shape, &s->head.shape, err);
 }
 
-/* Only data can make it larger than the old one, and few bytes tell of many. */
+/* Only data can make it larger than the old one; a few bytes can claim much. */
 static umbel_status check_room(const umbel_filter *old, const start *s,
                                umbel_error *err)
 {

@@ -51,7 +51,7 @@ static void put(um_distinct *d, uint64_t key, uint32_t times)
     d->n++;
 }
 
-/* What is still sampled at that level, in a table of so many slots. */
+/* Moves the keys still sampled at that level to a table of nslots slots. */
 static bool move(um_distinct *d, size_t nslots, unsigned level)
 {
     um_distinct to = {.alloc = d->alloc, .level = level, .came = d->came};
@@ -109,7 +109,7 @@ bool um_distinct_add(um_distinct *d, const umbel_digest *digests, size_t n)
     return true;
 }
 
-/* Digests that somebody chose may be no random part: no sum is believed. */
+/* Chosen digests may not be a random sample, so the sums are clamped. */
 uint64_t um_distinct_count(const um_distinct *d)
 {
     uint64_t again = 0, all = (uint64_t)d->n << d->level;

@@ -6,15 +6,16 @@
 
 #include <umbel/base.h>
 
-/* For the smallest file of n members and so many listed keys. */
+/* Returns the columns that give the smallest file. */
 uint32_t um_exact_smallest(double n, double listed);
 
 /*
- * The most that fit into so many bits; where none do, those that leave the
- * fewest listed keys. False when not even the members fit.
+ * Sets *out to the most columns that fit into bits; where none do, to those
+ * that leave the fewest listed keys. Returns false when not even the members
+ * fit.
  */
 bool um_exact_within(double n, double listed, double bits, uint32_t *out);
-/* Bits that hold the members. */
+/* Returns the fewest bits that hold the members. */
 double um_exact_least(double n);
 
 #endif

@@ -87,7 +87,7 @@ static void sum_buckets(um_negative_index *c)
         sum += c->bucket[i], c->bucket[i] = sum;
 }
 
-/* What a key weighs by a pattern that lacks so many cells. */
+/* Fills near[i], the weight of a key by a pattern that lacks i cells. */
 static void set_near(um_negative_index *c)
 {
     c->near[0] = 1;
@@ -156,7 +156,7 @@ void um_negative_index_fini(um_negative_index *c)
     um_pool_fini(&c->pool);
 }
 
-/* A cell comes into use; tells what um_negative_index_add tells. */
+/* Puts a cell into use; returns what um_negative_index_add returns. */
 static double use(um_negative_index *c, uint64_t cell)
 {
     size_t bucket = bucket_of(c, cell);

@@ -2,7 +2,7 @@
  * negative_index.h - which unwanted keys a growing and shrinking set of cells
  * covers.
  *
- * Every group of an unwanted key is a pattern: so many different cells. A
+ * Every group of an unwanted key is a pattern, a set of different cells. A
  * pattern is covered when all of them are in use, and a key matches when one of
  * its patterns is. Cells are counted, so that a member can be taken out again.
  */
@@ -46,11 +46,11 @@ umbel_status um_negative_index_init(um_negative_index *c, const umbel_filter *f,
 void um_negative_index_fini(um_negative_index *c);
 
 /*
- * Add a member by these cells; tells the weight that matches from now on, and a
- * little of the weight that came nearer to it.
+ * Adds a member by these cells; returns the weight that matches from now on,
+ * and a little of the weight that came nearer to it.
  */
 double um_negative_index_add(um_negative_index *c, const uint64_t *pos);
-/* Take it out again. */
+/* Takes it out again. */
 void um_negative_index_remove(um_negative_index *c, const uint64_t *pos);
 
 double um_negative_index_weight(const um_negative_index *c, size_t key);

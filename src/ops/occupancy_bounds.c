@@ -204,7 +204,7 @@ static double wide_moment(const um_layout *l, double balls, double x)
     return least(wide_at, &w, -x, 0);
 }
 
-/* Of a narrow lane with so many balls: at most 64 cells, x at most MOST_X. */
+/* Of a narrow lane: at most 64 cells, x at most MOST_X. */
 static double lane_moment(const um_occupancy *t, size_t balls, double x)
 {
     size_t width = (size_t)t->layout->width;
@@ -216,7 +216,7 @@ static double lane_moment(const um_occupancy *t, size_t balls, double x)
     return log(sum);
 }
 
-/* Of a block with so many keys, whose balls are spread evenly. */
+/* Of a block of keys whose balls are spread evenly. */
 static double block_moment(const um_occupancy *t, size_t keys, double x)
 {
     const um_layout *l = t->layout;
@@ -370,7 +370,7 @@ static uint64_t most_used(const um_occupancy *t)
 }
 
 /*
- * Most chance of an error in a block with so many cells in use: a product of
+ * Largest chance of an error in a block with used cells in use: a product of
  * powers of the lanes' fills is largest where these are as their exponents.
  */
 static double most_chance(const um_occupancy *t, uint64_t used)

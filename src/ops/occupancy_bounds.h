@@ -1,8 +1,8 @@
 /*
- * occupancy_bounds.h - how far the cells of a filter of so many keys stray by
+ * occupancy_bounds.h - how far the cells in use of a filter stray by
  * chance.
  *
- * Every function tells the natural logarithm of a chance, and never too little:
+ * Every function returns the natural logarithm of a chance, never too little:
  * upper bounds that hold for every size, not approximations for large ones.
  * They speak of keys whose digests look random.
  */
@@ -20,9 +20,9 @@ typedef struct um_occupancy {
     double *memory;
 
     /* Narrow lanes; else NULL. */
-    double *lane;       /* [balls][used]: chance of so many cells in use */
+    double *lane;       /* [balls][used]: chance */
     size_t rows, loads; /* balls in a lane, keys in a block: 0 .. that-1 */
-    double *ln_load;    /* chance that a block gets so many keys */
+    double *ln_load;    /* chance of a number of keys in a block */
     double *ln_factorial;
     double *ln_block; /* work: moments of a block, by its keys */
     double *moment[2];

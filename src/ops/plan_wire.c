@@ -34,7 +34,7 @@ enum {
     SOME_CELLS = 1 << 24, /* of a sample, at most */
 };
 
-/* Single bits that keys only ever set: there the model tells the fill. */
+/* Refuses kinds whose fill the model does not know. */
 static umbel_status want_bits(const um_shape *s, umbel_error *err)
 {
     if (!um_has_bits(s->kind))
@@ -64,7 +64,7 @@ static double entropy_of(const um_shape *s)
     return -(double)s->cells * (p * log(p) + (1 - p) * log1p(-p)) / ln2 / 8;
 }
 
-/* Of the coded file, when its cells take so many; before it has whole lines. */
+/* Returns the bytes of a coded file, not yet rounded up to whole lines. */
 static double file_with(const um_shape *s, double code)
 {
     size_t raw = 0, payload = 0;
@@ -100,7 +100,7 @@ static bool fits(um_shape *s, uint64_t cells, const bounds *b)
            whole_lines(guess(s, b)) <= (double)b->wire;
 }
 
-/* The largest that fits with so many hashes; false when none does. */
+/* Finds the most cells that fit with s->hashes; false when none do. */
 static bool grow(um_shape *s, const bounds *b)
 {
     uint64_t granule = s->addressing->granule(s->hashes);

@@ -322,7 +322,7 @@ static void tell_lost(const umbel_filter *f, const uint8_t *bits,
                   !matches(f, bits, &members->digests[i]);
 }
 
-/* The bits as they were, when somebody asks which members are lost. */
+/* Copies the bits, for callers that ask which members are lost. */
 static umbel_status save_bits(job *j, const umbel_filter *f, uint8_t **out,
                               umbel_error *err)
 {
@@ -365,7 +365,7 @@ static umbel_status work(job *j, umbel_filter *f, const umbel_keyset *members,
     if (lost)
         tell_lost(f, j->bits, members, before, lost);
     admit(f, b.lost);
-    if (j->params.force && b.bits_cleared) /* nobody saw what these lost */
+    if (j->params.force && b.bits_cleared) /* their losses are unknown */
         admit(f, unlisted(f, &j->members));
     *bill = b;
     return UMBEL_OK;

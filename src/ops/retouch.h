@@ -28,13 +28,13 @@ typedef struct um_problem {
     uint32_t hashes;
     um_placed members;
     um_placed keys;  /* in the order in which the papers' methods take them */
-    size_t ntargets; /* the first so many must go */
+    size_t ntargets; /* the first ntargets of keys must go */
 } um_problem;
 
 /*
- * Run params->method on bits. params must be settled (um_retouch_settle). Tells
- * which members are denied now, which keys gone, how many bits were cleared,
- * and whether watch stopped it. Untouched bits when it fails.
+ * Runs params->method on bits. params must be settled (um_retouch_settle). *out
+ * gets the members that are denied now, the keys that are gone, the number of
+ * bits cleared, and if watch stopped it. A failure leaves the bits untouched.
  */
 typedef struct um_outcome {
     bool *lost, *gone; /* of members.n and keys.n */
@@ -145,7 +145,7 @@ typedef struct um_state {
 
 bool um_state_init(um_state *s, um_instance *in,
                    const umbel_retouch_params *params);
-/* Tell watch; false, and stopped: it is enough. */
+/* Reports progress to watch; false, and stopped set, when it asks to stop. */
 bool um_state_tell(um_state *s);
 
 /*
@@ -169,7 +169,7 @@ static inline void um_pay(um_state *s, double rate)
     s->rate += (rate - s->rate) * (s->rate > 0 ? 0.1 : 1);
 }
 
-/* Whether losing so much for so much is within cost. */
+/* Returns true if losing that weight for that gain is within params->cost. */
 bool um_worth_it(const um_state *s, uint64_t lost_weight, uint64_t gained);
 
 /*
@@ -179,12 +179,12 @@ bool um_worth_it(const um_state *s, uint64_t lost_weight, uint64_t gained);
 bool um_greedy(um_state *s);
 bool um_greedy_members(um_state *s); /* all weights alike */
 bool um_greedy_bits(um_state *s);
-/* Fill gain, in memory made once. */
+/* Fills gain, in memory made once. */
 bool um_gain_init(um_state *s);
-/* The cheapest bit of the next live target that is within the limits. False:
- * there is none. cursor counts targets. */
+/* Clears the cheapest bit of the next live target that is within the limits.
+ * Returns false when there is none. cursor counts targets. */
 bool um_force_next(um_state *s, uint32_t *cursor);
-/* Take back members that are lost for nothing; tells how many. */
+/* Takes back members that are lost for nothing and counts them. */
 bool um_restore(um_state *s, uint32_t *restored);
 
 /* Parameters that only some methods use: a method's row names its own. */

@@ -1,12 +1,11 @@
 /*
  * retouch_greedy.c - lose the member that removes most, again and again.
  *
- * A member that goes leaves the bits that only it owned without anybody who
- * needs them: clearing these costs nothing more, and every live key on them is
- * gone. The papers clear bits and leave such bits set. Weights here are all
- * alike, so gains are small whole numbers, and a row of buckets is a queue.
- * Gains that rise move up at once; gains that fall are noticed when the member
- * comes to the top. A gain counts a key once for each such bit it owns, so it
+ * When a member is lost, no member needs the bits that only it owned: clearing
+ * these costs nothing more, and every live key on them is gone. The papers clear
+ * bits and leave such bits set. All weights are equal here, so gains are small
+ * whole numbers, and a row of buckets is a queue. Gains that rise move up at
+ * once; gains that fall are noticed when the member comes to the top. A gain counts a key once for each such bit it owns, so it
  * may promise too much; that is rare, and costs nothing but the order.
  */
 #include "ops/retouch.h"
@@ -180,7 +179,7 @@ bool um_greedy_members(um_state *s)
     return fine;
 }
 
-/* Who comes back first: heavy ones, then those that open the fewest bits. */
+/* Heavy members come back first, then those that open the fewest bits. */
 typedef struct lost_one {
     uint32_t member, weight, closed;
 } lost_one;

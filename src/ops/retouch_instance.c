@@ -133,7 +133,7 @@ static bool all_equal(const double *w, size_t n)
     return true;
 }
 
-/* Whether whole numbers can stand as they are. */
+/* Returns true if the weights are whole numbers of a small enough sum. */
 static bool are_units(const double *w, size_t n, double most)
 {
     double sum = 0;
@@ -148,7 +148,7 @@ static bool are_units(const double *w, size_t n, double most)
 
 /*
  * Whole units, of which there are fewer than 2^32 / hashes together: a member
- * may own so many bits, and a key weighs on each. What weighs anything weighs
+ * may own that many bits, and a key weighs on each. What weighs anything weighs
  * at least one unit. *unit is what one is worth.
  */
 static bool weigh(um_pool *pool, const double *w, size_t n, uint32_t hashes,

@@ -136,7 +136,7 @@ static bool still_matches(const um_state *s, const uint32_t *bits, uint32_t n)
 bool um_run_paper(um_state *s, const um_method *self)
 {
     const um_lists *l = &s->in->key_bits;
-    /* Without limits nobody asks who is lost before the end. */
+    /* Without limits the lost members need not be known before the end. */
     bool follow = self->tracked || s->limited || s->params->watch;
 
     if (follow && !(um_check_bit_members(s->in) && um_check_bit_keys(s->in)))

@@ -92,7 +92,7 @@ umbel_status umbel_open_unsized(const char *kind, const umbel_params *params,
 
 /*
  * Keys that seemed to be in already were not counted. Where the error is large
- * that is many, and the fill tells better how many there were.
+ * that is many, and the fill gives a better estimate of their number.
  */
 static uint64_t keys_given(const umbel_filter *f)
 {

@@ -8,7 +8,7 @@ for bad in $'\e[31m' $'\x9b31m' $'\xc2\x9b31m' $'a\rb' $'\x7f\b\a'; do
     {
         umbel "$bad"
         umbel plan "$bad"
-        umbel plan --keys "$bad"
+        umbel plan --capacity "$bad"
         umbel build "--$bad"
         umbel build "-$bad"
         umbel build keys -q -o "missing$bad/f"

@@ -31,6 +31,6 @@ bad plan --kind generalized --fp-bound 0 --fn-bound 0.1
 bad plan --kind generalized --fp-bound 0.1 --fn-bound 2
 bad plan --kind generalized --fp-bound 1e-30 --fn-bound 0.1
 bad plan --kind generalized --fp-bound 0.1 --fn-bound 0.1 --bits 100
-bad plan --kind generalized --fp-bound 1e-6 --fn-bound 1e-6 --keys 1e15
-bad plan --kind generalized --fp-bound 1e-6 --fn-bound 1e-6 --keys 1e15 --json
+bad plan --kind generalized --fp-bound 1e-6 --fn-bound 1e-6 --capacity 1e15
+bad plan --kind generalized --fp-bound 1e-6 --fn-bound 1e-6 --capacity 1e15 --json
 umbel check f.umb 9

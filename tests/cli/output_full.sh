@@ -13,7 +13,7 @@ echo "$? $(grep -c "No space left" err)"
 try umbel check -c f.umb -f keys > /dev/full
 try umbel info f.umb > /dev/full
 try umbel info --json f.umb > /dev/full
-try umbel plan --keys 5 > /dev/full
+try umbel plan --capacity 5 > /dev/full
 try umbel verify f.umb --members keys > /dev/full
 try umbel verify -q f.umb --outside keys --false-positives /dev/full
 try umbel verify -q f.umb --outside keys --false-positives - > /dev/full

@@ -4,7 +4,7 @@ shape=(--kind counting --cells 80000 --hashes 4 --cell-bits 6 --addressing class
 try umbel plan "${shape[@]}" --threshold 20 --counts counts
 try umbel plan "${shape[@]}" --update refined --threshold 20 --counts counts
 # In blocks it is no bound: a frequent key may hold several cells of another.
-umbel plan --kind tally --threshold 10 --counts counts | grep compound
+umbel plan --kind tally --threshold 10 --counts counts | grep 'reach it'
 cut -f 2 counts > alone
 umbel plan "${shape[@]}" --threshold 20 --counts alone --json > a
 umbel plan "${shape[@]}" --threshold 20 --counts counts --json > b
@@ -15,7 +15,7 @@ bad() {
 bad "${shape[@]}" --threshold 64 --counts counts
 bad "${shape[@]}" --threshold 0 --counts counts
 bad "${shape[@]}" --threshold 20
-bad "${shape[@]}" --threshold 20 --counts counts --keys 5
+bad "${shape[@]}" --threshold 20 --counts counts --capacity 5
 bad --cells 80000 --threshold 20 --counts counts
 echo x > none
 bad "${shape[@]}" --threshold 20 --counts none

@@ -46,7 +46,7 @@ try umbel plan --members members --never both
 try umbel plan --members members --never none
 try umbel plan --members none --never list.tsv
 try umbel plan --members members
-try umbel plan -o x.svg --keys 5
+try umbel plan -o x.svg --capacity 5
 try umbel plan --members members --never list.tsv --bits 100
 try umbel plan --members members --never list.tsv --bytes 100 --fpr 1%
 try umbel plan --members - --never - < none

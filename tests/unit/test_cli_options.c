@@ -391,8 +391,8 @@ static bool add_needs(line *l, const um_option *o, size_t i)
     return false;
 }
 
-/* Tries o in every way to satisfy its needs; returns true if one is accepted,
- * or the mode is another one then. */
+/* Tries o in every way to satisfy its needs. Returns true if one is accepted,
+ * if the mode is another one then, or if the needs cannot be met there. */
 static bool try_option(const line *base, size_t m, const um_option *o, tally *t)
 {
     bool done = false;
@@ -406,6 +406,7 @@ static bool try_option(const line *base, size_t m, const um_option *o, tally *t)
         done |= hold(&l, t);
         is_accepted(&l, &mode);
         done |= count_modes(l.command) && mode != UM_MODE(m);
+        done |= l.ngiven > base->ngiven + 1 && !should_be_accepted(&l, mode);
     }
     return done;
 }

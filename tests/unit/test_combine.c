@@ -5,6 +5,7 @@
 
 #include "filter/handle.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Cells that every addressing takes, with many divisors left for folding. */
@@ -124,6 +125,65 @@ static void only_divisors_fold(void **state)
 }
 
 /* A slice or a filter of a single cell would match everything. */
+/* The divisors next to by, found one by one; 0: there is none. */
+static void nearest(uint64_t parts, uint64_t by, uint64_t *below,
+                    uint64_t *above)
+{
+    for (*below = by - 1; *below > 1 && parts % *below; --*below)
+        ;
+    if (*below < 2)
+        *below = 0;
+    for (*above = by + 1; *above <= parts && parts % *above; ++*above)
+        ;
+    if (*above > parts)
+        *above = 0;
+}
+
+static void a_refused_fold_names_the_nearest_divisors(void **state)
+{
+    static const uint64_t sizes[] = {6, 12, 25, 30, 36, 37, 49, 60};
+    uint64_t below, above;
+    char text[100];
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(sizes); i++) {
+        umbel_filter *f = built("blocked512", 512 * sizes[i], 0, 10);
+        umbel_filter *none = NULL;
+        for (uint64_t by = 2; by <= sizes[i] + 2; by++) {
+            if (sizes[i] % by == 0)
+                continue;
+            nearest(sizes[i], by, &below, &above);
+            if (below && above)
+                snprintf(text, sizeof text,
+                         "%d does not divide the filter's %d parts; the "
+                         "nearest that do are %d and %d",
+                         (int)by, (int)sizes[i], (int)below, (int)above);
+            else
+                snprintf(text, sizeof text, "the nearest that does is %d",
+                         (int)(below ? below : above));
+            assert_refused(umbel_fold(f, by, &none, &test_refusal),
+                           UMBEL_E_RANGE, text);
+        }
+        umbel_close(f);
+    }
+}
+
+static void an_unknown_merge_names_the_known_ones(void **state)
+{
+    umbel_filter *a = built(NULL, 4096, 0, 10);
+    umbel_filter *b = built(NULL, 4096, 5, 10);
+
+    (void)state;
+    assert_refused(umbel_merge(a, b, UMBEL_MAX, &test_refusal),
+                   UMBEL_E_UNSUPPORTED,
+                   "kind bloom cannot merge in that way, but by or, and");
+    for (unsigned op = UMBEL_MINUS + 1; op < 70; op++)
+        assert_refused(umbel_merge(a, b, (umbel_merge_op)op, &test_refusal),
+                       UMBEL_E_UNSUPPORTED, "by or, and");
+    umbel_close(a);
+    umbel_close(b);
+}
+
 static void nothing_folds_to_a_single_cell(void **state)
 {
     umbel_filter *f = built("classic", 1000, 0, 10), *out = NULL;
@@ -300,6 +360,8 @@ int main(void)
         cmocka_unit_test(folding_twice_equals_folding_at_once),
         cmocka_unit_test(a_folded_filter_aims_at_its_error),
         cmocka_unit_test(only_divisors_fold),
+        cmocka_unit_test(a_refused_fold_names_the_nearest_divisors),
+        cmocka_unit_test(an_unknown_merge_names_the_known_ones),
         cmocka_unit_test(nothing_folds_to_a_single_cell),
         cmocka_unit_test(the_best_fold_is_the_largest_that_holds),
         cmocka_unit_test(merging_parts_equals_building_the_whole),

@@ -335,7 +335,7 @@ static void a_held_file_can_be_read_and_is_locked_under_its_name(void **state)
 
     (void)state;
     for (int i = 0; i < 2; i++) { /* a new one, and one that replaces it */
-        assert_ok(um_save_held(&part, path, &fd, &test_refusal));
+        assert_ok(um_save_held(&part, 1, path, &fd, &test_refusal));
         assert_true(um_is_at(fd, path));
         assert_int_equal(pread(fd, text, sizeof text, 0), 4);
         int other = open(path, O_RDONLY);

@@ -22,7 +22,7 @@ _umbel_values() {
 # Names of studies and cases, of programs that list them.
 _umbel_operands() {
     case $2 in
-    bench | reproduce) "$1" "$2" --list 2>/dev/null | awk '{ print $1 }' ;;
+    bench | reproduce) "$1" "$2" --list 2>/dev/null | awk '/^[^ ]/ { print $1 }' ;;
     help) "$1" --list commands; echo kinds addressings hashes methods ;;
     esac
 }

@@ -30,6 +30,6 @@ end
 
 complete -c umbel -n 'test -z (__umbel_command)' -f -a '(umbel --list commands)'
 complete -c umbel -n 'test (__umbel_command) = help' -f -a '(umbel --list commands) kinds addressings hashes methods'
-complete -c umbel -n 'contains (__umbel_command) bench reproduce' -f -a '(umbel (__umbel_command) --list | string replace -r " .*" "")'
+complete -c umbel -n 'contains (__umbel_command) bench reproduce' -f -a '(umbel (__umbel_command) --list | string match -r "^[^ ]+")'
 complete -c umbel -n 'string match -q -- "-*" (commandline -ct)' -f -a '(__umbel_options)'
 complete -c umbel -n 'string match -q -- "--*" (commandline -opc)[-1]' -a '(__umbel_values)'

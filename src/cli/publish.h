@@ -1,0 +1,37 @@
+/*
+ * publish.h - umbel publish --never: what removing reported false positives
+ * cost, and the command that would cost nothing.
+ */
+#ifndef UM_CLI_PUBLISH_H
+#define UM_CLI_PUBLISH_H
+
+#include "cli/groups.h"
+#include "cli/report.h"
+
+#include <umbel/exchange.h>
+
+typedef struct publish_args {
+    const char *dir;
+    um_list filters;
+    const char *sign;
+    um_whole valid, keep;
+    um_list never, members;
+    um_key_args keys;
+    um_secret_args secret;
+    um_memory_args memory;
+} publish_args;
+
+/*
+ * Retouches f so that the keys of --never no longer match, as far as that loses
+ * at most 1 % of --members. Reported keys that are members are left out, and
+ * noted in the report.
+ */
+umbel_status um_take_back(const um_args *args, umbel_filter *f,
+                          umbel_taken_back *out, um_report *r,
+                          umbel_error *err);
+
+/* Reports what it did. */
+void um_report_taken_back(const um_args *args, const umbel_filter *f,
+                          const umbel_taken_back *t, um_report *r);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * exchange.h - stores in memory, and a server that can be told to misbehave.
+ */
+#ifndef UM_TEST_EXCHANGE_H
+#define UM_TEST_EXCHANGE_H
+
+#include "support/test.h"
+
+enum { TEST_STORE_FILES = 64 };
+
+typedef struct test_file {
+    char name[80];
+    uint8_t *bytes;
+    size_t len;
+} test_file;
+
+/* Named bytes in memory. Release with test_store_fini. */
+typedef struct test_store {
+    test_file file[TEST_STORE_FILES];
+    size_t n;
+    bool locked;
+    size_t borrowed; /* bytes given by get and not released yet */
+    char last_put[80];
+    size_t calls, fail_at; /* the call that fails; 0: none does */
+    bool dead;             /* ... and so do all after it */
+} test_store;
+
+/* The store's calls, for umbel_publish and umbel_pull_open. */
+umbel_store test_store_ops(test_store *s);
+void test_store_fini(test_store *s);
+
+/* The file of that name, or NULL. */
+test_file *test_store_find(test_store *s, const char *name);
+/* The first file whose name ends so; fails when there is none. */
+test_file *test_store_ending(test_store *s, const char *ending);
+/* How many names end so. */
+size_t test_store_count(const test_store *s, const char *ending);
+void test_store_write(test_store *s, const char *name, const void *bytes,
+                      size_t len);
+void test_store_remove(test_store *s, const char *name);
+void test_store_copy(test_store *to, const test_store *from);
+
+/* A web server of a shelf. Zero: it behaves. */
+typedef struct test_server {
+    test_store *shelf;
+    size_t requests;
+    uint64_t sent;    /* bytes of all answers */
+    size_t chunk;     /* bytes at a time; 0: 100 */
+    const char *only; /* the names that it misbehaves for end so */
+    uint64_t cut;     /* ends after that many bytes of an answer */
+    bool from_start;  /* ignores `from` */
+    bool bad_range;   /* refuses `from` */
+    bool longer;      /* sends a byte too many */
+    bool flips;       /* changes the last byte */
+    bool tags;        /* gives tags, and answers "unchanged" */
+    const char *tag;  /* ... this one, whatever the file is */
+    uint64_t shift;   /* calls take with places moved by that */
+    /* Called before each request, when given. */
+    void (*before)(struct test_server *s, const char *name);
+    void *ctx;
+} test_server;
+
+umbel_fetcher test_server_fetcher(test_server *s);
+
+#endif

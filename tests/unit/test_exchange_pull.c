@@ -1,0 +1,980 @@
+/*
+ * test_exchange_pull.c - a reader, against stores in memory and a server that
+ * can be told to misbehave.
+ */
+#include "support/exchange.h"
+
+#include "exchange/judge.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NOW = 1000000, CAPACITY = 2000 };
+
+static uint8_t sign_key[UMBEL_SIGN_KEY_LEN], trust_key[UMBEL_TRUST_KEY_LEN];
+static uint8_t other_sign[UMBEL_SIGN_KEY_LEN], other_key[UMBEL_TRUST_KEY_LEN];
+
+static int make_keys(void **state)
+{
+    (void)state;
+    assert_ok(umbel_sign_keygen(sign_key, trust_key, &test_refusal));
+    assert_ok(umbel_sign_keygen(other_sign, other_key, &test_refusal));
+    return 0;
+}
+
+/* A publisher, its server, and a reader. */
+typedef struct scene {
+    test_store shelf, place;
+    test_server server;
+    umbel_filter *filter; /* as published last */
+    umbel_publication what;
+    umbel_published published;
+    umbel_store shelf_ops, place_ops;
+    umbel_fetcher fetcher;
+    umbel_admission wants;
+    umbel_pull_params params;
+    umbel_puller *puller;
+    umbel_pulled pulled;
+} scene;
+
+static void open_puller(scene *s)
+{
+    umbel_pull_close(s->puller);
+    s->puller = NULL;
+    assert_ok(umbel_pull_open(&s->params, &s->fetcher, &s->place_ops,
+                              &s->puller, &test_refusal));
+}
+
+static void publish(scene *s)
+{
+    s->what.filter = s->filter;
+    assert_ok(
+        umbel_publish(&s->what, &s->shelf_ops, &s->published, &test_refusal));
+}
+
+/* Adds keys to the filter, and publishes it. */
+static void publish_more(scene *s, uint64_t from, size_t n)
+{
+    test_add(s->filter, from, n);
+    publish(s);
+}
+
+static scene *scene_open(void)
+{
+    scene *s = calloc(1, sizeof *s);
+    umbel_params params = UMBEL_PARAMS_INIT;
+
+    assert_non_null(s);
+    params.capacity = CAPACITY;
+    s->filter = test_open(&params);
+    s->server.shelf = &s->shelf;
+    s->shelf_ops = test_store_ops(&s->shelf);
+    s->place_ops = test_store_ops(&s->place);
+    s->fetcher = test_server_fetcher(&s->server);
+    s->what = (umbel_publication)UMBEL_PUBLICATION_INIT;
+    s->what.name = "words";
+    s->what.now = NOW;
+    s->what.sign_key = sign_key;
+    s->wants = (umbel_admission)UMBEL_ADMISSION_INIT;
+    s->params = (umbel_pull_params)UMBEL_PULL_INIT;
+    s->params.url = "https://example.org/lists/words";
+    s->params.wants = &s->wants;
+    s->params.trust_key = trust_key;
+    publish_more(s, 0, 1000);
+    open_puller(s);
+    return s;
+}
+
+static void scene_close(scene *s)
+{
+    umbel_pull_close(s->puller);
+    umbel_close(s->filter);
+    test_store_fini(&s->shelf);
+    test_store_fini(&s->place);
+    free(s);
+}
+
+static umbel_status pull(scene *s)
+{
+    return umbel_pull_round(s->puller, NOW, &s->pulled, &test_refusal);
+}
+
+/* The reader's file is what was published last, and nothing lies beside it. */
+static void assert_current(scene *s)
+{
+    test_file *f = test_store_find(&s->place, "");
+    size_t len;
+    uint8_t *bytes = test_encode(s->filter, &len);
+
+    assert_non_null(f);
+    assert_int_equal(f->len, len);
+    assert_memory_equal(f->bytes, bytes, len);
+    assert_int_equal(s->place.n, 2); /* the filter, its state */
+    free(bytes);
+}
+
+static void assert_pulls(scene *s, umbel_pull_route route)
+{
+    assert_ok(pull(s));
+    assert_int_equal(s->pulled.route, route);
+    assert_int_equal(s->pulled.serial, s->published.serial);
+    assert_int_equal(s->pulled.bytes, s->published.bytes);
+    assert_current(s);
+}
+
+/* The round fails so, and the file stays; it is there when `there`. */
+static void assert_refuses(scene *s, umbel_status status, const char *word)
+{
+    test_file *f = test_store_find(&s->place, "");
+    size_t len = f ? f->len : 0;
+    uint8_t *before = malloc(len + 1);
+
+    assert_non_null(before);
+    memcpy(before, f ? f->bytes : before, len);
+    assert_refused(pull(s), status, word);
+    test_file *now = test_store_find(&s->place, "");
+    assert_true(!f == !now);
+    if (now) {
+        assert_int_equal(now->len, len);
+        assert_memory_equal(now->bytes, before, len);
+    }
+    free(before);
+}
+
+static const char manifest[] = "words.manifest";
+
+static test_file *manifest_of(scene *s)
+{
+    return test_store_find(&s->shelf, manifest);
+}
+
+/* --- the routes -------------------------------------------------------------
+ */
+
+static void a_fresh_reader_takes_the_whole_file(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    assert_int_equal(s->pulled.moved, s->server.sent);
+    assert_int_equal(s->pulled.moved, s->published.bytes + manifest_of(s)->len);
+    assert_true(s->pulled.is_signed && !s->pulled.new_key);
+    assert_memory_equal(s->pulled.key, trust_key, sizeof trust_key);
+    scene_close(s);
+}
+
+static void a_current_reader_fetches_the_manifest_only(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    assert_pulls(s, UMBEL_PULL_CURRENT);
+    assert_int_equal(s->pulled.moved, manifest_of(s)->len);
+    s->server.tags = true;
+    assert_pulls(s, UMBEL_PULL_CURRENT);
+    assert_pulls(s, UMBEL_PULL_CURRENT);
+    assert_int_equal(s->pulled.moved, 0);
+    scene_close(s);
+}
+
+static void a_chain_of_differences_is_taken_when_it_is_cheaper(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    for (uint64_t i = 0; i < 3; i++)
+        publish_more(s, 5000 + i, 1);
+    assert_pulls(s, UMBEL_PULL_STEPS);
+    assert_int_equal(s->server.requests, 2 + 1 + 3);
+    assert_true(s->pulled.moved < s->published.bytes);
+    scene_close(s);
+}
+
+static void the_whole_file_is_taken_when_it_is_cheaper(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    for (uint64_t i = 0; i < 4; i++)
+        publish_more(s, 10000 + 1000 * i, 250);
+    assert_true(s->published.steps == 4);
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    scene_close(s);
+}
+
+static void a_coded_filter_comes_by_differences_too(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    umbel_set_coded(s->filter, true);
+    publish(s);
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    publish_more(s, 5000, 1);
+    assert_pulls(s, UMBEL_PULL_STEPS);
+    scene_close(s);
+}
+
+static void a_file_from_elsewhere_is_a_base_for_differences(void **state)
+{
+    scene *s = scene_open();
+    size_t len;
+    uint8_t *bytes = test_encode(s->filter, &len);
+
+    (void)state;
+    test_store_write(&s->place, "", bytes, len);
+    publish_more(s, 5000, 1);
+    assert_pulls(s, UMBEL_PULL_STEPS);
+    test_store_write(&s->place, "", "something else", 14);
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    free(bytes);
+    scene_close(s);
+}
+
+/* --- what is not believed ---------------------------------------------------
+ */
+
+static void an_older_manifest_is_refused(void **state)
+{
+    scene *s = scene_open();
+    test_store older;
+
+    (void)state;
+    test_store_copy(&older, &s->shelf);
+    publish_more(s, 5000, 1);
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    s->server.shelf = &older;
+    assert_refuses(s, UMBEL_E_REFUSED, "older");
+    test_store_fini(&older);
+    scene_close(s);
+}
+
+/* Even when the newer one's filter never came. */
+static void a_manifest_counts_as_seen_before_its_filter_comes(void **state)
+{
+    scene *s = scene_open();
+    test_store older;
+
+    (void)state;
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    test_store_copy(&older, &s->shelf);
+    publish_more(s, 5000, 1);
+    s->server.only = ".umd";
+    s->server.cut = 1;
+    assert_refuses(s, UMBEL_E_IO, "broke");
+    s->server.shelf = &older;
+    assert_refuses(s, UMBEL_E_REFUSED, "older");
+    s->server.shelf = &s->shelf;
+    s->server.only = "nothing";
+    assert_pulls(s, UMBEL_PULL_STEPS);
+    test_store_fini(&older);
+    scene_close(s);
+}
+
+static void one_serial_has_one_filter(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    test_store_remove(&s->shelf, manifest);
+    publish_more(s, 5000, 1);
+    assert_int_equal(s->published.serial, 1);
+    assert_refuses(s, UMBEL_E_REFUSED, "two manifests");
+    scene_close(s);
+}
+
+static void a_changed_manifest_is_refused(void **state)
+{
+    scene *s = scene_open();
+    size_t len = manifest_of(s)->len;
+
+    (void)state;
+    for (size_t i = 0; i < len; i += 7) {
+        manifest_of(s)->bytes[i] ^= 1;
+        assert_true(pull(s) != UMBEL_OK);
+        assert_int_equal(s->place.n, 0);
+        manifest_of(s)->bytes[i] ^= 1;
+    }
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    scene_close(s);
+}
+
+static void a_manifest_that_is_cut_short_is_refused(void **state)
+{
+    scene *s = scene_open();
+    size_t len = manifest_of(s)->len;
+
+    (void)state;
+    for (size_t i = 0; i < len; i++) {
+        manifest_of(s)->len = i;
+        assert_true(pull(s) != UMBEL_OK);
+        assert_int_equal(s->place.n, 0);
+    }
+    manifest_of(s)->len = len;
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    scene_close(s);
+}
+
+/* Publishes anew, signed with key or not at all. */
+static void publish_anew(scene *s, const uint8_t *key)
+{
+    test_store_remove(&s->shelf, manifest);
+    s->what.sign_key = key;
+    publish(s);
+}
+
+static void only_the_trusted_key_signs(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    publish_anew(s, other_sign);
+    assert_refuses(s, UMBEL_E_REFUSED, "another key");
+    publish_anew(s, NULL);
+    assert_refuses(s, UMBEL_E_REFUSED, "not signed");
+    publish_anew(s, sign_key);
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    scene_close(s);
+}
+
+static void the_first_key_is_trusted_from_then_on(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    s->params.trust_key = NULL;
+    open_puller(s);
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    assert_true(s->pulled.new_key);
+    assert_pulls(s, UMBEL_PULL_CURRENT);
+    assert_false(s->pulled.new_key);
+    publish(s);
+    publish_anew(s, other_sign);
+    assert_refuses(s, UMBEL_E_REFUSED, "another key");
+    /* A key that is named starts over, with its own serial numbers. */
+    s->params.trust_key = other_key;
+    open_puller(s);
+    assert_pulls(s, UMBEL_PULL_CURRENT);
+    assert_false(s->pulled.new_key);
+    scene_close(s);
+}
+
+static void an_unsigned_list_is_pulled_when_no_key_is_asked_for(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    s->params.trust_key = NULL;
+    open_puller(s);
+    publish_anew(s, NULL);
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    assert_false(s->pulled.is_signed || s->pulled.new_key);
+    scene_close(s);
+}
+
+static void an_expired_manifest_is_refused(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    s->what.valid = 60;
+    s->server.tags = true;
+    publish(s);
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    assert_int_equal(s->pulled.expires, NOW + 60);
+    assert_ok(umbel_pull_round(s->puller, NOW + 60, NULL, &test_refusal));
+    /* Also when the server answers that nothing changed. */
+    assert_refused(umbel_pull_round(s->puller, NOW + 61, NULL, &test_refusal),
+                   UMBEL_E_REFUSED, "expired 1 s ago");
+    s->server.tags = false;
+    assert_refused(
+        umbel_pull_round(s->puller, NOW + 61 + 86400 * 3, NULL, &test_refusal),
+        UMBEL_E_REFUSED, "expired 3 days ago");
+    scene_close(s);
+}
+
+static void a_list_of_another_name_is_refused(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    s->what.name = "other";
+    publish(s);
+    test_file *f = test_store_find(&s->shelf, "other.manifest");
+    test_store_write(&s->shelf, manifest, f->bytes, f->len);
+    assert_refuses(s, UMBEL_E_REFUSED, "asked for \"words\"");
+    s->params.url = "https://example.org/lists/other.manifest";
+    open_puller(s);
+    assert_refuses(s, UMBEL_E_REFUSED, "until now");
+    scene_close(s);
+}
+
+/* --- what the server does ---------------------------------------------------
+ */
+
+static void a_missing_manifest_doubts_the_address(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    test_store_remove(&s->shelf, manifest);
+    assert_refuses(s, UMBEL_E_IO, "an address ends with");
+    assert_int_equal(s->place.n, 0);
+    scene_close(s);
+}
+
+static void a_broken_difference_is_no_matter(void **state)
+{
+    static const char junk[2000];
+    scene *s = scene_open();
+
+    (void)state;
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    for (uint64_t i = 0; i < 3; i++) {
+        char wrong[80];
+        publish_more(s, 5000 + 2 * i, 1);
+        publish_more(s, 5001 + 2 * i, 1);
+        /* One step has another digest: damaged, too long, not there. */
+        um_manifest m;
+        assert_ok(um_manifest_read((char *)manifest_of(s)->bytes,
+                                   manifest_of(s)->len, &m, &test_refusal));
+        um_blob_name(&m.step[m.nsteps - 1 - i % 2].file, UM_BLOB_STEP, wrong);
+        test_file *step = test_store_find(&s->shelf, wrong);
+        if (i == 0)
+            step->bytes[step->len / 2] ^= 1;
+        else if (i == 1)
+            test_store_write(&s->shelf, wrong, junk, sizeof junk);
+        else
+            test_store_remove(&s->shelf, wrong);
+        assert_pulls(s, UMBEL_PULL_WHOLE);
+    }
+    scene_close(s);
+}
+
+static void a_whole_file_of_another_digest_is_refused(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    s->server.only = ".umb";
+    s->server.flips = true;
+    assert_refuses(s, UMBEL_E_REFUSED, "not what was published");
+    assert_int_equal(s->place.n, 1); /* the state: no part of it is kept */
+    s->server.flips = false;
+    s->server.longer = true;
+    assert_refuses(s, UMBEL_E_LIMIT, "sends more than");
+    assert_int_equal(s->place.n, 1);
+    s->server.longer = false;
+    test_store_ending(&s->shelf, ".umb")->len -= 10;
+    assert_refuses(s, UMBEL_E_REFUSED, "not what was published");
+    test_store_ending(&s->shelf, ".umb")->len += 10;
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    scene_close(s);
+}
+
+/* Breaks a download off after that many bytes of the filter. */
+static void break_off(scene *s, uint64_t at)
+{
+    s->server.only = ".umb";
+    s->server.cut = at;
+    assert_refuses(s, UMBEL_E_IO, "broke");
+    s->server.cut = 0;
+    assert_int_equal(test_store_ending(&s->place, "")->len > 0, 1);
+}
+
+static test_file *part_of(scene *s)
+{
+    for (size_t i = 0; i < s->place.n; i++)
+        if (strncmp(s->place.file[i].name, ".part-", 6) == 0)
+            return &s->place.file[i];
+    return NULL;
+}
+
+static void a_part_is_resumed(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    break_off(s, 500);
+    assert_int_equal(part_of(s)->len, 500);
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    assert_int_equal(s->pulled.moved,
+                     manifest_of(s)->len + s->published.bytes - 500);
+    scene_close(s);
+}
+
+static void a_part_that_is_whole_is_not_fetched_again(void **state)
+{
+    scene *s = scene_open();
+    test_file *whole = test_store_ending(&s->shelf, ".umb");
+
+    (void)state;
+    break_off(s, 100);
+    test_store_write(&s->place, part_of(s)->name, whole->bytes, whole->len);
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    assert_int_equal(s->pulled.moved, manifest_of(s)->len);
+    scene_close(s);
+}
+
+static void a_part_of_something_else_is_fetched_anew(void **state)
+{
+    static const size_t lens[] = {1, 500, 100000};
+
+    (void)state;
+    for (size_t i = 0; i <= TEST_COUNT(lens); i++) {
+        scene *s = scene_open();
+        size_t len =
+            i < TEST_COUNT(lens) ? lens[i] : (size_t)s->published.bytes;
+        uint8_t *junk = calloc(1, len);
+        assert_non_null(junk);
+        break_off(s, 100);
+        test_store_write(&s->place, part_of(s)->name, junk, len);
+        test_store_write(&s->place, ".part-0123456789abcdef", junk, len);
+        test_store_write(&s->place, ".part-of-mine", junk, 1);
+        assert_ok(pull(s));
+        assert_int_equal(s->pulled.route, UMBEL_PULL_WHOLE);
+        assert_non_null(test_store_find(&s->place, ".part-of-mine"));
+        test_store_remove(&s->place, ".part-of-mine");
+        assert_current(s);
+        free(junk);
+        scene_close(s);
+    }
+}
+
+static void a_server_may_start_over(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    break_off(s, 500);
+    s->server.from_start = true;
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    assert_int_equal(s->pulled.moved, manifest_of(s)->len + s->published.bytes);
+    scene_close(s);
+}
+
+static void a_server_that_cannot_resume_is_asked_for_all(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    break_off(s, 500);
+    s->server.bad_range = true;
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    assert_int_equal(s->pulled.moved, manifest_of(s)->len + s->published.bytes);
+    scene_close(s);
+}
+
+static void bytes_at_wrong_places_are_refused(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    s->server.shift = 1 << 20;
+    assert_refuses(s, UMBEL_E_LIMIT, "more than");
+    s->server.shift = UINT64_MAX - 10;
+    assert_refuses(s, UMBEL_E_LIMIT, "more than");
+    s->server.only = ".umb";
+    assert_refuses(s, UMBEL_E_LIMIT, "more than");
+    scene_close(s);
+}
+
+static void a_server_that_goes_away_leaves_a_part(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    publish_more(s, 5000, 1);
+    s->server.only = ".umd";
+    s->server.cut = 100;
+    assert_refuses(s, UMBEL_E_IO, "broke"); /* and does not try the whole */
+    assert_non_null(part_of(s));
+    s->server.cut = 0;
+    assert_pulls(s, UMBEL_PULL_STEPS);
+    scene_close(s);
+}
+
+/* Publishes a newer filter when the first one is asked for, and removes that.
+ */
+static void replace_filter(test_server *server, const char *name)
+{
+    scene *s = server->ctx;
+
+    if (!strstr(name, ".umb") || server->requests > 2)
+        return;
+    publish_more(s, 7000, 500);
+    assert_ok(umbel_shelf_tidy(&s->shelf_ops, NULL, 0, &test_refusal));
+}
+
+static void a_filter_that_was_just_replaced_sends_the_reader_back(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    s->params.trust_key = NULL;
+    open_puller(s);
+    s->server.before = replace_filter;
+    s->server.ctx = s;
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    assert_int_equal(s->pulled.serial, 2);
+    assert_int_equal(s->server.requests, 4);
+    assert_true(s->pulled.new_key);
+    scene_close(s);
+}
+
+static void a_filter_that_is_not_there_is_trouble(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    test_store_remove(&s->shelf, test_store_ending(&s->shelf, ".umb")->name);
+    assert_refuses(s, UMBEL_E_IO, "not there");
+    assert_int_equal(s->server.requests, 4); /* twice */
+    scene_close(s);
+}
+
+/* --- tags -------------------------------------------------------------------
+ */
+
+static void unchanged_is_no_answer_to_other_questions(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    s->server.tags = true;
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    /* Another key is asked for. */
+    s->params.trust_key = other_key;
+    open_puller(s);
+    assert_refuses(s, UMBEL_E_REFUSED, "another key");
+    /* The file is not what it was. */
+    s->params.trust_key = trust_key;
+    open_puller(s);
+    test_store_find(&s->place, "")->bytes[300] ^= 1;
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    /* Admission is held against a file that stays, too. */
+    s->wants.max_error = 1e-9;
+    open_puller(s);
+    assert_refuses(s, UMBEL_E_REFUSED, "not admitted");
+    scene_close(s);
+}
+
+static void odd_tags_are_forgotten(void **state)
+{
+    static const char *const tags[] = {"\"a\nserial 9\"", " \"a\"", "\"\x80\"",
+                                       ""};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(tags); i++) {
+        scene *s = scene_open();
+        s->server.tag = tags[i];
+        assert_pulls(s, UMBEL_PULL_WHOLE);
+        assert_pulls(s, UMBEL_PULL_CURRENT);
+        assert_true(s->pulled.moved > 0);
+        scene_close(s);
+    }
+}
+
+/* --- admission --------------------------------------------------------------
+ */
+
+static void a_filter_that_errs_too_much_is_not_fetched_twice(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    s->wants.max_error = 1e-9;
+    open_puller(s);
+    assert_refuses(s, UMBEL_E_REFUSED, "not admitted");
+    uint64_t sent = s->server.sent;
+    assert_refuses(s, UMBEL_E_REFUSED, "not admitted");
+    assert_int_equal(s->server.sent, sent + manifest_of(s)->len);
+    s->wants.max_error = 0;
+    open_puller(s);
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    /* By differences as well, and then the whole is not tried. */
+    publish_more(s, 5000, 1);
+    s->wants.max_error = 1e-9;
+    open_puller(s);
+    sent = s->server.sent;
+    assert_refuses(s, UMBEL_E_REFUSED, "not admitted");
+    assert_true(s->server.sent - sent < s->published.bytes);
+    scene_close(s);
+}
+
+static void a_filter_that_is_too_large_is_not_fetched(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    s->wants.max_bytes = s->published.bytes - 1;
+    open_puller(s);
+    assert_refuses(s, UMBEL_E_REFUSED, "the limit is");
+    assert_int_equal(s->server.requests, 1);
+    s->wants.max_bytes++;
+    open_puller(s);
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    s->wants.max_bytes--;
+    open_puller(s);
+    assert_refused_as(pull(s), UMBEL_E_REFUSED, UMBEL_D_NONE, "allowed");
+    scene_close(s);
+}
+
+static void the_memory_limit_holds_by_every_route(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    umbel_set_coded(s->filter, true);
+    publish(s);
+    s->params.memory_limit = 1000;
+    open_puller(s);
+    assert_refused_as(pull(s), UMBEL_E_REFUSED, UMBEL_D_MEMORY_LIMIT,
+                      "not admitted");
+    s->params.memory_limit = 0;
+    open_puller(s);
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    publish_more(s, 5000, 1);
+    s->params.memory_limit = 1000;
+    open_puller(s);
+    assert_refused_as(pull(s), UMBEL_E_REFUSED, UMBEL_D_MEMORY_LIMIT,
+                      "not admitted");
+    /* Data makes the new filter larger than the old one. */
+    s->params.memory_limit = 0;
+    open_puller(s);
+    assert_pulls(s, UMBEL_PULL_STEPS);
+    uint8_t data[4096] = {1};
+    assert_ok(umbel_set_data(s->filter, data, sizeof data, &test_refusal));
+    publish_more(s, 6000, 1);
+    s->params.memory_limit = s->published.bytes - 2000;
+    open_puller(s);
+    assert_refused_as(pull(s), UMBEL_E_REFUSED, UMBEL_D_MEMORY_LIMIT,
+                      "not admitted");
+    scene_close(s);
+}
+
+/* --- the store --------------------------------------------------------------
+ */
+
+static uint64_t serial_of(scene *s)
+{
+    test_file *f = test_store_find(&s->place, ".pull");
+    um_pull_state state = {.serial = 0};
+
+    if (f)
+        assert_ok(um_pull_state_read((char *)f->bytes, f->len, &state,
+                                     &test_refusal));
+    return state.serial;
+}
+
+/* A round whose nth store call fails: what it leaves, and the next round. */
+static bool fails_at(umbel_pull_route route, size_t n, bool dead)
+{
+    scene *s = scene_open();
+    size_t old_len = 0;
+    uint8_t *old = NULL;
+
+    if (route == UMBEL_PULL_STEPS) {
+        assert_pulls(s, UMBEL_PULL_WHOLE);
+        old = test_encode(s->filter, &old_len);
+        publish_more(s, 5000, 1);
+    }
+    uint64_t serial = serial_of(s);
+    s->place.calls = 0;
+    s->place.fail_at = n;
+    s->place.dead = dead;
+    umbel_status status = pull(s);
+    bool reached = s->place.calls >= n;
+    s->place.fail_at = 0;
+    assert_false(s->place.locked);
+    assert_true(serial_of(s) >= serial);
+    test_file *f = test_store_find(&s->place, "");
+    size_t len;
+    uint8_t *now = test_encode(s->filter, &len);
+    bool is_new = f && f->len == len && memcmp(f->bytes, now, len) == 0;
+    bool is_old =
+        old ? f && f->len == old_len && memcmp(f->bytes, old, old_len) == 0
+            : !f;
+    assert_true(is_new || is_old);
+    if (status == UMBEL_OK)
+        assert_true(is_new && serial_of(s) == s->published.serial);
+    assert_ok(pull(s));
+    assert_current(s);
+    free(old);
+    free(now);
+    scene_close(s);
+    return reached;
+}
+
+static void a_store_may_fail_at_any_call(void **state)
+{
+    static const umbel_pull_route routes[] = {UMBEL_PULL_WHOLE,
+                                              UMBEL_PULL_STEPS};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(routes); i++)
+        for (int dead = 0; dead < 2; dead++) {
+            size_t n = 1;
+            while (fails_at(routes[i], n, dead))
+                n++;
+            assert_true(n > 9);
+        }
+}
+
+static void a_state_that_nobody_wrote_is_refused(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    test_file *f = test_store_find(&s->place, ".pull");
+    for (size_t i = 1; i < f->len; i++) {
+        f->len -= i;
+        assert_refuses(s, UMBEL_E_FORMAT, ".pull: this is not what umbel pull");
+        f->len += i;
+    }
+    f->len = 0; /* as after the very first lock */
+    assert_pulls(s, UMBEL_PULL_CURRENT);
+    test_store_remove(&s->place, ".pull");
+    assert_pulls(s, UMBEL_PULL_CURRENT);
+    uint8_t *junk = calloc(1, 1 << 20);
+    test_store_write(&s->place, ".pull", junk, 1 << 20);
+    assert_refuses(s, UMBEL_E_FORMAT, "remove it");
+    free(junk);
+    scene_close(s);
+}
+
+static void a_state_that_did_not_change_is_not_written(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    s->place.last_put[0] = '\0';
+    assert_pulls(s, UMBEL_PULL_CURRENT);
+    assert_string_equal(s->place.last_put, "");
+    scene_close(s);
+}
+
+/* --- what is asked for ------------------------------------------------------
+ */
+
+static umbel_status open_url(scene *s, const char *url)
+{
+    umbel_puller *p = NULL;
+
+    s->params.url = url;
+    umbel_status status = umbel_pull_open(&s->params, &s->fetcher,
+                                          &s->place_ops, &p, &test_refusal);
+    umbel_pull_close(p);
+    return status;
+}
+
+static void an_address_ends_with_a_name(void **state)
+{
+    static const char *const wrong[] = {"",
+                                        "words",
+                                        "https://example.org",
+                                        "https://words",
+                                        "https://example.org/lists/",
+                                        "https://example.org/.words",
+                                        "https://example.org/.manifest",
+                                        "https://example.org/a b"};
+    scene *s = scene_open();
+    char *far = malloc(4096);
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(wrong); i++)
+        assert_refused(open_url(s, wrong[i]), UMBEL_E_RANGE,
+                       "name of a filter");
+    assert_refused(open_url(s, NULL), UMBEL_E_RANGE, "name of a filter");
+    assert_ok(open_url(s, "shelf/words"));
+    assert_non_null(far);
+    for (size_t len = 2000; len < 4096; len += 40) {
+        memset(far, 'a', len);
+        memcpy(far + len - 6, "/words", 7);
+        umbel_status status = open_url(s, far);
+        assert_true(status == UMBEL_OK ? len < 2048 : len > 2030);
+    }
+    free(far);
+    scene_close(s);
+}
+
+static void parameters_have_a_size_and_calls(void **state)
+{
+    scene *s = scene_open();
+    umbel_puller *p = NULL;
+    umbel_pull_params params = s->params;
+    umbel_fetcher fetcher = s->fetcher;
+    umbel_store store = s->place_ops;
+
+    (void)state;
+    params.size = 0;
+    assert_refused(
+        umbel_pull_open(&params, &fetcher, &store, &p, &test_refusal),
+        UMBEL_E_RANGE, "params.size");
+    fetcher.get = NULL;
+    assert_refused(
+        umbel_pull_open(&s->params, &fetcher, &store, &p, &test_refusal),
+        UMBEL_E_RANGE, "fetcher");
+    store.move = NULL;
+    assert_refused(
+        umbel_pull_open(&s->params, &s->fetcher, &store, &p, &test_refusal),
+        UMBEL_E_RANGE, "store");
+    assert_null(p);
+    scene_close(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_fresh_reader_takes_the_whole_file),
+        cmocka_unit_test(a_current_reader_fetches_the_manifest_only),
+        cmocka_unit_test(a_chain_of_differences_is_taken_when_it_is_cheaper),
+        cmocka_unit_test(the_whole_file_is_taken_when_it_is_cheaper),
+        cmocka_unit_test(a_coded_filter_comes_by_differences_too),
+        cmocka_unit_test(a_file_from_elsewhere_is_a_base_for_differences),
+        cmocka_unit_test(an_older_manifest_is_refused),
+        cmocka_unit_test(a_manifest_counts_as_seen_before_its_filter_comes),
+        cmocka_unit_test(one_serial_has_one_filter),
+        cmocka_unit_test(a_changed_manifest_is_refused),
+        cmocka_unit_test(a_manifest_that_is_cut_short_is_refused),
+        cmocka_unit_test(only_the_trusted_key_signs),
+        cmocka_unit_test(the_first_key_is_trusted_from_then_on),
+        cmocka_unit_test(an_unsigned_list_is_pulled_when_no_key_is_asked_for),
+        cmocka_unit_test(an_expired_manifest_is_refused),
+        cmocka_unit_test(a_list_of_another_name_is_refused),
+        cmocka_unit_test(a_missing_manifest_doubts_the_address),
+        cmocka_unit_test(a_broken_difference_is_no_matter),
+        cmocka_unit_test(a_whole_file_of_another_digest_is_refused),
+        cmocka_unit_test(a_part_is_resumed),
+        cmocka_unit_test(a_part_that_is_whole_is_not_fetched_again),
+        cmocka_unit_test(a_part_of_something_else_is_fetched_anew),
+        cmocka_unit_test(a_server_may_start_over),
+        cmocka_unit_test(a_server_that_cannot_resume_is_asked_for_all),
+        cmocka_unit_test(bytes_at_wrong_places_are_refused),
+        cmocka_unit_test(a_server_that_goes_away_leaves_a_part),
+        cmocka_unit_test(a_filter_that_was_just_replaced_sends_the_reader_back),
+        cmocka_unit_test(a_filter_that_is_not_there_is_trouble),
+        cmocka_unit_test(unchanged_is_no_answer_to_other_questions),
+        cmocka_unit_test(odd_tags_are_forgotten),
+        cmocka_unit_test(a_filter_that_errs_too_much_is_not_fetched_twice),
+        cmocka_unit_test(a_filter_that_is_too_large_is_not_fetched),
+        cmocka_unit_test(the_memory_limit_holds_by_every_route),
+        cmocka_unit_test(a_store_may_fail_at_any_call),
+        cmocka_unit_test(a_state_that_nobody_wrote_is_refused),
+        cmocka_unit_test(a_state_that_did_not_change_is_not_written),
+        cmocka_unit_test(an_address_ends_with_a_name),
+        cmocka_unit_test(parameters_have_a_size_and_calls),
+    };
+
+    return cmocka_run_group_tests(tests, make_keys, NULL);
+}
