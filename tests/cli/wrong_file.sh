@@ -11,7 +11,7 @@ gzip -kn list.bloom
 umbel publish shelf k.umb -q
 
 echo "as keys:"
-for f in k.umb d.umd list.bloom list.bloom.gz; do
+for f in k.umb d.umd list.bloom; do
     try umbel build $f -o no.umb
     try umbel verify k.umb --members $f
     try umbel check k.umb -f $f
