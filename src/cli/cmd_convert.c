@@ -234,7 +234,7 @@ const um_command um_cmd_convert = {
     .section = UM_FORMS,
     .values_len = sizeof(convert_args),
     .operands = {{"FILE", UM_TEXT, offsetof(convert_args, file), UM_REPLACEABLE,
-                  1}},
+                  .min = 1}},
     .options = {{.rows = options},
                 {um_open_options, offsetof(convert_args, open), OURS | EXPORT,
                  "max-memory"},

@@ -385,7 +385,7 @@ const um_command um_cmd_retouch = {
     .section = UM_ERRORS,
     .values_len = sizeof(retouch_args),
     .operands = {{"FILE", UM_TEXT, offsetof(retouch_args, file), UM_REPLACEABLE,
-                  1}},
+                  .min = 1}},
     .options = {{.rows = options},
                 {.rows = um_key_options, .base = offsetof(retouch_args, keys)},
                 {.rows = um_open_options,
