@@ -46,7 +46,10 @@ static bool is_keyed(const char *hash)
 static umbel_status read_params(size_plan *p, umbel_error *err)
 {
     static const uint8_t any_secret[UMBEL_SECRET_LEN] = {0};
+    um_key_source source; /* its options go into the command to type */
 
+    UM_TRY(um_key_source_from_args(p->args, &p->a->keys, NULL, (um_list){0},
+                                   &source, err));
     UM_TRY(um_params_from_args(&p->a->shape, p->a->secret.key_file, &p->asked,
                                err));
     p->asked.params.capacity = p->a->capacity.n;

@@ -172,7 +172,7 @@ void um_report_note(um_report *r, const char *format, ...)
         return;
     char *note = r->notes[r->nnotes++];
     va_start(list, format);
-    vsnprintf(note, UM_NOTE_LEN, format, list);
+    vsnprintf(note, UM_REPORT_NOTE_LEN, format, list);
     va_end(list);
     um_disarm(note);
 }

@@ -11,7 +11,7 @@
 #include "cli/command.h"
 #include "cli/numbers.h"
 
-enum { UM_MAX_REPORT = 64, UM_MAX_NOTES = 12, UM_NOTE_LEN = 1024 };
+enum { UM_MAX_REPORT = 64, UM_MAX_NOTES = 12, UM_REPORT_NOTE_LEN = 1024 };
 
 typedef enum um_value_type {
     UM_VALUE_TEXT,
@@ -41,7 +41,7 @@ typedef struct um_report {
     size_t n;
     char *memory[UM_MAX_REPORT]; /* copies of texts */
     size_t nmemory;
-    char notes[UM_MAX_NOTES][UM_NOTE_LEN];
+    char notes[UM_MAX_NOTES][UM_REPORT_NOTE_LEN];
     size_t nnotes;
 } um_report;
 

@@ -83,10 +83,10 @@ static const um_command demo = {
     .name = "demo",
     .summary = "tries everything",
     .values_len = sizeof(demo_args),
-    .operands = {{"FIRST", UM_TEXT, offsetof(demo_args, first)},
+    .operands = {{"FIRST", UM_TEXT, .target = offsetof(demo_args, first)},
                  {"REST", UM_LIST, offsetof(demo_args, rest), UM_INPUT,
                   .modes = UM_MODE(USUAL) | UM_MODE(FAST)}},
-    .options = {{rows},
+    .options = {{.rows = rows},
                 {inner_rows, offsetof(demo_args, inner), UM_MODE(SLOW),
                  .ignored = "other plain"}},
     .modes = {[USUAL] = {"without --fast and --slow", ""},
@@ -100,8 +100,10 @@ static const um_command strict = {
     .name = "strict",
     .summary = "wants operands",
     .values_len = sizeof(demo_args),
-    .operands = {{"FIRST", UM_TEXT, offsetof(demo_args, first), UM_INPUT, 1},
-                 {"REST", UM_LIST, offsetof(demo_args, rest), UM_INPUT, 2}},
+    .operands = {{"FIRST", UM_TEXT, offsetof(demo_args, first), UM_INPUT,
+                  .min = 1},
+                 {"REST", UM_LIST, offsetof(demo_args, rest), UM_INPUT,
+                  .min = 2}},
 };
 
 /* --- asking -----------------------------------------------------------------

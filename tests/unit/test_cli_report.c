@@ -479,7 +479,7 @@ static void too_much_is_left_out_of_both(void **state)
     for (size_t i = 0; i < UM_MAX_REPORT + 5; i++)
         um_report_text(&r, "value", NULL, "x");
     for (size_t i = 0; i < UM_MAX_NOTES + 5; i++)
-        um_report_note(&r, "%0*d", 2 * UM_NOTE_LEN, 1);
+        um_report_note(&r, "%0*d", 2 * UM_REPORT_NOTE_LEN, 1);
     assert_int_equal(r.n, UM_MAX_REPORT);
     assert_int_equal(r.nnotes, UM_MAX_NOTES);
     char *text = printed(as_text, &r, 1), *json = printed(as_json, &r, 1);
