@@ -41,18 +41,17 @@ static void print_json(const um_check_ctx *c, FILE *out,
     fputs("}\n", out);
 }
 
-static void print_answer(const um_check_ctx *c, FILE *out,
-                         const umbel_slice *line, const um_query_result *in,
-                         size_t i)
+static void print_answer(const um_check_ctx *c, const umbel_slice *line,
+                         const um_query_result *in, size_t i)
 {
     if (c->json) {
-        print_json(c, out, line, in, i);
+        print_json(c, c->out, line, in, i);
         return;
     }
-    fwrite(line->data, 1, line->len, out);
+    fwrite(line->data, 1, line->len, c->out);
     if (c->query.values)
-        fprintf(out, "\t%" PRIu64, in->values[i]);
-    putc(c->end, out);
+        fprintf(c->out, "\t%" PRIu64, in->values[i]);
+    putc(c->end, c->out);
 }
 
 /* --- in worker threads ------------------------------------------------------
@@ -189,11 +188,11 @@ static umbel_status print_answers(void *ctx, const um_key_batch *b,
     UM_TRY(um_key_log_append(&c->log, c->log_keys ? b->keys : b->lines,
                              a->result.hit, a->n, err));
     if (a->nout)
-        fwrite(a->out, 1, a->nout, stdout);
+        fwrite(a->out, 1, a->nout, c->out);
     for (size_t i = a->formatted; i < a->n; i++)
         if (is_printed(c, a->result.hit[i]))
-            print_answer(c, stdout, &b->lines[i], &a->result, i);
-    return ferror(stdout) ? um_fail_errno(err, "standard output") : UMBEL_OK;
+            print_answer(c, &b->lines[i], &a->result, i);
+    return ferror(c->out) ? um_fail_errno(err, "standard output") : UMBEL_OK;
 }
 
 static void free_answers(void *result)

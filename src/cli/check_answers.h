@@ -8,9 +8,12 @@
 #include "keys/source.h"
 #include "ops/query.h"
 
+#include <stdio.h>
+
 /* What is asked and printed, and the sums of the answers so far. */
 typedef struct um_check_ctx {
     um_query query;
+    FILE *out; /* standard output, as failures call it */
     bool json, count, invert, quiet;
     bool print_all; /* keys that do not match are printed, too */
     bool log_keys;  /* the log gets keys, not their lines */
