@@ -134,7 +134,7 @@ static void print_edition(const publishing *p, edition *e)
     um_report_count(r, "difference_bytes", "update", "bytes", d->step_bytes);
     um_report_count(r, "differences", "updates kept", NULL, d->steps);
     um_report_flag(r, "signed", NULL, d->is_signed);
-    um_report_count(r, "expires", "expires (Unix time)", NULL, d->expires);
+    um_report_time(r, "expires", NULL, d->expires);
     if (p->a->never.n)
         um_report_taken_back(p->args, e->filter, &e->taken_back, r);
     if (d->unchanged)

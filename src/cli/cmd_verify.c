@@ -143,23 +143,27 @@ static void note_denied(um_report *r, const umbel_filter *f, uint64_t denied)
             recorded ? um_grouped(recorded).text : "none");
 }
 
-static void make_report(const umbel_filter *f, const umbel_verdict *v,
-                        um_report *r)
+static void report_members(const umbel_filter *f, const umbel_verdict *v,
+                           um_report *r)
 {
-    static const char *const rate[] = {"rate", "low", "high"};
-    umbel_interval measured = {v->rate, v->low, v->high};
-
     um_report_count(r, "members", NULL, NULL, v->members);
     um_report_count(r, "false_negatives", NULL, NULL, v->false_negatives);
     um_report_flag(r, "may_deny", "may miss members", umbel_may_deny(f));
     um_report_count(r, "denied_members", "recorded missing", NULL,
                     umbel_denied(f));
+    note_denied(r, f, v->false_negatives);
+}
+
+static void report_outside(const umbel_verdict *v, um_report *r)
+{
+    static const char *const rate[] = {"rate", "low", "high"};
+    umbel_interval measured = {v->rate, v->low, v->high};
+
     um_report_count(r, "outside", "outside keys", NULL, v->outside);
     um_report_count(r, "false_positives", NULL, NULL, v->false_positives);
     um_report_count(r, "dropped", "dropped as members", NULL, v->dropped);
     um_report_interval(r, rate, "measured error", &measured, UM_OF_RATE);
     um_report_rate(r, "predicted", "predicted error", v->predicted);
-    note_denied(r, f, v->false_negatives);
 }
 
 static int run(const um_args *args)
@@ -182,7 +186,10 @@ static int run(const um_args *args)
     if (status)
         goto done;
     fine = um_allows_denied(f, verdict.false_negatives);
-    make_report(f, &verdict, &report);
+    if (a->members.n)
+        report_members(f, &verdict, &report);
+    if (a->outside.n)
+        report_outside(&verdict, &report);
     um_report_print(args, &report);
 done:
     um_report_fini(&report);

@@ -51,6 +51,7 @@ void um_report_file(um_report *r, const char *name, const char *label,
                     const char *path)
 {
     um_report_text(r, name, label, path);
+    r->value[r->n - 1].is_file = true;
 }
 
 void um_report_count(um_report *r, const char *name, const char *label,
@@ -83,6 +84,12 @@ void um_report_hex(um_report *r, const char *name, const char *label,
                    uint64_t n)
 {
     append(r, name, label, UM_VALUE_HEX)->count = n;
+}
+
+void um_report_time(um_report *r, const char *name, const char *label,
+                    uint64_t seconds)
+{
+    append(r, name, label, UM_VALUE_TIME)->count = seconds;
 }
 
 void um_report_flag(um_report *r, const char *name, const char *label,
@@ -237,6 +244,7 @@ static void print_json_value(FILE *out, const um_value *v)
         um_print_json_string(out, v->text, strlen(v->text));
         break;
     case UM_VALUE_COUNT:
+    case UM_VALUE_TIME:
         fprintf(out, "%" PRIu64, v->count);
         break;
     case UM_VALUE_REAL:

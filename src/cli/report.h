@@ -20,6 +20,7 @@ typedef enum um_value_type {
     UM_VALUE_RATE, /* a share: an error, a fill */
     UM_VALUE_HEX,
     UM_VALUE_FLAG,
+    UM_VALUE_TIME, /* seconds since 1970; 0: never */
     UM_VALUE_TEXTS,
     UM_VALUE_NONE /* null: not known, or does not apply */
 } um_value_type;
@@ -33,6 +34,7 @@ typedef struct um_value {
     uint64_t count;
     double real;
     const char *const *texts;
+    bool is_file;  /* a text that names a file */
     bool interval; /* the two values that follow are its ends */
 } um_value;
 
@@ -60,6 +62,8 @@ void um_report_rate(um_report *r, const char *name, const char *label,
                     double share);
 void um_report_hex(um_report *r, const char *name, const char *label,
                    uint64_t n);
+void um_report_time(um_report *r, const char *name, const char *label,
+                    uint64_t seconds);
 void um_report_flag(um_report *r, const char *name, const char *label,
                     bool flag);
 /* texts must outlive the report. */

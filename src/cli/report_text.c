@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { LABEL_WIDTH = 18 };
 
@@ -38,6 +39,16 @@ static um_text shown_real(double x)
     return t;
 }
 
+static void show_time(char *to, size_t cap, uint64_t seconds)
+{
+    time_t at = (time_t)seconds;
+    struct tm tm;
+
+    if (seconds == 0 || !gmtime_r(&at, &tm) ||
+        strftime(to, cap, "%Y-%m-%d %H:%M UTC", &tm) == 0)
+        snprintf(to, cap, "%s", seconds ? "far away" : "never");
+}
+
 static shown shown_value(const um_value *v)
 {
     shown s = {{0}};
@@ -48,7 +59,8 @@ static shown shown_value(const um_value *v)
     switch (v->type) {
     case UM_VALUE_TEXT:
         snprintf(to, cap, "%s",
-                 strcmp(v->text, "-") ? v->text : "standard output");
+                 v->is_file && strcmp(v->text, "-") == 0 ? "standard output"
+                                                         : v->text);
         um_disarm(to);
         break;
     case UM_VALUE_COUNT:
@@ -65,6 +77,9 @@ static shown shown_value(const um_value *v)
         break;
     case UM_VALUE_FLAG:
         snprintf(to, cap, "%s", v->count ? "yes" : "no");
+        break;
+    case UM_VALUE_TIME:
+        show_time(to, cap, v->count);
         break;
     case UM_VALUE_TEXTS:
     case UM_VALUE_NONE:

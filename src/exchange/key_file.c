@@ -123,7 +123,13 @@ static umbel_status read_key(const form *f, const char *path, uint8_t *key,
 umbel_status um_secret_load(const char *path, uint8_t out[UMBEL_SECRET_LEN],
                             umbel_error *err)
 {
-    return read_key(&filter_secret, path, out, err);
+    uint8_t key[UMBEL_SECRET_LEN];
+    umbel_status status = read_key(&filter_secret, path, key, err);
+
+    if (status == UMBEL_OK)
+        memcpy(out, key, sizeof key);
+    sodium_memzero(key, sizeof key);
+    return status;
 }
 
 /* Checks both halves: with a wrong digit nobody could verify its signatures. */

@@ -189,6 +189,7 @@ umbel_status um_params_take(const umbel_params *given, umbel_params *out,
                        "params ask for what this umbel does not know: use a "
                        "newer umbel");
     memcpy(out, given, given->size < sizeof p ? given->size : sizeof p);
+    out->size = sizeof p; /* what is in out, which may be taken again */
     return UMBEL_OK;
 }
 

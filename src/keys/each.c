@@ -113,7 +113,7 @@ static bool drain_slot(void *ctx, void *piece)
 
 static void free_slots(slot *slots, size_t n, const um_key_job *job)
 {
-    for (size_t i = 0; slots && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         um_piece_fini(&slots[i].piece);
         if (slots[i].result && job->fini)
             job->fini(slots[i].result);

@@ -644,6 +644,30 @@ static void it_refuses_as_the_other_verbs_do(void **state)
     umbel_close(linear);
 }
 
+static void counts_by_digest_are_counts_by_key(void **state)
+{
+    enum { N = 3 * UM_BATCH - 1 };
+    umbel_filter *f = open_wide("classic", 1 << 16, 4, 8, PLAIN);
+    char *keys = test_keys(0, N);
+    umbel_slice *slices = test_slices(keys, N);
+    uint64_t by_key[N], by_digest[N];
+    umbel_digest d[N];
+
+    (void)state;
+    for (uint64_t i = 0; i < N; i += 2)
+        test_add_times(f, i, 1 + i % 7);
+    assert_ok(umbel_count_many(f, slices, N, by_key, &test_refusal));
+    assert_ok(umbel_digest_many(f, slices, N, d, &test_refusal));
+    memset(by_digest, 0xFF, sizeof by_digest);
+    assert_ok(umbel_count_digests(f, d, N, by_digest, &test_refusal));
+    assert_memory_equal(by_key, by_digest, sizeof by_key);
+    for (uint64_t i = 0; i < N; i += 2)
+        assert_true(by_key[i] >= 1 + i % 7);
+    umbel_close(f);
+    free(slices);
+    free(keys);
+}
+
 /* The refused key is in the third batch; nothing has been done before it. */
 static void a_refused_key_refuses_the_whole_list(void **state)
 {
@@ -748,6 +772,7 @@ int main(void)
         cmocka_unit_test(folded_counts_are_never_too_low),
         cmocka_unit_test(the_marks_of_merges_survive_a_file),
         cmocka_unit_test(what_it_cannot_do_is_refused),
+        cmocka_unit_test(counts_by_digest_are_counts_by_key),
         cmocka_unit_test(a_refused_key_refuses_the_whole_list),
         cmocka_unit_test(lists_of_several_batches_are_counted_key_by_key),
         cmocka_unit_test(it_refuses_as_the_other_verbs_do),

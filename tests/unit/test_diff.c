@@ -181,6 +181,177 @@ static void a_damaged_difference_is_refused(void **state)
     umbel_close(now);
 }
 
+/* Offsets in a difference: docs/FORMAT.md. */
+enum {
+    AT_HEAD_LEN = 12,
+    AT_NEW_NAME = 48,
+    AT_FLAGS = 80,
+    AT_ZERO = 84,
+    AT_TOTAL = 88,
+    AT_HEAD = 96,
+    AT_CODING = AT_HEAD + 156 /* of the first section */
+};
+
+/* A difference to be changed, with a length and a checksum that fit. */
+typedef struct forgery {
+    umbel_filter *old;
+    uint8_t *bytes;
+    size_t len, sections; /* bytes; where the sections begin */
+} forgery;
+
+static forgery forge(const umbel_filter *old, const umbel_filter *now)
+{
+    umbel_diff_result bill;
+    forgery x = {.bytes = diff(old, now, &bill)};
+
+    assert_ok(umbel_copy(old, &x.old, &test_refusal));
+    x.len = (size_t)bill.bytes;
+    x.sections =
+        AT_HEAD + x.bytes[AT_HEAD_LEN] + 256u * x.bytes[AT_HEAD_LEN + 1];
+    x.bytes = realloc(x.bytes, x.len + 64);
+    assert_non_null(x.bytes);
+    return x;
+}
+
+static umbel_status use_forged(forgery *x)
+{
+    umbel_filter *back = NULL;
+
+    um_store64(x->bytes + AT_TOTAL, x->len);
+    um_store64(x->bytes + x->len - 8, um_checksum(x->bytes, x->len - 8));
+    umbel_status status =
+        umbel_patch(x->old, x->bytes, x->len, &back, &test_refusal);
+    assert_true((status == UMBEL_OK) == (back != NULL));
+    umbel_close(back);
+    return status;
+}
+
+static void forgery_free(forgery *x)
+{
+    free(x->bytes);
+    umbel_close(x->old);
+}
+
+/* Changes one byte, sees it refused, and changes it back. */
+static void refuses_byte(forgery *x, size_t at, uint8_t value,
+                         umbel_status status, const char *word)
+{
+    uint8_t was = x->bytes[at];
+
+    x->bytes[at] = value;
+    if (at >= AT_HEAD && at < x->sections)
+        test_reseal(x->bytes + AT_HEAD);
+    assert_refused(use_forged(x), status, word);
+    x->bytes[at] = was;
+    if (at >= AT_HEAD && at < x->sections)
+        test_reseal(x->bytes + AT_HEAD);
+    assert_ok(use_forged(x));
+}
+
+static void forged_fields_are_refused_by_name(void **state)
+{
+    umbel_filter *old = make("bloom", 6000, 0, 400);
+    umbel_filter *now = make("bloom", 6000, 0, 410);
+    forgery x = forge(old, now);
+
+    (void)state;
+    assert_ok(use_forged(&x));
+    refuses_byte(&x, AT_FLAGS, 2, UMBEL_E_VERSION, "flags of a later");
+    refuses_byte(&x, AT_ZERO, 1, UMBEL_E_FORMAT, "out of range");
+    refuses_byte(&x, AT_HEAD_LEN + 1, 0xFF, UMBEL_E_FORMAT, "out of range");
+    refuses_byte(&x, AT_HEAD_LEN, (uint8_t)(x.bytes[AT_HEAD_LEN] + 1),
+                 UMBEL_E_FORMAT, "its head");
+    refuses_byte(&x, AT_HEAD_LEN, 0, UMBEL_E_FORMAT, "empty");
+    refuses_byte(&x, AT_HEAD_LEN + 1, 15, UMBEL_E_FORMAT, "begin like one");
+    refuses_byte(&x, AT_CODING, 1, UMBEL_E_FORMAT, "its head");
+    refuses_byte(&x, AT_CODING, 2, UMBEL_E_VERSION, "coded");
+    refuses_byte(&x, AT_NEW_NAME, (uint8_t)(x.bytes[AT_NEW_NAME] + 1),
+                 UMBEL_E_CHECKSUM, "the filter it names");
+    refuses_byte(&x, x.sections, 2, UMBEL_E_FORMAT, "its changes");
+    refuses_byte(&x, x.sections, 1, UMBEL_E_FORMAT, "its changes");
+    forgery_free(&x);
+    umbel_close(old);
+    umbel_close(now);
+}
+
+/* Its sections end too early, too late, or say more than there is. */
+static void sections_fill_a_difference_exactly(void **state)
+{
+    umbel_filter *old = make("bloom", 6000, 0, 400);
+    umbel_filter *now = make("bloom", 6000, 5000, 400);
+    forgery x = forge(old, now);
+
+    (void)state;
+    size_t len = x.len;
+    x.len = x.sections + 8; /* none at all */
+    assert_refused(use_forged(&x), UMBEL_E_FORMAT, "its changes");
+    x.len++; /* only how, and what it is */
+    assert_refused(use_forged(&x), UMBEL_E_FORMAT, "its changes");
+    forgery_free(&x);
+    x = forge(old, now);
+    assert_int_equal(x.bytes[x.sections], 1); /* whole */
+    x.len = len + 1;
+    assert_refused(use_forged(&x), UMBEL_E_FORMAT, "its changes");
+    x.len = len - 1;
+    assert_refused(use_forged(&x), UMBEL_E_FORMAT, "its changes");
+    forgery_free(&x);
+    umbel_close(old);
+    umbel_close(now);
+}
+
+/* Data that is new has no changes, only a whole. */
+static void new_data_has_nothing_to_change(void **state)
+{
+    umbel_filter *old = make("bloom", 6000, 0, 400);
+    umbel_filter *now = make("bloom", 6000, 0, 400);
+
+    (void)state;
+    assert_ok(umbel_set_data(now, "data", 4, &test_refusal));
+    forgery x = forge(old, now);
+    size_t at = x.len - 8;
+    while (x.bytes[--at] != 1) /* how the data comes: as a whole */
+        assert_true(at > x.sections);
+    while (at > x.sections) { /* every byte that might be it */
+        if (x.bytes[at] == 1) {
+            x.bytes[at] = 0;
+            assert_int_equal(use_forged(&x), UMBEL_E_FORMAT);
+            x.bytes[at] = 1;
+        }
+        at--;
+    }
+    assert_ok(use_forged(&x));
+    forgery_free(&x);
+    umbel_close(old);
+    umbel_close(now);
+}
+
+static void static_filters_of_other_keys_have_no_difference(void **state)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_filter *a = test_build("ribbon", &p, 0, 1000);
+    umbel_filter *b = test_build("ribbon", &p, 0, 5000);
+    umbel_diff_result bill;
+    uint8_t out[1 << 15];
+
+    (void)state;
+    assert_true(umbel_diff_room(b) <= sizeof out);
+    assert_refused(umbel_diff(a, b, out, sizeof out, &bill, &test_refusal),
+                   UMBEL_E_MISMATCH, "hand out the new one whole");
+    umbel_close(b);
+    p.seed = 9; /* another seed is said to be the reason */
+    b = test_build("ribbon", &p, 0, 5000);
+    assert_refused(umbel_diff(a, b, out, sizeof out, &bill, &test_refusal),
+                   UMBEL_E_MISMATCH, "seed");
+    umbel_close(b);
+    p.seed = 0;
+    p.hash = "xxh128";
+    b = test_build("ribbon", &p, 0, 5000);
+    assert_refused(umbel_diff(a, b, out, sizeof out, &bill, &test_refusal),
+                   UMBEL_E_MISMATCH, "hash");
+    umbel_close(a);
+    umbel_close(b);
+}
+
 /* 1 % added and 1 % replaced, of a tenth of the million of the bar. */
 static void small_changes_take_few_bytes(void **state)
 {
@@ -238,6 +409,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_new_filter_comes_back_byte_for_byte),
         cmocka_unit_test(data_comes_back_with_the_filter),
+        cmocka_unit_test(forged_fields_are_refused_by_name),
+        cmocka_unit_test(sections_fill_a_difference_exactly),
+        cmocka_unit_test(new_data_has_nothing_to_change),
+        cmocka_unit_test(static_filters_of_other_keys_have_no_difference),
         cmocka_unit_test(data_cannot_ask_for_much_memory),
         cmocka_unit_test(a_wrong_base_is_refused),
         cmocka_unit_test(filters_of_different_shape_are_refused),

@@ -5,6 +5,7 @@
 
 #include "base/bits.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -356,6 +357,30 @@ static umbel_status load_from_pipe(const void *bytes, size_t len,
     return status;
 }
 
+/* errno says nothing about a read that succeeded. */
+static void an_old_interruption_is_not_taken_for_a_new_one(void **state)
+{
+    umbel_filter *f = sample(200), *back = NULL;
+    char *path = test_path(dir, "a.umb");
+    size_t len;
+    uint8_t *bytes = test_encode(f, &len);
+
+    (void)state;
+    assert_ok(umbel_save(f, path, &test_refusal));
+    errno = EINTR;
+    assert_ok(umbel_load(path, NULL, &back, &test_refusal));
+    test_assert_same_file(f, back);
+    umbel_close(back);
+    back = NULL;
+    errno = EINTR;
+    assert_ok(load_from_pipe(bytes, len, NULL, &back));
+    test_assert_same_file(f, back);
+    umbel_close(back);
+    umbel_close(f);
+    free(bytes);
+    free(path);
+}
+
 static void a_pipe_is_loaded_to_its_end(void **state)
 {
     umbel_filter *f = sample(200), *back = NULL;
@@ -669,6 +694,7 @@ int main(void)
         IN_DIR(a_full_device_is_an_error),
         IN_DIR(a_fifo_is_written_straight),
         IN_DIR(bytes_are_written_to_a_descriptor_from_where_it_stands),
+        IN_DIR(an_old_interruption_is_not_taken_for_a_new_one),
         IN_DIR(a_pipe_is_loaded_to_its_end),
         IN_DIR(a_pipe_cannot_claim_more_than_the_limit),
         IN_DIR(a_file_cannot_claim_more_than_it_has),

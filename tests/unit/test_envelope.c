@@ -265,8 +265,19 @@ static const forgery forgeries[] = {
     {AT_CODING, 4, 1, UMBEL_E_FORMAT, "code of section 0"},
     {AT_CODING, 4, 2, UMBEL_E_VERSION, "coded"},
     {AT_SECTION_LEN, 8, 127, UMBEL_E_FORMAT, "sections"},
+    {AT_SECTION_LEN, 8, 125, UMBEL_E_FORMAT, "sections"},
     {HEAD_LEN - 9, 1, 1, UMBEL_E_FORMAT, "head's end"},
     {AT_SECTION_LEN + 8, 1, 1, UMBEL_E_FORMAT, "head's end"},
+};
+
+/* The same of a coded file: lengths that no code of 1,001 bits has. */
+static const forgery coded_forgeries[] = {
+    {AT_SECTION_LEN, 8, 0, UMBEL_E_FORMAT, "sections"},
+    {AT_SECTION_LEN, 8, 4096, UMBEL_E_FORMAT, "sections"},
+    {AT_SECTION_LEN, 8, UINT64_MAX, UMBEL_E_FORMAT, "sections"},
+    {AT_SECTION_LEN, 8, 1, UMBEL_E_FORMAT, ""},
+    {AT_CODING, 4, 0, UMBEL_E_FORMAT, "sections"},
+    {AT_CODING, 4, 3, UMBEL_E_VERSION, "coded"},
 };
 
 static void put(uint8_t *at, size_t width, uint64_t value)
@@ -275,15 +286,13 @@ static void put(uint8_t *at, size_t width, uint64_t value)
         at[i] = (uint8_t)(value >> 8 * i);
 }
 
-static void forged_fields_are_refused_by_name(void **state)
+static void refuse_forgeries(const umbel_filter *f, const forgery *x, size_t n)
 {
     size_t len;
-    uint8_t *good = sample_bytes(NULL, &len), *bad = malloc(len);
+    uint8_t *good = test_encode(f, &len), *bad = malloc(len);
 
-    (void)state;
     assert_non_null(bad);
-    for (size_t i = 0; i < TEST_COUNT(forgeries); i++) {
-        const forgery *x = &forgeries[i];
+    for (; n-- > 0; x++) {
         memcpy(bad, good, len);
         put(bad + x->at, x->width, x->value);
         test_reseal(bad);
@@ -291,6 +300,48 @@ static void forged_fields_are_refused_by_name(void **state)
     }
     free(good);
     free(bad);
+}
+
+static void forged_fields_are_refused_by_name(void **state)
+{
+    umbel_filter *f = sample(NULL);
+
+    (void)state;
+    refuse_forgeries(f, forgeries, TEST_COUNT(forgeries));
+    umbel_set_coded(f, true);
+    refuse_forgeries(f, coded_forgeries, TEST_COUNT(coded_forgeries));
+    umbel_close(f);
+}
+
+/* One section raw and the other coded. */
+static void sections_are_all_coded_or_all_raw(void **state)
+{
+    enum { NEXT = 24 };
+    umbel_filter *f = sample(NULL);
+    size_t len;
+
+    (void)state;
+    assert_ok(umbel_set_data(f, "data", 4, &test_refusal));
+    uint8_t *bytes = test_encode(f, &len);
+    put(bytes + AT_CODING + NEXT, 4, 1);
+    test_reseal(bytes);
+    assert_refused(decode_exactly(bytes, len, NULL), UMBEL_E_FORMAT,
+                   "sections");
+    free(bytes);
+    umbel_close(f);
+}
+
+static void names_of_one_letter_are_names(void **state)
+{
+    size_t len;
+    uint8_t *bytes = sample_bytes(NULL, &len);
+
+    (void)state;
+    memcpy(bytes + AT_KIND, "q\0\0\0\0\0\0", 8);
+    test_reseal(bytes);
+    assert_refused(decode_exactly(bytes, len, NULL), UMBEL_E_UNKNOWN,
+                   "a q filter");
+    free(bytes);
 }
 
 /* What a later version remarks in the high flags is kept, not understood. */
@@ -556,6 +607,8 @@ int main(void)
         cmocka_unit_test(any_flipped_bit_of_the_head_is_refused),
         cmocka_unit_test(a_resealed_head_is_refused_or_a_whole_filter),
         cmocka_unit_test(forged_fields_are_refused_by_name),
+        cmocka_unit_test(sections_are_all_coded_or_all_raw),
+        cmocka_unit_test(names_of_one_letter_are_names),
         cmocka_unit_test(remarks_of_later_versions_are_kept),
         cmocka_unit_test(a_claim_of_more_cells_than_bytes_allocates_nothing),
         cmocka_unit_test(other_versions_are_refused_as_such),

@@ -4,8 +4,8 @@
 #define _DEFAULT_SOURCE /* symlink, link beside cmocka */
 #include "support/exchange.h"
 
+#include "exchange/content.h"
 #include "exchange/key_file.h"
-#include "exchange/manifest.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -418,6 +418,83 @@ static void keys_are_kept_in_files(void **state)
     test_dir_remove(dir);
 }
 
+static void other_texts_are_no_keys(void **state)
+{
+    enum { START = 14 }; /* of "umbel-trust-1 " */
+    uint8_t trust[UMBEL_TRUST_KEY_LEN] = {1}, back[UMBEL_SIGN_KEY_LEN];
+    char *dir = test_dir_make(), *path = test_path(dir, "key");
+    size_t len;
+
+    (void)state;
+    assert_ok(umbel_trust_key_save(trust, path, &test_refusal));
+    uint8_t *text = test_read_file(path, &len);
+    assert_int_equal(len, START + 2 * UMBEL_TRUST_KEY_LEN + 1);
+    for (size_t i = 0; i < len; i++) {
+        test_write_file(path, text, i); /* cut short */
+        assert_refused(umbel_trust_key_load(path, back, &test_refusal),
+                       UMBEL_E_FORMAT, "no key file");
+        text[i] ^= 0x20; /* another letter, an upper case digit */
+        test_write_file(path, text, len);
+        bool digit = i >= START && i < len - 1;
+        if (!digit || text[i] > '9' || text[i] < '0')
+            assert_refused(umbel_trust_key_load(path, back, &test_refusal),
+                           UMBEL_E_FORMAT, "no key file");
+        text[i] ^= 0x20;
+    }
+    test_write_file(path, text, len + 1); /* it ends with a NUL */
+    assert_refused(umbel_trust_key_load(path, back, &test_refusal),
+                   UMBEL_E_FORMAT, "no key file");
+    assert_refused(umbel_sign_key_load(dir, back, &test_refusal), UMBEL_E_IO,
+                   "directory");
+    assert_refused(umbel_sign_key_load("/nowhere/key", back, &test_refusal),
+                   UMBEL_E_IO, "No such file");
+    assert_refused(umbel_trust_key_save(trust, "/nowhere/key", &test_refusal),
+                   UMBEL_E_IO, "No such file");
+    free(text);
+    free(path);
+    test_dir_remove(dir);
+}
+
+/* --- bytes of files ---------------------------------------------------------
+ */
+
+static void contents_come_from_files_and_pipes(void **state)
+{
+    char *dir = test_dir_make(), *path = test_path(dir, "file"),
+         *pipe_path = test_path(dir, "pipe");
+    um_content c;
+
+    (void)state;
+    test_write_file(path, "", 0);
+    assert_ok(um_content_read(&c, path, &test_refusal));
+    assert_int_equal(c.len, 0);
+    um_content_fini(&c);
+    test_write_file(path, "bytes", 5);
+    assert_ok(um_content_read_within(&c, path, 1, &test_refusal)); /* mapped */
+    assert_int_equal(c.len, 5);
+    assert_memory_equal(c.bytes, "bytes", 5);
+    um_content_fini(&c);
+    assert_int_equal(mkfifo(pipe_path, 0600), 0);
+    assert_refused(um_content_read(&c, pipe_path, &test_refusal), UMBEL_E_IO,
+                   "not a regular file");
+    assert_refused(um_content_read(&c, "/nowhere", &test_refusal),
+                   UMBEL_E_UNKNOWN, "No such file");
+    assert_refused(um_content_read_within(&c, "/nowhere", 9, &test_refusal),
+                   UMBEL_E_IO, "No such file");
+    assert_refused(um_content_read_within(&c, dir, 9, &test_refusal),
+                   UMBEL_E_IO, "directory");
+    /* A device has no length before it is read, and this one no end. */
+    assert_refused_as(
+        um_content_read_within(&c, "/dev/zero", 3 << 20, &test_refusal),
+        UMBEL_E_LIMIT, UMBEL_D_COMPRESSED, "more than 3145728 bytes");
+    assert_ok(um_content_read_within(&c, "/dev/null", 9, &test_refusal));
+    assert_int_equal(c.len, 0);
+    um_content_fini(&c);
+    free(path);
+    free(pipe_path);
+    test_dir_remove(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -431,6 +508,8 @@ int main(void)
         cmocka_unit_test(paths_have_a_length),
         cmocka_unit_test(publishers_and_readers_wait_for_each_other),
         cmocka_unit_test(keys_are_kept_in_files),
+        cmocka_unit_test(other_texts_are_no_keys),
+        cmocka_unit_test(contents_come_from_files_and_pipes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -199,6 +199,9 @@ static void differences_are_kept_up_to_a_number(void **state)
         assert_ok(umbel_shelf_tidy(&s.ops, s.done.last, 1, &test_refusal));
         assert_int_equal(test_store_count(&s.shelf, ".umd"), rows[i].want);
         assert_whole(&s);
+        s.what.keep = 1; /* also when nothing else changes */
+        assert_ok(publish(&s));
+        assert_true(s.done.unchanged && s.done.steps <= 1);
         scene_close(&s);
     }
 }

@@ -458,6 +458,48 @@ static void a_broken_difference_is_no_matter(void **state)
     scene_close(s);
 }
 
+/* Publishes by hand: a filter, and one step to it that is anything. */
+static void publish_step(scene *s, const uint8_t *from, umbel_slice step)
+{
+    char name[UM_BLOB_NAME], text[UM_MANIFEST_MAX];
+    um_manifest m;
+
+    publish_more(s, 9000, 1);
+    assert_ok(um_manifest_read((char *)manifest_of(s)->bytes,
+                               manifest_of(s)->len, &m, &test_refusal));
+    m.nsteps = 1;
+    memcpy(m.step[0].from, from, UM_DIGEST_LEN);
+    um_digest_parts(&step, 1, m.step[0].file.digest);
+    m.step[0].file.len = step.len;
+    um_blob_name(&m.step[0].file, UM_BLOB_STEP, name);
+    test_store_write(&s->shelf, name, step.data, step.len);
+    test_store_write(&s->shelf, manifest, text,
+                     um_manifest_write(&m, sign_key, text));
+}
+
+static void a_step_that_leads_elsewhere_is_no_matter(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    umbel_published first = s->published;
+    /* A difference to another filter; one that is none at all. */
+    publish_more(s, 8000, 1);
+    test_file *f = test_store_ending(&s->shelf, ".umd");
+    uint8_t *step = malloc(f->len);
+    assert_non_null(step);
+    memcpy(step, f->bytes, f->len);
+    publish_step(s, first.digest, (umbel_slice){step, f->len});
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    first = s->published;
+    test_add(s->filter, 8500, 1);
+    publish_step(s, first.digest, (umbel_slice){"no step", 7});
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    free(step);
+    scene_close(s);
+}
+
 static void a_whole_file_of_another_digest_is_refused(void **state)
 {
     scene *s = scene_open();
@@ -748,16 +790,27 @@ static void the_memory_limit_holds_by_every_route(void **state)
     assert_refused_as(pull(s), UMBEL_E_REFUSED, UMBEL_D_MEMORY_LIMIT,
                       "not admitted");
     /* Data makes the new filter larger than the old one. */
-    s->params.memory_limit = 0;
-    open_puller(s);
-    assert_pulls(s, UMBEL_PULL_STEPS);
     uint8_t data[4096] = {1};
-    assert_ok(umbel_set_data(s->filter, data, sizeof data, &test_refusal));
-    publish_more(s, 6000, 1);
-    s->params.memory_limit = s->published.bytes - 2000;
-    open_puller(s);
-    assert_refused_as(pull(s), UMBEL_E_REFUSED, UMBEL_D_MEMORY_LIMIT,
-                      "not admitted");
+    s->params.memory_limit = 0;
+    for (int coded = 0; coded < 2; coded++) {
+        umbel_set_coded(s->filter, coded);
+        assert_ok(umbel_set_data(s->filter, NULL, 0, &test_refusal));
+        publish_more(s, 6000 + (uint64_t)coded, 1);
+        open_puller(s);
+        assert_ok(pull(s));
+        size_t limit = umbel_cells(s->filter) / 8 + 1000;
+        assert_ok(umbel_set_data(s->filter, data, sizeof data, &test_refusal));
+        publish_more(s, 7000 + (uint64_t)coded, 1);
+        s->params.memory_limit = limit;
+        open_puller(s);
+        uint64_t sent = s->server.sent;
+        assert_refused_as(pull(s), UMBEL_E_REFUSED, UMBEL_D_MEMORY_LIMIT,
+                          "not admitted");
+        assert_true(s->server.sent - sent < s->published.bytes);
+        s->params.memory_limit = 0;
+        open_puller(s);
+        assert_pulls(s, UMBEL_PULL_STEPS);
+    }
     scene_close(s);
 }
 
@@ -954,6 +1007,7 @@ int main(void)
         cmocka_unit_test(a_list_of_another_name_is_refused),
         cmocka_unit_test(a_missing_manifest_doubts_the_address),
         cmocka_unit_test(a_broken_difference_is_no_matter),
+        cmocka_unit_test(a_step_that_leads_elsewhere_is_no_matter),
         cmocka_unit_test(a_whole_file_of_another_digest_is_refused),
         cmocka_unit_test(a_part_is_resumed),
         cmocka_unit_test(a_part_that_is_whole_is_not_fetched_again),

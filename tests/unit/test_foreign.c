@@ -155,11 +155,45 @@ static void what_the_format_cannot_say_is_not_written(void **state)
     assert_refused(umbel_export(f, "other", "never", &test_refusal),
                    UMBEL_E_UNKNOWN, "dcso");
     umbel_close(f);
+    f = NULL;
+    assert_ok(umbel_open("counting", &p, &f, &test_refusal));
+    assert_refused(umbel_export(f, "dcso", "never", &test_refusal),
+                   UMBEL_E_UNSUPPORTED, "this is counting");
+    umbel_close(f);
     p.addressing = "dcso";
     p.settings = &groups;
     p.nsettings = 1;
     assert_refused(umbel_open(NULL, &p, &f, &test_refusal), UMBEL_E_UNSUPPORTED,
                    "groups");
+}
+
+/* Bits that fill their words, and no data behind them. */
+static void whole_words_without_data_come_back(void **state)
+{
+    umbel_source source = UMBEL_SOURCE_INIT;
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_filter *back = NULL;
+    size_t len;
+
+    (void)state;
+    p.addressing = "dcso";
+    p.cells = 64 * 40;
+    p.capacity = 100;
+    umbel_filter *f = test_open(&p);
+    test_add(f, 0, 100);
+    uint8_t *bytes = exported(f, &len);
+    assert_int_equal(len, 48 + 40 * 8);
+    source.memory_limit = len;
+    assert_ok(umbel_import("dcso", bytes, len, &source, &back, &test_refusal));
+    test_assert_same_file(f, back);
+    umbel_close(back);
+    back = NULL;
+    source.memory_limit = len - 1;
+    assert_refused(
+        umbel_import("dcso", bytes, len, &source, &back, &test_refusal),
+        UMBEL_E_LIMIT, "the limit is");
+    free(bytes);
+    umbel_close(f);
 }
 
 static void a_limit_holds_for_foreign_files(void **state)
@@ -244,6 +278,7 @@ int main(void)
         cmocka_unit_test(every_shorter_file_is_refused),
         cmocka_unit_test(heads_that_cannot_be_are_refused),
         cmocka_unit_test(what_the_format_cannot_say_is_not_written),
+        cmocka_unit_test(whole_words_without_data_come_back),
         cmocka_unit_test(a_limit_holds_for_foreign_files),
         cmocka_unit_test(the_beginning_tells_the_least_length),
         cmocka_unit_test(the_size_is_the_one_that_the_others_choose),

@@ -35,7 +35,8 @@ int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout);
 
 /* Requests for memory until one fails; 0: none does. One thread. */
 static size_t fail_in;
-static bool fail_pipe, fail_read, interrupt;
+static size_t fail_read_in; /* the same for reads */
+static bool fail_pipe, interrupt;
 
 static bool fails(void)
 {
@@ -83,7 +84,7 @@ ssize_t __wrap_read(int fd, void *to, size_t len)
     if (interrupts())
         return -1;
     errno = EIO;
-    return fail_read ? -1 : __real_read(fd, to, len);
+    return fail_read_in && --fail_read_in == 0 ? -1 : __real_read(fd, to, len);
 }
 
 ssize_t __wrap_write(int fd, const void *from, size_t len)
@@ -95,6 +96,9 @@ int __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
 {
     return interrupts() ? -1 : __real_poll(fds, n, timeout);
 }
+
+static const uint8_t gzip_of_nothing[] = {0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3,
+                                          3,    0,    0, 0, 0, 0, 0, 0, 0, 0};
 
 /* --- one of each -----------------------------------------------------------
  */
@@ -192,15 +196,35 @@ static void missing_memory_is_a_status_wherever_it_is_missing(void **state)
     file_fini(&f);
 }
 
-static void missing_memory_to_decompress_is_a_status(void **state)
+static umbel_status add_keys(file *f, umbel_error *err)
 {
-    static const uint8_t gz[] = {
-        0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3,
-        3,    0,    0, 0, 0, 0, 0, 0, 0, 0}; /* of nothing */
+    uint64_t n;
+
+    return um_keys_add(&f->source, f->filter, &n, err);
+}
+
+/* Its line needs more room than the first text has. */
+static void missing_memory_for_a_long_line_is_a_status(void **state)
+{
+    size_t len = 5 * (size_t)65536;
+    char *text = calloc(len, 1);
     file f;
 
     (void)state;
-    file_init(&f, gz, sizeof gz);
+    assert_non_null(text);
+    memset(text, 'x', len);
+    file_init(&f, text, len);
+    assert_true(fail_each(&f, add_keys) >= 10);
+    file_fini(&f);
+    free(text);
+}
+
+static void missing_memory_to_decompress_is_a_status(void **state)
+{
+    file f;
+
+    (void)state;
+    file_init(&f, gzip_of_nothing, sizeof gzip_of_nothing);
     assert_ok(count_keys(&f, &test_refusal));
     assert_true(fail_each(&f, count_keys) >= 3);
     file_fini(&f);
@@ -229,11 +253,13 @@ static void a_file_that_cannot_be_read_is_named(void **state)
     file f;
 
     (void)state;
-    file_init(&f, "a\n", 2);
-    fail_read = true;
-    assert_int_equal(count_keys(&f, &err), UMBEL_E_IO);
-    fail_read = false;
-    assert_non_null(strstr(err.text, "keys: Input/output error"));
+    file_init(&f, gzip_of_nothing, sizeof gzip_of_nothing);
+    for (size_t i = 1; i <= 2; i++) {
+        fail_read_in = i;
+        assert_int_equal(count_keys(&f, &err), UMBEL_E_IO);
+        assert_int_equal(fail_read_in, 0);
+        assert_non_null(strstr(err.text, "keys: Input/output error"));
+    }
     file_fini(&f);
 }
 
@@ -271,6 +297,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(missing_memory_is_a_status_wherever_it_is_missing),
+        cmocka_unit_test(missing_memory_for_a_long_line_is_a_status),
         cmocka_unit_test(missing_memory_to_decompress_is_a_status),
         cmocka_unit_test(threads_need_a_pipe_between_them),
         cmocka_unit_test(a_file_that_cannot_be_read_is_named),

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 enum { MANY = 50000 };
@@ -199,6 +200,30 @@ static void reading_of_compressed_keys_can_be_stopped(void **state)
     free(text);
 }
 
+/* A pipe that brings no more, in the middle of the data. */
+static void stopping_is_not_taken_for_the_end_of_the_data(void **state)
+{
+    static const uint8_t begun[] = {/* "a\n", flushed */
+                                    0x1F, 0x8B, 8, 0, 0,    0,    0,   0,   0,
+                                    3,    0,    2, 0, 0xFD, 0xFF, 'a', '\n'};
+    bool stop = false;
+    int fds[2];
+    char path[32];
+    um_key_source s = {.paths = (const char *const[]){path},
+                       .npaths = 1,
+                       .threads = 3,
+                       .stop = &stop};
+
+    (void)state;
+    assert_int_equal(pipe(fds), 0);
+    snprintf(path, sizeof path, "/dev/fd/%d", fds[0]);
+    assert_int_equal(write(fds[1], begun, sizeof begun), sizeof begun);
+    assert_ok(um_keys_each_batch(&s, stop_now, &stop, &test_refusal));
+    assert_true(stop);
+    close(fds[0]);
+    close(fds[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +234,7 @@ int main(void)
         cmocka_unit_test(what_only_begins_like_gzip_is_text),
         cmocka_unit_test(compressed_files_of_any_length_equal_their_text),
         cmocka_unit_test(reading_of_compressed_keys_can_be_stopped),
+        cmocka_unit_test(stopping_is_not_taken_for_the_end_of_the_data),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

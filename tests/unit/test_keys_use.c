@@ -88,6 +88,24 @@ static void counting_agrees_with_reading(void **state)
     }
 }
 
+static void lines_that_are_bad_are_not_counted(void **state)
+{
+    static const um_key_format formats[] = {
+        {.hex = true}, {.amount_field = 2}, {.weights = UM_WEIGHTS_ALL}};
+    file f;
+    uint64_t n;
+
+    (void)state;
+    file_init(&f, "keys", "not hexadecimal, no weight, no amount");
+    for (size_t i = 0; i < TEST_COUNT(formats); i++) {
+        f.source.format = formats[i];
+        assert_refused(um_keys_count(&f.source, &n, &test_refusal), UMBEL_E_KEY,
+                       "line 1");
+        assert_int_equal(n, 0);
+    }
+    file_fini(&f);
+}
+
 static void long_files_are_counted_in_parts(void **state)
 {
     enum {
@@ -251,6 +269,10 @@ static void keys_are_removed_once_each(void **state)
                    UMBEL_E_RANGE,
                    "\"two\" is not in the filter, so it cannot be removed");
     assert_int_equal(n, 1);
+    test_write_file(f.path, "12345678901234567890123456789012345678901", 41);
+    assert_refused(um_keys_remove(&f.source, counting, &n, &test_refusal),
+                   UMBEL_E_RANGE,
+                   "\"1234567890123456789012345678901234567890\" is not in");
     umbel_close(counting);
     file_fini(&f);
 }
@@ -569,6 +591,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counting_agrees_with_reading),
+        cmocka_unit_test(lines_that_are_bad_are_not_counted),
         cmocka_unit_test(long_files_are_counted_in_parts),
         cmocka_unit_test(a_pipe_is_counted_as_it_comes),
         cmocka_unit_test(counting_fails_where_reading_does),

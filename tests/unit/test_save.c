@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ static char steps[256]; /* a word for each call */
 static bool no_unnamed; /* as on file systems that cannot have such files */
 static bool locks_lie;  /* as where another kernel writes there, too */
 static bool bad_link;   /* what is saved is one of somebody else, in /tmp */
+static int no_sync;     /* errno of a directory that cannot be synced */
 static void (*before_rename)(void);
 static char temp[512]; /* what was renamed last */
 
@@ -54,6 +56,10 @@ int __wrap_fsync(int fd)
 
     assert_int_equal(fstat(fd, &st), 0);
     note(S_ISDIR(st.st_mode) ? "sync-directory" : "sync-file");
+    if (S_ISDIR(st.st_mode) && no_sync) {
+        errno = no_sync;
+        return -1;
+    }
     return __real_fsync(fd);
 }
 
@@ -110,6 +116,7 @@ static int begin(void **state)
     path = test_path(dir, "a");
     steps[0] = '\0';
     no_unnamed = locks_lie = bad_link = false;
+    no_sync = 0;
     before_rename = NULL;
     return 0;
 }
@@ -327,6 +334,63 @@ static void a_link_that_the_kernel_does_not_follow_is_refused(void **state)
     free(link);
 }
 
+/* Some file systems cannot sync a directory, and say so by EINVAL. */
+static void a_directory_is_synced_where_it_can_be(void **state)
+{
+    (void)state;
+    no_sync = EINVAL;
+    assert_ok(save("not synced"));
+    assert_holds("not synced");
+    no_sync = EIO;
+    assert_int_equal(save("lost"), UMBEL_E_IO);
+    no_sync = 0;
+    assert_ok(save("synced"));
+}
+
+/* A path that is one byte too long is refused, not shortened by one. */
+static void a_path_that_is_too_long_is_not_cut(void **state)
+{
+    char longer[PATH_MAX + 1], *file = path;
+
+    (void)state;
+    memset(longer, '/', sizeof longer);
+    memcpy(longer, dir, strlen(dir));
+    memcpy(longer + PATH_MAX - 4, "name", 5);
+    path = longer;
+    assert_int_equal(save("new"), UMBEL_E_IO);
+    assert_int_equal(test_dir_count(dir), 0);
+    memmove(longer + PATH_MAX - 5, "name", 5);
+    assert_ok(save("new"));
+    assert_int_equal(test_dir_count(dir), 1);
+    path = file;
+}
+
+/* As many links as the kernel follows. */
+static void links_are_followed_to_their_end(void **state)
+{
+    enum { LINKS = 39 };
+    char name[LINKS + 1][16], *first = path, *at;
+
+    (void)state;
+    for (int i = 0; i <= LINKS; i++)
+        snprintf(name[i], sizeof name[i], "link%d", i);
+    for (int i = 0; i < LINKS; i++) {
+        at = test_path(dir, name[i]);
+        assert_int_equal(symlink(name[i + 1], at), 0);
+        free(at);
+    }
+    path = test_path(dir, name[0]);
+    assert_ok(save("at the end"));
+    free(path);
+    path = test_path(dir, name[LINKS]);
+    assert_holds("at the end");
+    assert_int_equal(unlink(path), 0); /* and now for ever */
+    assert_int_equal(symlink(name[0], path), 0);
+    assert_int_equal(save("nowhere"), UMBEL_E_IO);
+    free(path);
+    path = first;
+}
+
 static void a_held_file_can_be_read_and_is_locked_under_its_name(void **state)
 {
     umbel_slice part = {"held", 4};
@@ -361,6 +425,9 @@ int main(void)
         TEST(nobody_gives_anothers_bytes_a_name),
         TEST(a_name_is_not_used_twice),
         TEST(a_link_that_the_kernel_does_not_follow_is_refused),
+        TEST(a_directory_is_synced_where_it_can_be),
+        TEST(a_path_that_is_too_long_is_not_cut),
+        TEST(links_are_followed_to_their_end),
         TEST(a_held_file_can_be_read_and_is_locked_under_its_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include "filter/sizing.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What to ask, and the refusal's status and words. */
@@ -261,9 +262,88 @@ static void most_keys_are_the_most(void **state)
     }
 }
 
+/* A program that was compiled with a later header asks for more. */
+static void later_params_are_taken_when_they_ask_for_nothing_new(void **state)
+{
+    struct {
+        umbel_params p;
+        uint64_t later[2];
+    } x = {.p = UMBEL_PARAMS_INIT};
+    umbel_filter *f = NULL;
+
+    (void)state;
+    x.p.size = sizeof x;
+    x.p.capacity = 10;
+    assert_ok(umbel_open(NULL, &x.p, &f, &test_refusal));
+    umbel_close(f);
+    for (size_t i = 0; i < TEST_COUNT(x.later); i++) {
+        x.later[i] = 1;
+        assert_refused(umbel_open(NULL, &x.p, &f, &test_refusal),
+                       UMBEL_E_UNSUPPORTED, "use a newer umbel");
+        x.later[i] = 0;
+    }
+}
+
+static void an_unknown_setting_is_answered_with_the_known_ones(void **state)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_filter *f = NULL;
+
+    (void)state;
+    p.capacity = 10;
+    p.settings = &wheels;
+    p.nsettings = 1;
+    assert_refused(umbel_open("counting", &p, &f, &test_refusal),
+                   UMBEL_E_UNKNOWN, "; it has cell_bits, update");
+    assert_refused(umbel_open("bloom", &p, &f, &test_refusal), UMBEL_E_UNKNOWN,
+                   "; it has groups");
+}
+
+/* A filter for so many keys that it errs always has no error to aim at. */
+static void a_size_that_errs_always_can_be_saved(void **state)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_filter *back = NULL;
+    size_t len;
+
+    (void)state;
+    p.cells = 512;
+    p.hashes = 4;
+    p.capacity = 1000000000;
+    umbel_filter *f = test_open(&p);
+    uint8_t *bytes = test_encode(f, &len);
+    assert_ok(umbel_decode(bytes, len, NULL, &back, &test_refusal));
+    test_assert_same_file(f, back);
+    umbel_close(back);
+    umbel_close(f);
+    free(bytes);
+}
+
+/* One cell of 64 for one key: an error of 1/64 with the first key. */
+static void a_filter_may_have_room_for_no_key_at_all(void **state)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_plan plan;
+
+    (void)state;
+    p.addressing = "classic";
+    p.cells = 64;
+    p.hashes = 1;
+    p.fpr = 0.01;
+    assert_ok(umbel_make_plan("bloom", &p, 0, &plan, &test_refusal));
+    assert_int_equal(plan.keys, 0);
+    p.fpr = 0.02;
+    assert_ok(umbel_make_plan("bloom", &p, 0, &plan, &test_refusal));
+    assert_int_equal(plan.keys, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(later_params_are_taken_when_they_ask_for_nothing_new),
+        cmocka_unit_test(an_unknown_setting_is_answered_with_the_known_ones),
+        cmocka_unit_test(a_size_that_errs_always_can_be_saved),
+        cmocka_unit_test(a_filter_may_have_room_for_no_key_at_all),
         cmocka_unit_test(every_refusal_names_what_was_wrong),
         cmocka_unit_test(every_number_of_hashes_from_1_to_64_is_taken),
         cmocka_unit_test(zero_means_the_default),

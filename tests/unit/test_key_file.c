@@ -1,0 +1,123 @@
+/*
+ * test_key_file.c - texts that are no key files, by every byte of them.
+ */
+#include "support/test.h"
+
+#include "exchange/key_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char *dir, *path;
+
+static int begin(void **state)
+{
+    (void)state;
+    dir = test_dir_make();
+    path = test_path(dir, "key");
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    free(path);
+    test_dir_remove(dir);
+    return 0;
+}
+
+static void write_secretly(const void *text, size_t len)
+{
+    test_write_file(path, text, len);
+    assert_int_equal(chmod(path, 0600), 0);
+}
+
+static umbel_status load(uint8_t out[UMBEL_SECRET_LEN])
+{
+    return um_secret_load(path, out, &test_refusal);
+}
+
+static void every_byte_of_a_key_file_counts(void **state)
+{
+    uint8_t secret[UMBEL_SECRET_LEN], back[UMBEL_SECRET_LEN] = {0};
+    size_t len;
+
+    (void)state;
+    memset(secret, 0x5A, sizeof secret);
+    assert_ok(um_secret_save(secret, path, &test_refusal));
+    char *text = (char *)test_read_file(path, &len);
+    for (size_t i = 0; i < len; i++) {
+        char was = text[i];
+        text[i] = 'x';
+        write_secretly(text, len);
+        assert_refused(load(back), UMBEL_E_SECRET, "is no key file");
+        text[i] = was;
+        write_secretly(text, i);
+        assert_refused(load(back), UMBEL_E_SECRET, "is no key file");
+    }
+    for (size_t i = 0; i < sizeof back; i++)
+        assert_int_equal(back[i], 0); /* nothing was given out */
+    char *longer = calloc(1, len + 300);
+    assert_non_null(longer);
+    memcpy(longer, text, len);
+    write_secretly(longer, len + 1);
+    assert_refused(load(back), UMBEL_E_SECRET, "is no key file");
+    write_secretly(longer, len + 300); /* longer than any key file */
+    assert_refused(load(back), UMBEL_E_SECRET, "is no key file");
+    write_secretly(text, len);
+    assert_ok(load(back));
+    assert_memory_equal(back, secret, sizeof back);
+    free(longer);
+    free(text);
+}
+
+static void a_name_of_64_signs_is_a_key_or_a_file(void **state)
+{
+    char digits[65], no_digits[65];
+    uint8_t key[UMBEL_TRUST_KEY_LEN];
+
+    (void)state;
+    memset(digits, 'a', 64);
+    memset(no_digits, 'g', 64);
+    digits[64] = no_digits[64] = '\0';
+    assert_ok(umbel_trust_key_load(digits, key, &test_refusal));
+    assert_int_equal(key[31], 0xAA);
+    assert_refused(umbel_trust_key_load(no_digits, key, &test_refusal),
+                   UMBEL_E_IO, "neither a file nor a key");
+    digits[63] = '\0';
+    assert_refused(umbel_trust_key_load(digits, key, &test_refusal), UMBEL_E_IO,
+                   "neither a file nor a key");
+}
+
+static void a_key_is_written_once_and_beside_nothing(void **state)
+{
+    uint8_t secret[UMBEL_SECRET_LEN] = {1};
+    char here[4096];
+
+    (void)state;
+    assert_ok(um_secret_save(secret, path, &test_refusal));
+    assert_refused(um_secret_save(secret, path, &test_refusal), UMBEL_E_IO,
+                   "exist");
+    assert_refused(um_secret_save(secret, "/nowhere/key", &test_refusal),
+                   UMBEL_E_IO, "nowhere");
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(chdir(dir), 0);
+    assert_ok(um_secret_save(secret, "bare-name", &test_refusal));
+    assert_int_equal(chdir(here), 0);
+    assert_int_equal(test_dir_count(dir), 2);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(every_byte_of_a_key_file_counts),
+        TEST(a_name_of_64_signs_is_a_key_or_a_file),
+        TEST(a_key_is_written_once_and_beside_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
