@@ -8,6 +8,7 @@
 #define _DEFAULT_SOURCE /* anonymous mappings */
 #include "support/test.h"
 
+#include "base/batch.h"
 #include "base/rng.h"
 #include "emulate/vectors.h"
 #include "filter/handle.h"
@@ -278,7 +279,7 @@ static void fast_paths_give_the_same_answers_and_cells(void **state)
 /* Several batches, and every tail; half of the keys are new each time. */
 static void check_lengths(subject s, uint32_t hashes, um_rng *rng)
 {
-    enum { LONGEST = 3 * 64 + 9 };
+    enum { LONGEST = 3 * 8 * UM_VECTOR_STEP + 9 };
     uint64_t keys[LONGEST];
     umbel_digest d[LONGEST];
     pair p = open_pair(s, hashes, 512 * 97, um_random(rng));
