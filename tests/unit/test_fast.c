@@ -338,6 +338,7 @@ static void large_filters_too(void **state)
     enum { N = 5000 };
     um_rng rng = {2};
     uint64_t *keys = malloc(N * sizeof *keys);
+    umbel_digest d[MOST];
 
     (void)state;
     fill(&rng, keys, N);
@@ -351,6 +352,11 @@ static void large_filters_too(void **state)
             same_adds(p, keys + done, n / 2);
             same_queries(p, keys + done, n);
             same_adds(p, keys + done, n);
+            fill_digests(&rng, d, n);
+            same_digest_adds(p, d, n / 2);
+            same_digest_queries(p, d, n);
+            same_digest_adds(p, d, n);
+            same_counts(p, d, n);
         }
         test_assert_same_file(p.fast, p.plain);
         close_pair(p);
