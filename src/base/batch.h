@@ -10,7 +10,10 @@
 
 #include <stddef.h>
 
-enum { UM_BATCH = 256 };
+enum {
+    UM_BATCH = 256,
+    UM_VECTOR_STEP = 8 /* eights of keys that a vector loop has under way */
+};
 
 /* Returns the number of keys in the next batch when left keys remain. */
 static inline size_t um_next_batch(size_t left)

@@ -2,10 +2,9 @@
  * build.c - the public verbs of static kinds: check, hash, call the row.
  */
 #include "base/alloc.h"
-#include "base/batch.h"
 #include "base/error.h"
 #include "base/pipeline.h"
-#include "filter/handle.h"
+#include "filter/given.h"
 #include "filter/sizing.h"
 
 #include <umbel/build.h>
@@ -58,8 +57,8 @@ static umbel_status check_values(const um_shape *s, const um_members *in,
     return UMBEL_OK;
 }
 
-static umbel_status want_static(const um_shape *s, const umbel_params *p,
-                                umbel_error *err)
+static umbel_status check_static(const um_shape *s, const umbel_params *p,
+                                 umbel_error *err)
 {
     if (!s->kind->built)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
@@ -83,44 +82,21 @@ umbel_status umbel_build(const char *kind, const umbel_params *params,
     uint8_t *payload = NULL;
     umbel_filter *f;
 
-    umbel_status status = um_params_take(params, &p, err);
-    if (status == UMBEL_OK)
-        status = um_shape_from_params(kind, &p, &shape, err);
-    if (status == UMBEL_OK)
-        status = want_static(&shape, &p, err);
-    if (status == UMBEL_OK)
-        status = take_members(members, &in, err);
-    if (status == UMBEL_OK)
-        status = check_values(&shape, &in, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_params_take(params, &p, err));
+    UM_TRY(um_shape_from_params(kind, &p, &shape, err));
+    UM_TRY(check_static(&shape, &p, err));
+    UM_TRY(take_members(members, &in, err));
+    UM_TRY(check_values(&shape, &in, err));
     umbel_alloc alloc = um_alloc_or_default(p.alloc);
     in.alloc = &alloc;
     if (p.fpr == 0 && um_value_bits(&shape))
-        shape.fpr = 1; /* only values: nobody asked who is a member */
-    status = shape.kind->built->build(&shape, &in, &payload, err);
-    if (status != UMBEL_OK)
-        return status;
-    status = um_filter_own(&shape, &alloc, payload, &f, err);
-    if (status != UMBEL_OK)
-        return status;
+        shape.fpr = 1; /* values only: every key may match */
+    UM_TRY(shape.kind->built->build(&shape, &in, &payload, err));
+    UM_TRY(um_filter_own(&shape, &alloc, payload, &f, err));
     if (p.secret)
         um_hasher_unlock(&f->hasher, p.secret);
     *out = f;
     return UMBEL_OK;
-}
-
-umbel_status um_filter_own(const um_shape *shape, const umbel_alloc *alloc,
-                           uint8_t *payload, umbel_filter **out,
-                           umbel_error *err)
-{
-    size_t len = 0;
-    umbel_status status =
-        um_filter_make(shape, alloc, payload, NULL, 0, out, err);
-
-    if (status != UMBEL_OK && um_payload_len(shape, &len))
-        um_put(alloc, payload, len);
-    return status;
 }
 
 umbel_status umbel_build_keys(const char *kind, const umbel_params *params,
@@ -130,9 +106,9 @@ umbel_status umbel_build_keys(const char *kind, const umbel_params *params,
     umbel_members members = UMBEL_MEMBERS_INIT;
     umbel_filter *empty;
 
-    umbel_status status = umbel_build(kind, params, NULL, &empty, err);
-    if (status != UMBEL_OK)
-        return status;
+    umbel_status status;
+
+    UM_TRY(umbel_build(kind, params, NULL, &empty, err));
     size_t len = (n + 1) * sizeof(umbel_digest);
     umbel_digest *digests =
         n < SIZE_MAX / sizeof *digests ? um_get(&empty->alloc, len) : NULL;
@@ -158,19 +134,16 @@ uint32_t umbel_value_bits(const umbel_filter *f)
 umbel_status umbel_values_many(const umbel_filter *f, const umbel_slice *keys,
                                size_t n, uint64_t *values, umbel_error *err)
 {
+    um_given given = {.n = n, .slices = keys};
     umbel_digest d[UM_BATCH];
 
     if (!umbel_value_bits(f))
         return um_fail(err, UMBEL_E_UNSUPPORTED, "this filter has no values");
-    umbel_status status = UMBEL_OK;
-    const um_hash *hash = f->shape.hash;
-    if (hash->accept)
-        status = hash->accept(keys, n, err);
-    for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
-        some = um_next_batch(n - i);
-        status = umbel_digest_many(f, keys + i, some, d, err);
-        if (status == UMBEL_OK)
-            f->shape.kind->built->value(f->self, d, some, values + i);
+    UM_TRY(um_check_ready(f, err));
+    UM_TRY(um_given_accept(f, &given, err));
+    for (size_t i = 0, some; i < n; i += some) {
+        some = um_given_digest(f, &given, i, d);
+        f->shape.kind->built->value(f->self, d, some, values + i);
     }
-    return n ? status : um_check_ready(f, err);
+    return UMBEL_OK;
 }

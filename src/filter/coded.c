@@ -7,7 +7,7 @@
 #include "filter/coded.h"
 
 #include "base/alloc.h"
-#include "base/error.h"
+#include "base/bytes.h"
 #include "coding/code.h"
 
 #include <inttypes.h>
@@ -44,7 +44,7 @@ umbel_status um_coded_init(um_coded *c, const umbel_filter *f, umbel_error *err)
         c->cap += whole_lines(um_code_most(&cells[i]));
     c->bytes = um_get(&f->alloc, c->cap);
     if (!c->bytes)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", c->cap);
+        return um_no_memory(err, c->cap);
     for (size_t i = 0; i < n; i++) {
         uint8_t *at = c->bytes + c->len;
         c->section[i] = um_code_encode(&cells[i], at);
@@ -70,13 +70,6 @@ size_t um_coded_len(const umbel_filter *f)
     return len;
 }
 
-static bool zeros(const uint8_t *at, size_t len)
-{
-    while (len && *at == 0)
-        at++, len--;
-    return len == 0;
-}
-
 umbel_status um_uncode(const um_head *head, const uint8_t *stored,
                        uint8_t *payload, umbel_error *err)
 {
@@ -88,50 +81,12 @@ umbel_status um_uncode(const um_head *head, const uint8_t *stored,
         if (!um_code_decode(stored, len, &cells[i]))
             return um_fail(err, UMBEL_E_FORMAT,
                            "damaged: the code of section %zu is none", i);
-        if (!zeros(stored + len, room - len))
+        if (!um_all_zero(stored + len, room - len))
             return um_fail(err, UMBEL_E_FORMAT,
                            "damaged: something stands between the sections");
         stored += room;
     }
     return UMBEL_OK;
-}
-
-umbel_status um_check_coded_room(const um_head *head,
-                                 const umbel_source *source, umbel_error *err)
-{
-    uint64_t limit =
-        source->memory_limit ? source->memory_limit : UM_CODED_LIMIT;
-
-    if (head->payload_len > limit)
-        return um_fail_detail(
-            err, UMBEL_E_LIMIT, UMBEL_D_MEMORY_LIMIT,
-            "decoded, the filter takes %zu bytes, the limit is "
-            "%" PRIu64,
-            head->payload_len, limit);
-    return UMBEL_OK;
-}
-
-umbel_status um_filter_from_coded(const um_head *head,
-                                  const umbel_source *source,
-                                  const uint8_t *stored, umbel_filter **out,
-                                  umbel_error *err)
-{
-    umbel_alloc alloc = um_alloc_or_default(source->alloc);
-    umbel_status status = um_check_coded_room(head, source, err);
-
-    if (status != UMBEL_OK)
-        return status;
-    uint8_t *payload = um_get(&alloc, head->payload_len);
-    if (!payload)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes",
-                       head->payload_len);
-    status = um_uncode(head, stored, payload, err);
-    if (status == UMBEL_OK)
-        status =
-            um_filter_from_payload(head, source, payload, NULL, 0, out, err);
-    if (status != UMBEL_OK)
-        um_put(&alloc, payload, head->payload_len);
-    return status;
 }
 
 void umbel_set_coded(umbel_filter *f, bool coded)

@@ -9,8 +9,6 @@
 
 #include "filter/envelope.h"
 
-enum { UM_CODED_LIMIT = 256 << 20 }; /* bytes of payload, unless told */
-
 /* A payload's code. */
 typedef struct um_coded {
     uint8_t *bytes; /* NULL: none; from f's allocator */
@@ -42,15 +40,6 @@ size_t um_coded_len(const umbel_filter *f);
  */
 umbel_status um_uncode(const um_head *head, const uint8_t *stored,
                        uint8_t *payload, umbel_error *err);
-
-/* A filter of its own memory, within the limit, from the stored bytes. */
-umbel_status um_filter_from_coded(const um_head *head,
-                                  const umbel_source *source,
-                                  const uint8_t *stored, umbel_filter **out,
-                                  umbel_error *err);
-/* The limit alone, before there are stored bytes. */
-umbel_status um_check_coded_room(const um_head *head,
-                                 const umbel_source *source, umbel_error *err);
 
 /*
  * Bytes that the cells take at least when each is coded for itself: of bits the

@@ -200,7 +200,7 @@ umbel_status umbel_to_bloom(const umbel_filter *f, umbel_filter **out,
     s.kind = um_kind_find(NULL);
     for (size_t i = 0; i < um_count_settings(s.kind); i++)
         s.setting[i] = s.kind->settings[i].standard;
-    UM_TRY(um_filter_make(&s, &f->alloc, NULL, NULL, 0, &bloom, err));
+    UM_TRY(um_filter_make(&s, &f->alloc, &bloom, err));
     bloom->hasher = f->hasher;
     f->shape.kind->bits->copy(f->self, bloom->payload);
     return hand_over(bloom, f, out, err);
@@ -286,7 +286,7 @@ umbel_status umbel_fold(const umbel_filter *f, uint64_t by, umbel_filter **out,
     shape.cells /= by;
     shape.attached = 0;
     UM_TRY(um_check_shape(&shape, err));
-    UM_TRY(um_filter_make(&shape, &f->alloc, NULL, NULL, 0, &small, err));
+    UM_TRY(um_filter_make(&shape, &f->alloc, &small, err));
     small->hasher = f->hasher;
     small->shape.fpr = folded_fpr(f, &shape, by);
     f->shape.kind->fold(small->self, f->self, by);

@@ -1,36 +1,15 @@
 /*
  * counts.c - the public verbs of kinds that count: check, hash, call the row.
  */
-#include "base/batch.h"
 #include "base/error.h"
-#include "filter/handle.h"
+#include "filter/given.h"
 
 #include <umbel/counting.h>
-
-#include <inttypes.h>
 
 bool umbel_is_counting(const char *kind)
 {
     const um_kind *row = kind ? um_kind_find(kind) : NULL;
     return row && row->counting;
-}
-
-/* All keys are looked at before the first is used: all or nothing. */
-static umbel_status accept(const umbel_filter *f, const umbel_slice *keys,
-                           size_t n, umbel_error *err)
-{
-    const um_hash *hash = f->shape.hash;
-    umbel_status status = um_check_ready(f, err);
-
-    if (status == UMBEL_OK && hash->accept)
-        status = hash->accept(keys, n, err);
-    return status;
-}
-
-static void digest(const umbel_filter *f, const umbel_slice *keys, size_t n,
-                   umbel_digest *out)
-{
-    f->shape.hash->digest(&f->hasher, keys, n, out);
 }
 
 static size_t add_now(umbel_filter *f, const umbel_digest *d,
@@ -58,48 +37,51 @@ umbel_status umbel_add_amounts(umbel_filter *f, const umbel_slice *keys,
                                const uint64_t *amounts, size_t n, bool *fresh,
                                umbel_error *err)
 {
+    um_given given = {.n = n, .slices = keys};
     umbel_digest d[UM_BATCH];
 
     if (!f->shape.kind->counting)
         return um_cannot_count(f->shape.kind, err);
-    umbel_status status = um_check_writable(f, err);
-    if (status == UMBEL_OK)
-        status = accept(f, keys, n, err);
-    for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
-        some = um_next_batch(n - i);
-        digest(f, keys + i, some, d);
+    UM_TRY(um_check_writable(f, err));
+    UM_TRY(um_check_ready(f, err));
+    UM_TRY(um_given_accept(f, &given, err));
+    for (size_t i = 0, some; i < n; i += some) {
+        some = um_given_digest(f, &given, i, d);
         um_count_added(
             f, add_now(f, d, amounts + i, some, fresh ? fresh + i : NULL));
     }
-    return status;
+    return UMBEL_OK;
+}
+
+static umbel_status check_count(const umbel_filter *f, umbel_error *err)
+{
+    if (!f->shape.kind->counting)
+        return um_cannot_count(f->shape.kind, err);
+    return um_check_ready(f, err);
 }
 
 umbel_status umbel_count_digests(const umbel_filter *f,
                                  const umbel_digest *digests, size_t n,
                                  uint64_t *counts, umbel_error *err)
 {
-    if (!f->shape.kind->counting)
-        return um_cannot_count(f->shape.kind, err);
-    umbel_status status = um_check_ready(f, err);
-    if (status == UMBEL_OK)
-        count_now(f, digests, n, counts);
-    return status;
+    UM_TRY(check_count(f, err));
+    count_now(f, digests, n, counts);
+    return UMBEL_OK;
 }
 
 umbel_status umbel_count_many(const umbel_filter *f, const umbel_slice *keys,
                               size_t n, uint64_t *counts, umbel_error *err)
 {
+    um_given given = {.n = n, .slices = keys};
     umbel_digest d[UM_BATCH];
 
-    if (!f->shape.kind->counting)
-        return um_cannot_count(f->shape.kind, err);
-    umbel_status status = accept(f, keys, n, err);
-    for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
-        some = um_next_batch(n - i);
-        digest(f, keys + i, some, d);
+    UM_TRY(check_count(f, err));
+    UM_TRY(um_given_accept(f, &given, err));
+    for (size_t i = 0, some; i < n; i += some) {
+        some = um_given_digest(f, &given, i, d);
         count_now(f, d, some, counts + i);
     }
-    return status;
+    return UMBEL_OK;
 }
 
 uint64_t umbel_count_limit(const umbel_filter *f)
@@ -109,33 +91,32 @@ uint64_t umbel_count_limit(const umbel_filter *f)
 }
 
 /* Adding undoes removing: cells at their limit do not move either way. */
-static void put_back(umbel_filter *f, const umbel_slice *keys, size_t n)
+static void put_back(umbel_filter *f, um_given keys, size_t n)
 {
     umbel_digest d[UM_BATCH];
 
+    keys.n = n;
     for (size_t i = 0, some; i < n; i += some) {
-        some = um_next_batch(n - i);
-        digest(f, keys + i, some, d);
+        some = um_given_digest(f, &keys, i, d);
         f->shape.kind->add(f->self, d, some, NULL);
     }
 }
 
-static umbel_status remove_all(umbel_filter *f, const umbel_slice *keys,
-                               size_t n, umbel_error *err)
+static umbel_status remove_all(umbel_filter *f, const um_given *keys,
+                               umbel_error *err)
 {
     umbel_digest d[UM_BATCH];
     size_t gone = 0;
 
-    for (size_t i = 0, some; i < n; i += some) {
-        some = um_next_batch(n - i);
-        digest(f, keys + i, some, d);
+    for (size_t i = 0, some; i < keys->n; i += some) {
+        some = um_given_digest(f, keys, i, d);
         size_t done = f->shape.kind->counting->remove(f->self, d, some, &gone);
         if (done < some) {
-            put_back(f, keys, i + done);
+            put_back(f, *keys, i + done);
             return um_fail(err, UMBEL_E_RANGE,
                            "key %zu of %zu is not in the filter, so it cannot "
                            "be taken back: none has been",
-                           i + done + 1, n);
+                           i + done + 1, keys->n);
         }
     }
     uint64_t *added = &f->shape.added;
@@ -147,12 +128,14 @@ umbel_status umbel_remove_many(umbel_filter *f, const umbel_slice *keys,
                                size_t n, umbel_error *err)
 {
     const um_row_counting *row = f->shape.kind->counting;
+    um_given given = {.n = n, .slices = keys};
 
     if (row && row->may_remove)
         UM_TRY(row->may_remove(&f->shape, err));
     if (!row || !row->remove)
         return um_cannot(f, "take keys back", err);
     UM_TRY(um_check_writable(f, err));
-    UM_TRY(accept(f, keys, n, err));
-    return remove_all(f, keys, n, err);
+    UM_TRY(um_check_ready(f, err));
+    UM_TRY(um_given_accept(f, &given, err));
+    return remove_all(f, &given, err);
 }

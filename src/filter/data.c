@@ -1,7 +1,6 @@
 /*
- * data.c - bytes of the user's own that travel with a filter: a text that says
- * where it comes from, say. The last section of the payload, which no kind
- * sees.
+ * data.c - user data that travels with a filter, such as a text that says where
+ * it comes from: the last section of the payload, which no kind sees.
  */
 #include "base/alloc.h"
 #include "base/error.h"
@@ -25,14 +24,15 @@ umbel_slice umbel_data(const umbel_filter *f)
                          (size_t)f->shape.attached};
 }
 
-/* Behind the cells, which move to new memory. */
+/* Moves the cells to new memory, and puts the data behind them. */
 static void move_cells(umbel_filter *f, uint8_t *payload, size_t len,
                        size_t cells, umbel_slice data)
 {
     memcpy(payload, f->payload, cells);
     if (data.len)
         memcpy(payload + cells, data.data, data.len);
-    um_put(&f->alloc, f->payload, f->payload_len);
+    um_memory_free(&f->memory, &f->alloc);
+    f->memory = (um_memory){.base = payload, .len = len};
     f->payload = payload;
     f->payload_len = len;
     f->shape.attached = data.len;
@@ -44,10 +44,8 @@ umbel_status umbel_set_data(umbel_filter *f, const void *data, size_t len,
 {
     um_shape s = f->shape;
     size_t cells = f->payload_len - um_data_room(&s), room;
-    umbel_status status = um_check_writable(f, err);
 
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_check_writable(f, err));
     if (f->shared)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "a shared filter is in use by others: give it its data "

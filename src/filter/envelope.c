@@ -49,36 +49,131 @@ static bool padding_is_zero(const um_head *head, const uint8_t *payload)
     return true;
 }
 
-umbel_status um_filter_from_payload(const um_head *head,
-                                    const umbel_source *source,
-                                    uint8_t *payload, void *mapping,
-                                    size_t mapping_len, umbel_filter **out,
-                                    umbel_error *err)
+umbel_status um_check_limit(const um_head *head, const umbel_source *source,
+                            bool piped, umbel_error *err)
 {
-    umbel_alloc alloc = um_alloc_or_default(source->alloc);
-    umbel_filter *f;
+    uint64_t limit = source->memory_limit;
 
+    if (!limit && (piped || head->shape.coded))
+        limit = UM_OPEN_LIMIT;
+    if (limit && head->payload_len > limit)
+        return um_fail_detail(
+            err, UMBEL_E_LIMIT, UMBEL_D_MEMORY_LIMIT,
+            "%sthe filter takes %zu bytes, the limit is %" PRIu64,
+            head->shape.coded ? "decoded, " : "", head->payload_len, limit);
+    return UMBEL_OK;
+}
+
+static umbel_status check_payload(const um_head *head, const uint8_t *payload,
+                                  bool verify, umbel_error *err)
+{
     if (!padding_is_zero(head, payload))
         return um_fail(err, UMBEL_E_FORMAT,
                        "damaged: something stands between the sections");
-    if (source->verify &&
+    if (verify &&
         um_checksum(payload, head->payload_len) != head->payload_checksum)
         return um_fail(err, UMBEL_E_CHECKSUM,
                        "damaged: the payload does not match its checksum");
-    umbel_status status = um_filter_make(&head->shape, &alloc, payload, mapping,
-                                         mapping_len, &f, err);
-    if (status != UMBEL_OK)
-        return status;
-    if (source->secret)
-        status = umbel_unlock(f, source->secret, err);
+    return UMBEL_OK;
+}
+
+umbel_status um_filter_from_payload(const um_head *head, uint8_t *payload,
+                                    um_memory memory,
+                                    const umbel_source *source,
+                                    umbel_filter **out, umbel_error *err)
+{
+    umbel_alloc alloc = um_alloc_or_default(source->alloc);
+    umbel_filter *f;
+    umbel_status status = check_payload(head, payload, source->verify, err);
+
     if (status != UMBEL_OK) {
-        f->payload = NULL; /* stays the caller's, as does the mapping */
-        f->mapping = NULL;
-        umbel_close(f);
+        um_memory_free(&memory, &alloc);
         return status;
     }
-    *out = f;
+    UM_TRY(um_filter_around(&head->shape, &alloc, payload, memory, &f, err));
+    if (source->secret)
+        status = umbel_unlock(f, source->secret, err);
+    if (status == UMBEL_OK)
+        *out = f;
+    else
+        umbel_close(f);
+    return status;
+}
+
+/* Copies or decodes the stored bytes into memory of their own. */
+static umbel_status copy_payload(const um_head *head, const uint8_t *stored,
+                                 const umbel_source *source, um_memory *to,
+                                 umbel_error *err)
+{
+    umbel_alloc alloc = um_alloc_or_default(source->alloc);
+
+    UM_TRY(um_check_limit(head, source, false, err));
+    to->len = head->payload_len;
+    to->base = um_get(&alloc, to->len);
+    if (!to->base)
+        return um_no_memory(err, to->len);
+    if (head->shape.coded)
+        return um_uncode(head, stored, to->base, err);
+    memcpy(to->base, stored, to->len);
     return UMBEL_OK;
+}
+
+umbel_status um_filter_open(const um_head *head, const uint8_t *stored,
+                            um_memory memory, const umbel_source *source,
+                            umbel_filter **out, umbel_error *err)
+{
+    umbel_alloc alloc = um_alloc_or_default(source->alloc);
+    um_memory copy = {NULL, 0, false};
+
+    if (memory.base && !head->shape.coded) {
+        size_t offset = (size_t)(stored - (const uint8_t *)memory.base);
+        return um_filter_from_payload(head, (uint8_t *)memory.base + offset,
+                                      memory, source, out, err);
+    }
+    umbel_status status = copy_payload(head, stored, source, &copy, err);
+    um_memory_free(&memory, &alloc);
+    if (status == UMBEL_OK)
+        return um_filter_from_payload(head, copy.base, copy, source, out, err);
+    um_memory_free(&copy, &alloc);
+    return status;
+}
+
+/* The head is copied before it is believed: a mapped file may change. */
+static umbel_status read_head(const uint8_t *bytes, size_t len, um_head *head,
+                              umbel_error *err)
+{
+    uint8_t copy[UM_HEAD_MAX];
+    size_t part = len < sizeof copy ? len : sizeof copy;
+
+    if (part)
+        memcpy(copy, bytes, part);
+    UM_TRY(um_head_decode(copy, part, head, err));
+    return um_check_len(head, len, err);
+}
+
+umbel_status um_filter_from_file(const uint8_t *bytes, size_t len,
+                                 um_memory memory, const umbel_source *source,
+                                 umbel_filter **out, umbel_error *err)
+{
+    umbel_alloc alloc = um_alloc_or_default(source->alloc);
+    um_head head;
+    umbel_status status = read_head(bytes, len, &head, err);
+
+    if (status == UMBEL_OK)
+        return um_filter_open(&head, bytes + head.len, memory, source, out,
+                              err);
+    um_memory_free(&memory, &alloc);
+    return status;
+}
+
+umbel_status umbel_decode(const void *bytes, size_t len,
+                          const umbel_source *source, umbel_filter **out,
+                          umbel_error *err)
+{
+    um_memory lent = {NULL, 0, false};
+
+    UM_TRY(um_check_source(&source, err));
+    return um_filter_from_file(bytes, len, lent, source, out, err);
 }
 
 umbel_status um_check_source(const umbel_source **source, umbel_error *err)
@@ -123,9 +218,7 @@ umbel_status um_parts_init(um_parts *p, const umbel_filter *f, umbel_error *err)
 
     p->coded = (um_coded){.bytes = NULL};
     if (f->shape.coded) {
-        umbel_status status = um_coded_init(&p->coded, f, err);
-        if (status != UMBEL_OK)
-            return status;
+        UM_TRY(um_coded_init(&p->coded, f, err));
         payload = p->coded.bytes;
         len = p->coded.len;
     }
@@ -144,10 +237,9 @@ umbel_status umbel_encode(const umbel_filter *f, void *out, size_t cap,
                           size_t *len, umbel_error *err)
 {
     um_parts parts;
-    umbel_status status = um_parts_init(&parts, f, err);
+    umbel_status status = UMBEL_OK;
 
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_parts_init(&parts, f, err));
     const umbel_slice *head = &parts.part[0], *payload = &parts.part[1];
     size_t want = head->len + payload->len;
     if (cap >= want) {
@@ -161,51 +253,4 @@ umbel_status umbel_encode(const umbel_filter *f, void *out, size_t cap,
     }
     um_parts_fini(&parts, f);
     return status;
-}
-
-static umbel_status decode_raw(const um_head *head, const uint8_t *bytes,
-                               const umbel_source *source, umbel_filter **out,
-                               umbel_error *err)
-{
-    umbel_alloc alloc = um_alloc_or_default(source->alloc);
-
-    if (source->memory_limit && head->payload_len > source->memory_limit)
-        return um_fail_detail(
-            err, UMBEL_E_LIMIT, UMBEL_D_MEMORY_LIMIT,
-            "the filter takes %zu bytes, the limit is %" PRIu64,
-            head->payload_len, source->memory_limit);
-    uint8_t *payload = um_get(&alloc, head->payload_len);
-    if (!payload)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes",
-                       head->payload_len);
-    memcpy(payload, bytes, head->payload_len);
-    umbel_status status =
-        um_filter_from_payload(head, source, payload, NULL, 0, out, err);
-    if (status != UMBEL_OK)
-        um_put(&alloc, payload, head->payload_len);
-    return status;
-}
-
-umbel_status umbel_decode(const void *bytes, size_t len,
-                          const umbel_source *source, umbel_filter **out,
-                          umbel_error *err)
-{
-    uint8_t copy[UM_HEAD_MAX];
-    size_t head_part = len < sizeof copy ? len : sizeof copy;
-    um_head head;
-
-    umbel_status status = um_check_source(&source, err);
-    if (status != UMBEL_OK)
-        return status;
-    if (head_part)
-        memcpy(copy, bytes, head_part);
-    status = um_head_decode(copy, head_part, &head, err);
-    if (status == UMBEL_OK)
-        status = um_check_len(&head, len, err);
-    if (status != UMBEL_OK)
-        return status;
-    const uint8_t *stored = (const uint8_t *)bytes + head.len;
-    if (head.shape.coded)
-        return um_filter_from_coded(&head, source, stored, out, err);
-    return decode_raw(&head, stored, source, out, err);
 }

@@ -1,5 +1,5 @@
 /*
- * envelope.h - a filter around a payload that a head describes.
+ * envelope.h - filters as bytes: a head, then its payload.
  */
 #ifndef UM_FILTER_ENVELOPE_H
 #define UM_FILTER_ENVELOPE_H
@@ -8,21 +8,38 @@
 
 #include <umbel/file.h>
 
-/* Whether the bytes given, or found, end where the head says. */
+enum { UM_OPEN_LIMIT = 256 << 20 }; /* bytes of payload, by default */
+
+/* Refuses a file whose length is not that of its head. */
 umbel_status um_check_len(const um_head *head, uint64_t file_len,
                           umbel_error *err);
 
 /*
- * The filter of head around payload, as um_filter_make, checked and unlocked as
- * source asks. When the call fails the payload stays the caller's.
+ * Refuses a payload above the limit of source. By default, only what is coded,
+ * or comes from a pipe, has a limit: its size is not known from its bytes.
  */
-umbel_status um_filter_from_payload(const um_head *head,
-                                    const umbel_source *source,
-                                    uint8_t *payload, void *mapping,
-                                    size_t mapping_len, umbel_filter **out,
-                                    umbel_error *err);
+umbel_status um_check_limit(const um_head *head, const umbel_source *source,
+                            bool piped, umbel_error *err);
 
-/* *source, or the defaults when it is NULL; its size must be set. */
+/*
+ * The one way to open a filter: its head, the stored bytes behind it, and the
+ * memory that they lie in, which the call takes over. Raw bytes are used in
+ * place, unless they are the caller's; coded ones are decoded.
+ */
+umbel_status um_filter_open(const um_head *head, const uint8_t *stored,
+                            um_memory memory, const umbel_source *source,
+                            umbel_filter **out, umbel_error *err);
+/* The same of a payload that is raw, whatever the head says. */
+umbel_status um_filter_from_payload(const um_head *head, uint8_t *payload,
+                                    um_memory memory,
+                                    const umbel_source *source,
+                                    umbel_filter **out, umbel_error *err);
+/* The same of a whole file, head included. */
+umbel_status um_filter_from_file(const uint8_t *bytes, size_t len,
+                                 um_memory memory, const umbel_source *source,
+                                 umbel_filter **out, umbel_error *err);
+
+/* Replaces NULL by the defaults; refuses a source whose size is not set. */
 umbel_status um_check_source(const umbel_source **source, umbel_error *err);
 
 #endif

@@ -1,59 +1,10 @@
 /*
  * filter.c - the public verbs: check, hash, then call the row.
  */
-#include "base/batch.h"
 #include "base/error.h"
-#include "filter/handle.h"
+#include "filter/given.h"
 
-static umbel_status want_add(const umbel_filter *f, umbel_error *err)
-{
-    if (!f->shape.kind->add)
-        return um_cannot(f, "take further keys", err);
-    umbel_status status = um_check_writable(f, err);
-    return status == UMBEL_OK ? um_check_ready(f, err) : status;
-}
-
-/* Keys as slices, or width bytes each from a base on: filled slice by slice. */
-static void slice_up(umbel_slice *out, const void *keys, size_t from,
-                     size_t width, size_t n)
-{
-    const uint8_t *base = width ? keys : (const uint8_t *)"";
-
-    for (size_t i = 0; i < n; i++)
-        out[i] = (umbel_slice){base + (from + i) * width, width};
-}
-
-static void digest(const umbel_filter *f, const umbel_slice *keys, size_t n,
-                   umbel_digest *out)
-{
-    f->shape.hash->digest(&f->hasher, keys, n, out);
-}
-
-/* All keys are looked at before the first is used: all or nothing. */
-static umbel_status accept_many(const umbel_filter *f, const umbel_slice *keys,
-                                size_t n, umbel_error *err)
-{
-    const um_hash *hash = f->shape.hash;
-    return hash->accept ? hash->accept(keys, n, err) : UMBEL_OK;
-}
-
-static umbel_status accept_fixed(const umbel_filter *f, const void *keys,
-                                 size_t width, size_t n, umbel_error *err)
-{
-    umbel_slice s[UM_BATCH];
-    umbel_status status = UMBEL_OK;
-
-    if (!f->shape.hash->accept)
-        return UMBEL_OK;
-    for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
-        some = um_next_batch(n - i);
-        slice_up(s, keys, i, width, some);
-        status = accept_many(f, s, some, err);
-    }
-    return status;
-}
-
-/* Fast paths write without regard for others: a shared filter has none. */
+/* Fast paths do not write atomically: a shared filter has none. */
 umbel_status umbel_share(umbel_filter *f, umbel_error *err)
 {
     const um_kind *kind = f->shape.kind;
@@ -67,7 +18,7 @@ umbel_status umbel_share(umbel_filter *f, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* The row's function, or a faster one. */
+/* Calls the row's function, or a faster one. */
 static size_t add_now(umbel_filter *f, const umbel_digest *d, size_t n,
                       bool *fresh)
 {
@@ -89,7 +40,7 @@ static void query_now(const umbel_filter *f, const umbel_digest *d, size_t n,
         (f->fast ? f->fast->query : kind->query)(f->self, d, n, hit);
 }
 
-/* Keys of 8 bytes, which a fast path may hash itself. */
+/* Returns true for keys of 8 bytes, which a fast path may hash itself. */
 static bool are_keys8(const umbel_filter *f, const void *keys, size_t width)
 {
     return f->fast && width == 8 &&
@@ -97,7 +48,7 @@ static bool are_keys8(const umbel_filter *f, const void *keys, size_t width)
            (uintptr_t)keys % _Alignof(uint64_t) == 0;
 }
 
-/* A file may claim any number of keys: the sum stays at its end. */
+/* Sticks at the maximum: a file may claim any number of keys. */
 static uint64_t more_added(uint64_t was, size_t fresh)
 {
     return was > UINT64_MAX - fresh ? UINT64_MAX : was + fresh;
@@ -118,59 +69,55 @@ void um_count_added(umbel_filter *f, size_t fresh)
         ;
 }
 
+static umbel_status check_add(const umbel_filter *f, umbel_error *err)
+{
+    if (!f->shape.kind->add)
+        return um_cannot(f, "take further keys", err);
+    UM_TRY(um_check_writable(f, err));
+    return um_check_ready(f, err);
+}
+
 umbel_status umbel_add_digests(umbel_filter *f, const umbel_digest *digests,
                                size_t n, bool *fresh, umbel_error *err)
 {
-    umbel_status status = want_add(f, err);
-
-    if (status == UMBEL_OK)
-        um_count_added(f, add_now(f, digests, n, fresh));
-    return status;
+    UM_TRY(check_add(f, err));
+    um_count_added(f, add_now(f, digests, n, fresh));
+    return UMBEL_OK;
 }
 
-static void add_batch(umbel_filter *f, const umbel_slice *keys, size_t n,
-                      bool *fresh)
+static umbel_status add_given(umbel_filter *f, const um_given *keys,
+                              bool *fresh, umbel_error *err)
 {
     umbel_digest d[UM_BATCH];
 
-    digest(f, keys, n, d);
-    um_count_added(f, add_now(f, d, n, fresh));
+    UM_TRY(um_given_accept(f, keys, err));
+    for (size_t i = 0, some; i < keys->n; i += some) {
+        some = um_given_digest(f, keys, i, d);
+        um_count_added(f, add_now(f, d, some, fresh ? fresh + i : NULL));
+    }
+    return UMBEL_OK;
 }
 
 umbel_status umbel_add_many(umbel_filter *f, const umbel_slice *keys, size_t n,
                             bool *fresh, umbel_error *err)
 {
-    umbel_status status = want_add(f, err);
+    um_given given = {.n = n, .slices = keys};
 
-    if (status == UMBEL_OK)
-        status = accept_many(f, keys, n, err);
-    for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
-        some = um_next_batch(n - i);
-        add_batch(f, keys + i, some, fresh ? fresh + i : NULL);
-    }
-    return status;
+    UM_TRY(check_add(f, err));
+    return add_given(f, &given, fresh, err);
 }
 
 umbel_status umbel_add_fixed(umbel_filter *f, const void *keys, size_t width,
                              size_t n, bool *fresh, umbel_error *err)
 {
-    umbel_slice s[UM_BATCH];
-    umbel_status status = want_add(f, err);
+    um_given given = {.n = n, .fixed = keys, .width = width};
 
-    if (status == UMBEL_OK && n && are_keys8(f, keys, width) &&
-        f->fast->add_keys8) {
-        um_count_added(
-            f, f->fast->add_keys8(f->self, f->shape.seed, keys, n, fresh));
-        return UMBEL_OK;
-    }
-    if (status == UMBEL_OK)
-        status = accept_fixed(f, keys, width, n, err);
-    for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
-        some = um_next_batch(n - i);
-        slice_up(s, keys, i, width, some);
-        add_batch(f, s, some, fresh ? fresh + i : NULL);
-    }
-    return status;
+    UM_TRY(check_add(f, err));
+    if (!n || !are_keys8(f, keys, width) || !f->fast->add_keys8)
+        return add_given(f, &given, fresh, err);
+    um_count_added(f,
+                   f->fast->add_keys8(f->self, f->shape.seed, keys, n, fresh));
+    return UMBEL_OK;
 }
 
 umbel_status umbel_add(umbel_filter *f, const void *key, size_t len,
@@ -180,7 +127,7 @@ umbel_status umbel_add(umbel_filter *f, const void *key, size_t len,
     return umbel_add_many(f, &slice, 1, fresh, err);
 }
 
-static umbel_status want_query(const umbel_filter *f, umbel_error *err)
+static umbel_status check_query(const umbel_filter *f, umbel_error *err)
 {
     if (!f->shape.kind->query)
         return um_cannot(f, "tell members", err);
@@ -191,56 +138,44 @@ umbel_status umbel_query_digests(const umbel_filter *f,
                                  const umbel_digest *digests, size_t n,
                                  bool *hit, umbel_error *err)
 {
-    umbel_status status = want_query(f, err);
-
-    if (status == UMBEL_OK)
-        query_now(f, digests, n, hit);
-    return status;
+    UM_TRY(check_query(f, err));
+    query_now(f, digests, n, hit);
+    return UMBEL_OK;
 }
 
-static void query_batch(const umbel_filter *f, const umbel_slice *keys,
-                        size_t n, bool *hit)
+static umbel_status query_given(const umbel_filter *f, const um_given *keys,
+                                bool *hit, umbel_error *err)
 {
     umbel_digest d[UM_BATCH];
 
-    digest(f, keys, n, d);
-    query_now(f, d, n, hit);
+    UM_TRY(um_given_accept(f, keys, err));
+    for (size_t i = 0, some; i < keys->n; i += some) {
+        some = um_given_digest(f, keys, i, d);
+        query_now(f, d, some, hit + i);
+    }
+    return UMBEL_OK;
 }
 
 umbel_status umbel_query_many(const umbel_filter *f, const umbel_slice *keys,
                               size_t n, bool *hit, umbel_error *err)
 {
-    umbel_status status = want_query(f, err);
+    um_given given = {.n = n, .slices = keys};
 
-    if (status == UMBEL_OK)
-        status = accept_many(f, keys, n, err);
-    for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
-        some = um_next_batch(n - i);
-        query_batch(f, keys + i, some, hit + i);
-    }
-    return status;
+    UM_TRY(check_query(f, err));
+    return query_given(f, &given, hit, err);
 }
 
 umbel_status umbel_query_fixed(const umbel_filter *f, const void *keys,
                                size_t width, size_t n, bool *hit,
                                umbel_error *err)
 {
-    umbel_slice s[UM_BATCH];
-    umbel_status status = want_query(f, err);
+    um_given given = {.n = n, .fixed = keys, .width = width};
 
-    if (status == UMBEL_OK && n && are_keys8(f, keys, width) &&
-        f->fast->query_keys8) {
-        f->fast->query_keys8(f->self, f->shape.seed, keys, n, hit);
-        return UMBEL_OK;
-    }
-    if (status == UMBEL_OK)
-        status = accept_fixed(f, keys, width, n, err);
-    for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
-        some = um_next_batch(n - i);
-        slice_up(s, keys, i, width, some);
-        query_batch(f, s, some, hit + i);
-    }
-    return status;
+    UM_TRY(check_query(f, err));
+    if (!n || !are_keys8(f, keys, width) || !f->fast->query_keys8)
+        return query_given(f, &given, hit, err);
+    f->fast->query_keys8(f->self, f->shape.seed, keys, n, hit);
+    return UMBEL_OK;
 }
 
 umbel_status umbel_query(const umbel_filter *f, const void *key, size_t len,
@@ -249,31 +184,27 @@ umbel_status umbel_query(const umbel_filter *f, const void *key, size_t len,
     return f->query_key(f, key, len, hit, err);
 }
 
+static umbel_status digest_given(const umbel_filter *f, const um_given *keys,
+                                 umbel_digest *out, umbel_error *err)
+{
+    UM_TRY(um_check_ready(f, err));
+    UM_TRY(um_given_accept(f, keys, err));
+    for (size_t i = 0; i < keys->n;)
+        i += um_given_digest(f, keys, i, out + i);
+    return UMBEL_OK;
+}
+
 umbel_status umbel_digest_many(const umbel_filter *f, const umbel_slice *keys,
                                size_t n, umbel_digest *out, umbel_error *err)
 {
-    umbel_status status = um_check_ready(f, err);
-
-    if (status == UMBEL_OK)
-        status = accept_many(f, keys, n, err);
-    if (status == UMBEL_OK)
-        digest(f, keys, n, out);
-    return status;
+    um_given given = {.n = n, .slices = keys};
+    return digest_given(f, &given, out, err);
 }
 
 umbel_status umbel_digest_fixed(const umbel_filter *f, const void *keys,
                                 size_t width, size_t n, umbel_digest *out,
                                 umbel_error *err)
 {
-    umbel_slice s[UM_BATCH];
-    umbel_status status = um_check_ready(f, err);
-
-    if (status == UMBEL_OK)
-        status = accept_fixed(f, keys, width, n, err);
-    for (size_t i = 0, some; status == UMBEL_OK && i < n; i += some) {
-        some = um_next_batch(n - i);
-        slice_up(s, keys, i, width, some);
-        digest(f, s, some, out + i);
-    }
-    return status;
+    um_given given = {.n = n, .fixed = keys, .width = width};
+    return digest_given(f, &given, out, err);
 }

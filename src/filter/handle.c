@@ -1,5 +1,5 @@
 /*
- * handle.c - making filters and letting go of them, and what a handle refuses.
+ * handle.c - creates and frees filters, and what a handle refuses.
  */
 #include "filter/handle.h"
 #include "base/alloc.h"
@@ -92,28 +92,30 @@ void um_filter_use(umbel_filter *f, const um_fast *row)
     f->query_key = fused && row->query_key ? row->query_key : query_as_batch;
 }
 
-umbel_status um_filter_make(const um_shape *shape, const umbel_alloc *alloc,
-                            uint8_t *payload, void *mapping, size_t mapping_len,
-                            umbel_filter **out, umbel_error *err)
+void um_memory_free(um_memory *m, const umbel_alloc *alloc)
 {
-    size_t len;
+    if (m->mapped)
+        munmap(m->base, m->len);
+    else
+        um_put(alloc, m->base, m->len);
+    *m = (um_memory){NULL, 0, false};
+}
 
-    if (!um_payload_len(shape, &len))
-        return um_fail(err, UMBEL_E_LIMIT, "%" PRIu64 " cells do not fit here",
-                       shape->cells);
+umbel_status um_filter_around(const um_shape *shape, const umbel_alloc *alloc,
+                              uint8_t *payload, um_memory memory,
+                              umbel_filter **out, umbel_error *err)
+{
     umbel_filter *f = um_get(alloc, handle_len(shape->kind));
-    if (f && !payload)
-        payload = um_get(alloc, len);
-    if (!f || !payload) {
-        um_put(alloc, f, handle_len(shape->kind));
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", len);
+
+    if (!f) {
+        um_memory_free(&memory, alloc);
+        return um_no_memory(err, handle_len(shape->kind));
     }
     f->shape = *shape;
     f->alloc = *alloc;
     f->payload = payload;
-    f->payload_len = len;
-    f->mapping = mapping;
-    f->mapping_len = mapping_len;
+    um_payload_len(shape, &f->payload_len);
+    f->memory = memory;
     f->self = (uint8_t *)f + self_offset();
     um_layout_init(&f->layout, shape->addressing, shape->cells, shape->hashes,
                    shape->seed);
@@ -124,7 +126,31 @@ umbel_status um_filter_make(const um_shape *shape, const umbel_alloc *alloc,
     return UMBEL_OK;
 }
 
-/* Who chose a size and no error gets the error of that size. */
+umbel_status um_filter_own(const um_shape *shape, const umbel_alloc *alloc,
+                           uint8_t *payload, umbel_filter **out,
+                           umbel_error *err)
+{
+    um_memory memory = {.base = payload};
+
+    um_payload_len(shape, &memory.len);
+    return um_filter_around(shape, alloc, payload, memory, out, err);
+}
+
+umbel_status um_filter_make(const um_shape *shape, const umbel_alloc *alloc,
+                            umbel_filter **out, umbel_error *err)
+{
+    size_t len;
+
+    if (!um_payload_len(shape, &len))
+        return um_fail(err, UMBEL_E_LIMIT, "%" PRIu64 " cells do not fit here",
+                       shape->cells);
+    uint8_t *payload = um_get(alloc, len);
+    if (!payload)
+        return um_no_memory(err, len);
+    return um_filter_own(shape, alloc, payload, out, err);
+}
+
+/* A size without an error rate gets the error rate of that size. */
 static void aim_at_size(um_shape *s)
 {
     double error = s->capacity ? um_shape_error(s, (double)s->capacity) : 0;
@@ -140,24 +166,18 @@ umbel_status umbel_open(const char *kind, const umbel_params *params,
     um_shape shape;
     umbel_filter *f;
 
-    umbel_status status = um_params_take(params, &p, err);
-    if (status == UMBEL_OK)
-        status = um_shape_from_params(kind, &p, &shape, err);
-    if (status == UMBEL_OK && shape.kind->built)
-        status = um_fail(err, UMBEL_E_UNSUPPORTED,
-                         "kind %s is made of all its keys at once: build it "
-                         "(umbel_build)",
-                         shape.kind->name);
-    if (status == UMBEL_OK)
-        status = um_solve_size(&shape, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_params_take(params, &p, err));
+    UM_TRY(um_shape_from_params(kind, &p, &shape, err));
+    if (shape.kind->built)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "kind %s is made of all its keys at once: build it "
+                       "(umbel_build)",
+                       shape.kind->name);
+    UM_TRY(um_solve_size(&shape, err));
     if (p.cells && p.fpr == 0)
         aim_at_size(&shape);
     umbel_alloc alloc = um_alloc_or_default(p.alloc);
-    status = um_filter_make(&shape, &alloc, NULL, NULL, 0, &f, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_filter_make(&shape, &alloc, &f, err));
     if (p.secret)
         um_hasher_unlock(&f->hasher, p.secret);
     if (shape.kind->start)
@@ -172,10 +192,7 @@ void umbel_close(umbel_filter *f)
         return;
     umbel_alloc alloc = f->alloc;
     um_hasher_fini(&f->hasher);
-    if (f->mapping)
-        munmap(f->mapping, f->mapping_len);
-    else
-        um_put(&alloc, f->payload, f->payload_len);
+    um_memory_free(&f->memory, &alloc);
     um_put(&alloc, f, handle_len(f->shape.kind));
 }
 
@@ -183,11 +200,8 @@ umbel_status umbel_copy(const umbel_filter *f, umbel_filter **out,
                         umbel_error *err)
 {
     umbel_filter *copy;
-    umbel_status status =
-        um_filter_make(&f->shape, &f->alloc, NULL, NULL, 0, &copy, err);
 
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_filter_make(&f->shape, &f->alloc, &copy, err));
     memcpy(copy->payload, f->payload, f->payload_len);
     um_clear_padding(copy);
     copy->hasher = f->hasher;
@@ -199,9 +213,7 @@ umbel_status umbel_clear(umbel_filter *f, umbel_error *err)
 {
     if (f->shape.kind->built)
         return um_cannot(f, "forget its keys", err);
-    umbel_status status = um_check_writable(f, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_check_writable(f, err));
     memset(f->payload, 0, f->payload_len - um_data_room(&f->shape));
     f->shape.added = 0;
     f->shape.estimated = false;
@@ -234,7 +246,7 @@ umbel_status umbel_unlock(umbel_filter *f, const uint8_t *secret,
 
 umbel_status um_check_writable(const umbel_filter *f, umbel_error *err)
 {
-    if (f->mapping)
+    if (f->memory.mapped)
         return um_fail(err, UMBEL_E_READONLY,
                        "a mapped filter is read-only: load or copy it");
     return UMBEL_OK;

@@ -303,10 +303,8 @@ umbel_status um_head_decode(const uint8_t *bytes, size_t len, um_head *out,
                             umbel_error *err)
 {
     um_head head = {.len = 0};
-    umbel_status status = um_head_len(bytes, len, &head.len, err);
 
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(um_head_len(bytes, len, &head.len, err));
     if (len < head.len)
         return um_fail(err, UMBEL_E_FORMAT, "cut short inside the head");
     const uint8_t *sum = bytes + head.len - CHECKSUM_LEN;
@@ -314,11 +312,8 @@ umbel_status um_head_decode(const uint8_t *bytes, size_t len, um_head *out,
         return um_fail(err, UMBEL_E_CHECKSUM,
                        "damaged: the head does not match its checksum");
     um_reader r = {bytes + UM_HEAD_START, sum, false};
-    status = get_rows(&r, &head.shape, err);
-    if (status == UMBEL_OK)
-        status = get_shape(&r, &head, err);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(get_rows(&r, &head.shape, err));
+    UM_TRY(get_shape(&r, &head, err));
     if (r.bad || !um_all_zero(r.at, (size_t)(sum - r.at)))
         return um_fail(err, UMBEL_E_FORMAT, "damaged: the head's end");
     if (!um_payload_len(&head.shape, &head.payload_len))

@@ -63,11 +63,10 @@ umbel_status um_write_parts(int fd, const umbel_slice *parts, size_t nparts,
 umbel_status umbel_write(const umbel_filter *f, int fd, umbel_error *err)
 {
     um_parts parts;
-    umbel_status status = um_parts_init(&parts, f, err);
 
-    if (status != UMBEL_OK)
-        return status;
-    status = um_write_parts(fd, parts.part, UM_COUNT(parts.part), err);
+    UM_TRY(um_parts_init(&parts, f, err));
+    umbel_status status =
+        um_write_parts(fd, parts.part, UM_COUNT(parts.part), err);
     um_parts_fini(&parts, f);
     return status;
 }
@@ -380,11 +379,10 @@ umbel_status umbel_save(const umbel_filter *f, const char *path,
                         umbel_error *err)
 {
     um_parts parts;
-    umbel_status status = um_parts_init(&parts, f, err);
 
-    if (status != UMBEL_OK)
-        return status;
-    status = um_save_parts(parts.part, UM_COUNT(parts.part), path, err);
+    UM_TRY(um_parts_init(&parts, f, err));
+    umbel_status status =
+        um_save_parts(parts.part, UM_COUNT(parts.part), path, err);
     um_parts_fini(&parts, f);
     return status;
 }

@@ -198,9 +198,8 @@ umbel_status um_shape_from_params(const char *kind, const umbel_params *given,
 {
     umbel_params params;
     const umbel_params *p = &params;
-    umbel_status status = um_params_take(given, &params, err);
-    if (status != UMBEL_OK)
-        return status;
+
+    UM_TRY(um_params_take(given, &params, err));
     um_shape s = {.seed = p->seed,
                   .capacity = p->capacity,
                   .fpr = p->fpr == 0 ? UM_DEFAULT_FPR : p->fpr,
@@ -217,16 +216,13 @@ umbel_status um_shape_from_params(const char *kind, const umbel_params *given,
     if (s.cells > UM_MAX_CELLS || s.capacity > UM_MAX_CELLS)
         return um_fail(err, UMBEL_E_RANGE,
                        "cells (bits) and capacity (keys) go up to 2^48 each");
-    status = find_rows(kind, p, &s, err);
-    if (status == UMBEL_OK && p->fpr == 0 && s.kind->fpr > 0)
+    UM_TRY(find_rows(kind, p, &s, err));
+    if (p->fpr == 0 && s.kind->fpr > 0)
         s.fpr = s.kind->fpr;
-    if (status == UMBEL_OK)
-        status = check_hash(&s, err);
-    if (status == UMBEL_OK)
-        status = take_settings(p, &s, err);
-    if (status == UMBEL_OK)
-        *out = s;
-    return status;
+    UM_TRY(check_hash(&s, err));
+    UM_TRY(take_settings(p, &s, err));
+    *out = s;
+    return UMBEL_OK;
 }
 
 /* Names the numbers of hashes below and above that can be. */

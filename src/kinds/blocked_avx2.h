@@ -8,12 +8,13 @@
 #ifndef UM_KINDS_BLOCKED_AVX2_H
 #define UM_KINDS_BLOCKED_AVX2_H
 
+#include "base/batch.h"
 #include "base/hash.h"
 #include "kinds/xxh3_avx2.h"
 
 #include <unistd.h>
 
-enum { UM_VECTOR_STEP = 8, UM_LINE = 64 }; /* eights of keys; bytes */
+enum { UM_LINE = 64 }; /* bytes */
 
 /*
  * What eight keys ask for: close together, so that one register and a short

@@ -12,6 +12,7 @@
 #ifndef UM_KINDS_BLOCKED_AVX512_H
 #define UM_KINDS_BLOCKED_AVX512_H
 
+#include "base/inline.h"
 #include "base/xxh3.h"
 #include "filter/fast.h"
 
@@ -20,8 +21,6 @@
 
 enum { STEP = 8, BATCH = 32, MOST_HASHES = 16 };
 enum { XOR3 = 0x96 }; /* truth table of a ^ b ^ c */
-
-#define INLINE static inline __attribute__((always_inline))
 
 /* What a batch of keys asks for. */
 typedef struct batch {
@@ -63,20 +62,20 @@ typedef bool serve_one(const target *t, key k, int groups);
 
 /* --- eight keys a step ---------------------------------------------------- */
 
-INLINE __m512i all(uint64_t x)
+UM_INLINE __m512i all(uint64_t x)
 {
     return _mm512_set1_epi64((long long)x);
 }
 
 /* um_remix */
-INLINE __m512i remix(__m512i x)
+UM_INLINE __m512i remix(__m512i x)
 {
     x = _mm512_mullo_epi64(x, all(UINT64_C(0xD6E8FEB86659FD93)));
     return _mm512_xor_si512(x, _mm512_srli_epi64(x, 32));
 }
 
 /* um_xxh3_8 */
-INLINE __m512i xxh3(__m512i x, uint64_t flip)
+UM_INLINE __m512i xxh3(__m512i x, uint64_t flip)
 {
     const __m512i factor = all(UM_XXH3_FACTOR);
 
@@ -89,16 +88,16 @@ INLINE __m512i xxh3(__m512i x, uint64_t flip)
     return _mm512_xor_si512(x, _mm512_srli_epi64(x, 28));
 }
 
-INLINE void take_keys(const target *t, const uint8_t *p, __m512i *lo,
-                      __m512i *hi)
+UM_INLINE void take_keys(const target *t, const uint8_t *p, __m512i *lo,
+                         __m512i *hi)
 {
     *lo = xxh3(_mm512_loadu_si512(p), t->flip);
     *hi = remix(*lo);
 }
 
 /* In memory lo and hi take turns. */
-INLINE void take_digests(const target *t, const uint8_t *p, __m512i *lo,
-                         __m512i *hi)
+UM_INLINE void take_digests(const target *t, const uint8_t *p, __m512i *lo,
+                            __m512i *hi)
 {
     const __m512i even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
     const __m512i odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
@@ -114,7 +113,7 @@ INLINE void take_digests(const target *t, const uint8_t *p, __m512i *lo,
  * Volatile: when clang 14 takes the number out of the loop, it forgets that its
  * upper half is 0, and multiplies 64 bits.
  */
-INLINE __m512i block_of(const target *t, __m512i lo)
+UM_INLINE __m512i block_of(const target *t, __m512i lo)
 {
     __m512i blocks = all(*(const volatile uint64_t *)&t->blocks);
     __m512i a = _mm512_mul_epu32(lo, blocks);
@@ -135,8 +134,9 @@ static const uint64_t runs[STEP] = {RUN(8), RUN(1), RUN(2), RUN(3),
                                     RUN(4), RUN(5), RUN(6), RUN(7)};
 
 /* Items i .. i+7 of a batch. */
-INLINE void prepare(const target *t, const uint8_t *items, size_t item_len,
-                    batch *b, size_t i, take_eight *take, int groups, bool far)
+UM_INLINE void prepare(const target *t, const uint8_t *items, size_t item_len,
+                       batch *b, size_t i, take_eight *take, int groups,
+                       bool far)
 {
     __m512i lo, last;
 
@@ -154,7 +154,7 @@ INLINE void prepare(const target *t, const uint8_t *items, size_t item_len,
 
 /* --- loops ---------------------------------------------------------------- */
 
-INLINE key key_of(const batch *b, size_t i, int groups)
+UM_INLINE key key_of(const batch *b, size_t i, int groups)
 {
     return (key){.first = b->word[0][i],
                  .last = b->word[groups - 1][i],
@@ -167,8 +167,8 @@ INLINE key key_of(const batch *b, size_t i, int groups)
  * than a batch, are padded with zeros, which nobody serves. Tells how often
  * serve said yes.
  */
-INLINE size_t walk(const job *j, take_eight *take, serve_one *serve, int groups,
-                   bool far)
+UM_INLINE size_t walk(const job *j, take_eight *take, serve_one *serve,
+                      int groups, bool far)
 {
     const size_t len = j->item_len;
     batch b[2];
@@ -201,8 +201,8 @@ INLINE size_t walk(const job *j, take_eight *take, serve_one *serve, int groups,
     return count;
 }
 
-INLINE target target_of(const um_layout *l, uint8_t *bits, uint64_t seed,
-                        uint32_t block_shift)
+UM_INLINE target target_of(const um_layout *l, uint8_t *bits, uint64_t seed,
+                           uint32_t block_shift)
 {
     return (target){.bits = bits,
                     .blocks = l->blocks,
@@ -221,7 +221,7 @@ static bool is_large(const target *t)
 }
 
 /* Every loop for one and for two groups of hashes; keys, near and far. */
-INLINE size_t walk_keys(const job *j, serve_one *serve)
+UM_INLINE size_t walk_keys(const job *j, serve_one *serve)
 {
     if (is_large(&j->t))
         return j->t.two ? walk(j, take_keys, serve, 2, true)
@@ -230,14 +230,14 @@ INLINE size_t walk_keys(const job *j, serve_one *serve)
                     : walk(j, take_keys, serve, 1, false);
 }
 
-INLINE size_t walk_digests(const job *j, serve_one *serve)
+UM_INLINE size_t walk_digests(const job *j, serve_one *serve)
 {
     return j->t.two ? walk(j, take_digests, serve, 2, true)
                     : walk(j, take_digests, serve, 1, true);
 }
 
 /* A key on its own: the same masks, with nothing around them. */
-INLINE bool one_key(target t, const umbel_digest *d, serve_one *serve)
+UM_INLINE bool one_key(target t, const umbel_digest *d, serve_one *serve)
 {
     uint64_t last = t.two ? um_remix(d->hi + d->lo) : d->hi;
     key k = {.first = d->hi,

@@ -17,7 +17,7 @@
 /* --- a key against its block ---------------------------------------------- */
 
 /* One cell in each used lane of 32: 5 bits of its half of the word. */
-INLINE __m256i lanes256(uint64_t word, __mmask8 used)
+UM_INLINE __m256i lanes256(uint64_t word, __mmask8 used)
 {
     __m256i v =
         _mm256_srlv_epi32(_mm256_set1_epi64x((long long)word),
@@ -26,33 +26,33 @@ INLINE __m256i lanes256(uint64_t word, __mmask8 used)
 }
 
 /* The same with lanes of 64, and 6 bits of the word. */
-INLINE __m512i lanes512(uint64_t word, __mmask8 used)
+UM_INLINE __m512i lanes512(uint64_t word, __mmask8 used)
 {
     __m512i v = _mm512_srlv_epi64(
         all(word), _mm512_setr_epi64(58, 52, 46, 40, 34, 28, 22, 16));
     return _mm512_maskz_rolv_epi64(used, all(1), v);
 }
 
-INLINE __m256i mask256(key k, int groups)
+UM_INLINE __m256i mask256(key k, int groups)
 {
     __m256i m = lanes256(k.last, k.used);
     return groups == 2 ? _mm256_or_si256(m, lanes256(k.first, 0xFF)) : m;
 }
 
-INLINE __m512i mask512(key k, int groups)
+UM_INLINE __m512i mask512(key k, int groups)
 {
     __m512i m = lanes512(k.last, k.used);
     return groups == 2 ? _mm512_or_si512(m, lanes512(k.first, 0xFF)) : m;
 }
 
-INLINE bool query256(const target *t, key k, int groups)
+UM_INLINE bool query256(const target *t, key k, int groups)
 {
     __m256i m = mask256(k, groups);
     const void *p = t->bits + k.at;
     return _mm256_testc_si256(_mm256_loadu_si256(p), m);
 }
 
-INLINE bool query512(const target *t, key k, int groups)
+UM_INLINE bool query512(const target *t, key k, int groups)
 {
     __m512i m = mask512(k, groups);
     __m512i set = _mm512_and_si512(m, _mm512_loadu_si512(t->bits + k.at));
@@ -60,7 +60,7 @@ INLINE bool query512(const target *t, key k, int groups)
     return _kortestz_mask8_u8(missing, missing);
 }
 
-INLINE bool add256(const target *t, key k, int groups)
+UM_INLINE bool add256(const target *t, key k, int groups)
 {
     __m256i m = mask256(k, groups);
     void *p = t->bits + k.at;
@@ -70,7 +70,7 @@ INLINE bool add256(const target *t, key k, int groups)
     return !_mm256_testc_si256(old, m);
 }
 
-INLINE bool add512(const target *t, key k, int groups)
+UM_INLINE bool add512(const target *t, key k, int groups)
 {
     __m512i m = mask512(k, groups);
     void *p = t->bits + k.at;
@@ -81,7 +81,7 @@ INLINE bool add512(const target *t, key k, int groups)
     return !_kortestz_mask8_u8(changed, changed);
 }
 
-INLINE target aim(const um_bloom *b, uint64_t seed, uint32_t block_shift)
+UM_INLINE target aim(const um_bloom *b, uint64_t seed, uint32_t block_shift)
 {
     return target_of(b->layout, b->bits, seed, block_shift);
 }
@@ -116,7 +116,7 @@ INLINE target aim(const um_bloom *b, uint64_t seed, uint32_t block_shift)
                  fresh};                                                       \
         return walk_digests(&j, add##block);                                   \
     }                                                                          \
-    INLINE bool query_hash##block(const umbel_filter *f, uint64_t lo)          \
+    UM_INLINE bool query_hash##block(const umbel_filter *f, uint64_t lo)       \
     {                                                                          \
         umbel_digest d = {lo, um_remix(lo)};                                   \
         return one_key(aim(f->self, 0, block_shift), &d, query##block);        \

@@ -6,8 +6,8 @@
 #include "kinds/classic_walk.h"
 #include "kinds/rows.h"
 
-UM_WALK void start_digests(const void *source, size_t from, size_t n,
-                           um_walkers *w)
+UM_INLINE void start_digests(const void *source, size_t from, size_t n,
+                             um_walkers *w)
 {
     const umbel_digest *d = (const umbel_digest *)source + from;
 
@@ -30,8 +30,8 @@ typedef struct keys8 {
     uint64_t flip;
 } keys8;
 
-UM_WALK void start_keys8(const void *source, size_t from, size_t n,
-                         um_walkers *w)
+UM_INLINE void start_keys8(const void *source, size_t from, size_t n,
+                           um_walkers *w)
 {
     const keys8 *s = source;
 

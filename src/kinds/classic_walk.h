@@ -15,14 +15,13 @@
 #define UM_KINDS_CLASSIC_WALK_H
 
 #include "addressing/classic.h"
+#include "base/inline.h"
 #include "filter/fast.h"
 #include "kinds/bloom.h"
 
 /* Few at a time when the memory is far, so that what is fetched stays; many
  * when it is near, because every round ends with a branch gone wrong. */
 enum { UM_WALKERS = 256, UM_WALKERS_FAR = 64, UM_UNDER_WAY = 8 };
-
-#define UM_WALK static inline __attribute__((always_inline))
 
 /* The keys of a batch: where they are on their walk. */
 typedef struct um_walkers {
@@ -39,7 +38,7 @@ typedef struct um_walkers {
 typedef void um_walk_start(const void *source, size_t from, size_t n,
                            um_walkers *w);
 
-UM_WALK void um_walk_everybody(um_walkers *w)
+UM_INLINE void um_walk_everybody(um_walkers *w)
 {
     for (size_t i = 0; i < w->n; i++)
         w->alive[i] = (uint8_t)i;
@@ -47,7 +46,7 @@ UM_WALK void um_walk_everybody(um_walkers *w)
 }
 
 /* Everybody left learns its next cell, and may have it fetched. */
-UM_WALK void um_walk_step(const um_bloom *b, um_walkers *w, bool fetch)
+UM_INLINE void um_walk_step(const um_bloom *b, um_walkers *w, bool fetch)
 {
     uint64_t cells = b->layout->cells;
 
@@ -61,7 +60,7 @@ UM_WALK void um_walk_step(const um_bloom *b, um_walkers *w, bool fetch)
 }
 
 /* Those whose cell is set move up. */
-UM_WALK void um_walk_test(const um_bloom *b, um_walkers *w)
+UM_INLINE void um_walk_test(const um_bloom *b, um_walkers *w)
 {
     size_t left = 0;
 
@@ -73,7 +72,7 @@ UM_WALK void um_walk_test(const um_bloom *b, um_walkers *w)
     w->left = left;
 }
 
-UM_WALK void um_walk_end(um_walkers *w)
+UM_INLINE void um_walk_end(um_walkers *w)
 {
     memset(w->hit, 0, w->n * sizeof *w->hit);
     for (size_t j = 0; j < w->left; j++)
@@ -82,7 +81,7 @@ UM_WALK void um_walk_end(um_walkers *w)
 }
 
 /* Both at once: a round without waiting. */
-UM_WALK void um_walk_probe(const um_bloom *b, um_walkers *w)
+UM_INLINE void um_walk_probe(const um_bloom *b, um_walkers *w)
 {
     uint64_t cells = b->layout->cells;
     size_t left = 0;
@@ -99,20 +98,20 @@ UM_WALK void um_walk_probe(const um_bloom *b, um_walkers *w)
 }
 
 /* The rounds from probe first on. */
-UM_WALK void um_walk_rest(const um_bloom *b, um_walkers *w, uint32_t first)
+UM_INLINE void um_walk_rest(const um_bloom *b, um_walkers *w, uint32_t first)
 {
     for (uint32_t k = first; k < b->layout->hashes && w->left; k++)
         um_walk_probe(b, w);
     um_walk_end(w);
 }
 
-UM_WALK size_t um_walk_batch(size_t n, size_t done, size_t most)
+UM_INLINE size_t um_walk_batch(size_t n, size_t done, size_t most)
 {
     return n - done < most ? n - done : most;
 }
 
-UM_WALK void um_walk_near(const um_bloom *b, const void *source, size_t n,
-                          bool *hit, um_walk_start *start)
+UM_INLINE void um_walk_near(const um_bloom *b, const void *source, size_t n,
+                            bool *hit, um_walk_start *start)
 {
     um_walkers w;
 
@@ -126,8 +125,8 @@ UM_WALK void um_walk_near(const um_bloom *b, const void *source, size_t n,
 }
 
 /* One round of a batch whose cells were fetched a turn ago. */
-UM_WALK void um_walk_round(const um_bloom *b, um_walkers *w, bool last,
-                           uint32_t done)
+UM_INLINE void um_walk_round(const um_bloom *b, um_walkers *w, bool last,
+                             uint32_t done)
 {
     um_walk_test(b, w);
     if (last)
@@ -136,8 +135,8 @@ UM_WALK void um_walk_round(const um_bloom *b, um_walkers *w, bool last,
         um_walk_step(b, w, true);
 }
 
-UM_WALK void um_walk_far(const um_bloom *b, const void *source, size_t n,
-                         bool *hit, um_walk_start *start)
+UM_INLINE void um_walk_far(const um_bloom *b, const void *source, size_t n,
+                           bool *hit, um_walk_start *start)
 {
     um_walkers w[UM_UNDER_WAY];
     uint32_t hashes = b->layout->hashes;

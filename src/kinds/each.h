@@ -8,9 +8,8 @@
 #ifndef UM_KINDS_EACH_H
 #define UM_KINDS_EACH_H
 
+#include "base/inline.h"
 #include "filter/kind.h"
-
-#define UM_EACH_INLINE static inline __attribute__((always_inline))
 
 enum { UM_EACH_POSITIONS = 1024 }; /* of a batch */
 
@@ -26,17 +25,17 @@ typedef struct um_each_key {
 } um_each_key;
 
 /* Returns the number of keys that have room in a batch. */
-UM_EACH_INLINE size_t um_each_batch(uint32_t hashes, size_t left)
+UM_INLINE size_t um_each_batch(uint32_t hashes, size_t left)
 {
     size_t room = UM_EACH_POSITIONS / hashes;
     return left < room ? left : room;
 }
 
 /* Adds every key by one, which returns true if the key is new. */
-UM_EACH_INLINE size_t um_each_add(
-    void *self, uint32_t hashes, um_locate_fn *locate,
-    bool (*one)(void *self, const um_each_key *key), const umbel_digest *d,
-    const uint64_t *amounts, size_t n, bool *fresh)
+UM_INLINE size_t um_each_add(void *self, uint32_t hashes, um_locate_fn *locate,
+                             bool (*one)(void *self, const um_each_key *key),
+                             const umbel_digest *d, const uint64_t *amounts,
+                             size_t n, bool *fresh)
 {
     uint64_t pos[UM_EACH_POSITIONS];
     size_t added = 0;
@@ -58,10 +57,10 @@ UM_EACH_INLINE size_t um_each_add(
 }
 
 /* hit[i] = one(self, positions of key i). */
-UM_EACH_INLINE void
-um_each_query(const void *self, uint32_t hashes, um_locate_fn *locate,
-              bool (*one)(const void *self, const uint64_t *pos),
-              const umbel_digest *d, size_t n, bool *hit)
+UM_INLINE void um_each_query(const void *self, uint32_t hashes,
+                             um_locate_fn *locate,
+                             bool (*one)(const void *self, const uint64_t *pos),
+                             const umbel_digest *d, size_t n, bool *hit)
 {
     uint64_t pos[UM_EACH_POSITIONS];
 
@@ -74,7 +73,7 @@ um_each_query(const void *self, uint32_t hashes, um_locate_fn *locate,
 }
 
 /* out[i] = one(self, positions of key i). */
-UM_EACH_INLINE void
+UM_INLINE void
 um_each_count(const void *self, uint32_t hashes, um_locate_fn *locate,
               uint64_t (*one)(const void *self, const uint64_t *pos),
               const umbel_digest *d, size_t n, uint64_t *out)

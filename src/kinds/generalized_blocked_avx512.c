@@ -22,14 +22,14 @@ typedef struct roles {
 } roles;
 
 /* E, or, where that is 0, G: bits of the word; and where these are 0, 1. */
-INLINE __m512i not_zero(__m512i e, __m512i word, __m512i g, __m512i least)
+UM_INLINE __m512i not_zero(__m512i e, __m512i word, __m512i g, __m512i least)
 {
     __mmask16 zero = _mm512_testn_epi32_mask(e, e);
     return _mm512_max_epu32(_mm512_mask_and_epi32(e, zero, word, g), least);
 }
 
 /* Four lanes of 128 cells: words i and i + 4. */
-INLINE roles roles4(uint64_t word)
+UM_INLINE roles roles4(uint64_t word)
 {
     const __m512i of_r = _mm512_setr_epi64(0, 7, 14, 21, 0, 7, 14, 21);
     const __m512i of_e = _mm512_setr_epi64(28, 35, 42, 49, 28, 35, 42, 49);
@@ -45,19 +45,19 @@ INLINE roles roles4(uint64_t word)
 }
 
 /* Six bits of either half of a word, for every half-word. */
-INLINE __m512i six_bits(__m512i word)
+UM_INLINE __m512i six_bits(__m512i word)
 {
     const __m512i at = _mm512_setr_epi64(0, 6, 12, 18, 0, 6, 12, 18);
     return _mm512_srli_epi32(_mm512_sllv_epi64(word, at), 26);
 }
 
-INLINE __m512i both(uint32_t x)
+UM_INLINE __m512i both(uint32_t x)
 {
     return all((uint64_t)x << 32 | x);
 }
 
 /* Eight lanes of 64 cells: half-words i and i + 8. */
-INLINE roles roles8(uint64_t first, uint64_t second)
+UM_INLINE roles roles8(uint64_t first, uint64_t second)
 {
     const long long less = (long long)((uint64_t)-32 << 32 | (uint32_t)-32);
     const __m512i half = _mm512_setr_epi64(0, 0, 0, 0, less, less, less, less);
@@ -71,7 +71,7 @@ INLINE roles roles8(uint64_t first, uint64_t second)
 }
 
 /* The line as the key wants it; tells whether it was otherwise. */
-INLINE bool changes(const target *t, key k, int groups, __m512i *now)
+UM_INLINE bool changes(const target *t, key k, int groups, __m512i *now)
 {
     roles m = groups == 2 ? roles8(k.first, k.last) : roles4(k.last);
     __m512i old = _mm512_loadu_si512(t->bits + k.at);
@@ -81,13 +81,13 @@ INLINE bool changes(const target *t, key k, int groups, __m512i *now)
     return !_kortestz_mask8_u8(changed, changed);
 }
 
-INLINE bool query_line(const target *t, key k, int groups)
+UM_INLINE bool query_line(const target *t, key k, int groups)
 {
     __m512i now;
     return !changes(t, k, groups, &now);
 }
 
-INLINE bool add_line(const target *t, key k, int groups)
+UM_INLINE bool add_line(const target *t, key k, int groups)
 {
     __m512i now;
     bool fresh = changes(t, k, groups, &now);
@@ -96,7 +96,7 @@ INLINE bool add_line(const target *t, key k, int groups)
     return fresh;
 }
 
-INLINE target aim(const um_generalized *g, uint64_t seed)
+UM_INLINE target aim(const um_generalized *g, uint64_t seed)
 {
     return target_of(g->layout, g->bits, seed, 6);
 }

@@ -4,11 +4,10 @@
 #ifndef UM_KINDS_XXH3_AVX2_H
 #define UM_KINDS_XXH3_AVX2_H
 
+#include "base/inline.h"
 #include "base/xxh3.h"
 
 #include <immintrin.h>
-
-#define UM_INLINE static inline __attribute__((always_inline))
 
 #define UM_REMIX_FACTOR UINT64_C(0xD6E8FEB86659FD93) /* um_remix */
 

@@ -122,7 +122,7 @@ static umbel_status measure_before(choosing *c, umbel_error *err)
 
     for (size_t i = 0; i < um_count_settings(shape.kind); i++)
         shape.setting[i] = shape.kind->settings[i].standard;
-    UM_TRY(um_filter_make(&shape, &c->f->alloc, NULL, NULL, 0, &plain, err));
+    UM_TRY(um_filter_make(&shape, &c->f->alloc, &plain, err));
     plain->hasher = c->f->hasher;
     memcpy(plain->payload, c->f->payload, c->f->payload_len);
     umbel_status status = umbel_add_digests(plain, c->members, c->n, NULL, err);

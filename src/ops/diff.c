@@ -313,7 +313,7 @@ static umbel_status check_room(const umbel_filter *old, const start *s,
                                umbel_error *err)
 {
     if (s->head.payload_len > old->payload_len &&
-        s->head.payload_len - old->payload_len > UM_CODED_LIMIT)
+        s->head.payload_len - old->payload_len > UM_OPEN_LIMIT)
         return um_fail(err, UMBEL_E_LIMIT,
                        "the difference brings %" PRIu64 " bytes of data: take "
                        "the whole new filter instead",
@@ -339,11 +339,10 @@ static bool get_section(um_reader *r, const pair *p)
     return um_code_decode(r->at - len, (size_t)len, &p->now);
 }
 
-/* The new payload in zeroed memory, and around it the filter. */
+/* Fills in the new payload, which is zeroed memory. */
 static umbel_status fill(const umbel_filter *old, um_reader *r, const start *s,
-                         uint8_t *payload, umbel_filter **out, umbel_error *err)
+                         uint8_t *payload, umbel_error *err)
 {
-    umbel_source source = UMBEL_SOURCE_INIT;
     pair pairs[UM_MAX_SECTIONS];
     size_t n = pairs_of(old, &s->head.shape, payload, pairs);
     bool fine = true;
@@ -353,10 +352,7 @@ static umbel_status fill(const umbel_filter *old, um_reader *r, const start *s,
     if (!fine || r->at != r->end)
         return um_fail(err, UMBEL_E_FORMAT,
                        "the difference is damaged: its changes");
-    source.alloc = &old->alloc;
-    source.verify = true;
-    return um_filter_from_payload(&s->head, &source, payload, NULL, 0, out,
-                                  err);
+    return UMBEL_OK;
 }
 
 umbel_status umbel_patch(const umbel_filter *old, const void *bytes, size_t len,
@@ -365,6 +361,7 @@ umbel_status umbel_patch(const umbel_filter *old, const void *bytes, size_t len,
     const uint8_t *from = bytes;
     um_reader r = {from, from, false};
     uint8_t name[UMBEL_CONTENT_LEN];
+    umbel_source source = UMBEL_SOURCE_INIT;
     umbel_filter *f;
     start s;
 
@@ -373,15 +370,19 @@ umbel_status umbel_patch(const umbel_filter *old, const void *bytes, size_t len,
     UM_TRY(get_start(&r, &s, err));
     UM_TRY(check_base(old, &s, err));
     UM_TRY(check_room(old, &s, err));
-    uint8_t *payload = um_get(&old->alloc, s.head.payload_len);
-    if (!payload)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes",
-                       s.head.payload_len);
-    umbel_status status = fill(old, &r, &s, payload, &f, err);
+    size_t room = s.head.payload_len;
+    um_memory memory = {um_get(&old->alloc, room), room, false};
+    if (!memory.base)
+        return um_no_memory(err, room);
+    umbel_status status = fill(old, &r, &s, memory.base, err);
     if (status != UMBEL_OK) {
-        um_put(&old->alloc, payload, s.head.payload_len);
+        um_memory_free(&memory, &old->alloc);
         return status;
     }
+    source.alloc = &old->alloc;
+    source.verify = true;
+    UM_TRY(
+        um_filter_from_payload(&s.head, memory.base, memory, &source, &f, err));
     umbel_content_name(f, name);
     if (memcmp(name, s.now, sizeof name) != 0) {
         umbel_close(f);

@@ -196,7 +196,7 @@ static umbel_status measure(const um_shape *s, const umbel_alloc *alloc,
     double spread = spread_of(s) * sqrt(1 + times);
     umbel_filter *f;
 
-    UM_TRY(um_filter_make(&t, alloc, NULL, NULL, 0, &f, err));
+    UM_TRY(um_filter_make(&t, alloc, &f, err));
     umbel_status status = add_random(f, t.capacity, err);
     um_packed bits = {.at = f->payload, .n = t.cells, .bits = 1};
     double code = (double)um_code_len(&bits);
@@ -246,7 +246,7 @@ umbel_status umbel_plan_wire(const char *kind, const umbel_params *params,
                              uint64_t wire, uint64_t memory,
                              umbel_wire_plan *out, umbel_error *err)
 {
-    bounds b = {.wire = wire, .memory = memory ? memory : UM_CODED_LIMIT};
+    bounds b = {.wire = wire, .memory = memory ? memory : UM_OPEN_LIMIT};
     double bytes = 0;
     umbel_params raw_params;
     umbel_plan raw;

@@ -226,7 +226,7 @@ static void impossible_amounts_are_out_of_memory(void **state)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_filter *f = NULL;
-    test_memory c = {.fail_at = 2};
+    test_memory c = {.fail_at = 1};
     umbel_alloc a = test_alloc(&c);
 
     (void)state;

@@ -8,6 +8,7 @@
 #define _DEFAULT_SOURCE /* anonymous mappings */
 #include "support/test.h"
 
+#include "base/batch.h"
 #include "base/rng.h"
 #include "emulate/vectors.h"
 #include "filter/handle.h"
@@ -278,7 +279,7 @@ static void fast_paths_give_the_same_answers_and_cells(void **state)
 /* Several batches, and every tail; half of the keys are new each time. */
 static void check_lengths(subject s, uint32_t hashes, um_rng *rng)
 {
-    enum { LONGEST = 3 * 64 + 9 };
+    enum { LONGEST = 3 * 8 * UM_VECTOR_STEP + 9 };
     uint64_t keys[LONGEST];
     umbel_digest d[LONGEST];
     pair p = open_pair(s, hashes, 512 * 97, um_random(rng));
@@ -337,6 +338,7 @@ static void large_filters_too(void **state)
     enum { N = 5000 };
     um_rng rng = {2};
     uint64_t *keys = malloc(N * sizeof *keys);
+    umbel_digest d[MOST];
 
     (void)state;
     fill(&rng, keys, N);
@@ -350,6 +352,11 @@ static void large_filters_too(void **state)
             same_adds(p, keys + done, n / 2);
             same_queries(p, keys + done, n);
             same_adds(p, keys + done, n);
+            fill_digests(&rng, d, n);
+            same_digest_adds(p, d, n / 2);
+            same_digest_queries(p, d, n);
+            same_digest_adds(p, d, n);
+            same_counts(p, d, n);
         }
         test_assert_same_file(p.fast, p.plain);
         close_pair(p);
