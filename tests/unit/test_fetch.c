@@ -1,5 +1,5 @@
 /*
- * test_fetch.c - libcurl as a fetcher, of files; tests/peers has real servers.
+ * test_fetch.c - libcurl as a fetcher, of files; tests/systems has real servers.
  */
 #include "support/test.h"
 
