@@ -14,8 +14,8 @@
  * An unsigned manifest ends with the line "unsigned" instead, so that no
  * manifest that was cut short reads as another one.
  *
- * Reading writes the text again and compares. Whatever differs from that one
- * text is refused, and the parser need not look for it.
+ * Reading takes the fields loosely, writes the text again and compares:
+ * whatever differs from that one text is refused.
  */
 #include "exchange/manifest.h"
 
@@ -185,93 +185,51 @@ size_t um_manifest_write(um_manifest *m, const uint8_t *secret,
 /* --- reading ----------------------------------------------------------------
  */
 
-/* The rest of a text; bad is set when something was not as expected. */
-typedef struct cursor {
-    const char *at, *end;
-    bool bad;
-} cursor;
-
-static bool starts_with(const cursor *c, const char *word)
+bool um_digest_read(const char *word, uint8_t out[UM_DIGEST_LEN])
 {
-    size_t len = strlen(word);
-    return (size_t)(c->end - c->at) >= len && memcmp(c->at, word, len) == 0;
+    return strlen(word) == UM_DIGEST_HEX - 1 &&
+           um_hex_read(word, out, UM_DIGEST_LEN);
 }
 
-static void expect(cursor *c, const char *word)
+/* Reads a step, loosely; returns its length, 0 when there is none. */
+static int scan_step(const char *text, um_step *out)
 {
-    if (starts_with(c, word))
-        c->at += strlen(word);
-    else
-        c->bad = true;
+    char from[UM_DIGEST_HEX] = "", file[UM_DIGEST_HEX] = "";
+    int used = 0;
+
+    sscanf(text, "step %64s %64s %" SCNu64 "\n%n", from, file, &out->file.len,
+           &used);
+    return used && um_digest_read(from, out->from) &&
+                   um_digest_read(file, out->file.digest)
+               ? used
+               : 0;
 }
 
-static void get_hex(cursor *c, uint8_t *out, size_t len)
+/* Reads all but the signature, loosely, because the caller compares; returns
+ * its length, 0 when it is no manifest. text ends with a NUL. */
+static size_t scan_body(const char *text, um_manifest *m)
 {
-    expect(c, " ");
-    if (c->bad || (size_t)(c->end - c->at) < 2 * len ||
-        !um_hex_read(c->at, out, len))
-        c->bad = true;
-    else
-        c->at += 2 * len;
-}
+    char filter[UM_DIGEST_HEX] = "", key[UM_DIGEST_HEX] = "";
+    const char *at = text;
+    int used = 0;
 
-static uint64_t get_number(cursor *c)
-{
-    uint64_t x = 0;
-    const char *start;
-
-    expect(c, " ");
-    for (start = c->at; c->at < c->end && *c->at >= '0' && *c->at <= '9';
-         c->at++)
-        x = x * 10 + (uint64_t)(*c->at - '0'); /* may wrap: compared later */
-    c->bad |= c->at == start;
-    return x;
-}
-
-static void get_name(cursor *c, char out[UM_NAME_MAX + 1])
-{
-    const char *end = memchr(c->at, '\n', (size_t)(c->end - c->at));
-    size_t len = end ? (size_t)(end - c->at) : 0;
-
-    if (c->bad || !um_name_is_fine(c->at, len)) {
-        c->bad = true;
-        return;
-    }
-    memcpy(out, c->at, len);
-    out[len] = '\0';
-    c->at = end;
-}
-
-static void get_piece(cursor *c, um_blob *out)
-{
-    get_hex(c, out->digest, sizeof out->digest);
-    out->len = get_number(c);
-    expect(c, "\n");
-}
-
-static void get_body(cursor *c, um_manifest *m)
-{
-    expect(c, "umbel-manifest 1\nname ");
-    get_name(c, m->name);
-    expect(c, "\nserial");
-    m->serial = get_number(c);
-    expect(c, "\nmade");
-    m->made = get_number(c);
-    expect(c, "\nexpires");
-    m->expires = get_number(c);
-    expect(c, "\nfilter");
-    get_piece(c, &m->filter);
-    while (!c->bad && m->nsteps < UMBEL_MAX_STEPS && starts_with(c, "step ")) {
-        um_step *step = &m->step[m->nsteps++];
-        expect(c, "step");
-        get_hex(c, step->from, sizeof step->from);
-        get_piece(c, &step->file);
-    }
-    m->is_signed = starts_with(c, "key ");
-    expect(c, m->is_signed ? "key" : "unsigned");
-    if (m->is_signed)
-        get_hex(c, m->key, sizeof m->key);
-    expect(c, "\n");
+    sscanf(at,
+           "umbel-manifest 1 name %64s serial %" SCNu64 " made %" SCNu64
+           " expires %" SCNu64 " filter %64s %" SCNu64 "\n%n",
+           m->name, &m->serial, &m->made, &m->expires, filter, &m->filter.len,
+           &used);
+    if (!used || !um_digest_read(filter, m->filter.digest))
+        return 0;
+    while (at += used, m->nsteps < UMBEL_MAX_STEPS &&
+                           (used = scan_step(at, &m->step[m->nsteps])))
+        m->nsteps++;
+    used = 0;
+    m->is_signed = sscanf(at, "key %64s\n%n", key, &used) == 1;
+    if (!m->is_signed)
+        sscanf(at, "unsigned\n%n", &used);
+    else if (!um_digest_read(key, m->key))
+        return 0;
+    return used ? (size_t)(at - text) + (size_t)used : 0;
 }
 
 /* Writes the text again and compares. */
@@ -298,44 +256,52 @@ static bool steps_make_sense(const um_manifest *m)
     return true;
 }
 
-static umbel_status check_signature(const um_manifest *m, const char *text,
-                                    cursor *c, umbel_error *err)
+static bool is_fine(const um_manifest *m, const char *text, size_t body)
+{
+    return body && m->serial > 0 && m->serial < UINT64_MAX &&
+           um_name_is_fine(m->name, strlen(m->name)) &&
+           is_the_text(m, text, body) && steps_make_sense(m);
+}
+
+/* Checks the line behind the body, and the signature in it. */
+static bool has_signed(const um_manifest *m, const char *text, size_t body)
 {
     uint8_t signature[crypto_sign_BYTES];
-    size_t body = (size_t)(c->at - text);
+    const char *at = text + body;
+    size_t word = strlen("sign "), digits = 2 * sizeof signature;
 
-    if (!m->is_signed)
-        return UMBEL_OK;
-    expect(c, "sign");
-    get_hex(c, signature, sizeof signature);
-    expect(c, "\n");
-    if (c->bad || crypto_sign_verify_detached(signature, (const uint8_t *)text,
-                                              body, m->key) != 0)
-        return um_fail(err, UMBEL_E_CHECKSUM,
-                       "the manifest does not match its signature: it was "
-                       "changed on the way");
-    return UMBEL_OK;
+    return strncmp(at, "sign ", word) == 0 &&
+           strnlen(at + word, digits) == digits &&
+           um_hex_read(at + word, signature, sizeof signature) &&
+           at[word + digits] == '\n' &&
+           crypto_sign_verify_detached(signature, (const uint8_t *)text, body,
+                                       m->key) == 0;
 }
 
 umbel_status um_manifest_read(const char *text, size_t len, um_manifest *out,
                               umbel_error *err)
 {
-    cursor c = {text, text + len, false};
+    const size_t signature = strlen("sign \n") + 2 * crypto_sign_BYTES;
+    char copy[UM_MANIFEST_MAX + 1] = "";
     um_manifest m = {.nsteps = 0};
 
-    if (len > UM_MANIFEST_MAX || !starts_with(&c, "umbel-manifest "))
+    if (len <= UM_MANIFEST_MAX)
+        memcpy(copy, text, len);
+    if (strncmp(copy, "umbel-manifest ", 15) != 0)
         return um_fail(err, UMBEL_E_FORMAT,
                        "not a manifest: it does not begin like one");
-    if (!starts_with(&c, "umbel-manifest 1\n"))
+    if (strncmp(copy + 15, "1\n", 2) != 0)
         return um_fail(err, UMBEL_E_VERSION,
                        "a manifest of a later version: use a newer umbel");
-    get_body(&c, &m);
-    if (c.bad || m.serial == 0 || m.serial == UINT64_MAX ||
-        !is_the_text(&m, text, (size_t)(c.at - text)) || !steps_make_sense(&m))
+    size_t body = scan_body(copy, &m);
+    if (!is_fine(&m, copy, body))
         return um_fail(err, UMBEL_E_FORMAT,
                        "damaged: the manifest is not as one is written");
-    UM_TRY(check_signature(&m, text, &c, err));
-    if (c.at != c.end)
+    if (m.is_signed && !has_signed(&m, copy, body))
+        return um_fail(err, UMBEL_E_CHECKSUM,
+                       "the manifest does not match its signature: it was "
+                       "changed on the way");
+    if (len != body + (m.is_signed ? signature : 0))
         return um_fail(err, UMBEL_E_FORMAT,
                        "damaged: something stands behind the manifest");
     *out = m;

@@ -53,6 +53,8 @@ bool um_same_digest(const uint8_t *a, const uint8_t *b);
 /* Writes a digest, or a public key, in hexadecimal. */
 void um_digest_text(const uint8_t digest[UM_DIGEST_LEN],
                     char out[UM_DIGEST_HEX]);
+/* Reads it back; returns false unless it is the whole word. */
+bool um_digest_read(const char *word, uint8_t out[UM_DIGEST_LEN]);
 /* Reads 2 len lower case digits; returns false when they are something else. */
 bool um_hex_read(const char *text, uint8_t *out, size_t len);
 

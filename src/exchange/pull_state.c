@@ -43,13 +43,6 @@ size_t um_pull_state_write(const um_pull_state *s, char out[UM_PULL_STATE_MAX])
     return (size_t)len;
 }
 
-/* Reads a digest, or a public key, that fills its word. */
-static bool read_digest(const char *word, uint8_t out[UM_DIGEST_LEN])
-{
-    return strlen(word) == UM_DIGEST_HEX - 1 &&
-           um_hex_read(word, out, UM_DIGEST_LEN);
-}
-
 /* Reads the fields loosely; the caller compares. text ends with a NUL. */
 static bool scan_fields(const char *text, um_pull_state *s)
 {
@@ -61,8 +54,8 @@ static bool scan_fields(const char *text, um_pull_state *s)
 
     s->is_signed = strcmp(key, "none") != 0;
     return got >= 5 && um_name_is_fine(s->name, strlen(s->name)) &&
-           read_digest(filter, s->filter) &&
-           (!s->is_signed || read_digest(key, s->key));
+           um_digest_read(filter, s->filter) &&
+           (!s->is_signed || um_digest_read(key, s->key));
 }
 
 umbel_status um_pull_state_read(const char *text, size_t len,
