@@ -29,7 +29,7 @@ static const char filter_name[] = "", state_name[] = ".pull";
 struct umbel_puller {
     umbel_fetcher fetcher;
     umbel_store store;
-    char base_url[URL_MAX], manifest_url[URL_MAX];
+    char base_url[URL_MAX]; /* up to the name */
     char name[UM_NAME_MAX + 1];
     const uint8_t *trust;
     umbel_admission wants;
@@ -75,21 +75,15 @@ static bool set_name(umbel_puller *p)
     return true;
 }
 
-static umbel_status set_urls(umbel_puller *p, const char *url, umbel_error *err)
+static umbel_status set_url(umbel_puller *p, const char *url, umbel_error *err)
 {
-    static const char too_long[] = "the address is too long";
-    int len = snprintf(p->base_url, URL_MAX, "%s", url ? url : "");
-
-    if (len < 0 || len >= URL_MAX)
-        return um_fail(err, UMBEL_E_RANGE, too_long);
+    if (url && strlen(url) >= URL_MAX)
+        return um_fail(err, UMBEL_E_RANGE, "the address is too long");
+    snprintf(p->base_url, URL_MAX, "%s", url ? url : "");
     if (!set_name(p))
         return um_fail(err, UMBEL_E_RANGE,
                        "the address ends with the name of a filter, as in "
                        "https://example.org/lists/words");
-    len = snprintf(p->manifest_url, URL_MAX, "%s%s.manifest", p->base_url,
-                   p->name);
-    if (len < 0 || len >= URL_MAX)
-        return um_fail(err, UMBEL_E_RANGE, too_long);
     return UMBEL_OK;
 }
 
@@ -104,7 +98,7 @@ static umbel_status set_params(umbel_puller *p, const umbel_pull_params *params,
         p->wants = *params->wants;
     if (p->wants.max_bytes == 0)
         p->wants.max_bytes = MAX_BYTES;
-    return set_urls(p, params->url, err);
+    return set_url(p, params->url, err);
 }
 
 umbel_status umbel_pull_open(const umbel_pull_params *params,
@@ -246,12 +240,14 @@ static umbel_status fetch_manifest(umbel_puller *p, umbel_error *err)
     text t = {.len = 0};
     um_terms terms = {.name = p->name, .trust = p->trust, .now = p->now};
     umbel_response response = {.bytes = 0};
-    umbel_request request = {.url = p->manifest_url,
+    char url[URL_MAX + UM_NAME_MAX + 16];
+    umbel_request request = {.url = url,
                              .max = UM_MANIFEST_MAX,
                              .fresh = true,
                              .take = take_text,
                              .ctx = &t};
 
+    snprintf(url, sizeof url, "%s%s.manifest", p->base_url, p->name);
     if (p->there && um_same_digest(p->have.digest, p->last.filter) &&
         um_pull_state_fits(&p->last, &terms))
         request.tag = p->last.tag;
