@@ -1,0 +1,462 @@
+/*
+ * pull.c - a publisher, a server and a reader, driven by a program.
+ *
+ * Each two bytes are a step: what happens, and to what extent. Files are
+ * damaged, lost and put back, transfers break off, the store fails, time
+ * passes. Whatever happens, the reader's file is one that was published, or
+ * none; a round that succeeds leaves the filter of the manifest that was
+ * served; serial numbers do not go down.
+ */
+#include "fuzz.h"
+
+#include "base/error.h"
+#include "exchange/pull_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILES = 48, NAME = 80, STEPS = 60 };
+
+/* --- stores in memory -------------------------------------------------------
+ */
+
+typedef struct file {
+    char name[NAME];
+    uint8_t *bytes;
+    size_t len;
+} file;
+
+typedef struct store {
+    file file[FILES];
+    size_t n;
+    bool locked;
+    size_t calls, fail_at;
+} store;
+
+static file *find(store *s, const char *name)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (strcmp(s->file[i].name, name) == 0)
+            return &s->file[i];
+    return NULL;
+}
+
+static void drop(store *s, file *f)
+{
+    free(f->bytes);
+    *f = s->file[--s->n];
+}
+
+/* Makes name len bytes long; what is there stays. */
+static file *grow(store *s, const char *name, size_t len)
+{
+    file *f = find(s, name);
+
+    if (!f) {
+        if (s->n == FILES)
+            drop(s, &s->file[0]);
+        f = &s->file[s->n++];
+        *f = (file){.len = 0};
+        snprintf(f->name, sizeof f->name, "%s", name);
+    }
+    f->bytes = realloc(f->bytes, len + 1);
+    if (!f->bytes)
+        abort();
+    f->len = len;
+    return f;
+}
+
+static void fill(store *s, const char *name, const void *bytes, size_t len)
+{
+    uint8_t *copy = malloc(len + 1); /* bytes may be in the store */
+
+    if (!copy)
+        abort();
+    memcpy(copy, bytes, len);
+    memcpy(grow(s, name, len)->bytes, copy, len);
+    free(copy);
+}
+
+static umbel_status begin(store *s, umbel_error *err)
+{
+    if (++s->calls == s->fail_at)
+        return um_fail(err, UMBEL_E_IO, "the store fails");
+    return UMBEL_OK;
+}
+
+static umbel_status lock(void *ctx, umbel_error *err)
+{
+    store *s = ctx;
+
+    UM_TRY(begin(s, err));
+    UM_WANT(!s->locked);
+    s->locked = true;
+    return UMBEL_OK;
+}
+
+static void unlock(void *ctx)
+{
+    ((store *)ctx)->locked = false;
+}
+
+static umbel_status begin_with(store *s, const char *name, file **out,
+                               umbel_error *err)
+{
+    UM_WANT(s->locked);
+    UM_TRY(begin(s, err));
+    *out = find(s, name);
+    return *out ? UMBEL_OK
+                : um_fail(err, UMBEL_E_UNKNOWN, "%s is not there", name);
+}
+
+static umbel_status get(void *ctx, const char *name, umbel_slice *out,
+                        umbel_error *err)
+{
+    file *f;
+
+    UM_TRY(begin_with(ctx, name, &f, err));
+    uint8_t *copy = malloc(f->len + 1);
+    if (!copy)
+        abort();
+    memcpy(copy, f->bytes, f->len);
+    *out = (umbel_slice){copy, f->len};
+    return UMBEL_OK;
+}
+
+static void release(void *ctx, umbel_slice bytes)
+{
+    (void)ctx;
+    free((void *)(uintptr_t)bytes.data);
+}
+
+static umbel_status put(void *ctx, const char *name, const umbel_slice *parts,
+                        size_t n, umbel_error *err)
+{
+    store *s = ctx;
+    size_t len = 0;
+
+    UM_WANT(s->locked);
+    UM_TRY(begin(s, err));
+    for (size_t i = 0; i < n; len += parts[i++].len)
+        memcpy(grow(s, name, len + parts[i].len)->bytes + len, parts[i].data,
+               parts[i].len);
+    return UMBEL_OK;
+}
+
+static umbel_status resume(void *ctx, const char *name, uint64_t *len,
+                           umbel_error *err)
+{
+    file *f = NULL;
+    umbel_status status = begin_with(ctx, name, &f, err);
+
+    *len = f ? f->len : 0;
+    return status == UMBEL_E_UNKNOWN ? UMBEL_OK : status;
+}
+
+static umbel_status append(void *ctx, const char *name, uint64_t at,
+                           umbel_slice bytes, umbel_error *err)
+{
+    store *s = ctx;
+    file *f = find(s, name);
+    umbel_status status = begin(s, err);
+    size_t len = status == UMBEL_OK ? bytes.len : bytes.len / 2;
+
+    UM_WANT(s->locked && at <= (f ? f->len : 0));
+    memcpy(grow(s, name, (size_t)at + len)->bytes + at, bytes.data, len);
+    return status;
+}
+
+static umbel_status move(void *ctx, const char *from, const char *to,
+                         umbel_error *err)
+{
+    store *s = ctx;
+    file *f;
+
+    UM_TRY(begin_with(s, from, &f, err));
+    fill(s, to, f->bytes, f->len);
+    drop(s, find(s, from));
+    return UMBEL_OK;
+}
+
+static umbel_status list(void *ctx, umbel_store_visit *visit, void *visit_ctx,
+                         umbel_error *err)
+{
+    store *s = ctx;
+    char names[FILES][NAME];
+    size_t n = s->n;
+
+    UM_TRY(begin(s, err));
+    for (size_t i = 0; i < n; i++)
+        memcpy(names[i], s->file[i].name, NAME);
+    for (size_t i = 0; i < n && visit(visit_ctx, names[i]); i++)
+        ;
+    return UMBEL_OK;
+}
+
+static umbel_status remove_file(void *ctx, const char *name, umbel_error *err)
+{
+    file *f;
+
+    UM_TRY(begin_with(ctx, name, &f, err));
+    drop(ctx, f);
+    return UMBEL_OK;
+}
+
+static umbel_store ops_of(store *s)
+{
+    return (umbel_store){.size = sizeof(umbel_store),
+                         .ctx = s,
+                         .lock = lock,
+                         .unlock = unlock,
+                         .get = get,
+                         .release = release,
+                         .put = put,
+                         .resume = resume,
+                         .append = append,
+                         .move = move,
+                         .list = list,
+                         .remove = remove_file};
+}
+
+/* --- the world --------------------------------------------------------------
+ */
+
+typedef struct world {
+    store shelf, place;
+    uint8_t *kept; /* an older manifest */
+    size_t kept_len;
+    umbel_filter *filter;
+    uint64_t now, cut; /* bytes until a transfer breaks off; 0: never */
+    bool from_start, bad_range;
+    umbel_puller *puller;
+    uint8_t known[STEPS][UMBEL_FILE_DIGEST_LEN]; /* files that were published */
+    size_t nknown;
+    uint64_t serial; /* the reader's */
+} world;
+
+static const char manifest[] = "words.manifest";
+
+static umbel_status serve(void *ctx, const umbel_request *r,
+                          umbel_response *out, umbel_error *err)
+{
+    enum { CHUNK = 64 };
+    world *w = ctx;
+    file *f = find(&w->shelf, strrchr(r->url, '/') + 1);
+    uint64_t at = w->from_start ? 0 : r->from;
+
+    *out = (umbel_response){.missing = !f,
+                            .bad_range = f && w->bad_range && r->from};
+    if (!f || out->bad_range)
+        return um_fail(err, UMBEL_E_IO, "it is not there");
+    for (; at < f->len; at += CHUNK) {
+        size_t left = f->len - (size_t)at, n = left < CHUNK ? left : CHUNK;
+        if (w->cut && out->bytes + n > w->cut)
+            return um_fail(err, UMBEL_E_IO, "the connection broke");
+        out->bytes += n;
+        UM_TRY(r->take(r->ctx, at, (umbel_slice){f->bytes + at, n}, err));
+    }
+    return UMBEL_OK;
+}
+
+static void publish(world *w, unsigned key, uint64_t valid)
+{
+    umbel_publication what = UMBEL_PUBLICATION_INIT;
+    umbel_store shelf = ops_of(&w->shelf);
+    umbel_published done;
+
+    if (umbel_add(w->filter, &key, sizeof key, NULL, NULL) != UMBEL_OK)
+        abort();
+    what.name = "words";
+    what.filter = w->filter;
+    what.now = w->now;
+    what.valid = valid;
+    what.keep = 3;
+    if (umbel_publish(&what, &shelf, &done, NULL) == UMBEL_OK) {
+        memcpy(w->known[w->nknown++], done.digest, sizeof done.digest);
+        umbel_shelf_tidy(&shelf, done.last, done.has_last, NULL);
+    }
+    UM_WANT(!w->shelf.locked);
+}
+
+static bool is_known(const world *w, const uint8_t *digest)
+{
+    for (size_t i = 0; i < w->nknown; i++)
+        if (um_same_digest(w->known[i], digest))
+            return true;
+    return false;
+}
+
+/* The reader's file is one that was published; or it is as we left it. */
+static void check_file(world *w, umbel_status status)
+{
+    file *f = find(&w->place, ""), *m = find(&w->shelf, manifest);
+    uint8_t digest[UMBEL_FILE_DIGEST_LEN];
+    um_manifest served;
+
+    UM_WANT(status != UMBEL_OK || f);
+    if (!f)
+        return;
+    um_digest_parts(&(umbel_slice){f->bytes, f->len}, 1, digest);
+    UM_WANT(is_known(w, digest));
+    if (status == UMBEL_OK) {
+        UM_WANT(m && um_manifest_read((char *)m->bytes, m->len, &served,
+                                      NULL) == UMBEL_OK);
+        UM_WANT(um_same_digest(served.filter.digest, digest));
+    }
+}
+
+static void check_state(world *w, umbel_status status)
+{
+    file *f = find(&w->place, ".pull");
+    um_pull_state state = {.serial = 0};
+
+    if (!f || um_pull_state_read((char *)f->bytes, f->len, &state, NULL)) {
+        UM_WANT(status != UMBEL_OK);
+        return;
+    }
+    UM_WANT(state.serial >= w->serial);
+    w->serial = state.serial;
+}
+
+static void pull(world *w)
+{
+    umbel_pulled pulled = {.serial = 0};
+    umbel_error err = {.status = UMBEL_OK};
+
+    w->place.calls = 0;
+    umbel_status status = umbel_pull_round(w->puller, w->now, &pulled, &err);
+    if (status != UMBEL_OK)
+        um_fuzz_check_error(status, &err);
+    UM_WANT(!w->place.locked);
+    check_file(w, status);
+    check_state(w, status);
+    w->place.fail_at = 0;
+    w->cut = 0;
+}
+
+/* Changes a byte of a file that is neither the reader's filter nor its state,
+ * which nobody else writes to. */
+static void damage(store *s, size_t which, unsigned how)
+{
+    if (s->n == 0)
+        return;
+    file *f = &s->file[which % s->n];
+    if (f->len && *f->name && strcmp(f->name, ".pull") != 0)
+        f->bytes[how * 7 % f->len] ^= (uint8_t)(1u << how % 8);
+}
+
+/* One file gets the bytes of another. */
+static void replace(store *s, size_t to, size_t from)
+{
+    if (s->n)
+        fill(s, s->file[to % s->n].name, s->file[from % s->n].bytes,
+             s->file[from % s->n].len);
+}
+
+/* An older manifest is back, or the present one is kept for later. */
+static void swap_manifest(world *w, bool keep)
+{
+    file *m = find(&w->shelf, manifest);
+
+    if (!keep && w->kept)
+        fill(&w->shelf, manifest, w->kept, w->kept_len);
+    if (!keep || !m)
+        return;
+    free(w->kept);
+    w->kept = malloc(m->len + 1);
+    if (!w->kept)
+        abort();
+    memcpy(w->kept, m->bytes, m->len);
+    w->kept_len = m->len;
+}
+
+static void forget(world *w, bool state)
+{
+    file *f = find(&w->place, state ? ".pull" : "");
+
+    if (f)
+        drop(&w->place, f);
+    if (state)
+        w->serial = 0;
+}
+
+static void step(world *w, unsigned what, unsigned n)
+{
+    switch (what % 12) {
+    case 0:
+    case 1:
+        publish(w, n, what & 16 ? 1000 : 0);
+        break;
+    case 2:
+        w->place.fail_at = n % 32;
+        break;
+    case 3:
+        w->cut = n * 4;
+        break;
+    case 4:
+        w->from_start = n & 1;
+        w->bad_range = n & 2;
+        break;
+    case 5:
+        if (what & 32)
+            replace(&w->shelf, n % 16, n / 16);
+        else
+            damage(&w->shelf, n, what);
+        break;
+    case 6:
+        damage(&w->place, n, what);
+        break;
+    case 7:
+        swap_manifest(w, n & 1);
+        break;
+    case 8:
+        forget(w, n & 1);
+        break;
+    case 9:
+        w->now += n * 10;
+        break;
+    default:
+        pull(w);
+    }
+}
+
+static void open_world(world *w)
+{
+    umbel_params shape = UMBEL_PARAMS_INIT;
+    umbel_pull_params params = UMBEL_PULL_INIT;
+    umbel_fetcher fetcher = {sizeof fetcher, w, serve};
+    umbel_store place = ops_of(&w->place);
+
+    shape.capacity = 100;
+    params.url = "here/words";
+    w->now = 1000;
+    if (umbel_open(NULL, &shape, &w->filter, NULL) != UMBEL_OK ||
+        umbel_pull_open(&params, &fetcher, &place, &w->puller, NULL))
+        abort();
+}
+
+static void close_world(world *w)
+{
+    umbel_pull_close(w->puller);
+    umbel_close(w->filter);
+    while (w->shelf.n)
+        drop(&w->shelf, &w->shelf.file[0]);
+    while (w->place.n)
+        drop(&w->place, &w->place.file[0]);
+    free(w->kept);
+    free(w);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    world *w = calloc(1, sizeof *w);
+
+    if (!w)
+        abort();
+    open_world(w);
+    for (size_t i = 0; i + 1 < len && i < 2 * STEPS; i += 2)
+        step(w, data[i], data[i + 1]);
+    close_world(w);
+    return 0;
+}
