@@ -2,7 +2,7 @@
 PREFIX ?= /usr/local
 BUILD := build/release
 
-.PHONY: all programs run test test-long coverage lint bench fuzz install deps clean
+.PHONY: all programs run tour test test-quick test-systems test-long coverage lint bench fuzz install deps clean
 
 all: $(BUILD)/build.ninja
 	@cmake --build $(BUILD) --target umbel_cli umbel_shared umbel_static
@@ -20,10 +20,21 @@ run:
 	@$(MAKE) --no-print-directory all
 	@tools/tour $(BUILD)/umbel
 
-# Installs what is missing, builds twice (release, sanitizers), runs all tests.
+# Installs what is missing, builds (release, sanitizers), runs the tests that need
+# no foreign program.
 test:
 	@tools/deps build test
 	@tools/test
+
+# What is not slow, in release only: a minute once it is built.
+test-quick:
+	@tools/deps build test
+	@tools/test quick
+
+# Against real counterparts: web servers, other programs' filters.
+test-systems:
+	@tools/deps build test systems
+	@tools/test systems
 
 # 100 million keys from a file, a million filters admitted, all reproductions, and
 # long fuzzing. Hours.

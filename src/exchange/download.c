@@ -122,8 +122,8 @@ static umbel_status check_part(const um_download *d, umbel_error *err)
         return UMBEL_OK;
     remove_part(d);
     return um_fail(err, UMBEL_E_REFUSED,
-                   "what the server sends is not what was published: its "
-                   "digest is another");
+                   "the server's file is not what was published: its "
+                   "digest differs");
 }
 
 static umbel_status try_once(um_download *d, bool *again, umbel_error *err)

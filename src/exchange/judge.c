@@ -35,8 +35,8 @@ static umbel_status judge_name(const um_manifest *m, const um_pull_state *last,
                        m->name);
     if (last->serial && strcmp(last->name, name) != 0)
         return um_fail(err, UMBEL_E_REFUSED,
-                       "until now this file was \"%s\": to have \"%s\" there "
-                       "remove what the last pull left, FILE.pull",
+                       "this file holds \"%s\", not \"%s\": pull to another "
+                       "file, or remove FILE.pull to replace it",
                        last->name, name);
     return UMBEL_OK;
 }
@@ -51,8 +51,8 @@ static umbel_status judge_key(const um_manifest *m, const um_pull_state *last,
         return UMBEL_OK;
     if (!m->is_signed)
         return um_fail(err, UMBEL_E_REFUSED,
-                       "the manifest is not signed: who publishes it must sign "
-                       "with the key that is trusted here");
+                       "the manifest is not signed: the publisher must sign it "
+                       "with the key that you trust");
     if (sodium_memcmp(m->key, want, UMBEL_TRUST_KEY_LEN) != 0) {
         um_digest_text(m->key, key);
         return um_fail(err, UMBEL_E_REFUSED,
@@ -73,7 +73,7 @@ static umbel_status judge_time(uint64_t expires, uint64_t now, umbel_error *err)
     bool days = now - expires >= 2 * day;
     return um_fail(err, UMBEL_E_REFUSED,
                    "the manifest expired %" PRIu64
-                   " %s ago: who publishes it must do so again",
+                   " %s ago: the publisher must publish again",
                    days ? (now - expires) / day : now - expires,
                    days ? "days" : "s");
 }
@@ -89,17 +89,17 @@ static umbel_status judge_serial(const um_manifest *m,
 {
     if (m->serial < last->serial)
         return um_fail(err, UMBEL_E_REFUSED,
-                       "the manifest is older than one before: serial "
+                       "the manifest is older than the last one: serial "
                        "%" PRIu64 " after %" PRIu64
-                       "; somebody may be holding a newer one back (if the "
-                       "publisher began anew, remove FILE.pull)",
+                       "; a newer one may be held back (if the publisher "
+                       "started over, remove FILE.pull)",
                        m->serial, last->serial);
     if (m->serial == last->serial &&
         !um_same_digest(m->filter.digest, last->filter))
         return um_fail(err, UMBEL_E_REFUSED,
                        "two manifests have serial %" PRIu64
-                       " and different filters: two publish there, or one "
-                       "lies",
+                       " but different filters: two publishers write "
+                       "there, or one of them is forged",
                        m->serial);
     return UMBEL_OK;
 }

@@ -59,7 +59,8 @@ static umbel_status parse(const form *f, const char *text, size_t len,
 
     if (len != text_len(f) || memcmp(text, f->start, start) != 0 ||
         text[len - 1] != '\n' || !um_hex_read(text + start, key, f->len))
-        return um_fail(err, f->wrong, "%s%s is no key file: make one with %s",
+        return um_fail(err, f->wrong,
+                       "%s%s is not a key file: make one with %s",
                        um_path_dots(path), um_path_tail(path), f->made_by);
     return UMBEL_OK;
 }

@@ -295,15 +295,14 @@ umbel_status um_manifest_read(const char *text, size_t len, um_manifest *out,
                        "a manifest of a later version: use a newer umbel");
     size_t body = scan_body(copy, &m);
     if (!is_fine(&m, copy, body))
-        return um_fail(err, UMBEL_E_FORMAT,
-                       "damaged: the manifest is not as one is written");
+        return um_fail(err, UMBEL_E_FORMAT, "the manifest is damaged");
     if (m.is_signed && !has_signed(&m, copy, body))
         return um_fail(err, UMBEL_E_CHECKSUM,
                        "the manifest does not match its signature: it was "
                        "changed on the way");
     if (len != body + (m.is_signed ? signature : 0))
         return um_fail(err, UMBEL_E_FORMAT,
-                       "damaged: something stands behind the manifest");
+                       "the manifest is damaged: bytes follow its end");
     *out = m;
     return UMBEL_OK;
 }

@@ -174,8 +174,7 @@ static umbel_status put_manifest(edition *e, umbel_error *err)
     um_manifest_next(&e->last, &next, &e->next);
     if (e->next.serial == UINT64_MAX)
         return um_fail(err, UMBEL_E_LIMIT,
-                       "%s was published too often: take another name",
-                       w->name);
+                       "%s was published too often: use another name", w->name);
     return um_shelf_put_manifest(e->shelf, &e->next, w->sign_key, err);
 }
 

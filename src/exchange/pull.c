@@ -82,7 +82,7 @@ static umbel_status set_url(umbel_puller *p, const char *url, umbel_error *err)
     snprintf(p->base_url, URL_MAX, "%s", url ? url : "");
     if (!set_name(p))
         return um_fail(err, UMBEL_E_RANGE,
-                       "the address ends with the name of a filter, as in "
+                       "an address ends with the name of a filter, as in "
                        "https://example.org/lists/words");
     return UMBEL_OK;
 }

@@ -69,8 +69,8 @@ umbel_status um_pull_state_read(const char *text, size_t len,
     if (len >= sizeof copy || !scan_fields(copy, &s) ||
         um_pull_state_write(&s, again) != len || memcmp(again, text, len) != 0)
         return um_fail(err, UMBEL_E_FORMAT,
-                       "this is not what umbel pull writes: remove it, and "
-                       "pull anew");
+                       "not the state of a pull, or damaged: remove it and "
+                       "pull again");
     *out = s;
     return UMBEL_OK;
 }

@@ -74,9 +74,9 @@ umbel_status um_shelf_load(const umbel_store *shelf, const um_blob *blob,
         status = umbel_decode(all.data, all.len, source, out, err);
     } else {
         const char *where = um_store_where(shelf, name);
-        status =
-            um_fail(err, UMBEL_E_CHECKSUM, "%s%s is not what its name says",
-                    um_path_dots(where), um_path_tail(where));
+        status = um_fail(err, UMBEL_E_CHECKSUM,
+                         "%s%s does not match the digest in its name",
+                         um_path_dots(where), um_path_tail(where));
     }
     shelf->release(shelf->ctx, all);
     return status;

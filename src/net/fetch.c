@@ -64,13 +64,13 @@ static umbel_status check_url(const char *url, umbel_error *err)
     if (!has_scheme(url, "http://") && !has_scheme(url, "https://") &&
         !has_scheme(url, "file://"))
         return um_fail(err, UMBEL_E_RANGE,
-                       "%.100s is no address: it begins with http://, "
-                       "https:// or file://",
+                       "%.100s is not an address: use http://, https:// or "
+                       "file://",
                        shown(url));
     if (has_scheme(url, "file://") && url[7] != '/' &&
         strncmp(url + 7, "localhost/", 10) != 0)
         return um_fail(err, UMBEL_E_RANGE,
-                       "behind file:// comes a whole path, as in "
+                       "file:// needs an absolute path, as in "
                        "file:///srv/shelf/words");
     return UMBEL_OK;
 }

@@ -1,25 +1,26 @@
-# Publish, pull from a directory, and what readers found to match falsely.
+# Publish, pull from a directory, and false positives that readers report.
 seq 20000 > members
 umbel build members --fpr 1% -q -o list.umb
 umbel keygen --sign -o key -q
 try umbel publish shelf list.umb --sign key --keep 4
 here=file://$PWD/shelf
-umbel pull "$here/list" -o copy.umb --trust key.pub | sed 's/moved [0-9,]*/moved N/'
+umbel pull "$here/list" -o copy.umb --trust key.pub | sed 's/^transferred .*/transferred N/'
 cmp list.umb copy.umb
 
-# A reader finds false matches, and tells.
+# A reader finds false positives, and reports them.
 seq 30001 32000 | try umbel check copy.umb --confirm false.txt -c
 seq 30001 30100 | umbel check copy.umb --confirm false.txt -q
 sort -u false.txt | wc -l
 try umbel publish shelf list.umb --sign key --members members --never false.txt |
-    sed 's/or [0-9,]* for/or N for/'
+    sed 's/^update  .*/update N/'
 umbel pull "$here/list" -o copy.umb -q
 try umbel check copy.umb -f false.txt
 try umbel verify copy.umb --members members
-# Who builds it anew as the report says loses no member.
+# The command that the report prints builds it so that no member is lost.
 cp list.umb before.umb
 umbel publish shelf list.umb --sign key --members members --never false.txt |
-    sed -n 's/^to deny none.*: //p' > again.sh
+    sed -n 's/^To lose no member.*: //p' > again.sh
+grep -c 'umbel build' again.sh
 bash again.sh
 try umbel publish shelf list.umb --sign key
 umbel pull "$here/list" -o copy.umb -q
@@ -32,7 +33,7 @@ mv before.umb list.umb
 { head -n 3 false.txt; echo 5; echo 7; head -n 2 false.txt; } > wrong.txt
 try umbel publish shelf list.umb --sign key --members members --never empty.txt
 try umbel publish shelf list.umb --sign key --members members --never empty.txt \
-    --never wrong.txt --never wrong.txt | sed 's/or [0-9,]* for/or N for/'
+    --never wrong.txt --never wrong.txt | sed 's/^update  .*/update N/'
 umbel pull "$here/list" -o copy.umb -q
 try umbel check copy.umb 5 7
 try umbel check copy.umb -f wrong.txt -c
@@ -41,7 +42,7 @@ umbel publish shelf list.umb --sign key --members members --never wrong.txt --js
 # As far as 1 % of the members pay for.
 seq 40001 80000 | umbel check list.umb --confirm many.txt -q
 try umbel publish shelf list.umb --sign key --members members --never many.txt |
-    sed 's/or [0-9,]* for/or N for/'
+    sed 's/^update  .*/update N/'
 try umbel publish shelf list.umb --sign key --members wrong.txt --never false.txt
 umbel build members --kind counting -q -o counts.umb
 try umbel publish shelf counts.umb --sign key --members members --never false.txt
@@ -128,14 +129,14 @@ absent none.umb
 
 # What costs readers more than it did is told.
 seq 100 | umbel build -n 100 -q -o day.umb
-try umbel publish days day.umb --valid 3
+try umbel publish days day.umb --valid 3 | sed 's%^expires .*UTC%expires WHEN%'
 seq 101 | umbel build -n 200 -q -o day.umb
 try umbel publish days day.umb
 seq 1000 1199 | umbel build -n 200 -q -o day.umb
 try umbel publish days day.umb
 try umbel publish days day.umb --valid 3 --json | grep -o '"expires": [1-9]' | cut -c 1-10
 
-# What it takes in memory has a limit, for who publishes and who reads.
+# Publishers and readers limit the memory that a filter may take.
 days() { umbel pull "file://$PWD/days/coded" "$@"; }
 umbel build members --bits 1000000 --hashes 1 --coded -q -o coded.umb
 try umbel publish days coded.umb --max-memory 100k

@@ -432,18 +432,18 @@ static void other_texts_are_no_keys(void **state)
     for (size_t i = 0; i < len; i++) {
         test_write_file(path, text, i); /* cut short */
         assert_refused(umbel_trust_key_load(path, back, &test_refusal),
-                       UMBEL_E_FORMAT, "no key file");
+                       UMBEL_E_FORMAT, "not a key file");
         text[i] ^= 0x20; /* another letter, an upper case digit */
         test_write_file(path, text, len);
         bool digit = i >= START && i < len - 1;
         if (!digit || text[i] > '9' || text[i] < '0')
             assert_refused(umbel_trust_key_load(path, back, &test_refusal),
-                           UMBEL_E_FORMAT, "no key file");
+                           UMBEL_E_FORMAT, "not a key file");
         text[i] ^= 0x20;
     }
     test_write_file(path, text, len + 1); /* it ends with a NUL */
     assert_refused(umbel_trust_key_load(path, back, &test_refusal),
-                   UMBEL_E_FORMAT, "no key file");
+                   UMBEL_E_FORMAT, "not a key file");
     assert_refused(umbel_sign_key_load(dir, back, &test_refusal), UMBEL_E_IO,
                    "directory");
     assert_refused(umbel_sign_key_load("/nowhere/key", back, &test_refusal),

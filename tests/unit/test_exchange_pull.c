@@ -412,7 +412,7 @@ static void a_list_of_another_name_is_refused(void **state)
     assert_refuses(s, UMBEL_E_REFUSED, "asked for \"words\"");
     s->params.url = "https://example.org/lists/other.manifest";
     open_puller(s);
-    assert_refuses(s, UMBEL_E_REFUSED, "until now");
+    assert_refuses(s, UMBEL_E_REFUSED, "this file holds");
     scene_close(s);
 }
 
@@ -891,7 +891,7 @@ static void a_state_that_nobody_wrote_is_refused(void **state)
     test_file *f = test_store_find(&s->place, ".pull");
     for (size_t i = 1; i < f->len; i++) {
         f->len -= i;
-        assert_refuses(s, UMBEL_E_FORMAT, ".pull: this is not what umbel pull");
+        assert_refuses(s, UMBEL_E_FORMAT, ".pull: not the state");
         f->len += i;
     }
     f->len = 0; /* as after the very first lock */

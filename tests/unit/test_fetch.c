@@ -1,5 +1,5 @@
 /*
- * test_fetch.c - libcurl as a fetcher, of files; tests/peers has real servers.
+ * test_fetch.c - libcurl as a fetcher, of files; tests/systems has real servers.
  */
 #include "support/test.h"
 
@@ -100,9 +100,9 @@ static void other_addresses_are_refused(void **state)
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(wrong); i++)
         assert_refused(fetch(wrong[i], 0, &t, &out), UMBEL_E_RANGE,
-                       "no address");
+                       "not an address");
     assert_refused(fetch("file://shelf/words", 0, &t, &out), UMBEL_E_RANGE,
-                   "whole path");
+                   "absolute path");
 }
 
 static void a_password_is_not_shown(void **state)

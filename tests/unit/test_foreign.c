@@ -1,6 +1,6 @@
 /*
  * foreign.c, foreign_dcso.c - files of others, as this side sees them. That
- * theirs see them alike is for tests/peers.
+ * theirs see them alike is for tests/systems.
  */
 #include "support/test.h"
 

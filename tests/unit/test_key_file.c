@@ -52,10 +52,10 @@ static void every_byte_of_a_key_file_counts(void **state)
         char was = text[i];
         text[i] = 'x';
         write_secretly(text, len);
-        assert_refused(load(back), UMBEL_E_SECRET, "is no key file");
+        assert_refused(load(back), UMBEL_E_SECRET, "is not a key file");
         text[i] = was;
         write_secretly(text, i);
-        assert_refused(load(back), UMBEL_E_SECRET, "is no key file");
+        assert_refused(load(back), UMBEL_E_SECRET, "is not a key file");
     }
     for (size_t i = 0; i < sizeof back; i++)
         assert_int_equal(back[i], 0); /* nothing was given out */
@@ -63,9 +63,9 @@ static void every_byte_of_a_key_file_counts(void **state)
     assert_non_null(longer);
     memcpy(longer, text, len);
     write_secretly(longer, len + 1);
-    assert_refused(load(back), UMBEL_E_SECRET, "is no key file");
+    assert_refused(load(back), UMBEL_E_SECRET, "is not a key file");
     write_secretly(longer, len + 300); /* longer than any key file */
-    assert_refused(load(back), UMBEL_E_SECRET, "is no key file");
+    assert_refused(load(back), UMBEL_E_SECRET, "is not a key file");
     write_secretly(text, len);
     assert_ok(load(back));
     assert_memory_equal(back, secret, sizeof back);

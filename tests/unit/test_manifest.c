@@ -310,7 +310,7 @@ static void readers_get_the_list_they_asked_for(void **state)
                    "asked for \"words\", got the manifest of \"others\"");
     last = remembering(&other);
     assert_refused(judge(&m, &last, public_key, 1100), UMBEL_E_REFUSED,
-                   "until now this file was \"others\"");
+                   "this file holds \"others\"");
 }
 
 /* Whoever lost the key, or the directory, starts with serial 1 again. */

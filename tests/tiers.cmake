@@ -1,0 +1,34 @@
+# Which tests are slow, which have threads. tools/test runs them accordingly.
+
+# Seconds of CPU as users get them, the slowest first: these start first, so that
+# no core waits at the end, and make test-quick leaves them out.
+set(UMBEL_SLOW_TESTS
+  unit_fast:22 docs_kinds:14 unit_exact:10 docs_tour:9 unit_generalized:9
+  unit_ribbon:8 net_hostile:8 large_huge:7 unit_unsized:7 unit_plan:6
+  unit_groups:6 unit_error:5 large_memory:5 unit_admit_honest:4
+  unit_occupancy_bounds:4 cli_convert_gzip:4 docs_man:4 contract_words:3
+  cli_threads_check:3 cli_threads_build:3 unit_model:3 cli_plan_wire:3
+  cli_reproduce:3 cli_bench:5 cli_help_examples:3)
+# Slow only under a sanitizer.
+set(UMBEL_SLOW_CHECKED_TESTS cli_file_truncated cli_file_flipped cli_plan_never
+  unit_compare unit_shared unit_coding cli_publish cli_escapes cli_file_forged)
+
+# With threads: these run once more under ThreadSanitizer, which builds them alone.
+set(UMBEL_THREAD_TESTS unit_shared unit_shared_counts unit_pipeline
+  cli_threads_build cli_threads_check)
+
+# Gives a test its tier, after it was added, in the same directory.
+function(umbel_tier name)
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${UMBEL_PATIENCE})
+  set(slow ${UMBEL_SLOW_TESTS})
+  list(FILTER slow INCLUDE REGEX "^${name}:")
+  if(slow)
+    string(REGEX REPLACE ".*:" "" cost ${slow})
+    set_tests_properties(${name} PROPERTIES COST ${cost} LABELS slow)
+  elseif(name IN_LIST UMBEL_SLOW_CHECKED_TESTS)
+    set_tests_properties(${name} PROPERTIES COST 2)
+  endif()
+  if(name IN_LIST UMBEL_THREAD_TESTS)
+    set_property(TEST ${name} APPEND PROPERTY LABELS threads)
+  endif()
+endfunction()
