@@ -2,7 +2,7 @@
 PREFIX ?= /usr/local
 BUILD := build/release
 
-.PHONY: all programs run tour test test-quick test-systems test-long coverage lint bench fuzz install deps clean
+.PHONY: all programs run tour command test test-quick test-systems test-long coverage lint bench fuzz install deps clean
 
 all: $(BUILD)/build.ninja
 	@cmake --build $(BUILD) --target umbel_cli umbel_shared umbel_static
@@ -14,11 +14,19 @@ programs: all
 $(BUILD)/build.ninja:
 	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
 
-# Installs what is missing, builds, and shows the main job on real data.
-run:
-	@tools/deps build run
-	@$(MAKE) --no-print-directory all
+# Installs what is missing, builds umbel alone, and shows the main job on real data,
+# then other jobs in a few lines each.
+run: command
 	@tools/tour $(BUILD)/umbel
+
+# The same, with every command and all that it prints.
+tour: command
+	@tools/tour --all $(BUILD)/umbel
+
+command:
+	@tools/deps build run
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@cmake --build $(BUILD) --target umbel_cli -- --quiet
 
 # Installs what is missing, builds (release, sanitizers), runs the tests that need
 # no foreign program.

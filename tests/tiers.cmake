@@ -3,7 +3,7 @@
 # Seconds of CPU as users get them, the slowest first: these start first, so that
 # no core waits at the end, and make test-quick leaves them out.
 set(UMBEL_SLOW_TESTS
-  unit_fast:22 docs_kinds:14 unit_exact:10 docs_tour:9 unit_generalized:9
+  unit_fast:22 docs_kinds:14 unit_exact:10 docs_tour:9 docs_main_job:3 unit_generalized:9
   unit_ribbon:8 net_hostile:8 large_huge:7 unit_unsized:7 unit_plan:6
   unit_groups:6 unit_error:5 large_memory:5 unit_admit_honest:4
   unit_occupancy_bounds:4 cli_convert_gzip:4 docs_man:4 contract_words:3
