@@ -13,12 +13,24 @@
 extern "C" {
 #endif
 
-/* Zero means the default everywhere. */
+/* Zero means the default everywhere; start with UMBEL_FETCH_INIT. */
 typedef struct umbel_fetch_params {
     size_t size;    /* sizeof(umbel_fetch_params): lets it grow */
     const char *ca; /* certificates that https may have, a PEM file; NULL: those
                        that the system trusts */
 } umbel_fetch_params;
+
+#ifdef __cplusplus
+#define UMBEL_FETCH_INIT                                                       \
+    {                                                                          \
+        sizeof(umbel_fetch_params), 0                                          \
+    }
+#else
+#define UMBEL_FETCH_INIT                                                       \
+    {                                                                          \
+        .size = sizeof(umbel_fetch_params)                                     \
+    }
+#endif
 
 /*
  * Returns a fetcher for umbel_pull_open. params must outlive it; NULL means the

@@ -103,6 +103,7 @@ static umbel_status take_options(const pull_args *a, pulling *p,
     p->params.url = a->address;
     p->params.wants = &p->wants;
     p->params.memory_limit = a->memory.max_memory.n;
+    p->fetch = (umbel_fetch_params)UMBEL_FETCH_INIT;
     p->fetch.ca = a->ca;
     if (a->trust) {
         UM_TRY(umbel_trust_key_load(a->trust, p->trust, err));

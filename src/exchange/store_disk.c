@@ -31,13 +31,6 @@
 
 static const char state_name[] = ".pull";
 
-/* A part that is being appended to. */
-typedef struct part {
-    char name[64]; /* "": none is open */
-    int fd;
-    uint64_t len;
-} part;
-
 /* A file whose digest is known. */
 typedef struct seen {
     struct stat st;
@@ -50,7 +43,6 @@ typedef struct disk {
     bool is_dir;
     char path[PATH_MAX + 256]; /* of the name that was asked for last */
     int lock;                  /* -1: not held */
-    part part;
     seen seen;
 } disk;
 
@@ -91,20 +83,12 @@ static umbel_status lock_store(void *ctx, umbel_error *err)
     return um_lock(d->base, O_RDONLY | O_DIRECTORY, &d->lock, err);
 }
 
-static void close_part(disk *d)
-{
-    if (d->part.name[0])
-        close(d->part.fd);
-    d->part.name[0] = '\0';
-}
-
 /* A reader that never got anything leaves no state behind. */
 static void unlock_store(void *ctx)
 {
     disk *d = ctx;
     struct stat st;
 
-    close_part(d);
     if (!d->is_dir && fstat(d->lock, &st) == 0 && st.st_size == 0 &&
         um_is_at(d->lock, path_of(d, state_name)))
         unlink(d->path);
@@ -153,12 +137,9 @@ static umbel_status put_file(void *ctx, const char *name,
 
 static umbel_status remove_file(void *ctx, const char *name, umbel_error *err)
 {
-    disk *d = ctx;
+    const char *path = path_of(ctx, name);
 
-    if (strcmp(name, d->part.name) == 0)
-        close_part(d);
-    return unlink(path_of(d, name)) == 0 ? UMBEL_OK
-                                         : um_fail_open(err, d->path);
+    return unlink(path) == 0 ? UMBEL_OK : um_fail_open(err, path);
 }
 
 /* A link stays one: the file that it names is replaced. */
@@ -170,7 +151,6 @@ static umbel_status move_file(void *ctx, const char *from, const char *to,
     struct stat st;
     umbel_slice all;
 
-    close_part(d);
     memcpy(path, path_of(d, to), sizeof path);
     if (lstat(path, &st) != 0 || !S_ISLNK(st.st_mode))
         return um_save_ready(path_of(d, from), path, err);
@@ -279,25 +259,16 @@ static int open_own(const char *path, uint64_t *len)
     return -1;
 }
 
-static void use_part(disk *d, const char *name, int fd, uint64_t len)
-{
-    close_part(d);
-    snprintf(d->part.name, sizeof d->part.name, "%s", name);
-    d->part.fd = fd;
-    d->part.len = len;
-}
-
 static umbel_status resume_part(void *ctx, const char *name, uint64_t *len,
                                 umbel_error *err)
 {
-    disk *d = ctx;
-    int fd = open_own(path_of(d, name), len);
+    int fd = open_own(path_of(ctx, name), len);
 
     (void)err;
     if (fd < 0)
         *len = 0;
     else
-        use_part(d, name, fd, *len);
+        close(fd);
     return UMBEL_OK;
 }
 
@@ -305,35 +276,26 @@ static umbel_status resume_part(void *ctx, const char *name, uint64_t *len,
  * Opens the part, or makes one. A file that somebody else put there goes: they
  * could write to it after it was checked.
  */
-static umbel_status open_part(disk *d, const char *name, umbel_error *err)
-{
-    uint64_t len = 0;
-    int fd = open_own(path_of(d, name), &len);
-
-    if (fd < 0) {
-        unlink(d->path);
-        fd = open(d->path, O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL, 0666);
-    }
-    if (fd < 0)
-        return um_fail_path(err, d->path);
-    use_part(d, name, fd, len);
-    return UMBEL_OK;
-}
-
 static umbel_status append_part(void *ctx, const char *name, uint64_t at,
                                 umbel_slice bytes, umbel_error *err)
 {
-    disk *d = ctx;
-    umbel_error inner;
+    const char *path = path_of(ctx, name);
+    umbel_status status = UMBEL_OK;
+    uint64_t len = 0;
+    int fd = open_own(path, &len);
 
-    if (strcmp(name, d->part.name) != 0)
-        UM_TRY(open_part(d, name, err));
-    if ((at != d->part.len && ftruncate(d->part.fd, (off_t)at) != 0) ||
-        lseek(d->part.fd, (off_t)at, SEEK_SET) < 0 ||
-        um_write_parts(d->part.fd, &bytes, 1, &inner) != UMBEL_OK)
-        return um_fail_path(err, path_of(d, name));
-    d->part.len = at + bytes.len;
-    return UMBEL_OK;
+    if (fd < 0) {
+        unlink(path);
+        fd = open(path, O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL, 0666);
+    }
+    if (fd < 0)
+        return um_fail_path(err, path);
+    if ((len != at && ftruncate(fd, (off_t)at) != 0) ||
+        lseek(fd, (off_t)at, SEEK_SET) < 0 ||
+        um_write_parts(fd, &bytes, 1, NULL) != UMBEL_OK)
+        status = um_fail_path(err, path);
+    close(fd);
+    return status;
 }
 
 /* --- names ------------------------------------------------------------------

@@ -21,6 +21,7 @@ enum {
     PATIENCE_SECONDS = 60, /* for all, beside the time at the least speed */
     LEAST_SPEED = 1000,    /* bytes a second */
     REDIRECTS = 5,
+    BUFFER = 1 << 18,  /* bytes that take gets at most at a time */
     CHATTER = 1 << 20, /* bytes of pages that nobody asked for: failures */
     SETTLED = 2        /* seconds */
 };
@@ -278,6 +279,7 @@ static void prepare(transfer *t, const char *ca, char *reason,
     curl_easy_setopt(c, CURLOPT_FAILONERROR, 1L); /* without its page */
     curl_easy_setopt(c, CURLOPT_USERAGENT, "umbel/" UM_VERSION);
     curl_easy_setopt(c, CURLOPT_ERRORBUFFER, reason);
+    curl_easy_setopt(c, CURLOPT_BUFFERSIZE, (long)BUFFER);
     curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, body);
     curl_easy_setopt(c, CURLOPT_WRITEDATA, t);
     curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, header);
@@ -338,6 +340,9 @@ static umbel_status fetch(void *ctx, const umbel_request *request,
                   .changed = -1};
 
     *out = (umbel_response){.bytes = 0};
+    if (params && params->size < sizeof *params)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "params.size is not set: start from UMBEL_FETCH_INIT");
     UM_TRY(check_url(request->url, err));
     t.curl = curl_easy_init();
     if (!t.curl)

@@ -1,5 +1,6 @@
 /*
- * test_fetch.c - libcurl as a fetcher, of files; tests/systems has real servers.
+ * test_fetch.c - libcurl as a fetcher, of files; tests/systems has real
+ * servers.
  */
 #include "support/test.h"
 
@@ -11,7 +12,7 @@
 
 /* What came, and when to refuse more. */
 typedef struct taken {
-    uint8_t bytes[100000];
+    uint8_t bytes[1000000];
     uint64_t first, end;
     size_t calls, refuse_at;
 } taken;
@@ -52,7 +53,7 @@ static void files_are_fetched_whole_and_from_a_byte_on(void **state)
     char *dir = test_dir_make(), *path = test_path(dir, "file"), url[512];
     taken *t = calloc(1, sizeof *t);
     umbel_response out;
-    uint8_t bytes[70000];
+    static uint8_t bytes[700000];
 
     (void)state;
     assert_non_null(t);
@@ -64,10 +65,10 @@ static void files_are_fetched_whole_and_from_a_byte_on(void **state)
     assert_int_equal(out.bytes, sizeof bytes);
     assert_memory_equal(t->bytes, bytes, sizeof bytes);
     *t = (taken){.calls = 0};
-    assert_ok(fetch(url, 50000, t, &out));
-    assert_int_equal(t->first, 50000);
+    assert_ok(fetch(url, 500000, t, &out));
+    assert_int_equal(t->first, 500000);
     assert_int_equal(t->end, sizeof bytes);
-    assert_memory_equal(t->bytes + 50000, bytes + 50000, 20000);
+    assert_memory_equal(t->bytes + 500000, bytes + 500000, 200000);
     assert_false(out.bad_range || out.missing || out.unchanged);
     /* Whoever takes the bytes may stop it. */
     *t = (taken){.refuse_at = 2};
@@ -105,6 +106,18 @@ static void other_addresses_are_refused(void **state)
                    "absolute path");
 }
 
+static void parameters_have_a_size(void **state)
+{
+    umbel_fetch_params params = {.ca = "ca.pem"};
+    umbel_fetcher f = umbel_fetch_curl(&params);
+    umbel_request r = {.url = "file:///words"};
+    umbel_response out;
+
+    (void)state;
+    assert_refused(f.get(f.ctx, &r, &out, &test_refusal), UMBEL_E_RANGE,
+                   "UMBEL_FETCH_INIT");
+}
+
 static void a_password_is_not_shown(void **state)
 {
     umbel_response out;
@@ -124,6 +137,7 @@ int main(void)
         cmocka_unit_test(files_are_fetched_whole_and_from_a_byte_on),
         cmocka_unit_test(a_file_that_is_not_there_is_missing),
         cmocka_unit_test(other_addresses_are_refused),
+        cmocka_unit_test(parameters_have_a_size),
         cmocka_unit_test(a_password_is_not_shown),
     };
 
