@@ -162,6 +162,90 @@ static void who_shares_or_maps_a_filter_cannot_give_it_data(void **state)
     test_dir_remove(dir);
 }
 
+enum { BYTES = 100 };
+
+/* 512 cells, which end where the data begins: all its bits are ones. */
+static umbel_filter *beside_ones(const char *kind, uint64_t from, bool data)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    uint8_t ones[BYTES];
+    umbel_filter *f = NULL;
+
+    memset(ones, 0xFF, sizeof ones);
+    p.cells = 512;
+    p.capacity = 100;
+    p.hashes = 4;
+    assert_ok(umbel_open(kind, &p, &f, &test_refusal));
+    test_add(f, from, 60);
+    if (data)
+        assert_ok(umbel_set_data(f, ones, sizeof ones, &test_refusal));
+    return f;
+}
+
+/* But for the data they are the same, and the data is what it was. */
+static void assert_same_cells(const umbel_filter *plain, umbel_filter *noted)
+{
+    const uint8_t *data = umbel_data(noted).data;
+
+    assert_int_equal(umbel_data(noted).len, BYTES);
+    for (size_t i = 0; i < BYTES; i++)
+        assert_int_equal(data[i], 0xFF);
+    assert_true(umbel_predict(plain) == umbel_predict(noted));
+    assert_ok(umbel_set_data(noted, NULL, 0, &test_refusal));
+    test_assert_same_file(plain, noted);
+}
+
+static void check_estimates(const umbel_filter *a, const umbel_filter *b,
+                            const umbel_filter *c, const umbel_filter *d)
+{
+    umbel_interval x, y;
+    umbel_overlap both, same;
+
+    if (umbel_estimate_keys(a, &x, NULL) != UMBEL_OK)
+        return;
+    assert_ok(umbel_estimate_keys(c, &y, &test_refusal));
+    assert_memory_equal(&x, &y, sizeof x);
+    assert_ok(umbel_estimate_overlap(a, b, &both, &test_refusal));
+    assert_ok(umbel_estimate_overlap(c, d, &same, &test_refusal));
+    assert_memory_equal(&both, &same, sizeof both);
+}
+
+static void check_kind(const char *kind)
+{
+    umbel_filter *a = beside_ones(kind, 0, false), *small = NULL;
+    umbel_filter *b = beside_ones(kind, 30, false), *noted_small = NULL;
+    umbel_filter *c = beside_ones(kind, 0, true);
+    umbel_filter *d = beside_ones(kind, 30, true);
+
+    check_estimates(a, b, c, d);
+    for (int op = UMBEL_OR; op <= UMBEL_MAX; op++) {
+        umbel_status status = umbel_merge(a, b, (umbel_merge_op)op, NULL);
+        assert_int_equal(umbel_merge(c, d, (umbel_merge_op)op, NULL), status);
+    }
+    if (umbel_fold(a, 2, &small, NULL) == UMBEL_OK) {
+        assert_ok(umbel_fold(c, 2, &noted_small, &test_refusal));
+        assert_same_cells(small, noted_small);
+    }
+    assert_same_cells(a, c);
+    assert_same_cells(b, d);
+    umbel_close(small);
+    umbel_close(noted_small);
+    umbel_close(a);
+    umbel_close(b);
+    umbel_close(c);
+    umbel_close(d);
+}
+
+static void data_is_never_taken_for_cells(void **state)
+{
+    static const char *const kinds[] = {"bloom", "counting", "countmin",
+                                        "aging", "generalized"};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(kinds); i++)
+        check_kind(kinds[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +255,7 @@ int main(void)
         cmocka_unit_test(the_first_of_merged_filters_keeps_its_data),
         cmocka_unit_test(data_can_be_replaced_and_taken_away),
         cmocka_unit_test(clearing_takes_the_keys_and_leaves_the_data),
+        cmocka_unit_test(data_is_never_taken_for_cells),
         cmocka_unit_test(forged_heads_are_refused),
         cmocka_unit_test(who_shares_or_maps_a_filter_cannot_give_it_data),
     };
