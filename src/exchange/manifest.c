@@ -281,7 +281,7 @@ static bool has_signed(const um_manifest *m, const char *text, size_t body)
 umbel_status um_manifest_read(const char *text, size_t len, um_manifest *out,
                               umbel_error *err)
 {
-    const size_t signature = strlen("sign \n") + 2 * crypto_sign_BYTES;
+    const size_t signature = strlen("sign \n") + 2 * (size_t)crypto_sign_BYTES;
     char copy[UM_MANIFEST_MAX + 1] = "";
     um_manifest m = {.nsteps = 0};
 

@@ -358,7 +358,11 @@ static umbel_status fetch(void *ctx, const umbel_request *request,
 
 umbel_fetcher umbel_fetch_curl(const umbel_fetch_params *params)
 {
-    return (umbel_fetcher){.size = sizeof(umbel_fetcher),
-                           .ctx = (void *)(uintptr_t)params,
-                           .get = fetch};
+    union {
+        const umbel_fetch_params *given;
+        void *ctx; /* fetch takes it as const again */
+    } same = {params};
+
+    return (umbel_fetcher){
+        .size = sizeof(umbel_fetcher), .ctx = same.ctx, .get = fetch};
 }
