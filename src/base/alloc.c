@@ -7,12 +7,13 @@
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "base/alloc.h"
+#include "base/bits.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum { LINE = 64, MMAP_FROM = 1 << 20, HUGE_FROM = 4 << 20 };
+enum { MMAP_FROM = 1 << 20, HUGE_FROM = 4 << 20 };
 
 void um_use_huge_pages(void *memory, size_t len)
 {
@@ -53,7 +54,7 @@ umbel_alloc um_alloc_or_default(const umbel_alloc *given)
 
 void *um_get(const umbel_alloc *a, size_t len)
 {
-    void *p = a->get(a->ctx, LINE, len);
+    void *p = a->get(a->ctx, UM_LINE, len);
 
     if (p && !(a->get == library_get && len >= MMAP_FROM))
         memset(p, 0, len);

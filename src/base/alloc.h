@@ -4,7 +4,7 @@
 #ifndef UM_BASE_ALLOC_H
 #define UM_BASE_ALLOC_H
 
-#include "base/error.h"
+#include <umbel/base.h>
 
 /* *given, or the C library's when given is NULL. */
 umbel_alloc um_alloc_or_default(const umbel_alloc *given);
@@ -14,9 +14,6 @@ void um_use_huge_pages(void *memory, size_t len);
 
 /* Zeroed memory, aligned to 64 bytes; NULL when there is none. len > 0. */
 void *um_get(const umbel_alloc *a, size_t len);
-/* Fails with E_NOMEM, where um_get returned NULL. */
-#define um_no_memory(err, len)                                                 \
-    um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", (size_t)(len))
 /* NULL is fine. */
 void um_put(const umbel_alloc *a, void *memory, size_t len);
 

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <string.h>
 
+enum { UM_LINE = 64 }; /* bytes of a cache line */
+
 __extension__ typedef unsigned __int128 um_u128;
 
 #ifndef __BYTE_ORDER__

@@ -32,6 +32,10 @@
 umbel_status um_name_file(umbel_status status, const char *path,
                           umbel_error *err);
 
+/* The same with E_NOMEM. */
+#define um_no_memory(err, len)                                                 \
+    um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", (size_t)(len))
+
 /* Passes a failure on, where nothing must be released first. */
 #define UM_TRY(call)                                                           \
     do {                                                                       \

@@ -96,7 +96,7 @@ static umbel_status format_lines(const um_check_ctx *c, const um_key_batch *b,
         a->cap = a->out ? need : 0;
     }
     if (need > a->cap)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", need);
+        return um_no_memory(err, need);
     char *at = a->out;
     for (size_t i = 0; i < a->n; i++) {
         if (!is_printed(c, a->result.hit[i]))

@@ -49,7 +49,7 @@ umbel_status um_content_grow(um_content *c, umbel_error *err)
     cap = cap <= c->limit ? cap : c->limit + 1; /* one byte too many */
     uint8_t *bytes = realloc(c->bytes, cap);
     if (!bytes)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", cap);
+        return um_no_memory(err, cap);
     c->bytes = bytes;
     c->cap = cap;
     return UMBEL_OK;
@@ -152,7 +152,7 @@ umbel_status um_content_diff(um_content *c, const umbel_filter *old,
 
     *c = (um_content){.bytes = malloc(room), .cap = room};
     if (!c->bytes)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", room);
+        return um_no_memory(err, room);
     umbel_status status = umbel_diff(old, now, c->bytes, c->cap, cost, err);
     if (status == UMBEL_OK)
         c->len = (size_t)cost->bytes;

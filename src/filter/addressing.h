@@ -25,6 +25,7 @@ typedef struct um_layout {
     const um_addressing *row;
     uint64_t cells, seed;
     uint32_t hashes;
+    bool far; /* the cells take more than the second cache: fetch ahead */
 
     uint64_t blocks;
     uint64_t width; /* cells of a lane */

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "base/error.h"
 #include "coding/code.h"
 
 #include <inttypes.h>

@@ -10,8 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-
-enum { ALIGN = 64 }; /* of the kind's part of a handle */
+#include <unistd.h>
 
 size_t um_sections(const um_shape *s, um_section out[UM_MAX_SECTIONS])
 {
@@ -34,6 +33,16 @@ bool um_payload_len(const um_shape *s, size_t *len)
     return sum <= SIZE_MAX / 4;
 }
 
+/* Fetching ahead costs, too, and does not pay in a cache. */
+static bool is_far(size_t bytes)
+{
+    long cache = 0;
+#ifdef _SC_LEVEL2_CACHE_SIZE
+    cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+    return bytes > (size_t)(cache > 0 ? cache : 256 << 10);
+}
+
 void um_filter_attach(umbel_filter *f)
 {
     um_section section[UM_MAX_SECTIONS];
@@ -45,6 +54,7 @@ void um_filter_attach(umbel_filter *f)
         memory[i] = at;
         at += um_section_room(&section[i]);
     }
+    f->layout.far = is_far(f->payload_len);
     memset(f->self, 0, f->shape.kind->self_len);
     f->shape.kind->attach(f->self, &f->shape, &f->layout, memory);
 }
@@ -66,10 +76,10 @@ void um_clear_padding(umbel_filter *f)
     }
 }
 
-/* The kind's part lies behind the handle, from a multiple of ALIGN on. */
+/* The kind's part lies behind the handle, from a multiple of UM_LINE on. */
 static size_t self_offset(void)
 {
-    return (sizeof(umbel_filter) + ALIGN - 1) / ALIGN * ALIGN;
+    return (sizeof(umbel_filter) + UM_LINE - 1) / UM_LINE * UM_LINE;
 }
 
 static size_t handle_len(const um_kind *kind)

@@ -28,7 +28,6 @@
 enum {
     VERSION = 1,
     NAME_LEN = 16,
-    LINE = 64,
     FIXED_LEN = 144,
     SECTION_LEN = 24,
     CHECKSUM_LEN = 8,
@@ -61,7 +60,8 @@ static size_t settings_told(const um_shape *s)
 static size_t head_len(size_t settings, size_t sections)
 {
     size_t len = FIXED_LEN + 8 * settings + SECTION_LEN * sections;
-    return (len + CHECKSUM_LEN + LINE - 1) / LINE * LINE;
+    return (len + CHECKSUM_LEN + UM_SECTION_ALIGN - 1) / UM_SECTION_ALIGN *
+           UM_SECTION_ALIGN;
 }
 
 size_t um_head_room(const um_shape *s)
@@ -160,7 +160,7 @@ umbel_status um_head_len(const uint8_t *bytes, size_t len, size_t *out,
                        ", this umbel reads version %d: use the umbel that "
                        "wrote it",
                        version, VERSION);
-    if (head < head_len(0, 1) || head > UM_HEAD_MAX || head % LINE)
+    if (head < head_len(0, 1) || head > UM_HEAD_MAX || head % UM_SECTION_ALIGN)
         return um_fail(err, UMBEL_E_FORMAT,
                        "damaged: a head of %" PRIu32 " bytes cannot be", head);
     *out = head;

@@ -76,7 +76,7 @@ umbel_status um_key_log_append(const um_key_log *log, const umbel_slice *keys,
         return UMBEL_OK;
     char *bytes = malloc(len);
     if (!bytes)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", len);
+        return um_no_memory(err, len);
     for (size_t i = 0; i < n; i++)
         if (hit[i]) {
             memcpy(bytes + at, keys[i].data, keys[i].len);

@@ -103,7 +103,7 @@ UM_INLINE bool matches(const um_target *t, uint64_t lo, int shift)
 /* Every loop for one and for two groups of hashes, near and far memory. */
 #define FOR_EACH_WAY(w, walk, input, n, verb, shift)                           \
     do {                                                                       \
-        bool two = (w)->t.hashes > 8, far = um_is_far(&(w)->t, shift);         \
+        bool two = (w)->t.hashes > 8, far = (w)->t.far;                        \
         if (two && far)                                                        \
             walk(w, input, n, way_of(verb, shift, true, 2), serve);            \
         else if (two)                                                          \

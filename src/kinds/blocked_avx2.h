@@ -9,12 +9,8 @@
 #define UM_KINDS_BLOCKED_AVX2_H
 
 #include "base/batch.h"
-#include "base/hash.h"
+#include "filter/addressing.h"
 #include "kinds/xxh3_avx2.h"
-
-#include <unistd.h>
-
-enum { UM_LINE = 64 }; /* bytes */
 
 /*
  * What eight keys ask for: close together, so that one register and a short
@@ -31,6 +27,7 @@ typedef struct um_target {
     uint8_t *memory;
     uint64_t blocks;
     uint32_t hashes;
+    bool far;      /* the memory, from the second cache */
     uint64_t flip; /* what XXH3 does with the seed, for 8-byte keys */
 } um_target;
 
@@ -56,6 +53,16 @@ typedef struct um_loop_config {
     int groups; /* of eight hashes, the last may be fewer */
     um_trim trim;
 } um_loop_config;
+
+UM_INLINE um_target um_target_of(const um_layout *l, uint8_t *memory,
+                                 uint64_t seed)
+{
+    return (um_target){.memory = memory,
+                       .blocks = l->blocks,
+                       .hashes = l->hashes,
+                       .far = l->far,
+                       .flip = um_xxh3_flip(seed)};
+}
 
 /* Serve the first n keys in their order; their answers begin at number out. */
 typedef void um_serve(um_work *w, const um_eight *e, size_t n, size_t out,
@@ -219,13 +226,6 @@ UM_INLINE void um_walk_digests(um_work *w, const umbel_digest *d, size_t n,
             um_take_digests(&w->t, d + i, um_up_to_8(n - i),
                             &ring[i / 8 % UM_VECTOR_STEP], how);
     }
-}
-
-/* Whether the second cache is too small: fetching ahead costs, too. */
-static inline bool um_is_far(const um_target *t, int shift)
-{
-    long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    return t->blocks << shift > (uint64_t)(cache > 0 ? cache : 256 << 10);
 }
 
 #endif

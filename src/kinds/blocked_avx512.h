@@ -17,7 +17,6 @@
 #include "filter/fast.h"
 
 #include <immintrin.h>
-#include <unistd.h>
 
 enum { STEP = 8, BATCH = 32, MOST_HASHES = 16 };
 enum { XOR3 = 0x96 }; /* truth table of a ^ b ^ c */
@@ -37,6 +36,7 @@ typedef struct target {
     uint64_t flip;        /* what XXH3 does with the seed, for 8-byte keys */
     uint32_t block_shift; /* log2 of a block's bytes */
     bool two;             /* groups of hashes: more than 8 */
+    bool far;             /* the memory, from the second cache */
 } target;
 
 /* What is wanted. out tells hits, or fresh keys; it may be NULL when adding. */
@@ -209,21 +209,14 @@ UM_INLINE target target_of(const um_layout *l, uint8_t *bits, uint64_t seed,
                     .run = runs[l->hashes % STEP],
                     .flip = um_xxh3_flip(seed),
                     .block_shift = block_shift,
-                    .two = l->hashes > STEP};
-}
-
-/* Whether the second cache is too small: fetching ahead costs, too. */
-static bool is_large(const target *t)
-{
-    long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    uint64_t bytes = t->blocks << t->block_shift;
-    return bytes > (uint64_t)(cache > 0 ? cache : 256 << 10);
+                    .two = l->hashes > STEP,
+                    .far = l->far};
 }
 
 /* Every loop for one and for two groups of hashes; keys, near and far. */
 UM_INLINE size_t walk_keys(const job *j, serve_one *serve)
 {
-    if (is_large(&j->t))
+    if (j->t.far)
         return j->t.two ? walk(j, take_keys, serve, 2, true)
                         : walk(j, take_keys, serve, 1, true);
     return j->t.two ? walk(j, take_keys, serve, 2, false)

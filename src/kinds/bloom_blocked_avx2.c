@@ -127,11 +127,7 @@ UM_INLINE __m256i misfits(const um_target *t, uint8_t *p, uint64_t first,
 
 UM_INLINE um_work work_on(const um_bloom *b, uint64_t seed, bool *out)
 {
-    return (um_work){.t = {.memory = b->bits,
-                           .blocks = b->layout->blocks,
-                           .hashes = b->layout->hashes,
-                           .flip = um_xxh3_flip(seed)},
-                     .out = out};
+    return (um_work){.t = um_target_of(b->layout, b->bits, seed), .out = out};
 }
 
 UM_INLINE bool query_hash(const umbel_filter *f, uint64_t lo, int shift)

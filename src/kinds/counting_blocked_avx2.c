@@ -101,10 +101,7 @@ UM_INLINE void serve(um_work *w, const um_eight *e, size_t n, size_t out,
 
 UM_INLINE um_work work_on(const um_counting *c, uint64_t seed, void *out)
 {
-    return (um_work){.t = {.memory = c->cells.at,
-                           .blocks = c->layout->blocks,
-                           .hashes = c->layout->hashes,
-                           .flip = um_xxh3_flip(seed)},
+    return (um_work){.t = um_target_of(c->layout, c->cells.at, seed),
                      .out = out};
 }
 
@@ -118,11 +115,11 @@ UM_INLINE um_loop_config way_of(int verb, int shift, bool far)
 /* Every loop for both widths, near and far memory. */
 #define FOR_EACH_WAY(c, w, walk, input, n, verb)                               \
     do {                                                                       \
-        if ((c)->cells.width == 8 && um_is_far(&(w)->t, SHIFT8))               \
+        if ((c)->cells.width == 8 && (w)->t.far)                               \
             walk(w, input, n, way_of(verb, SHIFT8, true), serve);              \
         else if ((c)->cells.width == 8)                                        \
             walk(w, input, n, way_of(verb, SHIFT8, false), serve);             \
-        else if (um_is_far(&(w)->t, SHIFT4))                                   \
+        else if ((w)->t.far)                                                   \
             walk(w, input, n, way_of(verb, SHIFT4, true), serve);              \
         else                                                                   \
             walk(w, input, n, way_of(verb, SHIFT4, false), serve);             \

@@ -135,11 +135,7 @@ UM_INLINE __m256i misfits(const um_target *t, uint8_t *p, uint64_t first,
 
 UM_INLINE um_work work_on(const um_generalized *g, uint64_t seed, bool *out)
 {
-    return (um_work){.t = {.memory = g->bits,
-                           .blocks = g->layout->blocks,
-                           .hashes = g->layout->hashes,
-                           .flip = um_xxh3_flip(seed)},
-                     .out = out};
+    return (um_work){.t = um_target_of(g->layout, g->bits, seed), .out = out};
 }
 
 static void query_keys(const void *self, uint64_t seed, const uint64_t *keys,

@@ -26,7 +26,6 @@
 
 enum {
     UM_HEAVY_BUCKET = 8, /* slots; on the wire */
-    UM_HEAVY_LINE = 64,  /* bytes of a bucket */
     /*
      * Buckets that are tried; on the wire. Filled to 0.8, the chance of a run
      * of x full buckets falls as e^(-0.18 x): so far nobody goes. It bounds
@@ -60,7 +59,7 @@ static inline void um_heavy_put(uint8_t *slot, uint64_t lo, uint64_t count)
 /* Fetch the home of a key that will be looked for. */
 static inline void um_heavy_fetch(const um_heavy *t, uint64_t lo)
 {
-    __builtin_prefetch(t->at + um_scale(lo, t->buckets) * UM_HEAVY_LINE);
+    __builtin_prefetch(t->at + um_scale(lo, t->buckets) * UM_LINE);
 }
 
 /*
@@ -72,7 +71,7 @@ static inline uint8_t *um_heavy_find(const um_heavy *t, uint64_t lo)
     uint64_t bucket = um_scale(lo, t->buckets);
 
     for (uint64_t i = 0; i < UM_HEAVY_REACH && i < t->buckets; i++) {
-        uint8_t *slot = t->at + bucket * UM_HEAVY_LINE;
+        uint8_t *slot = t->at + bucket * UM_LINE;
         for (int j = 0; j < UM_HEAVY_BUCKET; j++, slot += 8) {
             uint64_t x = um_load64(slot);
             if ((x & UINT32_MAX) == 0 || x >> 32 == (lo & UINT32_MAX))

@@ -128,49 +128,44 @@ static umbel_status make(um_shape *s, const um_members *in, double share,
     size_t n = in->n, len = 0;
     uint8_t *made = NULL;
 
-    umbel_status status = um_ribbon_items(in, um_value_bits(s), &items, err);
-    if (status != UMBEL_OK)
-        return status;
-    status = sort_items(in, items, &n, err);
-    if (status == UMBEL_OK)
+    UM_TRY(um_ribbon_items(in, um_value_bits(s), &items, err));
+    umbel_status status = sort_items(in, items, &n, err);
+    if (!status)
         status = choose_form(s, n, share, &form, err);
-    if (status == UMBEL_OK)
+    if (!status)
         status = um_ribbon_make(items, n, &form, in->threads, in->alloc, &sizes,
                                 &made, &len, err);
     um_put(in->alloc, items, (in->n + 1) * sizeof *items);
-    if (status != UMBEL_OK)
-        return status;
+    UM_TRY(status);
     um_ribbon_shape(s, &form, um_value_bits(s), &sizes, &none);
     *payload = um_ribbon_whole(in->alloc, made, len, NULL, 0);
     if (!*payload)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", len);
+        return um_no_memory(err, len);
     s->added = n;
     return UMBEL_OK;
 }
 
-/* Sizes are known about: where a limit is given it may take some tries. */
+static bool is_over(const um_shape *made, uint64_t asked)
+{
+    return asked && made->cells > asked && made->added;
+}
+
+/* Sizes are estimates: where a limit is given it may take several tries. */
 umbel_status um_ribbon_build(um_shape *s, const um_members *in,
                              uint8_t **payload, umbel_error *err)
 {
-    umbel_status status = um_ribbon_want_free(s, err);
     uint64_t asked = s->cells;
     um_shape made = *s;
 
-    if (status == UMBEL_OK)
-        status = make(&made, in, 1, payload, err);
-    for (double share = 0.995; status == UMBEL_OK && asked &&
-                               made.cells > asked && made.added && share > 0.9;
-         share -= 0.005) {
+    UM_TRY(um_ribbon_want_free(s, err));
+    UM_TRY(make(&made, in, 1, payload, err));
+    for (double share = 0.995; is_over(&made, asked); share -= 0.005) {
         um_put(in->alloc, *payload, um_ribbon_room(made.cells));
+        if (share <= 0.9)
+            return too_few(s, made.added, err);
         made = *s;
-        status = make(&made, in, share, payload, err);
+        UM_TRY(make(&made, in, share, payload, err));
     }
-    if (status == UMBEL_OK && asked && made.cells > asked && made.added) {
-        um_put(in->alloc, *payload, um_ribbon_room(made.cells));
-        status = too_few(s, made.added, err);
-    }
-    if (status != UMBEL_OK)
-        return status;
     if (asked)
         made.fpr = made.added ? um_kind_ribbon.error(&made, NULL, 1) : s->fpr;
     if (!made.capacity)

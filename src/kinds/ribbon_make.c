@@ -275,8 +275,7 @@ static umbel_status make_layer(making *m, umbel_error *err)
         npieces = m->threads < MOST_PIECES / 2 ? 2 * m->threads : MOST_PIECES;
     row *rows = um_get(m->alloc, len * npieces);
     if (!rows)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes",
-                       len * npieces);
+        return um_no_memory(err, len * npieces);
     run_shards(m, rows, len, npieces);
     um_put(m->alloc, rows, len * npieces);
     m->n = m->bumped;
@@ -363,11 +362,7 @@ static void parts_fini(parts *p, const umbel_alloc *alloc)
 
 static umbel_status make_layers(making *m, parts *p, umbel_error *err)
 {
-    umbel_status status = UMBEL_OK;
-
-    for (int i = 0;
-         status == UMBEL_OK && i < UM_RIBBON_LAYERS && m->n > UM_RIBBON_FEW;
-         i++) {
+    for (int i = 0; i < UM_RIBBON_LAYERS && m->n > UM_RIBBON_FEW; i++) {
         const um_ribbon_item *clash;
         um_ribbon_sizes alone = {.buckets = {buckets_for(m->n)}};
         um_ribbon_level l;
@@ -379,14 +374,13 @@ static umbel_status make_layers(making *m, parts *p, umbel_error *err)
         p->len[i] = (size_t)l.bytes;
         p->memory[i] = um_get(m->alloc, p->len[i]);
         if (!p->memory[i])
-            return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes",
-                           p->len[i]);
+            return um_no_memory(err, p->len[i]);
         um_ribbon_lay(&l, &m->form, &alone, p->memory[i]);
         m->layer = l.layer[0];
         p->sizes.buckets[i] = alone.buckets[0];
-        status = make_layer(m, err);
+        UM_TRY(make_layer(m, err));
     }
-    return status;
+    return UMBEL_OK;
 }
 
 static umbel_status make_tail(making *m, parts *p, umbel_error *err)
@@ -398,8 +392,7 @@ static umbel_status make_tail(making *m, parts *p, umbel_error *err)
     p->tail_len = (most + UM_RIBBON_WIDTH) * sizeof *p->tail;
     p->tail = um_get(m->alloc, p->tail_len);
     if (!p->tail)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes",
-                       p->tail_len);
+        return um_no_memory(err, p->tail_len);
     return size_tail(m, &p->sizes, p->tail, most, err);
 }
 
@@ -425,8 +418,8 @@ static void join(const parts *p, const um_ribbon_form *form, uint8_t *memory)
 static umbel_status make_parts(making *m, int more, parts *p, umbel_error *err)
 {
     m->more = more;
-    umbel_status status = make_layers(m, p, err);
-    return status == UMBEL_OK ? make_tail(m, p, err) : status;
+    UM_TRY(make_layers(m, p, err));
+    return make_tail(m, p, err);
 }
 
 static uint64_t bytes_of(const parts *p, const um_ribbon_form *form)
@@ -447,14 +440,13 @@ static umbel_status make_best(making *m, parts *best, umbel_error *err)
 
     if (!copy)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", n);
-    for (int more = -TRIES / 2; status == UMBEL_OK && more <= TRIES / 2;
-         more++) {
+    for (int more = -TRIES / 2; !status && more <= TRIES / 2; more++) {
         parts p = {.tail = NULL};
         memcpy(copy, items, len);
         m->items = copy;
         m->n = n;
         status = make_parts(m, more, &p, err);
-        if (status == UMBEL_OK &&
+        if (!status &&
             (!any || bytes_of(&p, &m->form) < bytes_of(best, &m->form))) {
             any = true;
             parts_fini(best, m->alloc);
@@ -483,20 +475,19 @@ umbel_status um_ribbon_make(um_ribbon_item *items, size_t n,
     umbel_status status = n > UM_RIBBON_FEW && n <= SMALL
                               ? make_best(&m, &p, err)
                               : make_parts(&m, 0, &p, err);
+    if (status)
+        goto done;
     size_t bytes = (size_t)bytes_of(&p, form);
-    if (status == UMBEL_OK && bytes) {
-        made = um_get(alloc, bytes);
-        if (!made)
-            status =
-                um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", bytes);
+    if (bytes && !(made = um_get(alloc, bytes))) {
+        status = um_no_memory(err, bytes);
+        goto done;
     }
-    if (status == UMBEL_OK) {
-        if (made)
-            join(&p, form, made);
-        *sizes = p.sizes;
-        *memory = made;
-        *len = bytes;
-    }
+    if (made)
+        join(&p, form, made);
+    *sizes = p.sizes;
+    *memory = made;
+    *len = bytes;
+done:
     parts_fini(&p, alloc);
     return status;
 }

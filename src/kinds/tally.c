@@ -47,7 +47,6 @@ enum {
     FULL = 15, /* most that a cell tells */
     LANES = 8,
     LINE_CELLS = 128,
-    LINE = 64, /* bytes of it */
     AHEAD = 24 /* lines that are on their way */
 };
 
@@ -111,7 +110,7 @@ static void attach(void *self, const um_shape *s, const um_layout *l,
 
 static inline uint8_t *line_of(const tally *t, const umbel_digest *d)
 {
-    return t->cells + um_scale(d->lo, t->layout->blocks) * LINE;
+    return t->cells + um_scale(d->lo, t->layout->blocks) * UM_LINE;
 }
 
 /* The line of a key that comes later, if there is one. */
@@ -154,7 +153,7 @@ static inline unsigned next_shift(walk *w)
 
 static inline uint32_t next_word(walk *w)
 {
-    uint32_t word = w->word & (LINE - 8);
+    uint32_t word = w->word & (UM_LINE - 8);
 
     w->word += 8;
     return word;

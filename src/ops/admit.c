@@ -202,7 +202,7 @@ static umbel_status count_blocks(judging *j, umbel_error *err)
     }
     uint8_t *bits = um_get(&f->alloc, len);
     if (!bits)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", len);
+        return um_no_memory(err, len);
     kind->bits->copy(f->self, bits);
     find_fullest(j, bits);
     um_put(&f->alloc, bits, len);

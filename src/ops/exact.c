@@ -396,8 +396,7 @@ static umbel_status join(const umbel_exact *x, size_t kept, um_shape *shape,
     if (!first && x->len)
         um_put(&x->alloc, second, len);
     if (!*payload)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes",
-                       x->len + len);
+        return um_no_memory(err, x->len + len);
     um_ribbon_shape(shape, &x->form, 0, &x->sizes, &sizes);
     return UMBEL_OK;
 }

@@ -117,8 +117,7 @@ umbel_status um_occupancy_init(um_occupancy *t, const um_layout *l, double keys,
     t->memory_len = (lane_len + 3 * t->loads + 2 * t->rows) * sizeof *t->memory;
     t->memory = um_get(alloc, t->memory_len);
     if (!t->memory)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes",
-                       t->memory_len);
+        return um_no_memory(err, t->memory_len);
     lay_out(t, lane_len);
     fill_lane(t);
     if (l->blocks > 1)

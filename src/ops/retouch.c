@@ -330,7 +330,7 @@ static umbel_status save_bits(job *j, const umbel_filter *f, uint8_t **out,
 
     *out = um_pool_get(&j->pool, len, 1);
     if (!*out)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu bytes", len);
+        return um_no_memory(err, len);
     memcpy(*out, j->bits, len);
     return UMBEL_OK;
 }

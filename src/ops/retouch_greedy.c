@@ -2,11 +2,12 @@
  * retouch_greedy.c - lose the member that removes most, again and again.
  *
  * When a member is lost, no member needs the bits that only it owned: clearing
- * these costs nothing more, and every live key on them is gone. The papers clear
- * bits and leave such bits set. All weights are equal here, so gains are small
- * whole numbers, and a row of buckets is a queue. Gains that rise move up at
- * once; gains that fall are noticed when the member comes to the top. A gain counts a key once for each such bit it owns, so it
- * may promise too much; that is rare, and costs nothing but the order.
+ * these costs nothing more, and every live key on them is gone. The papers
+ * clear bits and leave such bits set. All weights are equal here, so gains are
+ * small whole numbers, and a row of buckets is a queue. Gains that rise move up
+ * at once; gains that fall are noticed when the member comes to the top. A gain
+ * counts a key once for each such bit it owns, so it may promise too much; that
+ * is rare, and costs nothing but the order.
  */
 #include "ops/retouch.h"
 

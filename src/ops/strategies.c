@@ -16,7 +16,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-enum { HEAD = 256, LINE = 64 };
+enum { HEAD = 256 }; /* bytes, of a file with one section */
 
 /* --- the ways --- */
 
@@ -102,11 +102,11 @@ static umbel_status make_ribbon(const um_scene *s, uint32_t groups,
 
     (void)groups;
     UM_TRY(take_hash(s, &p, err));
-    if (s->bytes < HEAD + LINE)
+    if (s->bytes < HEAD + UM_SECTION_ALIGN)
         return um_fail(err, UMBEL_E_RANGE,
                        "%" PRIu64 " bytes are too few: the least file takes %d",
-                       s->bytes, HEAD + LINE);
-    p.cells = (s->bytes - HEAD) / LINE * LINE * 8;
+                       s->bytes, HEAD + UM_SECTION_ALIGN);
+    p.cells = (s->bytes - HEAD) / UM_SECTION_ALIGN * UM_SECTION_ALIGN * 8;
     members.digests = s->members->digests;
     members.n = s->members->n;
     UM_TRY(umbel_exact_open(&p, &members, s->listed.n, &x, err));
@@ -141,7 +141,7 @@ static double error_within(const um_scene *s, uint64_t bytes, double keys)
 static uint64_t split(const um_scene *s)
 {
     double fewest = INFINITY, members = (double)s->held.n;
-    uint64_t best = 0, second = HEAD + LINE;
+    uint64_t best = 0, second = HEAD + UM_SECTION_ALIGN;
 
     for (; second < s->bytes; second += second / 8) {
         double first = error_within(s, s->bytes - second, members);

@@ -314,7 +314,7 @@ static void counts_of_a_full_table_keep_to_the_limit(void **state)
 static void the_table_finds_what_it_took(void **state)
 {
     enum { BUCKETS = 300, TRIES = 16 * BUCKETS };
-    um_heavy t = {calloc(BUCKETS, UM_HEAVY_LINE), BUCKETS};
+    um_heavy t = {calloc(BUCKETS, UM_LINE), BUCKETS};
     um_rng rng = {9};
     uint64_t *took = malloc(TRIES * sizeof *took);
     size_t n = 0;
