@@ -96,7 +96,7 @@ typedef struct group {
 } group;
 
 /*
- * Rounds, each with the limit and all cases: who else uses the machine spoils a
+ * Rounds, each with the limit and all cases: other users of the machine spoil a
  * round, and seldom the same part of all.
  */
 static umbel_status time_group(um_bench *b, const group *g, bool writes,

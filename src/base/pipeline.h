@@ -3,7 +3,7 @@
  *
  * A piece is filled (one at a time, in order), worked on (many at a time, in no
  * order) and drained (one at a time, in the order of filling). No thread has a
- * part of its own: whoever is free takes the most urgent step. So n threads
+ * part of its own: a free thread takes the most urgent step. So n threads
  * keep n cores busy whichever step is the slow one, and one thread does the
  * same steps in the same order by itself.
  *

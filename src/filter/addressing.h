@@ -49,11 +49,12 @@ struct um_addressing {
     const char *summary;
     const char *hash;  /* the family it implies, or NULL: any */
     bool foreign;      /* as others have it: takes no groups */
-    uint32_t distinct; /* a key of up to so many hashes owns distinct cells */
+    uint32_t distinct; /* a key of up to this many hashes owns distinct cells */
     um_fold_rule fold;
     uint32_t fold_unit; /* cells that stay side by side when folding */
 
-    /* Sizes are multiples of this; tells 0 when so many hashes cannot be. */
+    /* Returns what sizes are multiples of; 0 when the number of hashes is
+     * impossible. */
     uint64_t (*granule)(uint32_t hashes);
     /* No size above this. */
     uint64_t (*limit)(uint32_t hashes);

@@ -6,7 +6,7 @@
 
 #include "filter/addressing.h"
 
-/* Whether the sum below is short enough: up to 15 hashes in 8 lanes. */
+/* Returns true if the sum below is short enough: up to 15 hashes in 8 lanes. */
 bool um_extra_can(const um_layout *l);
 /*
  * As um_model_error, which it approximates by about. Absolute precision 1e-11

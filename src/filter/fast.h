@@ -17,7 +17,7 @@ typedef umbel_status um_query_key(const umbel_filter *f, const void *key,
 typedef struct um_fast {
     const char *name; /* of the instructions it needs */
     const char *kind, *addressing;
-    /* Whether this machine, and this size, can. */
+    /* Returns true if this machine, and this size, can use it. */
     bool (*usable)(const um_layout *l);
     /* With which settings of the kind; NULL: with nothing set. */
     bool (*takes)(const um_shape *s);
@@ -37,7 +37,7 @@ typedef struct um_fast {
                         size_t n, bool *hit);
 } um_fast;
 
-/* Whether the row takes such settings. */
+/* Returns true if the row takes such settings. */
 bool um_fast_takes(const um_fast *row, const um_shape *s);
 /* NULL when none is usable. */
 const um_fast *um_fast_pick(const um_shape *s, const um_layout *l);

@@ -80,7 +80,7 @@ static uint32_t flags_of(const um_shape *s)
            (s->attached ? FLAG_ATTACHED : 0);
 }
 
-/* All but how many bytes are attached: its section tells that. */
+/* All but the number of attached bytes, which their section states. */
 static void take_flags(uint32_t flags, um_shape *s)
 {
     s->estimated = flags & FLAG_ESTIMATED;

@@ -25,8 +25,8 @@ typedef struct um_head {
 size_t um_head_room(const um_shape *s);
 
 /*
- * The head of f, into UM_HEAD_MAX bytes; tells its length. code has the length
- * of each section's code; NULL: they are raw.
+ * The head of f, into UM_HEAD_MAX bytes; returns its length. code has the
+ * length of each section's code; NULL: they are raw.
  */
 size_t um_head_encode(const umbel_filter *f, const uint64_t *code,
                       uint8_t out[UM_HEAD_MAX]);

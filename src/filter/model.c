@@ -78,7 +78,7 @@ static bias bias_of(const um_layout *l)
                   often / range};
 }
 
-/* Chance that a throw meets a cell in use, after so many throws. */
+/* Returns the probability that a throw hits a used cell after n throws. */
 static double biased_hit(const um_layout *l, double throws)
 {
     bias b = bias_of(l);
@@ -86,7 +86,7 @@ static double biased_hit(const um_layout *l, double throws)
            b.cold * b.p_cold * -expm1(throws * log1p(-b.p_cold));
 }
 
-/* Share of cells in use, after so many throws. */
+/* Returns the expected share of used cells after n throws. */
 static double biased_fill(const um_layout *l, double throws)
 {
     bias b = bias_of(l);

@@ -27,7 +27,7 @@ umbel_status um_save_held(const umbel_slice *parts, size_t nparts,
                           const char *path, int *fd, umbel_error *err);
 /* Names that came to be in it, or went, stay so when the power fails. */
 bool um_sync_directory(const char *dir);
-/* Whether that file has this name, and not another by now. */
+/* Returns true if that file still has this name. */
 bool um_is_at(int fd, const char *path);
 /* Parts to an open descriptor. */
 umbel_status um_write_parts(int fd, const umbel_slice *parts, size_t nparts,

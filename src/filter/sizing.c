@@ -250,7 +250,8 @@ static umbel_status bad_hashes(const um_shape *s, umbel_error *err)
                    s->addressing->name, s->hashes, below, above);
 }
 
-/* cells rounded up to whole granules; 0 when so many hashes cannot be. */
+/* cells rounded up to whole granules; 0 when that number of hashes is
+ * impossible. */
 static uint64_t round_up(const um_shape *s, uint64_t cells, uint32_t hashes)
 {
     uint64_t granule = s->addressing->granule(hashes);
@@ -301,7 +302,7 @@ static bool suffices(const um_shape *s, uint64_t cells, uint32_t hashes)
 }
 
 /*
- * Fewest cells, below a bound, that keep the error at so many hashes; 0: none
+ * Fewest cells, below a bound, that keep the error with these hashes; 0: none
  * do. The bound saves the search where another number of hashes did better.
  */
 static uint64_t least_cells(const um_shape *s, uint32_t hashes, uint64_t below)
@@ -366,7 +367,7 @@ static bool fits(const um_shape *s, uint64_t cells, uint32_t hashes)
            has_width(s, rounded, hashes);
 }
 
-/* The number of hashes that errs least at so many keys; 0: none fits. */
+/* Returns the number of hashes with the least error at n keys; 0: none fits. */
 static uint32_t best_hashes(const um_shape *s, double keys)
 {
     uint32_t best = 0;

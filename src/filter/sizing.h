@@ -32,10 +32,10 @@ umbel_status um_shape_from_params(const char *kind, const umbel_params *given,
  */
 umbel_status um_solve_size(um_shape *s, umbel_error *err);
 
-/* Whether a shape, wherever it came from, may be made into a filter. */
+/* Checks that a shape, wherever it came from, can be made into a filter. */
 umbel_status um_check_shape(const um_shape *s, umbel_error *err);
 
-/* Error of a shape at so many keys, digest collisions included. */
+/* Returns the error of a shape with n keys, digest collisions included. */
 double um_shape_error(const um_shape *s, double keys);
 /* The part that comes from equal digests alone. */
 double um_digest_error(const um_shape *s, double keys);

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* A curve, and who else watches. */
+/* A curve, and the caller's own watch. */
 typedef struct recorder {
     um_curve *curve;
     const umbel_retouch_params *params;

@@ -37,7 +37,7 @@ UM_INLINE um_loop_config way_of(int verb, int shift, bool far, int groups)
 /* --- answers ---------------------------------------------------------------
  */
 
-/* Bit j tells whether x[j] is zero. Packing keeps what is not zero so. */
+/* Bit j is set if x[j] is zero. Packing keeps nonzero words nonzero. */
 UM_INLINE unsigned zeros(const __m256i x[4])
 {
     __m256i a = _mm256_packs_epi32(x[0], x[1]);

@@ -39,7 +39,7 @@ typedef struct target {
     bool far;             /* the memory, from the second cache */
 } target;
 
-/* What is wanted. out tells hits, or fresh keys; it may be NULL when adding. */
+/* The operation. out gets hits, or new keys; it may be NULL when adding. */
 typedef struct job {
     target t;
     const uint8_t *items; /* keys of 8 bytes, or digests */
@@ -164,7 +164,7 @@ UM_INLINE key key_of(const batch *b, size_t i, int groups)
 
 /*
  * A batch is made ready while the one before is served. The last items, fewer
- * than a batch, are padded with zeros, which nobody serves. Tells how often
+ * than a batch, are padded with zeros, which nobody serves. Returns how often
  * serve said yes.
  */
 UM_INLINE size_t walk(const job *j, take_eight *take, serve_one *serve,

@@ -10,7 +10,7 @@
  * between that of the true intersection and that of either side. Keys cannot be
  * taken out again; where that is needed, count.
  *
- * Setting groups: a key may go by one of so many digests (addressing/groups.h).
+ * Setting groups: a key may use one of this many digests (addressing/groups.h).
  */
 #include "kinds/bloom.h"
 

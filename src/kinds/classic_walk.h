@@ -161,7 +161,7 @@ UM_INLINE void um_walk_far(const um_bloom *b, const void *source, size_t n,
     }
 }
 
-/* Past so many bytes waiting costs more than another loop: measured at 5 MB,
+/* Past this many bytes waiting costs more than another loop: measured at 5 MB,
  * near 7.8 and far 9.7 ns a key, at 10 MB 27 and 11.5. */
 static inline bool um_walk_is_far(const um_bloom *b)
 {

@@ -46,7 +46,7 @@ UM_INLINE void tell_counts(uint64_t *out, __m128i counts, size_t n)
     memcpy(out, four, n * sizeof *out);
 }
 
-/* Whether keys i .. i+3 are there: cells of 4 bits need not be shifted. */
+/* Returns which of keys i .. i+3 match: cells of 4 bits need not be shifted. */
 UM_INLINE unsigned has4(const um_target *t, const um_eight *e, size_t i,
                         um_loop_config how)
 {

@@ -119,7 +119,7 @@ UM_INLINE __m256i pack4(const __m256i cells[4])
                                _mm256_packus_epi32(cells[2], cells[3]));
 }
 
-/* Bit j tells whether a cell of key j is 0. */
+/* Bit j is set if a cell of key j is 0. */
 UM_INLINE unsigned um_line4_zeros(const __m256i cells[4])
 {
     const __m256i zero = _mm256_setzero_si256();
@@ -205,7 +205,7 @@ UM_INLINE __m256i join(const __m256i x[4])
                               _mm256_blend_epi32(x[2], x[3], 0x88), 0xCC);
 }
 
-/* Bit j tells whether no cell of key j, whose block begins at p[j], is 0. */
+/* Bit j is set if no cell of key j, whose block begins at p[j], is 0. */
 UM_INLINE unsigned um_line4_has(uint8_t *const p[4], const uint64_t words[4],
                                 uint32_t hashes)
 {
@@ -282,7 +282,7 @@ UM_INLINE __m256i um_line8(uint8_t *p, uint64_t word, uint32_t hashes, int verb)
     return most;
 }
 
-/* Bit j tells whether a cell of key j is 0. */
+/* Bit j is set if a cell of key j is 0. */
 UM_INLINE unsigned um_line8_zeros(const __m256i cells[4])
 {
     unsigned zero = signs(_mm256_cmpeq_epi32(join(cells), all8(255)));

@@ -90,7 +90,7 @@ static umbel_status admit(um_shape *into, const um_shape *from,
     return UMBEL_OK;
 }
 
-/* Whether a key has one counter in each of so many independent rows. */
+/* Returns true if a key has one counter in each of its independent rows. */
 static bool in_rows(const um_layout *l)
 {
     return l->blocks == 1 && l->lanes == l->hashes && l->throws == 1 &&

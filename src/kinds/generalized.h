@@ -44,7 +44,7 @@ void um_role_cells(const um_layout *l, uint32_t reset, uint32_t set,
 void um_free_cells(uint64_t cells, uint32_t hashes, umbel_digest d,
                    uint64_t *pos);
 
-/* Whether vectors can: cells come in pairs, four or eight. */
+/* Returns true if vectors can be used: cells come in pairs, four or eight. */
 static inline bool um_in_pairs(const um_shape *s)
 {
     uint64_t k = s->setting[UM_RESET];
@@ -61,7 +61,7 @@ double um_pair_bound(uint64_t width, uint32_t lanes);
  */
 double um_roles_bound(const um_roles *r);
 double um_roles_fp(const um_roles *r, double ones, double keys);
-/* Chance that a key is denied after so many others. */
+/* Returns the probability that a key is lost after n others. */
 double um_roles_fn(const um_roles *r, double later);
 
 #endif

@@ -70,7 +70,7 @@ UM_INLINE roles roles8(uint64_t first, uint64_t second)
                    _mm512_sllv_epi32(both(1), s)};
 }
 
-/* The line as the key wants it; tells whether it was otherwise. */
+/* Writes the bits of the key; returns true if any of them changed. */
 UM_INLINE bool changes(const target *t, key k, int groups, __m512i *now)
 {
     roles m = groups == 2 ? roles8(k.first, k.last) : roles4(k.last);

@@ -133,7 +133,7 @@ static double settled(const chain *c)
     return pow(v[c->reset][c->set], c->lanes);
 }
 
-/* log of the chance that j of n keys come to one of so many blocks. */
+/* Returns the log of the probability that j of n keys fall into one block. */
 static double log_share(double n, double blocks, double j)
 {
     double mean = n / blocks;
@@ -143,7 +143,7 @@ static double log_share(double n, double blocks, double j)
     return log_choose(n, j) - j * log(blocks) + (n - j) * log1p(-1 / blocks);
 }
 
-/* More than so many hardly ever come to one. */
+/* Returns a number of keys that a block hardly ever exceeds. */
 static uint64_t most_in_block(double keys, double mean)
 {
     double most = fmin(keys, ceil(mean + 12 * sqrt(mean) + 12));

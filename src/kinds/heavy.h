@@ -39,7 +39,7 @@ typedef struct um_heavy {
     uint64_t buckets; /* 1 at least */
 } um_heavy;
 
-/* Slots for so many keys: filled to 0.8, and two buckets for luck. */
+/* Returns the slots for n keys: filled to 0.8, and two buckets more. */
 static inline uint64_t um_heavy_slots(uint64_t keys)
 {
     uint64_t slots = keys * 5 / 4 + (uint64_t)3 * UM_HEAVY_BUCKET - 1;

@@ -300,7 +300,7 @@ static inline void fetch(const um_ribbon_place *p)
     __builtin_prefetch(p->next + 8 * (size_t)p->columns - 1);
 }
 
-/* Whether n columns from the fingerprint's bit on are what it has there. */
+/* Returns true if n columns equal the fingerprint from that bit on. */
 static inline bool agree(const um_ribbon_place *p, uint64_t print,
                          uint32_t value_bits, uint32_t from, uint32_t n)
 {

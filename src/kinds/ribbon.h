@@ -9,8 +9,8 @@
 
 /*
  * The parts of a filter: a level of fingerprints (and values) of the members,
- * and for exact sets a level of one column that tells members, 1, from listed
- * keys which the first level lets pass, 0.
+ * and for exact sets a level of one column that separates members, 1, from
+ * listed keys which the first level lets pass, 0.
  */
 typedef struct um_ribbon {
     um_ribbon_level members, never;
@@ -22,9 +22,9 @@ enum { UM_RIBBON_MOST_PRINT = 32 }; /* bits of a fingerprint */
 
 /* The least columns that keep a mean error; false: too many. */
 bool um_ribbon_form_for(double fpr, um_ribbon_form *out);
-/* The error of so many columns. */
+/* Returns the error of that many columns. */
 double um_ribbon_error(const um_ribbon_form *form);
-/* The form that fills so many bits with so many keys; at most as above. */
+/* Returns the form that fills these bits with n keys; at most as above. */
 void um_ribbon_form_within(double bits, double keys, um_ribbon_form *out);
 
 /* What the first level asks for, and the key as the second level sees it. */
@@ -38,7 +38,7 @@ static inline uint64_t um_ribbon_second(const umbel_digest *d)
     return um_ribbon_mix(d->lo ^ UM_RIBBON_STEP);
 }
 
-/* Whether the first level alone matches. */
+/* Returns true if the first level alone matches. */
 void um_ribbon_pass(const um_ribbon_level *l, const umbel_digest *d, size_t n,
                     bool *hit);
 
@@ -51,7 +51,7 @@ void um_ribbon_shape(um_shape *s, const um_ribbon_form *form,
 umbel_status um_ribbon_items(const um_members *in, uint32_t value_bits,
                              um_ribbon_item **out, umbel_error *err);
 
-/* Bytes of a payload of so many bits. */
+/* Returns the bytes of a payload of that many bits. */
 size_t um_ribbon_room(uint64_t bits);
 /* A payload of two levels, of n and m bytes, which are released; or NULL. */
 uint8_t *um_ribbon_whole(const umbel_alloc *alloc, uint8_t *first, size_t n,
@@ -59,7 +59,7 @@ uint8_t *um_ribbon_whole(const umbel_alloc *alloc, uint8_t *first, size_t n,
 umbel_status um_ribbon_build(um_shape *s, const um_members *in,
                              uint8_t **payload, umbel_error *err);
 
-/* E_RANGE: so many bits do not hold the keys, and what would. */
+/* Fails with E_RANGE: the bits do not hold the keys; says how many would. */
 umbel_status um_ribbon_too_few(const um_shape *s, uint64_t bits, double least,
                                uint64_t keys, umbel_error *err);
 

@@ -2,7 +2,7 @@
  * ribbon_level.h - a function on keys, stored as the solution of equations.
  *
  * Every key gives a row of 64 coefficients from a start on; the solution is a
- * string of slots, each of so many columns of bits, and the value of a key is
+ * string of slots, each of several columns of bits, and the value of a key is
  * the parity of the slots that its row picks, column by column. A level holds
  * the values of its keys at hardly more than a slot a key, and says something,
  * by chance, for any other key.
@@ -75,7 +75,7 @@ typedef struct um_ribbon_level {
 void um_ribbon_lay(um_ribbon_level *l, const um_ribbon_form *form,
                    const um_ribbon_sizes *sizes, uint8_t *memory);
 
-/* Whether sizes can be laid out: nothing overflows. */
+/* Returns true if sizes can be laid out without overflow. */
 bool um_ribbon_can(const um_ribbon_form *form, const um_ribbon_sizes *sizes);
 
 static inline bool um_ribbon_is_empty(const um_ribbon_sizes *s)
@@ -240,7 +240,7 @@ umbel_status um_ribbon_make(um_ribbon_item *items, size_t n,
                             const umbel_alloc *alloc, um_ribbon_sizes *sizes,
                             uint8_t **memory, size_t *len, umbel_error *err);
 
-/* Bits of a level of so many keys, about. */
+/* Returns about how many bits a level of n keys takes. */
 double um_ribbon_guess(double keys, const um_ribbon_form *form);
 
 #endif

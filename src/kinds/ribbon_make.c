@@ -19,7 +19,7 @@ enum {
     PERCENT = 104, /* keys a hundred slots: what fills them all but fully */
     MOST_PLACED = UM_RIBBON_BUCKET + UM_RIBBON_WIDTH,
     LONG_TAIL = 8000, /* takes more slots, and longer to try */
-    SMALL = 1 << 17,  /* up to so many keys several sizes are tried */
+    SMALL = 1 << 17,  /* up to this many keys several sizes are tried */
     TRIES = 8,
     MOST_PIECES = 16
 };
@@ -84,7 +84,7 @@ static uint32_t code_for(uint32_t start)
     return code;
 }
 
-/* Keys from .. to - 1 of one bucket; tells the code of its threshold. */
+/* Keys from .. to - 1 of one bucket; returns the code of its threshold. */
 static uint32_t fill_bucket(const shard *s, size_t from, size_t to)
 {
     const um_ribbon_layer *l = s->layer;
@@ -414,7 +414,7 @@ static void join(const parts *p, const um_ribbon_form *form, uint8_t *memory)
         solve_tail(&all, p->tail);
 }
 
-/* With so many buckets more, or fewer, than is usual. */
+/* Tries a number of buckets that differs from the usual one by this much. */
 static umbel_status make_parts(making *m, int more, parts *p, umbel_error *err)
 {
     m->more = more;

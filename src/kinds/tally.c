@@ -13,10 +13,10 @@
  *   section 2   what the table had no room for, in one number of 64 bits
  *
  * So a key whose least cell is below 15 is asked with one line, and only the
- * others look into the table. Who is not there has a count of 15. A key enters
- * the table with what its cells said, and is counted exactly from then on.
- * Nothing that happens in the table changes a cell; so a batch does its cells
- * first and its table after, and fetches the lines of both ahead.
+ * others look into the table. A key that is not there has a count of 15. A key
+ * enters the table with what its cells said, and is counted exactly from then
+ * on. Nothing that happens in the table changes a cell; so a batch does its
+ * cells first and its table after, and fetches the lines of both ahead.
  *
  * The table has room for setting heavy keys in 100 lines: 100 of 1600 where
  * there are 8 cells a key, as it is when P(count >= x) = 1/x. When it is full,
@@ -44,7 +44,7 @@
 
 enum {
     CELL_BITS = 4,
-    FULL = 15, /* most that a cell tells */
+    FULL = 15, /* the largest count of a cell */
     LANES = 8,
     LINE_CELLS = 128,
     AHEAD = 24 /* lines that are on their way */
