@@ -28,10 +28,8 @@ install(FILES ${CMAKE_BINARY_DIR}/umbel.pc ${CMAKE_BINARY_DIR}/umbel-fetch.pc
 install(FILES ${CMAKE_BINARY_DIR}/umbel-config.cmake
   ${CMAKE_BINARY_DIR}/umbel-config-version.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/umbel)
-foreach(section 1 3 5)
-  file(GLOB pages ${CMAKE_SOURCE_DIR}/docs/man/*.${section})
-  install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
-endforeach()
+install(DIRECTORY ${CMAKE_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}
+  FILES_MATCHING PATTERN "*.[135]")
 install(FILES tools/completion/umbel.bash RENAME umbel
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES tools/completion/_umbel

@@ -29,7 +29,7 @@ static void make_report(const diff_args *a, const umbel_filter *old,
     um_report_count(r, "new_bytes", "new filter", "bytes",
                     umbel_encoded_len(now));
     um_report_count(r, "changed", "changed", "cells", d->changed);
-    um_report_count(r, "shannon_bytes", "least possible", "bytes",
+    um_report_count(r, "shannon_bytes", "entropy", "bytes",
                     (uint64_t)ceil(d->shannon_bytes));
     um_report_text(r, "old", "from content", um_name_of(old).text);
     um_report_text(r, "new", "to content", um_name_of(now).text);

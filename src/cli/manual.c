@@ -4,20 +4,41 @@
  */
 #include "cli/program.h"
 
+#include <ctype.h>
 #include <string.h>
 
-/* Escapes what roff would take for its own. */
-static void put_roff(FILE *out, const char *text)
+/* Writes text of that length, with what roff would interpret escaped. */
+static void put_roff_part(FILE *out, const char *text, size_t len)
 {
-    if (*text == '.' || *text == '\'')
+    if (len && (*text == '.' || *text == '\''))
         fputs("\\&", out);
-    for (; *text; text++)
-        if (*text == '-')
+    for (size_t i = 0; i < len; i++)
+        if (text[i] == '-')
             fputs("\\-", out);
-        else if (*text == '\\')
+        else if (text[i] == '\\')
             fputs("\\e", out);
         else
-            putc(*text, out);
+            putc(text[i], out);
+}
+
+static void put_roff(FILE *out, const char *text)
+{
+    put_roff_part(out, text, strlen(text));
+}
+
+/* Writes a sentence of its own: "keys are ..." becomes "Keys are ....". A name
+ * at its beginning ("generalized: ...") stays as it is. */
+static void put_sentence(FILE *out, const char *text)
+{
+    size_t word = strcspn(text, " ");
+
+    if (word && text[word - 1] == ':') {
+        put_roff(out, text);
+    } else {
+        putc(toupper((unsigned char)*text), out);
+        put_roff(out, text + 1);
+    }
+    fputs(".\n", out);
 }
 
 static void put_synopsis(FILE *out, const um_command *c)
@@ -29,8 +50,8 @@ static void put_synopsis(FILE *out, const um_command *c)
     fprintf(out, ".B umbel %s\n", c->name);
     for (size_t i = 0; i < UM_MAX_OPERANDS && c->operands[i].name; i++) {
         const um_operand *p = &c->operands[i];
-        fprintf(out, p->min ? ".I %s%s\n" : ".RI [ %s%s ]\n", p->name,
-                p->type == UM_LIST ? "..." : "");
+        fprintf(out, p->min ? ".I %s%s\n" : ".RI [ %s%s ]\\&\n", p->name,
+                p->type == UM_LIST ? "...\\&" : "");
     }
     for (size_t i = 0; (o = um_option_at(c, i, &base, &modes)); i++)
         if (o->required) {
@@ -64,10 +85,10 @@ static void put_words(FILE *out, const char *before, const char *words)
     fputs(before, out);
     for (const char *end; *words; words = end + strspn(end, " ")) {
         end = words + strcspn(words, " ");
-        fprintf(out, " \\fB\\-\\-%.*s\\fR%s", (int)(end - words), words,
-                *end ? "," : "");
+        fputs(" \\fB\\-\\-", out);
+        put_roff_part(out, words, (size_t)(end - words));
+        fputs(*end ? "\\fR," : "\\fR.\n", out);
     }
-    fputs(".\n", out);
 }
 
 static void put_modes(FILE *out, const um_command *c, unsigned modes)
@@ -76,7 +97,7 @@ static void put_modes(FILE *out, const um_command *c, unsigned modes)
 
     for (size_t i = 0; i < UM_MAX_MODES && c->modes[i].when && modes; i++)
         if (modes & UM_MODE(i)) {
-            fputs(first ? "Used " : ", or ", out);
+            fputs(first ? "Used " : " or ", out);
             put_roff(out, c->modes[i].when);
             first = false;
         }
@@ -99,11 +120,11 @@ static void put_option(FILE *out, const um_command *c, const um_option *o,
         fputs("\\fR", out);
     }
     putc('\n', out);
-    put_roff(out, o->help);
-    fputs(".\n", out);
+    put_sentence(out, o->help);
     put_modes(out, c, modes);
-    put_words(out, "Needs one of", o->needs);
-    put_words(out, "Not together with", o->excludes);
+    put_words(out, o->needs && strchr(o->needs, ' ') ? "Needs one of" : "Needs",
+              o->needs);
+    put_words(out, "Cannot be combined with", o->excludes);
 }
 
 static void print_options(FILE *out, const um_command *c)
