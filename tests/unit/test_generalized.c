@@ -246,6 +246,59 @@ static void it_starts_with_the_share_of_ones_that_was_asked_for(void **state)
     umbel_close(empty);
 }
 
+/* Whatever is left of the last word, no bit behind the last cell is set. */
+static void a_start_ends_with_the_last_cell(void **state)
+{
+    const shape s = {"classic", 2, 2};
+    umbel_filter *back = NULL;
+    size_t len;
+
+    (void)state;
+    for (uint64_t cells = 64; cells <= 192; cells++) {
+        umbel_filter *f = open_shape(&s, cells, UM_START_ALL, 0);
+        assert_int_equal(ones(f), cells);
+        uint8_t *bytes = test_encode(f, &len);
+        assert_ok(umbel_decode(bytes, len, NULL, &back, &test_refusal));
+        umbel_close(back);
+        umbel_close(f);
+        free(bytes);
+    }
+}
+
+static double described(const umbel_filter *f, const char *name)
+{
+    umbel_info info;
+
+    umbel_describe(f, &info);
+    for (size_t i = 0; i < info.n; i++)
+        if (strcmp(info.field[i].name, name) == 0)
+            return info.field[i].value.real;
+    fail_msg("there is no %s", name);
+    return NAN;
+}
+
+/* From the first key on. */
+static void it_describes_what_the_paper_expects(void **state)
+{
+    const shape s = {"classic", 2, 3};
+
+    (void)state;
+    for (size_t keys = 0; keys < 3; keys++) {
+        umbel_filter *f = open_shape(&s, 4096, 500000000, 1);
+        test_add(f, 0, keys);
+        double n = (double)umbel_added(f);
+        umbel_generalized paper = {4096, 2, 3, 0.5, n};
+        umbel_bounds bounds;
+        assert_ok(umbel_bounds_of(f, &bounds, &test_refusal));
+        double first = n > 0 ? umbel_generalized_fn_at(&paper, 1) : 0;
+        double bound = n > 0 ? umbel_generalized_fn_bound(2, 3, 4096 / n) : 0;
+        assert_near(described(f, "fn_first"), first, 0);
+        assert_near(described(f, "fn_bound"), bound, 0);
+        assert_near(bounds.fn_bound, bound, 0);
+        umbel_close(f);
+    }
+}
+
 static void the_seed_decides_the_start(void **state)
 {
     const shape s = {"blocked512", 4, 4};
@@ -585,6 +638,8 @@ int main(void)
         cmocka_unit_test(without_reset_it_is_the_plain_filter),
         cmocka_unit_test(without_set_it_is_the_mirror),
         cmocka_unit_test(it_starts_with_the_share_of_ones_that_was_asked_for),
+        cmocka_unit_test(a_start_ends_with_the_last_cell),
+        cmocka_unit_test(it_describes_what_the_paper_expects),
         cmocka_unit_test(the_seed_decides_the_start),
         cmocka_unit_test(it_starts_from_given_bits),
         cmocka_unit_test(no_content_passes_the_bound),
