@@ -10,6 +10,7 @@
 #include "ops/retouch.h"
 #include "filter/handle.h"
 
+#include <umbel/experimental.h>
 #include <umbel/umbel.h>
 
 #include <math.h>
@@ -74,7 +75,7 @@ static umbel_filter *empty(uint64_t bits, uint64_t seed)
     p.cells = bits;
     p.hashes = HASHES;
     p.seed = seed;
-    want(umbel_open("bloom", &p, &f, &err), &err);
+    want(umbel_create("bloom", &p, &f, &err), &err);
     return f;
 }
 

@@ -19,7 +19,7 @@
 #define UMBEL_EXCHANGE_H
 
 #include <umbel/admit.h>
-#include <umbel/retouch.h>
+#include <umbel/keys.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,7 +35,7 @@ enum {
 
 /* --- stores --------------------------------------------------------------- */
 
-/* Receives one name; false ends the list. */
+/* Receives one name; returning false ends the list. */
 typedef bool umbel_store_visit(void *ctx, const char *name);
 
 /*
@@ -201,8 +201,8 @@ typedef struct umbel_taken_back {
  * that are members are left out. Fails as umbel_retouch does.
  */
 UMBEL_API umbel_status umbel_take_back(umbel_filter *f,
-                                       const umbel_keyset *members,
-                                       const umbel_keyset *reported,
+                                       const umbel_key_list *members,
+                                       const umbel_key_list *reported,
                                        umbel_taken_back *out, umbel_error *err);
 
 /* --- fetching ------------------------------------------------------------- */
@@ -308,6 +308,7 @@ UMBEL_API umbel_status umbel_pull_open(const umbel_pull_params *params,
 UMBEL_API umbel_status umbel_pull_round(umbel_puller *p, uint64_t now,
                                         umbel_pulled *out, umbel_error *err);
 
+/* Closes a reader. NULL is accepted. */
 UMBEL_API void umbel_pull_close(umbel_puller *p);
 
 #ifdef __cplusplus

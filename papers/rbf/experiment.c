@@ -80,7 +80,7 @@ static umbel_status make(um_rbf *x, bool *member, uint64_t *keys, um_rng *rng,
                       .seed = um_random(rng)};
 
     draw_members(member, keys, rng);
-    umbel_status status = umbel_open("bloom", &p, &x->filter, err);
+    umbel_status status = umbel_create("bloom", &p, &x->filter, err);
     if (status == UMBEL_OK)
         status = fill(x, keys, err);
     if (status == UMBEL_OK)
@@ -118,8 +118,8 @@ void um_rbf_fini(um_rbf *x)
 umbel_status um_rbf_retouch(const um_rbf *x, const umbel_retouch_params *how,
                             umbel_retouch_result *bill, umbel_error *err)
 {
-    umbel_keyset members = {x->members, NULL, RBF_MEMBERS};
-    umbel_keyset never = {x->positives, NULL, x->npositives};
+    umbel_key_list members = UMBEL_KEY_LIST(x->members, RBF_MEMBERS);
+    umbel_key_list never = UMBEL_KEY_LIST(x->positives, x->npositives);
     umbel_retouch_params p = *how;
     umbel_filter *f = NULL;
     umbel_status status = umbel_copy(x->filter, &f, err);

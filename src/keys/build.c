@@ -30,7 +30,7 @@ static umbel_status choose_groups(const um_build_job *job, umbel_filter *f,
     umbel_choose_params params = UMBEL_CHOOSE_INIT;
     um_key_list_params keep = {.filter = f};
     um_key_list members = {0}, never = {0};
-    umbel_keyset set;
+    umbel_key_list set, negatives;
     umbel_status status;
 
     params.allow_members = job->allow_members;
@@ -41,15 +41,15 @@ static umbel_status choose_groups(const um_build_job *job, umbel_filter *f,
     status = um_key_list_read(&never, &job->never, &keep, err);
     if (status)
         goto done;
-    set = um_key_list_set(&members);
+    set = um_key_list_view(&members);
     if (!job->allow_members)
         status = um_refuse_members(
             f, &set, &never,
             "take members out of the list, or use --allow-members", err);
     if (status)
         goto done;
-    status = umbel_choose(f, members.digests, members.n, never.digests,
-                          never.weights, never.n, &params, &out->choice, err);
+    negatives = um_key_list_view(&never);
+    status = umbel_choose(f, &set, &negatives, &params, &out->choice, err);
     out->keys = members.n;
     out->chosen = true;
 done:
@@ -93,7 +93,7 @@ static umbel_status build_sized(const um_build_job *job, um_build_result *out,
         p.nsettings = 1;
     }
     UM_TRY(count_capacity(job, &p, err));
-    UM_TRY(umbel_open(job->kind, &p, &out->filter, err));
+    UM_TRY(umbel_create(job->kind, &p, &out->filter, err));
     return add_keys(job, out->filter, out, err);
 }
 
@@ -108,7 +108,7 @@ static umbel_status build_unsized(const um_build_job *job, um_build_result *out,
         return um_fail(err, UMBEL_E_RANGE,
                        "--never needs the size of the filter before keys are "
                        "read: give files, or --capacity, or --bits");
-    UM_TRY(umbel_open_unsized(job->kind, &job->params, memory, &large, err));
+    UM_TRY(umbel_create_unsized(job->kind, &job->params, memory, &large, err));
     status = add_keys(job, large, out, err);
     if (status)
         goto done;
