@@ -11,6 +11,7 @@
 
 #include <limits.h>
 #include <sodium.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,6 +28,22 @@ static const um_option options[] = {
      UM_TARGET(keygen_args, sign)},
     {0}};
 
+/* The options to type, with the name as a shell takes it. */
+static void note_use(um_report *r, const char *path)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+
+    if (!out)
+        return;
+    um_print_quoted(out, path);
+    if (fclose(out) == 0)
+        um_report_note(r, "Keep it. Use it with --hash sip --key-file %s",
+                       text);
+    free(text);
+}
+
 static umbel_status make_secret(const char *path, um_report *r,
                                 umbel_error *err)
 {
@@ -39,7 +56,7 @@ static umbel_status make_secret(const char *path, um_report *r,
     UM_TRY(status);
     um_report_file(r, "file", "secret key", path);
     um_report_hex(r, "secret_id", "identifier", id);
-    um_report_note(r, "Keep it. Use it with --hash sip --key-file FILE.");
+    note_use(r, path);
     return UMBEL_OK;
 }
 

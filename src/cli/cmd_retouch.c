@@ -256,11 +256,11 @@ static void note_step(um_report *r, const umbel_retouch_result *b,
     bool weighted = b->matched_weight != (double)b->matched;
 
     um_report_note(
-        r, "With --max-fn %.2g, about %s of these keys would be left%s%s.",
+        r, "With --max-fn %.2g, about %s of these keys would be left%s%s%s.",
         (double)lost / (double)b->members,
-        um_grouped(b->matched - at->removed).text,
-        weighted ? ", with a share of their weight of " : "",
-        weighted ? um_rate(left / b->matched_weight).text : "");
+        um_grouped(b->matched - at->removed).text, weighted ? " (" : "",
+        weighted ? um_rate(left / b->matched_weight).text : "",
+        weighted ? " of their weight)" : "");
 }
 
 /* Notes what losing some percent more would bring, and what all would cost. */

@@ -59,8 +59,8 @@ void um_print_help(FILE *out)
     fputs("\nprograms:\n", out);
     for (size_t i = 0; um_program_row(i); i++)
         print_row(out, um_program_row(i)->name, um_program_row(i)->summary);
-    fputs("\n'umbel help COMMAND' explains a command; 'umbel help kinds', "
-          "'addressings', 'hashes'\nand 'methods' list what its options "
+    fputs("\n'umbel help COMMAND' explains a command. 'umbel help kinds', "
+          "'addressings',\n'hashes' and 'methods' list what its options "
           "take.\n",
           out);
 }

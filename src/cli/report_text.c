@@ -49,6 +49,14 @@ static void show_time(char *to, size_t cap, uint64_t seconds)
         snprintf(to, cap, "%s", seconds ? "far away" : "never");
 }
 
+/* Units are plurals: one byte, two bytes. */
+static int unit_len(const char *unit, uint64_t n)
+{
+    size_t len = strlen(unit);
+
+    return (int)(n == 1 && len > 0 ? len - 1 : len);
+}
+
 static shown shown_value(const um_value *v)
 {
     shown s = {{0}};
@@ -64,7 +72,8 @@ static shown shown_value(const um_value *v)
         um_disarm(to);
         break;
     case UM_VALUE_COUNT:
-        snprintf(to, cap, "%s%s%s", um_grouped(v->count).text, gap, unit);
+        snprintf(to, cap, "%s%s%.*s", um_grouped(v->count).text, gap,
+                 unit_len(unit, v->count), unit);
         break;
     case UM_VALUE_REAL:
         snprintf(to, cap, "%s%s%s", shown_real(v->real).text, gap, unit);

@@ -1,7 +1,9 @@
 /*
  * take_back.c - remove the false positives that readers reported.
  */
+#include "base/alloc.h"
 #include "base/error.h"
+#include "ops/digest_index.h"
 
 #include <umbel/exchange.h>
 
@@ -22,6 +24,23 @@ static void reports_fini(reports *r)
     free(r->weights);
 }
 
+/* Counts different keys among the members that were reported. */
+static umbel_status count_members(const reports *r, const umbel_keyset *all,
+                                  size_t *n, umbel_error *err)
+{
+    umbel_alloc alloc = um_alloc_or_default(NULL);
+    um_digest_index index = {0};
+
+    UM_TRY(um_digest_index_init(&index, &alloc, all->digests, all->n, err));
+    *n = 0;
+    for (size_t i = 0; i < all->n; i++)
+        if (r->member[i] &&
+            um_digest_index_find(&index, &all->digests[i]) == i + 1)
+            ++*n;
+    um_digest_index_fini(&index);
+    return UMBEL_OK;
+}
+
 /* Readers may be wrong: a member stays, whatever they report. */
 static umbel_status drop_members(reports *r, const umbel_filter *f,
                                  const umbel_keyset *members,
@@ -40,7 +59,7 @@ static umbel_status drop_members(reports *r, const umbel_filter *f,
             r->digests[r->left.n] = all->digests[i];
             r->weights[r->left.n++] = all->weights ? all->weights[i] : 1;
         }
-    return UMBEL_OK;
+    return count_members(r, all, dropped, err);
 }
 
 umbel_status umbel_take_back(umbel_filter *f, const umbel_keyset *members,

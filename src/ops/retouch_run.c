@@ -43,7 +43,7 @@ umbel_status um_retouch_settle(const umbel_retouch_params *given,
     if (!um_method_find(p.method))
         return um_fail(err, UMBEL_E_UNKNOWN,
                        "there is no method of retouching called \"%s\"; "
-                       "umbel --help names them",
+                       "'umbel help methods' lists them",
                        p.method);
     if (!in_range(p.max_fn, -1, 1))
         return um_fail(err, UMBEL_E_RANGE,

@@ -16,6 +16,8 @@ for bad in $'\e[31m' $'\x9b31m' $'\xc2\x9b31m' $'a\rb' $'\x7f\b\a'; do
         umbel build keys -q -o f --addressing "$bad"
         umbel build keys -q -o f --hash "$bad"
         umbel build keys -q -o f --set "$bad"
+        umbel build keys -q -o f --param "$bad"
+        umbel build keys -q -o f --param "$bad=1"
         umbel build keys -q -o f --delimiter "$bad" --field 1
         umbel build keys -q -o f --key-file "$bad"
         umbel merge --op "$bad" f.umb -o f

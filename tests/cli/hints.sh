@@ -1,5 +1,6 @@
 # A refusal says what to do: the word that helps must be in it.
 seq 10 > keys
+seq 11 20 > others
 umbel keygen -q -o my.key
 umbel build -q keys -o plain.umb
 umbel build -q keys --hash sip --key-file my.key -o keyed.umb
@@ -14,14 +15,16 @@ hint --key-file umbel check keyed.umb 1
 hint --key-file umbel add keyed.umb keys
 hint --key-file umbel verify keyed.umb --members keys
 hint sip umbel build -q keys --key-file my.key -o f.umb
-hint 'bloom\|umbel --help' umbel build -q keys --kind cuckoo -o f.umb
-hint 'classic\|umbel --help' umbel build -q keys --addressing modulo -o f.umb
-hint 'xxh128\|umbel --help' umbel build -q keys --hash md4 -o f.umb
+hint bloom umbel build -q keys --kind cuckoo -o f.umb
+hint classic umbel build -q keys --addressing modulo -o f.umb
+hint xxh128 umbel build -q keys --hash md4 -o f.umb
 hint '128\| 4' umbel build -q keys --addressing chunks-md5 --hashes 5 -o f.umb
 hint --max-memory umbel build -q --max-memory 0 -o f.umb < keys
 hint --capacity umbel build -q /dev/null -o f.umb
 hint capacity umbel build -q --kind tally -o f.umb < <(cat keys)
-hint --max-memory umbel build -q --kind ribbon --max-memory 32 -o f.umb < <(cat keys)
+hint 'allow more with --max-memory' \
+    umbel build -q --kind ribbon --max-memory 1024 -o f.umb < <(seq 1000)
 hint --help umbel wrong
+hint 'umbel help methods' umbel retouch plain.umb --members keys --never others --method best --dry-run
 chmod 600 keys
 hint 'umbel keygen' umbel check keyed.umb --key-file keys 1

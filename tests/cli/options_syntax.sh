@@ -1,8 +1,8 @@
-# One option, many spellings; the last one counts.
+# One option, many spellings.
 seq 10 > keys
 umbel build -q keys -n 20 -o want
 for spelling in '-o got -n 20' '-ogot -n20' '--output got --capacity 20' \
-    '--output=got --capacity=20' '-qogot -n 20' '-n 5 -n 20 -o no -o got' \
+    '--output=got --capacity=20' '-qogot -n 20' '-q -q -o got -n 20' \
     '--no-progress -n 20 -o got'; do
     # shellcheck disable=SC2086 # the spelling is meant to be split
     umbel build -q keys $spelling
@@ -11,7 +11,14 @@ for spelling in '-o got -n 20' '-ogot -n20' '--output got --capacity 20' \
 done
 umbel build -q -n 20 -o got -- keys
 try cmp want got
-absent no
+
+# Given twice it is refused, the same or not, by either name.
+for spelling in '-n 5 -n 20 -o got' '-n 20 -o no -o got' '-n 20 --capacity 20 -o got'; do
+    # shellcheck disable=SC2086 # the spelling is meant to be split
+    try umbel build keys $spelling
+    absent no
+done
+try cmp want got
 
 # A file that is called like an option.
 cp keys ./-n

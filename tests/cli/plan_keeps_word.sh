@@ -12,6 +12,7 @@ for addressing in blocked512 blocked256 classic partitioned universal \
 done
 
 # The command that a plan prints makes what it says, for every kind.
+tried=0
 for kind in bloom counting tally generalized countmin aging ribbon; do
     for question in "-n 5000 --fpr 1%" "--fpr 5% --bytes 20000" \
         "-n 5000 --cells 60000 --seed 4"; do
@@ -24,5 +25,7 @@ for kind in bloom counting tally generalized countmin aging ribbon; do
         eval "${command/KEYS/keys} -q" || echo "$command"
         spare=$(($(field bytes < planned) - $(wc -c < FILE)))
         [ $spare -ge 0 ] && [ $spare -le 64 ] || echo "$kind $question: $spare"
+        tried=$((tried + 1))
     done
 done
+echo "$tried commands"

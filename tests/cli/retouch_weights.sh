@@ -18,6 +18,7 @@ try umbel check r.umb -f heavy -c
 awk '{ print $1 "\t" 1 / NR }' never.tsv > parts.tsv
 umbel retouch f.umb --members members --never parts.tsv --curve c.csv -q -o r.umb --all
 cut -d , -f 5,7 c.csv | grep '^0,' | sort -u
+umbel retouch f.umb --members members --never parts.tsv --max-fn 0 --dry-run | grep '^With'
 
 # From a pipe, and with other fields.
 cut -f 1,2 never.tsv | tr '\t' : > never.txt

@@ -9,4 +9,5 @@ forge seal f.umb
 truncate -s 268435712 f.umb
 try umbel check --no-checksum f.umb 1
 try umbel check --no-checksum - 1 < f.umb
-refused umbel check --no-checksum - 1 < <(cat f.umb 2> /dev/null)
+try umbel check --no-checksum - 1 < <(cat f.umb 2> /dev/null)
+try umbel check --no-checksum - 1 --max-memory 256MiB < <(cat f.umb 2> /dev/null)

@@ -18,6 +18,9 @@ for f in k.umb d.umd list.bloom; do
 done
 absent no.umb
 # A compressed list is one.
+umbel build keys.gz -q -o z.umb
+cmp k.umb z.umb
+try umbel verify k.umb --members keys.gz -q
 try umbel check k.umb -f keys.gz -c
 
 echo "as a filter:"
