@@ -67,7 +67,7 @@ const um_addressing um_addressing_universal = {
 /*
  * chunks-md5: MD5 cut into k equal chunks, each modulo m (Summary Cache with
  * k = 4; spam 2006, section III). A chunk of 128/k bits reaches 2^(128/k) cells
- * and no more: larger filters would have cells nobody can use, so they are
+ * and no more: larger filters would have cells that no key can use, so they are
  * refused.
  */
 static uint64_t chunks_granule(uint32_t hashes)

@@ -45,7 +45,8 @@ void um_freqs_fit(um_freqs *out, const uint64_t weight[256])
     out->of[largest] = (uint16_t)(out->of[largest] - (spent - UM_RANS_SUM));
 }
 
-unsigned um_rans_lanes(uint64_t n)
+/* Returns the lanes that n symbols are coded in; on the wire. */
+static unsigned lanes_for(uint64_t n)
 {
     return n < FEW ? 1 : n < SOME ? 4 : UM_RANS_LANES;
 }
@@ -89,7 +90,7 @@ void um_rans_encoder_init(um_rans_encoder *e, const um_freqs *f, uint64_t n,
             .rest = (uint16_t)(UM_RANS_SUM - freq)};
         start += freq;
     }
-    e->lanes = um_rans_lanes(n);
+    e->lanes = lanes_for(n);
     for (unsigned i = 0; i < e->lanes; i++)
         e->state[i] = UM_RANS_LOW;
     e->left = n;
@@ -231,7 +232,7 @@ void um_rans_decoder_init(um_rans_decoder *d, const um_freqs *f, uint64_t n,
         start += f->of[s];
     }
     memset(d->spare, 0, sizeof d->spare);
-    d->lanes = um_rans_lanes(n);
+    d->lanes = lanes_for(n);
     d->done = 0;
     d->at = bytes;
     d->end = end;

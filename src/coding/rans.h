@@ -39,9 +39,6 @@ typedef struct um_freqs {
  */
 void um_freqs_fit(um_freqs *out, const uint64_t weight[256]);
 
-/* Lanes that n symbols are coded in: 1, 4 or UM_RANS_LANES; on the wire. */
-unsigned um_rans_lanes(uint64_t n);
-
 typedef struct um_rans_symbol {
     uint64_t inverse; /* 2^47 / freq, rounded up */
     uint32_t most;    /* that a state may be to take it */

@@ -56,23 +56,22 @@ struct um_addressing {
     /* Returns what sizes are multiples of; 0 when the number of hashes is
      * impossible. */
     uint64_t (*granule)(uint32_t hashes);
-    /* No size above this. */
+    /* Returns the largest size. */
     uint64_t (*limit)(uint32_t hashes);
-    /* Cells and hashes where others prescribe them; NULL: the best are sought.
-     */
+    /* Computes cells and hashes as others prescribe them; NULL: by search. */
     void (*size)(double keys, double fpr, double *cells, double *hashes);
-    /* Fill blocks .. factor from cells, seed and hashes. */
+    /* Fills in blocks .. factor from cells, seed and hashes. */
     void (*prepare)(um_layout *l);
     /* pos[i * hashes + j] is the j-th cell of digest i. */
     void (*positions)(const um_layout *l, const umbel_digest *d, size_t n,
                       uint64_t *pos);
 };
 
-/* NULL when none has that name, or i is past the end. */
+/* Return NULL if none has that name, or i is past the end. */
 const um_addressing *um_addressing_find(const char *name);
 const um_addressing *um_addressing_row(size_t i);
 
-/* Make l ready. cells must be a multiple of the granule, within the limit. */
+/* Initialises l. cells must be a multiple of the granule, within the limit. */
 void um_layout_init(um_layout *l, const um_addressing *row, uint64_t cells,
                     uint32_t hashes, uint64_t seed);
 

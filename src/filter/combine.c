@@ -110,7 +110,7 @@ static uint64_t guess_keys(const umbel_filter *a, const umbel_filter *b,
     return whole_keys(a, keys);
 }
 
-/* Of a difference: only its own cells tell. */
+/* Estimates the keys of a difference from its own cells. */
 static uint64_t keys_left(const umbel_filter *f)
 {
     return f->shape.kind->bits ? whole_keys(f, keys_of(f, NULL)) : 0;
@@ -231,7 +231,7 @@ static double folded_error(const umbel_filter *f, const um_shape *small,
     return um_shape_error(small, keys_to_fold(f, by, keys));
 }
 
-/* Who folds accepts more error: what the filter aims at from now on. */
+/* Returns the target of the folded filter: folding accepts more error. */
 static double folded_fpr(const umbel_filter *f, const um_shape *s, uint64_t by)
 {
     uint64_t keys = s->added > s->capacity ? s->added : s->capacity;

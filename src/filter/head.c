@@ -39,7 +39,7 @@ enum {
     FLAG_DIFFERENCE = 8,
     FLAG_ATTACHED = 16,
     FLAGS_KNOWN = 31,
-    FLAGS_DEMANDING = 0xFFFF /* who does not know one of these must refuse */
+    FLAGS_DEMANDING = 0xFFFF /* a reader that does not know one must refuse */
 };
 
 static const uint8_t magic[8] = {0x89, 'U', 'M', 'B', '\r', '\n', 0x1A, '\n'};
@@ -250,7 +250,7 @@ static umbel_status get_sections(um_reader *r, size_t n, um_head *head,
     return known ? UMBEL_OK : newer("its cells are coded", err);
 }
 
-/* Settings that the file does not tell are standard. */
+/* Settings that the file leaves out have their default. */
 static void get_settings(um_reader *r, size_t told, um_shape *s)
 {
     size_t n = um_count_settings(s->kind);

@@ -7,7 +7,7 @@
 #include "filter/handle.h"
 
 enum {
-    UM_HEAD_START = 16, /* bytes that tell how long the head is */
+    UM_HEAD_START = 16, /* bytes that give the length of the head */
     UM_HEAD_MAX = 4096
 };
 

@@ -100,7 +100,7 @@ typedef void um_count_fn(const void *self, const umbel_digest *d, size_t n,
 typedef struct um_row_counting {
     um_add_amounts_fn *add;
     um_count_fn *count;
-    /* Returns the largest count that the cells can tell. */
+    /* Returns the largest count that the cells can hold. */
     uint64_t (*most)(const void *self);
     /* Refuses removal, with the reason; NULL: any shape can. */
     umbel_status (*may_remove)(const um_shape *s, umbel_error *err);

@@ -9,8 +9,8 @@
  *
  * A temporary name, .umbel-MACHINE-RANDOM.tmp, is never used twice: whoever
  * renames it cannot meet another's file there. Such a file is locked until it
- * is renamed, so one that can be locked was left by somebody who was killed,
- * and the next one who needs a name in that directory removes it. Locks need
+ * is renamed, so one that can be locked was left by a killed process, and
+ * the next process that needs a name in that directory removes it. Locks need
  * not reach other machines, so theirs are left alone.
  */
 #define _GNU_SOURCE /* O_TMPFILE */
@@ -97,7 +97,7 @@ static bool beside(char out[PATH_MAX], const char *path, const char *what)
 
 /*
  * Follow links, also one whose target is not there yet; but none that the
- * kernel would not follow, as of somebody else in /tmp.
+ * kernel would not follow, as of another user in /tmp.
  */
 static bool follow(char target[PATH_MAX], const char *path)
 {
@@ -146,7 +146,7 @@ bool um_is_at(int fd, const char *path)
            a.st_ino == b.st_ino;
 }
 
-/* Where there are no locks nobody can have one, and nothing is removed. */
+/* Succeeds where the file system has no locks: nothing is removed there. */
 static bool hold(int fd)
 {
     return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
@@ -197,7 +197,7 @@ static uint32_t machine(void)
     return (uint32_t)um_checksum(name, strlen(name));
 }
 
-/* A name beside the target that nobody has; tries are bounded. */
+/* Finds an unused name beside the target; tries are bounded. */
 static bool try_names(saving *s, bool (*take)(saving *s))
 {
     char prefix[32];

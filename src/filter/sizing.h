@@ -13,7 +13,7 @@
 const char *um_default_addressing(const char *kind);
 
 /*
- * Params as this version knows them, from a caller who may have been compiled
+ * Params as this version knows them, from a caller that may have been compiled
  * with another: fields that it lacks are 0, fields that we lack must be.
  */
 umbel_status um_params_take(const umbel_params *given, umbel_params *out,

@@ -9,7 +9,7 @@
 #ifndef UM_KINDS_BITS_AVX2_H
 #define UM_KINDS_BITS_AVX2_H
 
-#include "filter/fast.h"
+#include "filter/handle.h"
 #include "kinds/blocked_avx2.h"
 
 enum { MOST_HASHES = 16, SHIFT256 = 5, SHIFT512 = 6 };
@@ -93,11 +93,11 @@ UM_INLINE bool matches_so(const um_target *t, uint64_t lo, um_loop_config how)
     return _mm256_testz_si256(x, x);
 }
 
-UM_INLINE bool matches(const um_target *t, uint64_t lo, int shift)
+UM_INLINE bool matches(um_target t, uint64_t lo, int shift)
 {
-    if (t->hashes > 8)
-        return matches_so(t, lo, way_of(QUERY, shift, false, 2));
-    return matches_so(t, lo, way_of(QUERY, shift, false, 1));
+    if (t.hashes > 8)
+        return matches_so(&t, lo, way_of(QUERY, shift, false, 2));
+    return matches_so(&t, lo, way_of(QUERY, shift, false, 1));
 }
 
 /* Every loop for one and for two groups of hashes, near and far memory. */
@@ -113,5 +113,73 @@ UM_INLINE bool matches(const um_target *t, uint64_t lo, int shift)
         else                                                                   \
             walk(w, input, n, way_of(verb, shift, false, 1), serve);           \
     } while (0)
+
+static bool bits_usable(const um_layout *l)
+{
+    return __builtin_cpu_supports("avx2") && l->hashes <= MOST_HASHES;
+}
+
+/*
+ * The functions of a row, for blocks of that many bits, and the row. The file
+ * has work_on: the um_work of its kind, a seed and the answers.
+ */
+#define UM_BITS_ROW(kind_name, block, shift, takes_fn)                         \
+    static void query_keys##block(const void *self, uint64_t seed,             \
+                                  const uint64_t *keys, size_t n, bool *hit)   \
+    {                                                                          \
+        um_work w = work_on(self, seed, hit);                                  \
+        FOR_EACH_WAY(&w, um_walk_keys, keys, n, QUERY, shift);                 \
+    }                                                                          \
+    static size_t add_keys##block(void *self, uint64_t seed,                   \
+                                  const uint64_t *keys, size_t n, bool *fresh) \
+    {                                                                          \
+        um_work w = work_on(self, seed, fresh);                                \
+        FOR_EACH_WAY(&w, um_walk_keys, keys, n, ADD, shift);                   \
+        return w.added;                                                        \
+    }                                                                          \
+    static void query_digests##block(const void *self, const umbel_digest *d,  \
+                                     size_t n, bool *hit)                      \
+    {                                                                          \
+        um_work w = work_on(self, 0, hit);                                     \
+        FOR_EACH_WAY(&w, um_walk_digests, d, n, QUERY, shift);                 \
+    }                                                                          \
+    static size_t add_digests##block(void *self, const umbel_digest *d,        \
+                                     size_t n, bool *fresh)                    \
+    {                                                                          \
+        um_work w = work_on(self, 0, fresh);                                   \
+        FOR_EACH_WAY(&w, um_walk_digests, d, n, ADD, shift);                   \
+        return w.added;                                                        \
+    }                                                                          \
+    static __attribute__((noinline)) umbel_status query_long##block(           \
+        const umbel_filter *f, const void *key, size_t len, bool *hit)         \
+    {                                                                          \
+        *hit = matches(work_on(f->self, 0, NULL).t,                            \
+                       um_xxh3_any(key, len, f->shape.seed), shift);           \
+        return UMBEL_OK;                                                       \
+    }                                                                          \
+    /* Apart from the rest, which would cost a short key a frame. */           \
+    static umbel_status query_key##block(const umbel_filter *f,                \
+                                         const void *key, size_t len,          \
+                                         bool *hit, umbel_error *err)          \
+    {                                                                          \
+        (void)err;                                                             \
+        if (!um_xxh3_is_short(len))                                            \
+            return query_long##block(f, key, len, hit);                        \
+        *hit = matches(work_on(f->self, 0, NULL).t,                            \
+                       um_xxh3_short(key, len, f->shape.seed), shift);         \
+        return UMBEL_OK;                                                       \
+    }                                                                          \
+    const um_fast um_fast_##kind_name##_blocked##block##_avx2 = {              \
+        .name = "avx2",                                                        \
+        .kind = #kind_name,                                                    \
+        .addressing = "blocked" #block,                                        \
+        .usable = bits_usable,                                                 \
+        .takes = takes_fn,                                                     \
+        .add = add_digests##block,                                             \
+        .query = query_digests##block,                                         \
+        .query_key = query_key##block,                                         \
+        .add_keys8 = add_keys##block,                                          \
+        .query_keys8 = query_keys##block,                                      \
+    };
 
 #endif

@@ -210,7 +210,7 @@ UM_INLINE void um_walk_keys(um_work *w, const uint64_t *keys, size_t n,
         serve(w, &e[turn][(i - whole) / 8], um_up_to_8(n - i), i, how);
 }
 
-/* Digests that somebody else made: some are fetched while others are served. */
+/* Digests made before: some are fetched while others are served. */
 UM_INLINE void um_walk_digests(um_work *w, const umbel_digest *d, size_t n,
                                um_loop_config how, um_serve *serve)
 {

@@ -14,7 +14,7 @@
 
 #include "base/inline.h"
 #include "base/xxh3.h"
-#include "filter/fast.h"
+#include "filter/handle.h"
 
 #include <immintrin.h>
 
@@ -249,5 +249,73 @@ static bool usable(const um_layout *l)
            __builtin_cpu_supports("avx512vl") && l->hashes <= MOST_HASHES &&
            l->blocks <= UINT32_MAX;
 }
+
+/*
+ * The functions of a row, for blocks of that many bits, and the row. The file
+ * has aim, and query and add of a key in such a block.
+ */
+#define UM_AVX512_ROW(kind_name, block, block_shift, takes_fn)                 \
+    static void query_keys##block(const void *self, uint64_t seed,             \
+                                  const uint64_t *keys, size_t n, bool *hit)   \
+    {                                                                          \
+        job j = {aim(self, seed, block_shift), (const uint8_t *)keys,          \
+                 sizeof *keys, n, hit};                                        \
+        walk_keys(&j, query##block);                                           \
+    }                                                                          \
+    static size_t add_keys##block(void *self, uint64_t seed,                   \
+                                  const uint64_t *keys, size_t n, bool *fresh) \
+    {                                                                          \
+        job j = {aim(self, seed, block_shift), (const uint8_t *)keys,          \
+                 sizeof *keys, n, fresh};                                      \
+        return walk_keys(&j, add##block);                                      \
+    }                                                                          \
+    static void query_digests##block(const void *self, const umbel_digest *d,  \
+                                     size_t n, bool *hit)                      \
+    {                                                                          \
+        job j = {aim(self, 0, block_shift), (const uint8_t *)d, sizeof *d, n,  \
+                 hit};                                                         \
+        walk_digests(&j, query##block);                                        \
+    }                                                                          \
+    static size_t add_digests##block(void *self, const umbel_digest *d,        \
+                                     size_t n, bool *fresh)                    \
+    {                                                                          \
+        job j = {aim(self, 0, block_shift), (const uint8_t *)d, sizeof *d, n,  \
+                 fresh};                                                       \
+        return walk_digests(&j, add##block);                                   \
+    }                                                                          \
+    UM_INLINE bool query_hash##block(const umbel_filter *f, uint64_t lo)       \
+    {                                                                          \
+        umbel_digest d = {lo, um_remix(lo)};                                   \
+        return one_key(aim(f->self, 0, block_shift), &d, query##block);        \
+    }                                                                          \
+    static __attribute__((noinline)) umbel_status query_long##block(           \
+        const umbel_filter *f, const void *text, size_t len, bool *hit)        \
+    {                                                                          \
+        *hit = query_hash##block(f, um_xxh3_any(text, len, f->shape.seed));    \
+        return UMBEL_OK;                                                       \
+    }                                                                          \
+    /* Apart from the rest, which would cost a short key a frame. */           \
+    static umbel_status query_key##block(const umbel_filter *f,                \
+                                         const void *text, size_t len,         \
+                                         bool *hit, umbel_error *err)          \
+    {                                                                          \
+        (void)err;                                                             \
+        if (!um_xxh3_is_short(len))                                            \
+            return query_long##block(f, text, len, hit);                       \
+        *hit = query_hash##block(f, um_xxh3_short(text, len, f->shape.seed));  \
+        return UMBEL_OK;                                                       \
+    }                                                                          \
+    const um_fast um_fast_##kind_name##_blocked##block##_avx512 = {            \
+        .name = "avx512",                                                      \
+        .kind = #kind_name,                                                    \
+        .addressing = "blocked" #block,                                        \
+        .usable = usable,                                                      \
+        .takes = takes_fn,                                                     \
+        .add = add_digests##block,                                             \
+        .query = query_digests##block,                                         \
+        .query_key = query_key##block,                                         \
+        .add_keys8 = add_keys##block,                                          \
+        .query_keys8 = query_keys##block,                                      \
+    };
 
 #endif

@@ -3,7 +3,7 @@
  *
  * A key sets its cells; a query asks whether all of them are set. Nothing that
  * went in is ever denied, and a key that did not go in matches with a chance
- * that the cells themselves tell. One section: cells x 1 bit, cell i at bit i%8
+ * that follows from the cells. One section: cells x 1 bit, cell i at bit i%8
  * of byte i/8.
  *
  * Union is OR. AND keeps every key of both, and false ones: its error lies

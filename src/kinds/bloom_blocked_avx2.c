@@ -8,7 +8,6 @@
  * so products avoid them, blocks are found by the scalar multiplier beside, and
  * four keys are judged at once.
  */
-#include "filter/handle.h"
 #include "kinds/bits_avx2.h"
 #include "kinds/bloom.h"
 
@@ -130,85 +129,5 @@ UM_INLINE um_work work_on(const um_bloom *b, uint64_t seed, bool *out)
     return (um_work){.t = um_target_of(b->layout, b->bits, seed), .out = out};
 }
 
-UM_INLINE bool query_hash(const umbel_filter *f, uint64_t lo, int shift)
-{
-    const um_target t = work_on(f->self, 0, NULL).t;
-    return matches(&t, lo, shift);
-}
-
-#define VARIANTS(block, shift)                                                 \
-    static void query_keys##block(const void *self, uint64_t seed,             \
-                                  const uint64_t *keys, size_t n, bool *hit)   \
-    {                                                                          \
-        um_work w = work_on(self, seed, hit);                                  \
-        FOR_EACH_WAY(&w, um_walk_keys, keys, n, QUERY, shift);                 \
-    }                                                                          \
-    static size_t add_keys##block(void *self, uint64_t seed,                   \
-                                  const uint64_t *keys, size_t n, bool *fresh) \
-    {                                                                          \
-        um_work w = work_on(self, seed, fresh);                                \
-        FOR_EACH_WAY(&w, um_walk_keys, keys, n, ADD, shift);                   \
-        return w.added;                                                        \
-    }                                                                          \
-    static void query_digests##block(const void *self, const umbel_digest *d,  \
-                                     size_t n, bool *hit)                      \
-    {                                                                          \
-        um_work w = work_on(self, 0, hit);                                     \
-        FOR_EACH_WAY(&w, um_walk_digests, d, n, QUERY, shift);                 \
-    }                                                                          \
-    static size_t add_digests##block(void *self, const umbel_digest *d,        \
-                                     size_t n, bool *fresh)                    \
-    {                                                                          \
-        um_work w = work_on(self, 0, fresh);                                   \
-        FOR_EACH_WAY(&w, um_walk_digests, d, n, ADD, shift);                   \
-        return w.added;                                                        \
-    }                                                                          \
-    static __attribute__((noinline)) umbel_status query_long##block(           \
-        const umbel_filter *f, const void *key, size_t len, bool *hit)         \
-    {                                                                          \
-        *hit = query_hash(f, um_xxh3_any(key, len, f->shape.seed), shift);     \
-        return UMBEL_OK;                                                       \
-    }                                                                          \
-    /* Apart from the rest, which would cost a short key a frame. */           \
-    static umbel_status query_key##block(const umbel_filter *f,                \
-                                         const void *key, size_t len,          \
-                                         bool *hit, umbel_error *err)          \
-    {                                                                          \
-        (void)err;                                                             \
-        if (!um_xxh3_is_short(len))                                            \
-            return query_long##block(f, key, len, hit);                        \
-        *hit = query_hash(f, um_xxh3_short(key, len, f->shape.seed), shift);   \
-        return UMBEL_OK;                                                       \
-    }
-
-VARIANTS(256, SHIFT256)
-VARIANTS(512, SHIFT512)
-
-static bool usable(const um_layout *l)
-{
-    return __builtin_cpu_supports("avx2") && l->hashes <= MOST_HASHES;
-}
-
-const um_fast um_fast_bloom_blocked256_avx2 = {
-    .name = "avx2",
-    .kind = "bloom",
-    .addressing = "blocked256",
-    .usable = usable,
-    .add = add_digests256,
-    .query = query_digests256,
-    .query_key = query_key256,
-    .add_keys8 = add_keys256,
-    .query_keys8 = query_keys256,
-};
-
-const um_fast um_fast_bloom_blocked512_avx2 = {
-    .name = "avx2",
-    .kind = "bloom",
-    .addressing = "blocked512",
-    .usable = usable,
-    .add = add_digests512,
-    .query = query_digests512,
-    .query_key = query_key512,
-    .add_keys8 = add_keys512,
-    .query_keys8 = query_keys512,
-};
+UM_BITS_ROW(bloom, 256, SHIFT256, NULL)
+UM_BITS_ROW(bloom, 512, SHIFT512, NULL)

@@ -4,7 +4,7 @@
  * Bits are only ever turned on, so nothing needs an order: adds are relaxed
  * fetch-ors of 64-bit words, queries relaxed loads. A word is loaded first and
  * written only when a bit is missing; most adds to a filter in use change
- * little, and lines that nobody writes stay in the caches of all cores.
+ * little, and lines that are not written stay in the caches of all cores.
  *
  * A word is little-endian, as in the file: its bits are those of bits.h.
  */
@@ -57,8 +57,8 @@ static bool set_all(void *self, const um_each_key *key)
 }
 
 /*
- * Where a key that is not in meets its first clear cell nobody can predict, so
- * several are looked at before there is a branch.
+ * Where a non-member meets its first clear cell cannot be predicted, so several
+ * are looked at before there is a branch.
  */
 static bool all_set(const void *self, const uint64_t *pos)
 {

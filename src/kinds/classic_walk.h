@@ -2,7 +2,7 @@
  * classic_walk.h - queries of bloom on classic, many keys at a time.
  *
  * A key that is not in meets a clear cell after two probes on average, and each
- * such end is a branch that nobody can predict. So a batch goes through the
+ * such end is a branch that cannot be predicted. So a batch goes through the
  * probes together: every round tests one cell of each key that is left and
  * moves the survivors up, without a branch. Idea of the survivors:
  * Boost.Bloom's bulk look-up.

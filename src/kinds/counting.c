@@ -11,7 +11,7 @@
  *                nothing can be taken out: keys share what each of them raised.
  *
  * One section: cells of cell_bits bits. A cell sticks at its maximum: it does
- * not grow, and does not fall either, since nobody knows how far it should
+ * not grow, and does not fall either, since it is unknown how far it should
  * have grown. So a count is never less than what went in, or the maximum, if
  * nothing is taken out that was not in. Where cells of a key coincide they are
  * one cell, and count once.
@@ -244,9 +244,9 @@ static size_t remove_keys(void *self, const umbel_digest *d, size_t n,
 
 /*
  * A refined key uses up slack: cells that others raised do not grow for it. Two
- * who add to the same merged cells use the same slack, and the sum of their
- * differences has it once: with cells (5, 3) and three adds on each side the
- * differences are (1, 3) twice, together (7, 9), so 7 where there are 9.
+ * writers that add to the same merged cells use the same slack, and the sum of
+ * their differences has it once: with cells (5, 3) and three adds on each side
+ * the differences are (1, 3) twice, together (7, 9), so 7 where there are 9.
  */
 static umbel_status admit(um_shape *into, const um_shape *from,
                           umbel_merge_op op, umbel_error *err)

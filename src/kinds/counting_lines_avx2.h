@@ -142,7 +142,7 @@ UM_INLINE __m128i um_line4_least(const __m256i cells[4])
 }
 
 /*
- * Who only asks whether cells are 0 need not shift them down: their bytes are
+ * To compare cells with 0 they need not be shifted down: their bytes are
  * picked, for four keys together. Of a vector of four keys, 4 bytes in either
  * half are of one key: its lanes 0 1 4 5 and 2 3 6 7. A block is two vectors,
  * with lanes 0 1 | 2 3 and 4 5 | 6 7, so that a shuffle can bring a key's cells

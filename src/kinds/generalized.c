@@ -9,8 +9,8 @@
  * that later keys undo what earlier ones did: the filter forgets, at random,
  * the old ones first, however large it is; and that it takes some thirty times
  * the bits of a plain filter whose fill is judged on arrival, which has a
- * similar bound. So it is for those who cannot judge: where a stranger chooses
- * the bits and honest parties add theirs afterwards, as in packets.
+ * similar bound. So it is for cases where it cannot be judged: where a stranger
+ * chooses the bits and honest parties add theirs afterwards, as in packets.
  *
  * The bound is for keys that the author of the bits could not foresee. Whoever
  * knows which keys will be asked inserts them, and they match.

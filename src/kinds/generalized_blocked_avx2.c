@@ -7,7 +7,6 @@
  * half and the same element of its second: one vector holds the numbers of all
  * lanes, and a shift by too much is 0, which chooses the half.
  */
-#include "filter/handle.h"
 #include "kinds/bits_avx2.h"
 #include "kinds/generalized.h"
 
@@ -138,60 +137,4 @@ UM_INLINE um_work work_on(const um_generalized *g, uint64_t seed, bool *out)
     return (um_work){.t = um_target_of(g->layout, g->bits, seed), .out = out};
 }
 
-static void query_keys(const void *self, uint64_t seed, const uint64_t *keys,
-                       size_t n, bool *hit)
-{
-    um_work w = work_on(self, seed, hit);
-    FOR_EACH_WAY(&w, um_walk_keys, keys, n, QUERY, SHIFT512);
-}
-
-static size_t add_keys(void *self, uint64_t seed, const uint64_t *keys,
-                       size_t n, bool *fresh)
-{
-    um_work w = work_on(self, seed, fresh);
-    FOR_EACH_WAY(&w, um_walk_keys, keys, n, ADD, SHIFT512);
-    return w.added;
-}
-
-static void query_digests(const void *self, const umbel_digest *d, size_t n,
-                          bool *hit)
-{
-    um_work w = work_on(self, 0, hit);
-    FOR_EACH_WAY(&w, um_walk_digests, d, n, QUERY, SHIFT512);
-}
-
-static size_t add_digests(void *self, const umbel_digest *d, size_t n,
-                          bool *fresh)
-{
-    um_work w = work_on(self, 0, fresh);
-    FOR_EACH_WAY(&w, um_walk_digests, d, n, ADD, SHIFT512);
-    return w.added;
-}
-
-static umbel_status query_key(const umbel_filter *f, const void *key,
-                              size_t len, bool *hit, umbel_error *err)
-{
-    const um_target t = work_on(f->self, 0, NULL).t;
-
-    (void)err;
-    *hit = matches(&t, um_xxh3_any(key, len, f->shape.seed), SHIFT512);
-    return UMBEL_OK;
-}
-
-static bool usable(const um_layout *l)
-{
-    return __builtin_cpu_supports("avx2") && l->blocks > 0;
-}
-
-const um_fast um_fast_generalized_blocked512_avx2 = {
-    .name = "avx2",
-    .kind = "generalized",
-    .addressing = "blocked512",
-    .usable = usable,
-    .takes = um_in_pairs,
-    .add = add_digests,
-    .query = query_digests,
-    .query_key = query_key,
-    .add_keys8 = add_keys,
-    .query_keys8 = query_keys,
-};
+UM_BITS_ROW(generalized, 512, SHIFT512, um_in_pairs)

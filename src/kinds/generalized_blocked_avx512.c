@@ -10,7 +10,6 @@
  *
  * No processor with AVX-512 is needed to test this file: tests/emulate.
  */
-#include "filter/handle.h"
 #include "kinds/blocked_avx512.h"
 #include "kinds/generalized.h"
 
@@ -81,13 +80,13 @@ UM_INLINE bool changes(const target *t, key k, int groups, __m512i *now)
     return !_kortestz_mask8_u8(changed, changed);
 }
 
-UM_INLINE bool query_line(const target *t, key k, int groups)
+UM_INLINE bool query512(const target *t, key k, int groups)
 {
     __m512i now;
     return !changes(t, k, groups, &now);
 }
 
-UM_INLINE bool add_line(const target *t, key k, int groups)
+UM_INLINE bool add512(const target *t, key k, int groups)
 {
     __m512i now;
     bool fresh = changes(t, k, groups, &now);
@@ -96,59 +95,9 @@ UM_INLINE bool add_line(const target *t, key k, int groups)
     return fresh;
 }
 
-UM_INLINE target aim(const um_generalized *g, uint64_t seed)
+UM_INLINE target aim(const um_generalized *g, uint64_t seed, uint32_t shift)
 {
-    return target_of(g->layout, g->bits, seed, 6);
+    return target_of(g->layout, g->bits, seed, shift);
 }
 
-static void query_keys(const void *self, uint64_t seed, const uint64_t *keys,
-                       size_t n, bool *hit)
-{
-    job j = {aim(self, seed), (const uint8_t *)keys, sizeof *keys, n, hit};
-    walk_keys(&j, query_line);
-}
-
-static size_t add_keys(void *self, uint64_t seed, const uint64_t *keys,
-                       size_t n, bool *fresh)
-{
-    job j = {aim(self, seed), (const uint8_t *)keys, sizeof *keys, n, fresh};
-    return walk_keys(&j, add_line);
-}
-
-static void query_digests(const void *self, const umbel_digest *d, size_t n,
-                          bool *hit)
-{
-    job j = {aim(self, 0), (const uint8_t *)d, sizeof *d, n, hit};
-    walk_digests(&j, query_line);
-}
-
-static size_t add_digests(void *self, const umbel_digest *d, size_t n,
-                          bool *fresh)
-{
-    job j = {aim(self, 0), (const uint8_t *)d, sizeof *d, n, fresh};
-    return walk_digests(&j, add_line);
-}
-
-static umbel_status query_key(const umbel_filter *f, const void *text,
-                              size_t len, bool *hit, umbel_error *err)
-{
-    uint64_t lo = um_xxh3_any(text, len, f->shape.seed);
-    umbel_digest d = {lo, um_remix(lo)};
-
-    (void)err;
-    *hit = one_key(aim(f->self, 0), &d, query_line);
-    return UMBEL_OK;
-}
-
-const um_fast um_fast_generalized_blocked512_avx512 = {
-    .name = "avx512",
-    .kind = "generalized",
-    .addressing = "blocked512",
-    .usable = usable,
-    .takes = um_in_pairs,
-    .add = add_digests,
-    .query = query_digests,
-    .query_key = query_key,
-    .add_keys8 = add_keys,
-    .query_keys8 = query_keys,
-};
+UM_AVX512_ROW(generalized, 512, 6, um_in_pairs)

@@ -1,8 +1,8 @@
 /*
  * generalized_model.c - how often distinct cells are as a key wants them.
  *
- * Look back from the latest key. Of the cells that somebody asks about, a must
- * be clear and b set, and nobody has touched them yet. A key that draws its k0
+ * Look back from the latest key. Of the cells that are queried, a must be
+ * clear and b set, and no key has touched them yet. A key that draws its k0
  * + k1 cells from the c of the block clears i of the a and sets j of the b, and
  * does not spoil any of the others, with chance
  *

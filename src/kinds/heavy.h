@@ -28,7 +28,7 @@ enum {
     UM_HEAVY_BUCKET = 8, /* slots; on the wire */
     /*
      * Buckets that are tried; on the wire. Filled to 0.8, the chance of a run
-     * of x full buckets falls as e^(-0.18 x): so far nobody goes. It bounds
+     * of x full buckets falls as e^(-0.18 x): no key goes that far. It bounds
      * what a forged table costs.
      */
     UM_HEAVY_REACH = 256

@@ -181,7 +181,7 @@ static void attach(void *self, const um_shape *s, const um_layout *l,
 /* --- columns and errors -----------------------------------------------------
  */
 
-double um_ribbon_error(const um_ribbon_form *form)
+static double error_of(const um_ribbon_form *form)
 {
     double finer = (double)form->finer / UM_RIBBON_FINE;
     return ldexp(1 - finer / 2, -(int)form->columns);
@@ -251,7 +251,7 @@ static double error(const um_shape *s, const um_layout *l, double keys)
         form = form_within(s, l->cells, keys);
     else
         form.columns -= (uint32_t)s->setting[VALUE_BITS];
-    return um_ribbon_error(&form) * (um_ribbon_is_empty(&never) ? 1 : 0.5);
+    return error_of(&form) * (um_ribbon_is_empty(&never) ? 1 : 0.5);
 }
 
 /* Of the keys that come to a layer: how many stay, how often they match. */

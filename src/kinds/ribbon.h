@@ -1,5 +1,6 @@
 /*
- * ribbon.h - the inside of kind ribbon, for those who make it of two levels.
+ * ribbon.h - the inside of kind ribbon, for ops/exact.c, which makes two
+ * levels.
  */
 #ifndef UM_KINDS_RIBBON_H
 #define UM_KINDS_RIBBON_H

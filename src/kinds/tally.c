@@ -22,11 +22,12 @@
  * there are 8 cells a key, as it is when P(count >= x) = 1/x. When it is full,
  * further heavy keys stick at 15: adding goes on, the number in section 2 grows
  * by what was not counted, and the limit of all counts is 15 from then on,
- * since nobody can tell who is missing. Up to the limit no count is too low.
+ * since it is unknown which keys are missing. Up to the limit no count is too
+ * low.
  *
  * Merging by cells would not do: 10 and 10 are 20, but no cell says so, and no
  * cell knows the key that should move. Keep a filter for each origin, and add
- * what they tell.
+ * their counts.
  *
  * Idea: split storage (J. Yan, P. L. Cho, CS-TR-973, 2006, section IV), but
  * keys overflow, not cells: one look-up instead of one for each cell.

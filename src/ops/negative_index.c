@@ -20,7 +20,7 @@ enum { MOST = UINT8_MAX, SPARSE = 4 };
  */
 #define NEAR 0.005
 
-double um_negative_index_weight(const um_negative_index *c, size_t key)
+static double weight_of(const um_negative_index *c, size_t key)
 {
     return c->weight ? c->weight[key] : 1;
 }
@@ -169,8 +169,7 @@ static double use(um_negative_index *c, uint64_t cell)
             continue;
         uint8_t left = --c->missing[pattern];
         if (c->covered[key] == 0)
-            weight += um_negative_index_weight(c, key) *
-                      (c->near[left] - c->near[left + 1]);
+            weight += weight_of(c, key) * (c->near[left] - c->near[left + 1]);
         if (left == 0)
             c->covered[key]++;
     }

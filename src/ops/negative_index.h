@@ -53,6 +53,4 @@ double um_negative_index_add(um_negative_index *c, const uint64_t *pos);
 /* Takes it out again. */
 void um_negative_index_remove(um_negative_index *c, const uint64_t *pos);
 
-double um_negative_index_weight(const um_negative_index *c, size_t key);
-
 #endif

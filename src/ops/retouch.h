@@ -177,7 +177,6 @@ bool um_worth_it(const um_state *s, uint64_t lost_weight, uint64_t gained);
  * stopped it.
  */
 bool um_greedy(um_state *s);
-bool um_greedy_members(um_state *s); /* all weights alike */
 bool um_greedy_bits(um_state *s);
 /* Fills gain, in memory made once. */
 bool um_gain_init(um_state *s);

@@ -166,7 +166,8 @@ static bool run_buckets(um_state *s, buckets *q)
     return !s->in->pool->failed;
 }
 
-bool um_greedy_members(um_state *s)
+/* All weights are alike. */
+static bool greedy_members(um_state *s)
 {
     if (!s->bucket_room)
         s->bucket_room = make_buckets(s);
@@ -276,7 +277,7 @@ bool um_greedy(um_state *s)
 
     for (int i = 0; restored && s->live_targets && i < ROUNDS; i++) {
         s->pivots = false;
-        bool fine = members ? um_greedy_members(s) : um_greedy_bits(s);
+        bool fine = members ? greedy_members(s) : um_greedy_bits(s);
         if (!fine && !s->stopped)
             return false;
         if (!um_restore(s, &restored) || s->stopped)
