@@ -106,20 +106,23 @@ void test_store_fini(test_store *s)
  */
 
 /* Counts a call of a locked store, and fails the one that shall. */
-static umbel_status begin(test_store *s, umbel_error *err)
+static umbel_status begin(test_store *s, const char *call, umbel_error *err)
 {
     s->calls++;
+    if (s->calls == s->fail_at)
+        s->failed = call;
     if (s->fail_at &&
         (s->calls == s->fail_at || (s->dead && s->calls > s->fail_at)))
         return um_fail(err, UMBEL_E_IO, "the store fails");
     return UMBEL_OK;
 }
 
-static umbel_status begin_with(test_store *s, const char *name, test_file **out,
+static umbel_status begin_with(test_store *s, const char *call,
+                               const char *name, test_file **out,
                                umbel_error *err)
 {
     assert_true(s->locked);
-    UM_TRY(begin(s, err));
+    UM_TRY(begin(s, call, err));
     *out = test_store_find(s, name);
     if (!*out)
         return um_fail(err, UMBEL_E_UNKNOWN, "%s is not there", name);
@@ -130,7 +133,7 @@ static umbel_status lock(void *ctx, umbel_error *err)
 {
     test_store *s = ctx;
 
-    UM_TRY(begin(s, err));
+    UM_TRY(begin(s, "lock", err));
     assert_false(s->locked);
     s->locked = true;
     return UMBEL_OK;
@@ -151,7 +154,7 @@ static umbel_status get(void *ctx, const char *name, umbel_slice *out,
     test_store *s = ctx;
     test_file *f;
 
-    UM_TRY(begin_with(s, name, &f, err));
+    UM_TRY(begin_with(s, "get", name, &f, err));
     uint8_t *copy = malloc(f->len + 1);
     assert_non_null(copy);
     memcpy(copy, f->bytes, f->len);
@@ -174,7 +177,7 @@ static umbel_status put(void *ctx, const char *name, const umbel_slice *parts,
     test_store *s = ctx;
 
     assert_true(s->locked);
-    UM_TRY(begin(s, err));
+    UM_TRY(begin(s, "put", err));
     test_file *f = find_or_make(s, name);
     resize(f, 0);
     for (size_t i = 0; i < n; i++) {
@@ -190,7 +193,7 @@ static umbel_status resume(void *ctx, const char *name, uint64_t *len,
                            umbel_error *err)
 {
     test_file *f;
-    umbel_status status = begin_with(ctx, name, &f, err);
+    umbel_status status = begin_with(ctx, "resume", name, &f, err);
 
     *len = status == UMBEL_OK ? f->len : 0;
     return status == UMBEL_E_UNKNOWN ? UMBEL_OK : status;
@@ -203,7 +206,7 @@ static umbel_status append(void *ctx, const char *name, uint64_t at,
     test_store *s = ctx;
 
     assert_true(s->locked);
-    umbel_status status = begin(s, err);
+    umbel_status status = begin(s, "append", err);
     test_file *f = find_or_make(s, name);
     assert_true(at <= f->len);
     size_t len = status == UMBEL_OK ? bytes.len : bytes.len / 2;
@@ -218,7 +221,7 @@ static umbel_status move(void *ctx, const char *from, const char *to,
     test_store *s = ctx;
     test_file *f;
 
-    UM_TRY(begin_with(s, from, &f, err));
+    UM_TRY(begin_with(s, "move", from, &f, err));
     test_store_write(s, to, f->bytes, f->len);
     test_store_remove(s, from);
     return UMBEL_OK;
@@ -233,7 +236,7 @@ static umbel_status list(void *ctx, umbel_store_visit *visit, void *visit_ctx,
     size_t n = s->n;
 
     assert_true(s->locked);
-    UM_TRY(begin(s, err));
+    UM_TRY(begin(s, "list", err));
     for (size_t i = 0; i < n; i++)
         memcpy(names[i], s->file[i].name, sizeof names[i]);
     for (size_t i = 0; i < n && visit(visit_ctx, names[i]); i++)
@@ -245,7 +248,7 @@ static umbel_status remove_one(void *ctx, const char *name, umbel_error *err)
 {
     test_file *f;
 
-    UM_TRY(begin_with(ctx, name, &f, err));
+    UM_TRY(begin_with(ctx, "remove", name, &f, err));
     test_store_remove(ctx, name);
     return UMBEL_OK;
 }

@@ -23,6 +23,7 @@ typedef struct test_store {
     char last_put[80];
     size_t calls, fail_at; /* the call that fails; 0: none does */
     bool dead;             /* ... and so do all after it */
+    const char *failed;    /* the call that failed first: "get" ... */
 } test_store;
 
 /* The store's calls, for umbel_publish and umbel_pull_open. */

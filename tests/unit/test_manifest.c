@@ -1,8 +1,8 @@
 /*
  * exchange: manifests as text, the next one, and what readers make of them.
  */
-#include "exchange/publish.h"
 #include "exchange/judge.h"
+#include "exchange/publish.h"
 #include "support/test.h"
 
 #include <sodium.h>
@@ -229,6 +229,12 @@ static void readers_take_the_cheaper_way(void **state)
     assert_true(!r.by_steps && !r.current && r.bytes == 1000);
     assert_false(um_route_from(&m, strange.digest).by_steps);
     assert_false(um_route_from(&m, NULL).by_steps);
+    /* Ten steps are as long as the file, nine are shorter. */
+    um_blob d = piece("d", 0), e = piece("e", 0);
+    assert_false(um_route_from(&m, d.digest).by_steps);
+    assert_true(um_route_from(&m, e.digest).by_steps);
+    m = after("abc", 16);
+    assert_false(um_route_from(&m, strange.digest).by_steps);
 }
 
 /* Lengths of a forged manifest must not wrap around. */
@@ -335,14 +341,16 @@ static void a_key_that_is_named_begins_anew(void **state)
 static void a_memory_fits_its_name_and_key(void **state)
 {
     um_manifest m = signed_by("abc", secret), plain = signed_by("abc", NULL);
-    um_pull_state last = remembering(&m), loose = remembering(&plain), none = {0};
+    um_pull_state last = remembering(&m), loose = remembering(&plain),
+                  none = {0};
     um_terms any = {.name = "words"};
     um_terms ours = {.name = "words", .trust = public_key};
     um_terms theirs = {.name = "words", .trust = other_key};
     um_terms elsewhere = {.name = "others"};
 
     (void)state;
-    assert_true(um_pull_state_fits(&last, &any) && um_pull_state_fits(&last, &ours));
+    assert_true(um_pull_state_fits(&last, &any) &&
+                um_pull_state_fits(&last, &ours));
     assert_true(um_pull_state_fits(&loose, &any));
     assert_false(um_pull_state_fits(&last, &theirs));
     assert_false(um_pull_state_fits(&loose, &ours));
