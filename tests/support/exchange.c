@@ -185,6 +185,7 @@ static umbel_status put(void *ctx, const char *name, const umbel_slice *parts,
         resize(f, at + parts[i].len);
         memcpy(f->bytes + at, parts[i].data, parts[i].len);
     }
+    s->puts++;
     snprintf(s->last_put, sizeof s->last_put, "%s", name);
     return UMBEL_OK;
 }

@@ -6,7 +6,7 @@
 
 #include "support/test.h"
 
-enum { TEST_STORE_FILES = 64 };
+enum { TEST_STORE_FILES = 160 };
 
 typedef struct test_file {
     char name[80];
@@ -21,6 +21,7 @@ typedef struct test_store {
     bool locked;
     size_t borrowed; /* bytes given by get and not released yet */
     char last_put[80];
+    size_t puts;
     size_t calls, fail_at; /* the call that fails; 0: none does */
     bool dead;             /* ... and so do all after it */
     const char *failed;    /* the call that failed first: "get" ... */

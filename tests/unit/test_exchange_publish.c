@@ -44,6 +44,9 @@ static void scene_open(scene *s)
 {
     *s = (scene){.filter = open_filter(CAPACITY)};
     s->ops = test_store_ops(&s->shelf);
+    s->ops.resume = NULL; /* these are for readers */
+    s->ops.append = NULL;
+    s->ops.move = NULL;
     s->what = (umbel_publication)UMBEL_PUBLICATION_INIT;
     s->what.name = "words";
     s->what.filter = s->filter;
@@ -148,7 +151,9 @@ static void the_same_filter_again_says_so(void **state)
     (void)state;
     scene_open(&s);
     assert_ok(publish(&s));
+    size_t puts = s.shelf.puts;
     assert_ok(publish(&s));
+    assert_int_equal(s.shelf.puts, puts + 1); /* the manifest */
     assert_true(s.done.unchanged);
     assert_int_equal(s.done.serial, 2);
     assert_int_equal(s.done.step_bytes, 0);
@@ -364,6 +369,46 @@ static void tidying_keeps_what_is_named_and_what_was_replaced(void **state)
     scene_close(&s);
 }
 
+static void tidying_keeps_many_files(void **state)
+{
+    uint8_t keep[2][UM_DIGEST_LEN];
+    scene s;
+
+    (void)state;
+    scene_open(&s);
+    s.what.keep = UMBEL_MAX_STEPS;
+    for (uint64_t i = 0; i < UMBEL_MAX_STEPS + 2; i++) {
+        publish_more(&s, 5000 + i, 1);
+        memcpy(keep[i % 2], s.done.last, UM_DIGEST_LEN);
+    }
+    assert_ok(umbel_shelf_tidy(&s.ops, keep[0], 2, &test_refusal));
+    assert_int_equal(test_store_count(&s.shelf, ".umb"), 3);
+    assert_int_equal(test_store_count(&s.shelf, ".umd"), UMBEL_MAX_STEPS);
+    assert_whole(&s);
+    s.ops.put = NULL;
+    assert_refused(umbel_shelf_tidy(&s.ops, NULL, 0, &test_refusal),
+                   UMBEL_E_RANGE, "store");
+    scene_close(&s);
+}
+
+static void a_name_may_have_64_letters(void **state)
+{
+    char name[UM_NAME_MAX + 1], file[sizeof name + 9];
+    scene s;
+
+    (void)state;
+    scene_open(&s);
+    memset(name, 'a', UM_NAME_MAX);
+    name[UM_NAME_MAX] = '\0';
+    s.what.name = name;
+    assert_ok(publish(&s));
+    assert_ok(publish(&s));
+    assert_int_equal(s.done.serial, 2);
+    snprintf(file, sizeof file, "%s.manifest", name);
+    assert_string_equal(s.shelf.last_put, file);
+    scene_close(&s);
+}
+
 static void tidying_removes_only_files_named_by_their_digest(void **state)
 {
     char name[UM_BLOB_NAME];
@@ -380,8 +425,9 @@ static void tidying_removes_only_files_named_by_their_digest(void **state)
     um_blob_name(&blob, UM_BLOB_STEP, name);
     test_store_write(&s.shelf, name, "mine", 4);
     test_store_write(&s.shelf, "notes.umb", "mine", 4);
+    test_store_write(&s.shelf, ".manifest", "mine", 4); /* of no name */
     assert_ok(umbel_shelf_tidy(&s.ops, NULL, 0, &test_refusal));
-    assert_int_equal(s.shelf.n, 4);
+    assert_int_equal(s.shelf.n, 5);
     assert_non_null(test_store_find(&s.shelf, name));
     assert_non_null(test_store_find(&s.shelf, "notes.umb"));
     scene_close(&s);
@@ -501,6 +547,8 @@ int main(void)
         cmocka_unit_test(publications_out_of_range_are_refused),
         cmocka_unit_test(a_manifest_that_is_wrong_stops_publishing),
         cmocka_unit_test(tidying_keeps_what_is_named_and_what_was_replaced),
+        cmocka_unit_test(tidying_keeps_many_files),
+        cmocka_unit_test(a_name_may_have_64_letters),
         cmocka_unit_test(tidying_removes_only_files_named_by_their_digest),
         cmocka_unit_test(an_unreadable_manifest_keeps_everything),
         cmocka_unit_test(a_shelf_may_fail_at_any_call),
