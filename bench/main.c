@@ -263,19 +263,20 @@ static const um_command command = {
     .modes = {[RUN] = {"without --list", "blocked512-query-batch"},
               [LIST] = {"with --list", "--list"}},
     .mode = bench_mode,
-    .summary = "measure speed against the memory's own limit",
+    .summary = "measure speed, compared with the limit set by memory",
     .options = {{.rows = options}},
     .run = run,
     .example = "blocked512-query-batch --rounds 3",
     .details =
-        "Keys of 8 bytes (string16: of 16), 1 % error, one thread. The limit "
-        "is one random line of 64 bytes read, or for adds read and written, in "
-        "memory of the filter's size. shared: a shared blocked512 filter; two: "
-        "by two threads, time a key by the clock on the wall. generalized: 4 + "
-        "4 and 8 + 8 functions, beside the plain blocked512 filter of the same "
-        "size. tally: a stream of frequent and rare keys, beside kind counting "
-        "instead of a limit. ribbon-build: hashing and building, against "
-        "adding the same keys to a bloom filter, classic. Machines are noisy: "
+        "Keys have 8 bytes (string16: 16 bytes), the error is 1 %, and there "
+        "is one thread. The limit is the time to read one random line of 64 "
+        "bytes, or for adds to read and write it, in memory of the filter's "
+        "size. shared: a shared blocked512 filter. two: two threads, "
+        "wall-clock time per key. generalized: 4 + 4 and 8 + 8 hash functions, "
+        "compared with the plain blocked512 filter of the same size. tally: a "
+        "stream of frequent and rare keys, compared with kind counting. "
+        "ribbon-build: hashing and building, compared with adding the same "
+        "keys to a bloom filter with classic addressing. Machines are noisy: "
         "trust the ratios of one run.",
 };
 

@@ -154,7 +154,8 @@ static const um_hash table[] = {
      .entropy = 128,
      .digest = xxh128},
     {.name = "sip",
-     .summary = "SipHash-2-4, 128 bits, secret key: for keys an enemy chooses",
+     .summary = "SipHash-2-4, 128 bits, secret key: for keys that an attacker "
+                "may choose",
      .keyed = true,
      .seeded = true,
      .entropy = 128,

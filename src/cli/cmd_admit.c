@@ -27,13 +27,13 @@ static const um_option options[] = {
      UM_TARGET(admit_args, max_error)},
     {"max-bytes", 0, "N", "largest file: 5e6, 64MiB",
      UM_TARGET(admit_args, max_bytes), .low = 1},
-    {"kind", 0, "K", "it must be of this kind", UM_TARGET(admit_args, kind)},
-    {"addressing", 0, "A", "it must have this addressing",
+    {"kind", 0, "K", "require this kind", UM_TARGET(admit_args, kind)},
+    {"addressing", 0, "A", "require this addressing",
      UM_TARGET(admit_args, addressing)},
-    {"hash", 0, "H", "it must have this hash", UM_TARGET(admit_args, hash)},
-    {"key-id", 0, "ID", "it must be made with this secret (secret_id of info)",
+    {"hash", 0, "H", "require this hash", UM_TARGET(admit_args, hash)},
+    {"key-id", 0, "ID", "require this secret (secret_id of umbel info)",
      UM_TARGET(admit_args, key_id)},
-    {"claimed", 0, "N", "number of different keys that it should hold",
+    {"claimed", 0, "N", "require this number of different keys",
      UM_TARGET(admit_args, claimed), .low = 1},
     {0}};
 
@@ -167,7 +167,7 @@ static int run(const um_args *args)
 
 const um_command um_cmd_admit = {
     .name = "admit",
-    .summary = "check whether a filter from elsewhere can be used",
+    .summary = "decide whether a filter from elsewhere can be used",
     .section = UM_EXCHANGE,
     .values_len = sizeof(admit_args),
     .operands = {{"FILE", UM_TEXT, offsetof(admit_args, file), UM_INPUT,

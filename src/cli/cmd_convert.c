@@ -39,7 +39,8 @@ static const um_option options[] = {
      "bloom: a plain Bloom filter of the same keys; dcso: a file for DCSO's "
      "bloom and flor",
      UM_TARGET(convert_args, to)},
-    {"from", 0, "FORMAT", "FILE is of another program: dcso, also gzipped",
+    {"from", 0, "FORMAT",
+     "FILE was written by another program: dcso, also gzipped",
      UM_TARGET(convert_args, from)},
     {"coded", 0, NULL, "compress the file; it is decoded when it is read",
      UM_TARGET(convert_args, coded), .excludes = "raw", .modes = OURS | IMPORT},
@@ -231,7 +232,7 @@ static int run(const um_args *args)
 const um_command um_cmd_convert = {
     .name = "convert",
     .summary = "fold, compress or export a filter",
-    .section = UM_FORMS,
+    .section = UM_OTHER,
     .values_len = sizeof(convert_args),
     .operands = {{"FILE", UM_TEXT, offsetof(convert_args, file), UM_REPLACEABLE,
                   .min = 1}},
@@ -247,9 +248,9 @@ const um_command um_cmd_convert = {
     .mode = mode,
     .run = run,
     .example = "words.umb --coded -o small.umb",
-    .details = "--coded and --raw can be combined with --fold, --fpr, --from "
-               "and --to bloom. Without them the result is compressed if FILE "
-               "is. A filter that is as full as planned is hardly smaller when "
-               "it is compressed: one with room left is, or one made as 'umbel "
-               "plan --wire' says.",
+    .details =
+        "--coded and --raw can be combined with --fold, --fpr, --from and --to "
+        "bloom. Without them the result is compressed if FILE is. Compression "
+        "gains little for a filter that is as full as planned, and much for "
+        "one with room left or planned with 'umbel plan --wire'.",
 };

@@ -76,8 +76,8 @@ done:
 
 const um_command um_cmd_diff = {
     .name = "diff",
-    .summary = "write what changed, for readers who have the old filter",
-    .section = UM_FORMS,
+    .summary = "write the difference between an old filter and a new one",
+    .section = UM_OTHER,
     .values_len = sizeof(diff_args),
     .operands = {{"OLD", UM_TEXT, offsetof(diff_args, old), UM_INPUT, .min = 1},
                  {"NEW", UM_TEXT, offsetof(diff_args, new), UM_INPUT,

@@ -113,7 +113,7 @@ static int run(const um_args *args)
 
 const um_command um_cmd_keygen = {
     .name = "keygen",
-    .summary = "make a secret for keyed filters, or a key that signs",
+    .summary = "make a secret for keyed filters, or a signing key",
     .section = UM_EXCHANGE,
     .values_len = sizeof(keygen_args),
     .options = {{.rows = options}},

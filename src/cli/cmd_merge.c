@@ -103,7 +103,7 @@ done:
 
 const um_command um_cmd_merge = {
     .name = "merge",
-    .summary = "unite filters that were built alike",
+    .summary = "combine filters that were built alike",
     .section = UM_EVERYDAY,
     .values_len = sizeof(merge_args),
     .operands = {{"FILE", UM_LIST, offsetof(merge_args, filters),

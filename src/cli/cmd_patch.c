@@ -79,7 +79,7 @@ done:
 const um_command um_cmd_patch = {
     .name = "patch",
     .summary = "make the new filter from the old one and a difference",
-    .section = UM_FORMS,
+    .section = UM_OTHER,
     .values_len = sizeof(patch_args),
     .operands = {{"OLD", UM_TEXT, offsetof(patch_args, old), UM_REPLACEABLE,
                   .min = 1},

@@ -7,7 +7,7 @@
 enum { SIZE, STATIC, COUNTS, WIRE, BOUNDS, NEVER };
 
 static const um_option options[] = {
-    {"capacity", 'n', "N", "keys it should hold",
+    {"capacity", 'n', "N", "number of keys that the filter should hold",
      UM_TARGET(plan_args, capacity), .low = 1,
      .modes = UM_MODE(SIZE) | UM_MODE(STATIC) | UM_MODE(WIRE) | UM_MODE(BOUNDS),
      .formerly = "keys"},
@@ -15,7 +15,8 @@ static const um_option options[] = {
      UM_TARGET(plan_args, bytes), .low = 1, .excludes = "bits cells",
      .modes = UM_MODE(SIZE) | UM_MODE(STATIC) | UM_MODE(NEVER)},
     {"wire", 0, "Z",
-     "at most Z bytes once compressed: a larger, sparser filter errs less",
+     "at most Z bytes when compressed: a larger, sparser filter with a lower "
+     "error",
      UM_TARGET(plan_args, wire), .low = 1, .needs = "capacity",
      .excludes = "fpr bits cells bytes counts threshold fp-bound fn-bound "
                  "members never"},
@@ -28,27 +29,33 @@ static const um_option options[] = {
     {"retouch", 0, "P", "the same for removing a share P of false positives",
      UM_TARGET(plan_args, retouch), .modes = UM_MODE(SIZE)},
     {"threshold", 0, "T",
-     "kinds that count: how often does an absent key seem to come T times?",
+     "kinds that count: probability that an absent key seems to have been "
+     "added T times",
      UM_TARGET(plan_args, threshold), .low = 1, .needs = "counts",
      .excludes = "fp-bound fn-bound members never"},
-    {"counts", 0, "FILE", "with --threshold: how often each key comes",
+    {"counts", 0, "FILE", "with --threshold: how often each key is added",
      UM_TARGET(plan_args, counts), .role = UM_INPUT, .needs = "threshold",
      .excludes = "fp-bound fn-bound members never"},
     {"fp-bound", 0, "X",
-     "generalized: at most this share of other keys matches, whatever its bits",
+     "generalized: largest share of other keys that match, whatever the bits "
+     "are",
      UM_TARGET(plan_args, fp_bound), .needs = "fn-bound",
      .excludes = "members never"},
-    {"fn-bound", 0, "Y", "with --fp-bound: share of members denied at most",
+    {"fn-bound", 0, "Y",
+     "with --fp-bound: largest share of members that are missed",
      UM_TARGET(plan_args, fn_bound), .needs = "fp-bound",
      .excludes = "members never"},
     {"members", 0, "FILE", "with --never: keys of the set; may be repeated",
      UM_TARGET(plan_args, members), .role = UM_INPUT, .needs = "never"},
     {"never", 0, "FILE",
-     "keys that must not match: compare the ways to that; may be repeated",
+     "keys that must not match: compare the ways to exclude them; may be "
+     "repeated",
      UM_TARGET(plan_args, never), .role = UM_INPUT, .needs = "members"},
     {"weights", 0, NULL, "lines of --never end in a weight (as in *.tsv)",
      UM_TARGET(plan_args, weights), .needs = "never"},
-    {"output", 'o', "FILE", "with --never: draw weight left by bytes, as SVG",
+    {"output", 'o', "FILE",
+     "with --never: draw the weight that still matches against the size, as "
+     "SVG",
      UM_TARGET(plan_args, output), .role = UM_OUTPUT, .needs = "never"},
     {0}};
 
@@ -121,7 +128,7 @@ const um_command um_cmd_plan = {
     .run = run,
     .example = "--capacity 1e6 --fpr 0.1%",
     .details =
-        "Give two of capacity, error and size; the third is worked out. "
-        "Without --fpr the error is 0.1 %. With --members and --never it "
-        "compares the ways to keep listed keys from matching, at equal bytes.",
+        "Give two of capacity, error and size; the third is computed. Without "
+        "--fpr the error is 0.1 %. With --members and --never it compares the "
+        "ways to keep listed keys from matching, in files of equal size.",
 };

@@ -60,8 +60,8 @@ static const um_option options[] = {
     {"heaviest", 0, NULL, "take keys by weight, heaviest first, not at random",
      UM_TARGET(retouch_args, heaviest)},
     {"count-over", 0, "WHAT",
-     "keys that count: never (default), or outside: also those that --beta "
-     "spares",
+     "which keys methods count: never (default), or outside: also those that "
+     "--beta spares",
      UM_TARGET(retouch_args, count_over), .choices = counted_keys,
      .needs = "beta", .modes = GREEDY | ANNEAL | COUNTED},
     {"closure", 0, NULL, "also clear bits that no member needs any more",
@@ -84,7 +84,7 @@ static const um_option options[] = {
      UM_TARGET(retouch_args, dry_run)},
     {"allow-members", 0, NULL, "keys of --never may be members: lose them",
      UM_TARGET(retouch_args, allow_members)},
-    {"force", 0, NULL, "members need not be those of the filter",
+    {"force", 0, NULL, "accept members that are not those of the filter",
      UM_TARGET(retouch_args, force)},
     {0}};
 
@@ -382,7 +382,7 @@ static int run(const um_args *args)
 const um_command um_cmd_retouch = {
     .name = "retouch",
     .summary = "remove chosen false positives, and report the cost",
-    .section = UM_ERRORS,
+    .section = UM_OTHER,
     .values_len = sizeof(retouch_args),
     .operands = {{"FILE", UM_TEXT, offsetof(retouch_args, file), UM_REPLACEABLE,
                   .min = 1}},

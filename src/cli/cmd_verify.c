@@ -210,6 +210,6 @@ const um_command um_cmd_verify = {
     .run = run,
     .example = "words.umb --members words",
     .details = "Give --members, --outside, or both. The exit code is 1 if more "
-               "members are missing than the filter says. Outside keys that "
+               "members are missing than the filter records. Outside keys that "
                "are also members are dropped and counted.",
 };

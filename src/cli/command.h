@@ -23,8 +23,7 @@ enum { UM_MAX_GROUPS = 8, UM_MAX_OPERANDS = 3, UM_MAX_MODES = 12 };
 typedef enum um_help_section {
     UM_EVERYDAY,
     UM_EXCHANGE,
-    UM_ERRORS,
-    UM_FORMS
+    UM_OTHER
 } um_help_section;
 
 typedef struct um_command {

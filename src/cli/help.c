@@ -8,11 +8,11 @@
 
 #include <string.h>
 
+/* Everyday commands come first, without a title. */
 static const char *const sections[] = {
-    [UM_EVERYDAY] = "everyday",
-    [UM_EXCHANGE] = "publish and receive",
-    [UM_ERRORS] = "remove and judge errors",
-    [UM_FORMS] = "other forms",
+    [UM_EVERYDAY] = "",
+    [UM_EXCHANGE] = "publish and receive\n",
+    [UM_OTHER] = "other\n",
 };
 
 /* A table of names for 'umbel help TOPIC'. */
@@ -43,25 +43,23 @@ static void print_row(FILE *out, const char *name, const char *summary)
     um_print_words(out, summary, at, at);
 }
 
+/* Fits on a terminal of 24 lines. */
 void um_print_help(FILE *out)
 {
-    fputs("usage: umbel COMMAND [options]\n"
+    fputs("usage: umbel COMMAND [options]     details: umbel help COMMAND\n"
           "Turns a list of keys into a small file that answers \"is this key "
-          "in the list?\".\n",
+          "in the list?\".\n\n",
           out);
     for (size_t s = 0; s < UM_COUNT(sections); s++) {
-        fprintf(out, "\n%s:\n", sections[s]);
+        fputs(sections[s], out);
         for (size_t i = 0; um_command_row(i); i++)
             if (um_command_row(i)->section == s)
                 print_row(out, um_command_row(i)->name,
                           um_command_row(i)->summary);
     }
-    fputs("\nprograms:\n", out);
     for (size_t i = 0; um_program_row(i); i++)
         print_row(out, um_program_row(i)->name, um_program_row(i)->summary);
-    fputs("\n'umbel help COMMAND' explains a command. 'umbel help kinds', "
-          "'addressings',\n'hashes' and 'methods' list what its options "
-          "take.\n",
+    fputs("lists of names: umbel help kinds, addressings, hashes or methods\n",
           out);
 }
 

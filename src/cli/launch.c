@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 static const um_program programs[] = {
-    {"reproduce", "run figures and tables of the papers again"},
-    {"bench", "measure speed against the memory's own limit"},
+    {"reproduce", "rerun figures and tables of the papers"},
+    {"bench", "measure speed, compared with the limit set by memory"},
 };
 
 const um_program *um_program_row(size_t i)

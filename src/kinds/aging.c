@@ -147,7 +147,7 @@ static void info(const void *self, umbel_info *out)
 
 const um_kind um_kind_aging = {
     .name = "aging",
-    .summary = "the latest keys of a stream; forgets the older half in turns",
+    .summary = "the latest keys of a stream; forgets old ones",
     .forgets = true,
     .self_len = sizeof(aging),
     .check = check,

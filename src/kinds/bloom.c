@@ -255,7 +255,7 @@ static const um_row_merge merge = {.ops = 1u << UMBEL_OR | 1u << UMBEL_AND,
 
 const um_kind um_kind_bloom = {
     .name = "bloom",
-    .summary = "one bit a cell: a set; merges, folds, never forgets",
+    .summary = "a set, one bit per cell; merges and folds",
     .settings = settings,
     .self_len = sizeof(um_bloom),
     .check = check,

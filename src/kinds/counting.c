@@ -389,7 +389,7 @@ static const um_row_merge merge = {.ops = 1u << UMBEL_OR | 1u << UMBEL_AND |
 
 const um_kind um_kind_counting = {
     .name = "counting",
-    .summary = "how often a key came; merges by sums, gives keys back",
+    .summary = "how often a key was added; counts can be summed, keys removed",
     .settings = settings,
     .self_len = sizeof(um_counting),
     .sections = sections,

@@ -138,7 +138,7 @@ static const um_row_merge merge = {.ops = 1u << UMBEL_OR | 1u << UMBEL_AND |
 
 const um_kind um_kind_countmin = {
     .name = "countmin",
-    .summary = "how much came under a key: rows of 32- or 64-bit counters",
+    .summary = "amounts per key, in rows of 32- or 64-bit counters",
     .addressing = "partitioned",
     .settings = settings,
     .self_len = sizeof(um_counting),

@@ -299,8 +299,8 @@ static void info(const void *self, umbel_info *out)
 
 const um_kind um_kind_generalized = {
     .name = "generalized",
-    .summary = "keys clear and set cells: bounded error whatever the bits; "
-               "forgets",
+    .summary = "keys clear and set bits: a bounded error whatever the bits "
+               "are; forgets",
     .forgets = true,
     .settings = settings,
     .self_len = sizeof(um_generalized),

@@ -409,7 +409,8 @@ static const um_row_bits bits = {.used = used, .copy = copy_bits};
 
 const um_kind um_kind_tally = {
     .name = "tally",
-    .summary = "how often a key came, up to 2^32, in about 37 bits a key",
+    .summary =
+        "how often a key was added, up to 2^32, in about 37 bits per key",
     .addressing = "blocked128",
     .fpr = 0.03, /* 8 cells a key, of 5 hashes */
     .settings = settings,

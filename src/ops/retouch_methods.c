@@ -14,9 +14,10 @@
     .uses = UM_USES_CLOSURE | (more), .run = um_run_paper
 
 static const um_method rows[] = {
-    {"greedy", "members by what each removes, then restore (default)",
+    {"greedy", "lose the members that remove most, then restore some (default)",
      .uses = UM_USES_OUTSIDE, .closes = true, .run = um_run_greedy},
-    {"anneal", "greedy, then try members at random (--moves, --time)",
+    {"anneal",
+     "greedy, then lose and restore members at random (--moves, --time)",
      .uses = UM_USES_MOVES | UM_USES_SECONDS | UM_USES_OUTSIDE | UM_USES_SEED,
      .closes = true, .run = um_run_anneal},
     {"random-bits", "any set bit (2006, section III)",
@@ -28,7 +29,7 @@ static const um_method rows[] = {
      CLEARS(min_fn, false, 0)},
     {"max-fp", "the bit with the most keys (2006)",
      CLEARS(max_fp, false, UM_USES_OUTSIDE)},
-    {"ratio", "the bit with the fewest members a key (2006)",
+    {"ratio", "the bit with the fewest members per key (2006)",
      CLEARS(ratio, false, UM_USES_OUTSIDE)},
     {"min-fn-tracked", "min-fn with counts kept up to date (2010)",
      CLEARS(min_fn, true, 0)},
