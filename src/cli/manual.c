@@ -70,7 +70,7 @@ static void print_head(FILE *out, const um_command *c)
     fprintf(out, ".TH UMBEL\\-");
     for (const char *p = c->name; *p; p++)
         putc(*p - 'a' + 'A', out);
-    fprintf(out, " 1 \"\" \"umbel %s\" \"User Commands\"\n.nh\n",
+    fprintf(out, " 1 \"\" \"umbel %s\" \"User Commands\"\n.nh\n.ad l\n",
             umbel_version());
     fprintf(out, ".SH NAME\numbel\\-%s \\- ", c->name);
     put_roff(out, c->summary);
@@ -78,17 +78,36 @@ static void print_head(FILE *out, const um_command *c)
     put_synopsis(out, c);
 }
 
-static void put_words(FILE *out, const char *before, const char *words)
+static bool has_option(const um_command *c, const char *name, size_t len)
 {
-    if (!words)
-        return;
-    fputs(before, out);
-    for (const char *end; *words; words = end + strspn(end, " ")) {
-        end = words + strcspn(words, " ");
-        fputs(" \\fB\\-\\-", out);
-        put_roff_part(out, words, (size_t)(end - words));
-        fputs(*end ? "\\fR," : "\\fR.\n", out);
+    const um_option *o;
+    size_t base;
+    unsigned modes;
+
+    for (size_t i = 0; (o = um_option_at(c, i, &base, &modes)); i++)
+        if (strlen(o->name) == len && memcmp(o->name, name, len) == 0)
+            return true;
+    return false;
+}
+
+/* Writes a sentence that ends in the names that the command has: rows are
+ * shared between commands. */
+static void put_names(FILE *out, const um_command *c, const char *before,
+                      const char *names)
+{
+    bool first = true;
+
+    for (size_t len; names && *names; names += len + strspn(names + len, " ")) {
+        len = strcspn(names, " ");
+        if (!has_option(c, names, len))
+            continue;
+        fprintf(out, "%s \\fB\\-\\-", first ? before : " or");
+        put_roff_part(out, names, len);
+        fputs("\\fR", out);
+        first = false;
     }
+    if (!first)
+        fputs(".\n", out);
 }
 
 static void put_modes(FILE *out, const um_command *c, unsigned modes)
@@ -122,9 +141,8 @@ static void put_option(FILE *out, const um_command *c, const um_option *o,
     putc('\n', out);
     put_sentence(out, o->help);
     put_modes(out, c, modes);
-    put_words(out, o->needs && strchr(o->needs, ' ') ? "Needs one of" : "Needs",
-              o->needs);
-    put_words(out, "Cannot be combined with", o->excludes);
+    put_names(out, c, "Needs", o->needs);
+    put_names(out, c, "Cannot be combined with", o->excludes);
 }
 
 static void print_options(FILE *out, const um_command *c)
