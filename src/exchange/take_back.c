@@ -3,10 +3,7 @@
  */
 #include "base/alloc.h"
 #include "base/error.h"
-<<<<<<< HEAD
 #include "base/key_list.h"
-=======
->>>>>>> main
 #include "ops/digest_index.h"
 
 #include <umbel/exchange.h>
@@ -30,11 +27,7 @@ static void reports_fini(reports *r)
 }
 
 /* Counts different keys among the members that were reported. */
-<<<<<<< HEAD
 static umbel_status count_members(const reports *r, const umbel_key_list *all,
-=======
-static umbel_status count_members(const reports *r, const umbel_keyset *all,
->>>>>>> main
                                   size_t *n, umbel_error *err)
 {
     umbel_alloc alloc = um_alloc_or_default(NULL);
