@@ -48,7 +48,7 @@ static const um_option options[] = {
     {"weights", 0, NULL, "lines end in a weight (as in files named *.tsv)",
      UM_TARGET(retouch_args, weights)},
     {"method", 0, "NAME", "greedy (default), anneal ... (umbel help methods)",
-     UM_TARGET(retouch_args, method)},
+     UM_TARGET(retouch_args, method), .names = "methods"},
     {"max-fn", 0, "P", "lose at most this share of the members (default 1%)",
      UM_TARGET(retouch_args, max_fn), .high = 1},
     {"all", 0, NULL, "remove all keys, however many members are lost",

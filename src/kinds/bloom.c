@@ -68,17 +68,18 @@ static void locate(const void *self, const umbel_digest *d, size_t n,
     l->row->positions(l, d, n, pos);
 }
 
-static bool set_all(void *self, const um_each_key *key)
+UM_INLINE bool set_all(void *self, um_each_key key)
 {
-    const um_bloom *b = self;
+    uint8_t *bits = ((um_bloom *)self)->bits;
+    uint32_t hashes = ((um_bloom *)self)->layout->hashes;
     bool fresh = false;
 
-    for (uint32_t j = 0; j < b->layout->hashes; j++)
-        fresh |= um_set_bit(b->bits, key->pos[j]);
+    for (uint32_t j = 0; j < hashes; j++)
+        fresh |= um_set_bit(bits, key.pos[j]);
     return fresh;
 }
 
-static bool all_set(const void *self, const uint64_t *pos)
+UM_INLINE bool all_set(const void *self, const uint64_t *pos)
 {
     const um_bloom *b = self;
 

@@ -39,10 +39,10 @@ static bool turn_on(uint64_t *word, uint64_t mask)
 }
 
 /* Neighbours in pos that share a word are set at once. */
-static bool set_all(void *self, const um_each_key *key)
+UM_INLINE bool set_all(void *self, um_each_key key)
 {
     const um_bloom *b = self;
-    const uint64_t *pos = key->pos;
+    const uint64_t *pos = key.pos;
     uint32_t hashes = b->layout->hashes;
     bool fresh = false;
 
@@ -60,7 +60,7 @@ static bool set_all(void *self, const um_each_key *key)
  * Where a non-member meets its first clear cell cannot be predicted, so several
  * are looked at before there is a branch.
  */
-static bool all_set(const void *self, const uint64_t *pos)
+UM_INLINE bool all_set(const void *self, const uint64_t *pos)
 {
     const um_bloom *b = self;
     uint32_t hashes = b->layout->hashes;

@@ -95,21 +95,22 @@ uint32_t um_counting_unite(const um_counting *c, uint64_t *pos)
 }
 
 /* Returns true if the key was certainly not there before. */
-static bool add_one(void *self, const um_each_key *key)
+UM_INLINE bool add_one(void *self, um_each_key key)
 {
     const um_counting *c = self;
-    const uint64_t *pos = key->pos;
-    uint32_t n = um_counting_unite(c, key->pos);
-    uint64_t min = least(&c->cells, pos, n), max = c->cells.max;
-    uint64_t target = um_grown(min, key->amount, max);
+    const um_cells cells = c->cells; /* not reloaded after each store */
+    const bool refined = c->refined;
+    const uint32_t n = um_counting_unite(c, key.pos);
+    const uint64_t min = least(&cells, key.pos, n);
+    const uint64_t target = um_grown(min, key.amount, cells.max);
 
     for (uint32_t j = 0; j < n; j++) {
-        uint64_t x = um_cell(&c->cells, pos[j]);
-        uint64_t y = c->refined ? target : um_grown(x, key->amount, max);
+        uint64_t x = um_cell(&cells, key.pos[j]);
+        uint64_t y = refined ? target : um_grown(x, key.amount, cells.max);
         if (y > x)
-            um_set_cell(&c->cells, pos[j], y);
+            um_set_cell(&cells, key.pos[j], y);
     }
-    return min == 0 && key->amount > 0;
+    return min == 0 && key.amount > 0;
 }
 
 /* False: a cell is zero, so the key is not in; then nothing has changed. */
@@ -164,7 +165,7 @@ size_t um_counting_add(void *self, const umbel_digest *d, size_t n, bool *fresh)
     return um_counting_add_amounts(self, d, NULL, n, fresh);
 }
 
-static uint64_t count_one(const void *self, const uint64_t *pos)
+UM_INLINE uint64_t count_one(const void *self, const uint64_t *pos)
 {
     const um_counting *c = self;
     return least(&c->cells, pos, c->layout->hashes);
@@ -177,7 +178,7 @@ void um_counting_count(const void *self, const umbel_digest *d, size_t n,
     um_each_count(self, c->layout->hashes, locate, count_one, d, n, out);
 }
 
-static bool none_is_zero(const void *self, const uint64_t *pos)
+UM_INLINE bool none_is_zero(const void *self, const uint64_t *pos)
 {
     const um_counting *c = self;
 

@@ -140,23 +140,22 @@ static bool add_refined(um_counting *c, umbel_digest d, const uint64_t *pos,
     return min == 0 && amount > 0;
 }
 
-static bool add_one(void *self, const um_each_key *key)
+UM_INLINE bool add_one(void *self, um_each_key key)
 {
     um_counting *c = self;
-    uint32_t cells = um_counting_unite(c, key->pos);
+    uint32_t cells = um_counting_unite(c, key.pos);
 
-    return c->refined
-               ? add_refined(c, key->digest, key->pos, cells, key->amount)
-               : add_plain(&c->cells, key->pos, cells, key->amount);
+    return c->refined ? add_refined(c, key.digest, key.pos, cells, key.amount)
+                      : add_plain(&c->cells, key.pos, cells, key.amount);
 }
 
-static uint64_t count_one(const void *self, const uint64_t *pos)
+UM_INLINE uint64_t count_one(const void *self, const uint64_t *pos)
 {
     const um_counting *c = self;
     return least(&c->cells, pos, c->layout->hashes);
 }
 
-static bool query_one(const void *self, const uint64_t *pos)
+UM_INLINE bool query_one(const void *self, const uint64_t *pos)
 {
     return count_one(self, pos) > 0;
 }

@@ -33,7 +33,7 @@ UM_INLINE size_t um_each_batch(uint32_t hashes, size_t left)
 
 /* Adds every key by one, which returns true if the key is new. */
 UM_INLINE size_t um_each_add(void *self, uint32_t hashes, um_locate_fn *locate,
-                             bool (*one)(void *self, const um_each_key *key),
+                             bool (*one)(void *self, um_each_key key),
                              const umbel_digest *d, const uint64_t *amounts,
                              size_t n, bool *fresh)
 {
@@ -47,7 +47,7 @@ UM_INLINE size_t um_each_add(void *self, uint32_t hashes, um_locate_fn *locate,
             um_each_key key = {.digest = d[done + i],
                                .pos = pos + i * hashes,
                                .amount = amounts ? amounts[done + i] : 1};
-            bool is_new = one(self, &key);
+            bool is_new = one(self, key);
             added += is_new;
             if (fresh)
                 fresh[done + i] = is_new;

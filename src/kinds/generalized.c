@@ -140,7 +140,7 @@ static void clear_bit(uint8_t *bits, uint64_t i)
     bits[i >> 3] &= (uint8_t) ~(1u << (i & 7));
 }
 
-static bool matches(const void *self, const uint64_t *pos)
+UM_INLINE bool matches(const void *self, const uint64_t *pos)
 {
     const um_generalized *g = self;
 
@@ -153,15 +153,15 @@ static bool matches(const void *self, const uint64_t *pos)
     return true;
 }
 
-static bool put(void *self, const um_each_key *key)
+UM_INLINE bool put(void *self, um_each_key key)
 {
     const um_generalized *g = self;
-    bool is_new = !matches(g, key->pos);
+    bool is_new = !matches(g, key.pos);
 
     for (uint32_t j = 0; j < g->reset; j++)
-        clear_bit(g->bits, key->pos[j]);
+        clear_bit(g->bits, key.pos[j]);
     for (uint32_t j = g->reset; j < g->reset + g->set; j++)
-        um_set_bit(g->bits, key->pos[j]);
+        um_set_bit(g->bits, key.pos[j]);
     return is_new;
 }
 

@@ -48,6 +48,21 @@ static umbel_status fit_bytes(um_shape *s, uint64_t bytes, umbel_error *err)
     return um_check_shape(s, err);
 }
 
+static umbel_status refuse_bytes(const um_shape *s, uint64_t bytes,
+                                 umbel_error *err)
+{
+    um_shape smallest = *s;
+    size_t len = 0;
+
+    smallest.cells = 1;
+    if (!um_file_len(&smallest, &len))
+        return um_fail(err, UMBEL_E_RANGE, "%" PRIu64 " bytes are too few",
+                       bytes);
+    return um_fail(err, UMBEL_E_RANGE,
+                   "%" PRIu64 " bytes are too few: the smallest file takes %zu",
+                   bytes, len);
+}
+
 static umbel_status start_from_bytes(um_shape *s, uint64_t bytes,
                                      umbel_error *err)
 {
@@ -55,11 +70,7 @@ static umbel_status start_from_bytes(um_shape *s, uint64_t bytes,
         return um_fail(err, UMBEL_E_RANGE,
                        "give the size once: in bits or in bytes");
     s->cells = cells_within(s, bytes, 1);
-    if (!s->cells)
-        return um_fail(err, UMBEL_E_RANGE,
-                       "%" PRIu64 " bytes do not even hold the head of a file",
-                       bytes);
-    return UMBEL_OK;
+    return s->cells ? UMBEL_OK : refuse_bytes(s, bytes, err);
 }
 
 static umbel_status complete(um_shape *s, uint64_t bytes, umbel_error *err)

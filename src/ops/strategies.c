@@ -36,7 +36,7 @@ static umbel_status open_bloom(const um_scene *s, uint64_t bytes, uint64_t keys,
     UM_TRY(umbel_make_plan("bloom", &p, bytes, &plan, err));
     if (plan.bytes > bytes)
         return um_fail(err, UMBEL_E_RANGE,
-                       "%" PRIu64 " bytes are too few: the least file takes "
+                       "%" PRIu64 " bytes are too few: the smallest file takes "
                        "%" PRIu64,
                        bytes, plan.bytes);
     p.cells = plan.cells;
@@ -103,7 +103,8 @@ static umbel_status make_ribbon(const um_scene *s, uint32_t groups,
     UM_TRY(take_hash(s, &p, err));
     if (s->bytes < HEAD + UM_SECTION_ALIGN)
         return um_fail(err, UMBEL_E_RANGE,
-                       "%" PRIu64 " bytes are too few: the least file takes %d",
+                       "%" PRIu64
+                       " bytes are too few: the smallest file takes %d",
                        s->bytes, HEAD + UM_SECTION_ALIGN);
     p.cells = (s->bytes - HEAD) / UM_SECTION_ALIGN * UM_SECTION_ALIGN * 8;
     UM_TRY(umbel_exact_open(&p, &members, NULL, s->listed.n, &x, err));

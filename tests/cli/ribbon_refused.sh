@@ -29,6 +29,7 @@ try umbel build table --kind ribbon --value-bits 8 --never list -o x.umb
 try umbel build members --kind ribbon --bits 100 -o x.umb
 try umbel build members --kind ribbon --never list --bits 500 -o x.umb
 try umbel build members --kind ribbon --bytes 100 -o x.umb
+try umbel build members --kind ribbon --bytes 319 -o x.umb
 try umbel build members --kind ribbon --bytes 400 -o x.umb
 try umbel build members --kind ribbon --bytes 448 -q -o x.umb
 umbel build members --kind ribbon --bits 1088 -q -o x.umb && echo fine

@@ -10,6 +10,9 @@
 #include "filter/handle.h"
 #include "filter/sizing.h"
 
+#include <umbel/build.h>
+#include <umbel/counting.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,6 +65,41 @@ static void empty_slots_are_refused(void **state)
     assert_refused(umbel_merge(f, f, UMBEL_OR, &test_refusal),
                    UMBEL_E_UNSUPPORTED, "bloom cannot merge");
     assert_true(hit);
+    umbel_close(f);
+}
+
+/* Every verb of a table that the row does not have is refused. */
+static void absent_tables_are_refused(void **state)
+{
+    um_kind bare = bloom_row();
+    umbel_slice key = {"1", 1};
+    uint64_t amount = 1, count = 7;
+    umbel_filter *out = NULL;
+    umbel_bounds bounds;
+
+    (void)state;
+    bare.shared = NULL;
+    bare.bits = NULL;
+    umbel_filter *f = made_of(&bare);
+    assert_refused(umbel_share(f, &test_refusal), UMBEL_E_UNSUPPORTED,
+                   "be shared");
+    assert_refused(umbel_to_bloom(f, &out, &test_refusal), UMBEL_E_UNSUPPORTED,
+                   "become a bloom filter");
+    assert_refused(umbel_add_amounts(f, &key, &amount, 1, NULL, &test_refusal),
+                   UMBEL_E_UNSUPPORTED, "cannot count");
+    assert_refused(umbel_count_many(f, &key, 1, &count, &test_refusal),
+                   UMBEL_E_UNSUPPORTED, "cannot count");
+    assert_refused(umbel_remove_many(f, &key, 1, &test_refusal),
+                   UMBEL_E_UNSUPPORTED, "take keys back");
+    assert_refused(umbel_values_many(f, &key, 1, &count, &test_refusal),
+                   UMBEL_E_UNSUPPORTED, "no values");
+    assert_refused(umbel_bounds_of(f, &bounds, &test_refusal),
+                   UMBEL_E_UNSUPPORTED, "bound its errors");
+    assert_refused(umbel_start_from(f, "", 0, &test_refusal),
+                   UMBEL_E_UNSUPPORTED, "start from given bits");
+    assert_int_equal(umbel_count_limit(f), 0);
+    assert_int_equal(count, 7);
+    assert_null(out);
     umbel_close(f);
 }
 
@@ -190,6 +228,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(empty_slots_are_refused),
+        cmocka_unit_test(absent_tables_are_refused),
         cmocka_unit_test(what_cannot_fold_says_so),
         cmocka_unit_test(what_does_not_count_cells_makes_no_estimates),
         cmocka_unit_test(a_kind_that_forgets_says_so),

@@ -5,14 +5,18 @@
 
 # Options of command $2, one per line with what they take.
 _umbel_options() {
-    { "$1" --list; "$1" "$2" --list-options; } 2>/dev/null | awk -v c="$2" '$1 == c'
+    case $2 in
+    bench | reproduce) "$1" "$2" --list-options 2>/dev/null ;;
+    *) "$1" --list 2>/dev/null | awk -v c="$2" '$1 == c' ;;
+    esac
 }
 
-# Values of option $3 of command $2, as words; nothing where any text will do.
+# Values of option $3 of command $2, as words; "*" where any text will do, and
+# nothing if the option takes no value.
 _umbel_values() {
     local words
     words=$(_umbel_options "$1" "$2" |
-        awk -v o="$3=" '$2 == o { $1 = $2 = ""; print }')
+        awk -v o="$3=" '$2 == o { $1 = $2 = ""; print (NF > 2 ? $0 : "*") }')
     case $words in
     *@*) "$1" --list "${words##*@}" 2>/dev/null ;;
     *) echo "$words" ;;
@@ -44,7 +48,9 @@ _umbel() {
     fi
     [[ -n $option ]] && words=$(_umbel_values "$umbel" "$command" "$option")
 
-    if [[ -n ${words// /} ]]; then
+    if [[ $words == "*" ]]; then
+        words=""
+    elif [[ -n ${words// /} ]]; then
         :
     elif ((COMP_CWORD == 1)); then
         words="$("$umbel" --list commands) help --help --version"

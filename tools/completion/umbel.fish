@@ -1,35 +1,59 @@
 # Fish completion for umbel. The command itself lists its commands, its options,
 # and the names that options such as --kind take.
 
-function __umbel_command
-    set -l words (commandline -opc)
-    test (count $words) -gt 1; and echo $words[2]
-end
-
-# Options of the command on the line.
+# Options of a command, each with what it takes.
 function __umbel_options
-    set -l command (__umbel_command)
-    umbel --list 2>/dev/null | awk -v c="$command" '$1 == c { sub("=", "", $2); print $2 }'
+    if contains -- $argv[1] bench reproduce
+        umbel $argv[1] --list-options 2>/dev/null
+    else
+        umbel --list 2>/dev/null
+    end | string replace -f -r -- "^$argv[1] " ''
 end
 
-# Values of the option before the cursor.
+# Values of an option, from its row; nothing where any text will do.
 function __umbel_values
-    set -l words (commandline -opc)
-    set -l command (__umbel_command)
-    set -l option $words[-1]
-    set -l values (umbel --list 2>/dev/null | awk -v c="$command" -v o="$option=" \
-        '$1 == c && $2 == o { for (i = 3; i <= NF; i++) print $i }')
-    for value in $values
-        if string match -q '@*' $value
-            umbel --list (string sub -s 2 $value)
+    for value in (string split -n ' ' -- $argv[2])
+        if string match -q -- '@*' $value
+            umbel --list (string sub -s 2 -- $value) 2>/dev/null
         else
             echo $value
         end
+    end | string replace -r -- '^' $argv[1]
+end
+
+# Words that may stand at the cursor; none: the names of files.
+function __umbel_words
+    set -l before (commandline -opc)
+    set -l word (commandline -ct)
+    if test (count $before) -lt 2
+        umbel --list commands 2>/dev/null
+        printf '%s\n' help --help --version
+        return
+    end
+    set -l command $before[2]
+    set -l rows (__umbel_options $command)
+
+    # Values: of --name=value, or of the option before the cursor.
+    set -l option $before[-1]
+    set -l prefix ''
+    if string match -q -- '--*=*' $word
+        set option (string replace -r -- '=.*' '' $word)
+        set prefix $option=
+    end
+    set -l row (string match -r -- "^$option=.*" $rows)
+    if test -n "$row"
+        __umbel_values "$prefix" (string replace -r -- '^[^=]*=' '' $row)
+        return
+    end
+
+    if string match -q -- '-*' $word
+        string replace -r -- '=.*' '' $rows
+    else if contains -- $command bench reproduce
+        umbel $command --list 2>/dev/null | string match -r -- '^[^ ]+'
+    else if test $command = help
+        umbel --list commands 2>/dev/null
+        printf '%s\n' kinds addressings hashes methods
     end
 end
 
-complete -c umbel -n 'test -z (__umbel_command)' -f -a '(umbel --list commands)'
-complete -c umbel -n 'test (__umbel_command) = help' -f -a '(umbel --list commands) kinds addressings hashes methods'
-complete -c umbel -n 'contains (__umbel_command) bench reproduce' -f -a '(umbel (__umbel_command) --list | string match -r "^[^ ]+")'
-complete -c umbel -n 'string match -q -- "-*" (commandline -ct)' -f -a '(__umbel_options)'
-complete -c umbel -n 'string match -q -- "--*" (commandline -opc)[-1]' -a '(__umbel_values)'
+complete -c umbel -n 'count (__umbel_words) >/dev/null' -f -a '(__umbel_words)'
