@@ -26,19 +26,17 @@ static umbel_status build(const char *kind, const umbel_params *params,
                           const uint64_t *keys, size_t n, umbel_filter **out,
                           umbel_error *err)
 {
-    umbel_members members = UMBEL_MEMBERS_INIT;
     umbel_digest *d = malloc(n * sizeof *d);
     umbel_filter *empty = NULL;
-    umbel_status status = umbel_build(kind, params, NULL, &empty, err);
+    umbel_status status = umbel_build(kind, params, NULL, NULL, &empty, err);
 
     if (status == UMBEL_OK && !d)
         status = um_fail(err, UMBEL_E_NOMEM, "no memory for keys");
     if (status == UMBEL_OK)
         status = umbel_digest_fixed(empty, keys, sizeof *keys, n, d, err);
-    members.digests = d;
-    members.n = n;
+    umbel_key_list members = UMBEL_KEY_LIST(d, n);
     if (status == UMBEL_OK)
-        status = umbel_build(kind, params, &members, out, err);
+        status = umbel_build(kind, params, &members, NULL, out, err);
     umbel_close(empty);
     free(d);
     return status;

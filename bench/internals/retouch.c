@@ -10,6 +10,7 @@
 #include "ops/retouch.h"
 #include "filter/handle.h"
 
+#include <umbel/experimental.h>
 #include <umbel/umbel.h>
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /*
- * base.h - statuses, errors, key slices, allocators: what every header needs.
+ * base.h - version, statuses, errors, digests, allocators.
  */
 #ifndef UMBEL_BASE_H
 #define UMBEL_BASE_H
@@ -18,10 +18,20 @@ extern "C" {
 #define UMBEL_API
 #endif
 
-/* "MAJOR.MINOR.PATCH" of the library that is running. */
+/* The version of these headers; UMBEL_VERSION is a number to compare with. */
+#define UMBEL_VERSION_MAJOR 0
+#define UMBEL_VERSION_MINOR 1
+#define UMBEL_VERSION_PATCH 0
+#define UMBEL_VERSION_NUMBER(major, minor, patch)                              \
+    ((major)*1000000 + (minor)*1000 + (patch))
+#define UMBEL_VERSION                                                          \
+    UMBEL_VERSION_NUMBER(UMBEL_VERSION_MAJOR, UMBEL_VERSION_MINOR,             \
+                         UMBEL_VERSION_PATCH)
+
+/* Returns the version of the library in use, as "MAJOR.MINOR.PATCH". */
 UMBEL_API const char *umbel_version(void);
 
-/* One list makes the enum, the names and the texts. */
+/* One list makes the enumeration, the names and the texts. */
 #define UMBEL_STATUS_LIST(X)                                                   \
     X(OK, 0, "success")                                                        \
     X(E_NOMEM, 1, "out of memory")                                             \
@@ -39,32 +49,33 @@ UMBEL_API const char *umbel_version(void);
     X(E_IO, 13, "input or output error")                                       \
     X(E_REFUSED, 14, "refused: not to be believed")
 
+/* What a call that can fail returns. UMBEL_OK is 0. */
 typedef enum umbel_status {
 #define UMBEL_STATUS_ENUM(name, number, text) UMBEL_##name = number,
     UMBEL_STATUS_LIST(UMBEL_STATUS_ENUM)
 #undef UMBEL_STATUS_ENUM
 } umbel_status;
 
-/* "E_RANGE" and "parameter out of range"; never NULL, whatever the number. */
+/* Return "E_RANGE" and "parameter out of range"; never NULL, for any number. */
 UMBEL_API const char *umbel_status_name(umbel_status status);
 UMBEL_API const char *umbel_status_text(umbel_status status);
 
 /*
- * Which of the failures that share a status it was, for code that acts on it.
- * Most failures have none.
+ * Distinguishes failures of one status, for code that handles them differently.
+ * Most failures are UMBEL_D_NONE.
  */
 typedef enum umbel_detail {
     UMBEL_D_NONE = 0,
-    UMBEL_D_SECRET_MISSING = 1, /* E_SECRET: a keyed filter, and no secret */
-    UMBEL_D_SECRET_WRONG = 2,   /* E_SECRET: not the secret it was made with */
+    UMBEL_D_SECRET_MISSING = 1, /* E_SECRET: the filter needs its secret */
+    UMBEL_D_SECRET_WRONG = 2,   /* E_SECRET: made with another secret */
     UMBEL_D_MEMORY_LIMIT = 3,   /* E_LIMIT: the caller's memory limit */
     UMBEL_D_COMPRESSED = 4      /* E_LIMIT: a gzipped file; unpack it first */
 } umbel_detail;
 
 /*
- * What went wrong: a status and a detail for code, a sentence for people. Lives
- * in the caller's memory; every call that takes one accepts NULL, and touches
- * it only when the call fails.
+ * What went wrong: status and detail for code, text for people. It lives in the
+ * caller's memory. Every call that takes one accepts NULL, and writes to it
+ * only when the call fails.
  */
 typedef struct umbel_error {
     umbel_status status;
@@ -72,24 +83,24 @@ typedef struct umbel_error {
     char text[256];
 } umbel_error;
 
-/* A key, or any bytes somebody else owns. len may be 0. */
+/* A key, or any bytes that the caller owns. len may be 0. */
 typedef struct umbel_slice {
     const void *data;
     size_t len;
 } umbel_slice;
 
 /*
- * A key is hashed once, to this; filters of the same hash, seed and secret take
- * the same digest. Under the hash "integer" lo is the key itself and hi is 0.
+ * The hash of a key. A key is hashed once, for all filters of the same hash,
+ * seed and secret. With the hash "integer", lo is the key itself and hi is 0.
  */
 typedef struct umbel_digest {
     uint64_t lo, hi;
 } umbel_digest;
 
 /*
- * Where memory comes from. get returns len bytes aligned to align (a power of
- * two, at most 4096), of any content, or NULL; put gives them back. Kept by
- * value in each filter that was made with it, so ctx must outlive the filter.
+ * Where memory comes from. get returns len bytes of any content aligned to
+ * align (a power of two, at most 4096), or NULL; put frees them. Each filter
+ * keeps a copy of this struct, so ctx must outlive the filter.
  */
 typedef struct umbel_alloc {
     void *ctx;

@@ -19,7 +19,7 @@
 #define UMBEL_EXCHANGE_H
 
 #include <umbel/admit.h>
-#include <umbel/retouch.h>
+#include <umbel/keys.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -201,8 +201,8 @@ typedef struct umbel_taken_back {
  * that are members are left out. Fails as umbel_retouch does.
  */
 UMBEL_API umbel_status umbel_take_back(umbel_filter *f,
-                                       const umbel_keyset *members,
-                                       const umbel_keyset *reported,
+                                       const umbel_key_list *members,
+                                       const umbel_key_list *reported,
                                        umbel_taken_back *out, umbel_error *err);
 
 /* --- fetching ------------------------------------------------------------- */

@@ -197,6 +197,8 @@ UMBEL_API double umbel_target_fpr(const umbel_filter *f);
 UMBEL_API uint64_t umbel_added(const umbel_filter *f);
 /* Whether a key that was added may be denied. */
 UMBEL_API bool umbel_may_deny(const umbel_filter *f);
+/* Members of f that are known to be denied. */
+UMBEL_API uint64_t umbel_denied(const umbel_filter *f);
 /* Chance that a key never added matches, from the cells as they are. */
 UMBEL_API double umbel_predict(const umbel_filter *f);
 /* The same from the shape alone, with keys keys in it. */

@@ -30,31 +30,6 @@ UMBEL_API umbel_status umbel_make_plan(const char *kind,
                                        uint64_t bytes, umbel_plan *out,
                                        umbel_error *err);
 
-/*
- * What clearing bits at random would cost a planned filter: Donnet, Baynat and
- * Friedman 2006, section III. Any method worth its name does better.
- */
-typedef struct umbel_clearing {
-    double bits_set;     /* p1 m: expected, with all keys in it */
-    double cleared;      /* s of them */
-    double kept;         /* r_s, equation (16): share of keys not touched */
-    double fp_removed;   /* share of false positives gone: (10), (14) */
-    double fn_gained;    /* share of members denied: (11), (15) */
-    double error;        /* after it: (8), f_P r_s */
-    double members_lost; /* keys times fn_gained: (9) */
-    double chi;          /* fp_removed / fn_gained: (12); NAN without losses */
-} umbel_clearing;
-
-/*
- * The question is that of umbel_make_plan. Say how many bits are cleared, or,
- * with bits 0, which share of the false positives shall go (0 to 1).
- */
-UMBEL_API umbel_status umbel_plan_clearing(const char *kind,
-                                           const umbel_params *params,
-                                           uint64_t bytes, uint64_t bits,
-                                           double share, umbel_clearing *out,
-                                           umbel_error *err);
-
 /* A filter for few bytes on the wire: coded, larger and sparser than usual. */
 typedef struct umbel_wire_plan {
     umbel_plan plan;     /* bytes is its raw file: what it takes in memory */

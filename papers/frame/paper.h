@@ -14,6 +14,7 @@
 #include "papers/frame/numbers.h"
 #include "papers/frame/record.h"
 
+#include <umbel/experimental.h>
 #include <umbel/umbel.h>
 
 typedef struct um_study um_study;

@@ -82,16 +82,31 @@ void notebook_fini(notebook *n)
     free(n->through);
 }
 
+static umbel_key_list list_members(const notebook *n)
+{
+    umbel_key_list k = UMBEL_KEY_LIST(n->members, n->nmembers);
+
+    k.weights = n->ending;
+    return k;
+}
+
+static umbel_key_list list_others(const notebook *n)
+{
+    umbel_key_list k = UMBEL_KEY_LIST(n->others, n->nothers);
+
+    k.weights = n->through;
+    return k;
+}
+
 static umbel_status retouch(const notebook *n, const way *how, umbel_filter *f,
                             umbel_error *err)
 {
-    umbel_keyset members = {n->members, n->ending, n->nmembers};
-    umbel_keyset never = {n->others, n->through, n->nothers};
+    umbel_key_list members = list_members(n), never = list_others(n);
     umbel_retouch_params p = {.size = sizeof p,
                               .method = how->method,
                               .max_fn = 1,
                               .cost = how->cost,
-                              .beta = how->beta,
+                              .beta = how->beta > 0 ? how->beta : 1,
                               .heaviest = true,
                               .count_outside = true,
                               .seed = n->seed};
@@ -103,11 +118,11 @@ static umbel_status retouch(const notebook *n, const way *how, umbel_filter *f,
 static umbel_status fill(const notebook *n, const way *how, umbel_filter *f,
                          umbel_error *err)
 {
-    umbel_choose_bill bill;
+    umbel_key_list members = list_members(n), never = list_others(n);
+    umbel_choose_result bill;
 
     if (how->groups)
-        return umbel_choose(f, n->members, n->nmembers, n->others, n->through,
-                            n->nothers, NULL, &bill, err);
+        return umbel_choose(f, &members, &never, NULL, &bill, err);
     umbel_status status =
         umbel_add_digests(f, n->members, n->nmembers, NULL, err);
     if (status == UMBEL_OK && how->method)

@@ -6,6 +6,7 @@
 
 #include "papers/rbf-case-study/world.h"
 
+#include <umbel/experimental.h>
 #include <umbel/umbel.h>
 
 typedef struct way {

@@ -67,17 +67,20 @@ enum { LIMITS = 3 };
 static umbel_status run_limits(const um_rbf *x, double *out, umbel_error *err)
 {
     double *weight = malloc(x->npositives * sizeof *weight);
-    umbel_keyset members = {x->members, NULL, RBF_MEMBERS};
-    umbel_keyset never = {x->positives, weight, x->npositives};
+    umbel_key_list members = UMBEL_KEY_LIST(x->members, RBF_MEMBERS);
+    umbel_key_list never = UMBEL_KEY_LIST(x->positives, x->npositives);
     umbel_status status = UMBEL_OK;
 
     if (!weight)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for a round");
+    never.weights = weight;
     for (size_t i = 0; i < x->npositives; i++)
         weight[i] = fmin(10000, 90000 / (double)(i + 1));
     for (size_t i = 0; status == UMBEL_OK && i < LIMITS; i++) {
-        umbel_retouch_params how = {
-            .size = sizeof how, .max_fn = limits[i], .seed = x->seed};
+        umbel_retouch_params how = {.size = sizeof how,
+                                    .max_fn = limits[i],
+                                    .beta = 1,
+                                    .seed = x->seed};
         umbel_retouch_result bill;
         umbel_filter *f = NULL;
         status = umbel_copy(x->filter, &f, err);

@@ -140,19 +140,20 @@ static umbel_status take_back(const trade *t, const trade_way *how,
                               umbel_filter *f, const umbel_digest *members,
                               const umbel_digest *never, umbel_error *err)
 {
-    umbel_keyset all = {members, NULL, TRADE_MEMBERS};
-    umbel_keyset unwanted = {never, t->weight, TRADE_NEVER};
+    umbel_key_list all = UMBEL_KEY_LIST(members, TRADE_MEMBERS);
+    umbel_key_list unwanted = UMBEL_KEY_LIST(never, TRADE_NEVER);
     umbel_retouch_params p = {.size = sizeof p,
                               .method = how->method,
                               .max_fn = how->max_fn,
+                              .beta = 1,
                               .heaviest = true,
                               .seed = t->seed};
-    umbel_choose_bill chosen;
+    umbel_choose_result chosen;
     umbel_retouch_result bill;
 
+    unwanted.weights = t->weight;
     if (how->groups)
-        return umbel_choose(f, members, TRADE_MEMBERS, never, t->weight,
-                            TRADE_NEVER, NULL, &chosen, err);
+        return umbel_choose(f, &all, &unwanted, NULL, &chosen, err);
     umbel_status status = add_members(t, f, err);
     if (status == UMBEL_OK && how->method)
         status = umbel_retouch(f, &all, &unwanted, &p, &bill, NULL, err);

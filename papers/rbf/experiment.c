@@ -118,8 +118,8 @@ void um_rbf_fini(um_rbf *x)
 umbel_status um_rbf_retouch(const um_rbf *x, const umbel_retouch_params *how,
                             umbel_retouch_result *bill, umbel_error *err)
 {
-    umbel_keyset members = {x->members, NULL, RBF_MEMBERS};
-    umbel_keyset never = {x->positives, NULL, x->npositives};
+    umbel_key_list members = UMBEL_KEY_LIST(x->members, RBF_MEMBERS);
+    umbel_key_list never = UMBEL_KEY_LIST(x->positives, x->npositives);
     umbel_retouch_params p = *how;
     umbel_filter *f = NULL;
     umbel_status status = umbel_copy(x->filter, &f, err);

@@ -165,7 +165,7 @@ static umbel_status build(const um_args *args, um_build_result *out,
 /* --- reporting --------------------------------------------------------------
  */
 
-static void report_choice(um_report *r, const umbel_choose_bill *b)
+static void report_choice(um_report *r, const umbel_choose_result *b)
 {
     double before = b->weight > 0 ? b->weight_before / b->weight : 0;
 
@@ -182,7 +182,7 @@ static void report_choice(um_report *r, const umbel_choose_bill *b)
 }
 
 static void report_exclusion(um_report *r, const build_args *a,
-                             const umbel_exact_bill *b)
+                             const umbel_exact_result *b)
 {
     um_report_count(r, "never", NULL, "keys", b->listed);
     um_report_count(r, "passed", "pass first level", NULL, b->passed);

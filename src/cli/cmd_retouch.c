@@ -161,11 +161,13 @@ static umbel_retouch_params params_from_args(const retouch_args *a)
     umbel_retouch_params p = UMBEL_RETOUCH_INIT;
 
     p.method = a->method;
-    p.max_fn = a->all                                ? 1
-               : a->max_fn.given && a->max_fn.x == 0 ? -1 /* really none */
-                                                     : a->max_fn.x;
+    if (a->all || a->cost.given)
+        p.max_fn = 1;
+    if (a->max_fn.given && !a->all)
+        p.max_fn = a->max_fn.x;
     p.cost = a->cost.x;
-    p.beta = a->beta.x;
+    if (a->beta.given)
+        p.beta = a->beta.x;
     p.heaviest = a->heaviest;
     p.count_outside = a->count_over.index == 1;
     p.closure = a->closure;

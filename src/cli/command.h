@@ -11,6 +11,7 @@
 
 #include "cli/option.h"
 
+#include <umbel/experimental.h>
 #include <umbel/umbel.h>
 
 #include <stdio.h>

@@ -50,7 +50,7 @@ static umbel_status read_lists(comparing *c, umbel_error *err)
     UM_TRY(read_list(c, a->members, UM_WEIGHTS_NONE, &c->members, err));
     UM_TRY(read_list(c, a->never, a->weights ? UM_WEIGHTS_ALL : UM_WEIGHTS_TSV,
                      &c->never, err));
-    umbel_keyset members = um_key_list_set(&c->members);
+    umbel_key_list members = um_key_list_view(&c->members);
     return um_refuse_members(c->empty, &members, &c->never, "take members out",
                              err);
 }
@@ -58,8 +58,8 @@ static umbel_status read_lists(comparing *c, umbel_error *err)
 static umbel_status compare(const comparing *c, uint64_t bytes,
                             umbel_comparison *out, umbel_error *err)
 {
-    umbel_keyset members = um_key_list_set(&c->members);
-    umbel_keyset never = um_key_list_set(&c->never);
+    umbel_key_list members = um_key_list_view(&c->members);
+    umbel_key_list never = um_key_list_view(&c->never);
     umbel_params p = c->asked.params;
 
     if (bytes)

@@ -11,7 +11,7 @@
 
 /* Readers may report members by mistake: these stay, and are named. */
 static umbel_status note_members(const umbel_filter *f,
-                                 const umbel_keyset *members,
+                                 const umbel_key_list *members,
                                  const um_key_list *never, um_report *r,
                                  umbel_error *err)
 {
@@ -52,8 +52,8 @@ umbel_status um_take_back(const um_args *args, umbel_filter *f,
 
     if (status)
         goto done;
-    umbel_keyset all = um_key_list_set(&members);
-    umbel_keyset reported = um_key_list_set(&never);
+    umbel_key_list all = um_key_list_view(&members);
+    umbel_key_list reported = um_key_list_view(&never);
     status = note_members(f, &all, &never, r, err);
     if (status)
         goto done;

@@ -2,7 +2,7 @@
  * build.c - the public verbs of static kinds: check, hash, call the row.
  */
 #include "base/alloc.h"
-#include "base/error.h"
+#include "base/key_list.h"
 #include "base/pipeline.h"
 #include "filter/given.h"
 #include "filter/sizing.h"
@@ -17,24 +17,40 @@ bool umbel_is_static(const char *kind)
     return row && row->built;
 }
 
-static umbel_status take_members(const umbel_members *given, um_members *out,
+umbel_status um_build_params_take(const umbel_build_params *given,
+                                  umbel_build_params *out, umbel_error *err)
+{
+    umbel_build_params how = UMBEL_BUILD_INIT;
+
+    /* The first version: later ones will read what size says is there. */
+    if (given && given->size < sizeof *given)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "the size is not set: start from UMBEL_BUILD_INIT");
+    if (given)
+        how = *given;
+    if (how.threads > UM_MAX_THREADS)
+        return um_fail(err, UMBEL_E_RANGE, "threads must be 0..%d, got %u",
+                       UM_MAX_THREADS, how.threads);
+    how.threads = how.threads ? how.threads : 1;
+    *out = how;
+    return UMBEL_OK;
+}
+
+static umbel_status take_members(const umbel_key_list *given,
+                                 const umbel_build_params *how, um_members *out,
                                  umbel_error *err)
 {
+    umbel_build_params build;
+
+    UM_TRY(um_build_params_take(how, &build, err));
+    out->threads = build.threads;
+    out->clash = build.clash;
     if (!given)
         return UMBEL_OK;
-    /* The first version: later ones will read what size says is there. */
-    if (given->size < sizeof *given)
-        return um_fail(
-            err, UMBEL_E_RANGE,
-            "members.size is not set: start from UMBEL_MEMBERS_INIT");
-    if (given->threads > UM_MAX_THREADS)
-        return um_fail(err, UMBEL_E_RANGE, "threads must be 0..%d, got %u",
-                       UM_MAX_THREADS, given->threads);
+    UM_TRY(um_check_key_list(given, err));
     out->digests = given->digests;
     out->values = given->values;
     out->n = given->n;
-    out->threads = given->threads ? given->threads : 1;
-    out->clash = given->clash;
     return UMBEL_OK;
 }
 
@@ -73,10 +89,11 @@ static umbel_status check_static(const um_shape *s, const umbel_params *p,
 }
 
 umbel_status umbel_build(const char *kind, const umbel_params *params,
-                         const umbel_members *members, umbel_filter **out,
+                         const umbel_key_list *members,
+                         const umbel_build_params *how, umbel_filter **out,
                          umbel_error *err)
 {
-    um_members in = {.threads = 1};
+    um_members in = {0};
     umbel_params p;
     um_shape shape;
     uint8_t *payload = NULL;
@@ -85,7 +102,7 @@ umbel_status umbel_build(const char *kind, const umbel_params *params,
     UM_TRY(um_params_take(params, &p, err));
     UM_TRY(um_shape_from_params(kind, &p, &shape, err));
     UM_TRY(check_static(&shape, &p, err));
-    UM_TRY(take_members(members, &in, err));
+    UM_TRY(take_members(members, how, &in, err));
     UM_TRY(check_values(&shape, &in, err));
     umbel_alloc alloc = um_alloc_or_default(p.alloc);
     in.alloc = &alloc;
@@ -103,12 +120,10 @@ umbel_status umbel_build_keys(const char *kind, const umbel_params *params,
                               const umbel_slice *keys, const uint64_t *values,
                               size_t n, umbel_filter **out, umbel_error *err)
 {
-    umbel_members members = UMBEL_MEMBERS_INIT;
     umbel_filter *empty;
-
     umbel_status status;
 
-    UM_TRY(umbel_build(kind, params, NULL, &empty, err));
+    UM_TRY(umbel_build(kind, params, NULL, NULL, &empty, err));
     size_t len = (n + 1) * sizeof(umbel_digest);
     umbel_digest *digests =
         n < SIZE_MAX / sizeof *digests ? um_get(&empty->alloc, len) : NULL;
@@ -116,11 +131,10 @@ umbel_status umbel_build_keys(const char *kind, const umbel_params *params,
         status = um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", n);
     else
         status = umbel_digest_many(empty, keys, n, digests, err);
-    members.digests = digests;
+    umbel_key_list members = UMBEL_KEY_LIST(digests, n);
     members.values = values;
-    members.n = n;
     if (status == UMBEL_OK)
-        status = umbel_build(kind, params, &members, out, err);
+        status = umbel_build(kind, params, &members, NULL, out, err);
     um_put(&empty->alloc, digests, len);
     umbel_close(empty);
     return status;

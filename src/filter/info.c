@@ -39,6 +39,11 @@ bool umbel_may_deny(const umbel_filter *f)
     return f->shape.denied || f->shape.difference || f->shape.kind->forgets;
 }
 
+uint64_t umbel_denied(const umbel_filter *f)
+{
+    return f->shape.denied;
+}
+
 double umbel_predict(const umbel_filter *f)
 {
     const um_kind *kind = f->shape.kind;

@@ -11,8 +11,8 @@
 
 #include "filter/addressing.h"
 
+#include <umbel/experimental/generalized.h>
 #include <umbel/filter.h>
-#include <umbel/generalized.h>
 
 enum { UM_MAX_SECTIONS = 8, UM_MAX_SETTINGS = 16 };
 

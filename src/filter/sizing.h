@@ -6,6 +6,8 @@
 
 #include "filter/kind.h"
 
+#include <umbel/build.h>
+
 #define UM_DEFAULT_FPR 0.001
 #define UM_DEFAULT_ADDRESSING "blocked512"
 
@@ -18,6 +20,11 @@ const char *um_default_addressing(const char *kind);
  */
 umbel_status um_params_take(const umbel_params *given, umbel_params *out,
                             umbel_error *err);
+
+/* Checks how to build a static filter; given may be NULL. threads becomes 1 or
+ * more. */
+umbel_status um_build_params_take(const umbel_build_params *given,
+                                  umbel_build_params *out, umbel_error *err);
 
 /*
  * Look up names (params NULL: all defaults), copy settings, check ranges. cells

@@ -30,7 +30,7 @@ static umbel_status choose_groups(const um_build_job *job, umbel_filter *f,
     umbel_choose_params params = UMBEL_CHOOSE_INIT;
     um_key_list_params keep = {.filter = f};
     um_key_list members = {0}, never = {0};
-    umbel_keyset set;
+    umbel_key_list set, negatives;
     umbel_status status;
 
     params.allow_members = job->allow_members;
@@ -41,15 +41,15 @@ static umbel_status choose_groups(const um_build_job *job, umbel_filter *f,
     status = um_key_list_read(&never, &job->never, &keep, err);
     if (status)
         goto done;
-    set = um_key_list_set(&members);
+    set = um_key_list_view(&members);
     if (!job->allow_members)
         status = um_refuse_members(
             f, &set, &never,
             "take members out of the list, or use --allow-members", err);
     if (status)
         goto done;
-    status = umbel_choose(f, members.digests, members.n, never.digests,
-                          never.weights, never.n, &params, &out->choice, err);
+    negatives = um_key_list_view(&never);
+    status = umbel_choose(f, &set, &negatives, &params, &out->choice, err);
     out->keys = members.n;
     out->chosen = true;
 done:

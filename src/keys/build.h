@@ -32,11 +32,11 @@ typedef struct um_build_job {
 
 typedef struct um_build_result {
     umbel_filter *filter;
-    uint64_t keys;            /* in the input */
-    bool chosen;              /* by never, among groups: choice is set */
-    umbel_choose_bill choice; /* what it did */
-    bool exact;               /* static kinds with lists: exclusion is set */
-    umbel_exact_bill exclusion;
+    uint64_t keys;              /* in the input */
+    bool chosen;                /* by never, among groups: choice is set */
+    umbel_choose_result choice; /* what it did */
+    bool exact;                 /* static kinds with lists: exclusion is set */
+    umbel_exact_result exclusion;
 } um_build_result;
 
 /* Builds a filter; release out->filter with umbel_close. */

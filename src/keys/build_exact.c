@@ -82,13 +82,14 @@ static umbel_status take_never(void *ctx, const um_key_batch *batch,
                                const umbel_digest *digests, umbel_error *err)
 {
     um_static_build *x = ctx;
+    umbel_key_list never = UMBEL_KEY_LIST(digests, batch->n);
     bool *member = malloc(batch->n * sizeof *member);
     umbel_status status;
 
     if (!member)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", batch->n);
-    status = umbel_exact_never(x->exact, digests, batch->weights, batch->n,
-                               member, err);
+    never.weights = batch->weights;
+    status = umbel_exact_never(x->exact, &never, member, err);
     for (size_t i = 0; !status && i < batch->n; i++)
         if (member[i])
             name_clash(x, &digests[i], &batch->keys[i]);
@@ -113,7 +114,9 @@ static umbel_status read_never(um_static_build *x, umbel_error *err)
 static umbel_status take_universe(void *ctx, const um_key_batch *batch,
                                   const umbel_digest *digests, umbel_error *err)
 {
-    return umbel_exact_never(ctx, digests, NULL, batch->n, NULL, err);
+    umbel_key_list others = UMBEL_KEY_LIST(digests, batch->n);
+
+    return umbel_exact_never(ctx, &others, NULL, err);
 }
 
 static umbel_status read_universe(um_static_build *x, umbel_error *err)
@@ -141,7 +144,8 @@ umbel_status um_build_exact(um_static_build *x, um_build_result *out,
     umbel_status status;
 
     UM_TRY(count_listed(x, &listed, err));
-    UM_TRY(umbel_exact_open(&x->params, &x->members, listed, &x->exact, err));
+    UM_TRY(umbel_exact_open(&x->params, &x->members, &x->how, listed, &x->exact,
+                            err));
     status = read_never(x, err);
     if (status)
         goto done;

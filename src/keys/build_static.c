@@ -138,11 +138,10 @@ static umbel_status read_members(um_static_build *x, umbel_error *err)
         x->source.format.amount_field = UM_VALUE_FIELD;
     UM_TRY(read_list(x, err));
     UM_TRY(check_values(x, err));
-    x->members = (umbel_members)UMBEL_MEMBERS_INIT;
-    x->members.digests = x->list.digests;
+    x->members = um_key_list_view(&x->list);
     x->members.values = x->list.amounts;
-    x->members.n = x->list.n;
-    x->members.threads = x->source.threads ? x->source.threads : um_cores();
+    x->how = (umbel_build_params)UMBEL_BUILD_INIT;
+    x->how.threads = x->source.threads ? x->source.threads : um_cores();
     return UMBEL_OK;
 }
 
@@ -170,12 +169,13 @@ static umbel_status refuse_two_values(um_static_build *x,
 static umbel_status build_plain(um_static_build *x, um_build_result *out,
                                 umbel_error *err)
 {
-    umbel_members members = x->members;
+    umbel_build_params how = x->how;
     umbel_digest clash = {0, 0};
     umbel_status status;
 
-    members.clash = &clash;
-    status = umbel_build(x->job->kind, &x->params, &members, &out->filter, err);
+    how.clash = &clash;
+    status = umbel_build(x->job->kind, &x->params, &x->members, &how,
+                         &out->filter, err);
     return status == UMBEL_E_KEY && x->list.amounts
                ? refuse_two_values(x, &clash, err)
                : status;
@@ -186,7 +186,7 @@ static umbel_status open_empty(um_static_build *x, umbel_error *err)
     umbel_params p = x->params;
 
     p.cells = 0;
-    UM_TRY(umbel_build(x->job->kind, &p, NULL, &x->empty, err));
+    UM_TRY(umbel_build(x->job->kind, &p, NULL, NULL, &x->empty, err));
     x->value_bits = umbel_value_bits(x->empty);
     return UMBEL_OK;
 }

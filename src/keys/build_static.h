@@ -9,12 +9,13 @@
 
 typedef struct um_static_build {
     const um_build_job *job;
-    umbel_params params;   /* of the job, with its size in cells */
-    um_key_source source;  /* of the members, with their values */
-    umbel_filter *empty;   /* hashes as the result will */
-    uint32_t value_bits;   /* 0: a set */
-    um_key_list list;      /* of the members */
-    umbel_members members; /* the same, as the library takes them */
+    umbel_params params;    /* of the job, with its size in cells */
+    um_key_source source;   /* of the members, with their values */
+    umbel_filter *empty;    /* hashes as the result will */
+    uint32_t value_bits;    /* 0: a set */
+    um_key_list list;       /* of the members */
+    umbel_key_list members; /* the same, as the library takes them */
+    umbel_build_params how;
 
     umbel_exact *exact;
     um_key_names names; /* of keys that a refusal is about */

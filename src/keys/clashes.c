@@ -25,8 +25,8 @@ void um_name_key(um_key_names *names, const umbel_slice *key)
 }
 
 /* Leaves only the first of equal digests. */
-static umbel_status keep_first(const umbel_keyset *never, bool *both, size_t *n,
-                               umbel_error *err)
+static umbel_status keep_first(const umbel_key_list *never, bool *both,
+                               size_t *n, umbel_error *err)
 {
     umbel_alloc alloc = um_alloc_or_default(NULL);
     um_digest_index index = {0};
@@ -42,11 +42,12 @@ static umbel_status keep_first(const umbel_keyset *never, bool *both, size_t *n,
     return UMBEL_OK;
 }
 
-umbel_status um_find_clashes(const umbel_filter *f, const umbel_keyset *members,
+umbel_status um_find_clashes(const umbel_filter *f,
+                             const umbel_key_list *members,
                              const um_key_list *never, bool *both, size_t *n,
                              umbel_error *err)
 {
-    umbel_keyset set = um_key_list_set(never);
+    umbel_key_list set = um_key_list_view(never);
 
     UM_TRY(umbel_in_both(f, members, &set, both, n, err));
     return keep_first(&set, both, n, err);
@@ -63,7 +64,7 @@ umbel_status um_fail_members(size_t n, const um_key_names *names,
 }
 
 umbel_status um_refuse_members(const umbel_filter *f,
-                               const umbel_keyset *members,
+                               const umbel_key_list *members,
                                const um_key_list *never, const char *what_to_do,
                                umbel_error *err)
 {

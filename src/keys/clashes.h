@@ -22,7 +22,8 @@ void um_name_key(um_key_names *names, const umbel_slice *key);
  * Finds the keys of never that are members. both[i] becomes true for the first
  * key of each digest; *n is the number of these. f provides the memory.
  */
-umbel_status um_find_clashes(const umbel_filter *f, const umbel_keyset *members,
+umbel_status um_find_clashes(const umbel_filter *f,
+                             const umbel_key_list *members,
                              const um_key_list *never, bool *both, size_t *n,
                              umbel_error *err);
 
@@ -33,7 +34,7 @@ umbel_status um_fail_members(size_t n, const um_key_names *names,
 
 /* The same if any key of never, whose lines are kept, is a member. */
 umbel_status um_refuse_members(const umbel_filter *f,
-                               const umbel_keyset *members,
+                               const umbel_key_list *members,
                                const um_key_list *never, const char *what_to_do,
                                umbel_error *err);
 

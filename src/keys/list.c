@@ -122,9 +122,12 @@ umbel_status um_key_list_read(um_key_list *out, const um_key_source *s,
     return status;
 }
 
-umbel_keyset um_key_list_set(const um_key_list *k)
+umbel_key_list um_key_list_view(const um_key_list *k)
 {
-    return (umbel_keyset){k->digests, k->weights, k->n};
+    umbel_key_list view = UMBEL_KEY_LIST(k->digests, k->n);
+
+    view.weights = k->weights;
+    return view;
 }
 
 umbel_slice um_key_list_line(const um_key_list *k, size_t i)

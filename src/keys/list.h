@@ -35,7 +35,7 @@ umbel_status um_key_list_read(um_key_list *out, const um_key_source *s,
 void um_key_list_fini(um_key_list *k);
 
 /* Returns the list as the library takes it. Valid as long as the list. */
-umbel_keyset um_key_list_set(const um_key_list *k);
+umbel_key_list um_key_list_view(const um_key_list *k);
 /* Returns the line of key i. Only if lines are kept. */
 umbel_slice um_key_list_line(const um_key_list *k, size_t i);
 

@@ -29,8 +29,8 @@ static umbel_status retouch(umbel_filter *f, const um_retouched *lists,
                             umbel_retouch_result *result, bool *lost,
                             umbel_error *err)
 {
-    umbel_keyset members = um_key_list_set(&lists->members);
-    umbel_keyset never = um_key_list_set(&lists->never);
+    umbel_key_list members = um_key_list_view(&lists->members);
+    umbel_key_list never = um_key_list_view(&lists->never);
     recorder r = {curve, params};
     umbel_retouch_params p = *params;
 
@@ -46,12 +46,12 @@ umbel_status um_retouch_read(const umbel_filter *f, const um_retouch_job *job,
                              um_retouched *out, umbel_error *err)
 {
     um_key_list_params keep = {.filter = f, .keep_lines = job->find_lost};
-    umbel_keyset members;
+    umbel_key_list members;
 
     UM_TRY(um_key_list_read(&out->members, job->members, &keep, err));
     keep.keep_lines = true;
     UM_TRY(um_key_list_read(&out->never, job->never, &keep, err));
-    members = um_key_list_set(&out->members);
+    members = um_key_list_view(&out->members);
     if (!job->params.allow_members)
         UM_TRY(um_refuse_members(f, &members, &out->never,
                                  "take members off the list, or say "

@@ -6,6 +6,7 @@
 
 #include "keys/format.h"
 
+#include <umbel/experimental.h>
 #include <umbel/umbel.h>
 
 /*

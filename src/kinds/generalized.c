@@ -32,7 +32,7 @@
 #include "kinds/each.h"
 #include "kinds/rows.h"
 
-#include <umbel/generalized.h>
+#include <umbel/experimental/generalized.h>
 
 #include <inttypes.h>
 

@@ -7,7 +7,7 @@
  * then clear. Filters of ours draw distinct cells, for which
  * generalized_model.c is exact; at thousands of bits there is no difference.
  */
-#include <umbel/generalized.h>
+#include <umbel/experimental/generalized.h>
 
 #include <math.h>
 

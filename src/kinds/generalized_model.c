@@ -23,7 +23,7 @@
  */
 #include "kinds/generalized.h"
 
-#include <umbel/generalized.h>
+#include <umbel/experimental/generalized.h>
 
 #include <math.h>
 #include <string.h>

@@ -9,18 +9,18 @@
  * choosing for that alone is Lumetta and Mitzenmacher 2007, "Using the power of
  * two choices to improve Bloom filters".
  */
-#include "base/error.h"
+#include "base/key_list.h"
 #include "filter/handle.h"
 #include "ops/digest_index.h"
 #include "ops/negative_index.h"
 #include "ops/query_each.h"
 
-#include <umbel/choose.h>
+#include <umbel/experimental/choose.h>
 
 #include <inttypes.h>
 #include <math.h>
 
-enum { ROUNDS = 5, MOST_ROUNDS = 1000 };
+enum { MOST_ROUNDS = 1000 };
 
 /* What a new cell costs, in mean weights of an unwanted key. */
 #define CELL_COST 0.01
@@ -41,7 +41,7 @@ typedef struct choosing {
     um_digest_index roll, unwanted;
     um_negative_index cover;
     double cell_cost;
-    umbel_choose_bill bill;
+    umbel_choose_result bill;
 } choosing;
 
 static umbel_status get_memory(choosing *c, umbel_error *err)
@@ -68,7 +68,7 @@ static void fini(choosing *c)
 
 static umbel_status weigh(choosing *c, umbel_error *err)
 {
-    umbel_choose_bill *bill = &c->bill;
+    umbel_choose_result *bill = &c->bill;
 
     UM_TRY(um_check_weights(c->given, c->nnever, err));
     for (size_t i = 0; i < c->nnever; i++) {
@@ -211,7 +211,7 @@ static void write_cells(choosing *c)
 
 static umbel_status choose(choosing *c, umbel_error *err)
 {
-    umbel_choose_bill *bill = &c->bill;
+    umbel_choose_result *bill = &c->bill;
 
     UM_TRY(get_memory(c, err));
     UM_TRY(weigh(c, err));
@@ -232,23 +232,24 @@ static umbel_status choose(choosing *c, umbel_error *err)
     return UMBEL_OK;
 }
 
-umbel_status umbel_choose(umbel_filter *f, const umbel_digest *members,
-                          size_t n, const umbel_digest *never,
-                          const double *weights, size_t nnever,
+umbel_status umbel_choose(umbel_filter *f, const umbel_key_list *members,
+                          const umbel_key_list *never,
                           const umbel_choose_params *params,
-                          umbel_choose_bill *out, umbel_error *err)
+                          umbel_choose_result *out, umbel_error *err)
 {
     static const umbel_choose_params standard = UMBEL_CHOOSE_INIT;
     const umbel_choose_params *p = params ? params : &standard;
     choosing c = {.f = f,
-                  .members = members,
-                  .n = n,
-                  .never = never,
-                  .nnever = nnever,
-                  .given = weights,
-                  .rounds = p->rounds ? p->rounds : ROUNDS,
+                  .members = members->digests,
+                  .n = members->n,
+                  .never = never->digests,
+                  .nnever = never->n,
+                  .given = never->weights,
+                  .rounds = p->rounds,
                   .allow_members = p->allow_members};
 
+    UM_TRY(um_check_key_list(members, err));
+    UM_TRY(um_check_key_list(never, err));
     if (p->size < sizeof *p)
         return um_fail(err, UMBEL_E_RANGE,
                        "params.size is not set: start from UMBEL_CHOOSE_INIT");

@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "base/batch.h"
 #include "base/bits.h"
-#include "base/error.h"
+#include "base/key_list.h"
 #include "filter/sizing.h"
 #include "ops/query_each.h"
 
@@ -23,11 +23,6 @@
 enum { GENERATED = 1 << 17 };
 
 /* --- what it is worth --- */
-
-static double weight_of(const umbel_keyset *k, size_t i)
-{
-    return k->weights ? k->weights[i] : 1;
-}
 
 typedef struct answers {
     const um_scene *s;
@@ -44,7 +39,7 @@ static void take_member(void *ctx, size_t i, bool hit)
 static void take_listed(void *ctx, size_t i, bool hit)
 {
     answers *a = ctx;
-    a->left += hit ? weight_of(a->s->never, i) : 0;
+    a->left += hit ? um_list_weight(a->s->never, i) : 0;
 }
 
 static umbel_status weigh_left(const um_scene *s, const um_made *m, double *out,
@@ -208,13 +203,13 @@ static size_t best_of(const umbel_comparison *c)
 static umbel_status check_never(const um_scene *s, double *weight,
                                 umbel_error *err)
 {
-    const umbel_keyset *k = s->never;
+    const umbel_key_list *k = s->never;
     size_t both = 0;
 
     UM_TRY(um_check_weights(k->weights, k->n, err));
     *weight = 0;
     for (size_t i = 0; i < k->n; i++) {
-        *weight += weight_of(k, i);
+        *weight += um_list_weight(k, i);
         both += um_digest_index_is_first(&s->listed, i) &&
                 um_digest_index_find(&s->held, &k->digests[i]);
     }
@@ -225,9 +220,11 @@ static umbel_status check_never(const um_scene *s, double *weight,
 }
 
 static umbel_status check_params(const umbel_params *p, uint64_t bytes,
-                                 const umbel_keyset *members,
-                                 const umbel_keyset *never, umbel_error *err)
+                                 const umbel_key_list *members,
+                                 const umbel_key_list *never, umbel_error *err)
 {
+    UM_TRY(um_check_key_list(members, err));
+    UM_TRY(um_check_key_list(never, err));
     if (members->n == 0)
         return um_fail(err, UMBEL_E_RANGE, "there is no member");
     if (never->n == 0)
@@ -301,8 +298,8 @@ static umbel_status compare(um_scene *s, umbel_comparison *out,
 
 umbel_status umbel_compare_strategies(const umbel_params *params,
                                       uint64_t bytes,
-                                      const umbel_keyset *members,
-                                      const umbel_keyset *never,
+                                      const umbel_key_list *members,
+                                      const umbel_key_list *never,
                                       umbel_comparison *out, umbel_error *err)
 {
     um_scene s = {.bytes = bytes, .members = members, .never = never};

@@ -6,12 +6,12 @@
 
 #include "ops/digest_index.h"
 
-#include <umbel/compare.h>
+#include <umbel/experimental/compare.h>
 
 typedef struct um_scene {
     umbel_params params; /* without a size */
     uint64_t bytes;
-    const umbel_keyset *members, *never;
+    const umbel_key_list *members, *never;
     um_digest_index held, listed; /* of members and never */
     umbel_alloc alloc;
 } um_scene;

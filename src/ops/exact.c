@@ -13,7 +13,7 @@
  */
 #include "base/alloc.h"
 #include "base/batch.h"
-#include "base/error.h"
+#include "base/key_list.h"
 #include "base/pipeline.h"
 #include "filter/handle.h"
 #include "filter/sizing.h"
@@ -23,7 +23,7 @@
 #include "ops/exact_size.h"
 #include "ops/query_each.h"
 
-#include <umbel/exact.h>
+#include <umbel/experimental/exact.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ struct umbel_exact {
     um_distinct listed; /* all that must not match */
     passed *passed;
     size_t npassed, cap;
-    umbel_exact_bill bill;
+    umbel_exact_result bill;
 };
 
 static size_t met_len(const umbel_exact *x)
@@ -158,26 +158,22 @@ done:
     return status;
 }
 
-static umbel_status check_members(const umbel_members *m, umbel_error *err)
+static umbel_status check_members(const umbel_key_list *m, umbel_error *err)
 {
-    if (m->size < sizeof *m)
-        return um_fail(
-            err, UMBEL_E_RANGE,
-            "members.size is not set: start from UMBEL_MEMBERS_INIT");
+    UM_TRY(um_check_key_list(m, err));
     if (m->values)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "a list of keys that must not match is for sets, not "
                        "for maps");
-    if (m->threads > UM_MAX_THREADS)
-        return um_fail(err, UMBEL_E_RANGE, "threads must be 0..%d, got %u",
-                       UM_MAX_THREADS, m->threads);
     return UMBEL_OK;
 }
 
 umbel_status umbel_exact_open(const umbel_params *params,
-                              const umbel_members *members, uint64_t listed,
+                              const umbel_key_list *members,
+                              const umbel_build_params *how, uint64_t listed,
                               umbel_exact **out, umbel_error *err)
 {
+    umbel_build_params build;
     umbel_params p;
     um_shape shape;
 
@@ -185,6 +181,7 @@ umbel_status umbel_exact_open(const umbel_params *params,
     UM_TRY(um_shape_from_params("ribbon", &p, &shape, err));
     UM_TRY(um_ribbon_want_free(&shape, err));
     UM_TRY(check_members(members, err));
+    UM_TRY(um_build_params_take(how, &build, err));
     umbel_alloc alloc = um_alloc_or_default(p.alloc);
     umbel_exact *x = um_get(&alloc, sizeof *x);
     if (!x)
@@ -192,7 +189,7 @@ umbel_status umbel_exact_open(const umbel_params *params,
     x->alloc = alloc;
     x->listed.alloc = &x->alloc;
     x->shape = shape;
-    x->threads = members->threads ? members->threads : 1;
+    x->threads = build.threads;
     um_hasher_init(&x->hasher, shape.hash, shape.seed);
     if (p.secret)
         um_hasher_unlock(&x->hasher, p.secret);
@@ -248,9 +245,10 @@ static bool keep(umbel_exact *x, const umbel_digest *d, double weight)
 }
 
 /* Those of a batch that pass: members, or to be told from them. */
-static bool take_batch(umbel_exact *x, const umbel_digest *d,
-                       const double *weights, size_t n, bool *member)
+static bool take_batch(umbel_exact *x, const umbel_key_list *never, size_t from,
+                       size_t n, bool *member)
 {
+    const umbel_digest *d = never->digests + from;
     bool pass[UM_BATCH], fine = true;
 
     if (has_columns(&x->form) && x->n)
@@ -259,7 +257,7 @@ static bool take_batch(umbel_exact *x, const umbel_digest *d,
         memset(pass, x->n != 0, sizeof pass);
     for (size_t i = 0; fine && i < n; i++) {
         size_t at = pass[i] ? find(x, &d[i]) : x->n;
-        double weight = weights ? weights[i] : 1;
+        double weight = um_list_weight(never, from + i);
         if (member)
             member[i] = at < x->n;
         if (at < x->n) {
@@ -273,15 +271,14 @@ static bool take_batch(umbel_exact *x, const umbel_digest *d,
     return fine;
 }
 
-umbel_status umbel_exact_never(umbel_exact *x, const umbel_digest *digests,
-                               const double *weights, size_t n, bool *member,
-                               umbel_error *err)
+umbel_status umbel_exact_never(umbel_exact *x, const umbel_key_list *never,
+                               bool *member, umbel_error *err)
 {
-    UM_TRY(um_check_weights(weights, n, err));
-    for (size_t i = 0, some; i < n; i += some) {
-        some = um_next_batch(n - i);
-        if (!take_batch(x, digests + i, weights ? weights + i : NULL, some,
-                        member ? member + i : NULL))
+    UM_TRY(um_check_key_list(never, err));
+    UM_TRY(um_check_weights(never->weights, never->n, err));
+    for (size_t i = 0, some; i < never->n; i += some) {
+        some = um_next_batch(never->n - i);
+        if (!take_batch(x, never, i, some, member ? member + i : NULL))
             return um_fail(err, UMBEL_E_NOMEM,
                            "no memory for more than %zu keys", x->npassed);
     }
@@ -423,7 +420,7 @@ static umbel_status try_sizes(umbel_exact *x, um_shape *shape,
 
 static void take_member(void *ctx, size_t i, bool hit)
 {
-    umbel_exact_bill *bill = ctx;
+    umbel_exact_result *bill = ctx;
 
     (void)i;
     bill->lost += !hit;
@@ -431,9 +428,9 @@ static void take_member(void *ctx, size_t i, bool hit)
 
 /* Not what was meant, but what the filter says. */
 static umbel_status fill_bill(const umbel_exact *x, const umbel_filter *f,
-                              umbel_exact_bill *out, umbel_error *err)
+                              umbel_exact_result *out, umbel_error *err)
 {
-    umbel_exact_bill bill = x->bill;
+    umbel_exact_result bill = x->bill;
     bool hit;
 
     bill.members = x->n;
@@ -451,7 +448,7 @@ static umbel_status fill_bill(const umbel_exact *x, const umbel_filter *f,
 }
 
 umbel_status umbel_exact_finish(umbel_exact *x, umbel_filter **out,
-                                umbel_exact_bill *bill, umbel_error *err)
+                                umbel_exact_result *bill, umbel_error *err)
 {
     um_shape shape = x->shape;
     uint8_t *payload = NULL;

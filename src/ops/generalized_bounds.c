@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "filter/handle.h"
 
-#include <umbel/generalized.h>
+#include <umbel/experimental/generalized.h>
 
 #include <string.h>
 

@@ -14,7 +14,7 @@
 #include "base/hash.h"
 #include "kinds/generalized.h"
 
-#include <umbel/generalized.h>
+#include <umbel/experimental/generalized.h>
 
 #include <inttypes.h>
 

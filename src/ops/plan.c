@@ -5,6 +5,7 @@
 #include "filter/handle.h"
 #include "filter/sizing.h"
 
+#include <umbel/experimental/clearing.h>
 #include <umbel/plan.h>
 
 #include <inttypes.h>

@@ -12,7 +12,7 @@
  */
 #include "base/error.h"
 
-#include <umbel/generalized.h>
+#include <umbel/experimental/generalized.h>
 
 #include <math.h>
 

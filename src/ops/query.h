@@ -5,7 +5,7 @@
 #ifndef UM_OPS_QUERY_H
 #define UM_OPS_QUERY_H
 
-#include <umbel/unless.h>
+#include <umbel/experimental/unless.h>
 
 /* The caller fills the first part, then um_query_init the second. */
 typedef struct um_query {

@@ -8,7 +8,7 @@
 #include "ops/retouch.h"
 
 #include "base/clock.h"
-#include "base/error.h"
+#include "base/key_list.h"
 #include "filter/handle.h"
 #include "ops/digest_index.h"
 
@@ -43,29 +43,28 @@ static bool matches(const umbel_filter *f, const uint8_t *bits,
     return true;
 }
 
-/* The larger weight of equal keys goes to the first of them. */
-static void gather_weights(const umbel_keyset *set,
-                           const um_digest_index *index, double *largest)
+/* Adds the weights of equal keys up, at the first of them. */
+static void gather_weights(const umbel_key_list *set,
+                           const um_digest_index *index, double *sum)
 {
-    for (size_t i = 0; set->weights && i < set->n; i++) {
-        size_t first = um_digest_index_find(index, &set->digests[i]) - 1;
-        if (set->weights[i] > largest[first])
-            largest[first] = set->weights[i];
-    }
+    for (size_t i = 0; i < set->n; i++)
+        sum[um_digest_index_find(index, &set->digests[i]) - 1] +=
+            um_list_weight(set, i);
 }
 
 static umbel_status choose(const umbel_filter *f, const uint8_t *bits,
-                           const umbel_keyset *set,
+                           const umbel_key_list *set,
                            const um_digest_index *index, um_pool *pool,
                            chosen *out, umbel_error *err)
 {
     *out = (chosen){0};
     out->digests = um_pool_get(pool, set->n, sizeof *out->digests);
-    if (set->weights)
+    if (set->weights || index->n < set->n)
         out->weights = um_pool_get(pool, set->n, sizeof *out->weights);
     if (pool->failed)
         return no_memory(set->n, err);
-    gather_weights(set, index, out->weights);
+    if (out->weights)
+        gather_weights(set, index, out->weights);
     for (size_t i = 0; i < set->n; i++) {
         if (!um_digest_index_is_first(index, i))
             continue; /* equal to an earlier one */
@@ -181,7 +180,7 @@ static umbel_status check_members(const umbel_filter *f, const chosen *c,
 }
 
 static size_t count_both(const um_digest_index *members,
-                         const umbel_keyset *never, bool *both)
+                         const umbel_key_list *never, bool *both)
 {
     size_t n = 0;
 
@@ -194,18 +193,19 @@ static size_t count_both(const um_digest_index *members,
     return n;
 }
 
-umbel_status umbel_in_both(const umbel_filter *f, const umbel_keyset *members,
-                           const umbel_keyset *never, bool *both, size_t *n,
+umbel_status umbel_in_both(const umbel_filter *f, const umbel_key_list *members,
+                           const umbel_key_list *never, bool *both, size_t *n,
                            umbel_error *err)
 {
-    um_digest_index index;
-    umbel_status status = um_digest_index_init(
-        &index, &f->alloc, members->digests, members->n, err);
+    um_digest_index index = {0};
 
-    if (status == UMBEL_OK)
-        *n = count_both(&index, never, both);
+    UM_TRY(um_check_key_list(members, err));
+    UM_TRY(um_check_key_list(never, err));
+    UM_TRY(um_digest_index_init(&index, &f->alloc, members->digests, members->n,
+                                err));
+    *n = count_both(&index, never, both);
     um_digest_index_fini(&index);
-    return status;
+    return UMBEL_OK;
 }
 
 /* All that a call needs, made before a bit is touched. */
@@ -220,8 +220,9 @@ typedef struct job {
 } job;
 
 static umbel_status prepare_members(job *j, const umbel_filter *f,
-                                    const umbel_keyset *members,
-                                    const umbel_keyset *never, umbel_error *err)
+                                    const umbel_key_list *members,
+                                    const umbel_key_list *never,
+                                    umbel_error *err)
 {
     um_digest_index *index = &j->member_index;
 
@@ -236,7 +237,7 @@ static umbel_status prepare_members(job *j, const umbel_filter *f,
 }
 
 static umbel_status prepare_keys(job *j, const umbel_filter *f,
-                                 const umbel_keyset *never, umbel_error *err)
+                                 const umbel_key_list *never, umbel_error *err)
 {
     UM_TRY(um_digest_index_init(&j->key_index, &f->alloc, never->digests,
                                 never->n, err));
@@ -314,7 +315,7 @@ static double chi(const umbel_retouch_result *b)
 }
 
 static void tell_lost(const umbel_filter *f, const uint8_t *bits,
-                      const umbel_keyset *members, const uint8_t *before,
+                      const umbel_key_list *members, const uint8_t *before,
                       bool *lost)
 {
     for (size_t i = 0; i < members->n; i++)
@@ -341,9 +342,10 @@ static void admit(umbel_filter *f, uint64_t denied)
     *sum = *sum > UINT64_MAX - denied ? UINT64_MAX : *sum + denied;
 }
 
-static umbel_status work(job *j, umbel_filter *f, const umbel_keyset *members,
-                         const umbel_keyset *never, umbel_retouch_result *bill,
-                         bool *lost, umbel_error *err)
+static umbel_status work(job *j, umbel_filter *f, const umbel_key_list *members,
+                         const umbel_key_list *never,
+                         umbel_retouch_result *result, bool *lost,
+                         umbel_error *err)
 {
     uint8_t *before = NULL;
     umbel_retouch_result b = {0};
@@ -367,7 +369,7 @@ static umbel_status work(job *j, umbel_filter *f, const umbel_keyset *members,
     admit(f, b.lost);
     if (j->params.force && b.bits_cleared) /* their losses are unknown */
         admit(f, unlisted(f, &j->members));
-    *bill = b;
+    *result = b;
     return UMBEL_OK;
 }
 
@@ -385,10 +387,10 @@ static umbel_status check_filter(const umbel_filter *f, umbel_error *err)
     return um_check_writable(f, err);
 }
 
-umbel_status umbel_retouch(umbel_filter *f, const umbel_keyset *members,
-                           const umbel_keyset *never,
+umbel_status umbel_retouch(umbel_filter *f, const umbel_key_list *members,
+                           const umbel_key_list *never,
                            const umbel_retouch_params *params,
-                           umbel_retouch_result *bill, bool *lost,
+                           umbel_retouch_result *result, bool *lost,
                            umbel_error *err)
 {
     double begun = um_seconds();
@@ -396,20 +398,17 @@ umbel_status umbel_retouch(umbel_filter *f, const umbel_keyset *members,
 
     UM_TRY(um_retouch_settle(params, &j.params, err));
     UM_TRY(check_filter(f, err));
+    UM_TRY(um_check_key_list(members, err));
+    UM_TRY(um_check_key_list(never, err));
     UM_TRY(um_check_weights(members->weights, members->n, err));
     UM_TRY(um_check_weights(never->weights, never->n, err));
     um_pool_init(&j.pool, &f->alloc);
     j.bits = f->shape.kind->bits->cells(f->self);
-    umbel_status status = work(&j, f, members, never, bill, lost, err);
+    umbel_status status = work(&j, f, members, never, result, lost, err);
     um_digest_index_fini(&j.member_index);
     um_digest_index_fini(&j.key_index);
     um_pool_fini(&j.pool);
     if (status == UMBEL_OK)
-        bill->seconds = um_seconds() - begun;
+        result->seconds = um_seconds() - begun;
     return status;
-}
-
-uint64_t umbel_denied(const umbel_filter *f)
-{
-    return f->shape.denied;
 }

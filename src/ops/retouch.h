@@ -13,7 +13,7 @@
 #include "base/pool.h"
 #include "base/rng.h"
 
-#include <umbel/retouch.h>
+#include <umbel/experimental/retouch.h>
 
 /* Keys as positions, hashes each; repeated positions of a key count once. */
 typedef struct um_placed {

@@ -5,7 +5,7 @@
 #ifndef UM_OPS_RETOUCH_CURVE_H
 #define UM_OPS_RETOUCH_CURVE_H
 
-#include <umbel/retouch.h>
+#include <umbel/experimental/retouch.h>
 
 /* Zero to begin; release with um_curve_fini. */
 typedef struct um_curve {

@@ -45,22 +45,18 @@ umbel_status um_retouch_settle(const umbel_retouch_params *given,
                        "there is no method of retouching called \"%s\"; "
                        "'umbel help methods' lists them",
                        p.method);
-    if (!in_range(p.max_fn, -1, 1))
+    if (!in_range(p.max_fn, 0, 1))
         return um_fail(err, UMBEL_E_RANGE,
-                       "max_fn must be a share, up to 1, got %g", p.max_fn);
+                       "max_fn must be between 0 and 1, got %g", p.max_fn);
     if (!in_range(p.cost, 0, 1e300))
         return um_fail(err, UMBEL_E_RANGE, "cost must not be negative, got %g",
                        p.cost);
-    if (!in_range(p.beta, 0, 1))
+    if (!in_range(p.beta, 0, 1) || p.beta == 0)
         return um_fail(err, UMBEL_E_RANGE,
-                       "beta must be a share, up to 1, got %g", p.beta);
+                       "beta must be above 0 and at most 1, got %g", p.beta);
     if (!in_range(p.seconds, 0, 1e9))
         return um_fail(err, UMBEL_E_RANGE,
                        "seconds must be between 0 and 1e9, got %g", p.seconds);
-    if (p.max_fn == 0)
-        p.max_fn = p.cost > 0 ? 1 : 0.01;
-    if (p.beta == 0)
-        p.beta = 1;
     *out = p;
     return UMBEL_OK;
 }

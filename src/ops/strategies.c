@@ -8,8 +8,9 @@
 #include "ops/compare.h"
 #include "ops/query_each.h"
 
-#include <umbel/choose.h>
-#include <umbel/exact.h>
+#include <umbel/experimental/choose.h>
+#include <umbel/experimental/exact.h>
+#include <umbel/experimental/retouch.h>
 #include <umbel/file.h>
 #include <umbel/plan.h>
 
@@ -55,7 +56,7 @@ static umbel_status make_retouched(const um_scene *s, uint32_t groups,
                                    um_made *out, umbel_error *err)
 {
     umbel_retouch_params p = UMBEL_RETOUCH_INIT;
-    umbel_keyset members = {s->members->digests, NULL, s->members->n};
+    umbel_key_list members = UMBEL_KEY_LIST(s->members->digests, s->members->n);
     umbel_retouch_result bill;
 
     (void)groups;
@@ -67,12 +68,10 @@ static umbel_status make_groups(const um_scene *s, uint32_t groups,
                                 um_made *out, umbel_error *err)
 {
     umbel_choose_params p = UMBEL_CHOOSE_INIT;
-    umbel_choose_bill bill;
+    umbel_choose_result result;
 
     UM_TRY(open_bloom(s, s->bytes, s->members->n, groups, &out->filter, err));
-    return umbel_choose(out->filter, s->members->digests, s->members->n,
-                        s->never->digests, s->never->weights, s->never->n, &p,
-                        &bill, err);
+    return umbel_choose(out->filter, s->members, s->never, &p, &result, err);
 }
 
 /* The ribbon has its own addressing, and no hash that comes with another. */
@@ -95,8 +94,8 @@ static umbel_status take_hash(const um_scene *s, umbel_params *p,
 static umbel_status make_ribbon(const um_scene *s, uint32_t groups,
                                 um_made *out, umbel_error *err)
 {
-    umbel_members members = UMBEL_MEMBERS_INIT;
-    umbel_exact_bill bill;
+    umbel_exact_result result;
+    umbel_key_list members = UMBEL_KEY_LIST(s->members->digests, s->members->n);
     umbel_exact *x = NULL;
     umbel_params p;
 
@@ -107,13 +106,10 @@ static umbel_status make_ribbon(const um_scene *s, uint32_t groups,
                        "%" PRIu64 " bytes are too few: the least file takes %d",
                        s->bytes, HEAD + UM_SECTION_ALIGN);
     p.cells = (s->bytes - HEAD) / UM_SECTION_ALIGN * UM_SECTION_ALIGN * 8;
-    members.digests = s->members->digests;
-    members.n = s->members->n;
-    UM_TRY(umbel_exact_open(&p, &members, s->listed.n, &x, err));
-    umbel_status status = umbel_exact_never(
-        x, s->never->digests, s->never->weights, s->never->n, NULL, err);
+    UM_TRY(umbel_exact_open(&p, &members, NULL, s->listed.n, &x, err));
+    umbel_status status = umbel_exact_never(x, s->never, NULL, err);
     if (status == UMBEL_OK)
-        status = umbel_exact_finish(x, &out->filter, &bill, err);
+        status = umbel_exact_finish(x, &out->filter, &result, err);
     umbel_exact_close(x);
     return status;
 }

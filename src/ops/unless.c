@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "filter/handle.h"
 
-#include <umbel/unless.h>
+#include <umbel/experimental/unless.h>
 
 /* Keys that are still open, with what they are asked by. */
 typedef struct open_keys {

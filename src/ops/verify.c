@@ -14,7 +14,7 @@
 #include "filter/handle.h"
 
 #include <umbel/estimate.h>
-#include <umbel/retouch.h>
+#include <umbel/experimental/retouch.h>
 #include <umbel/verify.h>
 
 #include <xxhash.h>

@@ -227,9 +227,9 @@ static void what_it_cannot_do_it_refuses(void **state)
             umbel_open(s->combo.kind, &s->params, &out, &test_refusal),
             UMBEL_E_UNSUPPORTED, s->combo.kind);
     } else {
-        assert_refused(
-            umbel_build(s->combo.kind, &s->params, NULL, &out, &test_refusal),
-            UMBEL_E_UNSUPPORTED, s->combo.kind);
+        assert_refused(umbel_build(s->combo.kind, &s->params, NULL, NULL, &out,
+                                   &test_refusal),
+                       UMBEL_E_UNSUPPORTED, s->combo.kind);
     }
     if (!(s->abilities & QUERY))
         assert_refused(umbel_query(f, "1", 1, &hit, &test_refusal),

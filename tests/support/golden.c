@@ -106,17 +106,16 @@ static umbel_filter *build_exact(const row *r)
     umbel_filter *empty = test_build("ribbon", &p, 0, 0), *f = NULL;
     char *keys = test_keys(0, 1100);
     umbel_digest d[1100];
-    umbel_members m = UMBEL_MEMBERS_INIT;
-    umbel_exact_bill bill;
+    umbel_key_list m = UMBEL_KEY_LIST(d, GOLDEN_KEYS);
+    umbel_exact_result bill;
     umbel_exact *x = NULL;
 
     (void)r;
     assert_ok(
         umbel_digest_fixed(empty, keys, TEST_KEY_LEN, 1100, d, &test_refusal));
-    m.digests = d;
-    m.n = GOLDEN_KEYS;
-    assert_ok(umbel_exact_open(&p, &m, 1000, &x, &test_refusal));
-    assert_ok(umbel_exact_never(x, d + 100, NULL, 1000, NULL, &test_refusal));
+    assert_ok(umbel_exact_open(&p, &m, NULL, 1000, &x, &test_refusal));
+    assert_ok(umbel_exact_never(x, TEST_LIST(d + 100, NULL, 1000), NULL,
+                                &test_refusal));
     assert_ok(umbel_exact_finish(x, &f, &bill, &test_refusal));
     umbel_exact_close(x);
     umbel_close(empty);

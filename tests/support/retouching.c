@@ -23,8 +23,8 @@ void test_scene_make(test_scene *s, const umbel_params *p, size_t members,
     assert_ok(
         umbel_add_digests(s->before, s->digests, members, NULL, &test_refusal));
     assert_ok(umbel_copy(s->before, &s->f, &test_refusal));
-    s->members = (umbel_keyset){s->digests, NULL, members};
-    s->never = (umbel_keyset){s->digests + members, NULL, never};
+    s->members = (umbel_key_list)UMBEL_KEY_LIST(s->digests, members);
+    s->never = (umbel_key_list)UMBEL_KEY_LIST(s->digests + members, never);
     free(keys);
 }
 
@@ -51,7 +51,7 @@ umbel_retouch_result test_retouch(test_scene *s, const umbel_retouch_params *p)
     return bill;
 }
 
-size_t test_hits_of(const umbel_filter *f, const umbel_keyset *k, bool *hit)
+size_t test_hits_of(const umbel_filter *f, const umbel_key_list *k, bool *hit)
 {
     size_t n = 0;
 

@@ -12,7 +12,7 @@
 typedef struct test_scene {
     umbel_filter *before, *f;
     umbel_digest *digests;
-    umbel_keyset members, never;
+    umbel_key_list members, never;
     bool *lost;
 } test_scene;
 
@@ -29,6 +29,6 @@ umbel_retouch_result test_retouch(test_scene *s, const umbel_retouch_params *p);
 /* The bill from nothing but the filters. */
 void test_check_bill(const test_scene *s, const umbel_retouch_result *b);
 /* How many of k match, and which. */
-size_t test_hits_of(const umbel_filter *f, const umbel_keyset *k, bool *hit);
+size_t test_hits_of(const umbel_filter *f, const umbel_key_list *k, bool *hit);
 
 #endif

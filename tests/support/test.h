@@ -14,7 +14,15 @@
 
 #include <cmocka.h>
 
+#include <umbel/experimental.h>
 #include <umbel/umbel.h>
+
+/* A list of n keys for a call: digests, weights (or NULL). */
+#define TEST_LIST(d, w, len)                                                   \
+    (&(umbel_key_list){.size = sizeof(umbel_key_list),                         \
+                       .digests = (d),                                         \
+                       .n = (len),                                             \
+                       .weights = (w)})
 
 #define TEST_COUNT(array) (sizeof(array) / sizeof(array)[0])
 

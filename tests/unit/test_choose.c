@@ -68,17 +68,18 @@ static void drop(instance *x)
     free(x->weights);
 }
 
-static umbel_choose_bill choose(const instance *x)
+static umbel_choose_result choose(const instance *x)
 {
-    umbel_choose_bill bill;
+    umbel_choose_result bill;
 
-    assert_ok(umbel_choose(x->f, x->members, MEMBERS, x->never, x->weights,
-                           NEVER, NULL, &bill, &test_refusal));
+    assert_ok(umbel_choose(x->f, TEST_LIST(x->members, NULL, MEMBERS),
+                           TEST_LIST(x->never, x->weights, NEVER), NULL, &bill,
+                           &test_refusal));
     return bill;
 }
 
 /* The bill, recomputed from single questions. */
-static void check_bill(const instance *x, const umbel_choose_bill *bill)
+static void check_bill(const instance *x, const umbel_choose_result *bill)
 {
     double left = 0, all = 0;
     uint64_t matched = 0;
@@ -116,7 +117,7 @@ static void two_groups_keep_what_was_promised(void **state)
     for (size_t i = 0; i < TEST_COUNT(bars); i++)
         for (uint64_t seed = 1; seed <= 4; seed++) {
             instance x = make("classic", bars[i].cells, 2, seed);
-            umbel_choose_bill bill = choose(&x);
+            umbel_choose_result bill = choose(&x);
             check_bill(&x, &bill);
             print_message("m %6u seed %u: %4u of %4u match, share %.2g of "
                           "%.2g, error %.5f of %.5f\n",
@@ -151,7 +152,7 @@ static void every_addressing_can_choose(void **state)
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(names); i++) {
         instance x = make(names[i], 100000, 3, 5);
-        umbel_choose_bill bill = choose(&x);
+        umbel_choose_result bill = choose(&x);
         check_bill(&x, &bill);
         assert_true(bill.share_left <= 1e-5);
         assert_true(bill.matched_before > 100);
@@ -164,15 +165,16 @@ static void before_is_one_group(void **state)
 {
     instance x = make("classic", 60000, 2, 2);
     umbel_filter *plain = open_grouped("classic", 60000, 1, 2);
-    umbel_choose_bill bill = choose(&x), same;
+    umbel_choose_result bill = choose(&x), same;
 
     (void)state;
     assert_ok(umbel_add_digests(plain, x.members, MEMBERS, NULL, NULL));
     assert_true(bill.error_before == umbel_predict(plain));
     assert_int_equal(test_hits(plain, MEMBERS, NEVER), bill.matched_before);
     assert_ok(umbel_clear(plain, NULL));
-    assert_ok(umbel_choose(plain, x.members, MEMBERS, x.never, x.weights, NEVER,
-                           NULL, &same, &test_refusal));
+    assert_ok(umbel_choose(plain, TEST_LIST(x.members, NULL, MEMBERS),
+                           TEST_LIST(x.never, x.weights, NEVER), NULL, &same,
+                           &test_refusal));
     assert_int_equal(same.matched, same.matched_before);
     assert_true(same.error == same.error_before);
     umbel_close(plain);
@@ -196,11 +198,12 @@ static void a_filter_may_hold_keys_already(void **state)
 {
     umbel_filter *f = open_grouped("classic", 60000, 2, 4);
     umbel_digest *d = digests(f, 0, 3000);
-    umbel_choose_bill bill;
+    umbel_choose_result bill;
 
     (void)state;
     assert_ok(umbel_add_digests(f, d, 1000, NULL, &test_refusal));
-    assert_ok(umbel_choose(f, d + 500, 1500, d + 2000, NULL, 1000, NULL, &bill,
+    assert_ok(umbel_choose(f, TEST_LIST(d + 500, NULL, 1500),
+                           TEST_LIST(d + 2000, NULL, 1000), NULL, &bill,
                            &test_refusal));
     assert_int_equal(test_hits(f, 0, 2000), 2000);
     assert_int_equal(bill.matched, 0);
@@ -213,15 +216,18 @@ static void empty_lists_give_a_bill_of_zeros(void **state)
 {
     umbel_filter *f = open_grouped("classic", 60000, 2, 4);
     umbel_digest *d = digests(f, 0, 100);
-    umbel_choose_bill bill;
+    umbel_choose_result bill;
 
     (void)state;
-    assert_ok(umbel_choose(f, NULL, 0, NULL, NULL, 0, NULL, &bill, NULL));
+    assert_ok(umbel_choose(f, TEST_LIST(NULL, NULL, 0),
+                           TEST_LIST(NULL, NULL, 0), NULL, &bill, NULL));
     assert_int_equal(bill.matched + bill.members + bill.never, 0);
     assert_true(bill.share_left == 0 && bill.error == 0);
-    assert_ok(umbel_choose(f, d, 100, NULL, NULL, 0, NULL, &bill, NULL));
+    assert_ok(umbel_choose(f, TEST_LIST(d, NULL, 100), TEST_LIST(NULL, NULL, 0),
+                           NULL, &bill, NULL));
     assert_int_equal(test_hits(f, 0, 100), 100);
-    assert_ok(umbel_choose(f, NULL, 0, d, NULL, 100, NULL, &bill, NULL));
+    assert_ok(umbel_choose(f, TEST_LIST(NULL, NULL, 0), TEST_LIST(d, NULL, 100),
+                           NULL, &bill, NULL));
     assert_int_equal(bill.matched, 100); /* they are in it: nothing to choose */
     assert_int_equal(test_hits(f, 0, 100), 100);
     free(d);
@@ -233,15 +239,17 @@ static void unwanted_members_are_refused_or_left_alone(void **state)
     umbel_filter *f = open_grouped("classic", 60000, 2, 4);
     umbel_digest *d = digests(f, 0, 2000);
     umbel_choose_params allow = UMBEL_CHOOSE_INIT;
-    umbel_choose_bill bill;
+    umbel_choose_result bill;
 
     (void)state;
-    assert_refused(umbel_choose(f, d, 1000, d + 990, NULL, 1010, NULL, &bill,
+    assert_refused(umbel_choose(f, TEST_LIST(d, NULL, 1000),
+                                TEST_LIST(d + 990, NULL, 1010), NULL, &bill,
                                 &test_refusal),
                    UMBEL_E_KEY, "10 of the unwanted keys are members");
     assert_int_equal(test_hits(f, 0, 2000), 0);
     allow.allow_members = true;
-    assert_ok(umbel_choose(f, d, 1000, d + 990, NULL, 1010, &allow, &bill,
+    assert_ok(umbel_choose(f, TEST_LIST(d, NULL, 1000),
+                           TEST_LIST(d + 990, NULL, 1010), &allow, &bill,
                            &test_refusal));
     assert_int_equal(bill.never_members, 10);
     assert_int_equal(bill.never, 1000);
@@ -257,24 +265,27 @@ static void wrong_input_is_refused(void **state)
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_choose_params unset = {0};
     umbel_digest *d = digests(f, 0, 3);
-    umbel_choose_bill bill;
+    umbel_choose_result bill;
     static const double bad[] = {-1, NAN, INFINITY};
 
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(bad); i++) {
         double weights[2] = {1, bad[i]};
-        assert_refused(umbel_choose(f, d, 1, d + 1, weights, 2, NULL, &bill,
+        assert_refused(umbel_choose(f, TEST_LIST(d, NULL, 1),
+                                    TEST_LIST(d + 1, weights, 2), NULL, &bill,
                                     &test_refusal),
                        UMBEL_E_RANGE, "of key 1");
     }
-    assert_refused(
-        umbel_choose(f, d, 1, d + 1, NULL, 2, &unset, &bill, &test_refusal),
-        UMBEL_E_RANGE, "UMBEL_CHOOSE_INIT");
+    assert_refused(umbel_choose(f, TEST_LIST(d, NULL, 1),
+                                TEST_LIST(d + 1, NULL, 2), &unset, &bill,
+                                &test_refusal),
+                   UMBEL_E_RANGE, "UMBEL_CHOOSE_INIT");
     p.capacity = 10;
     assert_ok(umbel_open("aging", &p, &aging, &test_refusal));
-    assert_refused(
-        umbel_choose(aging, d, 1, d + 1, NULL, 2, NULL, &bill, &test_refusal),
-        UMBEL_E_UNSUPPORTED, "aging cannot choose");
+    assert_refused(umbel_choose(aging, TEST_LIST(d, NULL, 1),
+                                TEST_LIST(d + 1, NULL, 2), NULL, &bill,
+                                &test_refusal),
+                   UMBEL_E_UNSUPPORTED, "aging cannot choose");
     assert_int_equal(umbel_added(f), 0);
     free(d);
     umbel_close(aging);
@@ -293,14 +304,15 @@ static void any_allocation_may_fail(void **state)
         umbel_alloc alloc = test_alloc(&m);
         umbel_params p = UMBEL_PARAMS_INIT;
         umbel_setting groups = {"groups", 2};
-        umbel_choose_bill bill;
+        umbel_choose_result bill;
         p.addressing = "classic";
         p.settings = &groups;
         p.nsettings = 1;
         p.cells = 5000;
         p.alloc = &alloc;
         umbel_filter *f = test_open(&p);
-        status = umbel_choose(f, d, 100, d + 100, NULL, 200, NULL, &bill,
+        status = umbel_choose(f, TEST_LIST(d, NULL, 100),
+                              TEST_LIST(d + 100, NULL, 200), NULL, &bill,
                               &test_refusal);
         if (status != UMBEL_OK)
             assert_int_equal(umbel_added(f), 0);

@@ -40,7 +40,7 @@ static void a_few_keys_are_named_and_long_ones_cut(void **state)
 typedef struct scene {
     umbel_filter *f;
     um_key_list members, never;
-    umbel_keyset set;
+    umbel_key_list set;
 } scene;
 
 static scene read_scene(const char *members, const char *never)
@@ -57,7 +57,7 @@ static scene read_scene(const char *members, const char *never)
     assert_ok(um_key_list_read(&s.members, &source, &keep, &test_refusal));
     source = test_source(&paths[1]);
     assert_ok(um_key_list_read(&s.never, &source, &keep, &test_refusal));
-    s.set = um_key_list_set(&s.members);
+    s.set = um_key_list_view(&s.members);
     return s;
 }
 

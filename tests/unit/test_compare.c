@@ -16,7 +16,7 @@ typedef struct scene {
     umbel_slice *slices;
     umbel_digest *digests;
     double *weights;
-    umbel_keyset members, never;
+    umbel_key_list members, never;
 } scene;
 
 static void scene_make(scene *s)
@@ -36,8 +36,9 @@ static void scene_make(scene *s)
     umbel_close(f);
     for (size_t i = 0; i < LISTED; i++)
         s->weights[i] = 1.0 / (double)(i + 1);
-    s->members = (umbel_keyset){s->digests, NULL, MEMBERS};
-    s->never = (umbel_keyset){s->digests + MEMBERS, s->weights, LISTED};
+    s->members = (umbel_key_list)UMBEL_KEY_LIST(s->digests, MEMBERS);
+    s->never = (umbel_key_list)UMBEL_KEY_LIST(s->digests + MEMBERS, LISTED);
+    s->never.weights = s->weights;
 }
 
 static void scene_free(scene *s)
@@ -312,14 +313,14 @@ static void a_key_that_stands_twice_weighs_twice_and_is_lost_once(void **state)
     assert_non_null(d);
     memcpy(d, s.digests, MEMBERS * sizeof *d);
     memcpy(d + MEMBERS, s.digests, MEMBERS * sizeof *d);
-    s.members = (umbel_keyset){d, NULL, 2 * MEMBERS};
+    s.members = (umbel_key_list)UMBEL_KEY_LIST(d, 2 * MEMBERS);
     umbel_comparison c = compared(&s, 2400);
     assert_int_equal(c.members, MEMBERS);
     assert_in_range(way_of(&c, "retouch")->lost, 1, MEMBERS / 100);
-    s.members = (umbel_keyset){s.digests, NULL, MEMBERS};
+    s.members = (umbel_key_list)UMBEL_KEY_LIST(s.digests, MEMBERS);
     memcpy(d, s.never.digests, 100 * sizeof *d);
     memcpy(d + 100, s.never.digests, 100 * sizeof *d);
-    s.never = (umbel_keyset){d, NULL, 200};
+    s.never = (umbel_key_list)UMBEL_KEY_LIST(d, 200);
     c = compared(&s, 2400);
     assert_near(c.weight, 200, 0);
     free(d);

@@ -21,7 +21,7 @@ static void scene_make(scene *s, uint64_t seed, size_t n, size_t all)
 
     p.seed = seed;
     *s = (scene){.params = p, .n = n, .all = all};
-    assert_ok(umbel_build("ribbon", &p, NULL, &s->empty, &test_refusal));
+    assert_ok(umbel_build("ribbon", &p, NULL, NULL, &s->empty, &test_refusal));
     s->universe = malloc((all + 1) * sizeof *s->universe);
     assert_non_null(s->universe);
     for (uint64_t i = 0; i < all; i++)
@@ -37,25 +37,26 @@ static void scene_free(scene *s)
 
 static umbel_exact *begin(const scene *s, uint64_t listed)
 {
-    umbel_members m = UMBEL_MEMBERS_INIT;
+    umbel_key_list m = UMBEL_KEY_LIST(s->universe, s->n);
+    umbel_build_params how = UMBEL_BUILD_INIT;
     umbel_exact *x = NULL;
 
-    m.digests = s->universe;
-    m.n = s->n;
-    m.threads = 2;
-    assert_ok(umbel_exact_open(&s->params, &m, listed, &x, &test_refusal));
+    how.threads = 2;
+    assert_ok(
+        umbel_exact_open(&s->params, &m, &how, listed, &x, &test_refusal));
     return x;
 }
 
 /* From the list behind the members, of so many keys. */
 static umbel_filter *build(const scene *s, const double *weights, size_t listed,
-                           umbel_exact_bill *bill)
+                           umbel_exact_result *bill)
 {
     umbel_exact *x = begin(s, listed);
     umbel_filter *f = NULL;
 
-    assert_ok(umbel_exact_never(x, s->universe + s->n, weights, listed, NULL,
-                                &test_refusal));
+    assert_ok(umbel_exact_never(x,
+                                TEST_LIST(s->universe + s->n, weights, listed),
+                                NULL, &test_refusal));
     assert_ok(umbel_exact_finish(x, &f, bill, &test_refusal));
     umbel_exact_close(x);
     return f;
@@ -110,7 +111,7 @@ static void ten_thousand_of_two_million_are_exact(void **state)
 
     (void)state;
     for (uint64_t seed = 1; seed <= 5; seed++) {
-        umbel_exact_bill bill;
+        umbel_exact_result bill;
         scene s;
         scene_make(&s, seed, MEMBERS, ALL);
         umbel_filter *f = build(&s, NULL, ALL - MEMBERS, &bill);
@@ -130,7 +131,7 @@ static void ten_thousand_of_two_million_are_exact(void **state)
 static void a_large_universe_is_near_the_least_bits(void **state)
 {
     enum { MEMBERS = 117000, ALL = 8160000 };
-    umbel_exact_bill bill;
+    umbel_exact_result bill;
     scene s;
 
     (void)state;
@@ -163,7 +164,7 @@ static void a_list_fits_into_a_budget(void **state)
     (void)state;
     zipf(weights);
     for (size_t i = 0; i < TEST_COUNT(bars); i++) {
-        umbel_exact_bill bill;
+        umbel_exact_result bill;
         scene s;
         scene_make(&s, i, FEW, FEW + LISTED);
         s.params.cells = bars[i].bits;
@@ -184,7 +185,7 @@ static void too_few_bits_leave_the_lightest_keys(void **state)
 {
     static double weights[LISTED];
     static bool hit[LISTED];
-    umbel_exact_bill bill;
+    umbel_exact_result bill;
     double left = 0;
     size_t matched = 0;
     scene s;
@@ -213,21 +214,22 @@ static void too_few_bits_leave_the_lightest_keys(void **state)
 
 static void too_few_bits_for_the_members_are_refused(void **state)
 {
-    umbel_members m = UMBEL_MEMBERS_INIT;
+    umbel_key_list m;
     umbel_exact *x = NULL;
     scene s;
 
     (void)state;
     scene_make(&s, 4, FEW, FEW);
     s.params.cells = 9000;
-    m.digests = s.universe;
-    m.n = s.n;
-    assert_refused(umbel_exact_open(&s.params, &m, LISTED, &x, &test_refusal),
-                   UMBEL_E_RANGE, "are too few for");
+    m = (umbel_key_list)UMBEL_KEY_LIST(s.universe, s.n);
+    assert_refused(
+        umbel_exact_open(&s.params, &m, NULL, LISTED, &x, &test_refusal),
+        UMBEL_E_RANGE, "are too few for");
     s.params.cells = 0;
     m.values = (const uint64_t[]){1};
-    assert_refused(umbel_exact_open(&s.params, &m, LISTED, &x, &test_refusal),
-                   UMBEL_E_UNSUPPORTED, "not for maps");
+    assert_refused(
+        umbel_exact_open(&s.params, &m, NULL, LISTED, &x, &test_refusal),
+        UMBEL_E_UNSUPPORTED, "not for maps");
     assert_null(x);
     scene_free(&s);
 }
@@ -240,7 +242,7 @@ static void an_error_that_was_asked_for_is_kept(void **state)
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(errors); i++)
         for (size_t j = 0; j < TEST_COUNT(listed); j++) {
-            umbel_exact_bill bill;
+            umbel_exact_result bill;
             scene s;
             scene_make(&s, i, FEW, FEW + LISTED);
             s.params.fpr = errors[i];
@@ -257,7 +259,7 @@ static void an_error_that_was_asked_for_is_kept(void **state)
 static void members_in_the_list_are_told_and_stay(void **state)
 {
     umbel_digest lacking[3];
-    umbel_exact_bill bill;
+    umbel_exact_result bill;
     umbel_filter *f = NULL;
     bool member[60];
     scene s;
@@ -265,15 +267,15 @@ static void members_in_the_list_are_told_and_stay(void **state)
     (void)state;
     scene_make(&s, 2, 100, 1000);
     umbel_exact *x = begin(&s, 900);
-    assert_ok(
-        umbel_exact_never(x, s.universe + 70, NULL, 60, member, &test_refusal));
+    assert_ok(umbel_exact_never(x, TEST_LIST(s.universe + 70, NULL, 60), member,
+                                &test_refusal));
     for (size_t i = 0; i < 60; i++)
         assert_int_equal(member[i], i < 30);
     assert_int_equal(umbel_exact_unlisted(x, lacking, 3), 70);
     for (size_t i = 0; i < 3; i++)
         assert_true(memcmp(&lacking[i], &s.universe[70], sizeof *lacking) != 0);
-    assert_ok(
-        umbel_exact_never(x, s.universe, NULL, 1000, NULL, &test_refusal));
+    assert_ok(umbel_exact_never(x, TEST_LIST(s.universe, NULL, 1000), NULL,
+                                &test_refusal));
     assert_int_equal(umbel_exact_unlisted(x, NULL, 0), 0);
     assert_ok(umbel_exact_finish(x, &f, &bill, &test_refusal));
     umbel_exact_close(x);
@@ -289,7 +291,7 @@ static void nothing_at_all_works_too(void **state)
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(sizes); i++) {
         size_t n = sizes[i][0], listed = sizes[i][1];
-        umbel_exact_bill bill;
+        umbel_exact_result bill;
         umbel_filter *back = NULL;
         size_t len;
         scene s;
@@ -309,7 +311,7 @@ static void nothing_at_all_works_too(void **state)
 static void a_listed_key_that_stands_twice_counts_once(void **state)
 {
     enum { MEMBERS = 1000, OTHERS = 5000 };
-    umbel_exact_bill bill;
+    umbel_exact_result bill;
     umbel_filter *f = NULL;
     scene s;
 
@@ -317,8 +319,9 @@ static void a_listed_key_that_stands_twice_counts_once(void **state)
     scene_make(&s, 3, MEMBERS, MEMBERS + OTHERS);
     umbel_exact *x = begin(&s, OTHERS);
     for (size_t i = 0; i < 3; i++)
-        assert_ok(umbel_exact_never(x, s.universe, NULL, s.all - 100 * i, NULL,
-                                    &test_refusal));
+        assert_ok(
+            umbel_exact_never(x, TEST_LIST(s.universe, NULL, s.all - 100 * i),
+                              NULL, &test_refusal));
     assert_ok(umbel_exact_finish(x, &f, &bill, &test_refusal));
     assert_int_equal(bill.listed, OTHERS);
     assert_int_equal(bill.weight, 3 * OTHERS - 300);
@@ -336,8 +339,9 @@ static void weights_that_are_none_are_refused(void **state)
     scene_make(&s, 2, 10, 20);
     umbel_exact *x = begin(&s, 10);
     for (size_t i = 0; i < TEST_COUNT(bad); i++)
-        assert_refused(umbel_exact_never(x, s.universe + 10, &bad[i], 1, NULL,
-                                         &test_refusal),
+        assert_refused(umbel_exact_never(x,
+                                         TEST_LIST(s.universe + 10, &bad[i], 1),
+                                         NULL, &test_refusal),
                        UMBEL_E_RANGE, "weights");
     umbel_exact_close(x);
     umbel_exact_close(NULL);
@@ -346,17 +350,16 @@ static void weights_that_are_none_are_refused(void **state)
 
 static umbel_status try_all(const scene *s, umbel_filter **out)
 {
-    umbel_members m = UMBEL_MEMBERS_INIT;
-    umbel_exact_bill bill;
+    umbel_key_list m = UMBEL_KEY_LIST(s->universe, s->n);
+    umbel_exact_result bill;
     umbel_exact *x = NULL;
 
-    m.digests = s->universe;
-    m.n = s->n;
-    umbel_status status =
-        umbel_exact_open(&s->params, &m, s->all - s->n, &x, &test_refusal);
+    umbel_status status = umbel_exact_open(&s->params, &m, NULL, s->all - s->n,
+                                           &x, &test_refusal);
     if (status == UMBEL_OK)
-        status = umbel_exact_never(x, s->universe + s->n, NULL, s->all - s->n,
-                                   NULL, &test_refusal);
+        status = umbel_exact_never(
+            x, TEST_LIST(s->universe + s->n, NULL, s->all - s->n), NULL,
+            &test_refusal);
     if (status == UMBEL_OK)
         status = umbel_exact_finish(x, out, &bill, &test_refusal);
     umbel_exact_close(x);

@@ -524,7 +524,7 @@ static void reported_members_stay(void **state)
     (void)state;
     test_scene_make(&s, &p, 2000, 3000, 0);
     memcpy(reported, s.members.digests, 3 * sizeof *reported);
-    umbel_keyset list = {.digests = reported, .n = 3};
+    umbel_key_list list = UMBEL_KEY_LIST(reported, 3);
     assert_ok(umbel_take_back(s.f, &s.members, &list, &t, &test_refusal));
     assert_int_equal(t.members, 3);
     assert_int_equal(t.matched + t.lost + t.left, 0);

@@ -316,7 +316,7 @@ static void a_list_keeps_what_is_asked_for(void **state)
     assert_memory_equal(line.data, "two\t0.5", 7);
     assert_int_equal(um_key_list_line(&k, 0).len, 5);
     assert_ok(umbel_digest_many(bloom, &key, 1, &d, &test_refusal));
-    umbel_keyset set = um_key_list_set(&k);
+    umbel_key_list set = um_key_list_view(&k);
     assert_int_equal(set.n, 2);
     assert_memory_equal(&set.digests[1], &d, sizeof d);
     assert_ptr_equal(set.weights, k.weights);

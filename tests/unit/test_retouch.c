@@ -31,7 +31,7 @@ static void check_method(test_scene *s, const char *method)
     test_check_bill(s, &b);
     assert_true(b.lost <= b.members / 50);
 
-    p.max_fn = 0;
+    p.max_fn = 1;
     p.cost = 1;
     test_scene_again(s);
     b = test_retouch(s, &p);

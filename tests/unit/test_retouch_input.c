@@ -32,7 +32,7 @@ static void nothing_to_do_is_a_bill_of_zeros(void **state)
     test_scene_free(&s);
 }
 
-static void keys_that_stand_twice_count_once(void **state)
+static void a_key_listed_twice_is_one_key_of_twice_the_weight(void **state)
 {
     (void)state;
     umbel_retouch_params p = UMBEL_RETOUCH_INIT;
@@ -50,11 +50,15 @@ static void keys_that_stand_twice_count_once(void **state)
     memcpy(t.digests + 400, s.digests, 400 * sizeof *t.digests);
     memcpy(t.digests + 800, s.never.digests, 20000 * sizeof *t.digests);
     memcpy(t.digests + 20800, s.never.digests, 20000 * sizeof *t.digests);
-    t.members = (umbel_keyset){t.digests, NULL, 800};
-    t.never = (umbel_keyset){t.digests + 800, NULL, 40000};
+    t.members = (umbel_key_list)UMBEL_KEY_LIST(t.digests, 800);
+    t.never = (umbel_key_list)UMBEL_KEY_LIST(t.digests + 800, 40000);
     once = test_retouch(&s, &p);
     twice = test_retouch(&t, &p);
     once.seconds = twice.seconds = 0;
+    once.matched_weight *= 2;
+    once.left_weight *= 2;
+    once.members_weight *= 2;
+    once.lost_weight *= 2;
     assert_memory_equal(&once, &twice, sizeof once);
     for (size_t i = 0; i < 400; i++)
         assert_int_equal(t.lost[i], t.lost[400 + i]);
@@ -74,7 +78,7 @@ static void members_that_must_not_match_are_refused_or_lost(void **state)
     test_scene s;
 
     test_scene_make(&s, &shape, 400, 20000, 0);
-    s.never = (umbel_keyset){s.digests + 390, NULL, 20};
+    s.never = (umbel_key_list)UMBEL_KEY_LIST(s.digests + 390, 20);
     p.max_fn = 1;
     assert_refused(
         umbel_retouch(s.f, &s.members, &s.never, &p, &b, NULL, &test_refusal),
@@ -102,8 +106,8 @@ static void other_members_are_noticed(void **state)
     test_scene s;
 
     test_scene_make(&s, &shape, 400, 20000, 0);
-    umbel_keyset foreign = {s.never.digests + 10000, NULL, 400};
-    umbel_keyset some = {s.digests, NULL, 200};
+    umbel_key_list foreign = UMBEL_KEY_LIST(s.never.digests + 10000, 400);
+    umbel_key_list some = UMBEL_KEY_LIST(s.digests, 200);
     s.never.n = 10000;
     assert_refused(
         umbel_retouch(s.f, &foreign, &s.never, &p, &b, NULL, &test_refusal),
@@ -135,7 +139,7 @@ static void merged_filters_want_all_their_members(void **state)
     test_scene_make(&s, &shape, 4000, 20000, 0);
     test_scene_make(&t, &shape, 4000, 20000, 0);
     assert_ok(umbel_merge(s.f, t.f, UMBEL_OR, &test_refusal));
-    umbel_keyset half = {s.digests, NULL, 2000};
+    umbel_key_list half = UMBEL_KEY_LIST(s.digests, 2000);
     assert_refused(
         umbel_retouch(s.f, &half, &s.never, &p, &b, NULL, &test_refusal),
         UMBEL_E_MISMATCH, "only 2000 members");
@@ -155,7 +159,8 @@ static void weights_have_bounds(void **state)
     test_scene s;
 
     test_scene_make(&s, &shape, 400, 20000, 0);
-    umbel_keyset two = {s.never.digests, weights, 2};
+    umbel_key_list two = UMBEL_KEY_LIST(s.never.digests, 2);
+    two.weights = weights;
     for (size_t i = 0; i < TEST_COUNT(wrong); i++) {
         weights[1] = wrong[i];
         assert_refused(
@@ -248,7 +253,7 @@ static void parameters_out_of_range_are_refused(void **state)
 static void only_bits_in_own_memory_can_be_retouched(void **state)
 {
     (void)state;
-    umbel_keyset none = {NULL, NULL, 0};
+    umbel_key_list none = UMBEL_KEY_LIST(NULL, 0);
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_source source = UMBEL_SOURCE_INIT;
     char *dir = test_dir_make(), *path = test_path(dir, "f.umb");
@@ -331,7 +336,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_to_do_is_a_bill_of_zeros),
-        cmocka_unit_test(keys_that_stand_twice_count_once),
+        cmocka_unit_test(a_key_listed_twice_is_one_key_of_twice_the_weight),
         cmocka_unit_test(merged_filters_want_all_their_members),
         cmocka_unit_test(weights_have_bounds),
         cmocka_unit_test(weight_zero_buys_nothing),

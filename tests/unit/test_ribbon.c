@@ -37,14 +37,13 @@ static umbel_params at_error(double fpr)
 static umbel_filter *build(const umbel_params *p, const umbel_digest *d,
                            const uint64_t *values, size_t n, unsigned threads)
 {
-    umbel_members m = UMBEL_MEMBERS_INIT;
+    umbel_key_list m = UMBEL_KEY_LIST(d, n);
+    umbel_build_params how = UMBEL_BUILD_INIT;
     umbel_filter *f = NULL;
 
-    m.digests = d;
     m.values = values;
-    m.n = n;
-    m.threads = threads;
-    assert_ok(umbel_build("ribbon", p, &m, &f, &test_refusal));
+    how.threads = threads;
+    assert_ok(umbel_build("ribbon", p, &m, &how, &f, &test_refusal));
     return f;
 }
 
@@ -334,23 +333,22 @@ static void a_key_of_two_values_is_named(void **state)
     umbel_params p = map_of(&bits, 4, 0);
     umbel_digest d[] = {{1, 2}, {3, 4}, {1, 2}, {5, 6}, {3, 4}}, clash = {0, 0};
     uint64_t values[] = {7, 8, 7, 9, 10};
-    umbel_members m = UMBEL_MEMBERS_INIT;
+    umbel_key_list m = UMBEL_KEY_LIST(d, 5);
+    umbel_build_params how = UMBEL_BUILD_INIT;
     umbel_filter *f = NULL;
 
     (void)state;
-    m.digests = d;
     m.values = values;
-    m.n = 5;
-    m.clash = &clash;
-    assert_refused(umbel_build("ribbon", &p, &m, &f, &test_refusal),
+    how.clash = &clash;
+    assert_refused(umbel_build("ribbon", &p, &m, &how, &f, &test_refusal),
                    UMBEL_E_KEY, "two different values");
     assert_int_equal(clash.lo, 3);
     values[4] = 8;
-    assert_ok(umbel_build("ribbon", &p, &m, &f, &test_refusal));
+    assert_ok(umbel_build("ribbon", &p, &m, &how, &f, &test_refusal));
     assert_int_equal(umbel_added(f), 3);
     umbel_close(f);
     values[4] = 16;
-    assert_refused(umbel_build("ribbon", &p, &m, &f, &test_refusal),
+    assert_refused(umbel_build("ribbon", &p, &m, &how, &f, &test_refusal),
                    UMBEL_E_RANGE, "value 5 is 16");
 }
 
@@ -358,42 +356,41 @@ static void what_does_not_fit_together_is_refused(void **state)
 {
     umbel_setting bits;
     umbel_params p = map_of(&bits, 4, 0), set = at_error(0.01);
-    umbel_members m = UMBEL_MEMBERS_INIT;
     umbel_digest d = {1, 2};
+    umbel_key_list m = UMBEL_KEY_LIST(&d, 1);
+    umbel_build_params how = UMBEL_BUILD_INIT;
     uint64_t value = 3;
     umbel_filter *f = NULL;
 
     (void)state;
-    m.digests = &d;
-    m.n = 1;
-    assert_refused(umbel_build("ribbon", &p, &m, &f, &test_refusal),
+    assert_refused(umbel_build("ribbon", &p, &m, &how, &f, &test_refusal),
                    UMBEL_E_RANGE, "a value for every key");
     m.values = &value;
-    assert_refused(umbel_build("ribbon", &set, &m, &f, &test_refusal),
+    assert_refused(umbel_build("ribbon", &set, &m, &how, &f, &test_refusal),
                    UMBEL_E_RANGE, "value_bits");
     p.cells = 1000;
-    assert_refused(umbel_build("ribbon", &p, &m, &f, &test_refusal),
+    assert_refused(umbel_build("ribbon", &p, &m, &how, &f, &test_refusal),
                    UMBEL_E_RANGE, "leave the size out");
     m.values = NULL;
     set.addressing = "classic";
-    assert_refused(umbel_build("ribbon", &set, &m, &f, &test_refusal),
+    assert_refused(umbel_build("ribbon", &set, &m, &how, &f, &test_refusal),
                    UMBEL_E_RANGE, "no addressing to choose");
     set = at_error(1e-12);
-    assert_refused(umbel_build("ribbon", &set, &m, &f, &test_refusal),
+    assert_refused(umbel_build("ribbon", &set, &m, &how, &f, &test_refusal),
                    UMBEL_E_RANGE, "2^-32");
     set = at_error(0.1);
     set.hashes = 3;
-    assert_refused(umbel_build("ribbon", &set, &m, &f, &test_refusal),
+    assert_refused(umbel_build("ribbon", &set, &m, &how, &f, &test_refusal),
                    UMBEL_E_RANGE, "hashes");
     bits = (umbel_setting){"tail", 4};
     set = at_error(0.1);
     set.settings = &bits;
     set.nsettings = 1;
-    assert_refused(umbel_build("ribbon", &set, &m, &f, &test_refusal),
+    assert_refused(umbel_build("ribbon", &set, &m, &how, &f, &test_refusal),
                    UMBEL_E_RANGE, "follows from its keys");
     m.size = 0;
-    assert_refused(umbel_build("ribbon", NULL, &m, &f, &test_refusal),
-                   UMBEL_E_RANGE, "UMBEL_MEMBERS_INIT");
+    assert_refused(umbel_build("ribbon", NULL, &m, &how, &f, &test_refusal),
+                   UMBEL_E_RANGE, "UMBEL_KEY_LIST");
     assert_null(f);
 }
 
@@ -505,18 +502,16 @@ static void every_allocation_may_fail(void **state)
     umbel_params p = at_error(0.01);
     umbel_filter *empty = build(&p, NULL, NULL, 0, 1), *f = NULL;
     umbel_digest *d = digests(empty, 0, KEYS);
-    umbel_members m = UMBEL_MEMBERS_INIT;
+    umbel_key_list m = UMBEL_KEY_LIST(d, KEYS);
     umbel_status status;
     size_t n = 0;
 
     (void)state;
-    m.digests = d;
-    m.n = KEYS;
     do {
         test_memory c = {.fail_at = ++n};
         umbel_alloc a = test_alloc(&c);
         p.alloc = &a;
-        status = umbel_build("ribbon", &p, &m, &f, &test_refusal);
+        status = umbel_build("ribbon", &p, &m, NULL, &f, &test_refusal);
         if (status != UMBEL_OK) {
             assert_refused(status, UMBEL_E_NOMEM, "no memory");
             assert_null(f);

@@ -1,0 +1,19 @@
+/*
+ * experimental.h - the part of libumbel that may change in any release.
+ *
+ * Research made callable: it works and it is tested, but its functions, types
+ * and results may change or go without notice. Programs that use it should name
+ * the version of umbel that they need (UMBEL_VERSION).
+ */
+#ifndef UMBEL_EXPERIMENTAL_H
+#define UMBEL_EXPERIMENTAL_H
+
+#include <umbel/experimental/choose.h>
+#include <umbel/experimental/clearing.h>
+#include <umbel/experimental/compare.h>
+#include <umbel/experimental/exact.h>
+#include <umbel/experimental/generalized.h>
+#include <umbel/experimental/retouch.h>
+#include <umbel/experimental/unless.h>
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * choose.h - add members so that known negatives do not match.
+ *
+ * Experimental: this header may change in any release.
+ *
+ * A bloom filter with the setting groups > 1 has several digests for each key,
+ * and a member is added by one of them. This call chooses which, for all
+ * members together. No member is lost and the file does not grow.
+ */
+#ifndef UMBEL_EXPERIMENTAL_CHOOSE_H
+#define UMBEL_EXPERIMENTAL_CHOOSE_H
+
+#include <umbel/filter.h>
+#include <umbel/keys.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How to choose. Start with UMBEL_CHOOSE_INIT. */
+typedef struct umbel_choose_params {
+    size_t size;        /* sizeof(umbel_choose_params): lets it grow */
+    uint32_t rounds;    /* in which every choice is made again, at most 1000; 5
+                           by UMBEL_CHOOSE_INIT */
+    bool allow_members; /* negatives that are members may match */
+} umbel_choose_params;
+
+#ifdef __cplusplus
+#define UMBEL_CHOOSE_INIT                                                      \
+    {                                                                          \
+        sizeof(umbel_choose_params), 5, false                                  \
+    }
+#else
+#define UMBEL_CHOOSE_INIT                                                      \
+    {                                                                          \
+        .size = sizeof(umbel_choose_params), .rounds = 5                       \
+    }
+#endif
+
+/* The outcome. "Before" is the same filter with one group. */
+typedef struct umbel_choose_result {
+    uint64_t members;       /* entries of the list */
+    uint64_t lost;          /* of them do not match, as measured: 0 */
+    uint64_t never;         /* different negatives, without members */
+    uint64_t never_members; /* negatives that are members, left alone */
+    uint64_t matched_before, matched;  /* negatives that match */
+    double weight;                     /* of all negatives */
+    double weight_before, weight_left; /* of the negatives that match */
+    double share_left;   /* weight_left / weight; 0 when weight is 0 */
+    double error_before; /* false positive rate on other keys, predicted */
+    double error;
+} umbel_choose_result;
+
+/*
+ * Adds members to f, which may hold keys already, so that as little weight of
+ * the negatives in never as possible matches. Equal input gives equal cells.
+ * params may be NULL. When a negative is a member the call fails with E_KEY and
+ * f is untouched, unless params allow it. Takes about 16 bytes of memory per
+ * member, 50 for each cell of a negative, and 10 times the filter.
+ */
+UMBEL_API umbel_status umbel_choose(umbel_filter *f,
+                                    const umbel_key_list *members,
+                                    const umbel_key_list *never,
+                                    const umbel_choose_params *params,
+                                    umbel_choose_result *out, umbel_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

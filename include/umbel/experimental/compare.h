@@ -1,0 +1,73 @@
+/*
+ * compare.h - compare the strategies against known negatives at equal bytes.
+ *
+ * Experimental: this header may change in any release.
+ *
+ * Negatives can be kept from matching by clearing bits (retouch.h), by choosing
+ * between groups (choose.h), by a second filter of exceptions (unless.h) or by
+ * a static filter that knows them (exact.h). Which is best depends on the
+ * lists, so every one is built and measured.
+ */
+#ifndef UMBEL_EXPERIMENTAL_COMPARE_H
+#define UMBEL_EXPERIMENTAL_COMPARE_H
+
+#include <umbel/filter.h>
+#include <umbel/keys.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { UMBEL_MAX_STRATEGIES = 8 };
+
+/* What one strategy achieves. Unless status is OK the numbers are 0. */
+typedef struct umbel_strategy {
+    const char *name;    /* see umbel_strategy_at */
+    umbel_status status; /* not OK: not possible here, and reason says why */
+    umbel_error reason;
+    uint64_t bytes;      /* of the file, or of both files together */
+    uint64_t lost;       /* members that do not match */
+    double weight_left;  /* of the negatives that match */
+    double unseen;       /* false positive rate on keys of neither list */
+    uint32_t probes;     /* cells that a query reads, at most */
+    bool readers_change; /* readers of a plain filter cannot read this one */
+    /* Shapes of the filter and of the second one, if any, to build the same;
+     * second_keys are the keys in the second one. */
+    uint64_t cells, second_cells, second_keys;
+    uint32_t hashes, second_hashes;
+} umbel_strategy;
+
+typedef struct umbel_comparison {
+    uint64_t bytes;      /* that no strategy exceeds */
+    uint64_t members;    /* different ones */
+    uint64_t listed;     /* different negatives */
+    double weight;       /* of the negatives */
+    double plain_left;   /* weight that a plain filter leaves; NAN: no plain */
+    double plain_unseen; /* filter is that small; and its false positive rate */
+    size_t n, best;      /* strategies; best is n when none is possible */
+    umbel_strategy way[UMBEL_MAX_STRATEGIES];
+} umbel_comparison;
+
+/*
+ * Builds members by every strategy, in files of at most bytes bytes, so that
+ * the negatives in never do not match, and queries both lists. With bytes 0,
+ * the limit is what a plain filter of params.fpr takes. params say addressing,
+ * hash, seed and secret, and no size. Members have no weights here.
+ *
+ * The best strategy loses no member if any achieves that; then it leaves the
+ * least weight, loses the fewest members, has the lowest rate on other keys, or
+ * the fewest probes. E_KEY when a negative is a member; E_RANGE when a list is
+ * empty.
+ */
+UMBEL_API umbel_status umbel_compare_strategies(
+    const umbel_params *params, uint64_t bytes, const umbel_key_list *members,
+    const umbel_key_list *never, umbel_comparison *out, umbel_error *err);
+
+/* Gives strategy i; false when i is past the end. summary may be NULL. */
+UMBEL_API bool umbel_strategy_at(size_t i, const char **name,
+                                 const char **summary);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

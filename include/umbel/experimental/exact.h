@@ -1,0 +1,78 @@
+/*
+ * exact.h - a static filter with no false positive among listed negatives.
+ *
+ * Experimental: this header may change in any release.
+ *
+ * A filter of kind "ribbon" with a second level: every member matches, no
+ * negative of the list does, and any other key matches at the false positive
+ * rate of the filter. If the negatives are all other keys of a universe, the
+ * filter is an exact set. Readers do not need the list.
+ */
+#ifndef UMBEL_EXPERIMENTAL_EXACT_H
+#define UMBEL_EXPERIMENTAL_EXACT_H
+
+#include <umbel/build.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A filter that is being built. */
+typedef struct umbel_exact umbel_exact;
+
+/*
+ * Begins with the members, which are copied; about `listed` different negatives
+ * will follow. By default the file becomes as small as possible. With
+ * params.cells, the error becomes as small as that many bits allow; with
+ * params.fpr, that is the rate for keys of neither list. how may be NULL.
+ * Release *out with umbel_exact_close.
+ */
+UMBEL_API umbel_status umbel_exact_open(const umbel_params *params,
+                                        const umbel_key_list *members,
+                                        const umbel_build_params *how,
+                                        uint64_t listed, umbel_exact **out,
+                                        umbel_error *err);
+/* Frees a filter that is being built. NULL is accepted. */
+UMBEL_API void umbel_exact_close(umbel_exact *x);
+
+/*
+ * Adds negatives; call it as often as needed. The calls together are one list.
+ * Only keys that pass the first level are kept, so a universe takes little
+ * memory. Members among them are left alone; member[i], when member is given,
+ * is set to true for those.
+ */
+UMBEL_API umbel_status umbel_exact_never(umbel_exact *x,
+                                         const umbel_key_list *never,
+                                         bool *member, umbel_error *err);
+
+/*
+ * Returns the number of members that were not among the keys so far, and stores
+ * up to cap of them in unlisted. After a complete universe it is 0.
+ */
+UMBEL_API size_t umbel_exact_unlisted(const umbel_exact *x,
+                                      umbel_digest *unlisted, size_t cap);
+
+typedef struct umbel_exact_result {
+    uint64_t members; /* different ones */
+    uint64_t lost;    /* of them do not match, as measured: 0 */
+    uint64_t listed;  /* different negatives, without members; an estimate
+                         above a million, when some are listed twice */
+    uint64_t passed;  /* of them passed the first level */
+    uint64_t matched; /* of them still match, for lack of bits */
+    double weight, weight_left; /* of the negatives; of those that match */
+    double error;               /* rate at which other keys match */
+} umbel_exact_result;
+
+/*
+ * Makes the filter. With params.cells it takes no more bits than that: if they
+ * do not suffice, the lightest negatives still match. E_RANGE when there are
+ * too few bits even for the members. Release *out with umbel_close.
+ */
+UMBEL_API umbel_status umbel_exact_finish(umbel_exact *x, umbel_filter **out,
+                                          umbel_exact_result *result,
+                                          umbel_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
