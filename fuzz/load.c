@@ -106,7 +106,7 @@ static void try_descriptor(int fd, const umbel_source *source,
 
     if (lseek(fd, 0, SEEK_SET) != 0)
         abort();
-    umbel_status status = umbel_read(fd, source, &f, NULL);
+    umbel_status status = umbel_read(fd, UMBEL_TO_END, source, &f, NULL);
     UM_WANT((status == UMBEL_OK) == (f != NULL));
     UM_WANT((f != NULL) == (decoded != NULL));
     if (f)

@@ -1,17 +1,16 @@
 /*
- * admit.h - what may be believed of a filter that somebody else made.
+ * admit.h - check a filter that somebody else made before using it.
  *
- * A decoded filter is safe to use, whatever it holds; that does not make it
- * true. It may match everything, claim keys that it does not hold, or be of
- * another hash than ours. Admission holds it against what the receiver demands,
- * and says each thing that is wrong. Every path that takes a filter from
- * outside should go through here; docs/SECURITY-MODEL.md tells what is bounded
- * by it, and what is not.
+ * A decoded filter is safe to use, but it may still be wrong: it may match
+ * everything, claim keys that it does not hold, or use another hash than the
+ * receiver. Admission compares it with what the receiver demands and reports
+ * every violation. Every path that takes a filter from outside should use it;
+ * docs/SECURITY-MODEL.md says what it bounds, and what it cannot.
  *
- * How many keys a filter claims is held against its cells by tails that are
- * never too small: an honest filter is refused for its claim, its blocks, or an
- * error that its shape keeps on average, with a chance of 1e-9 at most. Honest
- * means: keys were added to it, and what it says of itself is so.
+ * The claimed number of keys is tested against the cells with exact tail
+ * bounds: an honest filter is refused for its claim, its blocks, or an error
+ * that its shape keeps on average, with probability at most 1e-9. Honest means
+ * that its cells are those of keys that were added, and that its head is true.
  */
 #ifndef UMBEL_ADMIT_H
 #define UMBEL_ADMIT_H
@@ -22,18 +21,18 @@
 extern "C" {
 #endif
 
-/* What a receiver demands. Zero: no demand; start with UMBEL_ADMISSION_INIT. */
+/* What a receiver demands. Start with UMBEL_ADMISSION_INIT: no demands. */
 typedef struct umbel_admission {
     size_t size;            /* sizeof(umbel_admission): lets it grow */
     uint64_t max_bytes;     /* of the whole file */
     const char *kind;       /* must be this one */
     const char *addressing; /* must be this one */
     const char *hash;       /* must be this one */
-    uint64_t secret_id;     /* identifier of the secret it is made with, as
-                               umbel_describe tells it */
+    uint64_t secret_id;     /* of the secret that it was made with: the field
+                               of that name in umbel_describe */
     uint64_t claimed;       /* different keys that it should hold */
-    double max_error;       /* most chance that a key never added matches,
-                               the mean over blocks; 0 means 0.5 */
+    double max_error;       /* highest false positive rate, the mean over
+                               blocks; 0 means 0.5 */
 } umbel_admission;
 
 #ifdef __cplusplus
@@ -48,57 +47,59 @@ typedef struct umbel_admission {
     }
 #endif
 
+/* Why a filter is refused. */
 typedef enum umbel_refusal {
-    UMBEL_REFUSED_ENCODING,   /* cut short, damaged, not a filter at all */
+    UMBEL_REFUSED_ENCODING,   /* truncated, damaged, or not a filter */
     UMBEL_REFUSED_BYTES,      /* too large */
     UMBEL_REFUSED_KIND,       /* another kind */
     UMBEL_REFUSED_ADDRESSING, /* another addressing */
     UMBEL_REFUSED_HASH,       /* another hash */
     UMBEL_REFUSED_SECRET,     /* another secret, or none */
-    UMBEL_REFUSED_TOO_FULL,   /* more cells in use than so many keys use */
-    UMBEL_REFUSED_TOO_EMPTY,  /* fewer */
-    UMBEL_REFUSED_BLOCK,      /* a block has more than chance puts there */
-    UMBEL_REFUSED_UNTOLD,     /* cells that do not tell what was demanded */
-    UMBEL_REFUSED_ERROR       /* errs more than the receiver allows */
+    UMBEL_REFUSED_TOO_FULL,   /* more cells set than these keys can set */
+    UMBEL_REFUSED_TOO_EMPTY,  /* fewer cells set than these keys set */
+    UMBEL_REFUSED_BLOCK,      /* a block is fuller than chance explains */
+    UMBEL_REFUSED_UNTOLD,     /* a demand that its cells cannot confirm */
+    UMBEL_REFUSED_ERROR       /* false positive rate above the limit */
 } umbel_refusal;
 
 typedef struct umbel_reason {
     umbel_refusal code;
-    char text[256]; /* a line for people, of plain characters */
+    char text[256]; /* one line for people, safe to print */
 } umbel_reason;
 
 enum { UMBEL_MAX_REASONS = 16 };
 
-/* Every reason is told, not only the first. */
+/* The outcome, with every reason for a refusal. */
 typedef struct umbel_ruling {
-    bool admitted; /* no reasons */
+    bool admitted; /* n is 0 */
     size_t n;
     umbel_reason reason[UMBEL_MAX_REASONS];
 
-    uint64_t bytes;   /* of the whole file; 0: not known */
-    double fill;      /* share of cells in use; NAN: not known */
-    double error;     /* chance that a key never added matches; NAN */
-    double max_error; /* that it was held against */
-    uint64_t claimed; /* keys: as demanded, else as its head says; 0: none */
-    bool held;        /* ... against the cells; false: they do not tell */
-    bool may_deny;    /* keys that were added: it says so itself, */
-    uint64_t denied;  /* ... and so many members, when it was retouched */
+    uint64_t bytes;   /* of the whole file; 0: unknown */
+    double fill;      /* share of cells that are set; NAN: unknown */
+    double error;     /* false positive rate; NAN: unknown */
+    double max_error; /* the limit that was applied */
+    uint64_t claimed; /* keys as demanded, else as in its head; 0: none */
+    bool held;        /* claimed was tested against the cells */
+    bool may_deny;    /* keys that were added may not match */
+    uint64_t denied;  /* recorded members that do not match (retouching) */
 } umbel_ruling;
 
 /*
- * Judge f. The head's own number of keys is held against the cells, too, unless
- * it is an estimate. E_RANGE or E_UNKNOWN when a demand makes no sense,
- * E_NOMEM; else *out is the ruling. Reads every cell. f may be locked.
+ * Tests f against the demands. The number of keys in its head is tested against
+ * the cells as well, unless it is an estimate. E_RANGE or E_UNKNOWN when a
+ * demand makes no sense; otherwise *out is the ruling, and a refusal is no
+ * error. Reads every cell. f may be locked.
  */
 UMBEL_API umbel_status umbel_admit(const umbel_filter *f,
                                    const umbel_admission *wants,
                                    umbel_ruling *out, umbel_error *err);
 
 /*
- * Decode and judge. *ruling is filled whenever UMBEL_OK is returned; the filter
- * is given to *out only when it was admitted, and is then the caller's. Bytes
- * that cannot be decoded are refused, not an error. Too many bytes are refused
- * before one is looked at. The payload is always held against its checksum.
+ * Decodes bytes and tests the filter. *ruling is filled whenever UMBEL_OK is
+ * returned; *out owns the filter only if it was admitted, and is untouched
+ * otherwise. Bytes that cannot be decoded are a refusal, not an error. More
+ * than max_bytes are refused unread. The payload's checksum is always checked.
  */
 UMBEL_API umbel_status umbel_admit_bytes(const void *bytes, size_t len,
                                          const umbel_source *source,
@@ -108,12 +109,13 @@ UMBEL_API umbel_status umbel_admit_bytes(const void *bytes, size_t len,
                                          umbel_error *err);
 
 /*
- * The same from an open descriptor, from where it stands to its end, by copy. A
- * file that is too large is not read at all; what is no file is read up to its
- * head and refused by what that says: unless source has a memory limit, the
- * most bytes allowed are also that. E_IO when it cannot be read.
+ * Reads a filter from a descriptor as umbel_read does, and tests it. A file
+ * that is too large is not read; of a stream, only the head is read before the
+ * size is tested. For streams, max_bytes is also the memory limit unless source
+ * has one. E_IO when it cannot be read.
  */
-UMBEL_API umbel_status umbel_admit_read(int fd, const umbel_source *source,
+UMBEL_API umbel_status umbel_admit_read(int fd, uint64_t len,
+                                        const umbel_source *source,
                                         const umbel_admission *wants,
                                         umbel_filter **out,
                                         umbel_ruling *ruling, umbel_error *err);

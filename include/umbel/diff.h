@@ -1,9 +1,9 @@
 /*
- * diff.h - what makes a new filter of an old one, in few bytes.
+ * diff.h - the difference of two filters, in few bytes.
  *
- * For readers who hold yesterday's filter: the difference carries the new head
- * and which cells changed, coded given the old cells. It names both ends, so
- * that a wrong base is refused and the result is the new filter, bit for bit.
+ * For readers that hold yesterday's filter: a difference contains the new head
+ * and the cells that changed, coded given the old cells. It names both filters,
+ * so a wrong base is refused and the result is the new filter, bit for bit.
  */
 #ifndef UMBEL_DIFF_H
 #define UMBEL_DIFF_H
@@ -17,41 +17,42 @@ extern "C" {
 enum { UMBEL_CONTENT_LEN = 32 };
 
 /*
- * BLAKE2b-256 of the filter's file in its raw form: the same for the same
- * filter, whether its file is raw or coded.
+ * Computes the BLAKE2b-256 of the filter's raw file: equal for equal filters,
+ * raw or coded.
  */
 UMBEL_API void umbel_content_name(const umbel_filter *f,
                                   uint8_t out[UMBEL_CONTENT_LEN]);
 
-/* What a difference costs, and what it is about. */
+/* Size and content of a difference. */
 typedef struct umbel_diff_result {
     uint64_t bytes;   /* of the difference */
     uint64_t changed; /* cells */
     /*
-     * Sum over old values v of m_v H(changed_v / m_v): least that it takes to
-     * tell where cells changed, if they did at random; for bits, that is all.
+     * Entropy of the changed positions if cells change at random: the sum over
+     * old values v of m_v H(changed_v / m_v). For bits that is everything.
      */
     double shannon_bytes;
 } umbel_diff_result;
 
-/* Bytes that umbel_diff wants to have: somewhat more than now has. */
+/* Returns the room that umbel_diff needs: slightly more than the file of
+ * now. */
 UMBEL_API size_t umbel_diff_room(const umbel_filter *now);
 
 /*
- * Write the difference to out, of cap bytes, which are umbel_diff_room or more;
- * bill->bytes tells how many it took. E_MISMATCH when the two are not of the
- * same shape; the text names the field.
+ * Writes the difference from old to now to out, which has cap bytes, at least
+ * umbel_diff_room; result->bytes is its length. E_MISMATCH when the two differ
+ * in shape; the text names the field.
  */
 UMBEL_API umbel_status umbel_diff(const umbel_filter *old,
                                   const umbel_filter *now, void *out,
-                                  size_t cap, umbel_diff_result *bill,
+                                  size_t cap, umbel_diff_result *result,
                                   umbel_error *err);
 
 /*
- * The new filter, from the old one and a difference of any origin, in the form
- * (raw, coded) that the new one had. E_MISMATCH when the difference is for
- * another old filter. It takes as much memory as old, and for data that came to
- * it 256 MiB at most (E_LIMIT); a keyed one is locked.
+ * Makes the new filter from the old one and a difference of any origin, in the
+ * form (raw or coded) of the new one. E_MISMATCH when the difference is for
+ * another old filter. Takes as much memory as old, and at most 256 MiB for
+ * added data (E_LIMIT). A keyed filter comes out locked.
  */
 UMBEL_API umbel_status umbel_patch(const umbel_filter *old, const void *bytes,
                                    size_t len, umbel_filter **out,

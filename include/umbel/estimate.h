@@ -1,8 +1,8 @@
 /*
- * estimate.h - how many keys are in there, and in both.
+ * estimate.h - estimate the number of keys in a filter, or in both of two.
  *
- * Broder and Mitzenmacher's survey, section 2.4, for every addressing: the mean
- * and variance of the cells in use follow from how a key falls on them.
+ * Broder and Mitzenmacher's survey, section 2.4, for every addressing: mean and
+ * variance of the cells in use follow from how keys fall on them.
  */
 #ifndef UMBEL_ESTIMATE_H
 #define UMBEL_ESTIMATE_H
@@ -13,12 +13,12 @@
 extern "C" {
 #endif
 
-/* A value and its 99 % interval. INFINITY: a full filter says nothing. */
+/* A value and its 99 % interval. INFINITY when the filter is full. */
 typedef struct umbel_interval {
     double value, low, high;
 } umbel_interval;
 
-/* Distinct keys, from the cells in use. */
+/* Estimates the number of different keys from the cells in use. */
 UMBEL_API umbel_status umbel_estimate_keys(const umbel_filter *f,
                                            umbel_interval *out,
                                            umbel_error *err);
@@ -29,14 +29,13 @@ typedef struct umbel_overlap {
     umbel_interval jaccard;     /* intersection / union */
 } umbel_overlap;
 
-/* Both filters must have the same shape, as for umbel_merge. */
+/* Estimates the overlap of two filters of the same shape (umbel_same_shape). */
 UMBEL_API umbel_status umbel_estimate_overlap(const umbel_filter *a,
                                               const umbel_filter *b,
                                               umbel_overlap *out,
                                               umbel_error *err);
 
-/*
- * The 99 % interval of Clopper and Pearson for a rate, after hits of trials.
+/* Returns the 99 % interval of Clopper and Pearson for the rate hits / trials.
  */
 UMBEL_API umbel_interval umbel_rate_interval(uint64_t hits, uint64_t trials);
 

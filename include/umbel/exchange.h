@@ -35,7 +35,7 @@ enum {
 
 /* --- stores --------------------------------------------------------------- */
 
-/* Receives one name; false ends the list. */
+/* Receives one name; returning false ends the list. */
 typedef bool umbel_store_visit(void *ctx, const char *name);
 
 /*
@@ -308,6 +308,7 @@ UMBEL_API umbel_status umbel_pull_open(const umbel_pull_params *params,
 UMBEL_API umbel_status umbel_pull_round(umbel_puller *p, uint64_t now,
                                         umbel_pulled *out, umbel_error *err);
 
+/* Closes a reader. NULL is accepted. */
 UMBEL_API void umbel_pull_close(umbel_puller *p);
 
 #ifdef __cplusplus

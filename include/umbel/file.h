@@ -1,9 +1,10 @@
 /*
- * file.h - filters as bytes: encode, decode, load, map, save.
+ * file.h - filters as bytes: save, load, map, encode, decode.
  *
- * The decoder takes bytes from anyone and returns a filter that every call
- * accepts, or a status; there is no second validation step. docs/FORMAT.md has
- * the bytes.
+ * Bytes may come from anyone: decoding returns a filter that is safe to use
+ * with every call, or a status. No second validation is needed. To check that
+ * such a filter is plausible as well, see admit.h. docs/FORMAT.md describes the
+ * bytes.
  */
 #ifndef UMBEL_FILE_H
 #define UMBEL_FILE_H
@@ -14,20 +15,19 @@
 extern "C" {
 #endif
 
-/* Zero means the default everywhere; start with UMBEL_SOURCE_INIT. */
+/* How to read. Zero means the default; start with UMBEL_SOURCE_INIT. */
 typedef struct umbel_source {
     size_t size; /* sizeof(umbel_source) */
     /*
-     * Most memory the filter may take. 0 means: as much as the bytes given, and
-     * 256 MiB where their number is not known beforehand (a pipe) or tells
-     * nothing (a coded filter). It is asked before anything is allocated. A
-     * coded file that is read takes its own bytes beside that, meanwhile: no
-     * more than the filter, and a line.
+     * Largest memory for the filter, checked before anything is allocated. 0
+     * means: at most the bytes given, and 256 MiB for coded filters and for
+     * streams. While a coded file is read, its own bytes come on top, at most
+     * as many as the filter takes.
      */
     uint64_t memory_limit;
-    bool verify; /* hold the payload against its checksum: a damaged one is safe
-                    to use without, but answers wrongly */
-    const uint8_t *secret;    /* as umbel_unlock, at once */
+    bool verify; /* check the payload's checksum; without it, a damaged filter
+                    is safe to use, but gives wrong answers */
+    const uint8_t *secret;    /* unlocks the filter at once; may be NULL */
     const umbel_alloc *alloc; /* NULL means the C library's */
 } umbel_source;
 
@@ -44,68 +44,81 @@ typedef struct umbel_source {
 #endif
 
 /*
- * Whether a filter is written coded: in nearly as few bytes as its cells can be
- * told, at some time for coding. It keeps the form that it was read in; new
- * ones are raw. Filters made from it (copies, folds) have its form.
+ * Chooses the form in which f is written: coded (compressed, close to the
+ * entropy of its cells, slower to save and load) or raw. New filters are raw;
+ * filters that were read, copied or folded keep their form.
  */
 UMBEL_API void umbel_set_coded(umbel_filter *f, bool coded);
+/* Returns true if f is written coded. */
 UMBEL_API bool umbel_coded(const umbel_filter *f);
 
-/* Bytes that umbel_encode writes; of a coded filter, by coding it. */
+/* Returns the bytes that umbel_encode writes; a coded filter is coded to find
+ * out. */
 UMBEL_API size_t umbel_encoded_len(const umbel_filter *f);
 
-/* Write the file's bytes to out, of cap bytes; *len tells how many. */
+/* Writes the filter's bytes to out, which has cap bytes; *len is their
+ * number. */
 UMBEL_API umbel_status umbel_encode(const umbel_filter *f, void *out,
                                     size_t cap, size_t *len, umbel_error *err);
 
-/* A filter of its own memory from bytes of any origin. source may be NULL. */
+/* Makes a filter from bytes of any origin, which it copies. source may be
+ * NULL. */
 UMBEL_API umbel_status umbel_decode(const void *bytes, size_t len,
                                     const umbel_source *source,
                                     umbel_filter **out, umbel_error *err);
 
-/* The same from a file, read by copy; path may name a pipe. */
+/* Opens a file and reads it into memory; path may name a pipe. */
 UMBEL_API umbel_status umbel_load(const char *path, const umbel_source *source,
                                   umbel_filter **out, umbel_error *err);
 
-/* The same from an open descriptor, from where it stands to its end. */
-UMBEL_API umbel_status umbel_read(int fd, const umbel_source *source,
+/* As the length of a filter: all bytes up to the end of the stream. */
+#define UMBEL_TO_END UINT64_MAX
+
+/*
+ * Reads a filter from a descriptor, from its present position on. With len
+ * bytes given, exactly these are read, so that a socket can go on with other
+ * data; E_FORMAT when the filter has another length. With UMBEL_TO_END, the
+ * call waits for the end of the stream and nothing may follow the filter. After
+ * a failure the position in the stream is undefined.
+ */
+UMBEL_API umbel_status umbel_read(int fd, uint64_t len,
+                                  const umbel_source *source,
                                   umbel_filter **out, umbel_error *err);
 
 /*
- * Use the file in place: opening takes no time (unless it verifies), processes
- * share the pages, the filter is read-only. Who truncates a mapped file raises
- * SIGBUS in its readers: load what you do not control. A coded file is decoded
- * instead, into memory of the filter's own, which may be written to.
+ * Maps a file: it is used in place, opening takes no time (unless it verifies),
+ * processes share the pages, and the filter is read-only. If somebody truncates
+ * a mapped file, its readers get SIGBUS: load files that you do not control. A
+ * coded file is decoded into memory instead, and the filter can be changed.
  */
 UMBEL_API umbel_status umbel_map(const char *path, const umbel_source *source,
                                  umbel_filter **out, umbel_error *err);
 
 /*
- * Write the file so that path holds, at every moment, the old bytes or the new:
- * unnamed temporary file, fsync, rename, fsync of the directory. Who is killed
- * at the rename may leave .umbel-*.tmp, which the next save there removes. The
- * mode of an existing file is kept, and its owner where we may. What is no
- * regular file (a pipe, a device) is written straight.
+ * Saves f so that path has the old bytes or the new ones at every moment:
+ * unnamed temporary file, fsync, rename, fsync of the directory. A process that
+ * is killed during the rename may leave .umbel-*.tmp, which the next save there
+ * removes. The mode of an existing file is kept, and its owner if permitted.
+ * Pipes and devices are written to directly.
  */
 UMBEL_API umbel_status umbel_save(const umbel_filter *f, const char *path,
                                   umbel_error *err);
 
-/* Write the file's bytes to an open descriptor, from where it stands on. */
+/* Writes the filter's bytes to a descriptor, from its present position on. */
 UMBEL_API umbel_status umbel_write(const umbel_filter *f, int fd,
                                    umbel_error *err);
 
 /*
- * Bytes of the user's own that travel with the filter, in its file and in what
- * is made from it: where it comes from, say. They are the filter's; of a mapped
- * one they may change.
+ * Returns the user's own bytes that travel with the filter, in its file and in
+ * filters made from it: where it comes from, for example. They belong to the
+ * filter; in a mapped file they may change.
  */
 UMBEL_API umbel_slice umbel_data(const umbel_filter *f);
-/* Replace them; len 0 takes them away. data must not be the filter's own. */
+/* Replaces these bytes; len 0 removes them. data must not be umbel_data. */
 UMBEL_API umbel_status umbel_set_data(umbel_filter *f, const void *data,
                                       size_t len, umbel_error *err);
 
-/* XXH3-64 of the payload: equal for equal cells (and data), whatever the head
- * says. */
+/* Returns the XXH3-64 of the payload: equal for equal cells and data. */
 UMBEL_API uint64_t umbel_payload_checksum(const umbel_filter *f);
 
 #ifdef __cplusplus

@@ -1,10 +1,9 @@
 /*
- * foreign.h - files that other programs read and write.
+ * foreign.h - read and write Bloom filter files of other programs.
  *
- * A format has an addressing of its own, so that a filter and the foreign file
- * have the same cells. What is read becomes an ordinary filter: it can be
- * asked, verified, retouched, and written back for readers that never heard of
- * umbel.
+ * Each format has its own addressing, so that a filter and the foreign file
+ * have the same cells. An imported file is an ordinary filter: it can be
+ * queried, verified, retouched, and exported again for its other readers.
  */
 #ifndef UMBEL_FOREIGN_H
 #define UMBEL_FOREIGN_H
@@ -15,13 +14,13 @@
 extern "C" {
 #endif
 
-/* The i-th format: its name, and in a line what it is; false: past the end. */
+/* Gives format i; false when i is past the end. summary may be NULL. */
 UMBEL_API bool umbel_foreign_at(size_t i, const char **name,
                                 const char **summary);
 
 /*
- * A filter of its own memory from a foreign file, which may be a mapping and
- * come from anyone. What the file carries beside the cells is kept as
+ * Makes a filter from the bytes of a foreign file, which may come from anyone
+ * and may be a mapping. Data that the file has beside the cells becomes
  * umbel_data. source may be NULL.
  */
 UMBEL_API umbel_status umbel_import(const char *format, const void *bytes,
@@ -29,26 +28,25 @@ UMBEL_API umbel_status umbel_import(const char *format, const void *bytes,
                                     umbel_filter **out, umbel_error *err);
 
 /*
- * How many bytes a file that begins so has at least; what it carries beside the
- * cells comes on top. The first 256 bytes tell. For readers of streams, who
- * stop where nothing good can follow.
+ * Computes from the first bytes of a file (256 suffice) how long it is at
+ * least; data beside the cells comes on top. Readers of streams can stop early.
  */
 UMBEL_API umbel_status umbel_import_len(const char *format, const void *bytes,
                                         size_t len, uint64_t *least,
                                         umbel_error *err);
 
 /*
- * Write the file as that format has it; path is replaced as umbel_save does.
- * Refused when the filter holds what the format cannot say.
+ * Saves f in a foreign format; path is replaced as by umbel_save. Fails when
+ * the format cannot express the filter.
  */
 UMBEL_API umbel_status umbel_export(const umbel_filter *f, const char *format,
                                     const char *path, umbel_error *err);
 
-/* How many bytes that would be. */
+/* Computes the length of that file. */
 UMBEL_API umbel_status umbel_export_len(const umbel_filter *f,
                                         const char *format, uint64_t *len,
                                         umbel_error *err);
-/* The same to an open descriptor, from where it stands on. */
+/* Writes that file to a descriptor, from its present position on. */
 UMBEL_API umbel_status umbel_export_to(const umbel_filter *f,
                                        const char *format, int fd,
                                        umbel_error *err);

@@ -106,7 +106,8 @@ static umbel_status judge(const admit_args *a, umbel_ruling *out,
     if (!standard)
         UM_TRY(open_file(a->file, &fd, err));
     source.memory_limit = a->memory.max_memory.n;
-    umbel_status status = umbel_admit_read(fd, &source, &wants, NULL, out, err);
+    umbel_status status =
+        umbel_admit_read(fd, UMBEL_TO_END, &source, &wants, NULL, out, err);
     if (status == UMBEL_OK)
         explain(fd, out);
     if (!standard)

@@ -26,7 +26,7 @@ static umbel_status read_filter(const um_open_args *open, const char *path,
     source.secret = secret;
     source.memory_limit = open->max_memory.n;
     if (strcmp(path, "-") == 0)
-        return umbel_read(STDIN_FILENO, &source, out, err);
+        return umbel_read(STDIN_FILENO, UMBEL_TO_END, &source, out, err);
     if (map && stat(path, &st) == 0 && S_ISREG(st.st_mode))
         return umbel_map(path, &source, out, err);
     return umbel_load(path, &source, out, err);

@@ -47,76 +47,100 @@ static ssize_t read_fully(int fd, uint8_t *out, size_t len)
     return (ssize_t)have;
 }
 
-static umbel_status read_head(int fd, um_head *head, umbel_error *err)
+/* Where a filter is read from. */
+typedef struct stream {
+    int fd;
+    bool is_file; /* regular: it cannot grow while it is read */
+    uint64_t len; /* bytes of the filter, or UMBEL_TO_END */
+} stream;
+
+static size_t at_most(size_t want, uint64_t len)
+{
+    return want < len ? want : (size_t)len;
+}
+
+static umbel_status read_head(const stream *s, um_head *head, umbel_error *err)
 {
     uint8_t bytes[UM_HEAD_MAX];
     size_t want;
 
-    ssize_t have = read_fully(fd, bytes, UM_HEAD_START);
+    ssize_t have = read_fully(s->fd, bytes, at_most(UM_HEAD_START, s->len));
     if (have < 0)
         return um_fail_errno(err, "cannot read");
     UM_TRY(um_head_len(bytes, (size_t)have, &want, err));
-    ssize_t more = read_fully(fd, bytes + have, want - (size_t)have);
+    ssize_t more =
+        read_fully(s->fd, bytes + have, at_most(want, s->len) - (size_t)have);
     if (more < 0)
         return um_fail_errno(err, "cannot read");
     return um_head_decode(bytes, (size_t)(have + more), head, err);
 }
 
 /* Refuses before anything is allocated. */
-static umbel_status check_room(const um_head *head, const struct stat *st,
+static umbel_status check_room(const um_head *head, const stream *s,
                                const umbel_source *source, umbel_error *err)
 {
-    if (S_ISREG(st->st_mode))
-        UM_TRY(um_check_len(head, (uint64_t)st->st_size, err));
-    return um_check_limit(head, source, !S_ISREG(st->st_mode), err);
+    if (s->len != UMBEL_TO_END)
+        UM_TRY(um_check_len(head, s->len, err));
+    return um_check_limit(head, source, !s->is_file, err);
 }
 
-static umbel_status read_stored(int fd, const um_head *head, uint8_t *out,
-                                umbel_error *err)
+/* Reads the rest of the filter; to the end, also what must not follow it. */
+static umbel_status read_stored(const stream *s, const um_head *head,
+                                uint8_t *out, umbel_error *err)
 {
     uint8_t extra;
-    ssize_t got = read_fully(fd, out, head->stored_len);
+    ssize_t got = read_fully(s->fd, out, head->stored_len);
     if (got < 0)
         return um_fail_errno(err, "cannot read");
-    ssize_t behind = read_fully(fd, &extra, 1);
+    bool ends = s->is_file || s->len == UMBEL_TO_END;
+    ssize_t behind = ends ? read_fully(s->fd, &extra, 1) : 0;
     if (behind < 0)
         return um_fail_errno(err, "cannot read");
     return um_check_len(head, head->len + (size_t)got + (size_t)behind, err);
 }
 
-static umbel_status load(int fd, const struct stat *st,
-                         const umbel_source *source, umbel_filter **out,
-                         umbel_error *err)
+static umbel_status load(const stream *s, const umbel_source *source,
+                         umbel_filter **out, umbel_error *err)
 {
     umbel_alloc alloc = um_alloc_or_default(source->alloc);
     um_head head;
 
-    UM_TRY(read_head(fd, &head, err));
-    UM_TRY(check_room(&head, st, source, err));
+    UM_TRY(read_head(s, &head, err));
+    UM_TRY(check_room(&head, s, source, err));
     um_memory memory = {um_get(&alloc, head.stored_len), head.stored_len,
                         false};
     if (!memory.base)
         return um_no_memory(err, memory.len);
-    umbel_status status = read_stored(fd, &head, memory.base, err);
+    umbel_status status = read_stored(s, &head, memory.base, err);
     if (status == UMBEL_OK)
         return um_filter_open(&head, memory.base, memory, source, out, err);
     um_memory_free(&memory, &alloc);
     return status;
 }
 
-umbel_status umbel_read(int fd, const umbel_source *source, umbel_filter **out,
-                        umbel_error *err)
+/* Describes a descriptor from where it stands on. */
+static stream from_here(int fd, const struct stat *st, uint64_t len)
+{
+    stream s = {.fd = fd, .len = len};
+
+    if (!S_ISREG(st->st_mode) || len != UMBEL_TO_END)
+        return s;
+    off_t at = lseek(fd, 0, SEEK_CUR);
+    s.is_file = true;
+    s.len = at < 0 || at > st->st_size ? 0 : (uint64_t)(st->st_size - at);
+    return s;
+}
+
+umbel_status umbel_read(int fd, uint64_t len, const umbel_source *source,
+                        umbel_filter **out, umbel_error *err)
 {
     struct stat st;
 
     UM_TRY(um_check_source(&source, err));
     if (fstat(fd, &st) != 0)
         return um_fail_errno(err, "cannot read");
-    if (S_ISREG(st.st_mode)) {
-        off_t at = lseek(fd, 0, SEEK_CUR);
-        st.st_size = at < 0 || at > st.st_size ? 0 : st.st_size - at;
-    }
-    return load(fd, &st, source, out, err);
+    stream s = from_here(fd, &st, len);
+    return load(&s, source, out, err);
 }
 
 umbel_status umbel_load(const char *path, const umbel_source *source,
@@ -127,7 +151,8 @@ umbel_status umbel_load(const char *path, const umbel_source *source,
 
     UM_TRY(um_check_source(&source, err));
     UM_TRY(open_to_read(path, &fd, &st, err));
-    umbel_status status = load(fd, &st, source, out, err);
+    stream s = from_here(fd, &st, UMBEL_TO_END);
+    umbel_status status = load(&s, source, out, err);
     close(fd);
     return um_name_file(status, path, err);
 }

@@ -1,12 +1,14 @@
 /*
  * info.c - what a filter and the tables say of themselves.
  */
+#include "base/error.h"
 #include "filter/coded.h"
 #include "filter/sizing.h"
 
 #include <umbel/file.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *umbel_kind(const umbel_filter *f)
@@ -91,7 +93,7 @@ void um_info_flag(umbel_info *out, const char *name, bool flag)
     append(out, name, UMBEL_FIELD_FLAG)->value.count = flag;
 }
 
-static void describe_shape(const um_shape *s, umbel_info *out)
+static void add_shape(const um_shape *s, umbel_info *out)
 {
     um_info_text(out, "kind", s->kind->name);
     um_info_text(out, "addressing", s->addressing->name);
@@ -107,7 +109,7 @@ static void describe_shape(const um_shape *s, umbel_info *out)
     um_info_real(out, "fpr", s->fpr);
 }
 
-static void describe_bytes(const umbel_filter *f, umbel_info *out)
+static void add_bytes(const umbel_filter *f, umbel_info *out)
 {
     size_t bytes = umbel_encoded_len(f), raw = 0;
 
@@ -119,17 +121,33 @@ static void describe_bytes(const umbel_filter *f, umbel_info *out)
     um_info_count(out, "shannon_bytes", (uint64_t)ceil(um_shannon_bytes(f)));
 }
 
+static void add_keys(const umbel_filter *f, umbel_info *out)
+{
+    um_info_count(out, "added", umbel_added(f));
+    um_info_flag(out, "added_is_estimate", f->shape.estimated);
+    um_info_flag(out, "may_deny", umbel_may_deny(f));
+    um_info_count(out, "denied_members", f->shape.denied);
+}
+
+void umbel_describe_shape(const umbel_filter *f, umbel_info *out)
+{
+    out->n = 0;
+    add_shape(&f->shape, out);
+    um_info_flag(out, "coded", f->shape.coded);
+    um_info_count(out, "payload_bytes", f->payload_len);
+    add_keys(f, out);
+    if (f->shape.attached)
+        um_info_count(out, "data_bytes", f->shape.attached);
+}
+
 void umbel_describe(const umbel_filter *f, umbel_info *out)
 {
     const um_kind *kind = f->shape.kind;
 
     out->n = 0;
-    describe_shape(&f->shape, out);
-    describe_bytes(f, out);
-    um_info_count(out, "added", f->shape.added);
-    um_info_flag(out, "added_is_estimate", f->shape.estimated);
-    um_info_flag(out, "may_deny", umbel_may_deny(f));
-    um_info_count(out, "denied_members", f->shape.denied);
+    add_shape(&f->shape, out);
+    add_bytes(f, out);
+    add_keys(f, out);
     if (kind->bits)
         um_info_real(out, "fill",
                      (double)kind->bits->used(f->self, NULL) /
@@ -140,6 +158,51 @@ void umbel_describe(const umbel_filter *f, umbel_info *out)
         um_info_count(out, "data_bytes", f->shape.attached);
     if (kind->info)
         kind->info(f->self, out);
+}
+
+static const umbel_field *find_field(const umbel_info *info, const char *name)
+{
+    for (size_t i = 0; i < info->n; i++)
+        if (strcmp(info->field[i].name, name) == 0)
+            return &info->field[i];
+    return NULL;
+}
+
+static umbel_status fail_field(const umbel_info *info, const char *name,
+                               umbel_error *err)
+{
+    char names[sizeof(umbel_error)] = "";
+    size_t len = 0, room = 160;
+
+    for (size_t i = 0; i < info->n; i++) {
+        size_t more = strlen(info->field[i].name);
+        if (len + more + 7 > room) { /* ", " and ", ..." */
+            memcpy(names + len, ", ...", 6);
+            break;
+        }
+        len += (size_t)snprintf(names + len, sizeof names - len, "%s%s",
+                                i ? ", " : "", info->field[i].name);
+    }
+    return um_fail(err, UMBEL_E_UNKNOWN,
+                   "there is no field \"%.32s\"; names are %s", name, names);
+}
+
+umbel_status umbel_info_get(const umbel_filter *f, const char *name,
+                            umbel_field *out, umbel_error *err)
+{
+    umbel_info info;
+    const umbel_field *field;
+
+    umbel_describe_shape(f, &info); /* reading all cells takes time */
+    field = find_field(&info, name);
+    if (!field) {
+        umbel_describe(f, &info);
+        field = find_field(&info, name);
+    }
+    if (!field)
+        return fail_field(&info, name, err);
+    *out = *field;
+    return UMBEL_OK;
 }
 
 const um_addressing *um_kind_addressing(const um_kind *kind, const char *name)

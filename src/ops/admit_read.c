@@ -59,11 +59,13 @@ static umbel_status prepare(const umbel_source *given, umbel_source *source,
     return UMBEL_OK;
 }
 
-/* Returns the bytes of a regular file from here on; 0 when unknown. */
-static uint64_t bytes_ahead(int fd)
+/* Returns len, or the bytes of a regular file from here on; 0: unknown. */
+static uint64_t bytes_ahead(int fd, uint64_t len)
 {
     struct stat st;
 
+    if (len != UMBEL_TO_END)
+        return len;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
         return 0;
     off_t at = lseek(fd, 0, SEEK_CUR);
@@ -73,7 +75,7 @@ static uint64_t bytes_ahead(int fd)
 /* Where the bytes come from: memory, or a file descriptor. */
 typedef struct origin {
     const void *bytes;
-    size_t len;
+    uint64_t len; /* of a file, perhaps UMBEL_TO_END */
     bool is_file;
     int fd;
 } origin;
@@ -87,14 +89,15 @@ static umbel_status admit_from(const origin *o, const umbel_source *given,
     umbel_error refusal = {0};
 
     UM_TRY(prepare(given, &source, &wants, err));
-    uint64_t len = o->is_file ? bytes_ahead(o->fd) : o->len;
+    uint64_t len = o->is_file ? bytes_ahead(o->fd, o->len) : o->len;
     if (o->is_file && !len && !source.memory_limit)
         source.memory_limit = wants->max_bytes; /* a pipe: nothing bounds it */
     umbel_ruling r = um_ruling_begin(wants);
     if (um_hold_bytes(wants, len, &r)) {
         umbel_status decoded =
-            o->is_file ? umbel_read(o->fd, &source, &f, &refusal)
-                       : umbel_decode(o->bytes, o->len, &source, &f, &refusal);
+            o->is_file
+                ? umbel_read(o->fd, o->len, &source, &f, &refusal)
+                : umbel_decode(o->bytes, (size_t)o->len, &source, &f, &refusal);
         UM_TRY(conclude(decoded, &refusal, f, wants, out, &r, err));
     }
     *ruling = r;
@@ -110,10 +113,10 @@ umbel_status umbel_admit_bytes(const void *bytes, size_t len,
     return admit_from(&o, source, wants, out, ruling, err);
 }
 
-umbel_status umbel_admit_read(int fd, const umbel_source *source,
+umbel_status umbel_admit_read(int fd, uint64_t len, const umbel_source *source,
                               const umbel_admission *wants, umbel_filter **out,
                               umbel_ruling *ruling, umbel_error *err)
 {
-    origin o = {.is_file = true, .fd = fd};
+    origin o = {.is_file = true, .fd = fd, .len = len};
     return admit_from(&o, source, wants, out, ruling, err);
 }

@@ -104,17 +104,20 @@ static void files_that_are_too_large_are_not_read(void **state)
     int fd = open(path, O_RDONLY);
     assert_true(fd >= 0);
     w.max_bytes = umbel_encoded_len(f) - 1;
-    assert_ok(umbel_admit_read(fd, NULL, &w, &got, &r, &test_refusal));
+    assert_ok(
+        umbel_admit_read(fd, UMBEL_TO_END, NULL, &w, &got, &r, &test_refusal));
     assert_int_equal(r.reason[0].code, UMBEL_REFUSED_BYTES);
     assert_int_equal(lseek(fd, 0, SEEK_CUR), 0);
     w.max_bytes++;
-    assert_ok(umbel_admit_read(fd, NULL, &w, &got, &r, &test_refusal));
+    assert_ok(
+        umbel_admit_read(fd, UMBEL_TO_END, NULL, &w, &got, &r, &test_refusal));
     assert_true(r.admitted);
     assert_int_equal(r.bytes, w.max_bytes);
     test_assert_same_file(f, got);
     close(fd);
-    assert_refused(umbel_admit_read(-1, NULL, &w, &got, &r, &test_refusal),
-                   UMBEL_E_IO, "read");
+    assert_refused(
+        umbel_admit_read(-1, UMBEL_TO_END, NULL, &w, &got, &r, &test_refusal),
+        UMBEL_E_IO, "read");
     umbel_close(got);
     umbel_close(f);
     free(path);
@@ -136,7 +139,8 @@ static void pipes_are_refused_by_their_head(void **state)
     assert_int_equal(write(ends[1], bytes, len), (ssize_t)len);
     close(ends[1]);
     w.max_bytes = 1000;
-    assert_ok(umbel_admit_read(ends[0], NULL, &w, &got, &r, &test_refusal));
+    assert_ok(umbel_admit_read(ends[0], UMBEL_TO_END, NULL, &w, &got, &r,
+                               &test_refusal));
     assert_int_equal(r.n, 1);
     assert_int_equal(r.reason[0].code, UMBEL_REFUSED_BYTES);
     close(ends[0]);

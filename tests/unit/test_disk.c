@@ -465,19 +465,19 @@ static void a_descriptor_is_read_from_where_it_stands_to_its_end(void **state)
     assert_int_equal(write(fd, "before", 6), 6);
     assert_ok(umbel_write(f, fd, &test_refusal));
     assert_int_equal(lseek(fd, 6, SEEK_SET), 6);
-    assert_ok(umbel_read(fd, NULL, &back, &test_refusal));
+    assert_ok(umbel_read(fd, UMBEL_TO_END, NULL, &back, &test_refusal));
     test_assert_same_file(f, back);
     umbel_close(back);
     back = NULL;
-    assert_refused(umbel_read(fd, NULL, &back, &test_refusal), UMBEL_E_FORMAT,
-                   "empty");
+    assert_refused(umbel_read(fd, UMBEL_TO_END, NULL, &back, &test_refusal),
+                   UMBEL_E_FORMAT, "empty");
     assert_ok(umbel_write(f, fd, &test_refusal));
     assert_int_equal(lseek(fd, 6, SEEK_SET), 6);
-    assert_refused(umbel_read(fd, NULL, &back, &test_refusal), UMBEL_E_FORMAT,
-                   "appended");
+    assert_refused(umbel_read(fd, UMBEL_TO_END, NULL, &back, &test_refusal),
+                   UMBEL_E_FORMAT, "appended");
     close(fd);
-    assert_refused(umbel_read(-1, NULL, &back, &test_refusal), UMBEL_E_IO,
-                   "cannot read");
+    assert_refused(umbel_read(-1, UMBEL_TO_END, NULL, &back, &test_refusal),
+                   UMBEL_E_IO, "cannot read");
     assert_null(back);
     umbel_close(f);
     free(path);
