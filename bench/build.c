@@ -71,7 +71,7 @@ static umbel_status time_classic(const uint64_t *keys, uint64_t n, double *best,
     p.addressing = "classic";
     p.fpr = UM_BENCH_FPR;
     p.capacity = n;
-    umbel_status status = umbel_open(NULL, &p, &f, err);
+    umbel_status status = umbel_create(NULL, &p, &f, err);
     double start = um_seconds();
     if (status == UMBEL_OK)
         status = umbel_add_fixed(f, keys, sizeof *keys, (size_t)n, NULL, err);

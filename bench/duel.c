@@ -105,9 +105,9 @@ static umbel_status open_both(duel_state *d, uint64_t keys, umbel_error *err)
     other.hashes = 4;
     other.settings = set;
     other.nsettings = UM_COUNT(set);
-    umbel_status status = umbel_open("tally", &tally, &d->filter[TALLY], err);
+    umbel_status status = umbel_create("tally", &tally, &d->filter[TALLY], err);
     if (status == UMBEL_OK)
-        status = umbel_open("counting", &other, &d->filter[OTHER], err);
+        status = umbel_create("counting", &other, &d->filter[OTHER], err);
     return status;
 }
 

@@ -97,7 +97,7 @@ static umbel_status open_thing(const um_bench_thing *thing, uint64_t n,
     p.settings = thing->set;
     while (p.nsettings < UM_COUNT(thing->set) && thing->set[p.nsettings].name)
         p.nsettings++;
-    return umbel_open(thing->kind, &p, out, err);
+    return umbel_create(thing->kind, &p, out, err);
 }
 
 static umbel_status open_both(um_bench *b, const um_bench_thing *thing,

@@ -27,7 +27,7 @@ int main(int argc, char **argv)
         return 2;
     params.capacity = 4; /* keys */
     params.fpr = 0.0001; /* 1 false positive in 10,000 other words */
-    if (umbel_open("bloom", &params, &f, &err))
+    if (umbel_create("bloom", &params, &f, &err))
         return fail(&err);
     for (size_t i = 0; i < 4; i++)
         if (umbel_add(f, words[i], strlen(words[i]), NULL, &err))

@@ -27,7 +27,7 @@ int main(void)
     char line[4096];
 
     params.capacity = 100000; /* different lines */
-    if (umbel_open("counting", &params, &f, &err))
+    if (umbel_create("counting", &params, &f, &err))
         return fail(&err);
     while (fgets(line, sizeof line, stdin)) {
         umbel_slice key = {line, strcspn(line, "\n")};

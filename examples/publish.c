@@ -32,7 +32,7 @@ int main(int argc, char **argv)
         return 2;
     }
     params.capacity = 1000;
-    if (umbel_open("bloom", &params, &filter, &err) ||
+    if (umbel_create("bloom", &params, &filter, &err) ||
         umbel_store_dir(argv[1], &shelf, &err) ||
         umbel_sign_keygen(sign_key, trust_key, &err))
         goto done;

@@ -270,7 +270,7 @@ static void use_fit(const umbel_filter *f)
 {
     umbel_filter *small = NULL;
     umbel_error err;
-    double keys = (double)umbel_added(f), error = umbel_error_at(f, keys);
+    double keys = (double)umbel_added(f), error = umbel_fpr_at(f, keys);
 
     UM_WANT(error >= 0 && error <= 1);
     /* No cell is left unused, unless it forgets. */
@@ -284,7 +284,7 @@ static void use_fit(const umbel_filter *f)
         UM_WANT(!small);
         return;
     }
-    UM_WANT(umbel_error_at(small, (double)umbel_added(small)) <=
+    UM_WANT(umbel_fpr_at(small, (double)umbel_added(small)) <=
             umbel_target_fpr(f));
     umbel_close(small);
 }

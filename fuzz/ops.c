@@ -333,7 +333,7 @@ static void op_rebuild(machine *m, const step *s)
         return;
     p.cells = umbel_cells(s->a->f);
     p.hashes = umbel_hashes(s->a->f);
-    UM_WANT(umbel_open(m->kind, &p, &f, NULL) == UMBEL_OK);
+    UM_WANT(umbel_create(m->kind, &p, &f, NULL) == UMBEL_OK);
     UM_WANT(umbel_same_shape(f, s->a->f, NULL) == UMBEL_OK);
     for (int i = 0; i < KEYS; i++)
         if (s->a->has[i])
@@ -402,7 +402,7 @@ static bool begin(machine *m, um_reader *r)
     p->cells |= (uint64_t)(get_u8(r) % 64) << 8;
     choose_settings(m);
     for (size_t i = 0; i < SLOTS; i++) {
-        if (umbel_open(m->kind, p, &m->slot[i].f, NULL) != UMBEL_OK)
+        if (umbel_create(m->kind, p, &m->slot[i].f, NULL) != UMBEL_OK)
             return false;
         m->any_order = m->plain || !umbel_count_limit(m->slot[i].f);
         m->slot[i].exact = m->any_order;

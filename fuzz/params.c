@@ -31,7 +31,7 @@ typedef struct request {
     umbel_params params;
     umbel_setting setting[MOST_SETTINGS];
     uint64_t bytes;
-    double keys; /* for umbel_error_at */
+    double keys; /* for umbel_fpr_at */
     char garbage[32];
 } request;
 
@@ -130,7 +130,7 @@ static void expect_survives(const umbel_filter *f)
  */
 static void expect_grows(const umbel_filter *f, double keys)
 {
-    double error = umbel_error_at(f, keys), later = umbel_error_at(f, 2 * keys);
+    double error = umbel_fpr_at(f, keys), later = umbel_fpr_at(f, 2 * keys);
 
     UM_WANT(isnan(keys) || (error >= 0 && error <= 1));
     UM_WANT(!(keys > 0) || later >= 0.9 * error);
@@ -181,14 +181,14 @@ static void try_open(const request *q, um_fuzz_memory *m)
     umbel_filter *f = NULL;
     umbel_error err;
 
-    umbel_status status = umbel_open(q->kind, p, &f, &err);
+    umbel_status status = umbel_create(q->kind, p, &f, &err);
     check_outcome(status, f, &err, m);
     if (status != UMBEL_OK)
         return;
     UM_WANT(umbel_cells(f) >= p->cells);
     UM_WANT(p->hashes == 0 || umbel_hashes(f) == p->hashes);
     if (!p->cells)
-        UM_WANT(umbel_error_at(f, (double)p->capacity) <= asked_fpr(p));
+        UM_WANT(umbel_fpr_at(f, (double)p->capacity) <= asked_fpr(p));
     m->limit = SIZE_MAX;
     expect_works(f, q);
     umbel_close(f);
@@ -206,7 +206,7 @@ static void open_plan(const request *q, const umbel_plan *plan,
         return; /* is built, of keys */
     p.cells = plan->cells;
     p.hashes = plan->hashes;
-    umbel_status status = umbel_open(q->kind, &p, &f, &err);
+    umbel_status status = umbel_create(q->kind, &p, &f, &err);
     check_outcome(status, f, &err, m);
     UM_WANT(status == UMBEL_OK || status == UMBEL_E_NOMEM);
     if (status != UMBEL_OK)
@@ -242,7 +242,7 @@ static void try_unsized(const request *q, um_fuzz_memory *m)
     umbel_error err;
 
     umbel_status status =
-        umbel_open_unsized(q->kind, &q->params, q->bytes, &f, &err);
+        umbel_create_unsized(q->kind, &q->params, q->bytes, &f, &err);
     check_outcome(status, f, &err, m);
     if (status != UMBEL_OK)
         return;

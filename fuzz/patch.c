@@ -26,7 +26,7 @@ static umbel_filter *old_filter(bool counting)
     p.hashes = 4;
     for (size_t i = 0; i < KEYS; i++)
         keys[i] = um_le64(i);
-    UM_WANT(umbel_open(counting ? "counting" : "bloom", &p, &f, NULL) ==
+    UM_WANT(umbel_create(counting ? "counting" : "bloom", &p, &f, NULL) ==
             UMBEL_OK);
     UM_WANT(umbel_add_fixed(f, keys, sizeof *keys, KEYS, NULL, NULL) ==
             UMBEL_OK);

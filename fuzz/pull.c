@@ -431,7 +431,7 @@ static void open_world(world *w)
     shape.capacity = 100;
     params.url = "here/words";
     w->now = 1000;
-    if (umbel_open(NULL, &shape, &w->filter, NULL) != UMBEL_OK ||
+    if (umbel_create(NULL, &shape, &w->filter, NULL) != UMBEL_OK ||
         umbel_pull_open(&params, &fetcher, &place, &w->puller, NULL))
         abort();
 }

@@ -52,7 +52,7 @@ static size_t make_kind(const char *kind, const umbel_params *p, size_t nkeys,
     umbel_error err;
     size_t len;
 
-    umbel_status status = umbel_open(kind, p, &f, &err);
+    umbel_status status = umbel_create(kind, p, &f, &err);
     for (size_t i = 0; status == UMBEL_OK && i < nkeys; i++) {
         char key[8];
         int n = snprintf(key, sizeof key, "%zu", i);
@@ -169,7 +169,7 @@ static umbel_filter *numbers(const char *kind, uint64_t cells, size_t n)
     p.addressing = "classic";
     p.cells = cells;
     p.hashes = 4;
-    status = umbel_open(kind, &p, &f, NULL);
+    status = umbel_create(kind, &p, &f, NULL);
     for (size_t i = 0; status == UMBEL_OK && i < n; i++) {
         uint64_t key = um_le64(i);
         status = umbel_add(f, &key, sizeof key, NULL, NULL);

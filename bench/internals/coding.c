@@ -51,7 +51,7 @@ static umbel_filter *make(const char *kind, uint64_t cells, uint32_t hashes)
     p.cells = cells;
     p.hashes = hashes;
     p.capacity = KEYS;
-    want(umbel_open(kind, &p, &f, &err), &err);
+    want(umbel_create(kind, &p, &f, &err), &err);
     return f;
 }
 

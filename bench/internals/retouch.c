@@ -75,7 +75,7 @@ static umbel_filter *empty(uint64_t bits, uint64_t seed)
     p.cells = bits;
     p.hashes = HASHES;
     p.seed = seed;
-    want(umbel_open("bloom", &p, &f, &err), &err);
+    want(umbel_create("bloom", &p, &f, &err), &err);
     return f;
 }
 

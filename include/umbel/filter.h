@@ -62,8 +62,9 @@ typedef struct umbel_params {
  * On success *out owns the filter; release it with umbel_close. On failure *err
  * names the parameter that was wrong and its range.
  */
-UMBEL_API umbel_status umbel_open(const char *kind, const umbel_params *params,
-                                  umbel_filter **out, umbel_error *err);
+UMBEL_API umbel_status umbel_create(const char *kind,
+                                    const umbel_params *params,
+                                    umbel_filter **out, umbel_error *err);
 
 /* Frees the filter and wipes its secret. NULL is accepted. */
 UMBEL_API void umbel_close(umbel_filter *f);
@@ -212,7 +213,7 @@ UMBEL_API uint64_t umbel_denied(const umbel_filter *f);
 /* Predicts the false positive rate from the cells; reads every cell. */
 UMBEL_API double umbel_predict(const umbel_filter *f);
 /* Predicts the false positive rate from the shape, with that many keys. */
-UMBEL_API double umbel_error_at(const umbel_filter *f, double keys);
+UMBEL_API double umbel_fpr_at(const umbel_filter *f, double keys);
 
 /* --- descriptions --------------------------------------------------------- */
 

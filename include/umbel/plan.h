@@ -23,7 +23,7 @@ typedef struct umbel_plan {
 /*
  * Computes what params leave open: the size from capacity and fpr, the error
  * from capacity and size, or the capacity from size and fpr. Fields mean what
- * they mean to umbel_open; bytes, when not 0, is the size of the whole file
+ * they mean to umbel_create; bytes, when not 0, is the size of the whole file
  * instead of cells.
  */
 UMBEL_API umbel_status umbel_make_plan(const char *kind,
@@ -68,7 +68,7 @@ typedef struct umbel_count_plan {
 
 /*
  * Predicts errors of counts, when key i comes counts[i] times. params describe
- * a filter that counts, as to umbel_open. E_RANGE when the threshold is above
+ * a filter that counts, as to umbel_create. E_RANGE when the threshold is above
  * what its cells can count, or above 1024.
  */
 UMBEL_API umbel_status umbel_plan_counts(
@@ -80,10 +80,10 @@ UMBEL_API umbel_status umbel_plan_counts(
  * and its size has many divisors. Add the keys, then call umbel_fit. params say
  * fpr and the rest; capacity and cells must be 0.
  */
-UMBEL_API umbel_status umbel_open_unsized(const char *kind,
-                                          const umbel_params *params,
-                                          uint64_t bytes, umbel_filter **out,
-                                          umbel_error *err);
+UMBEL_API umbel_status umbel_create_unsized(const char *kind,
+                                            const umbel_params *params,
+                                            uint64_t bytes, umbel_filter **out,
+                                            umbel_error *err);
 
 /*
  * Makes the smallest fold of f that keeps its fpr with the keys that were

@@ -35,7 +35,7 @@ static umbel_status open_hash(const defence *row, uint64_t seed,
                       .hashes = row->k0 + row->k1,
                       .secret = row->keyed ? secret : NULL};
 
-    return umbel_open("bloom", &p, out, err);
+    return umbel_create("bloom", &p, out, err);
 }
 
 /* A seed is known to everybody, a secret is not. */

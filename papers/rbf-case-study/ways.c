@@ -23,7 +23,7 @@ static umbel_status open_filter(const notebook *n, const way *how,
                       .settings = &groups,
                       .nsettings = how->groups ? 1 : 0};
 
-    return umbel_open("bloom", &p, out, err);
+    return umbel_create("bloom", &p, out, err);
 }
 
 static umbel_status digest_all(notebook *n, umbel_error *err)

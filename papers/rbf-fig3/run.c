@@ -78,7 +78,7 @@ static umbel_status measure(um_round *r, const setting *s, uint64_t *keys,
                       .hashes = s->hashes,
                       .seed = um_random(&r->rng)};
     umbel_filter *f = NULL;
-    umbel_status status = umbel_open("bloom", &p, &f, err);
+    umbel_status status = umbel_create("bloom", &p, &f, err);
 
     for (uint64_t i = 0; i < s->keys; i++)
         keys[i] = um_random_key(&r->rng);

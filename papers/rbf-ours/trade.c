@@ -70,7 +70,7 @@ static umbel_status open_filter(const trade *t, const trade_way *how,
                       .settings = &groups,
                       .nsettings = how->groups ? 1 : 0};
 
-    return umbel_open("bloom", &p, out, err);
+    return umbel_create("bloom", &p, out, err);
 }
 
 /* --- judging -------------------------------------------------------------- */

@@ -80,7 +80,7 @@ static umbel_status make(um_rbf *x, bool *member, uint64_t *keys, um_rng *rng,
                       .seed = um_random(rng)};
 
     draw_members(member, keys, rng);
-    umbel_status status = umbel_open("bloom", &p, &x->filter, err);
+    umbel_status status = umbel_create("bloom", &p, &x->filter, err);
     if (status == UMBEL_OK)
         status = fill(x, keys, err);
     if (status == UMBEL_OK)

@@ -125,7 +125,7 @@ static umbel_status try_tally(const uint32_t *stream, size_t n, uint64_t seed,
 
     p.capacity = KEYS;
     p.seed = seed;
-    umbel_status status = umbel_open("tally", &p, &f, err);
+    umbel_status status = umbel_create("tally", &p, &f, err);
     if (status != UMBEL_OK)
         return status;
     status = umbel_add_fixed(f, stream, sizeof *stream, n, NULL, err);

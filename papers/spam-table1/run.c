@@ -37,7 +37,7 @@ static umbel_status measure(um_round *r, const shape *s, uint64_t *keys,
                       .hashes = s->hashes,
                       .seed = um_random(&r->rng)};
     umbel_filter *f = NULL;
-    umbel_status status = umbel_open("bloom", &p, &f, err);
+    umbel_status status = umbel_create("bloom", &p, &f, err);
 
     for (size_t i = 0; i < KEYS + ASKED; i++)
         keys[i] = um_random_key(&r->rng);

@@ -130,7 +130,7 @@ static umbel_status run_round(um_round *r, double *out, umbel_error *err)
         p.hashes = table[i].hashes;
         p.capacity = KEYS;
         p.seed = um_random(&r->rng);
-        status = umbel_open(NULL, &p, &f, err);
+        status = umbel_create(NULL, &p, &f, err);
         if (status == UMBEL_OK)
             status = measure(&f, out + i * WIDTH, err);
         umbel_close(f);

@@ -46,7 +46,7 @@ static umbel_status read_lists(comparing *c, umbel_error *err)
     umbel_params p = c->asked.params;
 
     p.capacity = 1;
-    UM_TRY(umbel_open("bloom", &p, &c->empty, err));
+    UM_TRY(umbel_create("bloom", &p, &c->empty, err));
     UM_TRY(read_list(c, a->members, UM_WEIGHTS_NONE, &c->members, err));
     UM_TRY(read_list(c, a->never, a->weights ? UM_WEIGHTS_ALL : UM_WEIGHTS_TSV,
                      &c->never, err));

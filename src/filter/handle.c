@@ -169,8 +169,8 @@ static void aim_at_size(um_shape *s)
         s->fpr = error;
 }
 
-umbel_status umbel_open(const char *kind, const umbel_params *params,
-                        umbel_filter **out, umbel_error *err)
+umbel_status umbel_create(const char *kind, const umbel_params *params,
+                          umbel_filter **out, umbel_error *err)
 {
     umbel_params p;
     um_shape shape;

@@ -52,7 +52,7 @@ double umbel_predict(const umbel_filter *f)
     return kind->predict ? kind->predict(f->self) : NAN;
 }
 
-double umbel_error_at(const umbel_filter *f, double keys)
+double umbel_fpr_at(const umbel_filter *f, double keys)
 {
     return um_shape_error(&f->shape, keys);
 }

@@ -93,7 +93,7 @@ static umbel_status build_sized(const um_build_job *job, um_build_result *out,
         p.nsettings = 1;
     }
     UM_TRY(count_capacity(job, &p, err));
-    UM_TRY(umbel_open(job->kind, &p, &out->filter, err));
+    UM_TRY(umbel_create(job->kind, &p, &out->filter, err));
     return add_keys(job, out->filter, out, err);
 }
 
@@ -108,7 +108,7 @@ static umbel_status build_unsized(const um_build_job *job, um_build_result *out,
         return um_fail(err, UMBEL_E_RANGE,
                        "--never needs the size of the filter before keys are "
                        "read: give files, or --capacity, or --bits");
-    UM_TRY(umbel_open_unsized(job->kind, &job->params, memory, &large, err));
+    UM_TRY(umbel_create_unsized(job->kind, &job->params, memory, &large, err));
     status = add_keys(job, large, out, err);
     if (status)
         goto done;

@@ -99,7 +99,7 @@ static umbel_status import(const uint8_t *bytes, size_t len,
             source->memory_limit);
     p.addressing = "dcso";
     p.alloc = source->alloc;
-    UM_TRY(umbel_open("bloom", &p, &f, err));
+    UM_TRY(umbel_create("bloom", &p, &f, err));
     f->shape.added = added;
     umbel_status status = fill(f, bytes + HEAD_LEN, len - HEAD_LEN, err);
     if (status == UMBEL_OK)

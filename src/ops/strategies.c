@@ -41,7 +41,7 @@ static umbel_status open_bloom(const um_scene *s, uint64_t bytes, uint64_t keys,
                        bytes, plan.bytes);
     p.cells = plan.cells;
     p.hashes = plan.hashes;
-    return umbel_open("bloom", &p, out, err);
+    return umbel_create("bloom", &p, out, err);
 }
 
 umbel_status um_make_plain(const um_scene *s, uint64_t bytes,

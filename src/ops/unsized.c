@@ -65,9 +65,9 @@ static uint64_t foldable_cells(const um_shape *s, uint64_t most)
     return best.value * cells_a_part;
 }
 
-umbel_status umbel_open_unsized(const char *kind, const umbel_params *params,
-                                uint64_t bytes, umbel_filter **out,
-                                umbel_error *err)
+umbel_status umbel_create_unsized(const char *kind, const umbel_params *params,
+                                  uint64_t bytes, umbel_filter **out,
+                                  umbel_error *err)
 {
     static const umbel_params standard = UMBEL_PARAMS_INIT;
     umbel_params p = params ? *params : standard;
@@ -87,7 +87,7 @@ umbel_status umbel_open_unsized(const char *kind, const umbel_params *params,
     UM_TRY(umbel_make_plan(kind, &p, bytes, &plan, err));
     s.hashes = p.hashes = plan.hashes;
     p.cells = foldable_cells(&s, plan.cells);
-    return umbel_open(kind, &p, out, err);
+    return umbel_create(kind, &p, out, err);
 }
 
 /*

@@ -188,7 +188,8 @@ static void failures_leave_the_output_alone(void **state)
     umbel_params p = s->params;
 
     p.hashes = 65;
-    assert_int_equal(umbel_open(s->combo.kind, &p, &out, NULL), UMBEL_E_RANGE);
+    assert_int_equal(umbel_create(s->combo.kind, &p, &out, NULL),
+                     UMBEL_E_RANGE);
     assert_ptr_equal(out, f);
     assert_int_not_equal(umbel_fold(f, 0, &out, NULL), UMBEL_OK);
     assert_ptr_equal(out, f);
@@ -224,7 +225,7 @@ static void what_it_cannot_do_it_refuses(void **state)
         assert_refused(umbel_clear(f, &test_refusal), UMBEL_E_UNSUPPORTED,
                        s->combo.kind);
         assert_refused(
-            umbel_open(s->combo.kind, &s->params, &out, &test_refusal),
+            umbel_create(s->combo.kind, &s->params, &out, &test_refusal),
             UMBEL_E_UNSUPPORTED, s->combo.kind);
     } else {
         assert_refused(umbel_build(s->combo.kind, &s->params, NULL, NULL, &out,

@@ -39,12 +39,12 @@ static void its_error_at_capacity_is_within_what_was_asked(void **state)
     umbel_filter *f = subject_filled(s, 0, s->abilities & ADD ? 0 : KEYS);
 
     assert_true(umbel_target_fpr(f) == 0.01);
-    assert_true(umbel_error_at(f, KEYS) <= 0.01);
-    assert_true(umbel_error_at(f, KEYS) > 0);
-    assert_true(umbel_error_at(f, 2 * KEYS) >= umbel_error_at(f, KEYS));
+    assert_true(umbel_fpr_at(f, KEYS) <= 0.01);
+    assert_true(umbel_fpr_at(f, KEYS) > 0);
+    assert_true(umbel_fpr_at(f, 2 * KEYS) >= umbel_fpr_at(f, KEYS));
     /* Who never forgets fills up, choosing or not. */
     if (s->abilities & ADD && !umbel_may_deny(f))
-        assert_near(umbel_error_at(f, 1e7), 1, 1e-4);
+        assert_near(umbel_fpr_at(f, 1e7), 1, 1e-4);
     umbel_close(f);
 }
 

@@ -76,7 +76,7 @@ static void more_than_2_33_cells_are_all_used_and_err_as_predicted(void **state)
                     (double)umbel_added(f), share);
     assert_binomial(hits(f, MEMBERS, OUTSIDE), OUTSIDE, umbel_predict(f));
     /* By the formula the fill has a spread of its own, far smaller. */
-    assert_near(umbel_predict(f), umbel_error_at(f, MEMBERS),
+    assert_near(umbel_predict(f), umbel_fpr_at(f, MEMBERS),
                 umbel_predict(f) * 5 / sqrt(MEMBERS));
     umbel_close(f);
 }

@@ -17,7 +17,7 @@ umbel_filter *subject_open(const subject *s)
 
     if (um_kind_find(s->combo.kind)->built)
         return test_build(s->combo.kind, &s->params, 0, 0);
-    assert_ok(umbel_open(s->combo.kind, &s->params, &f, &test_refusal));
+    assert_ok(umbel_create(s->combo.kind, &s->params, &f, &test_refusal));
     return f;
 }
 

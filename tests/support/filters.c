@@ -58,7 +58,7 @@ umbel_filter *test_open(const umbel_params *params)
 {
     umbel_filter *f = NULL;
 
-    assert_ok(umbel_open(NULL, params, &f, &test_refusal));
+    assert_ok(umbel_create(NULL, params, &f, &test_refusal));
     return f;
 }
 

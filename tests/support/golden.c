@@ -34,7 +34,7 @@ umbel_filter *golden_build(const test_combo *c)
     p.hashes = 4;
     p.capacity = GOLDEN_KEYS;
     p.fpr = 0.01;
-    assert_ok(umbel_open(c->kind, &p, &f, &test_refusal));
+    assert_ok(umbel_create(c->kind, &p, &f, &test_refusal));
     test_add(f, 0, GOLDEN_KEYS);
     return f;
 }
@@ -69,7 +69,7 @@ static umbel_filter *open_row(const row *r)
     p.hashes = r->hashes;
     p.capacity = GOLDEN_KEYS;
     p.fpr = r->fpr;
-    assert_ok(umbel_open(r->kind, &p, &f, &test_refusal));
+    assert_ok(umbel_create(r->kind, &p, &f, &test_refusal));
     return f;
 }
 
@@ -155,7 +155,7 @@ static umbel_filter *build_coded(const row *r)
     p.hashes = 4;
     p.capacity = 10 * GOLDEN_KEYS;
     p.fpr = 0.01;
-    assert_ok(umbel_open(r->kind, &p, &f, &test_refusal));
+    assert_ok(umbel_create(r->kind, &p, &f, &test_refusal));
     test_add(f, 0, 5 * GOLDEN_KEYS);
     umbel_set_coded(f, true);
     return f;

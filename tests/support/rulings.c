@@ -19,7 +19,7 @@ umbel_filter *test_made(const char *kind, const umbel_params *base,
         return test_build(kind, &p, 0, keys);
     if (!p.cells)
         p.capacity = capacity;
-    assert_ok(umbel_open(kind, &p, &f, &test_refusal));
+    assert_ok(umbel_create(kind, &p, &f, &test_refusal));
     test_add(f, 0, keys);
     return f;
 }

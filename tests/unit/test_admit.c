@@ -237,7 +237,7 @@ static void linear_hashes_are_held_by_what_is_certain(void **state)
     p.addressing = "universal";
     p.cells = 8192;
     p.hashes = 4;
-    assert_ok(umbel_open(NULL, &p, &f, &test_refusal));
+    assert_ok(umbel_create(NULL, &p, &f, &test_refusal));
     for (unsigned i = 1000; i < 2000; i++) {
         size_t len = (size_t)snprintf(key, sizeof key, "%u", i);
         assert_ok(umbel_add(f, key, len, NULL, &test_refusal));
@@ -358,7 +358,7 @@ static void filters_made_for_the_budget_are_admitted(void **state)
             p.addressing = name;
             p.capacity = TEST_RULED_KEYS;
             p.fpr = w.max_error = 0.01;
-            assert_ok(umbel_open(NULL, &p, &f, &test_refusal));
+            assert_ok(umbel_create(NULL, &p, &f, &test_refusal));
             test_add(f, from * TEST_RULED_KEYS, TEST_RULED_KEYS);
             above += umbel_predict(f) > 0.01;
             test_expect_admitted(f, &w);

@@ -40,7 +40,7 @@ static umbel_filter *draw_shape(um_rng *rng, const char *kind,
     p.hashes = (uint32_t)(1 + um_random_below(rng, 14));
     p.cells = (uint64_t)64 << um_random_below(rng, 8);
     p.cells += um_random_below(rng, p.cells);
-    assert_ok(umbel_open(kind, &p, &f, &test_refusal));
+    assert_ok(umbel_create(kind, &p, &f, &test_refusal));
     return f;
 }
 
@@ -60,7 +60,7 @@ static void admit_some(um_rng *rng, umbel_filter *f)
     size_t keys = draw_keys(rng, f);
 
     known.claimed = keys;
-    known.max_error = umbel_error_at(f, (double)keys);
+    known.max_error = umbel_fpr_at(f, (double)keys);
     for (int i = 0; i < A_SHAPE; i++) {
         refill(f, rng, keys);
         if (umbel_predict(f) <= 0.5)

@@ -17,7 +17,7 @@ static umbel_filter *open_aging(void)
 
     p.capacity = CAPACITY;
     p.fpr = 0.01;
-    assert_ok(umbel_open("aging", &p, &f, &test_refusal));
+    assert_ok(umbel_create("aging", &p, &f, &test_refusal));
     return f;
 }
 
@@ -45,7 +45,7 @@ static void old_keys_are_forgotten_and_the_error_stays_bounded(void **state)
     double rate = (double)test_hits(f, 0, OLD) / OLD, p = umbel_predict(f);
     assert_near(rate, p, 5 * sqrt(p * (1 - p) / OLD));
     assert_true(p < 0.013); /* fill varies between instances */
-    assert_true(umbel_error_at(f, 1e12) <= 0.01);
+    assert_true(umbel_fpr_at(f, 1e12) <= 0.01);
     umbel_close(f);
 }
 
@@ -84,8 +84,8 @@ static void what_it_cannot_do_is_refused(void **state)
     assert_refused(umbel_merge(f, g, UMBEL_OR, &test_refusal),
                    UMBEL_E_UNSUPPORTED, "aging cannot merge");
     p.cells = 4096;
-    assert_refused(umbel_open("aging", &p, &none, &test_refusal), UMBEL_E_RANGE,
-                   "capacity");
+    assert_refused(umbel_create("aging", &p, &none, &test_refusal),
+                   UMBEL_E_RANGE, "capacity");
     assert_true(umbel_may_deny(f));
     umbel_close(f);
     umbel_close(g);

@@ -38,7 +38,7 @@ static umbel_status build(made *m, const umbel_alloc *a)
     p.cells = 512 * 12;
     p.hashes = 5;
     p.alloc = a;
-    umbel_status status = umbel_open(NULL, &p, &m->opened, &test_refusal);
+    umbel_status status = umbel_create(NULL, &p, &m->opened, &test_refusal);
     if (status != UMBEL_OK)
         return status;
     test_add(m->opened, 0, 100); /* takes no memory */
@@ -94,7 +94,7 @@ static umbel_status fit(made *m, const umbel_alloc *a)
 
     p.alloc = a;
     umbel_status status =
-        umbel_open_unsized(NULL, &p, 8192, &m->unsized, &test_refusal);
+        umbel_create_unsized(NULL, &p, 8192, &m->unsized, &test_refusal);
     if (status != UMBEL_OK)
         return status;
     test_add(m->unsized, 0, 100);
@@ -165,10 +165,10 @@ static void outputs_are_untouched_without_memory(void **state)
     (void)state;
     p.capacity = 10;
     p.alloc = &a;
-    assert_int_equal(umbel_open(NULL, &p, &f, NULL), UMBEL_E_NOMEM);
+    assert_int_equal(umbel_create(NULL, &p, &f, NULL), UMBEL_E_NOMEM);
     assert_ptr_equal(f, mark);
     c = (test_memory){.fail_at = 2};
-    assert_int_equal(umbel_open(NULL, &p, &f, NULL), UMBEL_E_NOMEM);
+    assert_int_equal(umbel_create(NULL, &p, &f, NULL), UMBEL_E_NOMEM);
     assert_ptr_equal(f, mark);
     assert_int_equal(c.live_bytes, 0);
 }
@@ -233,7 +233,7 @@ static void impossible_amounts_are_out_of_memory(void **state)
     p.cells = UINT64_C(1) << 48;
     p.hashes = 1;
     p.alloc = &a; /* 32 TiB; the kernel might even promise them */
-    assert_refused(umbel_open(NULL, &p, &f, &test_refusal), UMBEL_E_NOMEM,
+    assert_refused(umbel_create(NULL, &p, &f, &test_refusal), UMBEL_E_NOMEM,
                    "35184372088832");
     assert_null(f);
     assert_int_equal(c.live_bytes, 0);

@@ -19,7 +19,7 @@ static umbel_filter *filled(const char *kind)
     umbel_filter *f = NULL;
 
     p.capacity = KEYS;
-    assert_ok(umbel_open(kind, &p, &f, &test_refusal));
+    assert_ok(umbel_create(kind, &p, &f, &test_refusal));
     for (uint64_t i = 0; i < KEYS; i++)
         assert_ok(umbel_add(f, &i, sizeof i, NULL, &test_refusal));
     return f;

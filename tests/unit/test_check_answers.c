@@ -52,7 +52,7 @@ static umbel_filter *open_counting(void)
 
     p.capacity = KEYS;
     p.fpr = 0.05;
-    assert_ok(umbel_open("counting", &p, &f, &test_refusal));
+    assert_ok(umbel_create("counting", &p, &f, &test_refusal));
     test_add(f, 0, KEYS / 2);
     test_add(f, 0, 100);
     return f;

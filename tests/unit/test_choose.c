@@ -281,7 +281,7 @@ static void wrong_input_is_refused(void **state)
                                 &test_refusal),
                    UMBEL_E_RANGE, "UMBEL_CHOOSE_INIT");
     p.capacity = 10;
-    assert_ok(umbel_open("aging", &p, &aging, &test_refusal));
+    assert_ok(umbel_create("aging", &p, &aging, &test_refusal));
     assert_refused(umbel_choose(aging, TEST_LIST(d, NULL, 1),
                                 TEST_LIST(d + 1, NULL, 2), NULL, &bill,
                                 &test_refusal),

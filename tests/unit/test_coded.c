@@ -27,7 +27,7 @@ static umbel_filter *sample(size_t i)
     p.cells = shapes[i].cells;
     p.hashes = 5;
     p.capacity = KEYS;
-    assert_ok(umbel_open(shapes[i].kind, &p, &f, &test_refusal));
+    assert_ok(umbel_create(shapes[i].kind, &p, &f, &test_refusal));
     test_add(f, 0, KEYS);
     return f;
 }

@@ -100,8 +100,8 @@ static void a_folded_filter_aims_at_its_error(void **state)
     f = test_open(&p);
     test_add(f, 0, 1000);
     assert_ok(umbel_fold(f, 8, &fold, &test_refusal));
-    assert_true(umbel_error_at(fold, 1000) > 0.001);
-    assert_near(umbel_target_fpr(fold), umbel_error_at(fold, 1000), 0);
+    assert_true(umbel_fpr_at(fold, 1000) > 0.001);
+    assert_near(umbel_target_fpr(fold), umbel_fpr_at(fold, 1000), 0);
     umbel_close(f);
     umbel_close(fold);
 }
@@ -205,7 +205,7 @@ static void check_best(const umbel_filter *f, uint64_t keys, double fpr)
         umbel_filter *fold = NULL;
         if (parts % by || umbel_fold(f, by, &fold, NULL) != UMBEL_OK)
             continue;
-        bool holds = umbel_error_at(fold, (double)keys) <= fpr;
+        bool holds = umbel_fpr_at(fold, (double)keys) <= fpr;
         if (by == best)
             assert_true(holds);
         if (by > best)

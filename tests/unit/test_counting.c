@@ -27,7 +27,7 @@ static umbel_filter *open_wide(const char *addressing, uint64_t cells,
     p.hashes = hashes;
     p.settings = set;
     p.nsettings = 2;
-    assert_ok(umbel_open("counting", &p, &f, &test_refusal));
+    assert_ok(umbel_create("counting", &p, &f, &test_refusal));
     return f;
 }
 
@@ -503,7 +503,7 @@ static void its_bits_are_those_of_a_bloom_filter(void **state)
         p.addressing = "classic";
         p.cells = 4096;
         p.hashes = 4;
-        assert_ok(umbel_open("bloom", &p, &bloom, &test_refusal));
+        assert_ok(umbel_create("bloom", &p, &bloom, &test_refusal));
         test_add(f, 0, KEYS);
         test_add(f, 0, KEYS / 2);
         test_add(bloom, 0, KEYS);
@@ -579,7 +579,7 @@ static void what_it_cannot_do_is_refused(void **state)
     assert_refused(umbel_share(wide, &test_refusal), UMBEL_E_UNSUPPORTED,
                    "across two words");
     p.cells = 4096;
-    assert_ok(umbel_open("bloom", &p, &bloom, &test_refusal));
+    assert_ok(umbel_create("bloom", &p, &bloom, &test_refusal));
     assert_refused(umbel_merge(bloom, bloom, UMBEL_ADD, &test_refusal),
                    UMBEL_E_UNSUPPORTED, "bloom");
     assert_refused(umbel_count_many(bloom, &key, 1, &n, &test_refusal),
@@ -595,10 +595,10 @@ static void what_it_cannot_do_is_refused(void **state)
     umbel_close(bloom);
     p.settings = &narrow;
     p.nsettings = 1;
-    assert_refused(umbel_open("counting", &p, &bloom, &test_refusal),
+    assert_refused(umbel_create("counting", &p, &bloom, &test_refusal),
                    UMBEL_E_RANGE, "cell_bits must be 2..32");
     p.settings = &other;
-    assert_refused(umbel_open("counting", &p, &bloom, &test_refusal),
+    assert_refused(umbel_create("counting", &p, &bloom, &test_refusal),
                    UMBEL_E_RANGE, "update");
     umbel_close(f);
     umbel_close(wide);
@@ -620,7 +620,7 @@ static void it_refuses_as_the_other_verbs_do(void **state)
     p.cells = 4096;
     p.hash = "sip";
     p.secret = test_secret;
-    assert_ok(umbel_open("counting", &p, &f, &test_refusal));
+    assert_ok(umbel_create("counting", &p, &f, &test_refusal));
     bytes = test_encode(f, &len);
     assert_ok(umbel_decode(bytes, len, &source, &locked, &test_refusal));
     assert_refused(umbel_add_amounts(locked, keys, n, 1, NULL, &test_refusal),
@@ -634,7 +634,7 @@ static void it_refuses_as_the_other_verbs_do(void **state)
     p.addressing = "universal";
     p.hash = NULL;
     p.secret = NULL;
-    assert_ok(umbel_open("counting", &p, &linear, &test_refusal));
+    assert_ok(umbel_create("counting", &p, &linear, &test_refusal));
     assert_int_equal(umbel_add_amounts(linear, keys, n, 2, NULL, &test_refusal),
                      UMBEL_E_KEY);
     assert_int_equal(umbel_added(linear), 0);
@@ -738,7 +738,7 @@ static void a_kind_counts_if_its_filters_do(void **state)
         if (umbel_is_static(name))
             continue;
         p.capacity = 100;
-        assert_ok(umbel_open(name, &p, &f, &test_refusal));
+        assert_ok(umbel_create(name, &p, &f, &test_refusal));
         assert_int_equal(umbel_is_counting(name), umbel_count_limit(f) > 0);
         umbel_close(f);
     }

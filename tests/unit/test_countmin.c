@@ -25,7 +25,7 @@ static umbel_filter *open_bits(const char *addressing, uint64_t cells,
     p.hashes = hashes;
     p.settings = &set;
     p.nsettings = 1;
-    assert_ok(umbel_open("countmin", &p, &f, &test_refusal));
+    assert_ok(umbel_create("countmin", &p, &f, &test_refusal));
     return f;
 }
 
@@ -210,7 +210,7 @@ static void no_counter_is_above_that_of_a_plain_update(void **state)
     p.hashes = 4;
     p.settings = set;
     p.nsettings = 2;
-    assert_ok(umbel_open("counting", &p, &plain, &test_refusal));
+    assert_ok(umbel_create("counting", &p, &plain, &test_refusal));
     fill(f, 5, truth);
     fill(plain, 5, again);
     um_cells a = cells_of(f), b = cells_of(plain);
@@ -396,14 +396,14 @@ static void other_widths_are_refused(void **state)
     p.cells = 1024;
     p.settings = &set;
     p.nsettings = 1;
-    assert_refused(umbel_open("countmin", &p, &f, &test_refusal), UMBEL_E_RANGE,
-                   "32 or 64");
+    assert_refused(umbel_create("countmin", &p, &f, &test_refusal),
+                   UMBEL_E_RANGE, "32 or 64");
     set.value = 16;
-    assert_refused(umbel_open("countmin", &p, &f, &test_refusal), UMBEL_E_RANGE,
-                   "32..64");
+    assert_refused(umbel_create("countmin", &p, &f, &test_refusal),
+                   UMBEL_E_RANGE, "32..64");
     set.value = 65;
-    assert_refused(umbel_open("countmin", &p, &f, &test_refusal), UMBEL_E_RANGE,
-                   "32..64");
+    assert_refused(umbel_create("countmin", &p, &f, &test_refusal),
+                   UMBEL_E_RANGE, "32..64");
 }
 
 static void widths_do_not_merge(void **state)

@@ -175,7 +175,7 @@ static umbel_filter *beside_ones(const char *kind, uint64_t from, bool data)
     p.cells = 512;
     p.capacity = 100;
     p.hashes = 4;
-    assert_ok(umbel_open(kind, &p, &f, &test_refusal));
+    assert_ok(umbel_create(kind, &p, &f, &test_refusal));
     test_add(f, from, 60);
     if (data)
         assert_ok(umbel_set_data(f, ones, sizeof ones, &test_refusal));

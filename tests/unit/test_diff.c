@@ -19,7 +19,7 @@ static umbel_filter *make(const char *kind, uint64_t cells, uint64_t from,
     p.cells = cells;
     p.hashes = 5;
     p.capacity = 5000;
-    assert_ok(umbel_open(kind, &p, &f, &test_refusal));
+    assert_ok(umbel_create(kind, &p, &f, &test_refusal));
     test_add(f, from, n);
     return f;
 }

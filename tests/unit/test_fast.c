@@ -110,7 +110,7 @@ static umbel_filter *open_one(subject s, uint32_t hashes, uint64_t cells,
         p.settings = halves;
         p.nsettings = TEST_COUNT(halves);
     }
-    assert_ok(umbel_open(s.row->kind, &p, &f, &test_refusal));
+    assert_ok(umbel_create(s.row->kind, &p, &f, &test_refusal));
     return f;
 }
 

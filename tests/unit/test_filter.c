@@ -28,7 +28,7 @@ static void defaults_need_a_size(void **state)
     umbel_filter *f = NULL;
 
     (void)state;
-    assert_refused(umbel_open(NULL, NULL, &f, &test_refusal), UMBEL_E_RANGE,
+    assert_refused(umbel_create(NULL, NULL, &f, &test_refusal), UMBEL_E_RANGE,
                    "capacity");
     assert_null(f);
 }

@@ -156,15 +156,15 @@ static void what_the_format_cannot_say_is_not_written(void **state)
                    UMBEL_E_UNKNOWN, "dcso");
     umbel_close(f);
     f = NULL;
-    assert_ok(umbel_open("counting", &p, &f, &test_refusal));
+    assert_ok(umbel_create("counting", &p, &f, &test_refusal));
     assert_refused(umbel_export(f, "dcso", "never", &test_refusal),
                    UMBEL_E_UNSUPPORTED, "this is counting");
     umbel_close(f);
     p.addressing = "dcso";
     p.settings = &groups;
     p.nsettings = 1;
-    assert_refused(umbel_open(NULL, &p, &f, &test_refusal), UMBEL_E_UNSUPPORTED,
-                   "groups");
+    assert_refused(umbel_create(NULL, &p, &f, &test_refusal),
+                   UMBEL_E_UNSUPPORTED, "groups");
 }
 
 /* Bits that fill their words, and no data behind them. */
@@ -256,7 +256,7 @@ static void the_size_is_the_one_that_the_others_choose(void **state)
         p.capacity = row[i].n;
         p.fpr = row[i].p;
         if (row[i].m < 2) { /* no filter at all */
-            assert_refused(umbel_open(NULL, &p, &f, &test_refusal),
+            assert_refused(umbel_create(NULL, &p, &f, &test_refusal),
                            UMBEL_E_RANGE, "at least two");
             continue;
         }
@@ -266,8 +266,9 @@ static void the_size_is_the_one_that_the_others_choose(void **state)
         umbel_close(f);
     }
     p.fpr = 1e-30;
-    assert_refused(umbel_open(NULL, &p, &(umbel_filter *){NULL}, &test_refusal),
-                   UMBEL_E_RANGE, "allow more error");
+    assert_refused(
+        umbel_create(NULL, &p, &(umbel_filter *){NULL}, &test_refusal),
+        UMBEL_E_RANGE, "allow more error");
 }
 
 int main(void)

@@ -38,7 +38,7 @@ static umbel_status try_open(const shape *s, uint64_t cells, uint64_t start,
     p.seed = seed;
     p.settings = settings;
     p.nsettings = TEST_COUNT(settings);
-    return umbel_open("generalized", &p, out, &test_refusal);
+    return umbel_create("generalized", &p, out, &test_refusal);
 }
 
 static umbel_filter *open_shape(const shape *s, uint64_t cells, uint64_t start,
@@ -188,7 +188,7 @@ static void without_reset_it_is_the_plain_filter(void **state)
             test_assert_same_payload(bloom, f);
             assert_int_equal(hits(bloom, keys, 3000), hits(f, keys, 3000));
             assert_near(umbel_predict(f), umbel_predict(bloom), 1e-12);
-            assert_near(umbel_error_at(f, 500), umbel_error_at(bloom, 500), 0);
+            assert_near(umbel_fpr_at(f, 500), umbel_fpr_at(bloom, 500), 0);
             umbel_close(bloom);
             umbel_close(f);
         }
@@ -606,7 +606,7 @@ static void it_refuses_what_cannot_be(void **state)
                    UMBEL_E_UNSUPPORTED, "coincide; take classic");
     p.cells = 100;
     p.hashes = 5;
-    assert_refused(umbel_open("generalized", &p, &f, &test_refusal),
+    assert_refused(umbel_create("generalized", &p, &f, &test_refusal),
                    UMBEL_E_RANGE, "leave hashes out");
     assert_null(f);
 }
@@ -623,7 +623,7 @@ static void it_stays_single(void **state)
     assert_refused(umbel_fold(f, 2, &out, &test_refusal), UMBEL_E_UNSUPPORTED,
                    "no common order");
     assert_refused(
-        umbel_open_unsized("generalized", &p, 100000, &out, &test_refusal),
+        umbel_create_unsized("generalized", &p, 100000, &out, &test_refusal),
         UMBEL_E_UNSUPPORTED, "say how many different");
     assert_null(out);
     umbel_close(f);

@@ -156,13 +156,12 @@ static void the_formula_knows_that_keys_choose(void **state)
                 umbel_filter *f = grouped(one_block[i], groups,
                                           100000 / hashes * hashes, hashes);
                 test_add(f, 0, 10000);
-                double told = umbel_error_at(f, 10000);
+                double told = umbel_fpr_at(f, 10000);
                 assert_near(umbel_predict(f), told, 0.05 * told);
                 umbel_close(f);
                 f = grouped(blocks[i], groups, 100352, hashes);
                 test_add(f, 0, 10000);
-                assert_true(umbel_predict(f) <=
-                            1.03 * umbel_error_at(f, 10000));
+                assert_true(umbel_predict(f) <= 1.03 * umbel_fpr_at(f, 10000));
                 umbel_close(f);
             }
 }
@@ -263,7 +262,8 @@ static void a_fold_to_an_error_keeps_it(void **state)
         p.fpr = 0.01;
         p.settings = &setting;
         p.nsettings = 1;
-        assert_ok(umbel_open_unsized(NULL, &p, 1 << 20, &large, &test_refusal));
+        assert_ok(
+            umbel_create_unsized(NULL, &p, 1 << 20, &large, &test_refusal));
         test_add(large, 0, KEYS);
         assert_ok(umbel_fit(large, &small, &test_refusal));
         assert_int_equal(test_hits(small, 0, KEYS), KEYS);

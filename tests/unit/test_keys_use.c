@@ -165,7 +165,7 @@ static umbel_filter *open_kind(const char *kind)
     umbel_filter *f;
 
     p.capacity = 1000;
-    assert_ok(umbel_open(kind, &p, &f, &test_refusal));
+    assert_ok(umbel_create(kind, &p, &f, &test_refusal));
     return f;
 }
 
@@ -239,7 +239,7 @@ static void a_key_that_the_hash_refuses_is_an_error(void **state)
     (void)state;
     p.capacity = 100;
     p.addressing = "universal";
-    assert_ok(umbel_open("bloom", &p, &integers, &test_refusal));
+    assert_ok(umbel_create("bloom", &p, &integers, &test_refusal));
     file_init(&f, "keys", "1\nno\n2\n");
     for (f.source.threads = 1; f.source.threads <= 3; f.source.threads++) {
         assert_int_equal(um_keys_add(&f.source, integers, &n, &test_refusal),

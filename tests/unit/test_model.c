@@ -206,7 +206,7 @@ static void check_mean(const char *addressing, uint32_t hashes)
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         umbel_filter *f = seeded(addressing, cells, hashes, seed, KEYS);
         test_spread_add(&spread, umbel_predict(f));
-        plan = umbel_error_at(f, KEYS);
+        plan = umbel_fpr_at(f, KEYS);
         umbel_close(f);
     }
     double sigma = sqrt(test_variance(&spread) / SEEDS);
@@ -245,7 +245,7 @@ static void the_bias_of_a_modulus_is_counted(void **state)
         test_spread_add(&spread, umbel_predict(f));
         test_spread_add(&hot, (double)f->shape.kind->bits->used(f->self, NULL));
     }
-    assert_near(spread.mean, umbel_error_at(f, KEYS),
+    assert_near(spread.mean, umbel_fpr_at(f, KEYS),
                 5 * sqrt(test_variance(&spread) / SETS));
     assert_near(hot.mean, um_model_fill(&f->layout, KEYS) * 50000,
                 5 * sqrt(test_variance(&hot) / SETS));

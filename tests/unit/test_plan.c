@@ -134,7 +134,7 @@ static void opening_gives_what_was_planned(void **state)
         assert_int_equal(umbel_cells(f), want.cells);
         assert_int_equal(umbel_hashes(f), want.hashes);
         assert_int_equal(umbel_encoded_len(f), want.bytes);
-        assert_near(umbel_error_at(f, 777), want.error, 0);
+        assert_near(umbel_fpr_at(f, 777), want.error, 0);
         assert_near(want.bits_per_key, (double)want.cells / 777, 1e-12);
         umbel_close(f);
     }

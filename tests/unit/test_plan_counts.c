@@ -56,7 +56,7 @@ static void simulate(const char *addressing, const umbel_setting *set,
         umbel_params p = shape(addressing, set, round);
         uint64_t hits[HIGH + 1] = {0};
         umbel_filter *f = NULL;
-        assert_ok(umbel_open("counting", &p, &f, &test_refusal));
+        assert_ok(umbel_create("counting", &p, &f, &test_refusal));
         assert_ok(
             umbel_add_amounts(f, keys, counts, KEYS, NULL, &test_refusal));
         assert_ok(umbel_count_many(f, outside, OUTSIDE, told, &test_refusal));

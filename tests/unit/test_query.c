@@ -48,7 +48,7 @@ static umbel_filter *open_kind(const char *kind, const char *addressing,
 
     p.capacity = N;
     p.addressing = addressing;
-    assert_ok(umbel_open(kind, &p, &f, &test_refusal));
+    assert_ok(umbel_create(kind, &p, &f, &test_refusal));
     test_add(f, from, n);
     return f;
 }

@@ -261,7 +261,7 @@ static void only_bits_in_own_memory_can_be_retouched(void **state)
     umbel_retouch_result b;
 
     p.capacity = 100;
-    assert_ok(umbel_open("aging", &p, &f, &test_refusal));
+    assert_ok(umbel_create("aging", &p, &f, &test_refusal));
     assert_refused(
         umbel_retouch(f, &none, &none, NULL, &b, NULL, &test_refusal),
         UMBEL_E_UNSUPPORTED, "single bits");

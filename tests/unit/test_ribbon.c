@@ -133,7 +133,7 @@ static void many_keys_err_as_was_asked(void **state)
 
     (void)state;
     assert_near(umbel_predict(f), 0.2, 0.0004);
-    assert_near(umbel_error_at(f, 300000), 0.2, 1e-5);
+    assert_near(umbel_fpr_at(f, 300000), 0.2, 1e-5);
     umbel_close(f);
 }
 
@@ -218,7 +218,7 @@ static void a_size_in_bits_is_kept_and_used(void **state)
         assert_true((double)umbel_cells(f) >=
                     (i ? 0.98 : 0.85) * (double)p.cells);
         assert_int_equal(hits(f, 0, sizes[i]), sizes[i]);
-        assert_near(umbel_target_fpr(f), umbel_error_at(f, 1), 1e-12);
+        assert_near(umbel_target_fpr(f), umbel_fpr_at(f, 1), 1e-12);
         umbel_close(f);
     }
 }

@@ -16,7 +16,7 @@ static umbel_filter *open_kind(const char *kind, const umbel_params *p)
 {
     umbel_filter *f = NULL;
 
-    assert_ok(umbel_open(kind, p, &f, &test_refusal));
+    assert_ok(umbel_create(kind, p, &f, &test_refusal));
     return f;
 }
 

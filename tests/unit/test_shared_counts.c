@@ -44,7 +44,7 @@ static umbel_filter *open_subject(const subject *s, const char *addressing,
     p.hashes = hashes;
     p.settings = set;
     p.nsettings = s->has_update ? 2 : 1;
-    assert_ok(umbel_open(s->kind, &p, &f, &test_refusal));
+    assert_ok(umbel_create(s->kind, &p, &f, &test_refusal));
     return f;
 }
 

@@ -77,10 +77,11 @@ static void every_refusal_names_what_was_wrong(void **state)
     for (size_t i = 0; i < TEST_COUNT(refusals); i++) {
         const refusal *r = &refusals[i];
         umbel_filter *f = NULL;
-        assert_refused(umbel_open(r->kind, &r->params, &f, &test_refusal),
+        assert_refused(umbel_create(r->kind, &r->params, &f, &test_refusal),
                        r->status, r->word);
         assert_null(f);
-        assert_int_equal(umbel_open(r->kind, &r->params, &f, NULL), r->status);
+        assert_int_equal(umbel_create(r->kind, &r->params, &f, NULL),
+                         r->status);
     }
 }
 
@@ -163,7 +164,7 @@ static void every_addressing_can_be_sized_by_error(void **state)
         umbel_filter *f = test_open(&p);
         /* A prescribed size is what it is, and comes close. */
         bool sought = !um_addressing_row(i)->size;
-        assert_true(umbel_error_at(f, 500) <= (sought ? 0.01 : 0.0102));
+        assert_true(umbel_fpr_at(f, 500) <= (sought ? 0.01 : 0.0102));
         umbel_close(f);
     }
 }
@@ -180,7 +181,7 @@ static void a_given_size_gets_the_best_hashes(void **state)
     assert_in_range(umbel_hashes(best), 6, 7);
     for (p.hashes = 1; p.hashes <= 20; p.hashes++) {
         umbel_filter *f = test_open(&p);
-        assert_true(umbel_error_at(best, 1000) <= umbel_error_at(f, 1000));
+        assert_true(umbel_fpr_at(best, 1000) <= umbel_fpr_at(f, 1000));
         umbel_close(f);
     }
     umbel_close(best);
@@ -204,7 +205,7 @@ static void a_size_for_a_capacity_aims_at_its_own_error(void **state)
     umbel_filter *own = test_open(&p);
 
     (void)state;
-    assert_near(umbel_target_fpr(own), umbel_error_at(own, 1000), 0);
+    assert_near(umbel_target_fpr(own), umbel_fpr_at(own, 1000), 0);
     p.fpr = 0.2;
     umbel_filter *asked = test_open(&p);
     assert_near(umbel_target_fpr(asked), 0.2, 0);
@@ -274,11 +275,11 @@ static void later_params_are_taken_when_they_ask_for_nothing_new(void **state)
     (void)state;
     x.p.size = sizeof x;
     x.p.capacity = 10;
-    assert_ok(umbel_open(NULL, &x.p, &f, &test_refusal));
+    assert_ok(umbel_create(NULL, &x.p, &f, &test_refusal));
     umbel_close(f);
     for (size_t i = 0; i < TEST_COUNT(x.later); i++) {
         x.later[i] = 1;
-        assert_refused(umbel_open(NULL, &x.p, &f, &test_refusal),
+        assert_refused(umbel_create(NULL, &x.p, &f, &test_refusal),
                        UMBEL_E_UNSUPPORTED, "use a newer umbel");
         x.later[i] = 0;
     }
@@ -293,10 +294,10 @@ static void an_unknown_setting_is_answered_with_the_known_ones(void **state)
     p.capacity = 10;
     p.settings = &wheels;
     p.nsettings = 1;
-    assert_refused(umbel_open("counting", &p, &f, &test_refusal),
+    assert_refused(umbel_create("counting", &p, &f, &test_refusal),
                    UMBEL_E_UNKNOWN, "; it has cell_bits, update");
-    assert_refused(umbel_open("bloom", &p, &f, &test_refusal), UMBEL_E_UNKNOWN,
-                   "; it has groups");
+    assert_refused(umbel_create("bloom", &p, &f, &test_refusal),
+                   UMBEL_E_UNKNOWN, "; it has groups");
 }
 
 /* A filter for so many keys that it errs always has no error to aim at. */

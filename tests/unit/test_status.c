@@ -131,11 +131,11 @@ static void a_missing_secret_and_a_wrong_one_differ(void **state)
                       UMBEL_E_SECRET, UMBEL_D_SECRET_WRONG, "wrong secret");
     p.cells = 4096;
     p.hash = "sip";
-    assert_refused_as(umbel_open("bloom", &p, &none, &test_refusal),
+    assert_refused_as(umbel_create("bloom", &p, &none, &test_refusal),
                       UMBEL_E_SECRET, UMBEL_D_SECRET_MISSING, "needs a secret");
     p.hash = "xxh3";
     p.secret = test_secret;
-    assert_refused_as(umbel_open("bloom", &p, &none, &test_refusal),
+    assert_refused_as(umbel_create("bloom", &p, &none, &test_refusal),
                       UMBEL_E_SECRET, UMBEL_D_NONE, "takes no secret");
     free(bytes);
     umbel_close(f);

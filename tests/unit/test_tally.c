@@ -25,7 +25,7 @@ static umbel_filter *open_tally(uint64_t cells, uint32_t hashes, uint64_t heavy)
     p.hashes = hashes;
     p.settings = &set;
     p.nsettings = 1;
-    assert_ok(umbel_open("tally", &p, &f, &test_refusal));
+    assert_ok(umbel_create("tally", &p, &f, &test_refusal));
     return f;
 }
 
@@ -208,7 +208,7 @@ static void few_counts_are_wrong_in_37_bits_a_key(void **state)
     assert_non_null(truth);
     uint32_t *stream = draw_stream(11, N, 1e6, truth, &n);
     p.capacity = N;
-    assert_ok(umbel_open("tally", &p, &f, &test_refusal));
+    assert_ok(umbel_create("tally", &p, &f, &test_refusal));
     assert_true(8 * (double)umbel_encoded_len(f) / N <= 37);
     add_stream(f, stream, n);
     assert_int_equal(field(f, "table_full"), false);
@@ -350,7 +350,7 @@ static void its_bits_are_a_bloom_filter(void **state)
     p.addressing = "blocked128";
     p.cells = 4096;
     p.hashes = 5;
-    assert_ok(umbel_open("bloom", &p, &bloom, &test_refusal));
+    assert_ok(umbel_create("bloom", &p, &bloom, &test_refusal));
     test_add(bloom, 0, KEYS);
     for (uint64_t i = 0; i < KEYS; i++)
         test_add_times(f, i, 1 + i % 30);
@@ -413,18 +413,18 @@ static void it_stands_on_one_line_only(void **state)
     (void)state;
     p.capacity = 1000;
     p.addressing = "blocked512";
-    assert_refused(umbel_open("tally", &p, &f, &test_refusal), UMBEL_E_RANGE,
+    assert_refused(umbel_create("tally", &p, &f, &test_refusal), UMBEL_E_RANGE,
                    "blocked128");
     p.addressing = NULL;
     p.hashes = 9;
-    assert_refused(umbel_open("tally", &p, &f, &test_refusal), UMBEL_E_RANGE,
+    assert_refused(umbel_create("tally", &p, &f, &test_refusal), UMBEL_E_RANGE,
                    "8 hashes");
     p.hashes = 0;
     assert_refused(
-        umbel_open_unsized("tally", NULL, 1 << 20, &f, &test_refusal),
+        umbel_create_unsized("tally", NULL, 1 << 20, &f, &test_refusal),
         UMBEL_E_UNSUPPORTED, "different");
     for (p.fpr = 0.5; p.fpr > 1e-7; p.fpr /= 3) {
-        assert_ok(umbel_open("tally", &p, &f, &test_refusal));
+        assert_ok(umbel_create("tally", &p, &f, &test_refusal));
         assert_true(umbel_hashes(f) <= 8);
         umbel_close(f);
     }

@@ -22,7 +22,7 @@ static umbel_filter *open_unsized(const umbel_params *p, uint64_t bytes)
 {
     umbel_filter *f = NULL;
 
-    assert_ok(umbel_open_unsized(NULL, p, bytes, &f, &test_refusal));
+    assert_ok(umbel_create_unsized(NULL, p, bytes, &f, &test_refusal));
     assert_true(umbel_encoded_len(f) <= bytes);
     return f;
 }
@@ -44,7 +44,7 @@ static void check_fit(const char *addressing, size_t keys)
     assert_int_equal(test_hits(fit, 0, keys), keys);
     assert_int_equal(umbel_added(fit), umbel_added(large));
     assert_int_equal(fit->shape.capacity, umbel_added(large));
-    assert_true(umbel_error_at(fit, (double)umbel_added(fit)) <= 0.01);
+    assert_true(umbel_fpr_at(fit, (double)umbel_added(fit)) <= 0.01);
     umbel_close(large);
     umbel_close(fit);
     umbel_close(direct);
@@ -129,11 +129,11 @@ static void a_size_contradicts_unsized(void **state)
 
     (void)state;
     p.capacity = 10;
-    assert_refused(umbel_open_unsized(NULL, &p, ROOM, &f, &test_refusal),
+    assert_refused(umbel_create_unsized(NULL, &p, ROOM, &f, &test_refusal),
                    UMBEL_E_RANGE, "capacity");
     p.capacity = 0;
     p.cells = 512;
-    assert_refused(umbel_open_unsized(NULL, &p, ROOM, &f, &test_refusal),
+    assert_refused(umbel_create_unsized(NULL, &p, ROOM, &f, &test_refusal),
                    UMBEL_E_RANGE, "size");
     assert_null(f);
 }
@@ -145,7 +145,7 @@ static void too_little_room_is_refused(void **state)
 
     (void)state;
     for (uint64_t bytes = 1; bytes < 256; bytes += 5)
-        assert_refused(umbel_open_unsized(NULL, &p, bytes, &f, &test_refusal),
+        assert_refused(umbel_create_unsized(NULL, &p, bytes, &f, &test_refusal),
                        UMBEL_E_RANGE, "");
     assert_null(f);
     umbel_close(open_unsized(&p, 256)); /* the head and one line */
