@@ -7,8 +7,8 @@
  */
 #include "fuzz.h"
 
-#include "exchange/publish.h"
 #include "exchange/judge.h"
+#include "exchange/publish.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -149,7 +149,8 @@ static void read_memory(const char *text, size_t len)
         um_fuzz_check_error(status, &err);
         return;
     }
-    UM_WANT(um_pull_state_write(&m, again) == len && memcmp(again, text, len) == 0);
+    UM_WANT(um_pull_state_write(&m, again) == len &&
+            memcmp(again, text, len) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

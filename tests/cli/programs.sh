@@ -13,6 +13,7 @@ try beside/umbel help bench
 try alone/umbel bench a
 
 # Where there is none: what it is, and what to type.
+# shellcheck disable=SC2123 # it is the search path that is meant
 PATH=$PWD/nowhere
 try alone/umbel bench
 try alone/umbel help reproduce

@@ -7,8 +7,8 @@
  */
 #include "support/test.h"
 
-#include "filter/extra.h"
 #include "base/stats.h"
+#include "filter/extra.h"
 
 #include <math.h>
 #include <string.h>
