@@ -322,6 +322,7 @@ static umbel_status serve(void *ctx, const umbel_request *r,
 
     *out = (umbel_response){.bytes = 0};
     s->requests++;
+    s->fresh += r->fresh;
     if (s->before)
         s->before(s, name);
     const test_file *f = test_store_find(s->shelf, name);
@@ -329,7 +330,8 @@ static umbel_status serve(void *ctx, const umbel_request *r,
     if (!f)
         return um_fail(err, UMBEL_E_IO, "%s is not there", name);
     make_tag(s, f, out->tag);
-    out->unchanged = r->tag && *r->tag && strcmp(r->tag, out->tag) == 0;
+    out->unchanged =
+        s->unchanged || (r->tag && *r->tag && strcmp(r->tag, out->tag) == 0);
     if (out->unchanged)
         return UMBEL_OK;
     out->bad_range = odd && s->bad_range && r->from;

@@ -57,6 +57,8 @@ typedef struct test_server {
     bool tags;        /* gives tags, and answers "unchanged" */
     const char *tag;  /* ... this one, whatever the file is */
     uint64_t shift;   /* calls take with places moved by that */
+    bool unchanged;   /* answers so, whatever was asked */
+    size_t fresh;     /* requests that caches had to pass on */
     /* Called before each request, when given. */
     void (*before)(struct test_server *s, const char *name);
     void *ctx;

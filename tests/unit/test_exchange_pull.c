@@ -329,6 +329,56 @@ static void publish_anew(scene *s, const uint8_t *key)
     publish(s);
 }
 
+static void a_manifest_has_a_length(void **state)
+{
+    scene *s = scene_open();
+    char *junk = calloc(1, UM_MANIFEST_MAX + 1);
+
+    (void)state;
+    assert_non_null(junk);
+    test_store_write(&s->shelf, manifest, junk, UM_MANIFEST_MAX);
+    assert_refuses(s, UMBEL_E_FORMAT, "not a manifest");
+    test_store_write(&s->shelf, manifest, junk, UM_MANIFEST_MAX + 1);
+    assert_refuses(s, UMBEL_E_LIMIT, "sends more than 32768 bytes");
+    free(junk);
+    scene_close(s);
+}
+
+static void a_filter_has_a_gibibyte_unless_told(void **state)
+{
+    um_manifest m = {.name = "words", .serial = 9};
+    char text[UM_MANIFEST_MAX];
+    scene *s = scene_open();
+
+    (void)state;
+    for (uint64_t more = 0; more < 2; more++) {
+        m.filter.len = ((uint64_t)1 << 30) + more;
+        m.serial += more;
+        test_store_write(&s->shelf, manifest, text,
+                         um_manifest_write(&m, sign_key, text));
+        assert_refuses(s, more ? UMBEL_E_REFUSED : UMBEL_E_IO,
+                       more ? "the limit is 1073741824" : "not there");
+    }
+    scene_close(s);
+}
+
+static void a_long_name_is_pulled(void **state)
+{
+    char name[UM_NAME_MAX + 1], url[256];
+    scene *s = scene_open();
+
+    (void)state;
+    memset(name, 'a', UM_NAME_MAX);
+    name[UM_NAME_MAX] = '\0';
+    s->what.name = name;
+    publish(s);
+    snprintf(url, sizeof url, "https://example.org/%s", name);
+    s->params.url = url;
+    open_puller(s);
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    scene_close(s);
+}
+
 static void only_the_trusted_key_signs(void **state)
 {
     scene *s = scene_open();
@@ -721,10 +771,43 @@ static void unchanged_is_no_answer_to_other_questions(void **state)
     scene_close(s);
 }
 
+static void a_change_is_seen_whatever_the_tag(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    s->server.tags = true;
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    assert_int_equal(s->server.fresh, 1); /* the manifest, not the filter */
+    publish_more(s, 5000, 1);
+    assert_pulls(s, UMBEL_PULL_STEPS);
+    s->server.tags = false;
+    s->server.tag = "W/\"a ~\""; /* every character that may be in one */
+    publish_more(s, 5001, 1);
+    assert_pulls(s, UMBEL_PULL_STEPS);
+    assert_pulls(s, UMBEL_PULL_CURRENT);
+    assert_int_equal(s->pulled.moved, 0);
+    scene_close(s);
+}
+
+static void unchanged_needs_a_tag(void **state)
+{
+    scene *s = scene_open();
+
+    (void)state;
+    s->server.unchanged = true;
+    assert_refuses(s, UMBEL_E_FORMAT, "not a manifest");
+    s->server.unchanged = false;
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    s->server.unchanged = true; /* without a tag there is nothing to compare */
+    assert_refuses(s, UMBEL_E_FORMAT, "not a manifest");
+    scene_close(s);
+}
+
 static void odd_tags_are_forgotten(void **state)
 {
-    static const char *const tags[] = {"\"a\nserial 9\"", " \"a\"", "\"\x80\"",
-                                       ""};
+    static const char *const tags[] = {"\nserial 9", "\"a\nserial 9\"",
+                                       " \"a\"", "\"\x80\"", ""};
 
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(tags); i++) {
@@ -975,12 +1058,15 @@ static void an_address_ends_with_a_name(void **state)
                        "name of a filter");
     assert_refused(open_url(s, NULL), UMBEL_E_RANGE, "name of a filter");
     assert_ok(open_url(s, "shelf/words"));
+    assert_ok(open_url(s, "file:///words"));
     assert_non_null(far);
-    for (size_t len = 2000; len < 4096; len += 40) {
+    for (size_t len = 2040; len < 2060; len++) {
         memset(far, 'a', len);
         memcpy(far + len - 6, "/words", 7);
         umbel_status status = open_url(s, far);
         assert_int_equal(status, len < 2048 ? UMBEL_OK : UMBEL_E_RANGE);
+        if (status)
+            assert_refused(status, UMBEL_E_RANGE, "too long");
     }
     free(far);
     scene_close(s);
@@ -999,6 +1085,13 @@ static void parameters_have_a_size_and_calls(void **state)
     assert_refused(
         umbel_pull_open(&params, &fetcher, &store, &p, &test_refusal),
         UMBEL_E_RANGE, "params.size");
+    assert_refused(umbel_pull_open(NULL, &fetcher, &store, &p, &test_refusal),
+                   UMBEL_E_RANGE, "params.size");
+    assert_refused(umbel_pull_open(&s->params, NULL, &store, &p, &test_refusal),
+                   UMBEL_E_RANGE, "fetcher");
+    assert_refused(
+        umbel_pull_open(&s->params, &fetcher, NULL, &p, &test_refusal),
+        UMBEL_E_RANGE, "store");
     fetcher.get = NULL;
     assert_refused(
         umbel_pull_open(&s->params, &fetcher, &store, &p, &test_refusal),
@@ -1025,6 +1118,9 @@ int main(void)
         cmocka_unit_test(one_serial_has_one_filter),
         cmocka_unit_test(a_changed_manifest_is_refused),
         cmocka_unit_test(a_manifest_that_is_cut_short_is_refused),
+        cmocka_unit_test(a_manifest_has_a_length),
+        cmocka_unit_test(a_filter_has_a_gibibyte_unless_told),
+        cmocka_unit_test(a_long_name_is_pulled),
         cmocka_unit_test(only_the_trusted_key_signs),
         cmocka_unit_test(the_first_key_is_trusted_from_then_on),
         cmocka_unit_test(an_unsigned_list_is_pulled_when_no_key_is_asked_for),
@@ -1044,6 +1140,8 @@ int main(void)
         cmocka_unit_test(a_filter_that_was_just_replaced_sends_the_reader_back),
         cmocka_unit_test(a_filter_that_is_not_there_is_trouble),
         cmocka_unit_test(unchanged_is_no_answer_to_other_questions),
+        cmocka_unit_test(a_change_is_seen_whatever_the_tag),
+        cmocka_unit_test(unchanged_needs_a_tag),
         cmocka_unit_test(odd_tags_are_forgotten),
         cmocka_unit_test(a_filter_that_errs_too_much_is_not_fetched_twice),
         cmocka_unit_test(a_filter_that_is_too_large_is_not_fetched),
