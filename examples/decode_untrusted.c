@@ -3,8 +3,8 @@
  * used only if it is well-formed, small, and not so full that it would match
  * everything; otherwise every reason is printed.
  *
- *   cc decode_untrusted.c $(pkg-config --cflags --libs umbel) -o decode_untrusted
- *   ./decode_untrusted apple <words.umb
+ *   cc decode_untrusted.c $(pkg-config --cflags --libs umbel) -o untrusted
+ *   ./untrusted apple <words.umb
  */
 #include <umbel/umbel.h>
 
