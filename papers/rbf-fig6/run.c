@@ -43,7 +43,8 @@ static double equation_16(double s)
 static umbel_status clear_at_random(const um_rbf *x, uint64_t bits, double *out,
                                     umbel_error *err)
 {
-    umbel_retouch_params how = {.method = "random-bits", .moves = bits};
+    umbel_retouch_params how = {
+        .method = "random-bits", .beta = 1, .moves = bits};
     umbel_retouch_result bill;
     umbel_status status = um_rbf_retouch(x, &how, &bill, err);
 
