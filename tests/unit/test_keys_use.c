@@ -67,8 +67,7 @@ static void counting_agrees_with_reading(void **state)
                                         "\xEF\xBB\xBF",
                                         "\xEF\xBB\xBF\n",
                                         "\xEF\xBB\xBF\r\na\n",
-                                        "\xEF\xBB\xBF"
-                                        "a\n",
+                                        "\xEF\xBB\xBFz\n",
                                         "\n\xEF\xBB\xBF\n",
                                         "\xEF\xBB\n"};
     um_key_format formats[] = {{0}, {.null_ended = true}, {.field = 1}};
