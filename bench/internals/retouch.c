@@ -7,9 +7,9 @@
  * same run. Times start from positions: no reading, no hashing; they include
  * every index that a method makes.
  */
+#include "ops/retouch.h"
 #include "base/alloc.h"
 #include "filter/handle.h"
-#include "ops/retouch.h"
 
 #include <umbel/experimental.h>
 #include <umbel/umbel.h>
