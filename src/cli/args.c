@@ -226,8 +226,9 @@ static bool set_whole(const um_given *g, umbel_error *err)
     if (!um_parse_whole(g->value, &to->n))
         return um_refuse(err,
                          "--%s needs a whole number such as 5000, 1e6, 850M or "
-                         "64MiB, got \"%s\"",
-                         o->name, g->value);
+                         "64MiB, got \"%s\"%s%s",
+                         o->name, g->value, o->advice ? "; " : "",
+                         o->advice ? o->advice : "");
     if ((double)to->n < o->low && o->high == 0)
         return um_refuse(err, "--%s must be at least %.0f", o->name, o->low);
     if ((double)to->n < o->low || (o->high > 0 && (double)to->n > o->high))

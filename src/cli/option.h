@@ -96,6 +96,7 @@ typedef struct um_option {
     const char *excludes; /* options of which none may be given; NULL */
     unsigned modes;       /* modes that hear it; 0: all */
     const char *names;    /* of a text: the topic of 'umbel help' it is from */
+    const char *advice;   /* added when a number is refused; NULL: none */
     const char *formerly; /* a name that users may guess: "did you mean" */
 } um_option;
 
