@@ -128,7 +128,7 @@ static void bench_density(double p, int rounds, const char *dir)
 
 static void bench_counts(int rounds)
 {
-    umbel_filter *f = make("counting", 10 * KEYS, 7);
+    umbel_filter *f = make("counting", (uint64_t)10 * KEYS, 7);
 
     add(f, 0, KEYS);
     um_packed c = {.at = f->payload, .n = umbel_cells(f), .bits = 4};

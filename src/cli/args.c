@@ -154,8 +154,7 @@ static bool check_value(const um_command *c, const char *name,
 
 static void give(um_args *a, const um_found *f, const char *value)
 {
-    char *struct_of = is_common(f->option) ? (char *)&a->common
-                                           : (char *)(uintptr_t)a->values;
+    char *struct_of = is_common(f->option) ? (char *)&a->common : a->values;
 
     a->given[a->ngiven++] =
         (um_given){f->option, value, struct_of + f->base + f->option->target};
@@ -309,6 +308,7 @@ static bool is_repeated(const um_args *a, size_t i)
 static bool set_value(um_args *a, size_t i, size_t *used, umbel_error *err)
 {
     const um_given *g = &a->given[i];
+    /* NOLINTNEXTLINE(clang-analyzer-*): every one given has its option */
     um_option_type type = g->option->type;
 
     if (type != UM_FLAG && type != UM_LIST && is_repeated(a, i))
@@ -338,7 +338,7 @@ static bool set_value(um_args *a, size_t i, size_t *used, umbel_error *err)
 static bool set_operands(um_args *a, umbel_error *err)
 {
     size_t at = 0;
-    char *values = (char *)(uintptr_t)a->values;
+    char *values = a->values;
 
     for (const um_operand *o = a->command->operands;
          o < a->command->operands + UM_MAX_OPERANDS && o->name; o++) {
@@ -413,7 +413,7 @@ void um_args_fini(um_args *args)
 {
     free(args->given);
     free(args->texts);
-    free((void *)(uintptr_t)args->values);
+    free(args->values);
     *args = (um_args){.command = args->command};
 }
 

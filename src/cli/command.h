@@ -63,7 +63,7 @@ typedef struct um_given {
 /* A parsed command line. */
 struct um_args {
     const um_command *command;
-    const void *values; /* the command's struct, filled */
+    void *values; /* the command's struct, filled */
     um_common common;
     um_given *given;
     size_t ngiven;

@@ -44,13 +44,13 @@ static umbel_status parse_delimiter(const char *text, char *out,
                                     umbel_error *err)
 {
     *out = '\t';
-    if (!text)
+    if (!text || strcmp(text, "\\t") == 0)
         return UMBEL_OK;
-    if (strcmp(text, "\\t") != 0 && strlen(text) != 1)
+    if (strlen(text) != 1)
         return um_fail(err, UMBEL_E_RANGE,
                        "--delimiter is one byte, or \\t for a tab, got \"%s\"",
                        text);
-    *out = text[1] ? '\t' : text[0];
+    *out = text[0];
     return UMBEL_OK;
 }
 
@@ -176,7 +176,7 @@ umbel_status um_params_add(um_filter_params *p, const char *name,
     if (i == UM_MAX_PARAMS || strlen(name) >= sizeof p->names[i])
         return um_fail(err, UMBEL_E_RANGE,
                        "--param: too many, or the name is too long");
-    strcpy(p->names[i], name);
+    memcpy(p->names[i], name, strlen(name) + 1);
     p->settings[i] = (umbel_setting){p->names[i], value};
     p->params.nsettings++;
     return UMBEL_OK;

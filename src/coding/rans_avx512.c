@@ -4,6 +4,7 @@
  * What take in rans.c does, side by side. The lanes that want a word get the
  * next ones in their order, which is what an expansion does.
  */
+#include "base/cpu.h"
 #include "coding/rans.h"
 
 #include <immintrin.h>
@@ -12,10 +13,7 @@ enum { VECTORS = UM_RANS_LANES / 16, ROW_BYTES = 2 * UM_RANS_LANES };
 
 static bool usable(void)
 {
-    return __builtin_cpu_supports("avx512f") &&
-           __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl");
+    return um_has_avx512();
 }
 
 /* The symbols that the states stand for, and the states without them. */

@@ -63,8 +63,8 @@ static void settle_linear(um_axis *a)
     double last = ceil(a->high / step - 1e-9);
     a->low = first * step;
     a->high = last * step;
-    for (double i = first; i <= last; i++)
-        add_tick(a, i * step);
+    for (int i = 0; first + i <= last; i++)
+        add_tick(a, (first + i) * step);
 }
 
 /* Whole decades; when there are many, only some get a tick. */

@@ -169,7 +169,7 @@ umbel_status um_keys_each(const um_key_source *s, const um_key_job *job,
                           umbel_error *err)
 {
     unsigned threads = s->threads ? s->threads : um_cores();
-    umbel_error ignored;
+    umbel_error ignored = {.status = UMBEL_OK};
     reading r = {.reader.end = um_format_end(&s->format),
                  .source = s,
                  .job = job,

@@ -82,7 +82,7 @@ static umbel_status append_keys(void *ctx, const um_key_batch *batch,
     um_key_list *k = &r->list;
 
     UM_TRY(make_room(r, batch->n, err));
-    if (k->digests)
+    if (k->digests && digests)
         memcpy(k->digests + k->n, digests, batch->n * sizeof *digests);
     if (k->weights)
         memcpy(k->weights + k->n, batch->weights,

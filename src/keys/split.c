@@ -26,7 +26,9 @@ static bool is_bad(um_piece *p, const char *what)
 
 static char delimiter(const um_key_format *f)
 {
-    return f->delimiter ? f->delimiter : '\t';
+    const char tab = '\t';
+
+    return f->delimiter ? f->delimiter : tab;
 }
 
 /* Finds field n of a line, or its last field. Returns false if it has none. */
@@ -176,7 +178,7 @@ static bool no_memory(um_piece *p)
 /* Makes room for one more key. */
 static bool grow_keys(um_piece *p)
 {
-    size_t room = p->room ? 2 * p->room : 4 * UM_BATCH;
+    size_t room = p->room ? 2 * p->room : 4 * (size_t)UM_BATCH;
 
     if (p->n < p->room)
         return true;

@@ -12,6 +12,7 @@
 #ifndef UM_KINDS_BLOCKED_AVX512_H
 #define UM_KINDS_BLOCKED_AVX512_H
 
+#include "base/cpu.h"
 #include "base/inline.h"
 #include "base/xxh3.h"
 #include "filter/handle.h"
@@ -243,10 +244,7 @@ UM_INLINE bool one_key(target t, const umbel_digest *d, serve_one *serve)
 
 static bool usable(const um_layout *l)
 {
-    return __builtin_cpu_supports("avx512f") &&
-           __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl") && l->hashes <= MOST_HASHES &&
+    return um_has_avx512() && l->hashes <= MOST_HASHES &&
            l->blocks <= UINT32_MAX;
 }
 
