@@ -26,9 +26,9 @@ static bool is_bad(um_piece *p, const char *what)
 
 static char delimiter(const um_key_format *f)
 {
-    const char tab = '\t';
-
-    return f->delimiter ? f->delimiter : tab;
+    if (f->delimiter)
+        return f->delimiter;
+    return '\t';
 }
 
 /* Finds field n of a line, or its last field. Returns false if it has none. */
