@@ -97,8 +97,8 @@ static umbel_status format_lines(const um_check_ctx *c, const um_key_batch *b,
     }
     if (need > a->cap)
         return um_no_memory(err, need);
-    char *at = a->out;
-    for (size_t i = 0; i < a->n; i++) {
+    char *at = a->out; /* NULL only if nothing is printed */
+    for (size_t i = 0; at && i < a->n; i++) {
         if (!is_printed(c, a->result.hit[i]))
             continue;
         memcpy(at, b->lines[i].data, b->lines[i].len);
