@@ -168,6 +168,21 @@ static void a_refused_fold_names_the_nearest_divisors(void **state)
     }
 }
 
+/* Neither 0 nor a filter of one part has a neighbour on each side. */
+static void a_refused_fold_always_names_a_divisor(void **state)
+{
+    umbel_filter *twelve = built("blocked512", 512 * 12, 0, 10);
+    umbel_filter *one = built("blocked512", 512, 0, 10), *none = NULL;
+
+    (void)state;
+    assert_refused(umbel_fold(twelve, 0, &none, &test_refusal), UMBEL_E_RANGE,
+                   "the nearest that does is 2");
+    assert_refused(umbel_fold(one, 2, &none, &test_refusal), UMBEL_E_RANGE,
+                   "the nearest that does is 1");
+    umbel_close(twelve);
+    umbel_close(one);
+}
+
 static void an_unknown_merge_names_the_known_ones(void **state)
 {
     umbel_filter *a = built(NULL, 4096, 0, 10);
@@ -361,6 +376,7 @@ int main(void)
         cmocka_unit_test(a_folded_filter_aims_at_its_error),
         cmocka_unit_test(only_divisors_fold),
         cmocka_unit_test(a_refused_fold_names_the_nearest_divisors),
+        cmocka_unit_test(a_refused_fold_always_names_a_divisor),
         cmocka_unit_test(an_unknown_merge_names_the_known_ones),
         cmocka_unit_test(nothing_folds_to_a_single_cell),
         cmocka_unit_test(the_best_fold_is_the_largest_that_holds),
