@@ -9,7 +9,7 @@
 #define UM_KINDS_BLOCKED_AVX2_H
 
 #include "base/batch.h"
-#include "filter/addressing.h"
+#include "kinds/fast_row.h"
 #include "kinds/xxh3_avx2.h"
 
 /*
@@ -46,10 +46,10 @@ typedef struct um_trim {
 
 /* How a loop does it, known when it is compiled. */
 typedef struct um_loop_config {
-    int verb;   /* the caller's own */
+    int verb;
     int shift;  /* a block has 2^shift bytes */
     bool ahead; /* the memory is far: fetch what comes next */
-    bool apart; /* hash a whole batch, then serve one */
+    bool apart; /* where it is near: hash a whole batch, then serve one */
     int groups; /* of eight hashes, the last may be fewer */
     um_trim trim;
 } um_loop_config;
@@ -225,6 +225,28 @@ UM_INLINE void um_walk_digests(um_work *w, const umbel_digest *d, size_t n,
         if (i < n)
             um_take_digests(&w->t, d + i, um_up_to_8(n - i),
                             &ring[i / 8 % UM_VECTOR_STEP], how);
+    }
+}
+
+UM_INLINE void um_walk_sort(um_work *w, int sort, const void *keys, size_t n,
+                            um_loop_config how, um_serve *serve)
+{
+    if (sort == UM_KEYS8)
+        um_walk_keys(w, keys, n, how, serve);
+    else
+        um_walk_digests(w, keys, n, how, serve);
+}
+
+/* A loop each for near and far memory; how.ahead is not set yet. */
+UM_INLINE void um_walk(um_work *w, int sort, const void *keys, size_t n,
+                       um_loop_config how, um_serve *serve)
+{
+    if (w->t.far) {
+        how.ahead = true;
+        how.apart = false;
+        um_walk_sort(w, sort, keys, n, how, serve);
+    } else {
+        um_walk_sort(w, sort, keys, n, how, serve);
     }
 }
 

@@ -115,7 +115,7 @@ UM_INLINE __m256i misfits(const um_target *t, uint8_t *p, uint64_t first,
                           uint64_t last, um_loop_config how)
 {
     uint32_t rest = t->hashes % 8;
-    bool adds = how.verb == ADD;
+    bool adds = how.verb == UM_ADD;
 
     if (how.shift == SHIFT512)
         return clear512(p, mask512(first, last, rest, how.groups), adds);
@@ -124,10 +124,11 @@ UM_INLINE __m256i misfits(const um_target *t, uint8_t *p, uint64_t first,
 
 /* --- the rows ------------------------------------------------------------- */
 
-UM_INLINE um_work work_on(const um_bloom *b, uint64_t seed, bool *out)
+UM_INLINE um_work work_on(const void *self, uint64_t seed, void *out)
 {
+    const um_bloom *b = self;
     return (um_work){.t = um_target_of(b->layout, b->bits, seed), .out = out};
 }
 
-UM_BITS_ROW(bloom, 256, SHIFT256, NULL)
-UM_BITS_ROW(bloom, 512, SHIFT512, NULL)
+UM_FAST_ROW(avx2, bloom, 256, NULL, NULL)
+UM_FAST_ROW(avx2, bloom, 512, NULL, NULL)

@@ -44,46 +44,42 @@ UM_INLINE __m512i mask512(key k, int groups)
     return groups == 2 ? _mm512_or_si512(m, lanes512(k.first, 0xFF)) : m;
 }
 
-UM_INLINE bool query256(const target *t, key k, int groups)
+UM_INLINE bool serve256(void *p, __m256i m, int verb)
 {
-    __m256i m = mask256(k, groups);
-    const void *p = t->bits + k.at;
-    return _mm256_testc_si256(_mm256_loadu_si256(p), m);
-}
-
-UM_INLINE bool query512(const target *t, key k, int groups)
-{
-    __m512i m = mask512(k, groups);
-    __m512i set = _mm512_and_si512(m, _mm512_loadu_si512(t->bits + k.at));
-    __mmask8 missing = _mm512_cmpneq_epi64_mask(set, m);
-    return _kortestz_mask8_u8(missing, missing);
-}
-
-UM_INLINE bool add256(const target *t, key k, int groups)
-{
-    __m256i m = mask256(k, groups);
-    void *p = t->bits + k.at;
     __m256i old = _mm256_loadu_si256(p);
+    bool matches = _mm256_testc_si256(old, m);
 
+    if (verb == UM_QUERY)
+        return matches;
     _mm256_storeu_si256(p, _mm256_or_si256(old, m));
-    return !_mm256_testc_si256(old, m);
+    return !matches;
 }
 
-UM_INLINE bool add512(const target *t, key k, int groups)
+UM_INLINE bool serve512(void *p, __m512i m, int verb)
 {
-    __m512i m = mask512(k, groups);
+    __m512i old = _mm512_loadu_si512(p);
+    __mmask8 missing = _mm512_cmpneq_epi64_mask(_mm512_and_si512(old, m), m);
+    bool matches = _kortestz_mask8_u8(missing, missing);
+
+    if (verb == UM_QUERY)
+        return matches;
+    _mm512_storeu_si512(p, _mm512_or_si512(old, m));
+    return !matches;
+}
+
+UM_INLINE bool serve(const target *t, key k, loop how)
+{
     void *p = t->bits + k.at;
-    __m512i old = _mm512_loadu_si512(p), now = _mm512_or_si512(old, m);
-    __mmask8 changed = _mm512_cmpneq_epi64_mask(old, now);
 
-    _mm512_storeu_si512(p, now);
-    return !_kortestz_mask8_u8(changed, changed);
+    return how.shift == 6 ? serve512(p, mask512(k, how.groups), how.verb)
+                          : serve256(p, mask256(k, how.groups), how.verb);
 }
 
-UM_INLINE target aim(const um_bloom *b, uint64_t seed, uint32_t block_shift)
+UM_INLINE target aim(const void *self, uint64_t seed)
 {
-    return target_of(b->layout, b->bits, seed, block_shift);
+    const um_bloom *b = self;
+    return target_of(b->layout, b->bits, seed);
 }
 
-UM_AVX512_ROW(bloom, 256, 5, NULL)
-UM_AVX512_ROW(bloom, 512, 6, NULL)
+UM_FAST_ROW(avx512, bloom, 256, NULL, NULL)
+UM_FAST_ROW(avx512, bloom, 512, NULL, NULL)

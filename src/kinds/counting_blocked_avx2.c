@@ -5,12 +5,11 @@
  * Keys are taken in their order, since the next may go to the same block. What
  * cells held before is judged for four keys together.
  */
-#include "filter/handle.h"
 #include "kinds/counting.h"
 #include "kinds/counting_lines_avx2.h"
 
 enum { MOST_HASHES = 8, SHIFT4 = 6, SHIFT8 = 7 };
-enum { QUERY, COUNT, ADD_PLAIN, ADD_REFINED }; /* um_loop_config.verb */
+enum { ADD_REFINED = UM_ADD + 1 }; /* a verb; UM_ADD is plain */
 
 /* --- answers ---------------------------------------------------------------
  */
@@ -19,7 +18,7 @@ enum { QUERY, COUNT, ADD_PLAIN, ADD_REFINED }; /* um_loop_config.verb */
 UM_INLINE __m256i touch(const um_target *t, uint8_t *p, uint64_t word,
                         um_loop_config how)
 {
-    int change = how.verb == ADD_PLAIN     ? UM_LINE_ADD
+    int change = how.verb == UM_ADD        ? UM_LINE_ADD
                  : how.verb == ADD_REFINED ? UM_LINE_RAISE
                                            : UM_LINE_READ;
 
@@ -69,7 +68,7 @@ UM_INLINE void serve4(um_work *w, const um_eight *e, size_t i, size_t n,
 {
     __m256i cells[4];
 
-    if (how.verb == QUERY && how.shift == SHIFT4) {
+    if (how.verb == UM_QUERY && how.shift == SHIFT4) {
         um_tell_bits((bool *)w->out + out, has4(&w->t, e, i, how), n);
         return;
     }
@@ -77,16 +76,16 @@ UM_INLINE void serve4(um_work *w, const um_eight *e, size_t i, size_t n,
     cells[1] = cells[2] = cells[3] = cells[0];
     for (size_t j = 1; j < n; j++) /* one after another */
         cells[j] = touch_of(&w->t, e, i + j, how);
-    if (how.verb == COUNT) {
+    if (how.verb == UM_COUNT) {
         tell_counts((uint64_t *)w->out + out, least(cells, how), n);
         return;
     }
     unsigned fresh = zeros(cells, how);
-    if (how.verb != QUERY)
+    if (how.verb != UM_QUERY)
         w->added += (size_t)__builtin_popcount(fresh & ((1u << n) - 1));
     if (w->out)
         um_tell_bits((bool *)w->out + out,
-                     how.verb == QUERY ? fresh ^ 15 : fresh, n);
+                     how.verb == UM_QUERY ? fresh ^ 15 : fresh, n);
 }
 
 UM_INLINE void serve(um_work *w, const um_eight *e, size_t n, size_t out,
@@ -96,8 +95,7 @@ UM_INLINE void serve(um_work *w, const um_eight *e, size_t n, size_t out,
         serve4(w, e, i, n - i < 4 ? n - i : 4, out + i, how);
 }
 
-/* --- the row ---------------------------------------------------------------
- */
+/* --- the row -------------------------------------------------------------- */
 
 UM_INLINE um_work work_on(const um_counting *c, uint64_t seed, void *out)
 {
@@ -105,89 +103,56 @@ UM_INLINE um_work work_on(const um_counting *c, uint64_t seed, void *out)
                      .out = out};
 }
 
-/* Near memory is served apart. */
-UM_INLINE um_loop_config way_of(int verb, int shift, bool far)
+UM_INLINE um_loop_config way_of(int verb, int shift)
 {
     return (um_loop_config){
-        .verb = verb, .shift = shift, .ahead = far, .apart = !far, .groups = 1};
+        .verb = verb, .shift = shift, .apart = true, .groups = 1};
 }
 
-/* Every loop for both widths, near and far memory. */
-#define FOR_EACH_WAY(c, w, walk, input, n, verb)                               \
-    do {                                                                       \
-        if ((c)->cells.width == 8 && (w)->t.far)                               \
-            walk(w, input, n, way_of(verb, SHIFT8, true), serve);              \
-        else if ((c)->cells.width == 8)                                        \
-            walk(w, input, n, way_of(verb, SHIFT8, false), serve);             \
-        else if ((w)->t.far)                                                   \
-            walk(w, input, n, way_of(verb, SHIFT4, true), serve);              \
-        else                                                                   \
-            walk(w, input, n, way_of(verb, SHIFT4, false), serve);             \
-    } while (0)
-
-static void query_keys(const void *self, uint64_t seed, const uint64_t *keys,
-                       size_t n, bool *hit)
-{
-    um_work w = work_on(self, seed, hit);
-    FOR_EACH_WAY((const um_counting *)self, &w, um_walk_keys, keys, n, QUERY);
-}
-
-static size_t add_keys(void *self, uint64_t seed, const uint64_t *keys,
-                       size_t n, bool *fresh)
+/* One loop for both widths, and for either update. */
+UM_INLINE size_t serve_all(const void *self, uint64_t seed, int sort,
+                           const void *keys, size_t n, void *out, int verb,
+                           int block)
 {
     const um_counting *c = self;
-    um_work w = work_on(c, seed, fresh);
+    um_work w = work_on(c, seed, out);
+    bool raises = verb == UM_ADD && c->refined;
 
-    if (c->refined)
-        FOR_EACH_WAY(c, &w, um_walk_keys, keys, n, ADD_REFINED);
+    (void)block;
+    if (c->cells.width == 8 && raises)
+        um_walk(&w, sort, keys, n, way_of(ADD_REFINED, SHIFT8), serve);
+    else if (c->cells.width == 8)
+        um_walk(&w, sort, keys, n, way_of(verb, SHIFT8), serve);
+    else if (raises)
+        um_walk(&w, sort, keys, n, way_of(ADD_REFINED, SHIFT4), serve);
     else
-        FOR_EACH_WAY(c, &w, um_walk_keys, keys, n, ADD_PLAIN);
+        um_walk(&w, sort, keys, n, way_of(verb, SHIFT4), serve);
     return w.added;
 }
 
-static void query_digests(const void *self, const umbel_digest *d, size_t n,
-                          bool *hit)
+UM_INLINE bool has(const um_target *t, uint64_t lo, um_loop_config how)
 {
-    um_work w = work_on(self, 0, hit);
-    FOR_EACH_WAY((const um_counting *)self, &w, um_walk_digests, d, n, QUERY);
+    uint8_t *p = t->memory + um_block_of(t, lo, how);
+    __m256i cells = touch(t, p, um_remix(lo), how);
+    const __m256i four[4] = {cells, cells, cells, cells};
+
+    return !zeros(four, how);
+}
+
+UM_INLINE bool has_hash(const void *self, uint64_t lo, int block)
+{
+    const um_counting *c = self;
+    const um_target t = work_on(c, 0, NULL).t;
+
+    (void)block;
+    return c->cells.width == 8 ? has(&t, lo, way_of(UM_QUERY, SHIFT8))
+                               : has(&t, lo, way_of(UM_QUERY, SHIFT4));
 }
 
 static void count_digests(const void *self, const umbel_digest *d, size_t n,
                           uint64_t *counts)
 {
-    um_work w = work_on(self, 0, counts);
-    FOR_EACH_WAY((const um_counting *)self, &w, um_walk_digests, d, n, COUNT);
-}
-
-static size_t add_digests(void *self, const umbel_digest *d, size_t n,
-                          bool *fresh)
-{
-    const um_counting *c = self;
-    um_work w = work_on(c, 0, fresh);
-
-    if (c->refined)
-        FOR_EACH_WAY(c, &w, um_walk_digests, d, n, ADD_REFINED);
-    else
-        FOR_EACH_WAY(c, &w, um_walk_digests, d, n, ADD_PLAIN);
-    return w.added;
-}
-
-/* A key on its own, with nothing around it. */
-static umbel_status query_key(const umbel_filter *f, const void *key,
-                              size_t len, bool *hit, umbel_error *err)
-{
-    const um_counting *c = f->self;
-    const um_target t = work_on(c, 0, NULL).t;
-    uint64_t lo = um_xxh3(key, len, f->shape.seed);
-    um_loop_config how =
-        way_of(QUERY, c->cells.width == 8 ? SHIFT8 : SHIFT4, false);
-
-    (void)err;
-    __m256i cells =
-        touch(&t, t.memory + um_block_of(&t, lo, how), um_remix(lo), how);
-    const __m256i four[4] = {cells, cells, cells, cells};
-    *hit = !zeros(four, how);
-    return UMBEL_OK;
+    serve_all(self, 0, UM_DIGESTS, d, n, counts, UM_COUNT, 128);
 }
 
 static bool usable(const um_layout *l)
@@ -201,16 +166,4 @@ static bool takes(const um_shape *s)
     return bits == 4 || bits == 8;
 }
 
-const um_fast um_fast_counting_blocked128_avx2 = {
-    .name = "avx2",
-    .kind = "counting",
-    .addressing = "blocked128",
-    .usable = usable,
-    .takes = takes,
-    .add = add_digests,
-    .query = query_digests,
-    .count = count_digests,
-    .query_key = query_key,
-    .add_keys8 = add_keys,
-    .query_keys8 = query_keys,
-};
+UM_FAST_ROW(avx2, counting, 128, takes, count_digests)

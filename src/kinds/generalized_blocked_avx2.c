@@ -124,7 +124,7 @@ UM_INLINE __m256i misfits(const um_target *t, uint8_t *p, uint64_t first,
     line x = {{um_load_avx2(p), um_load_avx2(p + 32)}};
 
     (void)t;
-    if (how.verb == QUERY)
+    if (how.verb == UM_QUERY)
         return wrong_lanes(x, c, how);
     line reset = bits_of(c.reset, how), set = bits_of(c.set, how);
     return _mm256_or_si256(
@@ -132,9 +132,10 @@ UM_INLINE __m256i misfits(const um_target *t, uint8_t *p, uint64_t first,
         write_half(p + 32, x.half[1], reset.half[1], set.half[1]));
 }
 
-UM_INLINE um_work work_on(const um_generalized *g, uint64_t seed, bool *out)
+UM_INLINE um_work work_on(const void *self, uint64_t seed, void *out)
 {
+    const um_generalized *g = self;
     return (um_work){.t = um_target_of(g->layout, g->bits, seed), .out = out};
 }
 
-UM_BITS_ROW(generalized, 512, SHIFT512, um_in_pairs)
+UM_FAST_ROW(avx2, generalized, 512, um_in_pairs, NULL)

@@ -69,35 +69,25 @@ UM_INLINE roles roles8(uint64_t first, uint64_t second)
                    _mm512_sllv_epi32(both(1), s)};
 }
 
-/* Writes the bits of the key; returns true if any of them changed. */
-UM_INLINE bool changes(const target *t, key k, int groups, __m512i *now)
+UM_INLINE bool serve(const target *t, key k, loop how)
 {
-    roles m = groups == 2 ? roles8(k.first, k.last) : roles4(k.last);
-    __m512i old = _mm512_loadu_si512(t->bits + k.at);
+    roles m = how.groups == 2 ? roles8(k.first, k.last) : roles4(k.last);
+    void *p = t->bits + k.at;
+    __m512i old = _mm512_loadu_si512(p);
+    __m512i now = _mm512_ternarylogic_epi64(old, m.reset, m.set, KEEP_OR_SET);
+    __mmask8 changed = _mm512_cmpneq_epi64_mask(old, now);
+    bool matches = _kortestz_mask8_u8(changed, changed);
 
-    *now = _mm512_ternarylogic_epi64(old, m.reset, m.set, KEEP_OR_SET);
-    __mmask8 changed = _mm512_cmpneq_epi64_mask(old, *now);
-    return !_kortestz_mask8_u8(changed, changed);
+    if (how.verb == UM_QUERY)
+        return matches;
+    _mm512_storeu_si512(p, now);
+    return !matches;
 }
 
-UM_INLINE bool query512(const target *t, key k, int groups)
+UM_INLINE target aim(const void *self, uint64_t seed)
 {
-    __m512i now;
-    return !changes(t, k, groups, &now);
+    const um_generalized *g = self;
+    return target_of(g->layout, g->bits, seed);
 }
 
-UM_INLINE bool add512(const target *t, key k, int groups)
-{
-    __m512i now;
-    bool fresh = changes(t, k, groups, &now);
-
-    _mm512_storeu_si512(t->bits + k.at, now);
-    return fresh;
-}
-
-UM_INLINE target aim(const um_generalized *g, uint64_t seed, uint32_t shift)
-{
-    return target_of(g->layout, g->bits, seed, shift);
-}
-
-UM_AVX512_ROW(generalized, 512, 6, um_in_pairs)
+UM_FAST_ROW(avx512, generalized, 512, um_in_pairs, NULL)
