@@ -15,7 +15,7 @@
 typedef struct pull_args {
     const char *address, *output, *trust, *ca;
     um_share max_error;
-    um_whole max_bytes, watch;
+    um_whole max_bytes, timeout, min_rate, watch;
     um_memory_args memory;
 } pull_args;
 
@@ -31,6 +31,11 @@ static const um_option options[] = {
      UM_TARGET(pull_args, max_bytes), .low = 1},
     {"ca", 0, "FILE", "certificate authorities for https (PEM)",
      UM_TARGET(pull_args, ca), .role = UM_INPUT},
+    {"timeout", 0, "S", "give a silent server up after S seconds (default 30)",
+     UM_TARGET(pull_args, timeout), .low = 1, .high = 1000000},
+    {"min-rate", 0, "N",
+     "give up a server that sends fewer bytes a second (default 10k)",
+     UM_TARGET(pull_args, min_rate), .low = 1, .high = 1e12},
     {"watch", 0, "S", "do not end: look for changes every S seconds",
      UM_TARGET(pull_args, watch), .low = 1, .high = 1000000},
     {0}};
@@ -105,6 +110,8 @@ static umbel_status take_options(const pull_args *a, pulling *p,
     p->params.memory_limit = a->memory.max_memory.n;
     p->fetch = (umbel_fetch_params)UMBEL_FETCH_INIT;
     p->fetch.ca = a->ca;
+    p->fetch.timeout = a->timeout.n;
+    p->fetch.min_rate = a->min_rate.n;
     if (a->trust) {
         UM_TRY(umbel_trust_key_load(a->trust, p->trust, err));
         p->params.trust_key = p->trust;

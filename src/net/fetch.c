@@ -7,6 +7,7 @@
 #include <umbel/fetch.h>
 
 #include "base/error.h"
+#include "net/meter.h"
 
 #include <curl/curl.h>
 #include <inttypes.h>
@@ -16,18 +17,14 @@
 #include <strings.h>
 
 enum {
-    CONNECT_SECONDS = 20,
-    SILENT_SECONDS = 30,   /* without a byte: give up */
-    PATIENCE_SECONDS = 60, /* for all, beside the time at the least speed */
-    LEAST_SPEED = 1000,    /* bytes a second */
     REDIRECTS = 5,
-    BUFFER = 1 << 18,  /* bytes that take gets at most at a time */
-    CHATTER = 1 << 20, /* bytes of pages that nobody asked for: failures */
-    SETTLED = 2        /* seconds */
+    BUFFER = 1 << 15, /* libcurl reads a hundred times between two checks */
+    SETTLED = 2       /* seconds */
 };
 
 typedef struct transfer {
     CURL *curl;
+    um_meter meter;
     const umbel_request *request;
     umbel_response *out;
     umbel_error *err;
@@ -103,7 +100,7 @@ static size_t body(char *bytes, size_t one, size_t len, void *ctx)
     long code = 0;
 
     curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &code);
-    if (code >= 300) /* a page for people; told bounds it */
+    if (code >= 300) /* a page for people; on_progress bounds it */
         return piece.len;
     if (t->out->bytes == 0)
         status = find_start(t, code);
@@ -115,23 +112,29 @@ static size_t body(char *bytes, size_t one, size_t len, void *ctx)
     return status == UMBEL_OK ? piece.len : refuse(t, status);
 }
 
-/* Bounds the bytes that libcurl drops unseen, such as those of redirects. */
-static int told(void *ctx, curl_off_t total, curl_off_t now, curl_off_t up_all,
-                curl_off_t up_now)
+/* Bounds what libcurl drops unseen: pages, redirects, the framing of chunks. */
+static int on_progress(void *ctx, curl_off_t total, curl_off_t now,
+                       curl_off_t up_all, curl_off_t up_now)
 {
     transfer *t = ctx;
     long code = 0;
+    umbel_status status;
 
     (void)total;
     (void)up_all;
     (void)up_now;
+    if (t->refused)
+        return 1;
     curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &code);
-    if (t->refused || code < 300 || now <= CHATTER)
-        return 0;
-    refuse(t, um_fail(t->err, UMBEL_E_IO,
-                      "the server answers %ld to %.120s, and does not stop",
-                      code, shown(t->request->url)));
-    return 1;
+    if (code >= 300 && now > UM_METER_EXTRA)
+        status = um_fail(t->err, UMBEL_E_IO,
+                         "the server answers %ld to %.120s, and does not stop",
+                         code, shown(t->request->url));
+    else
+        status = um_meter_check(&t->meter, (uint64_t)now, t->err);
+    if (status)
+        refuse(t, status);
+    return status != UMBEL_OK;
 }
 
 static void keep_tag(transfer *t, const char *text, size_t len)
@@ -190,6 +193,9 @@ static size_t header(char *line, size_t one, size_t len, void *ctx)
     transfer *t = ctx;
 
     len *= one;
+    umbel_status status = um_meter_header(&t->meter, line, len, t->err);
+    if (status)
+        return refuse(t, status);
     const char *colon = memchr(line, ':', len), *end = line + len;
     if (begins_with(line, len, "http/")) {
         t->out->tag[0] = '\0';
@@ -234,18 +240,6 @@ static struct curl_slist *make_headers(const umbel_request *r)
     return curl_slist_append(list, line);
 }
 
-static void set_limits(CURL *c, const umbel_request *r)
-{
-    uint64_t seconds = PATIENCE_SECONDS + (r->max - r->from) / LEAST_SPEED;
-
-    curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
-    curl_easy_setopt(c, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl_easy_setopt(c, CURLOPT_LOW_SPEED_TIME, (long)SILENT_SECONDS);
-    curl_easy_setopt(c, CURLOPT_TIMEOUT,
-                     (long)(seconds < 1000000 ? seconds : 1000000));
-    curl_easy_setopt(c, CURLOPT_MAXREDIRS, (long)REDIRECTS);
-}
-
 /*
  * libcurl's own way to resume always fails with a server that cannot; asking
  * for a range leaves the answer to us. For a file it is the other way round.
@@ -264,7 +258,7 @@ static void set_start(CURL *c, const umbel_request *r)
 
 /* CURLOPT_NOSIGNAL stays off: with it a server that hangs up could end the
  * process (SIGPIPE). */
-static void prepare(transfer *t, const char *ca, char *reason,
+static void prepare(transfer *t, const umbel_fetch_params *params, char *reason,
                     struct curl_slist *headers)
 {
     CURL *c = t->curl;
@@ -275,7 +269,9 @@ static void prepare(transfer *t, const char *ca, char *reason,
     curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https,file");
     curl_easy_setopt(c, CURLOPT_REDIR_PROTOCOLS_STR,
                      safe ? "https" : "http,https");
+    curl_easy_setopt(c, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 1L);
+    curl_easy_setopt(c, CURLOPT_MAXREDIRS, (long)REDIRECTS);
     curl_easy_setopt(c, CURLOPT_FAILONERROR, 1L); /* without its page */
     curl_easy_setopt(c, CURLOPT_USERAGENT, "umbel/" UM_VERSION);
     curl_easy_setopt(c, CURLOPT_ERRORBUFFER, reason);
@@ -285,14 +281,15 @@ static void prepare(transfer *t, const char *ca, char *reason,
     curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, header);
     curl_easy_setopt(c, CURLOPT_HEADERDATA, t);
     curl_easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
-    curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, told);
+    curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, on_progress);
     curl_easy_setopt(c, CURLOPT_XFERINFODATA, t);
     curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers);
-    if (ca) {
-        curl_easy_setopt(c, CURLOPT_CAINFO, ca);
+    if (params->ca) {
+        curl_easy_setopt(c, CURLOPT_CAINFO, params->ca);
         curl_easy_setopt(c, CURLOPT_CAPATH, NULL);
     }
-    set_limits(c, t->request);
+    um_meter_attach(&t->meter, c, params->timeout, params->min_rate,
+                    t->request->max);
     set_start(c, t->request);
 }
 
@@ -330,7 +327,8 @@ static umbel_status conclude(transfer *t, CURLcode code, const char *reason)
 static umbel_status fetch(void *ctx, const umbel_request *request,
                           umbel_response *out, umbel_error *err)
 {
-    const umbel_fetch_params *params = ctx;
+    const umbel_fetch_params defaults = UMBEL_FETCH_INIT,
+                             *params = ctx ? ctx : &defaults;
     char reason[CURL_ERROR_SIZE] = "";
     transfer t = {.request = request,
                   .out = out,
@@ -340,7 +338,7 @@ static umbel_status fetch(void *ctx, const umbel_request *request,
                   .changed = -1};
 
     *out = (umbel_response){.bytes = 0};
-    if (params && params->size < sizeof *params)
+    if (params->size < sizeof *params)
         return um_fail(err, UMBEL_E_RANGE,
                        "params.size is not set: start from UMBEL_FETCH_INIT");
     UM_TRY(check_url(request->url, err));
@@ -348,7 +346,7 @@ static umbel_status fetch(void *ctx, const umbel_request *request,
     if (!t.curl)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for a transfer");
     struct curl_slist *headers = make_headers(request);
-    prepare(&t, params ? params->ca : NULL, reason, headers);
+    prepare(&t, params, reason, headers);
     umbel_status status = conclude(&t, curl_easy_perform(t.curl), reason);
     settle_tag(&t);
     curl_slist_free_all(headers);
