@@ -206,6 +206,61 @@ static void without_memory_nothing_is_ruled(void **state)
     umbel_close(f);
 }
 
+/* A caller's mistake is no ruling. */
+static void parameters_without_their_size_are_refused(void **state)
+{
+    umbel_source source = {0};
+    umbel_admission w = {0};
+    umbel_ruling r = {.n = 77};
+
+    (void)state;
+    assert_refused(
+        umbel_admit_bytes("x", 1, &source, NULL, NULL, &r, &test_refusal),
+        UMBEL_E_RANGE, "source.size");
+    assert_refused(umbel_admit_bytes("x", 1, NULL, &w, NULL, &r, &test_refusal),
+                   UMBEL_E_RANGE, "size");
+    assert_int_equal(
+        umbel_admit_read(-1, UMBEL_TO_END, NULL, NULL, NULL, &r, NULL),
+        UMBEL_E_IO);
+    assert_int_equal(r.n, 77);
+}
+
+static void bytes_of_a_later_version_are_refused(void **state)
+{
+    umbel_filter *f = test_plain("blocked512");
+    size_t len;
+    uint8_t *bytes = test_encode(f, &len);
+
+    (void)state;
+    bytes[8] = 99; /* the version */
+    umbel_ruling r = ruled_bytes(bytes, len, NULL, NULL);
+    assert_int_equal(r.reason[0].code, UMBEL_REFUSED_ENCODING);
+    assert_non_null(strstr(r.reason[0].text, "version"));
+    free(bytes);
+    umbel_close(f);
+}
+
+/* What stands behind the end of a file is nothing. */
+static void a_position_behind_the_end_leaves_nothing_to_admit(void **state)
+{
+    umbel_filter *f = test_plain("blocked512");
+    char *dir = test_dir_make(), *path = test_path(dir, "f.umb");
+    umbel_ruling r;
+
+    (void)state;
+    assert_ok(umbel_save(f, path, &test_refusal));
+    int fd = open(path, O_RDONLY);
+    assert_true(fd >= 0);
+    assert_true(lseek(fd, 1 << 20, SEEK_SET) > 0);
+    assert_ok(umbel_admit_read(fd, UMBEL_TO_END, NULL, NULL, NULL, &r,
+                               &test_refusal));
+    assert_int_equal(r.reason[0].code, UMBEL_REFUSED_ENCODING);
+    close(fd);
+    free(path);
+    test_dir_remove(dir);
+    umbel_close(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +270,9 @@ int main(void)
         cmocka_unit_test(files_that_are_too_large_are_not_read),
         cmocka_unit_test(pipes_are_refused_by_their_head),
         cmocka_unit_test(without_memory_nothing_is_ruled),
+        cmocka_unit_test(parameters_without_their_size_are_refused),
+        cmocka_unit_test(bytes_of_a_later_version_are_refused),
+        cmocka_unit_test(a_position_behind_the_end_leaves_nothing_to_admit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -162,6 +162,29 @@ static void who_shares_or_maps_a_filter_cannot_give_it_data(void **state)
     test_dir_remove(dir);
 }
 
+/* Without memory for new data a filter keeps the old, and its cells. */
+static void data_without_memory_changes_nothing(void **state)
+{
+    test_memory m = {0};
+    umbel_alloc alloc = test_alloc(&m);
+    umbel_params p = UMBEL_PARAMS_INIT;
+
+    (void)state;
+    p.cells = 1003;
+    p.capacity = 100;
+    p.alloc = &alloc;
+    p.addressing = "classic";
+    umbel_filter *f = test_open(&p);
+    test_add(f, 0, 100);
+    assert_ok(umbel_set_data(f, note, sizeof note, &test_refusal));
+    m.fail_at = m.calls + 1;
+    assert_refused(umbel_set_data(f, "x", 1, &test_refusal), UMBEL_E_NOMEM,
+                   "no memory for 1 bytes of data");
+    assert_noted(f);
+    umbel_close(f);
+    assert_int_equal(m.live_blocks, 0);
+}
+
 enum { BYTES = 100 };
 
 /* 512 cells, which end where the data begins: all its bits are ones. */
@@ -258,6 +281,7 @@ int main(void)
         cmocka_unit_test(data_is_never_taken_for_cells),
         cmocka_unit_test(forged_heads_are_refused),
         cmocka_unit_test(who_shares_or_maps_a_filter_cannot_give_it_data),
+        cmocka_unit_test(data_without_memory_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

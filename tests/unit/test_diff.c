@@ -274,6 +274,60 @@ static void forged_fields_are_refused_by_name(void **state)
     umbel_close(now);
 }
 
+/* Every allocation of a patch fails once; nothing of it stays. */
+static void a_patch_without_memory_leaves_nothing(void **state)
+{
+    test_memory m = {0};
+    umbel_alloc alloc = test_alloc(&m);
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_diff_result bill;
+    umbel_filter *old, *back = NULL;
+    umbel_status status = UMBEL_E_NOMEM;
+    unsigned failed = 0;
+
+    (void)state;
+    p.cells = 6000;
+    p.capacity = 5000;
+    p.alloc = &alloc;
+    p.addressing = "classic";
+    old = test_open(&p);
+    test_add(old, 0, 400);
+    p.alloc = NULL;
+    umbel_filter *now = test_open(&p);
+    test_add(now, 0, 410);
+    uint8_t *bytes = diff(old, now, &bill);
+    size_t live = m.live_blocks;
+    for (; status == UMBEL_E_NOMEM; failed++) {
+        m.fail_at = m.calls + 1 + failed;
+        status =
+            umbel_patch(old, bytes, (size_t)bill.bytes, &back, &test_refusal);
+        assert_int_equal(m.live_blocks > live, status == UMBEL_OK);
+    }
+    assert_ok(status);
+    assert_true(failed > 2);
+    test_assert_same_file(now, back);
+    free(bytes);
+    umbel_close(back);
+    umbel_close(old);
+    umbel_close(now);
+}
+
+/* The head of the new filter names a payload that the changes do not give. */
+static void a_head_of_another_payload_is_refused(void **state)
+{
+    enum { AT_CHECKSUM = AT_HEAD + 136 };
+    umbel_filter *old = make("bloom", 6000, 0, 400);
+    umbel_filter *now = make("bloom", 6000, 0, 410);
+    forgery x = forge(old, now);
+
+    (void)state;
+    refuses_byte(&x, AT_CHECKSUM, (uint8_t)(x.bytes[AT_CHECKSUM] + 1),
+                 UMBEL_E_CHECKSUM, "payload");
+    forgery_free(&x);
+    umbel_close(old);
+    umbel_close(now);
+}
+
 /* Its sections end too early, too late, or say more than there is. */
 static void sections_fill_a_difference_exactly(void **state)
 {
@@ -421,6 +475,8 @@ int main(void)
         cmocka_unit_test(
             what_has_nothing_in_common_costs_no_more_than_the_filter),
         cmocka_unit_test(a_name_tells_filters_not_forms),
+        cmocka_unit_test(a_patch_without_memory_leaves_nothing),
+        cmocka_unit_test(a_head_of_another_payload_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,10 +7,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -484,6 +487,88 @@ static void a_descriptor_is_read_from_where_it_stands_to_its_end(void **state)
 }
 
 /* Room for the reason is kept: a path may be longer than a text. */
+/* What follows in the pipe is left there, and may be the next filter. */
+typedef struct sender {
+    int fd;
+    const uint8_t *bytes;
+    size_t len;
+} sender;
+
+/* A few bytes, then, once these were read, all others at once. */
+static void *send_in_two_pieces(void *arg)
+{
+    const sender *s = arg;
+    int waiting = 1;
+
+    if (write(s->fd, s->bytes, 10) != 10)
+        return NULL;
+    while (waiting > 0 && ioctl(s->fd, FIONREAD, &waiting) == 0)
+        sched_yield();
+    if (write(s->fd, s->bytes + 10, s->len - 10) < 0)
+        return NULL;
+    close(s->fd);
+    return arg;
+}
+
+static void two_filters_come_in_pieces_through_one_pipe(void **state)
+{
+    umbel_filter *f = sample(200), *back = NULL;
+    size_t len;
+    uint8_t *bytes = test_encode(f, &len), *both = malloc(2 * len);
+    pthread_t thread;
+    void *sent;
+    int ends[2];
+
+    (void)state;
+    assert_non_null(both);
+    memcpy(both, bytes, len);
+    memcpy(both + len, bytes, len);
+    assert_int_equal(pipe(ends), 0);
+    sender s = {ends[1], both, 2 * len};
+    assert_int_equal(pthread_create(&thread, NULL, send_in_two_pieces, &s), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_ok(umbel_read(ends[0], len, NULL, &back, &test_refusal));
+        test_assert_same_file(f, back);
+        umbel_close(back);
+    }
+    assert_int_equal(pthread_join(thread, &sent), 0);
+    assert_ptr_equal(sent, &s);
+    close(ends[0]);
+    free(both);
+    free(bytes);
+    umbel_close(f);
+}
+
+static void what_cannot_be_read_is_an_error(void **state)
+{
+    umbel_source unset = {0};
+    umbel_filter *none = NULL, *f = sample(10);
+    char *path = test_path(dir, "a.umb");
+
+    (void)state;
+    int fd = open(dir, O_RDONLY | O_DIRECTORY);
+    assert_true(fd >= 0);
+    assert_refused(umbel_read(fd, UMBEL_TO_END, NULL, &none, &test_refusal),
+                   UMBEL_E_IO, "cannot read");
+    close(fd);
+    assert_ok(umbel_save(f, path, &test_refusal));
+    fd = open(path, O_RDONLY);
+    assert_true(fd >= 0);
+    assert_true(lseek(fd, 1 << 20, SEEK_SET) > 0); /* behind its end */
+    assert_refused(umbel_read(fd, UMBEL_TO_END, NULL, &none, &test_refusal),
+                   UMBEL_E_FORMAT, "empty");
+    assert_refused(umbel_read(fd, UMBEL_TO_END, &unset, &none, &test_refusal),
+                   UMBEL_E_RANGE, "source.size");
+    close(fd);
+    assert_refused(umbel_load(path, &unset, &none, &test_refusal),
+                   UMBEL_E_RANGE, "source.size");
+    assert_refused(umbel_map(path, &unset, &none, &test_refusal), UMBEL_E_RANGE,
+                   "source.size");
+    assert_null(none);
+    umbel_close(f);
+    free(path);
+}
+
 static void long_paths_leave_room_for_the_reason(void **state)
 {
     char name[600];
@@ -708,6 +793,8 @@ int main(void)
         IN_DIR(load_and_map_hold_the_payload_against_its_checksum),
         IN_DIR(a_keyed_file_is_mapped_with_its_secret),
         IN_DIR(what_is_no_filter_is_refused_by_name),
+        IN_DIR(two_filters_come_in_pieces_through_one_pipe),
+        IN_DIR(what_cannot_be_read_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -313,6 +313,24 @@ static void forged_fields_are_refused_by_name(void **state)
     umbel_close(f);
 }
 
+/* A filter has one encoding: what is standard at the end is left out. */
+static void a_standard_setting_at_the_end_is_refused(void **state)
+{
+    static const forgery standard = {144, 8, 1, UMBEL_E_FORMAT, "out of range"};
+    umbel_setting setting = {"groups", 3};
+    umbel_params p = UMBEL_PARAMS_INIT;
+
+    (void)state;
+    p.addressing = "classic";
+    p.cells = 1001;
+    p.hashes = 5;
+    p.settings = &setting;
+    p.nsettings = 1;
+    umbel_filter *f = test_open(&p);
+    refuse_forgeries(f, &standard, 1);
+    umbel_close(f);
+}
+
 /* One section raw and the other coded. */
 static void sections_are_all_coded_or_all_raw(void **state)
 {
@@ -607,6 +625,7 @@ int main(void)
         cmocka_unit_test(any_flipped_bit_of_the_head_is_refused),
         cmocka_unit_test(a_resealed_head_is_refused_or_a_whole_filter),
         cmocka_unit_test(forged_fields_are_refused_by_name),
+        cmocka_unit_test(a_standard_setting_at_the_end_is_refused),
         cmocka_unit_test(sections_are_all_coded_or_all_raw),
         cmocka_unit_test(names_of_one_letter_are_names),
         cmocka_unit_test(remarks_of_later_versions_are_kept),

@@ -4,8 +4,10 @@
  */
 #include "support/test.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* foo, bar, baz in a filter for 1000 keys at 1e-6: the head of the file that
  * Debian's bloom 0.2.4 writes. */
@@ -271,6 +273,65 @@ static void the_size_is_the_one_that_the_others_choose(void **state)
         UMBEL_E_RANGE, "allow more error");
 }
 
+static void every_format_has_a_name_and_a_summary(void **state)
+{
+    const char *name = NULL, *summary = NULL;
+    size_t n = 0;
+
+    (void)state;
+    for (; umbel_foreign_at(n, &name, &summary); n++) {
+        assert_true(strlen(name) > 0);
+        assert_true(strlen(summary) > 0);
+    }
+    assert_true(n > 0);
+}
+
+static void an_unknown_format_is_refused_by_every_verb(void **state)
+{
+    umbel_filter *f = three_words(), *none = NULL;
+    umbel_source unset = {0};
+    uint64_t len = 7;
+
+    (void)state;
+    assert_refused(umbel_import("none", published, sizeof published, NULL,
+                                &none, &test_refusal),
+                   UMBEL_E_UNKNOWN, "\"none\"; there is dcso");
+    assert_refused(umbel_import("dcso", published, sizeof published, &unset,
+                                &none, &test_refusal),
+                   UMBEL_E_RANGE, "source.size");
+    assert_refused(umbel_export(f, "none", "/nowhere/x", &test_refusal),
+                   UMBEL_E_UNKNOWN, "none");
+    assert_refused(umbel_export_len(f, "none", &len, &test_refusal),
+                   UMBEL_E_UNKNOWN, "none");
+    assert_refused(umbel_export_to(f, "none", -1, &test_refusal),
+                   UMBEL_E_UNKNOWN, "none");
+    assert_null(none);
+    assert_int_equal(len, 7);
+    umbel_close(f);
+}
+
+static void a_descriptor_gets_what_a_file_gets(void **state)
+{
+    umbel_filter *f = three_words();
+    char *dir = test_dir_make(), *path = test_path(dir, "f.bloom");
+    size_t want_len, len;
+    uint8_t *want = exported(f, &want_len);
+
+    (void)state;
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+    assert_true(fd >= 0);
+    assert_ok(umbel_export_to(f, "dcso", fd, &test_refusal));
+    close(fd);
+    uint8_t *got = test_read_file(path, &len);
+    assert_int_equal(len, want_len);
+    assert_memory_equal(got, want, len);
+    free(got);
+    free(want);
+    free(path);
+    test_dir_remove(dir);
+    umbel_close(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -283,6 +344,9 @@ int main(void)
         cmocka_unit_test(a_limit_holds_for_foreign_files),
         cmocka_unit_test(the_beginning_tells_the_least_length),
         cmocka_unit_test(the_size_is_the_one_that_the_others_choose),
+        cmocka_unit_test(every_format_has_a_name_and_a_summary),
+        cmocka_unit_test(an_unknown_format_is_refused_by_every_verb),
+        cmocka_unit_test(a_descriptor_gets_what_a_file_gets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

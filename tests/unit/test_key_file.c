@@ -5,8 +5,10 @@
 
 #include "exchange/key_file.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -109,6 +111,36 @@ static void a_key_is_written_once_and_beside_nothing(void **state)
     assert_int_equal(test_dir_count(dir), 2);
 }
 
+/* A file that may not grow: a disk that is full. */
+static void a_key_that_cannot_be_written_leaves_no_file(void **state)
+{
+    uint8_t secret[UMBEL_SECRET_LEN] = {1};
+    struct rlimit before, low;
+    void (*old)(int) = signal(SIGXFSZ, SIG_IGN);
+
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    low = before;
+    for (low.rlim_cur = 0; low.rlim_cur < 60; low.rlim_cur += 20) {
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+        umbel_status status = um_secret_save(secret, path, &test_refusal);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+        assert_int_equal(status, UMBEL_E_IO);
+        assert_int_equal(test_dir_count(dir), 0);
+    }
+    signal(SIGXFSZ, old);
+    assert_ok(um_secret_save(secret, path, &test_refusal));
+}
+
+static void a_directory_is_no_key_file(void **state)
+{
+    uint8_t secret[UMBEL_SECRET_LEN];
+
+    (void)state;
+    assert_refused(um_secret_load(dir, secret, &test_refusal), UMBEL_E_IO,
+                   "directory");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -117,6 +149,8 @@ int main(void)
         TEST(every_byte_of_a_key_file_counts),
         TEST(a_name_of_64_signs_is_a_key_or_a_file),
         TEST(a_key_is_written_once_and_beside_nothing),
+        TEST(a_key_that_cannot_be_written_leaves_no_file),
+        TEST(a_directory_is_no_key_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
