@@ -175,6 +175,7 @@ static void print_json(const um_args *args, const um_study *s)
         um_report_real(&r, "high", NULL, NULL, c->high);
         um_report_flag(&r, "pass", NULL, c->pass);
         um_report_flag(&r, "fitted", NULL, c->fitted);
+        um_report_flag(&r, "differs", NULL, c->differs);
         um_report_print(args, &r);
         um_report_fini(&r);
     }
@@ -184,8 +185,7 @@ static void print_check(const um_check *c)
 {
     printf("  %-46s %9s %10s  %-22s %s\n", c->item,
            isnan(c->paper) ? "-" : um_show(c->paper).text,
-           um_show(c->ours).text, um_show_bar(c).text,
-           c->pass ? "pass" : "FAIL");
+           um_show(c->ours).text, um_show_bar(c).text, um_verdict(c));
     if (*c->note && !c->pass)
         printf("    %s\n", c->note);
 }
@@ -224,7 +224,6 @@ static void print_sheet(const um_sheet *s)
 static void print_text(const um_study *s)
 {
     const um_record *r = &s->record;
-    size_t failed = um_record_failed(r);
 
     printf("%s: %s\n%s\n", s->paper->name, s->paper->source, s->paper->claim);
     um_put_command(stdout, s);
@@ -236,8 +235,9 @@ static void print_text(const um_study *s)
         print_sheet(&r->sheet[i]);
     for (size_t i = 0; i < r->nnotes; i++)
         print_wrapped(r->note[i].text);
-    printf("\n%zu of %zu values within their bars\n", r->nchecks - failed,
-           r->nchecks);
+    putchar('\n');
+    um_put_verdicts(stdout, r);
+    putchar('\n');
 }
 
 static void print_study(const um_args *args, const um_study *s, bool first)
@@ -329,7 +329,8 @@ static int run(const um_args *args)
     if (read_job(args, &j, &err) || run_all(&j, &err))
         code = um_trouble(args, &err);
     for (size_t i = 0; i < j.n; i++) {
-        if (code == UM_EXIT_FINE && um_record_failed(&j.study[i].record))
+        if (code == UM_EXIT_FINE &&
+            um_record_verdicts(&j.study[i].record).failed)
             code = UM_EXIT_NO;
         um_study_fini(&j.study[i]);
     }

@@ -23,9 +23,21 @@ um_shown um_show_bar(const um_check *c)
     return s;
 }
 
+void um_put_verdicts(FILE *out, const um_record *r)
+{
+    um_verdicts v = um_record_verdicts(r);
+
+    fprintf(out, "%zu of %zu values within their bars", v.passed,
+            v.passed + v.failed);
+    if (v.differing)
+        fprintf(out, "; %zu of the paper's numbers not reproduced",
+                v.differing);
+}
+
 void um_csv_checks(FILE *out, const um_record *r)
 {
-    fputs("item,paper,ours,standard error,low,high,pass,fitted,note\n", out);
+    fputs("item,paper,ours,standard error,low,high,pass,fitted,differs,note\n",
+          out);
     for (size_t i = 0; i < r->nchecks; i++) {
         const um_check *c = &r->check[i];
         const double number[] = {c->paper, c->ours, c->error, c->low, c->high};
@@ -34,8 +46,8 @@ void um_csv_checks(FILE *out, const um_record *r)
             putc(',', out);
             um_put_csv_number(out, number[j]);
         }
-        fprintf(out, ",%s,%s,", c->pass ? "yes" : "no",
-                c->fitted ? "yes" : "no");
+        fprintf(out, ",%s,%s,%s,", c->pass ? "yes" : "no",
+                c->fitted ? "yes" : "no", c->differs ? "yes" : "no");
         um_put_csv(out, c->note);
         putc('\n', out);
     }

@@ -64,9 +64,11 @@ static bool to_row(char field[FIELDS][UM_NOTE_LEN], um_expected *out)
     out->fitted = strcmp(field[8], "fitted") == 0;
     out->timed = strcmp(field[8], "timed") == 0;
     out->spread = strcmp(field[8], "spread") == 0;
+    out->differs = strcmp(field[8], "differs") == 0;
     snprintf(out->item, sizeof out->item, "%.*s", UM_TEXT_LEN - 1, field[0]);
     memcpy(out->note, field[9], sizeof out->note);
-    return fine && (!*field[8] || out->fitted || out->timed || out->spread);
+    return fine && (!*field[8] || out->fitted || out->timed || out->spread ||
+                    out->differs);
 }
 
 static const char *next_line(const char *p)

@@ -28,8 +28,7 @@ static void put_check(FILE *out, const um_check *c)
     cell(out, "", isnan(c->paper) ? "–" : um_show(c->paper).text);
     cell(out, "", ours);
     cell(out, "", um_show_bar(c).text);
-    cell(out, c->pass ? " class=\"pass\"" : " class=\"fail\"",
-         c->pass ? "pass" : "FAIL");
+    cell(out, c->pass ? " class=\"pass\"" : " class=\"fail\"", um_verdict(c));
     fputs("<td class=\"t\">", out);
     if (c->fitted)
         fputs("fitted. ", out);
@@ -60,7 +59,7 @@ static void put_image(FILE *out, const char *paper, const char *id,
 void um_html_study(FILE *out, const um_study *s)
 {
     const um_record *r = &s->record;
-    size_t failed = um_record_failed(r);
+    um_verdicts v = um_record_verdicts(r);
 
     fprintf(out, "<section id=\"%s\">\n<h2>%s</h2>\n<p>", s->paper->name,
             s->paper->name);
@@ -69,10 +68,9 @@ void um_html_study(FILE *out, const um_study *s)
     um_put_escaped(out, s->paper->claim);
     fputs("</p>\n<p><code>", out);
     um_put_command(out, s);
-    fprintf(out,
-            "</code></p>\n<p class=\"%s\">%zu of %zu values within their "
-            "bars</p>\n",
-            failed ? "fail" : "pass", r->nchecks - failed, r->nchecks);
+    fprintf(out, "</code></p>\n<p class=\"%s\">", v.failed ? "fail" : "pass");
+    um_put_verdicts(out, r);
+    fputs("</p>\n", out);
     put_checks(out, r);
     for (size_t i = 0; i < r->nnotes; i++)
         um_html_text(out, "p", "", r->note[i].text);

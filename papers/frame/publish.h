@@ -23,6 +23,8 @@ void um_html_study(FILE *out, const um_study *s);
 /* Writes "umbel reproduce NAME --rounds N --seed S": the command that runs this
  * study again. */
 void um_put_command(FILE *out, const um_study *s);
+/* Writes how many values passed, and how many differ from the paper. */
+void um_put_verdicts(FILE *out, const um_record *r);
 
 /*
  * Makes the directory, if there is none. Refuses one that is no directory,

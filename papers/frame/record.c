@@ -38,13 +38,20 @@ void um_record_check(um_record *r, um_check c)
     r->check[r->nchecks++] = c;
 }
 
-size_t um_record_failed(const um_record *r)
+um_verdicts um_record_verdicts(const um_record *r)
 {
-    size_t failed = 0;
+    um_verdicts v = {0};
 
-    for (size_t i = 0; i < r->nchecks; i++)
-        failed += !r->check[i].pass;
-    return failed;
+    for (size_t i = 0; i < r->nchecks; i++) {
+        const um_check *c = &r->check[i];
+        ++*(c->pass ? &v.passed : c->differs ? &v.differing : &v.failed);
+    }
+    return v;
+}
+
+const char *um_verdict(const um_check *c)
+{
+    return c->pass ? "pass" : c->differs ? "differs" : "FAIL";
 }
 
 um_figure *um_record_figure(um_record *r, const char *id, const char *title,

@@ -20,6 +20,7 @@ typedef struct um_check {
     double z;         /* joint standard errors from there; NAN likewise */
     double low, high; /* infinite: open on that side */
     bool fitted;      /* the paper's number went into a parameter of ours */
+    bool differs;     /* known not to be reproduced: no failure */
     bool pass;
     char note[UM_NOTE_LEN];
 } um_check;
@@ -47,8 +48,14 @@ bool um_record_bad(const um_record *r);
 
 /* Appends c, and sets whether it passes. */
 void um_record_check(um_record *r, um_check c);
-/* Returns the number of checks that do not pass. */
-size_t um_record_failed(const um_record *r);
+/* How the checks ended. Those marked "differs" count as passed only when they
+ * do agree, and never as failed. */
+typedef struct um_verdicts {
+    size_t passed, failed, differing;
+} um_verdicts;
+um_verdicts um_record_verdicts(const um_record *r);
+/* Returns "pass", "FAIL" or "differs". */
+const char *um_verdict(const um_check *c);
 
 /*
  * Adds a figure or sheet and returns it, valid until the next one is added.

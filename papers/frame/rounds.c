@@ -235,6 +235,7 @@ static bool begin_check(const um_study *s, const char *item, const um_mean *m,
         return false;
     c->paper = e->paper;
     c->fitted = e->fitted && !s->fresh;
+    c->differs = e->differs;
     memcpy(c->note, e->note, sizeof c->note);
     if (e->sd >= 0 && e->rounds > 0 && !isnan(m->error))
         c->z = um_z(m->value, m->error, um_expected_centre(e),

@@ -11,6 +11,7 @@
 #include "papers/rbf-case-study/ways.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -249,26 +250,16 @@ static void cell_or_dash(um_sheet *sheet, double x)
         um_sheet_cell(sheet, "%.4f", x);
 }
 
-static void add_square(double paper, double ours, double *sum, double *n)
+/* Compares a rate that the text quotes with ours for k = 5. */
+static void check_quote(um_study *s, const char *quoted, const char *rate_name,
+                        double paper, double ours)
 {
+    char item[UM_TEXT_LEN];
+
     if (isnan(paper))
         return;
-    *sum += (paper - ours) * (paper - ours);
-    ++*n;
-}
-
-/* How far all quoted rates are from ours, root of the mean square. */
-static double distance(const um_study *s, size_t first)
-{
-    double sum = 0, n = 0;
-
-    for (size_t i = 0; i < QUOTES; i++) {
-        size_t at = first + i;
-        add_square(quotes[i].success, rate(s, at, SUCCESS).value, &sum, &n);
-        add_square(quotes[i].shorter, rate(s, at, SHORT).value, &sum, &n);
-        add_square(quotes[i].collision, rate(s, at, COLLISION).value, &sum, &n);
-    }
-    return sqrt(sum / n);
+    snprintf(item, sizeof item, "%s: %s", quoted, rate_name);
+    um_check_value(s, item, ours, NAN);
 }
 
 static void compare_quotes(um_study *s)
@@ -285,17 +276,17 @@ static void compare_quotes(um_study *s)
         const double paper[] = {quotes[i].success, quotes[i].shorter,
                                 quotes[i].collision};
         static const size_t what[] = {SUCCESS, SHORT, COLLISION};
+        static const char *const names[] = {"success", "stopping short",
+                                            "collision"};
         um_sheet_cell(sheet, "%s", quotes[i].what);
         for (size_t j = 0; j < UM_COUNT(what); j++) {
             cell_or_dash(sheet, paper[j]);
             cell_or_dash(sheet, rate(s, five + i, what[j]).value);
             cell_or_dash(sheet, rate(s, one + i, what[j]).value);
+            check_quote(s, quotes[i].what, names[j], paper[j],
+                        rate(s, five + i, what[j]).value);
         }
     }
-    um_check_value(s, "distance from the quoted rates, k = 5",
-                   distance(s, five), NAN);
-    um_check_value(s, "distance of k = 1 over that of k = 5",
-                   distance(s, one) / distance(s, five), NAN);
 }
 
 static void tabulate(um_study *s, const char *id, const char *title,
@@ -425,9 +416,15 @@ static void explain(um_study *s)
         &s->record,
         "Our reading: the paper does not say k. With 8,006 keys in 100,000 "
         "bits k = 5 gives an error of 0.004, which cannot stop 77 %% of routes "
-        "of 16 hops; about 0.08 is needed, which is k = 1. The quoted rates "
-        "are "
-        "much nearer to k = 1. Figures here have k = 5, which is better.");
+        "of 16 hops; about 0.08 is needed, which is k = 1. k = 1 comes nearer "
+        "to the plain filter's rates and misses those of Ratio. The figures "
+        "here have k = 5.");
+    um_record_note(
+        &s->record,
+        "Not reproduced: the plain filter succeeds far more often here than in "
+        "the paper at 60,000 bits and above, so retouching has less to mend; "
+        "success peaks at a much larger beta; and with beta 1 few members are "
+        "lost here, where the paper loses most of its success to collisions.");
     um_record_note(
         &s->record,
         "Errata: the text gives the peak of Fig. 13 as 0.642 at beta 0.24, and "

@@ -1,8 +1,8 @@
 /*
  * counting.c - a small number a cell: how often a key came.
  *
- * A key's count is the least of its cells (H2 of the paper below): others may
- * have raised any of them, but hardly all. Setting update says how keys go in:
+ * A key's count is the minimum of its cells: other keys may have raised any
+ * of them, but rarely all. Setting update says how keys go in:
  *
  *   0  plain     every cell of the key grows (Fan, Cao, Almeida, Broder 2000).
  *                What went in can be taken out again.
@@ -14,7 +14,7 @@
  * not grow, and does not fall either, since it is unknown how far it should
  * have grown. So a count is never less than what went in, or the maximum, if
  * nothing is taken out that was not in. Where cells of a key coincide they are
- * one cell, and count once.
+ * one cell, and count once (H2 of the paper).
  *
  * The cells that are not zero are the bits of a bloom filter of the same keys,
  * under either update: errors, estimates and folds follow from that.
