@@ -13,7 +13,7 @@
 typedef struct check_args {
     const char *file;
     um_list operands, lists;
-    bool count, invert, values, unless_first;
+    bool count, invert, values, unless_first, line_buffered;
     um_whole threshold;
     const char *unless, *unless_key_file, *confirm;
     um_open_args open;
@@ -48,6 +48,9 @@ static const um_option options[] = {
     {"confirm", 0, "FILE",
      "append keys that match to FILE, a list for build --never",
      UM_TARGET(check_args, confirm), .role = UM_OUTPUT},
+    {"line-buffered", 0, NULL,
+     "accepted as by grep: each line is answered at once, anyway",
+     UM_TARGET(check_args, line_buffered)},
     {0}};
 
 /* Keys on the command line; a lone "-" is standard input. */
@@ -117,6 +120,12 @@ static umbel_status check_typed(um_check_ctx *c, const check_args *a,
     return UMBEL_OK;
 }
 
+/* A failure is found when the next answer is printed. */
+static void flush_answers(void *out)
+{
+    fflush(out);
+}
+
 static umbel_status check_keys(um_check_ctx *c, const um_args *args,
                                umbel_error *err)
 {
@@ -129,6 +138,8 @@ static umbel_status check_keys(um_check_ctx *c, const um_args *args,
     UM_TRY(um_key_source_from_args(args, &a->keys, &a->threads, a->lists,
                                    &source, err));
     source.stop = &c->decided;
+    source.flush = flush_answers;
+    source.flush_ctx = c->out;
     return um_keys_each(&source, &job, err);
 }
 

@@ -100,6 +100,8 @@ static bool drain_slot(void *ctx, void *piece)
 
     if (batch.n)
         r->status = r->job->use(r->job->ctx, &batch, s->result, r->err);
+    if (r->source->flush && um_stream_waits(r->reader.stream))
+        r->source->flush(r->source->flush_ctx);
     if (r->status == UMBEL_OK)
         r->status = judge_piece(r, &s->piece);
     if (r->status == UMBEL_OK && !(stop && *stop))

@@ -29,6 +29,11 @@ typedef struct um_key_source {
     const bool *stop;          /* reading ends when it becomes true; or NULL */
     um_key_progress *progress; /* or NULL */
     void *progress_ctx;
+    /* Called when reading has to wait for input, and after each use of a batch
+     * meanwhile: whatever was printed should go out. From any thread; or NULL
+     */
+    void (*flush)(void *ctx);
+    void *flush_ctx;
 } um_key_source;
 
 /* Some thousand keys. Valid during a call. */

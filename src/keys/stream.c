@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,6 +29,7 @@ struct um_stream {
     uint64_t done, total; /* bytes, for progress */
     int wake[2];          /* a pipe, or -1: readable when reading should end */
     bool stopped;
+    atomic_bool waits; /* for input */
 
     const char *name;
     int fd;    /* -1: none open */
@@ -156,16 +158,29 @@ umbel_status um_stream_next_file(um_stream *s, bool *more, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Waits until there is something to read, or reading should end. */
+bool um_stream_waits(const um_stream *s)
+{
+    return s->waits;
+}
+
+/*
+ * Waits until there is something to read, or reading should end. waits is set
+ * before the flush: a batch that another thread uses after it is flushed by
+ * that thread.
+ */
 static void wait_for_input(um_stream *s)
 {
     struct pollfd fds[] = {{.fd = s->fd, .events = POLLIN},
                            {.fd = s->wake[0], .events = POLLIN}};
 
-    if (s->wake[0] < 0)
-        return;
-    while (poll(fds, 2, -1) < 0 && errno == EINTR)
-        ;
+    if (poll(fds, 2, 0) == 0) {
+        s->waits = true;
+        if (s->source->flush)
+            s->source->flush(s->source->flush_ctx);
+        while (poll(fds, 2, -1) < 0 && errno == EINTR)
+            ;
+        s->waits = false;
+    }
     s->stopped |= fds[1].revents != 0;
 }
 

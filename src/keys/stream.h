@@ -30,6 +30,9 @@ const char *um_stream_name(const um_stream *s);
 umbel_status um_stream_read(um_stream *s, void *to, size_t cap, size_t *got,
                             umbel_error *err);
 
+/* Returns true while a read waits for input. From any thread. */
+bool um_stream_waits(const um_stream *s);
+
 /* Ends all reading, also a read that waits for input. From any thread. */
 void um_stream_stop(um_stream *s);
 
