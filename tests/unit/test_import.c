@@ -187,6 +187,42 @@ static void what_is_no_filter_is_found_out_early(void **state)
     free(zeros);
 }
 
+/* A mebibyte is decompressed at first; what is larger takes more steps. */
+static void large_files_grow_up_to_their_limit(void **state)
+{
+    enum { DATA_LEN = 3 << 20, LESS = 2 << 20 };
+    umbel_filter *f = NULL;
+    foreign x;
+    size_t len;
+
+    (void)state;
+    foreign_init(&x);
+    uint8_t *large = calloc(1, x.plain_len + DATA_LEN);
+    assert_non_null(large);
+    memcpy(large, x.plain, x.plain_len);
+    uint8_t *packed = compress_bytes(large, x.plain_len + DATA_LEN, 1, &len);
+    assert_refused_as(import(packed, len, x.plain_len + LESS, &f),
+                      UMBEL_E_LIMIT, UMBEL_D_COMPRESSED, "come out of it");
+    assert_ok(import(packed, len, UINT64_MAX, &f));
+    assert_true(umbel_data(f).len >= DATA_LEN);
+    umbel_close(f);
+    free(packed);
+    free(large);
+    foreign_fini(&x);
+}
+
+/* Fewer bytes than a magic number, and half of one. */
+static void the_shortest_files_are_no_filters(void **state)
+{
+    static const uint8_t half[] = {0x1F, 0x8C, 0};
+    umbel_filter *none = NULL;
+
+    (void)state;
+    for (size_t len = 0; len <= sizeof half; len++)
+        assert_int_equal(import(half, len, 0, &none), UMBEL_E_FORMAT);
+    assert_null(none);
+}
+
 static void formats_are_known_by_name(void **state)
 {
     (void)state;
@@ -204,6 +240,8 @@ int main(void)
         cmocka_unit_test(memory_is_limited),
         cmocka_unit_test(a_file_that_expands_beyond_its_own_length_is_refused),
         cmocka_unit_test(what_is_no_filter_is_found_out_early),
+        cmocka_unit_test(large_files_grow_up_to_their_limit),
+        cmocka_unit_test(the_shortest_files_are_no_filters),
         cmocka_unit_test(formats_are_known_by_name),
     };
 

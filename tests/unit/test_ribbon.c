@@ -5,6 +5,7 @@
 
 #include "base/rng.h"
 #include "filter/envelope.h"
+#include "filter/sizing.h"
 #include "kinds/ribbon.h"
 
 #include <math.h>
@@ -493,6 +494,57 @@ static void a_head_whose_numbers_disagree_is_refused(void **state)
     free(bytes);
 }
 
+/* A shape whose bits are those of its numbers, which may be impossible. */
+typedef struct numbers {
+    um_ribbon_form form;
+    uint32_t value_bits;
+    um_ribbon_sizes members, never;
+} numbers;
+
+static const numbers possible[] = {
+    {{7, 0}, 0, {{0, 0}, 100, 3}, {{0, 0}, 0, 0}},
+    {{7, 0}, 7, {{3, 0}, 0, 0}, {{0, 0}, 0, 0}},
+    {{0, 9}, 0, {{3, 1}, 100, 15}, {{0, 0}, 0, 0}},
+    {{32, 0}, 0, {{3, 1}, 100, 0}, {{1, 0}, 100, 15}},
+    {{0, 0}, 0, {{0, 0}, 0, 0}, {{0, 0}, 100, 1}},
+    {{63, 9}, 32, {{1, 0}, 0, 0}, {{0, 0}, 0, 0}},
+    {{64, 0}, 32, {{1, 0}, 0, 0}, {{0, 0}, 0, 0}},
+};
+
+static const numbers impossible[] = {
+    {{0, 0}, 0, {{1, 0}, 0, 0}, {{0, 0}, 100, 1}},  /* members without any */
+    {{7, 0}, 0, {{1, 0}, 0, 1}, {{0, 0}, 0, 0}},    /* a salt of no tail */
+    {{7, 0}, 0, {{1, 0}, 0, 0}, {{1, 0}, 0, 1}},    /* the same */
+    {{7, 0}, 8, {{1, 0}, 0, 0}, {{0, 0}, 0, 0}},    /* more value than bits */
+    {{33, 0}, 0, {{1, 0}, 0, 0}, {{0, 0}, 0, 0}},   /* a long fingerprint */
+    {{65, 0}, 33, {{1, 0}, 0, 0}, {{0, 0}, 0, 0}},  /* too many columns */
+    {{64, 9}, 32, {{1, 0}, 0, 0}, {{0, 0}, 0, 0}},  /* with the finer one */
+    {{7, 0}, 4, {{1, 0}, 0, 0}, {{0, 0}, 100, 0}},  /* a map of exceptions */
+    {{7, 0}, 0, {{1, 0}, 100, 16}, {{0, 0}, 0, 0}}, /* no such salt */
+};
+
+static umbel_status check_numbers(const um_shape *like, const numbers *x)
+{
+    um_shape s = *like;
+
+    um_ribbon_shape(&s, &x->form, x->value_bits, &x->members, &x->never);
+    return um_check_shape(&s, &test_refusal);
+}
+
+static void numbers_that_cannot_be_are_refused(void **state)
+{
+    umbel_params p = at_error(0.01);
+    umbel_filter *f = build_numbers(&p, 0, 100);
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(possible); i++)
+        assert_ok(check_numbers(&f->shape, &possible[i]));
+    for (size_t i = 0; i < TEST_COUNT(impossible); i++)
+        assert_int_equal(check_numbers(&f->shape, &impossible[i]),
+                         UMBEL_E_RANGE);
+    umbel_close(f);
+}
+
 /* --- memory -----------------------------------------------------------------
  */
 
@@ -544,6 +596,7 @@ int main(void)
         cmocka_unit_test(what_a_static_filter_cannot_is_said_with_the_reason),
         cmocka_unit_test(any_payload_is_safe_to_ask),
         cmocka_unit_test(a_head_whose_numbers_disagree_is_refused),
+        cmocka_unit_test(numbers_that_cannot_be_are_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };
 
