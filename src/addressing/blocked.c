@@ -58,101 +58,31 @@ static inline void walk(const um_layout *l, const umbel_digest *d, size_t n,
     }
 }
 
-static uint64_t limit(uint32_t hashes)
+static void prepare(um_layout *l)
 {
-    (void)hashes;
-    return UM_MAX_CELLS;
-}
-
-static void prepare(um_layout *l, uint32_t block_cells)
-{
-    l->blocks = l->cells / block_cells;
+    l->blocks = l->cells / l->row->block;
     l->lanes = LANES;
-    l->width = block_cells / LANES;
+    l->width = l->row->block / LANES;
     l->throws = l->hashes / LANES;
     l->extra = l->hashes % LANES;
 }
 
-static uint64_t granule512(uint32_t hashes)
-{
-    return hashes >= 1 && hashes <= UM_MAX_HASHES ? 512 : 0;
-}
+#define BLOCKED(size, text)                                                    \
+    static void positions##size(const um_layout *l, const umbel_digest *d,     \
+                                size_t n, uint64_t *pos)                       \
+    {                                                                          \
+        walk(l, d, n, pos, size, cell##size);                                  \
+    }                                                                          \
+    const um_addressing um_addressing_blocked##size = {                        \
+        .name = "blocked" #size,                                               \
+        .summary = text,                                                       \
+        .distinct = LANES,                                                     \
+        .fold = UM_FOLD_NEIGHBOURS,                                            \
+        .block = size,                                                         \
+        .prepare = prepare,                                                    \
+        .positions = positions##size,                                          \
+    };
 
-static void prepare512(um_layout *l)
-{
-    prepare(l, 512);
-}
-
-static void positions512(const um_layout *l, const umbel_digest *d, size_t n,
-                         uint64_t *pos)
-{
-    walk(l, d, n, pos, 512, cell512);
-}
-
-const um_addressing um_addressing_blocked512 = {
-    .name = "blocked512",
-    .summary = "all cells in one cache line; the default",
-    .distinct = LANES,
-    .fold = UM_FOLD_NEIGHBOURS,
-    .fold_unit = 512,
-    .granule = granule512,
-    .limit = limit,
-    .prepare = prepare512,
-    .positions = positions512,
-};
-
-static uint64_t granule256(uint32_t hashes)
-{
-    return hashes >= 1 && hashes <= UM_MAX_HASHES ? 256 : 0;
-}
-
-static void prepare256(um_layout *l)
-{
-    prepare(l, 256);
-}
-
-static void positions256(const um_layout *l, const umbel_digest *d, size_t n,
-                         uint64_t *pos)
-{
-    walk(l, d, n, pos, 256, cell256);
-}
-
-const um_addressing um_addressing_blocked256 = {
-    .name = "blocked256",
-    .summary = "all cells in half a cache line; more bits",
-    .distinct = LANES,
-    .fold = UM_FOLD_NEIGHBOURS,
-    .fold_unit = 256,
-    .granule = granule256,
-    .limit = limit,
-    .prepare = prepare256,
-    .positions = positions256,
-};
-
-static uint64_t granule128(uint32_t hashes)
-{
-    return hashes >= 1 && hashes <= UM_MAX_HASHES ? 128 : 0;
-}
-
-static void prepare128(um_layout *l)
-{
-    prepare(l, 128);
-}
-
-static void positions128(const um_layout *l, const umbel_digest *d, size_t n,
-                         uint64_t *pos)
-{
-    walk(l, d, n, pos, 128, cell128);
-}
-
-const um_addressing um_addressing_blocked128 = {
-    .name = "blocked128",
-    .summary = "all cells of 4 bits in one cache line: for counts",
-    .distinct = LANES,
-    .fold = UM_FOLD_NEIGHBOURS,
-    .fold_unit = 128,
-    .granule = granule128,
-    .limit = limit,
-    .prepare = prepare128,
-    .positions = positions128,
-};
+BLOCKED(512, "all cells in one cache line; the default")
+BLOCKED(256, "all cells in half a cache line; more bits")
+BLOCKED(128, "all cells of 4 bits in one cache line: for counts")

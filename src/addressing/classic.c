@@ -13,19 +13,6 @@
 
 #include "addressing/rows.h"
 
-enum { MAX = UM_MAX_HASHES };
-
-static uint64_t granule(uint32_t hashes)
-{
-    return hashes >= 1 && hashes <= MAX;
-}
-
-static uint64_t limit(uint32_t hashes)
-{
-    (void)hashes;
-    return UM_MAX_CELLS;
-}
-
 static void positions(const um_layout *l, const umbel_digest *d, size_t n,
                       uint64_t *pos)
 {
@@ -42,10 +29,7 @@ const um_addressing um_addressing_classic = {
     .summary = "k cells anywhere: the fewest bits",
     .distinct = 1,
     .fold = UM_FOLD_NEIGHBOURS,
-    .fold_unit = 1,
-    .granule = granule,
-    .limit = limit,
-    .prepare = um_one_lane,
+    .block = 1,
     .positions = positions,
 };
 
@@ -55,12 +39,11 @@ const um_addressing um_addressing_classic = {
  */
 static uint64_t slice_granule(uint32_t hashes)
 {
-    return hashes <= MAX ? hashes : 0;
+    return hashes <= UM_MAX_HASHES ? hashes : 0;
 }
 
 static void slice_prepare(um_layout *l)
 {
-    l->blocks = 1;
     l->lanes = l->hashes;
     l->width = l->cells / l->hashes;
     l->throws = 1;
@@ -82,11 +65,10 @@ static void slice_positions(const um_layout *l, const umbel_digest *d, size_t n,
 const um_addressing um_addressing_partitioned = {
     .name = "partitioned",
     .summary = "one cell in each of k slices: distinct cells",
-    .distinct = MAX,
+    .distinct = UM_MAX_HASHES,
     .fold = UM_FOLD_NEIGHBOURS,
-    .fold_unit = 1,
+    .block = 1,
     .granule = slice_granule,
-    .limit = limit,
     .prepare = slice_prepare,
     .positions = slice_positions,
 };

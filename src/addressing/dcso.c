@@ -17,17 +17,6 @@
 static const uint64_t P = 18446744073709551557u; /* the largest prime */
 static const uint64_t G = 18446744073709550147u; /* ... that they chose */
 
-static uint64_t granule(uint32_t hashes)
-{
-    return hashes >= 1 && hashes <= UM_MAX_HASHES;
-}
-
-static uint64_t limit(uint32_t hashes)
-{
-    (void)hashes;
-    return UM_MAX_CELLS;
-}
-
 /* Theirs: a negative number rounded up, so m is one less than one would think.
  */
 static void size(double keys, double fpr, double *cells, double *hashes)
@@ -57,10 +46,7 @@ const um_addressing um_addressing_dcso = {
     .foreign = true,
     .distinct = 1,
     .fold = UM_FOLD_PARTS,
-    .fold_unit = 1,
-    .granule = granule,
-    .limit = limit,
+    .block = 1,
     .size = size,
-    .prepare = um_one_lane,
     .positions = positions,
 };

@@ -14,11 +14,6 @@
  * integer key itself. Linear: a few known cells give c and d away, so it is for
  * reproducing the papers, not for defence.
  */
-static uint64_t universal_granule(uint32_t hashes)
-{
-    return hashes >= 1 && hashes <= UM_MAX_HASHES;
-}
-
 static uint64_t universal_limit(uint32_t hashes)
 {
     (void)hashes;
@@ -29,7 +24,6 @@ static void universal_prepare(um_layout *l)
 {
     um_rng rng = {l->seed};
 
-    um_one_lane(l);
     l->range = UM_INTEGER_PRIME;
     for (size_t j = 0; j < l->hashes; j++) {
         l->factor[2 * j] =
@@ -57,8 +51,7 @@ const um_addressing um_addressing_universal = {
     .hash = "integer",
     .distinct = 1,
     .fold = UM_FOLD_PARTS,
-    .fold_unit = 1,
-    .granule = universal_granule,
+    .block = 1,
     .limit = universal_limit,
     .prepare = universal_prepare,
     .positions = universal_positions,
@@ -85,7 +78,6 @@ static void chunks_prepare(um_layout *l)
 {
     uint32_t bits = 128 / l->hashes;
 
-    um_one_lane(l);
     l->range = bits < 64 ? (uint64_t)1 << bits : 0;
 }
 
@@ -109,7 +101,7 @@ const um_addressing um_addressing_chunks_md5 = {
     .hash = "md5",
     .distinct = 1,
     .fold = UM_FOLD_PARTS,
-    .fold_unit = 1,
+    .block = 1,
     .granule = chunks_granule,
     .limit = chunks_limit,
     .prepare = chunks_prepare,

@@ -51,16 +51,18 @@ struct um_addressing {
     bool foreign;      /* as others have it: takes no groups */
     uint32_t distinct; /* a key of up to this many hashes owns distinct cells */
     um_fold_rule fold;
-    uint32_t fold_unit; /* cells that stay side by side when folding */
+    /* Cells that sizes are multiples of, and that stay side by side when
+     * folding. */
+    uint32_t block;
 
-    /* Returns what sizes are multiples of; 0 when the number of hashes is
-     * impossible. */
+    /* What um_granule and um_limit return; NULL: block for 1 to UM_MAX_HASHES
+     * hashes, and UM_MAX_CELLS. */
     uint64_t (*granule)(uint32_t hashes);
-    /* Returns the largest size. */
     uint64_t (*limit)(uint32_t hashes);
     /* Computes cells and hashes as others prescribe them; NULL: by search. */
     void (*size)(double keys, double fpr, double *cells, double *hashes);
-    /* Fills in blocks .. factor from cells, seed and hashes. */
+    /* Fills in blocks .. factor from cells, seed and hashes, where not all
+     * cells are one lane in which hashes fall anywhere. */
     void (*prepare)(um_layout *l);
     /* pos[i * hashes + j] is the j-th cell of digest i. */
     void (*positions)(const um_layout *l, const umbel_digest *d, size_t n,
@@ -75,8 +77,11 @@ const um_addressing *um_addressing_row(size_t i);
 void um_layout_init(um_layout *l, const um_addressing *row, uint64_t cells,
                     uint32_t hashes, uint64_t seed);
 
-/* To prepare where all cells are one lane, and hashes fall anywhere. */
-void um_one_lane(um_layout *l);
+/* Returns what sizes are multiples of; 0 when the number of hashes is
+ * impossible. */
+uint64_t um_granule(const um_addressing *row, uint32_t hashes);
+/* Returns the largest size. */
+uint64_t um_limit(const um_addressing *row, uint32_t hashes);
 
 /* The number a fold must divide. */
 uint64_t um_fold_parts(const um_layout *l);

@@ -231,13 +231,13 @@ static umbel_status bad_hashes(const um_shape *s, umbel_error *err)
     uint32_t below = s->hashes < UM_MAX_HASHES ? s->hashes : UM_MAX_HASHES;
     uint32_t above = s->hashes;
 
-    while (below > 1 && !s->addressing->granule(below))
+    while (below > 1 && !um_granule(s->addressing, below))
         below--;
-    while (above < UM_MAX_HASHES && !s->addressing->granule(above))
+    while (above < UM_MAX_HASHES && !um_granule(s->addressing, above))
         above++;
     if (below == 0)
         below = above = 1;
-    if (above > UM_MAX_HASHES || !s->addressing->granule(above))
+    if (above > UM_MAX_HASHES || !um_granule(s->addressing, above))
         above = below;
     if (above == below)
         return um_fail(err, UMBEL_E_RANGE,
@@ -254,7 +254,7 @@ static umbel_status bad_hashes(const um_shape *s, umbel_error *err)
  * impossible. */
 static uint64_t round_up(const um_shape *s, uint64_t cells, uint32_t hashes)
 {
-    uint64_t granule = s->addressing->granule(hashes);
+    uint64_t granule = um_granule(s->addressing, hashes);
     return granule ? (cells + granule - 1) / granule * granule : 0;
 }
 
@@ -307,10 +307,10 @@ static bool suffices(const um_shape *s, uint64_t cells, uint32_t hashes)
  */
 static uint64_t least_cells(const um_shape *s, uint32_t hashes, uint64_t below)
 {
-    uint64_t granule = s->addressing->granule(hashes);
+    uint64_t granule = um_granule(s->addressing, hashes);
     if (!granule)
         return 0;
-    uint64_t limit = s->addressing->limit(hashes) / granule;
+    uint64_t limit = um_limit(s->addressing, hashes) / granule;
     uint64_t high = (below - 1) / granule;
     if (high > limit)
         high = limit;
@@ -363,7 +363,7 @@ static umbel_status settle_by_error(um_shape *s, umbel_error *err)
 static bool fits(const um_shape *s, uint64_t cells, uint32_t hashes)
 {
     uint64_t rounded = round_up(s, cells, hashes);
-    return rounded && rounded <= s->addressing->limit(hashes) &&
+    return rounded && rounded <= um_limit(s->addressing, hashes) &&
            has_width(s, rounded, hashes);
 }
 
@@ -397,7 +397,7 @@ static umbel_status settle_by_size(um_shape *s, umbel_error *err)
     if (!s->hashes)
         s->hashes =
             s->capacity ? best_hashes(s, (double)s->capacity) : usual_hashes(s);
-    if (s->hashes && !s->addressing->granule(s->hashes))
+    if (s->hashes && !um_granule(s->addressing, s->hashes))
         return bad_hashes(s, err);
     if (!s->hashes)
         return um_fail(err, UMBEL_E_RANGE,
@@ -428,7 +428,7 @@ umbel_status um_solve_size(um_shape *s, umbel_error *err)
 {
     if (s->cells)
         return settle_by_size(s, err);
-    if (s->hashes && !s->addressing->granule(s->hashes))
+    if (s->hashes && !um_granule(s->addressing, s->hashes))
         return bad_hashes(s, err);
     if (!s->capacity)
         return um_fail(err, UMBEL_E_RANGE,
@@ -442,12 +442,12 @@ umbel_status um_solve_size(um_shape *s, umbel_error *err)
 static umbel_status check_size(const um_shape *s, umbel_error *err)
 {
     uint64_t granule = s->hashes <= UM_MAX_HASHES && s->hashes
-                           ? s->addressing->granule(s->hashes)
+                           ? um_granule(s->addressing, s->hashes)
                            : 0;
 
     if (!granule)
         return bad_hashes(s, err);
-    uint64_t limit = s->addressing->limit(s->hashes);
+    uint64_t limit = um_limit(s->addressing, s->hashes);
     if (s->cells > limit)
         return um_fail(err, UMBEL_E_RANGE,
                        "%s with %" PRIu32 " hashes reaches %" PRIu64

@@ -150,7 +150,7 @@ static void fold_bits(const um_bloom *to, const um_bloom *from, uint64_t by,
 static void fold(void *self, const void *from, uint64_t by)
 {
     const um_bloom *to = self, *b = from;
-    bool whole = b->layout->row->fold_unit % 64 == 0;
+    bool whole = b->layout->row->block % 64 == 0;
 
     for (uint64_t cell = 0; cell < b->layout->cells; cell += 64) {
         uint64_t word = um_load64(b->bits + cell / 8);

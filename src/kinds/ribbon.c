@@ -415,20 +415,12 @@ static uint64_t granule(uint32_t hashes)
     return 1;
 }
 
-static uint64_t limit(uint32_t hashes)
-{
-    (void)hashes;
-    return UM_MAX_CELLS;
-}
-
 /* Cells of a key, 64 slots of a band, are the kind's own matter. */
 static const um_addressing band = {
     .name = "band64",
     .summary = "64 neighbouring slots, of which a key picks some",
-    .fold_unit = 1,
+    .block = 1,
     .granule = granule,
-    .limit = limit,
-    .prepare = um_one_lane,
 };
 
 static const um_row_static built = {.build = um_ribbon_build,

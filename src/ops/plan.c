@@ -38,11 +38,11 @@ static uint64_t cells_within(const um_shape *s, uint64_t bytes, uint64_t step)
 /* After the hashes are known, sizes go down to whole granules, not up. */
 static umbel_status fit_bytes(um_shape *s, uint64_t bytes, umbel_error *err)
 {
-    uint64_t granule = s->addressing->granule(s->hashes);
+    uint64_t granule = um_granule(s->addressing, s->hashes);
 
     s->cells = granule ? cells_within(s, bytes, granule) : 0;
-    if (granule && s->cells > s->addressing->limit(s->hashes))
-        s->cells = s->addressing->limit(s->hashes) / granule * granule;
+    if (granule && s->cells > um_limit(s->addressing, s->hashes))
+        s->cells = um_limit(s->addressing, s->hashes) / granule * granule;
     if (s->kind->built && s->cells)
         return UMBEL_OK; /* what else it has follows from the keys */
     return um_check_shape(s, err);

@@ -103,11 +103,11 @@ static bool fits(um_shape *s, uint64_t cells, const bounds *b)
 /* Finds the most cells that fit with s->hashes; false when none do. */
 static bool grow(um_shape *s, const bounds *b)
 {
-    uint64_t granule = s->addressing->granule(s->hashes);
+    uint64_t granule = um_granule(s->addressing, s->hashes);
 
     if (!granule)
         return false;
-    uint64_t low = 0, high = s->addressing->limit(s->hashes) / granule;
+    uint64_t low = 0, high = um_limit(s->addressing, s->hashes) / granule;
     while (low < high) {
         uint64_t mid = low + (high - low + 1) / 2;
         if (fits(s, mid * granule, b))
@@ -158,7 +158,7 @@ static umbel_status add_random(umbel_filter *f, uint64_t keys, umbel_error *err)
 static um_shape sample_of(const um_shape *s)
 {
     double keys = (double)s->capacity, cells = (double)s->cells;
-    uint64_t granule = s->addressing->granule(s->hashes);
+    uint64_t granule = um_granule(s->addressing, s->hashes);
     double parts = ceil(fmax(keys / SOME_KEYS, cells / SOME_CELLS));
     um_shape t = *s;
 

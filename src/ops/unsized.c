@@ -46,7 +46,7 @@ static void best_product(product so_far, size_t prime, uint64_t most,
 static uint64_t parts_of(const um_shape *s, uint64_t cells)
 {
     um_layout l;
-    uint64_t granule = s->addressing->granule(s->hashes);
+    uint64_t granule = um_granule(s->addressing, s->hashes);
 
     um_layout_init(&l, s->addressing, cells / granule * granule, s->hashes,
                    s->seed);

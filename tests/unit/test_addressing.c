@@ -20,10 +20,10 @@ static umbel_digest random_digest(um_rng *rng)
 static uint64_t random_cells(um_rng *rng, const um_addressing *row,
                              uint32_t hashes)
 {
-    uint64_t granule = row->granule(hashes);
+    uint64_t granule = um_granule(row, hashes);
     if (!granule)
         return 0;
-    uint64_t most = row->limit(hashes) / granule;
+    uint64_t most = um_limit(row, hashes) / granule;
     uint64_t parts = um_random_below(rng, most) >> um_random_below(rng, 48);
     return parts < 2 ? 2 * granule : parts * granule;
 }
@@ -177,7 +177,7 @@ static void partitioned_takes_one_cell_of_each_slice(void **state)
 static void in_one_block(const um_layout *l, const umbel_digest *d,
                          const uint64_t *pos)
 {
-    uint64_t block = l->row->fold_unit;
+    uint64_t block = l->row->block;
 
     (void)d;
     for (uint32_t j = 1; j < l->hashes; j++)
@@ -192,7 +192,7 @@ static void spread_over_lanes(const um_layout *l, const umbel_digest *d,
 
     in_one_block(l, d, pos);
     for (uint32_t j = 0; j < l->hashes; j++)
-        load[pos[j] % l->row->fold_unit / l->width]++;
+        load[pos[j] % l->row->block / l->width]++;
     for (int lane = 0; lane < 8; lane++) {
         assert_in_range(load[lane], l->hashes / 8, l->hashes / 8 + 1);
         more += load[lane] > l->hashes / 8;
@@ -234,10 +234,10 @@ static void chunks_come_only_in_divisors_of_128(void **state)
 
     (void)state;
     for (uint32_t k = 1; k <= UM_MAX_HASHES; k++)
-        assert_int_equal(row->granule(k) != 0, 128 % k == 0);
-    assert_int_equal(row->limit(4), UINT64_C(1) << 32);
-    assert_int_equal(row->limit(8), 1 << 16);
-    assert_int_equal(row->limit(64), 4);
+        assert_int_equal(um_granule(row, k) != 0, 128 % k == 0);
+    assert_int_equal(um_limit(row, 4), UINT64_C(1) << 32);
+    assert_int_equal(um_limit(row, 8), 1 << 16);
+    assert_int_equal(um_limit(row, 64), 4);
 }
 
 /* ((c x + d) mod p) mod m in 128 bits, c from 1 on, both below p. */
@@ -273,7 +273,7 @@ static void folding_cells_equals_addressing_the_smaller_filter(void **state)
         for (int shapes = 0; shapes < SHAPES; shapes++) {
             uint64_t by = 1 + um_random_below(&rng, 30);
             if (!random_layout(&rng, um_addressing_row(i), &small) ||
-                small.cells > small.row->limit(small.hashes) / by)
+                small.cells > um_limit(small.row, small.hashes) / by)
                 continue;
             um_layout_init(&large, small.row, small.cells * by, small.hashes,
                            small.seed);

@@ -248,7 +248,7 @@ static void fill_digests(um_rng *rng, umbel_digest *out, size_t n)
 /* Sizes from the smallest on that the addressing allows. */
 static uint64_t some_cells(const um_fast *row, uint32_t hashes, um_rng *rng)
 {
-    uint64_t unit = um_addressing_find(row->addressing)->granule(hashes);
+    uint64_t unit = um_granule(um_addressing_find(row->addressing), hashes);
     return (unit < 64 ? 64 : unit) * (1 + um_random_below(rng, 40));
 }
 
@@ -478,7 +478,7 @@ static void check_most_blocks(subject s, const um_addressing *a)
     const um_kind *kind = um_kind_find(s.row->kind);
     um_shape shape = {.kind = kind,
                       .addressing = a,
-                      .cells = a->granule(8) * UINT32_MAX,
+                      .cells = um_granule(a, 8) * UINT32_MAX,
                       .hashes = 8};
     um_rng rng = {7};
     umbel_digest d[N];
@@ -519,7 +519,7 @@ static void the_largest_filters_too(void **state)
     EACH_SUBJECT(s)
     {
         const um_addressing *a = um_addressing_find(s.row->addressing);
-        if (a->granule(8) > 1) /* blocks */
+        if (um_granule(a, 8) > 1) /* blocks */
             check_most_blocks(s, a);
     }
 }

@@ -149,7 +149,7 @@ static void more_keys_err_more(void **state)
     for (size_t i = 0; um_addressing_row(i); i++)
         for (uint32_t k = 1; k <= 32; k *= 2) {
             const um_addressing *row = um_addressing_row(i);
-            if (row->limit(k) < 32 * 512)
+            if (um_limit(row, k) < 32 * 512)
                 continue;
             um_layout l = layout_of(row->name, 32 * 512, k);
             for (double n = 1, last = 0; n < 1e5; n *= 1.3) {

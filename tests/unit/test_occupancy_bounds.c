@@ -428,8 +428,8 @@ static void absurd_numbers_of_keys_give_no_nonsense(void **state)
         for (size_t h = 0; h < TEST_COUNT(hashes); h++)
             for (size_t i = 0; i < TEST_COUNT(keys); i++) {
                 const um_addressing *row = um_addressing_row(a);
-                uint64_t granule = row->granule(hashes[h]);
-                if (!granule || 16 * granule > row->limit(hashes[h]))
+                uint64_t granule = um_granule(row, hashes[h]);
+                if (!granule || 16 * granule > um_limit(row, hashes[h]))
                     continue;
                 um_layout l;
                 um_layout_init(&l, row, 16 * granule, hashes[h], 0);

@@ -78,7 +78,8 @@ static void gives_the_answers_and_cells_of_an_exclusive_filter(void **state)
         for (size_t j = 0; j < TEST_COUNT(cells) - !!kind->counting; j++)
             for (size_t k = 0; k < TEST_COUNT(hashes); k++) {
                 const um_addressing *a = um_addressing_find(c.addressing);
-                if (a->granule(hashes[k]) && cells[j] <= a->limit(hashes[k]))
+                if (um_granule(a, hashes[k]) &&
+                    cells[j] <= um_limit(a, hashes[k]))
                     compare_combo(&c, cells[j], hashes[k]);
             }
     }

@@ -138,7 +138,7 @@ static void check_least(const char *addressing, uint64_t keys, double fpr)
     assert_ok(um_shape_from_params(NULL, &p, &s, &test_refusal));
     assert_ok(um_solve_size(&s, &test_refusal));
     assert_true(um_shape_error(&s, (double)keys) <= fpr);
-    s.cells -= s.addressing->granule(s.hashes);
+    s.cells -= um_granule(s.addressing, s.hashes);
     if (um_check_shape(&s, NULL) == UMBEL_OK)
         assert_true(um_shape_error(&s, (double)keys) > fpr);
 }
