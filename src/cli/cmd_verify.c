@@ -6,7 +6,7 @@
 #include "cli/files.h"
 #include "cli/report.h"
 #include "cli/table.h"
-#include "ops/verify.h"
+#include "ops/query.h"
 
 #include <string.h>
 

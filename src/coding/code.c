@@ -190,65 +190,27 @@ static bool decode_values(um_reader *r, const um_packed *c,
     return um_values_decode(r, c->n, &to, seen) && seen->n == c->n;
 }
 
-/* --- gaps --- */
+/* --- gaps and holes: what differs from cells that are all alike --- */
 
-static bool encode_gaps(um_writer *w, const um_packed *c,
-                        const um_values_count *count, uint64_t *len)
+static um_packed alike(const um_packed *c, bool ones)
 {
-    const um_packed nothing = {.n = c->n, .bits = c->bits};
-
-    (void)count;
-    return um_changes_encode(w, &nothing, c, len);
+    return (um_packed){.n = c->n, .bits = c->bits, .ones = ones};
 }
 
-static bool decode_gaps(um_reader *r, const um_packed *c, um_values_count *seen)
+static bool decode_changes(um_reader *r, const um_packed *c, bool ones,
+                           um_values_count *seen)
 {
-    const um_packed nothing = {.n = c->n, .bits = c->bits};
+    const um_packed before = alike(c, ones);
 
-    if (!um_changes_decode(r, &nothing, c))
-        return false;
-    um_code_count(c, seen);
-    return true;
-}
-
-/* --- holes --- */
-
-static bool encode_holes(um_writer *w, const um_packed *c,
-                         const um_values_count *count, uint64_t *len)
-{
-    const um_packed full = {.n = c->n, .bits = 1, .ones = true};
-
-    (void)count;
-    return um_changes_encode(w, &full, c, len);
-}
-
-static bool decode_holes(um_reader *r, const um_packed *c,
-                         um_values_count *seen)
-{
-    const um_packed full = {.n = c->n, .bits = 1, .ones = true};
-
-    for (uint64_t i = 0; i < um_packed_words(c); i++)
+    for (uint64_t i = 0; ones && i < um_packed_words(c); i++)
         um_store64(c->at + 8 * i, um_packed_valid(c, i));
-    if (!um_changes_decode(r, &full, c))
+    if (!um_changes_decode(r, &before, c))
         return false;
     um_code_count(c, seen);
     return true;
 }
 
 /* --- a section --- */
-
-/* What the cells hold is known to encoders, and found out by decoders. */
-typedef struct way {
-    bool (*encode)(um_writer *w, const um_packed *c,
-                   const um_values_count *count, uint64_t *len);
-    bool (*decode)(um_reader *r, const um_packed *c, um_values_count *seen);
-} way;
-
-static const way ways[] = {[PLAIN] = {NULL, NULL},
-                           [BITS] = {encode_bits, decode_bits},
-                           [GAPS] = {encode_gaps, decode_gaps},
-                           [VALUES] = {encode_values, decode_values},
-                           [HOLES] = {encode_holes, decode_holes}};
 
 /* The code that is not plain; 0 when it is not shorter, or not the rule. */
 static uint64_t encode(const um_packed *c, um_writer *w)
@@ -257,15 +219,17 @@ static uint64_t encode(const um_packed *c, um_writer *w)
     uint64_t len = 1;
 
     um_code_count(c, &count);
-    unsigned chosen = choose(c, &count);
-    uint8_t name = (uint8_t)chosen;
-    if (chosen == PLAIN)
+    unsigned way = choose(c, &count);
+    uint8_t name = (uint8_t)way;
+    const um_packed before = alike(c, way == HOLES);
+    if (way == PLAIN)
         return 0;
     if (w->at)
         um_put_bytes(w, &name, 1);
-    return ways[chosen].encode(w, c, &count, &len) && len < um_code_most(c)
-               ? len
-               : 0;
+    bool fine = way == BITS     ? encode_bits(w, c, &count, &len)
+                : way == VALUES ? encode_values(w, c, &count, &len)
+                                : um_changes_encode(w, &before, c, &len);
+    return fine && len < um_code_most(c) ? len : 0;
 }
 
 uint64_t um_code_len(const um_packed *c)
@@ -299,14 +263,18 @@ static bool decode_plain(const uint8_t *bytes, size_t len, const um_packed *c)
 
 bool um_code_decode(const uint8_t *bytes, size_t len, const um_packed *c)
 {
-    if (len == 0 || len > um_code_most(c) || bytes[0] > HOLES)
-        return false;
-    if (bytes[0] == PLAIN)
-        return decode_plain(bytes, len, c);
-    um_reader r = {bytes + 1, bytes + len, false};
     um_values_count seen;
-    if (bytes[0] == HOLES && c->bits != 1)
+
+    if (len == 0 || len > um_code_most(c))
         return false;
-    return len < um_code_most(c) && ways[bytes[0]].decode(&r, c, &seen) &&
-           r.at == r.end && choose(c, &seen) == bytes[0];
+    unsigned way = bytes[0];
+    if (way == PLAIN)
+        return decode_plain(bytes, len, c);
+    if (way > HOLES || (way == HOLES && c->bits != 1) || len == um_code_most(c))
+        return false;
+    um_reader r = {bytes + 1, bytes + len, false};
+    bool fine = way == BITS     ? decode_bits(&r, c, &seen)
+                : way == VALUES ? decode_values(&r, c, &seen)
+                                : decode_changes(&r, c, way == HOLES, &seen);
+    return fine && r.at == r.end && choose(c, &seen) == way;
 }

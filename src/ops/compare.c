@@ -22,8 +22,6 @@
 
 enum { GENERATED = 1 << 17 };
 
-/* --- what it is worth --- */
-
 typedef struct answers {
     const um_scene *s;
     uint64_t lost;
@@ -40,28 +38,6 @@ static void take_listed(void *ctx, size_t i, bool hit)
 {
     answers *a = ctx;
     a->left += hit ? um_list_weight(a->s->never, i) : 0;
-}
-
-static umbel_status weigh_left(const um_scene *s, const um_made *m, double *out,
-                               umbel_error *err)
-{
-    answers a = {.s = s};
-
-    UM_TRY(um_query_each(m->filter, m->second, s->never->digests, s->never->n,
-                         take_listed, &a, err));
-    *out = a.left;
-    return UMBEL_OK;
-}
-
-static umbel_status count_lost(const um_scene *s, const um_made *m,
-                               uint64_t *out, umbel_error *err)
-{
-    answers a = {.s = s};
-
-    UM_TRY(um_query_each(m->filter, m->second, s->members->digests,
-                         s->members->n, take_member, &a, err));
-    *out = a.lost;
-    return UMBEL_OK;
 }
 
 /*
@@ -97,22 +73,22 @@ static double spared(const um_made *m)
                  : 1 - umbel_predict(m->second);
 }
 
-static double unseen(const um_made *m)
-{
-    return umbel_predict(m->filter) * (m->second ? spared(m) : 1);
-}
-
 static umbel_status measure(const um_scene *s, const um_strategy_row *row,
                             const um_made *m, umbel_strategy *out,
                             umbel_error *err)
 {
     umbel_strategy w = {.name = row->name,
                         .readers_change = row->readers_change};
+    answers a = {.s = s};
 
-    UM_TRY(count_lost(s, m, &w.lost, err));
-    UM_TRY(weigh_left(s, m, &w.weight_left, err));
+    UM_TRY(um_query_each(m->filter, m->second, s->members->digests,
+                         s->members->n, take_member, &a, err));
+    UM_TRY(um_query_each(m->filter, m->second, s->never->digests, s->never->n,
+                         take_listed, &a, err));
+    w.lost = a.lost;
+    w.weight_left = a.left;
     w.bytes = umbel_encoded_len(m->filter);
-    w.unseen = unseen(m);
+    w.unseen = umbel_predict(m->filter) * (m->second ? spared(m) : 1);
     w.cells = umbel_cells(m->filter);
     w.hashes = umbel_hashes(m->filter);
     w.probes = w.hashes * row->groups;
@@ -133,7 +109,7 @@ static umbel_status try_way(const um_scene *s, const um_strategy_row *row,
 {
     um_made m = {0};
     umbel_error reason = {0};
-    umbel_status status = row->make(s, row->groups, &m, &reason);
+    umbel_status status = row->make(s, &m, &reason);
 
     if (status == UMBEL_OK)
         status = measure(s, row, &m, out, &reason);
@@ -153,19 +129,12 @@ static umbel_status try_way(const um_scene *s, const um_strategy_row *row,
 static umbel_status try_plain(const um_scene *s, umbel_comparison *out,
                               umbel_error *err)
 {
-    um_made m = {0};
-    umbel_error reason = {0};
-    umbel_status status = um_make_plain(s, s->bytes, &m.filter, &reason);
+    umbel_strategy w;
 
-    out->plain_left = out->plain_unseen = NAN;
-    if (status == UMBEL_OK)
-        status = weigh_left(s, &m, &out->plain_left, &reason);
-    if (status == UMBEL_OK)
-        out->plain_unseen = unseen(&m);
-    umbel_close(m.filter);
-    return status == UMBEL_E_NOMEM
-               ? um_fail_detail(err, status, reason.detail, "%s", reason.text)
-               : UMBEL_OK;
+    UM_TRY(try_way(s, &um_no_strategy, &w, err));
+    out->plain_left = w.status == UMBEL_OK ? w.weight_left : NAN;
+    out->plain_unseen = w.status == UMBEL_OK ? w.unseen : NAN;
+    return UMBEL_OK;
 }
 
 static int order(double a, double b)

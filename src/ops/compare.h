@@ -26,15 +26,12 @@ typedef struct um_strategy_row {
     bool readers_change;
     uint32_t groups;
     /* What is in *out is to be closed even when this fails. */
-    umbel_status (*make)(const um_scene *s, uint32_t groups, um_made *out,
-                         umbel_error *err);
+    umbel_status (*make)(const um_scene *s, um_made *out, umbel_error *err);
 } um_strategy_row;
 
 /* Ends with a NULL name. */
 extern const um_strategy_row um_strategies[];
-
-/* A filter of the members alone. *out is to be closed even when this fails. */
-umbel_status um_make_plain(const um_scene *s, uint64_t bytes,
-                           umbel_filter **out, umbel_error *err);
+/* A filter of the members alone. */
+extern const um_strategy_row um_no_strategy;
 
 #endif

@@ -10,7 +10,7 @@
 #define UM_OPS_NEGATIVE_INDEX_H
 
 #include "addressing/groups.h"
-#include "base/pool.h"
+#include "base/alloc.h"
 #include "filter/handle.h"
 
 /* A cell of a pattern. */

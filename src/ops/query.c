@@ -86,3 +86,10 @@ umbel_status um_query_keys(const um_query *q, const umbel_slice *keys, size_t n,
         ++*answered;
     return status;
 }
+
+bool um_allows_denied(const umbel_filter *f, uint64_t denied)
+{
+    uint64_t recorded = umbel_denied(f);
+
+    return denied <= recorded || (recorded == 0 && umbel_may_deny(f));
+}

@@ -40,4 +40,8 @@ umbel_status um_query_keys(const um_query *q, const umbel_slice *keys, size_t n,
                            um_query_result *out, size_t *answered,
                            umbel_error *err);
 
+/* Returns true if this many false negatives are allowed: any number for kinds
+ * that forget, otherwise at most the number recorded in the file. */
+bool um_allows_denied(const umbel_filter *f, uint64_t denied);
+
 #endif

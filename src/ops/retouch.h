@@ -9,8 +9,8 @@
 #ifndef UM_OPS_RETOUCH_H
 #define UM_OPS_RETOUCH_H
 
+#include "base/alloc.h"
 #include "base/bits.h"
-#include "base/pool.h"
 #include "base/rng.h"
 
 #include <umbel/experimental/retouch.h>

@@ -54,31 +54,29 @@ static uint64_t weight_on(const um_state *s, uint32_t a, uint32_t owners)
     return sum;
 }
 
-static void try_drop(annealing *n, uint32_t a, double threshold)
+/* What losing a, or taking it back, adds to the energy with that live weight.
+ */
+static double price_of(const annealing *n, uint32_t a, bool lose, uint64_t live)
 {
-    um_state *s = n->s;
-    double cost = um_member_weight(s->in, a) * n->per_member;
-    uint64_t live = s->live_weight;
+    double cost =
+        um_member_weight(n->s->in, a) * n->per_member - (double)live * n->price;
 
-    if (s->lost >= s->budget ||
-        cost - (double)weight_on(s, a, 1) * n->price > threshold)
-        return;
-    um_drop(s, a);
-    if (cost - (double)(live - s->live_weight) * n->price > threshold)
-        um_keep(s, a);
+    return lose ? cost : -cost;
 }
 
-static void try_keep(annealing *n, uint32_t a, double threshold)
+static void try_move(annealing *n, uint32_t a, double threshold)
 {
     um_state *s = n->s;
-    double cost = um_member_weight(s->in, a) * n->per_member;
+    bool lose = s->kept[a];
     uint64_t live = s->live_weight;
 
-    if ((double)weight_on(s, a, 0) * n->price - cost > threshold)
+    if ((lose && s->lost >= s->budget) ||
+        price_of(n, a, lose, weight_on(s, a, lose)) > threshold)
         return;
-    um_keep(s, a);
-    if ((double)(s->live_weight - live) * n->price - cost > threshold)
-        um_drop(s, a);
+    (lose ? um_drop : um_keep)(s, a);
+    live = lose ? live - s->live_weight : s->live_weight - live;
+    if (price_of(n, a, lose, live) > threshold)
+        (lose ? um_keep : um_drop)(s, a);
 }
 
 static void try_moves(annealing *n, uint64_t moves)
@@ -88,11 +86,7 @@ static void try_moves(annealing *n, uint64_t moves)
     for (uint64_t i = 0; i < moves; i++) {
         uint64_t r = um_random(&s->rng);
         uint32_t a = n->movable[um_scale(r, n->nmovable)];
-        double threshold = n->now * n->draws[r & (NDRAWS - 1)];
-        if (s->kept[a])
-            try_drop(n, a, threshold);
-        else
-            try_keep(n, a, threshold);
+        try_move(n, a, n->now * n->draws[r & (NDRAWS - 1)]);
     }
 }
 
@@ -146,21 +140,24 @@ static void set_prices(annealing *n)
         n->price = 1.05;
 }
 
-static bool make(annealing *n)
+static annealing *make(um_state *s)
 {
-    const um_instance *in = n->s->in;
+    const um_instance *in = s->in;
     const um_lists *l = &in->member_bits;
+    annealing *n = um_pool_get(in->pool, 1, sizeof *n);
 
-    n->movable = um_pool_get(in->pool, in->nmembers, sizeof *n->movable);
-    n->best = um_pool_get(in->pool, in->nmembers, sizeof *n->best);
-    if (!n->movable || !n->best)
-        return false;
+    if (!n ||
+        !(n->movable =
+              um_pool_get(in->pool, in->nmembers, sizeof *n->movable)) ||
+        !(n->best = um_pool_get(in->pool, in->nmembers, sizeof *n->best)))
+        return NULL;
+    n->s = s;
     for (uint32_t a = 0; a < in->nmembers; a++)
         if (l->start[a + 1] > l->start[a])
             n->movable[n->nmovable++] = a;
     for (size_t i = 0; i < NDRAWS; i++)
         n->draws[i] = -log(((double)i + 0.5) / NDRAWS);
-    return true;
+    return n;
 }
 
 static void remember(annealing *n)
@@ -190,10 +187,8 @@ static void go_back(annealing *n)
     um_state *s = n->s;
 
     for (uint32_t a = 0; a < s->in->nmembers; a++)
-        if (n->best[a] && !s->kept[a])
-            um_keep(s, a);
-        else if (!n->best[a] && s->kept[a])
-            um_drop(s, a);
+        if (n->best[a] != s->kept[a])
+            (n->best[a] ? um_keep : um_drop)(s, a);
 }
 
 /* Greedy removes what is live, even when watch has had enough. */
@@ -217,16 +212,11 @@ static bool finish(um_state *s)
 bool um_run_anneal(um_state *s, const um_method *self)
 {
     bool fine = um_run_greedy(s, self);
+    annealing *n;
 
     if (s->stopped) /* stopping means: no annealing, not: half of greedy */
         return finish(s);
-    if (!fine)
-        return false;
-    annealing *n = um_pool_get(s->in->pool, 1, sizeof *n);
-    if (!n)
-        return false;
-    n->s = s;
-    if (!make(n))
+    if (!fine || !(n = make(s)))
         return false;
     if (n->nmovable == 0 || s->in->ntargets == 0)
         return true;

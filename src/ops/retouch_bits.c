@@ -122,11 +122,6 @@ static void refresh_bits_of(um_state *s, uint32_t a)
         refresh(s, s->queue, *it);
 }
 
-static void risen(um_state *s, uint32_t a)
-{
-    refresh_bits_of(s, a);
-}
-
 /* The best bit whose score is still true; false: none gains anything. */
 static bool best_bit(um_state *s, heap *h, uint32_t *out)
 {
@@ -200,7 +195,7 @@ bool um_greedy_bits(um_state *s)
     if (!s->heap_room || !um_check_bit_members(s->in) || !um_gain_init(s))
         return false;
     heap *h = s->queue = s->heap_room;
-    s->risen = risen;
+    s->risen = refresh_bits_of;
     h->n = 0;
     for (uint32_t x = 0; x < s->in->nbits; x++)
         h->place[x] = NOWHERE;

@@ -7,6 +7,7 @@
  * by one bit alone stand beside the owners, so that most moves can be judged
  * without looking at a single key.
  */
+#include "base/inline.h"
 #include "ops/retouch.h"
 
 #include <math.h>
@@ -96,35 +97,27 @@ static void fetch_keys(const um_state *s, uint32_t x)
     }
 }
 
-static void close_bit(um_state *s, uint32_t x)
+/* Opening undoes closing, step by step; copied for each, as it is hot. */
+UM_INLINE void turn_bit(um_state *s, uint32_t x, bool close)
 {
     UM_EACH_IN (it, s->in->bit_keys, x) {
-        uint32_t b = *it;
-        um_key_state *key = &s->key[b];
+        um_key_state *key = &s->key[*it];
+        uint32_t weight = um_key_weight(s->in, *it);
+        uint32_t by = close ? weight : 0 - weight;
+        if (!close) {
+            key->closed--;
+            key->which ^= x;
+        }
         if (key->closed == 0)
-            set_live(s, b, false);
+            set_live(s, *it, !close);
         if (s->pivots && key->closed == 0)
-            s->bit[x].pivotal += um_key_weight(s->in, b);
+            s->bit[x].pivotal += by;
         else if (s->pivots && key->closed == 1)
-            s->bit[key->which].pivotal -= um_key_weight(s->in, b);
-        key->closed++;
-        key->which ^= x;
-    }
-}
-
-static void open_bit(um_state *s, uint32_t x)
-{
-    UM_EACH_IN (it, s->in->bit_keys, x) {
-        uint32_t b = *it;
-        um_key_state *key = &s->key[b];
-        key->closed--;
-        key->which ^= x;
-        if (key->closed == 0)
-            set_live(s, b, true);
-        if (s->pivots && key->closed == 0)
-            s->bit[x].pivotal -= um_key_weight(s->in, b);
-        else if (s->pivots && key->closed == 1)
-            s->bit[key->which].pivotal += um_key_weight(s->in, b);
+            s->bit[key->which].pivotal -= by;
+        if (close) {
+            key->closed++;
+            key->which ^= x;
+        }
     }
 }
 
@@ -151,7 +144,7 @@ void um_drop(um_state *s, uint32_t a)
         bit->owners--;
         bit->who ^= a;
         if (bit->owners == 0) {
-            close_bit(s, *it);
+            turn_bit(s, *it, true);
         } else if (s->gain && bit->owners == 1 && bit->live) {
             s->gain[bit->who] += bit->live;
             s->risen(s, bit->who);
@@ -167,7 +160,7 @@ void um_keep(um_state *s, uint32_t a)
     UM_EACH_IN (it, s->in->member_bits, a) {
         um_bit_state *bit = &s->bit[*it];
         if (bit->owners == 0)
-            open_bit(s, *it);
+            turn_bit(s, *it, false);
         bit->owners++;
         bit->who ^= a;
     }
@@ -177,7 +170,7 @@ void um_close_free(um_state *s)
 {
     for (uint32_t x = 0; x < s->in->nbits; x++)
         if (s->bit[x].owners == 0)
-            close_bit(s, x);
+            turn_bit(s, x, true);
 }
 
 uint64_t um_owners_weight(const um_state *s, uint32_t x)

@@ -17,9 +17,10 @@
 #include <inttypes.h>
 #include <math.h>
 
-enum { HEAD = 256 }; /* bytes, of a file with one section */
-
-/* --- the ways --- */
+enum {
+    HEAD = 256, /* bytes, of a file with one section */
+    GROUPS = 2
+};
 
 static umbel_status open_bloom(const um_scene *s, uint64_t bytes, uint64_t keys,
                                uint32_t groups, umbel_filter **out,
@@ -44,33 +45,38 @@ static umbel_status open_bloom(const um_scene *s, uint64_t bytes, uint64_t keys,
     return umbel_create("bloom", &p, out, err);
 }
 
-umbel_status um_make_plain(const um_scene *s, uint64_t bytes,
-                           umbel_filter **out, umbel_error *err)
+static umbel_status fill_plain(const um_scene *s, uint64_t bytes, um_made *out,
+                               umbel_error *err)
 {
-    UM_TRY(open_bloom(s, bytes, s->members->n, 1, out, err));
-    return umbel_add_digests(*out, s->members->digests, s->members->n, NULL,
-                             err);
+    UM_TRY(open_bloom(s, bytes, s->members->n, 1, &out->filter, err));
+    return umbel_add_digests(out->filter, s->members->digests, s->members->n,
+                             NULL, err);
 }
 
-static umbel_status make_retouched(const um_scene *s, uint32_t groups,
-                                   um_made *out, umbel_error *err)
+static umbel_status make_plain(const um_scene *s, um_made *out,
+                               umbel_error *err)
+{
+    return fill_plain(s, s->bytes, out, err);
+}
+
+static umbel_status make_retouched(const um_scene *s, um_made *out,
+                                   umbel_error *err)
 {
     umbel_retouch_params p = UMBEL_RETOUCH_INIT;
     umbel_key_list members = UMBEL_KEY_LIST(s->members->digests, s->members->n);
     umbel_retouch_result bill;
 
-    (void)groups;
-    UM_TRY(um_make_plain(s, s->bytes, &out->filter, err));
+    UM_TRY(make_plain(s, out, err));
     return umbel_retouch(out->filter, &members, s->never, &p, &bill, NULL, err);
 }
 
-static umbel_status make_groups(const um_scene *s, uint32_t groups,
-                                um_made *out, umbel_error *err)
+static umbel_status make_groups(const um_scene *s, um_made *out,
+                                umbel_error *err)
 {
     umbel_choose_params p = UMBEL_CHOOSE_INIT;
     umbel_choose_result result;
 
-    UM_TRY(open_bloom(s, s->bytes, s->members->n, groups, &out->filter, err));
+    UM_TRY(open_bloom(s, s->bytes, s->members->n, GROUPS, &out->filter, err));
     return umbel_choose(out->filter, s->members, s->never, &p, &result, err);
 }
 
@@ -91,15 +97,14 @@ static umbel_status take_hash(const um_scene *s, umbel_params *p,
     return UMBEL_OK;
 }
 
-static umbel_status make_ribbon(const um_scene *s, uint32_t groups,
-                                um_made *out, umbel_error *err)
+static umbel_status make_ribbon(const um_scene *s, um_made *out,
+                                umbel_error *err)
 {
     umbel_exact_result result;
     umbel_key_list members = UMBEL_KEY_LIST(s->members->digests, s->members->n);
     umbel_exact *x = NULL;
     umbel_params p;
 
-    (void)groups;
     UM_TRY(take_hash(s, &p, err));
     if (s->bytes < HEAD + UM_SECTION_ALIGN)
         return um_fail(err, UMBEL_E_RANGE,
@@ -114,8 +119,6 @@ static umbel_status make_ribbon(const um_scene *s, uint32_t groups,
     umbel_exact_close(x);
     return status;
 }
-
-/* --- the filter of exceptions --- */
 
 static double error_within(const um_scene *s, uint64_t bytes, double keys)
 {
@@ -182,17 +185,16 @@ static umbel_status make_second(const um_scene *s, umbel_digest *room,
     return umbel_add_digests(out->second, room, m.n, NULL, err);
 }
 
-static umbel_status make_exceptions(const um_scene *s, uint32_t groups,
-                                    um_made *out, umbel_error *err)
+static umbel_status make_exceptions(const um_scene *s, um_made *out,
+                                    umbel_error *err)
 {
     uint64_t second = split(s);
     size_t room = s->never->n * sizeof(umbel_digest);
 
-    (void)groups;
     if (!second)
         return um_fail(err, UMBEL_E_RANGE,
                        "%" PRIu64 " bytes are too few for two files", s->bytes);
-    UM_TRY(um_make_plain(s, s->bytes - second, &out->filter, err));
+    UM_TRY(fill_plain(s, s->bytes - second, out, err));
     umbel_digest *passed = um_get(&s->alloc, room);
     if (!passed)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys",
@@ -202,10 +204,12 @@ static umbel_status make_exceptions(const um_scene *s, uint32_t groups,
     return status;
 }
 
+const um_strategy_row um_no_strategy = {"plain", "", false, 1, make_plain};
+
 const um_strategy_row um_strategies[] = {
     {"retouch", "bits cleared; some members are lost", false, 1,
      make_retouched},
-    {"groups", "members go by one of two groups", true, 2, make_groups},
+    {"groups", "members go by one of two groups", true, GROUPS, make_groups},
     {"anti-filter", "a second filter of the false positives", true, 1,
      make_exceptions},
     {"ribbon", "a static set that knows the list", true, 1, make_ribbon},

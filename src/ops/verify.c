@@ -6,15 +6,12 @@
  * match the filter can be members, so the table is hardly touched.
  */
 #define XXH_INLINE_ALL
-#include "ops/verify.h"
-
 #include "base/alloc.h"
 #include "base/batch.h"
 #include "base/error.h"
 #include "filter/handle.h"
 
 #include <umbel/estimate.h>
-#include <umbel/experimental/retouch.h>
 #include <umbel/verify.h>
 
 #include <xxhash.h>
@@ -123,12 +120,6 @@ umbel_status umbel_verify_members(umbel_verifier *v, const umbel_slice *keys,
     return UMBEL_OK;
 }
 
-/* Members match; only where some were denied must every key be looked up. */
-static bool may_be_member(const umbel_verifier *v, bool hit)
-{
-    return hit || v->sum.false_negatives;
-}
-
 umbel_status umbel_verify_outside(umbel_verifier *v, const umbel_slice *keys,
                                   size_t n, bool *wrong, umbel_error *err)
 {
@@ -138,8 +129,9 @@ umbel_status umbel_verify_outside(umbel_verifier *v, const umbel_slice *keys,
         some = um_next_batch(n - done);
         UM_TRY(umbel_query_many(v->filter, keys + done, some, hit, err));
         for (size_t i = 0; i < some; i++) {
-            bool member =
-                may_be_member(v, hit[i]) && is_member(v, &keys[done + i]);
+            /* Members match, unless some were denied. */
+            bool member = (hit[i] || v->sum.false_negatives) &&
+                          is_member(v, &keys[done + i]);
             v->sum.dropped += member;
             v->sum.outside += !member;
             v->sum.false_positives += hit[i] && !member;
@@ -160,11 +152,4 @@ void umbel_verify_result(const umbel_verifier *v, umbel_verdict *out)
     out->low = rate.low;
     out->high = rate.high;
     out->predicted = v->predicted;
-}
-
-bool um_allows_denied(const umbel_filter *f, uint64_t denied)
-{
-    uint64_t recorded = umbel_denied(f);
-
-    return denied <= recorded || (recorded == 0 && umbel_may_deny(f));
 }

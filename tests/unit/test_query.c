@@ -5,7 +5,6 @@
 
 #include "base/batch.h"
 #include "ops/query.h"
-#include "ops/verify.h"
 
 #include <stdlib.h>
 
