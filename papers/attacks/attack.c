@@ -4,6 +4,7 @@
 #include "papers/attacks/attack.h"
 
 #include "base/error.h"
+#include "papers/frame/paper.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -17,6 +17,12 @@
 #include <umbel/experimental.h>
 #include <umbel/umbel.h>
 
+/* Eight bytes as a key: the same on every machine, whatever its byte order. */
+static inline uint64_t um_random_key(um_rng *r)
+{
+    return um_le64(um_random(r));
+}
+
 typedef struct um_study um_study;
 
 typedef struct um_round {

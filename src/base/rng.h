@@ -18,12 +18,6 @@ static inline uint64_t um_random(um_rng *r)
     return x ^ x >> 31;
 }
 
-/* Eight bytes as a key: the same on every machine, whatever its byte order. */
-static inline uint64_t um_random_key(um_rng *r)
-{
-    return um_le64(um_random(r));
-}
-
 /* Uniform in 0 .. n-1. */
 static inline uint64_t um_random_below(um_rng *r, uint64_t n)
 {

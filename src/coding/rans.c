@@ -11,6 +11,7 @@
  */
 #include "coding/rans.h"
 
+#include "base/bytes.h"
 #include "base/error.h"
 
 enum {
@@ -51,25 +52,11 @@ static unsigned lanes_for(uint64_t n)
     return n < FEW ? 1 : n < SOME ? 4 : UM_RANS_LANES;
 }
 
-static uint32_t load32(const uint8_t *p)
-{
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-           (uint32_t)p[3] << 24;
-}
-
 /* At once, as on most machines it is one store. */
 static inline void store16(uint8_t *p, uint32_t x)
 {
     uint64_t word = um_le64(x);
     memcpy(p, &word, WORD);
-}
-
-static void store32(uint8_t *p, uint32_t x)
-{
-    p[0] = (uint8_t)x;
-    p[1] = (uint8_t)(x >> 8);
-    p[2] = (uint8_t)(x >> 16);
-    p[3] = (uint8_t)(x >> 24);
 }
 
 /* --- encoder --- */
@@ -148,9 +135,10 @@ uint64_t um_rans_finish(um_rans_encoder *e)
         (!e->counting && (size_t)(e->at - e->lowest) < states))
         return 0;
     if (!e->counting) {
+        um_writer w = {e->at - states, e->at, false};
         e->at -= states;
         for (unsigned i = 0; i < e->lanes; i++)
-            store32(e->at + (size_t)4 * i, e->state[i]);
+            um_put_u32(&w, e->state[i]);
     }
     return e->given + states;
 }
@@ -224,6 +212,7 @@ static um_rans_rows *pick(void)
 void um_rans_decoder_init(um_rans_decoder *d, const um_freqs *f, uint64_t n,
                           const uint8_t *bytes, const uint8_t *end)
 {
+    um_reader r = {bytes, end, false};
     uint32_t start = 0;
 
     for (unsigned s = 0; s < 256; s++) {
@@ -234,14 +223,14 @@ void um_rans_decoder_init(um_rans_decoder *d, const um_freqs *f, uint64_t n,
     memset(d->spare, 0, sizeof d->spare);
     d->lanes = lanes_for(n);
     d->done = 0;
-    d->at = bytes;
     d->end = end;
     d->rows = pick();
-    d->bad = (size_t)(end - bytes) < 4 * (size_t)d->lanes;
-    for (unsigned i = 0; !d->bad && i < d->lanes; i++, d->at += 4) {
-        d->state[i] = load32(d->at);
+    d->bad = false;
+    for (unsigned i = 0; i < d->lanes; i++) {
+        d->state[i] = um_get_u32(&r); /* 0 where there is none */
         d->bad |= d->state[i] < UM_RANS_LOW;
     }
+    d->at = r.at;
 }
 
 /* With an eye on the end: a word that is not there reads as zero. */

@@ -15,11 +15,6 @@ enum {
 
 /* --- tokens --- */
 
-static unsigned bit_len(uint64_t x)
-{
-    return 64 - (unsigned)__builtin_clzll(x);
-}
-
 /* The token of a number that has rest bits below its highest three. */
 #define TOKEN(value, rest)                                                     \
     (((rest) << MANTISSA) + (1 << MANTISSA) + ((value) >> (rest)))
@@ -37,7 +32,7 @@ static const uint8_t small[256] = {SMALL64(0), SMALL64(64), SMALL64(128),
 
 static uint8_t large(uint64_t value)
 {
-    unsigned rest = bit_len(value) - 1 - MANTISSA;
+    unsigned rest = 63 - (unsigned)__builtin_clzll(value) - MANTISSA;
     return (uint8_t)TOKEN(value, rest);
 }
 
@@ -91,19 +86,12 @@ uint64_t um_get_varint(um_reader *r)
 
 /* --- the model --- */
 
-static unsigned last_token(const um_freqs *f)
+static void put_model(um_writer *w, const um_freqs *f)
 {
     unsigned last = 255;
 
     while (last && !f->of[last])
         last--;
-    return last;
-}
-
-static void put_model(um_writer *w, const um_freqs *f)
-{
-    unsigned last = last_token(f);
-
     um_put_varint(w, last);
     for (unsigned s = 0; s <= last; s++) {
         unsigned zeros = 0;

@@ -85,20 +85,17 @@ typedef struct trio {
 
 enum { A, B, U };
 
-static void fill_trio(const um_layout *l, const double keys[3], trio *t)
+static void fill_covariances(const um_layout *l, trio *t)
 {
-    double both = keys[A] + keys[B] - keys[U];
-    double smaller = fmin(keys[A], keys[B]);
+    const double *keys = t->keys;
+    double both = clamp(keys[A] + keys[B] - keys[U], fmin(keys[A], keys[B]));
 
-    both = fmin(fmax(both, 0), smaller);
     double shared[3][3] = {{keys[A], both, keys[A]},
                            {both, keys[B], keys[B]},
                            {keys[A], keys[B], keys[U]}};
-    for (int i = 0; i < 3; i++) {
-        t->keys[i] = keys[i];
+    for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             t->cov[i][j] = keys_covariance(l, keys[i], keys[j], shared[i][j]);
-    }
 }
 
 /* Variance of the linear combination g. */
@@ -133,22 +130,21 @@ umbel_status umbel_estimate_overlap(const umbel_filter *a,
 {
     const um_kind *kind = a->shape.kind;
     const um_layout *l = &a->layout;
-    trio t;
 
     UM_TRY(umbel_same_shape(a, b, err));
     UM_TRY(want_keys_told(a, err));
     UM_TRY(want_keys_told(b, err));
-    const double keys[3] = {
-        um_model_keys(l, kind->bits->used(a->self, NULL)),
-        um_model_keys(l, kind->bits->used(b->self, NULL)),
-        um_model_keys(l, kind->bits->used(a->self, b->self)),
-    };
-    if (isinf(keys[U])) {
+    trio t = {.keys = {
+                  um_model_keys(l, kind->bits->used(a->self, NULL)),
+                  um_model_keys(l, kind->bits->used(b->self, NULL)),
+                  um_model_keys(l, kind->bits->used(a->self, b->self)),
+              }};
+    if (isinf(t.keys[U])) {
         const umbel_interval unknown = {NAN, 0, INFINITY};
         *out = (umbel_overlap){unknown, unknown, {NAN, 0, 1}};
         return UMBEL_OK;
     }
-    fill_trio(l, keys, &t);
+    fill_covariances(l, &t);
     overlap_from(&t, out);
     return UMBEL_OK;
 }

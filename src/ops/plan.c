@@ -75,13 +75,10 @@ static umbel_status start_from_bytes(um_shape *s, uint64_t bytes,
 
 static umbel_status complete(um_shape *s, uint64_t bytes, umbel_error *err)
 {
-    umbel_status status = UMBEL_OK;
     bool ask_keys = s->capacity == 0;
 
     if (bytes)
-        status = start_from_bytes(s, bytes, err);
-    if (status != UMBEL_OK)
-        return status;
+        UM_TRY(start_from_bytes(s, bytes, err));
     if (!s->cells)
         return um_solve_size(s, err);
     if (ask_keys && !s->hashes) {

@@ -10,7 +10,7 @@
  *
  * and a key with k cells reaches T with chance P(content >= T)^k. In blocks the
  * load varies from block to block, and one key that came often may hold several
- * cells of another (held.h): the mean over both. For plain counts that is an
+ * cells of another, see below: the mean over both. For plain counts that is an
  * estimate; refined cells hold less, so for them, where there are no blocks, an
  * upper bound.
  *
@@ -21,7 +21,6 @@
 #include "base/error.h"
 #include "filter/handle.h"
 #include "filter/sizing.h"
-#include "ops/block_collisions.h"
 
 #include <umbel/plan.h>
 
@@ -31,13 +30,170 @@
 
 enum {
     MOST_THRESHOLD = 1024, /* the recursion takes its square */
-    WIDE = 12              /* standard deviations of a block's load */
+    N = UM_MAX_HASHES + 1,
+    WIDE = 12 /* standard deviations of a block's load */
 };
+
+#define NOTHING 1e-15
 
 /* Below this a sum from 1 downwards has lost too many digits. */
 #define CANCELS 1e-7
 /* exp(-L) would be 0. */
 #define MOST_LOAD 700
+
+/* --- cells of a key that other keys of its block hold ----------------------
+ *
+ * Keys of a block share few cells, so that one of them holds several cells of
+ * another more often than if cells were independent. Here the others come one
+ * after the other. How many of the key's cells one of them hits follows from
+ * the lanes that both use; which ones is taken for chance.
+ */
+
+/* Adds a lane: some of its balls may share a cell. */
+static void join_lane(double cells[N], uint32_t balls, double width)
+{
+    double lane[N + 1] = {1}, sum[N] = {0};
+
+    for (uint32_t b = 0; b < balls; b++)
+        for (uint32_t d = b + 2; d-- > 0;)
+            lane[d] = lane[d] * d / width +
+                      (d ? lane[d - 1] * (1 - (d - 1) / width) : 0);
+    for (uint32_t i = 0; i < N; i++)
+        for (uint32_t d = 0; d <= balls && i + d < N; d++)
+            sum[i + d] += cells[i] * lane[d];
+    memcpy(cells, sum, sizeof sum);
+}
+
+/* How many cells a key has. */
+static void count_cells(const um_layout *l, double cells[N])
+{
+    memset(cells, 0, N * sizeof *cells);
+    cells[0] = 1;
+    for (uint32_t i = 0; i < l->lanes; i++)
+        join_lane(cells, l->throws + (i < l->extra), (double)l->width);
+}
+
+/* Cells that a key has, on average: two of its hashes may give the same. */
+static double cells_of_key(const um_layout *l)
+{
+    double cells[N], mean = 0;
+
+    count_cells(l, cells);
+    for (uint32_t i = 0; i < N; i++)
+        mean += i * cells[i];
+    return mean;
+}
+
+/* Returns the lanes that both keys use for extra cells, when the other key
+ * begins that many lanes further on. */
+static uint32_t shared_lanes(const um_layout *l, uint32_t further)
+{
+    uint32_t e = l->extra, back = l->lanes - further;
+
+    return (e > further ? e - further : 0) + (e > back ? e - back : 0);
+}
+
+static void add_binomial(double n, double p, double weight, double out[N])
+{
+    double term = weight * pow(1 - p, n);
+
+    for (uint32_t i = 0; i <= (uint32_t)n; i++) {
+        out[i] += term;
+        term *= (n - i) / (i + 1) * p / (1 - p);
+    }
+}
+
+/* hits[i]: chance that the other key hits i of the cells. */
+static void count_hits(const um_layout *l, uint32_t cells, double hits[N])
+{
+    double width = (double)l->width, t = l->throws, e = l->extra;
+    double often = 1 - pow(1 - 1 / width, t + 1);
+    double seldom = 1 - pow(1 - 1 / width, t);
+
+    memset(hits, 0, N * sizeof *hits);
+    for (uint32_t i = 0; i < l->lanes; i++) {
+        double both = shared_lanes(l, i);
+        double many = both * (t + 1) + (e - both) * t; /* cells hit often */
+        double p = (many * often + (l->hashes - many) * seldom) / l->hashes;
+        if (l->throws)
+            add_binomial(cells, p, 1.0 / l->lanes, hits);
+        else
+            add_binomial(both, often, 1.0 / l->lanes, hits);
+    }
+}
+
+static double ln_choose(double n, double k)
+{
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
+}
+
+/* to[v]: chance that v of u spare cells stay spare. */
+static void fill_row(const double hits[N], uint32_t cells, uint32_t u,
+                     double to[N])
+{
+    memset(to, 0, N * sizeof *to);
+    for (uint32_t h = 0; h <= cells; h++)
+        for (uint32_t c = 0; c <= h && c <= u; c++)
+            if (h - c <= cells - u)
+                to[u - c] += hits[h] *
+                             exp(ln_choose(u, c) + ln_choose(cells - u, h - c) -
+                                 ln_choose(cells, h));
+}
+
+static void one_more(double step[N][N], uint32_t cells, double now[N])
+{
+    double next[N] = {0};
+
+    for (uint32_t u = 0; u <= cells; u++)
+        for (uint32_t v = 0; v <= u; v++)
+            next[v] += now[u] * step[u][v];
+    memcpy(now, next, sizeof next);
+}
+
+static double poisson(double mean, double n)
+{
+    return mean > 0 ? exp(n * log(mean) - mean - lgamma(n + 1)) : n == 0;
+}
+
+/* Once no cell is spare, further keys change nothing. */
+static void add_spare(const um_layout *l, uint32_t cells, double mean,
+                      double weight, double spare[N])
+{
+    double hits[N], step[N][N], now[N] = {0}, later = 1;
+    double most = mean + WIDE * sqrt(mean) + WIDE;
+
+    count_hits(l, cells, hits);
+    for (uint32_t u = 0; u <= cells; u++)
+        fill_row(hits, cells, u, step[u]);
+    now[cells] = 1;
+    for (uint64_t keys = 0; (double)keys <= most && 1 - now[0] > NOTHING;
+         keys++) {
+        double chance = poisson(mean, (double)keys);
+        later -= chance;
+        for (uint32_t u = 0; u <= cells; u++)
+            spare[u] += weight * chance * now[u];
+        one_more(step, cells, now);
+    }
+    if (1 - now[0] <= NOTHING)
+        spare[0] += weight * fmax(0, later);
+}
+
+/*
+ * spare[u] becomes the chance that u cells of a key are held by none of the
+ * other keys in its block, of which there are mean, Poisson distributed.
+ */
+static void count_spare(const um_layout *l, double mean, double spare[N])
+{
+    double cells[N];
+
+    memset(spare, 0, N * sizeof *spare);
+    count_cells(l, cells);
+    for (uint32_t i = 1; i < N; i++)
+        if (cells[i] > 0)
+            add_spare(l, i, mean, cells[i], spare);
+}
+
+/* --- contents of cells --- */
 
 /* times[j] is the share of keys that came j times; the last: that or more. */
 typedef struct shares {
@@ -98,20 +254,19 @@ static double reaches(const shares *p, uint64_t threshold, double load)
 static double over_blocks(const um_layout *l, const shares *p,
                           uint64_t threshold)
 {
-    double spare[UM_MAX_HASHES + 1], sum = 0, total = 0;
+    double spare[N], sum = 0, total = 0;
     double keys = (double)p->keys / (double)l->blocks;
     double rare = 1 - p->times[threshold], mean = keys * rare;
     double cells = (double)l->cells / (double)l->blocks;
     double reach = WIDE * sqrt(mean) + WIDE;
     double from = floor(fmax(0, mean - reach)), to = ceil(mean + reach);
     double step = fmax(1, floor((to - from) / 256));
-    double load = rare > 0 ? um_cells_of_key(l) / cells / rare : 0;
+    double load = rare > 0 ? cells_of_key(l) / cells / rare : 0;
 
-    um_cells_spare(l, keys - mean, spare);
+    count_spare(l, keys - mean, spare);
     for (int i = 0; from + i * step <= to; i++) {
         double j = from + i * step;
-        double weight =
-            mean > 0 ? exp(j * log(mean) - mean - lgamma(j + 1)) : j == 0;
+        double weight = poisson(mean, j);
         double cell = adds_up(p, threshold, load * j), all = 0, power = 1;
         for (uint32_t u = 0; u <= l->hashes; u++, power *= cell)
             all += spare[u] * power;

@@ -206,15 +206,6 @@ static umbel_status measure(const um_shape *s, const umbel_alloc *alloc,
     return status;
 }
 
-static umbel_status no_such(const bounds *b, umbel_error *err)
-{
-    return um_fail(err, UMBEL_E_RANGE,
-                   "%" PRIu64 " bytes on the wire and %" PRIu64
-                   " in memory hold no such filter: allow more bytes, or plan "
-                   "for fewer keys",
-                   b->wire, b->memory);
-}
-
 /* Guess, measure, guess again; the best of those that keep the bounds. */
 static umbel_status find_measured(um_shape *s, bounds *b, double *bytes,
                                   umbel_error *err)
@@ -237,7 +228,11 @@ static umbel_status find_measured(um_shape *s, bounds *b, double *bytes,
         b->extra += off + (keeps ? 0 : i * (4 + (double)b->wire / (1 << 14)));
     }
     if (least > 1)
-        return no_such(b, err);
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%" PRIu64 " bytes on the wire and %" PRIu64
+                       " in memory hold no such filter: allow more bytes, or "
+                       "plan for fewer keys",
+                       b->wire, b->memory);
     *s = best;
     return UMBEL_OK;
 }

@@ -16,17 +16,21 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { BATCH = 16 }; /* digests whose positions are made at a time */
-
 static umbel_status no_memory(size_t n, umbel_error *err)
 {
     return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", n);
 }
 
-/* Keys that are different and match, with their weights. */
+typedef struct entry {
+    umbel_digest digest;
+    double weight;
+    size_t number;
+} entry;
+
+/* Keys that are different and match. */
 typedef struct chosen {
-    umbel_digest *digests;
-    double *weights; /* NULL: all 1 */
+    entry *list;
+    bool weighted; /* else all weights are 1 */
     size_t n;
     size_t different; /* with those that do not match */
 } chosen;
@@ -45,10 +49,10 @@ static bool matches(const umbel_filter *f, const uint8_t *bits,
 
 /* Adds the weights of equal keys up, at the first of them. */
 static void gather_weights(const umbel_key_list *set,
-                           const um_digest_index *index, double *sum)
+                           const um_digest_index *index, entry *list)
 {
     for (size_t i = 0; i < set->n; i++)
-        sum[um_digest_index_find(index, &set->digests[i]) - 1] +=
+        list[um_digest_index_find(index, &set->digests[i]) - 1].weight +=
             um_list_weight(set, i);
 }
 
@@ -57,25 +61,21 @@ static umbel_status choose(const umbel_filter *f, const uint8_t *bits,
                            const um_digest_index *index, um_pool *pool,
                            chosen *out, umbel_error *err)
 {
-    *out = (chosen){0};
-    out->digests = um_pool_get(pool, set->n, sizeof *out->digests);
-    if (set->weights || index->n < set->n)
-        out->weights = um_pool_get(pool, set->n, sizeof *out->weights);
-    if (pool->failed)
+    entry *list = um_pool_get(pool, set->n, sizeof *list);
+
+    if (!list)
         return no_memory(set->n, err);
-    if (out->weights)
-        gather_weights(set, index, out->weights);
-    for (size_t i = 0; i < set->n; i++) {
-        if (!um_digest_index_is_first(index, i))
-            continue; /* equal to an earlier one */
-        out->different++;
-        if (!matches(f, bits, &set->digests[i]))
-            continue;
-        out->digests[out->n] = set->digests[i];
-        if (out->weights)
-            out->weights[out->n] = out->weights[i]; /* n <= i */
-        out->n++;
-    }
+    *out = (chosen){.list = list,
+                    .weighted = set->weights || index->n < set->n,
+                    .different = index->n};
+    if (out->weighted)
+        gather_weights(set, index, list);
+    for (size_t i = 0; i < set->n; i++)
+        if (um_digest_index_is_first(index, i) &&
+            matches(f, bits, &set->digests[i])) {
+            list[out->n] = (entry){set->digests[i], list[i].weight, i};
+            out->n++; /* n <= i */
+        }
     return UMBEL_OK;
 }
 
@@ -84,69 +84,39 @@ static umbel_status place(const umbel_filter *f, const chosen *c, um_pool *pool,
 {
     const um_layout *l = &f->layout;
     uint64_t *pos = um_pool_get(pool, c->n, l->hashes * sizeof *pos);
+    double *weights =
+        c->weighted ? um_pool_get(pool, c->n, sizeof *weights) : NULL;
 
-    if (!pos)
+    if (pool->failed)
         return no_memory(c->n, err);
-    for (size_t i = 0, some; i < c->n; i += some) {
-        some = c->n - i < BATCH ? c->n - i : BATCH;
-        l->row->positions(l, c->digests + i, some, pos + i * l->hashes);
+    for (size_t i = 0; i < c->n; i++) {
+        l->row->positions(l, &c->list[i].digest, 1, pos + i * l->hashes);
+        if (weights)
+            weights[i] = c->list[i].weight;
     }
-    *out = (um_placed){pos, c->weights, c->n};
+    *out = (um_placed){pos, weights, c->n};
     return UMBEL_OK;
-}
-
-static void swap(chosen *c, size_t i, size_t j)
-{
-    umbel_digest d = c->digests[i];
-
-    c->digests[i] = c->digests[j];
-    c->digests[j] = d;
-    if (c->weights) {
-        double w = c->weights[i];
-        c->weights[i] = c->weights[j];
-        c->weights[j] = w;
-    }
 }
 
 static void shuffle(chosen *c, uint64_t seed)
 {
     um_rng rng = {um_remix(seed + 1)};
 
-    for (size_t i = 0; i + 1 < c->n; i++)
-        swap(c, i, i + (size_t)um_random_below(&rng, c->n - i));
+    for (size_t i = 0; i + 1 < c->n; i++) {
+        size_t j = i + (size_t)um_random_below(&rng, c->n - i);
+        entry e = c->list[i];
+        c->list[i] = c->list[j];
+        c->list[j] = e;
+    }
 }
-
-typedef struct heavy {
-    umbel_digest digest;
-    double weight;
-    size_t number;
-} heavy;
 
 static int heavier(const void *x, const void *y)
 {
-    const heavy *a = x, *b = y;
+    const entry *a = x, *b = y;
 
     if (a->weight != b->weight)
         return a->weight > b->weight ? -1 : 1;
     return (a->number > b->number) - (a->number < b->number);
-}
-
-static umbel_status sort_heaviest(chosen *c, um_pool *pool, umbel_error *err)
-{
-    heavy *list;
-
-    if (!c->weights)
-        return UMBEL_OK;
-    if (!(list = um_pool_get(pool, c->n, sizeof *list)))
-        return no_memory(c->n, err);
-    for (size_t i = 0; i < c->n; i++)
-        list[i] = (heavy){c->digests[i], c->weights[i], i};
-    qsort(list, c->n, sizeof *list, heavier);
-    for (size_t i = 0; i < c->n; i++) {
-        c->digests[i] = list[i].digest;
-        c->weights[i] = list[i].weight;
-    }
-    return UMBEL_OK;
 }
 
 /* Keys that the filter holds, and the list lacks. */
@@ -242,9 +212,10 @@ static umbel_status prepare_keys(job *j, const umbel_filter *f,
     UM_TRY(um_digest_index_init(&j->key_index, &f->alloc, never->digests,
                                 never->n, err));
     UM_TRY(choose(f, j->bits, never, &j->key_index, &j->pool, &j->keys, err));
-    if (j->params.heaviest)
-        return sort_heaviest(&j->keys, &j->pool, err);
-    shuffle(&j->keys, j->params.seed);
+    if (j->params.heaviest) /* all alike: they stay as they are */
+        qsort(j->keys.list, j->keys.n, sizeof *j->keys.list, heavier);
+    else
+        shuffle(&j->keys, j->params.seed);
     return UMBEL_OK;
 }
 
