@@ -28,6 +28,12 @@ static bool is_printed(const um_check_ctx *c, bool hit)
     return !c->count && !c->quiet && (c->print_all || hit != c->invert);
 }
 
+/* A count at the limit of its cells may have gone on. */
+static bool is_at_limit(const um_check_ctx *c, uint64_t value)
+{
+    return c->count_limit && value >= c->count_limit;
+}
+
 static void print_json(const um_check_ctx *c, FILE *out,
                        const umbel_slice *line, const um_query_result *in,
                        size_t i)
@@ -38,6 +44,8 @@ static void print_json(const um_check_ctx *c, FILE *out,
     if (c->query.values)
         fprintf(out, ", \"%s\": %" PRIu64, c->query.map ? "value" : "count",
                 in->values[i]);
+    if (c->query.values && is_at_limit(c, in->values[i]))
+        fputs(", \"at_limit\": true", out);
     fputs("}\n", out);
 }
 
@@ -50,7 +58,8 @@ static void print_answer(const um_check_ctx *c, const umbel_slice *line,
     }
     fwrite(line->data, 1, line->len, c->out);
     if (c->query.values)
-        fprintf(c->out, "\t%" PRIu64, in->values[i]);
+        fprintf(c->out, "\t%" PRIu64 "%s", in->values[i],
+                is_at_limit(c, in->values[i]) ? "+" : "");
     putc(c->end, c->out);
 }
 
@@ -73,7 +82,7 @@ static umbel_status make_room(answers *a, size_t n, umbel_error *err)
                 : um_fail(err, UMBEL_E_NOMEM, "no memory for answers");
 }
 
-enum { LONGEST_VALUE = 24 }; /* a tab, a number, the NUL of snprintf */
+enum { LONGEST_VALUE = 24 }; /* a tab, a number, a plus, snprintf's NUL */
 
 static size_t lines_len(const um_check_ctx *c, const um_key_batch *b,
                         const answers *a)
@@ -104,8 +113,9 @@ static umbel_status format_lines(const um_check_ctx *c, const um_key_batch *b,
         memcpy(at, b->lines[i].data, b->lines[i].len);
         at += b->lines[i].len;
         if (c->query.values)
-            at +=
-                snprintf(at, LONGEST_VALUE, "\t%" PRIu64, a->result.values[i]);
+            at += snprintf(at, LONGEST_VALUE, "\t%" PRIu64 "%s",
+                           a->result.values[i],
+                           is_at_limit(c, a->result.values[i]) ? "+" : "");
         *at++ = c->end;
     }
     a->formatted = a->n;
@@ -118,7 +128,7 @@ static umbel_status format_lines(const um_check_ctx *c, const um_key_batch *b,
 static umbel_status format_json(const um_check_ctx *c, const um_key_batch *b,
                                 answers *a, umbel_error *err)
 {
-    enum { LIMIT = 1 << 20, LONGEST_BYTE = 6, AROUND = 72 };
+    enum { LIMIT = 1 << 20, LONGEST_BYTE = 6, AROUND = 96 };
     size_t most = 0;
 
     free(a->out);

@@ -15,10 +15,11 @@ typedef struct um_check_ctx {
     um_query query;
     FILE *out; /* standard output, as failures call it */
     bool json, count, invert, quiet;
-    bool print_all; /* keys that do not match are printed, too */
-    bool log_keys;  /* the log gets keys, not their lines */
-    char end;       /* of a printed line */
-    um_key_log log; /* of keys that match */
+    bool print_all;       /* keys that do not match are printed, too */
+    bool log_keys;        /* the log gets keys, not their lines */
+    char end;             /* of a printed line */
+    uint64_t count_limit; /* counts that reach it are at least that; or 0 */
+    um_key_log log;       /* of keys that match */
 
     umbel_unless_cost cost;
     uint64_t selected;

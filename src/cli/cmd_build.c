@@ -221,7 +221,7 @@ static void report_target(um_report *r, const build_args *a,
     if (!a->shape.fpr.given && (has_size(a) || b->exact || umbel_value_bits(f)))
         return;
     um_report_rate(r, "target_error", NULL, umbel_target_fpr(f));
-    um_note_overfull(r, f);
+    um_note_overfull(r, f, b->distinct ? b->distinct : b->keys);
 }
 
 /* The next command to type, with the options that made keys of the lines. */
@@ -277,7 +277,11 @@ static void report(const um_args *args, const um_build_result *b)
     if (b->exact)
         report_exclusion(&r, a, &b->exclusion);
     report_cost(&r, f);
+    if (b->distinct && b->distinct < b->keys)
+        um_report_note(&r, "Sized for the different keys, about %s.",
+                       um_grouped(b->distinct).text);
     report_target(&r, a, b);
+    um_note_saturated(&r, f);
     um_note_uncounted(&r, f);
     if (!umbel_is_static(a->shape.kind))
         um_note_rounding(&r, um_size_asked(&a->shape).n, umbel_cells(f));

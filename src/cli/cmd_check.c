@@ -171,6 +171,7 @@ static umbel_status start(um_check_ctx *c, const um_args *args,
                         .log_keys = a->keys.field.given,
                         .end = a->keys.null ? '\0' : '\n'};
     UM_TRY(um_query_init(&c->query, err));
+    c->count_limit = c->query.map ? 0 : umbel_count_limit(filters[0]);
     c->print_all = c->json || (a->values && !c->query.map &&
                                !a->threshold.given && !a->invert && !a->unless);
     return a->confirm ? um_key_log_init(&c->log, a->confirm, c->end, err)

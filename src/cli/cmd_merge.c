@@ -25,7 +25,7 @@ static const umbel_merge_op ops[] = {UMBEL_OR, UMBEL_AND, UMBEL_ADD, UMBEL_MAX,
 static const um_option options[] = {
     {"output", 'o', "FILE", "write the result to FILE; - is standard output",
      UM_TARGET(merge_args, output), .role = UM_OUTPUT, .required = true},
-    {"op", 0, "OP", "or (default), and; of counts also add, max, minus",
+    {"op", 0, "OP", "or (default), and; counts need one: add, max, minus ...",
      UM_TARGET(merge_args, op), .choices = op_names},
     {0}};
 
@@ -58,11 +58,25 @@ static umbel_status merge_one(const merge_args *a, umbel_filter *into,
     return status;
 }
 
+/* Both are usual, and the wrong one gives wrong counts without a word. Asked
+ * last: a kind that cannot merge says why. */
+static umbel_status check_op(const merge_args *a, const umbel_filter *f,
+                             umbel_error *err)
+{
+    if (a->op.name || a->filters.n == 1 || !umbel_count_limit(f))
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_RANGE,
+                   "counts can be merged in several ways: give --op add for "
+                   "what different servers counted, or --op max for copies of "
+                   "the same counts");
+}
+
 static umbel_status merge_all(const merge_args *a, umbel_filter *f,
                               um_report *r, umbel_error *err)
 {
     for (size_t i = 1; i < a->filters.n; i++)
         UM_TRY(merge_one(a, f, a->filters.item[i], r, err));
+    UM_TRY(check_op(a, f, err));
     return um_save_filter(f, a->output, err);
 }
 
@@ -75,7 +89,8 @@ static void make_report(const merge_args *a, const umbel_filter *f,
     um_report_count(r, "bytes", NULL, NULL, umbel_encoded_len(f));
     um_report_rate(r, "predicted_error", NULL, umbel_predict(f));
     um_report_hex(r, "payload_checksum", NULL, umbel_payload_checksum(f));
-    um_note_overfull(r, f);
+    um_note_overfull(r, f, umbel_added(f));
+    um_note_saturated(r, f);
     um_note_retouched(r, f, "merging may bring back keys that were removed");
 }
 

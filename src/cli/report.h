@@ -89,8 +89,9 @@ void um_report_info(um_report *r, const umbel_info *info);
 void um_report_note(um_report *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Notes on a filter, each only where it applies. */
-void um_note_overfull(um_report *r, const umbel_filter *f);
+/* Notes on a filter, each only where it applies; keys is how many came. */
+void um_note_overfull(um_report *r, const umbel_filter *f, uint64_t keys);
+void um_note_saturated(um_report *r, const umbel_filter *f);
 void um_note_uncounted(um_report *r, const umbel_filter *f);
 void um_note_retouched(um_report *r, const umbel_filter *f, const char *what);
 void um_note_rounding(um_report *r, uint64_t asked, uint64_t got);

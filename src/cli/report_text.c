@@ -281,15 +281,43 @@ void um_report_to_table(FILE *out, const um_report *rows, size_t n)
 /* --- notes on filters -------------------------------------------------------
  */
 
-void um_note_overfull(um_report *r, const umbel_filter *f)
+void um_note_overfull(um_report *r, const umbel_filter *f, uint64_t keys)
 {
     double asked = umbel_target_fpr(f);
 
-    if (umbel_predict(f) > 1.2 * asked)
+    umbel_field capacity;
+
+    if (!(umbel_predict(f) > 1.2 * asked))
+        return;
+    if (umbel_info_get(f, "capacity", &capacity, NULL) == UMBEL_OK &&
+        capacity.value.count && keys > capacity.value.count)
+        um_report_note(
+            r,
+            "The error is above the %s asked for: the filter was "
+            "sized for %s. Build it with --capacity %" PRIu64 " or more.",
+            um_rate(asked).text,
+            um_counted(capacity.value.count, "key", "keys").text, keys);
+    else
         um_report_note(r,
-                       "The error is above the %s asked for: build a larger "
-                       "filter.",
+                       "The error is above the %s asked for: blocks of a small "
+                       "filter fill unevenly. Build it with a smaller --fpr, "
+                       "or with another --seed.",
                        um_rate(asked).text);
+}
+
+void um_note_saturated(um_report *r, const umbel_filter *f)
+{
+    umbel_field stuck;
+
+    if (umbel_info_get(f, "cells_at_limit", &stuck, NULL) ||
+        stuck.value.count <= umbel_cells(f) / 10000)
+        return;
+    um_report_note(r,
+                   "%s of %s cells are at their limit, %s: counts that reach "
+                   "it may have been larger. Build with more --cell-bits.",
+                   um_grouped(stuck.value.count).text,
+                   um_grouped(umbel_cells(f)).text,
+                   um_grouped(umbel_count_limit(f)).text);
 }
 
 void um_note_uncounted(um_report *r, const umbel_filter *f)

@@ -3,8 +3,10 @@
  */
 #include "keys/build.h"
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "keys/clashes.h"
+#include "ops/distinct.h"
 
 static umbel_status refuse_empty(umbel_error *err)
 {
@@ -71,14 +73,47 @@ static umbel_status add_keys(const um_build_job *job, umbel_filter *f,
     return out->keys || job->params.capacity ? UMBEL_OK : refuse_empty(err);
 }
 
+static umbel_status take_distinct(void *ctx, const um_key_batch *batch,
+                                  const umbel_digest *digests, umbel_error *err)
+{
+    return um_distinct_add(ctx, digests, batch->n)
+               ? UMBEL_OK
+               : um_fail(err, UMBEL_E_NOMEM, "no memory to count the keys");
+}
+
+/* Counts different keys: in a list of events most lines repeat another. */
+static umbel_status count_distinct(const um_key_source *s, uint64_t *n,
+                                   umbel_error *err)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_alloc alloc = um_alloc_or_default(NULL);
+    um_distinct seen = {.alloc = &alloc};
+    umbel_filter *hashing;
+    umbel_status status;
+
+    p.capacity = 1;
+    UM_TRY(umbel_create("bloom", &p, &hashing, err));
+    status = um_keys_each_digest(s, hashing, take_distinct, &seen, err);
+    if (!status)
+        *n = um_distinct_count(&seen);
+    um_distinct_fini(&seen);
+    umbel_close(hashing);
+    return status;
+}
+
 /* Counts the keys, unless the capacity is given or they cannot be read twice.
  */
 static umbel_status count_capacity(const um_build_job *job, umbel_params *p,
-                                   umbel_error *err)
+                                   um_build_result *out, umbel_error *err)
 {
     if (p->capacity || !um_keys_rereadable(&job->members))
         return UMBEL_OK;
-    UM_TRY(um_keys_count(&job->members, &p->capacity, err));
+    if (umbel_is_counting(job->kind)) {
+        UM_TRY(count_distinct(&job->members, &out->distinct, err));
+        p->capacity = out->distinct;
+    } else {
+        UM_TRY(um_keys_count(&job->members, &p->capacity, err));
+    }
     return p->capacity ? UMBEL_OK : refuse_empty(err);
 }
 
@@ -92,7 +127,7 @@ static umbel_status build_sized(const um_build_job *job, um_build_result *out,
         p.settings = &two_groups;
         p.nsettings = 1;
     }
-    UM_TRY(count_capacity(job, &p, err));
+    UM_TRY(count_capacity(job, &p, out, err));
     UM_TRY(umbel_create(job->kind, &p, &out->filter, err));
     return add_keys(job, out->filter, out, err);
 }

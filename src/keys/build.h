@@ -32,8 +32,9 @@ typedef struct um_build_job {
 
 typedef struct um_build_result {
     umbel_filter *filter;
-    uint64_t keys;              /* in the input */
-    bool chosen;                /* by never, among groups: choice is set */
+    uint64_t keys;     /* in the input */
+    uint64_t distinct; /* different ones, about, that it was sized for; or 0 */
+    bool chosen;       /* by never, among groups: choice is set */
     umbel_choose_result choice; /* what it did */
     bool exact;                 /* static kinds with lists: exclusion is set */
     umbel_exact_result exclusion;
