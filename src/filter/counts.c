@@ -17,8 +17,8 @@ static size_t add_now(umbel_filter *f, const umbel_digest *d,
 {
     const um_kind *kind = f->shape.kind;
 
-    return (f->shared ? kind->shared->add_amounts
-                      : kind->counting->add)(f->self, d, amounts, n, fresh);
+    return (f->shared ? kind->shared->add : kind->add)(f->self, d, amounts, n,
+                                                       fresh);
 }
 
 static void count_now(const umbel_filter *f, const umbel_digest *d, size_t n,
@@ -98,7 +98,7 @@ static void put_back(umbel_filter *f, um_given keys, size_t n)
     keys.n = n;
     for (size_t i = 0, some; i < n; i += some) {
         some = um_given_digest(f, &keys, i, d);
-        f->shape.kind->add(f->self, d, some, NULL);
+        f->shape.kind->add(f->self, d, NULL, some, NULL);
     }
 }
 

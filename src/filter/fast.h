@@ -22,7 +22,7 @@ typedef struct um_fast {
     /* With which settings of the kind; NULL: with nothing set. */
     bool (*takes)(const um_shape *s);
 
-    /* As the kind's add and query. */
+    /* As the kind's add, without amounts, and query; add NULL: none faster. */
     size_t (*add)(void *self, const umbel_digest *d, size_t n, bool *fresh);
     void (*query)(const void *self, const umbel_digest *d, size_t n, bool *hit);
     /* As the kind's count; NULL: it has none, or none faster. */

@@ -24,9 +24,10 @@ static size_t add_now(umbel_filter *f, const umbel_digest *d, size_t n,
 {
     const um_kind *kind = f->shape.kind;
 
-    if (f->shared)
-        return kind->shared->add(f->self, d, n, fresh);
-    return (f->fast ? f->fast->add : kind->add)(f->self, d, n, fresh);
+    if (f->fast && f->fast->add)
+        return f->fast->add(f->self, d, n, fresh);
+    return (f->shared ? kind->shared->add : kind->add)(f->self, d, NULL, n,
+                                                       fresh);
 }
 
 static void query_now(const umbel_filter *f, const umbel_digest *d, size_t n,

@@ -85,20 +85,17 @@ typedef struct um_unsupported_reason {
     const char *join; /* of merge and fold, where it differs */
 } um_unsupported_reason;
 
-typedef size_t um_add_fn(void *self, const umbel_digest *d, size_t n,
-                         bool *fresh);
+/* Adds each key amounts[i] times; amounts NULL: once. Only kinds that count get
+ * amounts. Returns how many keys were new, and fills fresh when it is given. */
+typedef size_t um_add_fn(void *self, const umbel_digest *d,
+                         const uint64_t *amounts, size_t n, bool *fresh);
 typedef void um_query_fn(const void *self, const umbel_digest *d, size_t n,
                          bool *hit);
-/* Adds each key amounts[i] times; amounts NULL: once. */
-typedef size_t um_add_amounts_fn(void *self, const umbel_digest *d,
-                                 const uint64_t *amounts, size_t n,
-                                 bool *fresh);
 typedef void um_count_fn(const void *self, const umbel_digest *d, size_t n,
                          uint64_t *out);
 
 /* Kinds that count how often a key was added. */
 typedef struct um_row_counting {
-    um_add_amounts_fn *add;
     um_count_fn *count;
     /* Returns the largest count that the cells can hold. */
     uint64_t (*most)(const void *self);
@@ -132,14 +129,13 @@ typedef struct um_row_static {
 
 /*
  * The same for threads that run together: every cell is read and written
- * atomically. The last two are for kinds that count.
+ * atomically. The last is for kinds that count.
  */
 typedef struct um_row_shared {
     /* Refuses a shape that cannot be shared, with the reason; NULL: any can. */
     umbel_status (*may_share)(const um_shape *s, umbel_error *err);
     um_add_fn *add;
     um_query_fn *query;
-    um_add_amounts_fn *add_amounts;
     um_count_fn *count;
 } um_row_shared;
 
@@ -204,13 +200,13 @@ struct um_kind {
     /* Writes the cells before the first key, into zeros; NULL: zeros. */
     void (*start)(void *self);
 
-    /* Returns how many keys were new, and fills fresh when it is given. */
     um_add_fn *add;
     um_query_fn *query;
     /* self is empty and by times smaller. */
     void (*fold)(void *self, const void *from, uint64_t by);
 
-    /* Return the false positive rate: by the formula, by the cells. */
+    /* Return the false positive rate: by the formula, by the cells. error NULL:
+     * by um_model_error. */
     double (*error)(const um_shape *s, const um_layout *l, double keys);
     double (*predict)(const void *self);
     /*

@@ -270,7 +270,9 @@ double um_shape_error(const um_shape *s, double keys)
     if (!(keys > 0))
         return 0;
     um_layout_init(&l, s->addressing, s->cells, s->hashes, s->seed);
-    double error = s->kind->error(s, &l, keys) + um_digest_error(s, keys);
+    double error =
+        s->kind->error ? s->kind->error(s, &l, keys) : um_model_error(&l, keys);
+    error += um_digest_error(s, keys);
     return fmin(fmax(error, 0), 1);
 }
 

@@ -79,15 +79,17 @@ static void count_key(aging *a)
 }
 
 /* One by one: any key may be the one that changes the generations. */
-static size_t add(void *self, const umbel_digest *d, size_t n, bool *fresh)
+static size_t add(void *self, const umbel_digest *d, const uint64_t *amounts,
+                  size_t n, bool *fresh)
 {
     aging *a = self;
     size_t added = 0;
 
+    (void)amounts;
     for (size_t i = 0; i < n; i++) {
         bool known, new_here;
         um_kind_bloom.query(&a->inner[!active(a)], &d[i], 1, &known);
-        um_kind_bloom.add(&a->inner[active(a)], &d[i], 1, &new_here);
+        um_kind_bloom.add(&a->inner[active(a)], &d[i], NULL, 1, &new_here);
         if (new_here)
             count_key(a);
         added += new_here && !known;

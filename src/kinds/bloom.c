@@ -41,7 +41,7 @@ static umbel_status check(const um_shape *s, umbel_error *err)
     return UMBEL_OK;
 }
 
-static size_t sections(const um_shape *s, um_section out[UM_MAX_SECTIONS])
+size_t um_bloom_sections(const um_shape *s, um_section out[UM_MAX_SECTIONS])
 {
     out[0] = (um_section){.cells = s->cells, .cell_bits = 1};
     return 1;
@@ -59,13 +59,6 @@ static void attach(void *self, const um_shape *s, const um_layout *l,
         one_group.setting[GROUPS] = 1;
         b->fast = um_fast_pick(&one_group, l);
     }
-}
-
-static void locate(const void *self, const umbel_digest *d, size_t n,
-                   uint64_t *pos)
-{
-    const um_layout *l = ((const um_bloom *)self)->layout;
-    l->row->positions(l, d, n, pos);
 }
 
 UM_INLINE bool set_all(void *self, um_each_key key)
@@ -89,21 +82,22 @@ UM_INLINE bool all_set(const void *self, const uint64_t *pos)
     return true;
 }
 
-static size_t add(void *self, const umbel_digest *d, size_t n, bool *fresh)
+static size_t add(void *self, const umbel_digest *d, const uint64_t *amounts,
+                  size_t n, bool *fresh)
 {
     const um_bloom *b = self;
 
+    (void)amounts;
     if (b->groups > 1)
         return um_groups_add(b, d, n, fresh);
-    return um_each_add(self, b->layout->hashes, locate, set_all, d, NULL, n,
-                       fresh);
+    return um_each_add(self, b->layout, NULL, set_all, d, NULL, n, fresh);
 }
 
 static void query_group(const void *self, const umbel_digest *d, size_t n,
                         bool *hit)
 {
     const um_bloom *b = self;
-    um_each_query(self, b->layout->hashes, locate, all_set, d, n, hit);
+    um_each_query(self, b->layout, NULL, all_set, d, n, hit);
 }
 
 static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
@@ -208,7 +202,7 @@ double um_bloom_chance(const um_layout *l, um_used_in *used, const void *cells)
     return sum / (double)l->blocks;
 }
 
-static uint64_t bits_in(const void *bits, uint64_t from, uint64_t n)
+uint64_t um_bits_used_in(const void *bits, uint64_t from, uint64_t n)
 {
     return um_popcount(bits, from, n);
 }
@@ -216,7 +210,7 @@ static uint64_t bits_in(const void *bits, uint64_t from, uint64_t n)
 static double predict(const void *self)
 {
     const um_bloom *b = self;
-    double one = um_bloom_chance(b->layout, bits_in, b->bits);
+    double one = um_bloom_chance(b->layout, um_bits_used_in, b->bits);
 
     return um_groups_any(one, b->groups);
 }
@@ -260,7 +254,7 @@ const um_kind um_kind_bloom = {
     .settings = settings,
     .self_len = sizeof(um_bloom),
     .check = check,
-    .sections = sections,
+    .sections = um_bloom_sections,
     .attach = attach,
     .add = add,
     .query = query,

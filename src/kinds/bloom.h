@@ -15,6 +15,9 @@ typedef struct um_bloom {
     const struct um_fast *fast; /* queries one of several groups; or NULL */
 } um_bloom;
 
+/* One section of one bit a cell. */
+size_t um_bloom_sections(const um_shape *s, um_section out[UM_MAX_SECTIONS]);
+
 /* For threads that add and query together (bloom_shared.c). */
 extern const um_row_shared um_bloom_shared;
 
@@ -27,6 +30,7 @@ size_t um_groups_add(const um_bloom *b, const umbel_digest *d, size_t n,
 
 /* Counts the cells in use among the n from the cell from on. */
 typedef uint64_t um_used_in(const void *cells, uint64_t from, uint64_t n);
+um_used_in um_bits_used_in; /* where a cell is a bit */
 
 /*
  * Returns the chance that a key never added finds all its cells in use, for any

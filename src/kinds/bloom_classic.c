@@ -17,7 +17,8 @@ UM_INLINE void start_digests(const void *source, size_t from, size_t n,
     }
 }
 
-static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
+void um_bloom_classic_query(const void *self, const umbel_digest *d, size_t n,
+                            bool *hit)
 {
     if (um_walk_is_far(self))
         um_walk_far(self, d, n, hit, start_digests);
@@ -25,15 +26,10 @@ static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
         um_walk_near(self, d, n, hit, start_digests);
 }
 
-typedef struct keys8 {
-    const uint64_t *key;
-    uint64_t flip;
-} keys8;
-
 UM_INLINE void start_keys8(const void *source, size_t from, size_t n,
                            um_walkers *w)
 {
-    const keys8 *s = source;
+    const um_walk_keys8 *s = source;
 
     for (size_t i = 0; i < n; i++) {
         w->at[i] = um_xxh3_8(um_le64(s->key[from + i]), s->flip);
@@ -44,17 +40,12 @@ UM_INLINE void start_keys8(const void *source, size_t from, size_t n,
 static void query_keys8(const void *self, uint64_t seed, const uint64_t *keys,
                         size_t n, bool *hit)
 {
-    keys8 source = {keys, um_xxh3_flip(seed)};
+    um_walk_keys8 source = {keys, um_xxh3_flip(seed)};
 
     if (um_walk_is_far(self))
         um_walk_far(self, &source, n, hit, start_keys8);
     else
         um_walk_near(self, &source, n, hit, start_keys8);
-}
-
-static size_t add(void *self, const umbel_digest *d, size_t n, bool *fresh)
-{
-    return um_kind_bloom.add(self, d, n, fresh);
 }
 
 static bool usable(const um_layout *l)
@@ -68,7 +59,6 @@ const um_fast um_fast_bloom_classic = {
     .kind = "bloom",
     .addressing = "classic",
     .usable = usable,
-    .add = add,
-    .query = query,
+    .query = um_bloom_classic_query,
     .query_keys8 = query_keys8,
 };

@@ -10,11 +10,6 @@
 #include "kinds/rows.h"
 #include "kinds/xxh3_avx2.h"
 
-typedef struct keys8 {
-    const uint64_t *key;
-    uint64_t flip;
-} keys8;
-
 UM_INLINE void start8(const uint64_t *keys, uint64_t flip, um_walkers *w,
                       size_t i)
 {
@@ -28,7 +23,7 @@ UM_INLINE void start8(const uint64_t *keys, uint64_t flip, um_walkers *w,
 }
 
 /* The keys from number from on; fewer than eight are copied first. */
-UM_INLINE const uint64_t *eight(const keys8 *s, size_t from, size_t n,
+UM_INLINE const uint64_t *eight(const um_walk_keys8 *s, size_t from, size_t n,
                                 uint64_t copy[8])
 {
     if (n >= 8)
@@ -40,7 +35,7 @@ UM_INLINE const uint64_t *eight(const keys8 *s, size_t from, size_t n,
 UM_INLINE void start_keys8(const void *source, size_t from, size_t n,
                            um_walkers *w)
 {
-    const keys8 *s = source;
+    const um_walk_keys8 *s = source;
     uint64_t copy[8] = {0};
 
     for (size_t i = 0; i < n; i += 8)
@@ -94,7 +89,8 @@ UM_INLINE void two_tests(const um_bloom *b, um_walkers *w,
     }
 }
 
-static void query_near(const um_bloom *b, const keys8 *s, size_t n, bool *hit)
+static void query_near(const um_bloom *b, const um_walk_keys8 *s, size_t n,
+                       bool *hit)
 {
     um_walkers w;
     uint64_t second[UM_WALKERS], copy[8] = {0};
@@ -113,22 +109,12 @@ static void query_near(const um_bloom *b, const keys8 *s, size_t n, bool *hit)
 static void query_keys8(const void *self, uint64_t seed, const uint64_t *keys,
                         size_t n, bool *hit)
 {
-    keys8 source = {keys, um_xxh3_flip(seed)};
+    um_walk_keys8 source = {keys, um_xxh3_flip(seed)};
 
     if (um_walk_is_far(self))
         um_walk_far(self, &source, n, hit, start_keys8);
     else
         query_near(self, &source, n, hit);
-}
-
-static size_t add(void *self, const umbel_digest *d, size_t n, bool *fresh)
-{
-    return um_fast_bloom_classic.add(self, d, n, fresh);
-}
-
-static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
-{
-    um_fast_bloom_classic.query(self, d, n, hit);
 }
 
 static bool usable(const um_layout *l)
@@ -142,7 +128,6 @@ const um_fast um_fast_bloom_classic_avx2 = {
     .kind = "bloom",
     .addressing = "classic",
     .usable = usable,
-    .add = add,
-    .query = query,
+    .query = um_bloom_classic_query,
     .query_keys8 = query_keys8,
 };

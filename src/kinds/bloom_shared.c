@@ -97,17 +97,19 @@ static void locate(const void *self, const umbel_digest *d, size_t n,
         fetch(b, pos, n * b->layout->hashes);
 }
 
-static size_t add(void *self, const umbel_digest *d, size_t n, bool *fresh)
+static size_t add(void *self, const umbel_digest *d, const uint64_t *amounts,
+                  size_t n, bool *fresh)
 {
     const um_bloom *b = self;
-    return um_each_add(self, b->layout->hashes, locate, set_all, d, NULL, n,
-                       fresh);
+
+    (void)amounts;
+    return um_each_add(self, b->layout, locate, set_all, d, NULL, n, fresh);
 }
 
 static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
 {
     const um_bloom *b = self;
-    um_each_query(self, b->layout->hashes, locate, all_set, d, n, hit);
+    um_each_query(self, b->layout, locate, all_set, d, n, hit);
 }
 
 static umbel_status may_share(const um_shape *s, umbel_error *err)

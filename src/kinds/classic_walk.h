@@ -38,6 +38,12 @@ typedef struct um_walkers {
 typedef void um_walk_start(const void *source, size_t from, size_t n,
                            um_walkers *w);
 
+/* A source of keys of 8 bytes; flip is um_xxh3_flip of the seed. */
+typedef struct um_walk_keys8 {
+    const uint64_t *key;
+    uint64_t flip;
+} um_walk_keys8;
+
 UM_INLINE void um_walk_everybody(um_walkers *w)
 {
     for (size_t i = 0; i < w->n; i++)
@@ -168,6 +174,7 @@ static inline bool um_walk_is_far(const um_bloom *b)
     return b->layout->cells / 8 > (uint64_t)6 << 20;
 }
 
-extern const um_fast um_fast_bloom_classic; /* the portable row */
+/* As the kind's query (bloom_classic.c). */
+um_query_fn um_bloom_classic_query;
 
 #endif

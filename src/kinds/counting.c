@@ -41,7 +41,7 @@ static const umbel_setting_info settings[] = {
                 PLAIN, REFINED, PLAIN},
     {NULL, NULL, 0, 0, 0}};
 
-static size_t sections(const um_shape *s, um_section out[UM_MAX_SECTIONS])
+size_t um_counting_sections(const um_shape *s, um_section out[UM_MAX_SECTIONS])
 {
     out[0] = (um_section){.cells = s->cells,
                           .cell_bits = (uint32_t)s->setting[CELL_BITS]};
@@ -64,8 +64,7 @@ void um_counting_init(um_counting *c, const um_layout *l, void *memory,
     c->distinct = l->hashes <= l->row->distinct;
 }
 
-/* --- one key ----------------------------------------------------------------
- */
+/* --- one key ------------------------------------------------------------- */
 
 static uint64_t least(const um_cells *c, const uint64_t *pos, uint32_t n)
 {
@@ -129,8 +128,7 @@ static bool remove_one(const um_counting *c, uint64_t *pos, bool *gone)
     return true;
 }
 
-/* --- many keys --------------------------------------------------------------
- */
+/* --- many keys ----------------------------------------------------------- */
 
 /* Far memory gets to work on all cells at once: adding looks at each. */
 void um_counting_locate(const void *self, const umbel_digest *d, size_t n,
@@ -144,25 +142,12 @@ void um_counting_locate(const void *self, const umbel_digest *d, size_t n,
             __builtin_prefetch(c->cells.at + pos[i] * c->cells.width / 8, 1);
 }
 
-/* Queries mostly stop at the first or second cell: nothing is fetched. */
-static void locate(const void *self, const umbel_digest *d, size_t n,
-                   uint64_t *pos)
+size_t um_counting_add(void *self, const umbel_digest *d,
+                       const uint64_t *amounts, size_t n, bool *fresh)
 {
     const um_counting *c = self;
-    c->layout->row->positions(c->layout, d, n, pos);
-}
-
-size_t um_counting_add_amounts(void *self, const umbel_digest *d,
-                               const uint64_t *amounts, size_t n, bool *fresh)
-{
-    const um_counting *c = self;
-    return um_each_add(self, c->layout->hashes, um_counting_locate, add_one, d,
-                       amounts, n, fresh);
-}
-
-size_t um_counting_add(void *self, const umbel_digest *d, size_t n, bool *fresh)
-{
-    return um_counting_add_amounts(self, d, NULL, n, fresh);
+    return um_each_add(self, c->layout, um_counting_locate, add_one, d, amounts,
+                       n, fresh);
 }
 
 UM_INLINE uint64_t count_one(const void *self, const uint64_t *pos)
@@ -171,11 +156,12 @@ UM_INLINE uint64_t count_one(const void *self, const uint64_t *pos)
     return least(&c->cells, pos, c->layout->hashes);
 }
 
+/* Queries mostly stop at the first or second cell: nothing is fetched. */
 void um_counting_count(const void *self, const umbel_digest *d, size_t n,
                        uint64_t *out)
 {
     const um_counting *c = self;
-    um_each_count(self, c->layout->hashes, locate, count_one, d, n, out);
+    um_each_count(self, c->layout, NULL, count_one, d, n, out);
 }
 
 UM_INLINE bool none_is_zero(const void *self, const uint64_t *pos)
@@ -192,7 +178,7 @@ void um_counting_query(const void *self, const umbel_digest *d, size_t n,
                        bool *hit)
 {
     const um_counting *c = self;
-    um_each_query(self, c->layout->hashes, locate, none_is_zero, d, n, hit);
+    um_each_query(self, c->layout, NULL, none_is_zero, d, n, hit);
 }
 
 uint64_t um_counting_most(const void *self)
@@ -228,8 +214,7 @@ static size_t remove_keys(void *self, const umbel_digest *d, size_t n,
     uint64_t pos[UM_EACH_POSITIONS];
 
     for (size_t done = 0, some; done < n; done += some) {
-        some = um_each_batch(c->layout->hashes, n - done);
-        locate(c, d + done, some, pos);
+        some = um_each_batch(c, c->layout, NULL, d + done, n - done, pos);
         for (size_t i = 0; i < some; i++) {
             bool last = false;
             if (!remove_one(c, pos + i * c->layout->hashes, &last))
@@ -240,8 +225,7 @@ static size_t remove_keys(void *self, const umbel_digest *d, size_t n,
     return n;
 }
 
-/* --- two filters ------------------------------------------------------------
- */
+/* --- two filters --------------------------------------------------------- */
 
 /*
  * A refined key uses up slack: cells that others raised do not grow for it. Two
@@ -330,14 +314,7 @@ void um_counting_fold(void *self, const void *from, uint64_t by)
     }
 }
 
-/* --- what it says of itself -------------------------------------------------
- */
-
-double um_counting_error(const um_shape *s, const um_layout *l, double keys)
-{
-    (void)s;
-    return um_model_error(l, keys);
-}
+/* --- what it says of itself ---------------------------------------------- */
 
 double um_counting_predict(const void *self)
 {
@@ -376,8 +353,7 @@ void um_counting_info(const void *self, umbel_info *out)
     um_info_count(out, "sum_of_cells", sum);
 }
 
-static const um_row_counting counting = {.add = um_counting_add_amounts,
-                                         .count = um_counting_count,
+static const um_row_counting counting = {.count = um_counting_count,
                                          .most = um_counting_most,
                                          .may_remove = may_remove,
                                          .remove = remove_keys};
@@ -392,17 +368,9 @@ const um_kind um_kind_counting = {
     .name = "counting",
     .summary = "how often a key was added; counts can be summed, keys removed",
     .settings = settings,
-    .self_len = sizeof(um_counting),
-    .sections = sections,
     .attach = attach,
-    .add = um_counting_add,
-    .query = um_counting_query,
-    .fold = um_counting_fold,
-    .error = um_counting_error,
-    .predict = um_counting_predict,
     .info = um_counting_info,
     .counting = &counting,
-    .shared = &um_counting_shared,
-    .bits = &um_counting_used_bits,
+    UM_COUNTING_SLOTS,
     .merge = &merge,
 };

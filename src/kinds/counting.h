@@ -39,25 +39,27 @@ void um_counting_locate(const void *self, const umbel_digest *d, size_t n,
 /* Keeps each cell of a key once; returns how many are left. */
 uint32_t um_counting_unite(const um_counting *c, uint64_t *pos);
 
-/* Slots of um_kind. */
-size_t um_counting_add(void *self, const umbel_digest *d, size_t n,
-                       bool *fresh);
-void um_counting_query(const void *self, const umbel_digest *d, size_t n,
-                       bool *hit);
+/* Slots of um_kind; CELL_BITS is the first setting. */
+size_t um_counting_sections(const um_shape *s, um_section out[UM_MAX_SECTIONS]);
+um_add_fn um_counting_add;
+um_query_fn um_counting_query;
 void um_counting_fold(void *self, const void *from, uint64_t by);
-double um_counting_error(const um_shape *s, const um_layout *l, double keys);
 double um_counting_predict(const void *self);
 void um_counting_info(const void *self, umbel_info *out);
 
 /* Slots of its sub-tables; merge knows all ops. */
-size_t um_counting_add_amounts(void *self, const umbel_digest *d,
-                               const uint64_t *amounts, size_t n, bool *fresh);
-void um_counting_count(const void *self, const umbel_digest *d, size_t n,
-                       uint64_t *out);
+um_count_fn um_counting_count;
 uint64_t um_counting_most(const void *self);
 umbel_status um_counting_merge(void *self, const void *from, umbel_merge_op op,
                                umbel_error *err);
 extern const um_row_bits um_counting_used_bits;
 extern const um_row_shared um_counting_shared; /* counting_shared.c */
+
+/* Those that all kinds have whose self is um_counting. */
+#define UM_COUNTING_SLOTS                                                      \
+    .self_len = sizeof(um_counting), .sections = um_counting_sections,         \
+    .add = um_counting_add, .query = um_counting_query,                        \
+    .fold = um_counting_fold, .predict = um_counting_predict,                  \
+    .shared = &um_counting_shared, .bits = &um_counting_used_bits
 
 #endif

@@ -11,8 +11,7 @@
 enum { MOST_HASHES = 8, SHIFT4 = 6, SHIFT8 = 7 };
 enum { ADD_REFINED = UM_ADD + 1 }; /* a verb; UM_ADD is plain */
 
-/* --- answers ---------------------------------------------------------------
- */
+/* --- answers ------------------------------------------------------------- */
 
 /* What the key's cells are, or were before it was added. */
 UM_INLINE __m256i touch(const um_target *t, uint8_t *p, uint64_t word,

@@ -67,8 +67,7 @@ UM_INLINE unsigned signs(__m256i x)
     return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(x));
 }
 
-/* --- cells of 4 bits -------------------------------------------------------
- */
+/* --- cells of 4 bits ----------------------------------------------------- */
 
 /* The least of eight numbers below 2^15, in every 16 bits, but at most 14. */
 UM_INLINE __m256i least_below_15(__m256i eight)
@@ -224,8 +223,7 @@ UM_INLINE unsigned um_line4_has(uint8_t *const p[4], const uint64_t words[4],
     return none & none >> 4 & 15;
 }
 
-/* --- cells of 8 bits -------------------------------------------------------
- */
+/* --- cells of 8 bits ----------------------------------------------------- */
 
 enum { PARTS = 4 }; /* of a block: two lanes in a vector */
 #define EACH_PART for (size_t j = 0; j < PARTS; j++)

@@ -43,8 +43,7 @@ static umbel_status may_share(const um_shape *s, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* --- one cell ---------------------------------------------------------------
- */
+/* --- one cell ------------------------------------------------------------ */
 
 /* The payload is aligned to 64 bytes, and its room is a multiple of that. */
 static uint64_t *word_of(const um_cells *c, uint64_t i)
@@ -88,8 +87,7 @@ static uint64_t grow(const um_cells *c, uint64_t i, uint64_t amount,
     return x;
 }
 
-/* --- one key ----------------------------------------------------------------
- */
+/* --- one key ------------------------------------------------------------- */
 
 static uint64_t least(const um_cells *c, const uint64_t *pos, uint32_t n)
 {
@@ -160,39 +158,28 @@ UM_INLINE bool query_one(const void *self, const uint64_t *pos)
     return count_one(self, pos) > 0;
 }
 
-/* --- many keys --------------------------------------------------------------
- */
+/* --- many keys ----------------------------------------------------------- */
 
-static size_t add_amounts(void *self, const umbel_digest *d,
-                          const uint64_t *amounts, size_t n, bool *fresh)
+static size_t add(void *self, const umbel_digest *d, const uint64_t *amounts,
+                  size_t n, bool *fresh)
 {
     const um_counting *c = self;
-    return um_each_add(self, c->layout->hashes, um_counting_locate, add_one, d,
-                       amounts, n, fresh);
-}
-
-static size_t add(void *self, const umbel_digest *d, size_t n, bool *fresh)
-{
-    return add_amounts(self, d, NULL, n, fresh);
+    return um_each_add(self, c->layout, um_counting_locate, add_one, d, amounts,
+                       n, fresh);
 }
 
 static void count(const void *self, const umbel_digest *d, size_t n,
                   uint64_t *out)
 {
     const um_counting *c = self;
-    um_each_count(self, c->layout->hashes, um_counting_locate, count_one, d, n,
-                  out);
+    um_each_count(self, c->layout, um_counting_locate, count_one, d, n, out);
 }
 
 static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
 {
     const um_counting *c = self;
-    um_each_query(self, c->layout->hashes, um_counting_locate, query_one, d, n,
-                  hit);
+    um_each_query(self, c->layout, um_counting_locate, query_one, d, n, hit);
 }
 
-const um_row_shared um_counting_shared = {.may_share = may_share,
-                                          .add = add,
-                                          .query = query,
-                                          .add_amounts = add_amounts,
-                                          .count = count};
+const um_row_shared um_counting_shared = {
+    .may_share = may_share, .add = add, .query = query, .count = count};

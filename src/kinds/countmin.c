@@ -35,7 +35,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-enum { CELL_BITS }; /* number of the setting */
+enum { CELL_BITS = UM_COUNTING_BITS }; /* number of the setting */
 enum { NARROW = 32, WIDE = 64 };
 
 static const umbel_setting_info settings[] = {
@@ -53,13 +53,6 @@ static umbel_status check(const um_shape *s, umbel_error *err)
                        "; kind counting has smaller cells",
                        bits);
     return UMBEL_OK;
-}
-
-static size_t sections(const um_shape *s, um_section out[UM_MAX_SECTIONS])
-{
-    out[0] = (um_section){.cells = s->cells,
-                          .cell_bits = (uint32_t)s->setting[CELL_BITS]};
-    return 1;
 }
 
 static void attach(void *self, const um_shape *s, const um_layout *l,
@@ -126,8 +119,7 @@ static void info(const void *self, umbel_info *out)
     um_info_count(out, "error_bound", error_bound(c));
 }
 
-static const um_row_counting counting = {.add = um_counting_add_amounts,
-                                         .count = um_counting_count,
+static const um_row_counting counting = {.count = um_counting_count,
                                          .most = um_counting_most,
                                          .may_remove = may_remove};
 
@@ -141,18 +133,10 @@ const um_kind um_kind_countmin = {
     .summary = "amounts per key, in rows of 32- or 64-bit counters",
     .addressing = "partitioned",
     .settings = settings,
-    .self_len = sizeof(um_counting),
     .check = check,
-    .sections = sections,
     .attach = attach,
-    .add = um_counting_add,
-    .query = um_counting_query,
-    .fold = um_counting_fold,
-    .error = um_counting_error,
-    .predict = um_counting_predict,
     .info = info,
     .counting = &counting,
-    .shared = &um_counting_shared,
-    .bits = &um_counting_used_bits,
+    UM_COUNTING_SLOTS,
     .merge = &merge,
 };

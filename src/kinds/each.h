@@ -13,7 +13,7 @@
 
 enum { UM_EACH_POSITIONS = 1024 }; /* of a batch */
 
-/* Fills in the positions of n digests. */
+/* Fills in the positions of n digests; NULL: those of the layout. */
 typedef void um_locate_fn(const void *self, const umbel_digest *d, size_t n,
                           uint64_t *pos);
 
@@ -24,15 +24,24 @@ typedef struct um_each_key {
     uint64_t amount; /* 1 unless amounts were given */
 } um_each_key;
 
-/* Returns the number of keys that have room in a batch. */
-UM_INLINE size_t um_each_batch(uint32_t hashes, size_t left)
+/* Fills in the positions of as many keys as have room; returns how many. */
+UM_INLINE size_t um_each_batch(const void *self, const um_layout *l,
+                               um_locate_fn *locate, const umbel_digest *d,
+                               size_t left, uint64_t *pos)
 {
-    size_t room = UM_EACH_POSITIONS / hashes;
-    return left < room ? left : room;
+    size_t room = UM_EACH_POSITIONS / l->hashes;
+    size_t n = left < room ? left : room;
+
+    if (locate)
+        locate(self, d, n, pos);
+    else
+        l->row->positions(l, d, n, pos);
+    return n;
 }
 
 /* Adds every key by one, which returns true if the key is new. */
-UM_INLINE size_t um_each_add(void *self, uint32_t hashes, um_locate_fn *locate,
+UM_INLINE size_t um_each_add(void *self, const um_layout *l,
+                             um_locate_fn *locate,
                              bool (*one)(void *self, um_each_key key),
                              const umbel_digest *d, const uint64_t *amounts,
                              size_t n, bool *fresh)
@@ -41,11 +50,10 @@ UM_INLINE size_t um_each_add(void *self, uint32_t hashes, um_locate_fn *locate,
     size_t added = 0;
 
     for (size_t done = 0, some; done < n; done += some) {
-        some = um_each_batch(hashes, n - done);
-        locate(self, d + done, some, pos);
+        some = um_each_batch(self, l, locate, d + done, n - done, pos);
         for (size_t i = 0; i < some; i++) {
             um_each_key key = {.digest = d[done + i],
-                               .pos = pos + i * hashes,
+                               .pos = pos + i * l->hashes,
                                .amount = amounts ? amounts[done + i] : 1};
             bool is_new = one(self, key);
             added += is_new;
@@ -57,7 +65,7 @@ UM_INLINE size_t um_each_add(void *self, uint32_t hashes, um_locate_fn *locate,
 }
 
 /* hit[i] = one(self, positions of key i). */
-UM_INLINE void um_each_query(const void *self, uint32_t hashes,
+UM_INLINE void um_each_query(const void *self, const um_layout *l,
                              um_locate_fn *locate,
                              bool (*one)(const void *self, const uint64_t *pos),
                              const umbel_digest *d, size_t n, bool *hit)
@@ -65,26 +73,24 @@ UM_INLINE void um_each_query(const void *self, uint32_t hashes,
     uint64_t pos[UM_EACH_POSITIONS];
 
     for (size_t done = 0, some; done < n; done += some) {
-        some = um_each_batch(hashes, n - done);
-        locate(self, d + done, some, pos);
+        some = um_each_batch(self, l, locate, d + done, n - done, pos);
         for (size_t i = 0; i < some; i++)
-            hit[done + i] = one(self, pos + i * hashes);
+            hit[done + i] = one(self, pos + i * l->hashes);
     }
 }
 
 /* out[i] = one(self, positions of key i). */
 UM_INLINE void
-um_each_count(const void *self, uint32_t hashes, um_locate_fn *locate,
+um_each_count(const void *self, const um_layout *l, um_locate_fn *locate,
               uint64_t (*one)(const void *self, const uint64_t *pos),
               const umbel_digest *d, size_t n, uint64_t *out)
 {
     uint64_t pos[UM_EACH_POSITIONS];
 
     for (size_t done = 0, some; done < n; done += some) {
-        some = um_each_batch(hashes, n - done);
-        locate(self, d + done, some, pos);
+        some = um_each_batch(self, l, locate, d + done, n - done, pos);
         for (size_t i = 0; i < some; i++)
-            out[done + i] = one(self, pos + i * hashes);
+            out[done + i] = one(self, pos + i * l->hashes);
     }
 }
 

@@ -78,12 +78,6 @@ static umbel_status check(const um_shape *s, umbel_error *err)
     return UMBEL_OK;
 }
 
-static size_t sections(const um_shape *s, um_section out[UM_MAX_SECTIONS])
-{
-    out[0] = (um_section){.cells = s->cells, .cell_bits = 1};
-    return 1;
-}
-
 static void attach(void *self, const um_shape *s, const um_layout *l,
                    void *const memory[])
 {
@@ -97,8 +91,7 @@ static void attach(void *self, const um_shape *s, const um_layout *l,
     };
 }
 
-/* --- before the first key ---------------------------------------------------
- */
+/* --- before the first key ------------------------------------------------ */
 
 /*
  * 64 bits, each of them 1 with chance t / 2^32: from the last binary digit of t
@@ -132,8 +125,7 @@ static void start(void *self)
     }
 }
 
-/* --- keys -------------------------------------------------------------------
- */
+/* --- keys ---------------------------------------------------------------- */
 
 static void clear_bit(uint8_t *bits, uint64_t i)
 {
@@ -172,20 +164,22 @@ static void locate(const void *self, const umbel_digest *d, size_t n,
     um_role_cells(g->layout, g->reset, g->set, d, n, pos);
 }
 
-static size_t add(void *self, const umbel_digest *d, size_t n, bool *fresh)
+static size_t add(void *self, const umbel_digest *d, const uint64_t *amounts,
+                  size_t n, bool *fresh)
 {
     const um_generalized *g = self;
-    return um_each_add(self, g->layout->hashes, locate, put, d, NULL, n, fresh);
+
+    (void)amounts;
+    return um_each_add(self, g->layout, locate, put, d, NULL, n, fresh);
 }
 
 static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
 {
     const um_generalized *g = self;
-    um_each_query(self, g->layout->hashes, locate, matches, d, n, hit);
+    um_each_query(self, g->layout, locate, matches, d, n, hit);
 }
 
-/* --- what it says of itself -------------------------------------------------
- */
+/* --- what it says of itself ---------------------------------------------- */
 
 /* With roles of one sort it is the plain filter, and has its formulas. */
 static bool is_plain(uint32_t reset, uint32_t set, uint64_t start_at)
@@ -208,26 +202,9 @@ static double error(const um_shape *s, const um_layout *l, double keys)
                        keys);
 }
 
-static uint64_t ones_in(const void *bits, uint64_t from, uint64_t n)
-{
-    return um_popcount(bits, from, n);
-}
-
 static uint64_t zeros_in(const void *bits, uint64_t from, uint64_t n)
 {
     return n - um_popcount(bits, from, n);
-}
-
-/* z zeros among n cells: chance that distinct ones are as they should be. */
-static double chance(double z, double n, uint32_t reset, uint32_t set)
-{
-    double p = 1;
-
-    for (uint32_t i = 0; i < reset; i++)
-        p *= (z > i ? z - i : 0) / (n - i);
-    for (uint32_t i = 0; i < set; i++)
-        p *= (n - z > i ? n - z - i : 0) / (n - reset - i);
-    return p;
 }
 
 /* Lane i of a block: equal stretches of its first and its second half. */
@@ -241,7 +218,7 @@ static double lanes_chance(const um_generalized *g, const um_roles *r,
         uint64_t at = from + i * part;
         uint64_t z = zeros_in(g->bits, at, part) +
                      zeros_in(g->bits, at + r->cells / 2, part);
-        p *= chance((double)z, 2 * (double)part, 1, 1);
+        p *= um_distinct_chance((double)z, 2 * (double)part, 1, 1);
     }
     return p;
 }
@@ -253,12 +230,14 @@ static double predict(const void *self)
     double sum = 0;
 
     if (g->reset == 0 || g->set == 0)
-        return um_bloom_chance(g->layout, g->set ? ones_in : zeros_in, g->bits);
+        return um_bloom_chance(g->layout, g->set ? um_bits_used_in : zeros_in,
+                               g->bits);
     for (uint64_t i = 0; i < r.blocks; i++) {
         uint64_t from = i * r.cells;
         double z = (double)zeros_in(g->bits, from, r.cells);
-        sum += r.lanes > 1 ? lanes_chance(g, &r, from)
-                           : chance(z, (double)r.cells, g->reset, g->set);
+        sum += r.lanes > 1
+                   ? lanes_chance(g, &r, from)
+                   : um_distinct_chance(z, (double)r.cells, g->reset, g->set);
     }
     return sum / (double)r.blocks;
 }
@@ -286,7 +265,7 @@ static void info(const void *self, umbel_info *out)
 
     bounds(self, &bound);
     um_info_real(out, "fill",
-                 (double)ones_in(g->bits, 0, g->layout->cells) / m);
+                 (double)um_popcount(g->bits, 0, g->layout->cells) / m);
     um_info_real(out, "fp_bound", bound.fp_bound);
     um_info_real(out, "fp_bound_paper",
                  umbel_generalized_fp_bound(g->reset, g->set));
@@ -306,7 +285,7 @@ const um_kind um_kind_generalized = {
     .self_len = sizeof(um_generalized),
     .check = check,
     .hashes = hashes,
-    .sections = sections,
+    .sections = um_bloom_sections,
     .attach = attach,
     .start = start,
     .add = add,

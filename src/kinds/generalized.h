@@ -59,6 +59,9 @@ double um_pair_bound(uint64_t width, uint32_t lanes);
  * functions that may coincide (umbel/generalized.h). ones is the share of ones
  * before the first key.
  */
+/* Returns the chance that distinct cells, of n with z zeros, are as they should
+ * be. */
+double um_distinct_chance(double z, double n, uint32_t reset, uint32_t set);
 double um_roles_bound(const um_roles *r);
 double um_roles_fp(const um_roles *r, double ones, double keys);
 /* Returns the probability that a key is lost after n others. */

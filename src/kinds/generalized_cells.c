@@ -35,6 +35,7 @@
  * most of it when N is either 0 or 1/2; hence the bound below.
  */
 #include "addressing/classic.h"
+#include "base/inline.h"
 #include "kinds/generalized.h"
 
 #include <math.h>
@@ -62,8 +63,7 @@ double um_pair_bound(uint64_t width, uint32_t lanes)
     return lanes == 8 ? four * four : four; /* four lanes share a G */
 }
 
-/* --- anywhere ---------------------------------------------------------------
- */
+/* --- anywhere ------------------------------------------------------------ */
 
 static bool is_among(uint64_t cell, const uint64_t *pos, uint32_t n)
 {
@@ -81,15 +81,28 @@ static uint64_t next_free(uint64_t cell, uint64_t cells, const uint64_t *pos,
     return cell;
 }
 
-void um_free_cells(uint64_t cells, uint32_t hashes, umbel_digest d,
-                   uint64_t *pos)
+typedef uint64_t step_fn(uint64_t x, umbel_digest d);
+
+static uint64_t along_walk(uint64_t x, umbel_digest d)
 {
-    uint64_t x = d.lo, cell = 0;
+    return um_classic_step(x, d.hi);
+}
+
+static uint64_t next_word(uint64_t x, umbel_digest d)
+{
+    return um_remix(x + d.lo);
+}
+
+/* Distinct cells drawn by x, then by what step makes of it. */
+UM_INLINE void draw(uint64_t x, step_fn *step, uint64_t cells, uint32_t hashes,
+                    umbel_digest d, uint64_t *pos)
+{
+    uint64_t cell = 0;
 
     for (uint32_t j = 0; j < hashes; j++) {
         for (int tries = 0; tries < TRIES; tries++) {
             cell = um_scale(x, cells);
-            x = um_classic_step(x, d.hi);
+            x = step(x, d);
             if (!is_among(cell, pos, j))
                 break;
         }
@@ -97,24 +110,13 @@ void um_free_cells(uint64_t cells, uint32_t hashes, umbel_digest d,
     }
 }
 
-static void cells_in_block(uint64_t cells, uint32_t hashes, umbel_digest d,
-                           uint64_t *pos)
+void um_free_cells(uint64_t cells, uint32_t hashes, umbel_digest d,
+                   uint64_t *pos)
 {
-    uint64_t word = d.hi, cell = 0;
-
-    for (uint32_t j = 0; j < hashes; j++) {
-        for (int tries = 0; tries < TRIES; tries++) {
-            cell = um_scale(word, cells);
-            word = um_remix(word + d.lo);
-            if (!is_among(cell, pos, j))
-                break;
-        }
-        pos[j] = next_free(cell, cells, pos, j);
-    }
+    draw(d.lo, along_walk, cells, hashes, d, pos);
 }
 
-/* --- in pairs ---------------------------------------------------------------
- */
+/* --- in pairs ------------------------------------------------------------ */
 
 static uint64_t not_zero(uint64_t e, uint64_t g)
 {
@@ -162,8 +164,7 @@ static void pairs8(umbel_digest d, uint64_t *pos)
     }
 }
 
-/* --- either -----------------------------------------------------------------
- */
+/* --- either -------------------------------------------------------------- */
 
 static void cells_of(const um_layout *l, const um_roles *r, umbel_digest d,
                      uint64_t *pos)
@@ -175,7 +176,7 @@ static void cells_of(const um_layout *l, const um_roles *r, umbel_digest d,
         return;
     }
     if (r->lanes == 1)
-        cells_in_block(r->cells, hashes, d, pos);
+        draw(d.hi, next_word, r->cells, hashes, d, pos);
     else if (r->lanes == 4)
         pairs4(d, pos);
     else

@@ -7,6 +7,8 @@
  * then clear. Filters of ours draw distinct cells, for which
  * generalized_model.c is exact; at thousands of bits there is no difference.
  */
+#include "kinds/generalized.h"
+
 #include <umbel/experimental/generalized.h>
 
 #include <math.h>
@@ -127,20 +129,27 @@ double umbel_generalized_fn_bound(uint32_t reset, uint32_t set,
     return denied(-expm1(-k / bits_per_key), reset / k, reset, set);
 }
 
+double um_distinct_chance(double z, double n, uint32_t reset, uint32_t set)
+{
+    double p = 1;
+
+    for (uint32_t i = 0; i < reset; i++)
+        p *= (z > i ? z - i : 0) / (n - i);
+    for (uint32_t i = 0; i < set; i++)
+        p *= (n - z > i ? n - z - i : 0) / (n - reset - i);
+    return p;
+}
+
 /* z at the most: where one zero more no longer makes it larger. */
 double umbel_generalized_distinct_bound(uint64_t cells, uint32_t reset,
                                         uint32_t set)
 {
-    double c = (double)cells, k = (double)reset + set, chance = 1;
+    double c = (double)cells, k = (double)reset + set;
 
     if (k == 0)
         return NAN;
     if (c < k)
         return 0;
     double z = fmax(reset, floor((reset * c - set) / k) + 1);
-    for (uint32_t i = 0; i < reset; i++)
-        chance *= (z - i) / (c - i);
-    for (uint32_t i = 0; i < set; i++)
-        chance *= (c - z - i) / (c - reset - i);
-    return chance;
+    return um_distinct_chance(z, c, reset, set);
 }

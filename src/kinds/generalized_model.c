@@ -26,7 +26,6 @@
 #include <umbel/experimental/generalized.h>
 
 #include <math.h>
-#include <string.h>
 
 enum { MOST = 8, SIDE = MOST + 1, MOST_BLOCK = 4096 };
 
@@ -86,15 +85,6 @@ static void step(const chain *c, state *s)
         }
 }
 
-static state begin(const chain *c)
-{
-    state s;
-
-    memset(&s, 0, sizeof s);
-    s.at[c->reset][c->set] = 1;
-    return s;
-}
-
 /* ones < 0: what is left is right. */
 static double value(const chain *c, const state *s, double ones)
 {
@@ -150,33 +140,6 @@ static uint64_t most_in_block(double keys, double mean)
     return most < 1e9 ? (uint64_t)most : 0; /* settled long before */
 }
 
-/* Over the numbers of keys that come to a block. */
-static double over_blocks(const chain *c, double blocks, double keys,
-                          double ones)
-{
-    double mean = keys / blocks, k = c->reset + c->set;
-    uint64_t last = most_in_block(keys, mean);
-    double sum = 0, all = 0;
-    state s = begin(c);
-
-    if (keys <= 0)
-        return value(c, &s, ones);
-    if (mean * k > 40 * c->cells)
-        return settled(c);
-    if (blocks <= 1) {
-        for (uint64_t j = 0; j < (uint64_t)keys; j++)
-            step(c, &s);
-        return value(c, &s, ones);
-    }
-    for (uint64_t j = 0; j <= last; j++) {
-        double weight = exp(log_share(keys, blocks, (double)j));
-        sum += weight * value(c, &s, ones);
-        all += weight;
-        step(c, &s);
-    }
-    return sum / all;
-}
-
 /* The same as value, after keys keys in a block. */
 static double paper_value(const um_roles *r, double ones, double keys)
 {
@@ -191,39 +154,46 @@ static double paper_value(const um_roles *r, double ones, double keys)
     return umbel_generalized_fp(&g);
 }
 
-static double by_paper(const um_roles *r, double ones, double keys)
+/* Over the numbers of keys that come to a block. */
+static double over_blocks(const um_roles *r, double ones, double keys)
 {
-    double blocks = (double)r->blocks, mean = keys / blocks;
-    uint64_t last = most_in_block(keys, mean);
+    chain c;
+    state s = {{{0}}};
+    double blocks = (double)r->blocks, mean = fmax(keys, 0) / blocks;
     double sum = 0, all = 0;
+    bool exact = chain_init(&c, r), one = r->blocks <= 1 || keys <= 0;
     bool settles = mean * (r->reset + r->set) > 40 * (double)r->cells;
 
-    if (r->blocks <= 1 || keys <= 0 || settles)
-        return paper_value(r, ones, fmax(mean, 0));
+    if (!exact && (one || settles))
+        return paper_value(r, ones, mean);
+    if (settles)
+        return settled(&c);
+    if (exact)
+        s.at[c.reset][c.set] = 1;
+    for (uint64_t j = 0; one && j < (uint64_t)mean; j++)
+        step(&c, &s);
+    if (one)
+        return value(&c, &s, ones);
+    uint64_t last = most_in_block(keys, mean);
     for (uint64_t j = 0; j <= last; j++) {
         double weight = exp(log_share(keys, blocks, (double)j));
-        sum += weight * paper_value(r, ones, (double)j);
+        sum += weight *
+               (exact ? value(&c, &s, ones) : paper_value(r, ones, (double)j));
         all += weight;
+        if (exact)
+            step(&c, &s);
     }
     return sum / all;
 }
 
 double um_roles_fp(const um_roles *r, double ones, double keys)
 {
-    chain c;
-
-    if (chain_init(&c, r))
-        return over_blocks(&c, (double)r->blocks, keys, ones);
-    return by_paper(r, ones, keys);
+    return over_blocks(r, ones, keys);
 }
 
 double um_roles_fn(const um_roles *r, double later)
 {
-    chain c;
-
-    if (chain_init(&c, r))
-        return 1 - over_blocks(&c, (double)r->blocks, later, -1);
-    return 1 - by_paper(r, -1, later);
+    return 1 - over_blocks(r, -1, later);
 }
 
 double um_roles_bound(const um_roles *r)

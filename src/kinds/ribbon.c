@@ -22,6 +22,7 @@
 #include "kinds/ribbon.h"
 
 #include "base/error.h"
+#include "kinds/bloom.h"
 
 #include <math.h>
 
@@ -38,35 +39,24 @@ enum { /* numbers of settings */
        NEVER_SALT
 };
 
-#define BUCKETS_SETTING(name)                                                  \
+#define LEVEL(from, prefix)                                                    \
+    [from] = {prefix "buckets_1", "buckets of a layer", 0,                     \
+              UM_RIBBON_MOST_BUCKETS, 0},                                      \
+    {prefix "buckets_2", "buckets of a layer", 0, UM_RIBBON_MOST_BUCKETS, 0},  \
+    {prefix "tail", "slots of the tail", 0, UM_RIBBON_MOST_BUCKETS, 0},        \
     {                                                                          \
-        name, "buckets of a layer", 0, UM_RIBBON_MOST_BUCKETS, 0               \
-    }
-#define TAIL_SETTING(name)                                                     \
-    {                                                                          \
-        name, "slots of the tail", 0, UM_RIBBON_MOST_BUCKETS, 0                \
-    }
-#define SALT_SETTING(name)                                                     \
-    {                                                                          \
-        name, "salt of the tail", 0, UM_RIBBON_SALTS - 1, 0                    \
+        prefix "salt", "salt of the tail", 0, UM_RIBBON_SALTS - 1, 0           \
     }
 
 static const umbel_setting_info settings[] = {
     [VALUE_BITS] = {"value_bits", "bits of a value; 0: a set", 0, 32, 0},
     [FINER] = {"finer", "65536ths of the keys have a column more", 0,
                UM_RIBBON_FINE - 1, 0},
-    [BUCKETS] = BUCKETS_SETTING("buckets_1"),
-    BUCKETS_SETTING("buckets_2"),
-    [TAIL] = TAIL_SETTING("tail"),
-    [SALT] = SALT_SETTING("salt"),
-    [NEVER_BUCKETS] = BUCKETS_SETTING("never_buckets_1"),
-    BUCKETS_SETTING("never_buckets_2"),
-    [NEVER_TAIL] = TAIL_SETTING("never_tail"),
-    [NEVER_SALT] = SALT_SETTING("never_salt"),
+    LEVEL(BUCKETS, ""),
+    LEVEL(NEVER_BUCKETS, "never_"),
     {NULL, NULL, 0, 0, 0}};
 
-/* --- shapes -----------------------------------------------------------------
- */
+/* --- shapes -------------------------------------------------------------- */
 
 static const um_ribbon_form one_column = {1, 0};
 
@@ -80,12 +70,17 @@ static um_ribbon_sizes sizes_of(const um_shape *s, int from)
     return sizes;
 }
 
+/* Returns the columns that only some keys have, or the second level. */
+static uint32_t other_columns(uint64_t finer, const um_ribbon_sizes *never)
+{
+    return (finer ? 1u : 0) + (um_ribbon_is_empty(never) ? 0 : 1u);
+}
+
 /* Hashes are all the columns of a key, in both levels. */
 static um_ribbon_form form_of(const um_shape *s)
 {
     um_ribbon_sizes never = sizes_of(s, NEVER_BUCKETS);
-    uint32_t others =
-        (s->setting[FINER] ? 1u : 0) + (um_ribbon_is_empty(&never) ? 0 : 1u);
+    uint32_t others = other_columns(s->setting[FINER], &never);
 
     return (um_ribbon_form){s->hashes > others ? s->hashes - others : 0,
                             (uint32_t)s->setting[FINER]};
@@ -119,10 +114,9 @@ static bool settings_fit(const um_shape *s)
     um_ribbon_sizes members = sizes_of(s, BUCKETS);
     um_ribbon_sizes never = sizes_of(s, NEVER_BUCKETS);
     uint64_t value = s->setting[VALUE_BITS], columns = form.columns;
-    uint32_t others =
-        (form.finer ? 1u : 0) + (um_ribbon_is_empty(&never) ? 0 : 1u);
 
-    return s->hashes && s->hashes == columns + others &&
+    return s->hashes &&
+           s->hashes == columns + other_columns(form.finer, &never) &&
            um_ribbon_can(&form, &members) &&
            um_ribbon_can(&one_column, &never) && value <= columns &&
            columns - value <= UM_RIBBON_MOST_PRINT &&
@@ -148,17 +142,10 @@ void um_ribbon_shape(um_shape *s, const um_ribbon_form *form,
     s->setting[FINER] = form->finer;
     put_sizes(s, BUCKETS, members);
     put_sizes(s, NEVER_BUCKETS, never);
-    s->hashes = form->columns + (form->finer ? 1u : 0) +
-                (um_ribbon_is_empty(never) ? 0 : 1u);
+    s->hashes = form->columns + other_columns(form->finer, never);
     if (!s->hashes)
         s->hashes = 1; /* of no keys */
     s->cells = bits_of(s);
-}
-
-static size_t sections(const um_shape *s, um_section out[UM_MAX_SECTIONS])
-{
-    out[0] = (um_section){.cells = s->cells, .cell_bits = 1};
-    return 1;
 }
 
 static void attach(void *self, const um_shape *s, const um_layout *l,
@@ -178,8 +165,7 @@ static void attach(void *self, const um_shape *s, const um_layout *l,
     r->value_bits = (uint32_t)s->setting[VALUE_BITS];
 }
 
-/* --- columns and errors -----------------------------------------------------
- */
+/* --- columns and errors -------------------------------------------------- */
 
 static double error_of(const um_ribbon_form *form)
 {
@@ -289,8 +275,7 @@ static double predict(const void *self)
     return r->two ? error / 2 : error;
 }
 
-/* --- asking -----------------------------------------------------------------
- */
+/* --- asking -------------------------------------------------------------- */
 
 static inline void fetch(const um_ribbon_place *p)
 {
@@ -389,8 +374,7 @@ static uint32_t value_bits(const um_shape *s)
     return (uint32_t)s->setting[VALUE_BITS];
 }
 
-/* --- rows -------------------------------------------------------------------
- */
+/* --- rows ---------------------------------------------------------------- */
 
 umbel_status um_ribbon_want_free(const um_shape *s, umbel_error *err)
 {
@@ -437,7 +421,7 @@ const um_kind um_kind_ribbon = {
     .fixed_addressing = &band,
     .unsupported_reason = {.any =
                                "it is static; build it anew from all the keys"},
-    .sections = sections,
+    .sections = um_bloom_sections,
     .attach = attach,
     .query = query,
     .error = error,

@@ -23,8 +23,6 @@ enum { UM_RIBBON_MOST_PRINT = 32 }; /* bits of a fingerprint */
 
 /* The least columns that keep a mean error; false: too many. */
 bool um_ribbon_form_for(double fpr, um_ribbon_form *out);
-/* Returns the error of that many columns. */
-double um_ribbon_error(const um_ribbon_form *form);
 /* Returns the form that fills these bits with n keys; at most as above. */
 void um_ribbon_form_within(double bits, double keys, um_ribbon_form *out);
 

@@ -83,8 +83,7 @@ static inline bool um_ribbon_is_empty(const um_ribbon_sizes *s)
     return !s->buckets[0] && !s->buckets[1] && !s->tail;
 }
 
-/* --- hashing ----------------------------------------------------------------
- */
+/* --- hashing ------------------------------------------------------------- */
 
 #define UM_RIBBON_STEP UINT64_C(0x9E3779B97F4A7C15)
 
@@ -108,8 +107,7 @@ static inline uint64_t um_ribbon_row(uint64_t x, uint64_t hi)
     return um_ribbon_mix(x ^ hi);
 }
 
-/* --- where things lie -------------------------------------------------------
- */
+/* --- where things lie ---------------------------------------------------- */
 
 static inline uint64_t um_ribbon_slot(uint64_t start)
 {
@@ -134,8 +132,7 @@ static inline uint32_t um_ribbon_code(const um_ribbon_layer *l, uint64_t bucket)
     return (uint32_t)l->bumps[bucket >> 2] >> 2 * (bucket & 3) & 3;
 }
 
-/* --- asking -----------------------------------------------------------------
- */
+/* --- asking -------------------------------------------------------------- */
 
 /* Where the value of a key is to be found. */
 typedef struct um_ribbon_place {
@@ -217,8 +214,7 @@ static inline uint64_t um_ribbon_get(const um_ribbon_level *l,
                      : um_ribbon_some(p, 0, p->columns);
 }
 
-/* --- making -----------------------------------------------------------------
- */
+/* --- making -------------------------------------------------------------- */
 
 /* A key, and the value it shall have; more bits than columns are ignored. */
 typedef struct um_ribbon_item {

@@ -55,8 +55,7 @@ static bool insert(row *rows, uint64_t slot, uint64_t c, uint64_t v,
     return v == 0;
 }
 
-/* --- a shard ----------------------------------------------------------------
- */
+/* --- a shard ------------------------------------------------------------- */
 
 typedef struct shard {
     const um_ribbon_layer *layer;
@@ -110,15 +109,13 @@ static uint32_t fill_bucket(const shard *s, size_t from, size_t to)
     return code;
 }
 
-static size_t move_bumped(shard *s, size_t from, size_t to, uint32_t code)
+static void move_bumped(shard *s, size_t from, size_t to, uint32_t code)
 {
-    size_t i = from;
-
-    for (; i < to && start_of(s->layer, &s->items[i]) % UM_RIBBON_BUCKET <
-                         um_ribbon_bumped(code);
+    for (size_t i = from;
+         i < to && start_of(s->layer, &s->items[i]) % UM_RIBBON_BUCKET <
+                       um_ribbon_bumped(code);
          i++)
         s->items[s->bumped++] = s->items[i];
-    return i;
 }
 
 static void eliminate(shard *s)
@@ -170,8 +167,7 @@ static void solve(const shard *s)
     }
 }
 
-/* --- a layer ----------------------------------------------------------------
- */
+/* --- a layer ------------------------------------------------------------- */
 
 typedef struct making {
     const umbel_alloc *alloc;
@@ -291,8 +287,7 @@ static uint64_t buckets_for(size_t n)
            UM_RIBBON_BUCKET;
 }
 
-/* --- the tail ---------------------------------------------------------------
- */
+/* --- the tail ------------------------------------------------------------ */
 
 static bool fill_tail(const making *m, const um_ribbon_level *l, row *rows)
 {
@@ -341,8 +336,7 @@ static umbel_status size_tail(const making *m, um_ribbon_sizes *sizes,
                    "no solution for these keys: choose another seed");
 }
 
-/* --- all of it --------------------------------------------------------------
- */
+/* --- all of it ----------------------------------------------------------- */
 
 /* What was made so far; parts lie apart until all sizes are known. */
 typedef struct parts {

@@ -83,8 +83,7 @@ static void sort_from(um_ribbon_item *x, size_t n, unsigned at)
     }
 }
 
-/* --- heaps for a crew -------------------------------------------------------
- */
+/* --- heaps for a crew ---------------------------------------------------- */
 
 typedef struct heaps {
     um_ribbon_item *items;

@@ -61,7 +61,7 @@ static const umbel_setting_info settings[] = {
 
 typedef struct tally {
     const um_layout *layout;
-    uint8_t *cells;
+    um_cells cells;
     um_heavy heavy;
     uint8_t *missed; /* a 64-bit number */
 } tally;
@@ -100,18 +100,17 @@ static void attach(void *self, const um_shape *s, const um_layout *l,
 {
     *(tally *)self = (tally){
         .layout = l,
-        .cells = memory[0],
+        .cells = um_cells_of(memory[0], CELL_BITS),
         .heavy = {memory[1], slots_of(s) / UM_HEAVY_BUCKET},
         .missed = memory[2],
     };
 }
 
-/* --- the cells of a key -----------------------------------------------------
- */
+/* --- the cells of a key -------------------------------------------------- */
 
 static inline uint8_t *line_of(const tally *t, const umbel_digest *d)
 {
-    return t->cells + um_scale(d->lo, t->layout->blocks) * UM_LINE;
+    return t->cells.at + um_scale(d->lo, t->layout->blocks) * UM_LINE;
 }
 
 /* The line of a key that comes later, if there is one. */
@@ -185,8 +184,7 @@ static inline void raise_to(uint8_t *line, uint64_t hi, uint32_t hashes,
     }
 }
 
-/* --- many keys --------------------------------------------------------------
- */
+/* --- many keys ----------------------------------------------------------- */
 
 /* What a batch has yet to do in the table: key number i, of which the cells
  * said so much. */
@@ -243,8 +241,8 @@ static size_t add_batch(const tally *t, const umbel_digest *d,
     return added;
 }
 
-static size_t add_amounts(void *self, const umbel_digest *d,
-                          const uint64_t *amounts, size_t n, bool *fresh)
+static size_t add(void *self, const umbel_digest *d, const uint64_t *amounts,
+                  size_t n, bool *fresh)
 {
     size_t added = 0;
 
@@ -254,11 +252,6 @@ static size_t add_amounts(void *self, const umbel_digest *d,
                            some, fresh ? fresh + done : NULL);
     }
     return added;
-}
-
-static size_t add(void *self, const umbel_digest *d, size_t n, bool *fresh)
-{
-    return add_amounts(self, d, NULL, n, fresh);
 }
 
 /* Of a key whose cells are all full. */
@@ -345,8 +338,7 @@ static umbel_status may_remove(const um_shape *s, umbel_error *err)
                    "both; use kind counting with update plain");
 }
 
-/* --- what it says of itself -------------------------------------------------
- */
+/* --- what it says of itself ---------------------------------------------- */
 
 static double error(const um_shape *s, const um_layout *l, double keys)
 {
@@ -354,33 +346,22 @@ static double error(const um_shape *s, const um_layout *l, double keys)
     return l->hashes <= LANES ? um_model_error(l, keys) : 1;
 }
 
-static um_cells cells_of(const tally *t)
-{
-    return um_cells_of(t->cells, CELL_BITS);
-}
-
 static double predict(const void *self)
 {
     const tally *t = self;
-    um_cells cells = cells_of(t);
-
-    return um_bloom_chance(t->layout, um_cells_used_in, &cells);
+    return um_bloom_chance(t->layout, um_cells_used_in, &t->cells);
 }
 
 static uint64_t used(const void *self, const void *other)
 {
-    const tally *t = self;
-    um_cells a = cells_of(t), b = cells_of(other ? other : self);
-
-    return um_cells_used(&a, other ? &b : NULL, t->layout->cells);
+    const tally *t = self, *o = other;
+    return um_cells_used(&t->cells, o ? &o->cells : NULL, t->layout->cells);
 }
 
 static void copy_bits(const void *self, uint8_t *to)
 {
     const tally *t = self;
-    um_cells cells = cells_of(t);
-
-    um_cells_copy_bits(&cells, t->layout->cells, to);
+    um_cells_copy_bits(&t->cells, t->layout->cells, to);
 }
 
 static void info(const void *self, umbel_info *out)
@@ -403,7 +384,7 @@ static void info(const void *self, umbel_info *out)
 }
 
 static const um_row_counting counting = {
-    .add = add_amounts, .count = count, .most = most, .may_remove = may_remove};
+    .count = count, .most = most, .may_remove = may_remove};
 
 static const um_row_bits bits = {.used = used, .copy = copy_bits};
 
