@@ -3,6 +3,7 @@
  */
 #include "bench/report.h"
 
+#include "cli/progress.h"
 #include "cli/report.h"
 
 #include <inttypes.h>
@@ -92,8 +93,10 @@ static void print_object(const um_args *args, const um_bench_case *c,
 void um_bench_report(const um_args *args, const um_bench_case *c, uint64_t n,
                      const um_times *t, uint64_t seed)
 {
+    um_progress_pause();
     if (args->common.json)
         print_object(args, c, n, t, seed);
     else
         print_line(c, n, t);
+    um_progress_resume();
 }

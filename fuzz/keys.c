@@ -212,14 +212,15 @@ typedef struct feed {
 } feed;
 
 /* Brings the next bytes after each read, so that nobody waits. */
-static void send_next(void *ctx, uint64_t done, uint64_t total, bool ended)
+static void send_next(void *ctx, const char *pass, uint64_t done,
+                      uint64_t total)
 {
     feed *f = ctx;
     size_t left = f->len - f->at, some = left < f->step ? left : f->step;
 
     (void)done;
     (void)total;
-    if (ended || f->fd < 0)
+    if (!pass || f->fd < 0)
         return;
     if (some) {
         UM_WANT(write(f->fd, f->text + f->at, some) == (ssize_t)some);

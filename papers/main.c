@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "cli/program.h"
+#include "cli/progress.h"
 #include "cli/report.h"
 #include "papers/frame/publish.h"
 
@@ -124,37 +125,18 @@ static umbel_status read_job(const um_args *args, job *j, umbel_error *err)
 /* --- progress --------------------------------------------------------------
  */
 
-typedef struct clock_face {
-    const char *name;
-    double started, shown;
-} clock_face;
-
-static void tell(void *ctx, uint64_t done, uint64_t total)
+static void show_rounds(void *ctx, uint64_t done, uint64_t total)
 {
-    clock_face *c = ctx;
-    double t = um_seconds(), spent = t - c->started;
+    const um_study *s = ctx;
 
-    if (t - c->shown < 0.2)
-        return;
-    c->shown = t;
-    fprintf(stderr,
-            "\r%s: %" PRIu64 " of %" PRIu64 " rounds, %.0f s left\033[K",
-            c->name, done, total,
-            ceil(spent / (double)done * (double)(total - done)));
-    fflush(stderr);
+    um_progress_steps(s->paper->name, done, total, "rounds");
 }
 
-static umbel_status run_watched(const um_args *args, um_study *s,
-                                umbel_error *err)
+static umbel_status run_watched(um_study *s, umbel_error *err)
 {
-    clock_face face = {.name = s->paper->name, .started = um_seconds()};
-
-    if (isatty(2) && !args->common.quiet && !args->common.no_progress)
-        s->watch = (um_watch){&face, tell};
-    umbel_status status = um_study_run(s, err);
-    if (face.shown > 0)
-        fputs("\r\033[K", stderr);
-    return status;
+    um_progress_pass(s->paper->name);
+    s->watch = (um_watch){s, show_rounds};
+    return um_study_run(s, err);
 }
 
 /* --- reports ---------------------------------------------------------------
@@ -275,14 +257,17 @@ static umbel_status run_all(job *j, umbel_error *err)
     if (dir)
         UM_TRY(um_publish_begin(dir, err));
     for (size_t i = 0; i < j->n; i++) {
-        UM_TRY(run_watched(j->args, &j->study[i], err));
+        UM_TRY(run_watched(&j->study[i], err));
+        um_progress_pause();
         print_study(j->args, &j->study[i], i == 0);
         fflush(stdout);
+        um_progress_resume();
         if (dir)
             UM_TRY(um_publish_study(dir, &j->study[i], err));
     }
     if (dir) {
         UM_TRY(um_publish_page(dir, j->study, j->n, err));
+        um_progress_end();
         tell_page(j->args, dir);
     }
     return UMBEL_OK;

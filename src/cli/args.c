@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "cli/numbers.h"
+#include "cli/progress.h"
 #include "cli/rules.h"
 #include "cli/suggest.h"
 
@@ -457,8 +458,10 @@ static const char *advice(const um_args *args, const umbel_error *err)
 
 int um_trouble(const um_args *args, const umbel_error *err)
 {
+    um_progress_pause();
     fprintf(stderr, "umbel %s: %s%s\n", args->command->name, err->text,
             advice(args, err));
+    um_progress_resume();
     return UM_EXIT_TROUBLE;
 }
 
@@ -472,7 +475,9 @@ int um_misuse(const um_args *args, const char *format, ...)
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
     um_set_error(&err, UMBEL_E_RANGE, "%s", text);
+    um_progress_pause();
     um_trouble(args, &err);
     fprintf(stderr, "Try 'umbel help %s'.\n", args->command->name);
+    um_progress_resume();
     return UM_EXIT_TROUBLE;
 }

@@ -7,6 +7,7 @@
 #include "cli/check_answers.h"
 
 #include "base/error.h"
+#include "cli/progress.h"
 #include "cli/report.h"
 
 #include <inttypes.h>
@@ -184,6 +185,16 @@ static umbel_status answer_batch(const void *ctx, const um_key_batch *b,
 /* --- in the order of the input ----------------------------------------------
  */
 
+static void print_batch(const um_check_ctx *c, const um_key_batch *b,
+                        const answers *a)
+{
+    if (a->nout)
+        fwrite(a->out, 1, a->nout, c->out);
+    for (size_t i = a->formatted; i < a->n; i++)
+        if (is_printed(c, a->result.hit[i]))
+            print_answer(c, &b->lines[i], &a->result, i);
+}
+
 static umbel_status print_answers(void *ctx, const um_key_batch *b,
                                   void *result, umbel_error *err)
 {
@@ -197,11 +208,14 @@ static umbel_status print_answers(void *ctx, const um_key_batch *b,
     c->decided = c->quiet && c->selected && !c->log.path;
     UM_TRY(um_key_log_append(&c->log, c->log_keys ? b->keys : b->lines,
                              a->result.hit, a->n, err));
-    if (a->nout)
-        fwrite(a->out, 1, a->nout, c->out);
-    for (size_t i = a->formatted; i < a->n; i++)
-        if (is_printed(c, a->result.hit[i]))
-            print_answer(c, &b->lines[i], &a->result, i);
+    if (c->on_terminal) {
+        um_progress_pause();
+        print_batch(c, b, a);
+        fflush(c->out);
+        um_progress_resume();
+    } else {
+        print_batch(c, b, a);
+    }
     return ferror(c->out) ? um_fail_errno(err, "standard output") : UMBEL_OK;
 }
 

@@ -16,6 +16,7 @@ typedef struct um_check_ctx {
     FILE *out; /* standard output, as failures call it */
     bool json, count, invert, quiet;
     bool print_all;       /* keys that do not match are printed, too */
+    bool on_terminal;     /* answers go where progress is shown */
     bool log_keys;        /* the log gets keys, not their lines */
     char end;             /* of a printed line */
     uint64_t count_limit; /* counts that reach it are at least that; or 0 */

@@ -125,6 +125,8 @@ static umbel_status set_sources(const um_args *args, um_build_job *job,
                                    &job->never, err));
     UM_TRY(um_key_source_from_args(args, &a->key, &a->threads, a->universe,
                                    &job->universe, err));
+    job->members.pass = "reading members";
+    job->never.pass = "reading keys of --never";
     um_set_amounts(&a->amounts, &job->members.format);
     job->never.format.weights = a->weights ? UM_WEIGHTS_ALL : UM_WEIGHTS_TSV;
     return UMBEL_OK;

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "cli/check_answers.h"
 #include "cli/files.h"
+#include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/table.h"
 
@@ -137,6 +138,7 @@ static umbel_status check_keys(um_check_ctx *c, const um_args *args,
         return check_typed(c, a, err);
     UM_TRY(um_key_source_from_args(args, &a->keys, &a->threads, a->lists,
                                    &source, err));
+    source.pass = "checking keys";
     source.stop = &c->decided;
     source.flush = flush_answers;
     source.flush_ctx = c->out;
@@ -168,6 +170,7 @@ static umbel_status start(um_check_ctx *c, const um_args *args,
                         .count = a->count,
                         .invert = a->invert,
                         .quiet = args->common.quiet,
+                        .on_terminal = um_progress_shares_stdout(),
                         .log_keys = a->keys.field.given,
                         .end = a->keys.null ? '\0' : '\n'};
     UM_TRY(um_query_init(&c->query, err));
@@ -183,6 +186,7 @@ static void print_count(const um_args *args, const um_check_ctx *c)
 {
     um_report report = {0};
 
+    um_progress_end();
     if (!c->json) {
         printf("%" PRIu64 "\n", c->selected);
         return;

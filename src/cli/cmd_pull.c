@@ -3,6 +3,7 @@
  */
 #include "base/error.h"
 #include "cli/groups.h"
+#include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/table.h"
 
@@ -94,7 +95,9 @@ static _Noreturn void watch(const um_args *args, umbel_puller *p,
             um_trouble(args, &err);
         else if (pulled.route != UMBEL_PULL_CURRENT)
             print_pulled(args, &pulled);
+        um_progress_pass(NULL);
         nanosleep(&pause, NULL);
+        um_progress_pass("pulling");
     }
 }
 

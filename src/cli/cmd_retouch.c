@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "cli/curve.h"
 #include "cli/files.h"
+#include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "keys/retouch.h"
@@ -207,7 +208,10 @@ static umbel_status retouch(const um_args *args, umbel_filter *f,
         um_key_source_from_args(args, &a->keys, NULL, a->never, &never, err));
     members.format.weights = never.format.weights =
         a->weights ? UM_WEIGHTS_ALL : UM_WEIGHTS_TSV;
+    members.pass = "reading members";
+    never.pass = "reading keys of --never";
     UM_TRY(um_retouch_read(f, &job, out, err));
+    um_progress_pass("choosing bits to clear");
     catch_interrupt(&job.params);
     umbel_status status = um_retouch_run_lists(f, &job, out, err);
     if (status == UMBEL_E_MISMATCH) {

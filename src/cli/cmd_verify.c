@@ -4,6 +4,7 @@
 #include "base/batch.h"
 #include "base/error.h"
 #include "cli/files.h"
+#include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "ops/query.h"
@@ -46,11 +47,19 @@ static umbel_status take_members(void *ctx, const um_key_batch *batch,
 static void list_wrong(const verify_ctx *v, const umbel_slice *lines,
                        const bool *wrong, size_t n)
 {
+    bool shared = v->wrong == stdout && um_progress_shares_stdout();
+
+    if (shared)
+        um_progress_pause();
     for (size_t i = 0; v->wrong && i < n; i++)
         if (wrong[i]) {
             fwrite(lines[i].data, 1, lines[i].len, v->wrong);
             putc(v->end, v->wrong);
         }
+    if (shared) {
+        fflush(v->wrong);
+        um_progress_resume();
+    }
 }
 
 static umbel_status take_outside(void *ctx, const um_key_batch *batch,
@@ -78,6 +87,8 @@ static umbel_status read_lists(const um_args *args, verify_ctx *v,
                                    err));
     UM_TRY(um_key_source_from_args(args, &a->keys, NULL, a->outside, &outside,
                                    err));
+    members.pass = "checking members";
+    outside.pass = "checking outside keys";
     if (a->members.n)
         UM_TRY(um_keys_each_batch(&members, take_members, v, err));
     if (a->outside.n)

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/pipeline.h"
+#include "base/text.h"
 #include "cli/numbers.h"
 #include "cli/progress.h"
 #include "exchange/key_file.h"
@@ -60,6 +61,19 @@ static uint64_t field_number(const um_whole *field)
     return field->n == UM_LAST_FIELD ? field->n - 1 : field->n;
 }
 
+/* Some lists are read twice. */
+static void warn_once(const void *ctx, const char *file, const char *text)
+{
+    static bool done;
+    umbel_error err;
+
+    um_set_error(&err, UMBEL_E_KEY, "warning: %s%s: %s", um_path_dots(file),
+                 um_path_tail(file), text);
+    if (!done)
+        um_trouble(ctx, &err);
+    done = true;
+}
+
 umbel_status um_key_source_from_args(const um_args *args, const um_key_args *k,
                                      const um_thread_args *threads,
                                      um_list paths, um_key_source *out,
@@ -68,17 +82,18 @@ umbel_status um_key_source_from_args(const um_args *args, const um_key_args *k,
     char delimiter;
 
     UM_TRY(parse_delimiter(k->delimiter, &delimiter, err));
-    *out = (um_key_source){
-        .paths = paths.item,
-        .npaths = paths.n,
-        .format = {.null_ended = k->null,
-                   .hex = k->hex,
-                   .delimiter = delimiter,
-                   .field = field_number(&k->field)},
-        .threads = threads && threads->threads.given
-                       ? (unsigned)(threads->threads.n)
-                       : 1,
-        .progress = um_shows_progress(args) ? um_show_progress : NULL};
+    *out = (um_key_source){.paths = paths.item,
+                           .npaths = paths.n,
+                           .format = {.null_ended = k->null,
+                                      .hex = k->hex,
+                                      .delimiter = delimiter,
+                                      .field = field_number(&k->field)},
+                           .threads = threads && threads->threads.given
+                                          ? (unsigned)(threads->threads.n)
+                                          : 1,
+                           .progress = um_progress_read,
+                           .warn = warn_once,
+                           .warn_ctx = args};
     return UMBEL_OK;
 }
 

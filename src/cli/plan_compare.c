@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "cli/files.h"
 #include "cli/plan.h"
+#include "cli/progress.h"
 #include "draw/svg.h"
 #include "keys/clashes.h"
 
@@ -37,6 +38,8 @@ static umbel_status read_list(const comparing *c, um_list paths,
     UM_TRY(um_key_source_from_args(c->args, &c->a->keys, NULL, paths, &source,
                                    err));
     source.format.weights = weights;
+    source.pass = weights == UM_WEIGHTS_NONE ? "reading members"
+                                             : "reading keys of --never";
     return um_key_list_read(out, &source, &params, err);
 }
 
@@ -62,6 +65,7 @@ static umbel_status compare(const comparing *c, uint64_t bytes,
     umbel_key_list never = um_key_list_view(&c->never);
     umbel_params p = c->asked.params;
 
+    um_progress_pass("comparing strategies");
     if (bytes)
         p.fpr = 0;
     return umbel_compare_strategies(&p, bytes, &members, &never, out, err);

@@ -3,6 +3,8 @@
  */
 #include "cli/program.h"
 
+#include "cli/progress.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -71,10 +73,13 @@ int um_run_command(const um_command *command, char **argv)
 
     if (!um_args_init(&args, command, argv, &err))
         return um_misuse(&args, "%s", err.text);
-    if (args.common.help)
+    if (args.common.help) {
         um_print_usage(stdout, command);
-    else
+    } else {
+        um_progress_begin(&args);
         code = command->run(&args);
+        um_progress_end();
+    }
     um_args_fini(&args);
     return code;
 }

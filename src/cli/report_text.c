@@ -4,6 +4,7 @@
 #include "cli/report.h"
 
 #include "base/text.h"
+#include "cli/progress.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -165,10 +166,12 @@ void um_report_print(const um_args *args, const um_report *r)
 {
     FILE *out = um_report_stream(args);
 
+    um_progress_pause();
     if (args->common.json)
         um_report_to_json(out, r);
     else if (!args->common.quiet)
         um_report_to_text(out, r);
+    um_progress_resume();
 }
 
 /* --- tables -----------------------------------------------------------------
@@ -260,10 +263,12 @@ void um_report_print_table(const um_args *args, const um_report *rows, size_t n)
 {
     FILE *out = um_report_stream(args);
 
+    um_progress_pause();
     for (size_t i = 0; args->common.json && i < n; i++)
         um_report_to_json(out, &rows[i]);
     if (!args->common.json && !args->common.quiet && n > 0)
         um_report_to_table(out, rows, n);
+    um_progress_resume();
 }
 
 void um_report_to_table(FILE *out, const um_report *rows, size_t n)

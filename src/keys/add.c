@@ -33,9 +33,13 @@ umbel_status um_keys_add(const um_key_source *s, umbel_filter *f, uint64_t *n,
                          umbel_error *err)
 {
     change c = {.filter = f};
-    umbel_status status = um_format_has_amounts(&s->format)
-                              ? um_keys_each_batch(s, add_amounts, &c, err)
-                              : um_keys_each_digest(s, f, add_digests, &c, err);
+    um_key_source source = *s;
+
+    source.pass = "adding keys";
+    umbel_status status =
+        um_format_has_amounts(&s->format)
+            ? um_keys_each_batch(&source, add_amounts, &c, err)
+            : um_keys_each_digest(&source, f, add_digests, &c, err);
 
     *n = c.n;
     return status;

@@ -50,6 +50,7 @@ static umbel_status choose_groups(const um_build_job *job, umbel_filter *f,
             "take members out of the list, or use --allow-members", err);
     if (status)
         goto done;
+    um_key_compute(&job->never, "choosing cells of members");
     negatives = um_key_list_view(&never);
     status = umbel_choose(f, &set, &negatives, &params, &out->choice, err);
     out->keys = members.n;

@@ -34,7 +34,9 @@ static umbel_status count_list(const um_static_build *x,
                        "--%s is read twice, to count its keys first: give a "
                        "file, not a pipe",
                        option);
-    return um_keys_each_digest(list, x->empty, count_batch, all, err);
+    um_key_source source = *list;
+    source.pass = "counting keys that must not match";
+    return um_keys_each_digest(&source, x->empty, count_batch, all, err);
 }
 
 /* Counts the different keys of both lists that are not members, about. */
@@ -152,6 +154,7 @@ umbel_status um_build_exact(um_static_build *x, um_build_result *out,
     status = read_universe(x, err);
     if (status)
         goto done;
+    um_key_compute(&x->source, "solving");
     status = umbel_exact_finish(x->exact, &out->filter, &out->exclusion, err);
     out->exact = true;
 done:

@@ -174,6 +174,7 @@ static umbel_status build_plain(um_static_build *x, um_build_result *out,
     umbel_status status;
 
     how.clash = &clash;
+    um_key_compute(&x->source, "solving");
     status = umbel_build(x->job->kind, &x->params, &x->members, &how,
                          &out->filter, err);
     return status == UMBEL_E_KEY && x->list.amounts

@@ -86,12 +86,14 @@ static umbel_status count_lines(um_stream *s, uint64_t *n, umbel_error *err)
 umbel_status um_keys_count(const um_key_source *s, uint64_t *n,
                            umbel_error *err)
 {
+    um_key_source source = *s;
     um_stream *stream;
 
     *n = 0;
+    source.pass = "counting keys";
     if (!lines_are_keys(&s->format))
-        return um_keys_each_batch(s, count_batch, n, err);
-    UM_TRY(um_stream_open(s, false, &stream, err));
+        return um_keys_each_batch(&source, count_batch, n, err);
+    UM_TRY(um_stream_open(&source, false, &stream, err));
     umbel_status status = count_lines(stream, n, err);
     um_stream_close(stream);
     return status;

@@ -91,6 +91,13 @@ static umbel_status judge_piece(reading *r, const um_piece *p)
                    p->bad);
 }
 
+/* Looks at the beginning of each file, which is enough to find binary ones. */
+static bool has_nul(const reading *r, const um_piece *p)
+{
+    return p->first && p->len && !r->source->format.null_ended &&
+           memchr(p->text, '\0', p->len);
+}
+
 static bool drain_slot(void *ctx, void *piece)
 {
     reading *r = ctx;
@@ -98,6 +105,10 @@ static bool drain_slot(void *ctx, void *piece)
     um_key_batch batch = batch_of(&s->piece);
     const bool *stop = r->source->stop;
 
+    if (r->source->warn && has_nul(r, &s->piece))
+        r->source->warn(r->source->warn_ctx, s->piece.file,
+                        "there are NUL bytes in it: is it a list of keys, one "
+                        "per line? Keys that end with NUL need -0");
     if (batch.n)
         r->status = r->job->use(r->job->ctx, &batch, s->result, r->err);
     if (r->source->flush && um_stream_waits(r->reader.stream))

@@ -10,12 +10,13 @@
 #include <umbel/umbel.h>
 
 /*
- * Called before the first read (done is 0), after each read, and when reading
- * is over (ended): done of total bytes of the files, as stored. A total of 0 is
- * unknown.
+ * Called before the first read (done is 0), after each read with the bytes of
+ * the files, as stored, and when reading is over (pass is NULL). A total of 0
+ * is unknown. When a computation begins, done is UM_NO_BYTES.
  */
-typedef void um_key_progress(void *ctx, uint64_t done, uint64_t total,
-                             bool ended);
+typedef void um_key_progress(void *ctx, const char *pass, uint64_t done,
+                             uint64_t total);
+#define UM_NO_BYTES UINT64_MAX
 
 /*
  * Where keys come from. Files are read one after the other; those compressed
@@ -27,6 +28,7 @@ typedef struct um_key_source {
     um_key_format format;
     unsigned threads;          /* 0: one per core */
     const bool *stop;          /* reading ends when it becomes true; or NULL */
+    const char *pass;          /* what reading is for; NULL: "reading keys" */
     um_key_progress *progress; /* or NULL */
     void *progress_ctx;
     /* Called when reading has to wait for input, and after each use of a batch
@@ -34,7 +36,18 @@ typedef struct um_key_source {
      */
     void (*flush)(void *ctx);
     void *flush_ctx;
+    /* Called, in the order of the input, with what is odd about a file; or NULL
+     */
+    void (*warn)(const void *ctx, const char *file, const char *text);
+    const void *warn_ctx;
 } um_key_source;
+
+/* Shows that a computation on the keys begins. */
+static inline void um_key_compute(const um_key_source *s, const char *pass)
+{
+    if (s->progress)
+        s->progress(s->progress_ctx, pass, UM_NO_BYTES, 0);
+}
 
 /* Some thousand keys. Valid during a call. */
 typedef struct um_key_batch {

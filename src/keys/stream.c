@@ -55,11 +55,15 @@ static uint64_t total_len(const char *const *paths, size_t npaths)
     return sum;
 }
 
+/* Who types the input needs no progress. */
 static void show_progress(um_stream *s, size_t more, bool ended)
 {
+    const char *pass = s->source->pass ? s->source->pass : "reading keys";
+
     s->done += more;
-    if (s->source->progress)
-        s->source->progress(s->source->progress_ctx, s->done, s->total, ended);
+    if (s->source->progress && !(more && isatty(s->fd)))
+        s->source->progress(s->source->progress_ctx, ended ? NULL : pass,
+                            s->done, s->total);
 }
 
 umbel_status um_stream_open(const um_key_source *source, bool waking,

@@ -92,9 +92,11 @@ static void close_end(int *fd)
     *fd = -1;
 }
 
-static void send_next(void *ctx, uint64_t done, uint64_t total, bool ended)
+static void send_next(void *ctx, const char *pass, uint64_t done,
+                      uint64_t total)
 {
     test_drip *d = ctx;
+    bool ended = !pass;
     size_t left = d->len - d->at;
     size_t step = d->at == 0 && d->first ? d->first : d->step;
     size_t some = left < step ? left : step;

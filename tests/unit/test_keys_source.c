@@ -269,9 +269,11 @@ typedef struct progress {
     bool ended;
 } progress;
 
-static void note_progress(void *ctx, uint64_t done, uint64_t total, bool ended)
+static void note_progress(void *ctx, const char *pass, uint64_t done,
+                          uint64_t total)
 {
     progress *p = ctx;
+    bool ended = !pass;
 
     assert_false(p->ended);
     assert_true(done >= p->done);
