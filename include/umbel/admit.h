@@ -10,7 +10,9 @@
  * The claimed number of keys is tested against the cells with exact tail
  * bounds: an honest filter is refused for its claim, its blocks, or an error
  * that its shape keeps on average, with probability at most 1e-9. Honest means
- * that its cells are those of keys that were added, and that its head is true.
+ * that its cells are those of keys that were added, that its head is true, and
+ * that chance did not give it twice the error that is allowed. No filter that
+ * matches more random keys than that is admitted.
  */
 #ifndef UMBEL_ADMIT_H
 #define UMBEL_ADMIT_H
@@ -32,7 +34,8 @@ typedef struct umbel_admission {
                                of that name in umbel_describe */
     uint64_t claimed;       /* different keys that it should hold */
     double max_error;       /* highest false positive rate, the mean over
-                               blocks; 0 means 0.5 */
+                               blocks; chance may take a filter of the right
+                               shape to twice that; 0 means 0.5 */
 } umbel_admission;
 
 #ifdef __cplusplus

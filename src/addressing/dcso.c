@@ -7,6 +7,13 @@
  *
  *     h = (h * G mod 2^64) mod P        cell = h mod m
  *
+ * Its cells depend on each other. A product of less than 2^64 is hardly ever
+ * reduced by P, so the last s bits of h follow from those before. Where 2^s
+ * divides m, that holds for cells: for m = 2^s all cells of a key follow from
+ * the first, and the error is some per cent whatever k is (filter/classes.c).
+ * And as G = 2^64 - 1469, h G mod 2^64 is c 2^64 - 1469 h for one of 1469
+ * numbers c: from a cell there are 1469 ways on, for any m.
+ *
  * When not to use it: FNV-1 reads a byte at a time and anyone can find keys
  * that meet; take it for files that others read.
  */
@@ -27,6 +34,14 @@ static void size(double keys, double fpr, double *cells, double *hashes)
     *hashes = ceil(ln2 * *cells / keys);
 }
 
+static void prepare(um_layout *l)
+{
+    l->classes = l->cells & -l->cells; /* the power of 2 in it */
+    l->step = G % l->classes;
+    if (l->classes == 1)
+        l->classes = 0;
+}
+
 static void positions(const um_layout *l, const umbel_digest *d, size_t n,
                       uint64_t *pos)
 {
@@ -44,9 +59,11 @@ const um_addressing um_addressing_dcso = {
     .summary = "as DCSO's bloom, flor and fleur: for convert --to dcso",
     .hash = "fnv1",
     .foreign = true,
+    .dependent = true,
     .distinct = 1,
     .fold = UM_FOLD_PARTS,
     .block = 1,
     .size = size,
+    .prepare = prepare,
     .positions = positions,
 };

@@ -12,7 +12,9 @@
  * universal: h(x) = ((c x + d) mod p) mod m, with c and d drawn from the seed
  * (spam 2006, equation 2; generalized 2011, equation 14). The digest is the
  * integer key itself. Linear: a few known cells give c and d away, so it is for
- * reproducing the papers, not for defence.
+ * reproducing the papers, not for defence. And whoever chooses the seed may
+ * choose one where c of one function is a small multiple of another's, so that
+ * their cells go together: admission samples.
  */
 static uint64_t universal_limit(uint32_t hashes)
 {
@@ -49,6 +51,7 @@ const um_addressing um_addressing_universal = {
     .name = "universal",
     .summary = "((cx+d) mod p) mod m over integer keys, as in the papers",
     .hash = "integer",
+    .dependent = true,
     .distinct = 1,
     .fold = UM_FOLD_PARTS,
     .block = 1,

@@ -33,6 +33,12 @@ typedef struct um_layout {
     uint32_t throws, extra;
     uint64_t
         range; /* cell = uniform number below range, mod width; 0: no bias */
+    /*
+     * Cells whose numbers agree mod classes, a power of 2, are a class. The
+     * class of a key's next cell is that of its last one times step; within
+     * its class a cell is any. 0: cells do not follow from each other.
+     */
+    uint64_t classes, step;
 
     uint32_t
         factor[2 * UM_MAX_HASHES]; /* universal: c and d of each function */
@@ -49,6 +55,8 @@ struct um_addressing {
     const char *summary;
     const char *hash;  /* the family it implies, or NULL: any */
     bool foreign;      /* as others have it: takes no groups */
+    bool dependent;    /* a maker can choose cells that keys find together:
+                          admission samples, see ops/certify.h */
     uint32_t distinct; /* a key of up to this many hashes owns distinct cells */
     um_fold_rule fold;
     /* Cells that sizes are multiples of, and that stay side by side when

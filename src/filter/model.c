@@ -22,6 +22,7 @@
  * not reach. Covariances take the mean over the distances of two lanes, and
  * leave out the bias of addressings that reduce mod m.
  */
+#include "filter/classes.h"
 #include "filter/extra.h"
 
 #include <math.h>
@@ -179,6 +180,8 @@ double um_model_error(const um_layout *l, double keys)
                                 : over_loads(l, &a, floor(keys));
     if (um_extra_can(l) && sum > EXACT_FROM)
         sum = um_extra_error(l, floor(keys), sum);
+    if (l->classes)
+        sum = um_classes_error(l, keys, sum);
     return sum < 1 ? sum : 1;
 }
 
@@ -237,6 +240,20 @@ double um_model_slope(const um_layout *l, double keys)
     return 1 / ((double)l->cells * power(keys, ln_one) * ln_one);
 }
 
+/*
+ * Where classes follow from each other: what pairs of cells whose classes are d
+ * steps apart add. A key that has the one, with k - d others behind it, has the
+ * other with chance 1/q instead of about none.
+ */
+static double along_cycle(const um_layout *l, double shared)
+{
+    double m = (double)l->cells, q = m / (double)l->classes, sum = 0;
+
+    for (uint32_t d = 1; d < l->hashes && d < l->classes; d++)
+        sum += 2 * q * expm1(shared * (l->hashes - d) / (m * q));
+    return sum;
+}
+
 double um_model_covariance(const um_layout *l, double a, double b,
                            double shared)
 {
@@ -259,5 +276,7 @@ double um_model_covariance(const um_layout *l, double a, double b,
         if (classes[i].pairs > 0)
             sum += classes[i].pairs *
                    expm1(shared * (classes[i].ln_both - 2 * one));
+    if (l->classes)
+        sum += along_cycle(l, shared);
     return m * sum * power(a + b, one);
 }

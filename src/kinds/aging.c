@@ -19,6 +19,8 @@
 #include "kinds/bloom.h"
 #include "kinds/rows.h"
 
+#include <math.h>
+
 enum { ACTIVE = 0, HELD = 8 }; /* bytes in the state */
 
 typedef struct aging {
@@ -130,13 +132,13 @@ static double error(const um_shape *s, const um_layout *l, double keys)
     return 2 * one - one * one;
 }
 
+/* Keys that match in both count twice: a forger would see to it that none do.
+ */
 static double predict(const void *self)
 {
     const aging *a = self;
-    double one = um_kind_bloom.predict(&a->inner[0]);
-    double other = um_kind_bloom.predict(&a->inner[1]);
-
-    return one + other - one * other;
+    return fmin(1, um_kind_bloom.predict(&a->inner[0]) +
+                       um_kind_bloom.predict(&a->inner[1]));
 }
 
 static void info(const void *self, umbel_info *out)

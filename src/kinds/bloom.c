@@ -197,6 +197,8 @@ double um_bloom_chance(const um_layout *l, um_used_in *used, const void *cells)
 {
     double sum = 0;
 
+    if (l->classes)
+        return um_classes_chance(l, used, cells);
     for (uint64_t i = 0; i < l->blocks; i++)
         sum += block_error(l, used, cells, i);
     return sum / (double)l->blocks;

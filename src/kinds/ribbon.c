@@ -258,6 +258,10 @@ static double predict_layer(const um_ribbon_layer *l, uint32_t value_bits,
            ldexp(1, -(int)(l->columns - value_bits));
 }
 
+/*
+ * In the first level the fingerprint is random whatever the slots are; the
+ * second has none, and what it denies follows from the slots.
+ */
 static double predict(const void *self)
 {
     const um_ribbon *r = self;
@@ -272,7 +276,7 @@ static double predict(const void *self)
             here *= bumped;
         }
     error += here * ldexp(1, -(int)(l->tail_columns - r->value_bits));
-    return r->two ? error / 2 : error;
+    return r->two ? error * um_ribbon_chance_of_one(&r->never) : error;
 }
 
 /* --- asking -------------------------------------------------------------- */

@@ -110,6 +110,67 @@ uint64_t um_ribbon_get_tail(const um_ribbon_level *l, const um_ribbon_place *p)
     return value;
 }
 
+/* --- the chance of a one ------------------------------------------------- */
+
+static double chance_of_row(uint64_t slots)
+{
+    return slots >> 1 ? 0.5 : (double)slots;
+}
+
+static uint64_t slots_from(const um_ribbon_layer *l, uint64_t start)
+{
+    um_ribbon_place p;
+
+    um_ribbon_place_in(l, start, UINT64_MAX, &p);
+    uint64_t shift = um_ribbon_slot(start) & 63;
+    return (um_load64(p.at) & p.low) >> shift | (um_load64(p.next) & p.high)
+                                                    << 1 << (63 - shift);
+}
+
+/* Of all starts; *bumped becomes the share of keys that go on. */
+static double chance_in_layer(const um_ribbon_layer *l, double *bumped)
+{
+    double sum = 0;
+    uint64_t gone = 0;
+
+    for (uint64_t b = 0; b < l->starts / UM_RIBBON_BUCKET; b++) {
+        uint32_t n = um_ribbon_bumped(um_ribbon_code(l, b));
+        gone += n;
+        for (uint64_t i = n; i < UM_RIBBON_BUCKET; i++)
+            sum += chance_of_row(slots_from(l, b * UM_RIBBON_BUCKET + i));
+    }
+    *bumped = (double)gone / (double)l->starts;
+    return sum / (double)l->starts;
+}
+
+/* Rows of a narrow tail have no slot for certain. */
+static double chance_in_tail(const um_ribbon_level *l)
+{
+    double sum = 0;
+    uint64_t starts = l->tail - UM_RIBBON_WIDTH + 1;
+
+    if (l->tail < UM_RIBBON_WIDTH)
+        return window(l->tail_bits, l->tail_bytes, 0) &
+                       um_ribbon_mask((uint32_t)l->tail)
+                   ? 0.5
+                   : 0;
+    for (uint64_t i = 0; i < starts; i++)
+        sum += chance_of_row(window(l->tail_bits, l->tail_bytes, i));
+    return sum / (double)starts;
+}
+
+double um_ribbon_chance_of_one(const um_ribbon_level *l)
+{
+    double here = 1, sum = 0, bumped;
+
+    for (int i = 0; i < UM_RIBBON_LAYERS; i++)
+        if (l->layer[i].starts) {
+            sum += here * chance_in_layer(&l->layer[i], &bumped);
+            here *= bumped;
+        }
+    return sum + here * chance_in_tail(l);
+}
+
 double um_ribbon_guess(double keys, const um_ribbon_form *form)
 {
     double columns = form->columns + (double)form->finer / UM_RIBBON_FINE;

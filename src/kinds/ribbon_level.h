@@ -214,6 +214,14 @@ static inline uint64_t um_ribbon_get(const um_ribbon_level *l,
                      : um_ribbon_some(p, 0, p->columns);
 }
 
+/*
+ * Returns the chance that a key which is not in a level of one column gets a 1.
+ * It follows from the slots, whatever they are: the row of a key is random but
+ * for its first slot, so a 1 comes with chance 1/2 where another slot within
+ * its reach is 1, and is what the first slot says where none is.
+ */
+double um_ribbon_chance_of_one(const um_ribbon_level *l);
+
 /* --- making -------------------------------------------------------------- */
 
 /* A key, and the value it shall have; more bits than columns are ignored. */

@@ -5,7 +5,8 @@
  * occupancy_bounds.c bounds how far chance may take it from there, as a whole
  * and in each block. What a stranger's key then meets is the mean over blocks
  * of the block's own chance, which follows from the cells and needs no belief:
- * it is held against the budget.
+ * it is held against the budget. Addressings whose cells depend on each other
+ * are sampled as well (certify.h).
  *
  * The number in the head counts keys that were new. Others matched already and
  * changed nothing, so there may have been more. A key matches with the chance e
@@ -28,6 +29,7 @@
 #include "base/error.h"
 #include "filter/handle.h"
 #include "filter/sizing.h"
+#include "ops/certify.h"
 #include "ops/occupancy_bounds.h"
 
 #include <inttypes.h>
@@ -370,8 +372,9 @@ static bool is_usual_error(const um_layout *l, double keys, double error)
 
 /*
  * A filter made for an error lies above it as often as below. One that keeps it
- * on average, for the keys that it has, may pass it by what chance explains. In
- * a single block the fill explains it, which has been held already.
+ * on average, for the keys that it has, may pass it by what chance explains, up
+ * to twice. In a single block the fill explains it, which has been held
+ * already.
  */
 static umbel_status keeps_on_average(const judging *j, bool *out,
                                      umbel_error *err)
@@ -381,6 +384,7 @@ static umbel_status keeps_on_average(const judging *j, bool *out,
 
     *out = false;
     if (!j->chance || j->doubted || isinf(j->most) || j->f->shape.intersected ||
+        j->out->error > um_most_error(j->out->max_error) ||
         um_shape_error(&j->f->shape, (double)j->out->claimed) >
             j->out->max_error)
         return UMBEL_OK;
@@ -393,9 +397,24 @@ static umbel_status keeps_on_average(const judging *j, bool *out,
     return UMBEL_OK;
 }
 
+/* Cells that depend on each other err more than the fill says. */
+static void hold_sample(judging *j)
+{
+    if (!j->f->layout.row->dependent)
+        return;
+    um_sample s = um_certify(j->f, j->out->max_error);
+    if (!s.certain)
+        refuse(j->out, UMBEL_REFUSED_ERROR,
+               "%" PRIu64 " of %" PRIu64 " sampled keys match, and cells of "
+               "addressing %s may depend on each other: it is not certain to "
+               "match at most %.4g %% of the keys that are not in it",
+               s.hits, s.asked, j->f->layout.row->name,
+               100 * um_most_error(j->out->max_error));
+}
+
 static umbel_status hold_error(judging *j, umbel_error *err)
 {
-    bool kept;
+    bool kept = true;
 
     if (isnan(j->out->error)) {
         refuse(j->out, UMBEL_REFUSED_UNTOLD,
@@ -404,10 +423,11 @@ static umbel_status hold_error(judging *j, umbel_error *err)
                j->f->shape.kind->name);
         return UMBEL_OK;
     }
-    if (j->out->error <= j->out->max_error)
-        return UMBEL_OK;
-    UM_TRY(keeps_on_average(j, &kept, err));
-    if (!kept)
+    if (j->out->error > j->out->max_error)
+        UM_TRY(keeps_on_average(j, &kept, err));
+    if (kept)
+        hold_sample(j);
+    else
         refuse(j->out, UMBEL_REFUSED_ERROR,
                "it matches %.4g %% of the keys that are not in it, more than "
                "the %.4g %% allowed",

@@ -23,7 +23,8 @@
  * over the keys that a block may get.
  *
  * Too few. Replacing a key changes U by at most k: McDiarmid's inequality.
- * Where all throws are independent they are what is replaced.
+ * Where all throws are independent they are what is replaced. Too many, where
+ * cells of a key depend on each other, goes the same way.
  *
  * The mean error of blocks. The loads of blocks are negatively associated, so
  * are the chances of their errors, which grow with the load; so Chernoff's
@@ -295,6 +296,20 @@ static double above_at(const void *ctx, double ln_x)
     return moment(a->t, x) - x * a->used;
 }
 
+/* McDiarmid's inequality: that U strays by off or more to one side. */
+static double strays(const um_layout *l, double keys, double off)
+{
+    double k = l->hashes;
+    bool single = l->blocks == 1 && l->extra == 0 && !l->classes;
+
+    return off > 0 ? -2 * off * off / (keys * (single ? k : k * k)) : 0;
+}
+
+static double mean_used(const um_layout *l, double keys)
+{
+    return um_model_fill(l, keys) * (double)l->cells;
+}
+
 double um_occupancy_above(const um_occupancy *t, uint64_t used)
 {
     above a = {t, (double)used};
@@ -303,18 +318,17 @@ double um_occupancy_above(const um_occupancy *t, uint64_t used)
         return 0;
     if (a.used > t->keys * t->layout->hashes)
         return -INFINITY;
+    if (t->layout->classes)
+        return strays(t->layout, t->keys,
+                      a.used - mean_used(t->layout, t->keys));
     return fmin(least(above_at, &a, log(LEAST_X), log(MOST_X)), 0);
 }
 
 double um_occupancy_below(const um_layout *l, double keys, uint64_t used)
 {
-    double n = at_most_enough(l, keys), k = l->hashes;
-    double missing = um_model_fill(l, n) * (double)l->cells - (double)used;
-    bool single = l->blocks == 1 && l->extra == 0;
+    double n = at_most_enough(l, keys);
 
-    if (missing <= 0)
-        return 0;
-    return -2 * missing * missing / (n * (single ? k : k * k));
+    return strays(l, n, mean_used(l, n) - (double)used);
 }
 
 static double block_at(const void *ctx, double ln_x)

@@ -4,10 +4,13 @@
  */
 #include "support/rulings.h"
 
+#include "base/alloc.h"
 #include "base/rng.h"
 #include "filter/handle.h"
+#include "kinds/ribbon.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Set a share of the cells, at random, whatever the cells are. */
@@ -149,6 +152,110 @@ static void the_error_is_the_mean_over_blocks(void **state)
     umbel_close(f);
 }
 
+/* Share of random digests that match. */
+static double share_matching(const umbel_filter *f, size_t n)
+{
+    um_rng rng = {77};
+    size_t hits = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        umbel_digest d = {um_random(&rng), 0};
+        bool hit;
+        d.hi = um_remix(d.lo);
+        f->shape.kind->query(f->self, &d, 1, &hit);
+        hits += hit;
+    }
+    return (double)hits / (double)n;
+}
+
+static umbel_filter *empty_dcso(uint64_t cells, uint32_t hashes)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+
+    p.addressing = "dcso";
+    p.cells = cells;
+    p.hashes = hashes;
+    return test_made("bloom", &p, 0, 0);
+}
+
+/* Cells that are no multiple of some power of 2: the walk never leaves them. */
+static void closed_sets_of_dcso_are_refused(void **state)
+{
+    static const struct {
+        uint64_t cells, unit;
+        uint32_t hashes;
+    } forged[] = {{4096, 8, 64}, {65536, 2, 10}, {3 * 4096, 8, 64}};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(forged); i++) {
+        umbel_filter *f = empty_dcso(forged[i].cells, forged[i].hashes);
+        umbel_admission w = test_no_demand;
+        double share = 1 - 1 / (double)forged[i].unit;
+        for (uint64_t c = 0; c < forged[i].cells; c++)
+            if (c % forged[i].unit)
+                um_set_bit(f->payload, c);
+        f->shape.added = (uint64_t)llround(um_model_keys(
+            &f->layout, (uint64_t)(share * (double)forged[i].cells)));
+        assert_near(share_matching(f, 10000), share, 0.03);
+        assert_near(umbel_predict(f), share, 1e-9);
+        w.max_error = 0.001;
+        umbel_ruling r = test_ruled(f, &w);
+        assert_true(test_refused_for(&r, UMBEL_REFUSED_ERROR));
+        umbel_close(f);
+    }
+}
+
+/*
+ * From cell x the walk goes on to c r - 1469 x mod m, r = 2^64 mod m, for one
+ * of 1469 numbers c. With x = y r, cells are numbers y of two digits to the
+ * base of 1469, and a step moves the last digit, mirrored, to the front: digits
+ * from the middle keep a walk among themselves.
+ */
+static void sets_that_the_walk_of_dcso_prefers_are_refused(void **state)
+{
+    enum { WAYS = 1469, FROM = 214 };
+    const uint64_t m = (uint64_t)WAYS * WAYS - 2; /* odd: one class */
+    const uint64_t r = UINT64_MAX % m + 1;
+    umbel_admission w = test_no_demand;
+    umbel_filter *f = empty_dcso(m, 10);
+
+    (void)state;
+    for (uint64_t y = 0, x = 0; y < m; y++, x = (x + r) % m) {
+        uint64_t high = y / WAYS, low = y % WAYS;
+        if (low >= FROM && low < WAYS - FROM && high >= FROM &&
+            high < WAYS - FROM)
+            um_set_bit(f->payload, x);
+    }
+    f->shape.estimated = true;
+    assert_true(umbel_predict(f) < 0.0011);
+    assert_true(share_matching(f, 20000) > 0.01);
+    w.max_error = 0.0011;
+    test_expect_refused(f, &w, UMBEL_REFUSED_ERROR, "sampled");
+    umbel_close(f);
+}
+
+/* One column whose only slot in use is that which every row takes. */
+static void a_second_level_of_ribbon_that_denies_nothing_is_seen(void **state)
+{
+    const um_ribbon_form none = {0, 0};
+    const um_ribbon_sizes members = {{0}, 0, 0}, never = {{0}, 64, 0};
+    umbel_alloc alloc = um_alloc_or_default(NULL);
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_filter *any = test_build("ribbon", &p, 0, 10), *f = NULL;
+    um_shape s = any->shape;
+
+    (void)state;
+    um_ribbon_shape(&s, &none, 0, &members, &never);
+    uint8_t *payload = um_get(&alloc, 64);
+    payload[0] = 1;
+    assert_ok(um_filter_own(&s, &alloc, payload, &f, &test_refusal));
+    assert_near(share_matching(f, 1000), 1, 0);
+    assert_near(umbel_predict(f), 1, 0);
+    test_expect_refused(f, &test_no_demand, UMBEL_REFUSED_ERROR, "100 %");
+    umbel_close(f);
+    umbel_close(any);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +264,9 @@ int main(void)
         cmocka_unit_test(a_fill_of_0_65_is_refused),
         cmocka_unit_test(full_blocks_are_refused_though_the_fill_is_right),
         cmocka_unit_test(the_error_is_the_mean_over_blocks),
+        cmocka_unit_test(closed_sets_of_dcso_are_refused),
+        cmocka_unit_test(sets_that_the_walk_of_dcso_prefers_are_refused),
+        cmocka_unit_test(a_second_level_of_ribbon_that_denies_nothing_is_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

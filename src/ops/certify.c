@@ -1,0 +1,74 @@
+/*
+ * certify.c - a false positive rate that is certain, by asking random keys.
+ */
+#include "ops/certify.h"
+
+#include "base/batch.h"
+#include "base/rng.h"
+
+#include <umbel/diff.h>
+
+#include <math.h>
+
+#define DOUBT 1e-10
+enum { EXPECTED = 1000, MOST_ASKED = 1 << 24 };
+
+double um_most_error(double max_error)
+{
+    return fmin(2 * max_error, (1 + max_error) / 2);
+}
+
+static um_rng rng_of(const umbel_filter *f)
+{
+    uint8_t name[UMBEL_CONTENT_LEN];
+
+    umbel_content_name(f, name);
+    return (um_rng){um_load64(name)};
+}
+
+/* As keys have them that nobody chose; integers are their own digests. */
+static umbel_digest random_digest(const um_hash *hash, um_rng *rng)
+{
+    if (hash->identity)
+        return (umbel_digest){um_random_below(rng, UM_INTEGER_PRIME), 0};
+    uint64_t lo = um_random(rng);
+    return (umbel_digest){lo,
+                          hash->entropy > 64 ? um_random(rng) : um_remix(lo)};
+}
+
+static uint64_t count_hits(const umbel_filter *f, um_rng *rng, size_t n)
+{
+    umbel_digest d[UM_BATCH] = {{0, 0}};
+    bool hit[UM_BATCH];
+    uint64_t hits = 0;
+
+    for (size_t i = 0; i < n; i++)
+        d[i] = random_digest(f->shape.hash, rng);
+    f->shape.kind->query(f->self, d, n, hit);
+    for (size_t i = 0; i < n; i++)
+        hits += hit[i];
+    return hits;
+}
+
+/* P(X <= hits), where mean were expected, is too small (Chernoff). */
+static bool is_certain(double hits, double mean)
+{
+    double rest = hits > 0 ? hits * log(hits / mean) : 0;
+
+    return hits < mean && mean - hits + rest >= -log(DOUBT);
+}
+
+um_sample um_certify(const umbel_filter *f, double max_error)
+{
+    um_sample s = {.asked = 0};
+    um_rng rng = rng_of(f);
+    uint64_t want = (uint64_t)fmin(EXPECTED / max_error, MOST_ASKED);
+
+    for (size_t some; s.asked < want; s.asked += some) {
+        some = um_next_batch((size_t)(want - s.asked));
+        s.hits += count_hits(f, &rng, some);
+    }
+    s.certain =
+        is_certain((double)s.hits, (double)s.asked * um_most_error(max_error));
+    return s;
+}
