@@ -174,6 +174,20 @@ static void keys_undo_the_fill(void **state)
         }
 }
 
+/* Keys for each used cell more, from an empty filter on. */
+static void the_slope_is_that_of_the_keys(void **state)
+{
+    (void)state;
+    for (size_t i = 0; test_own_addressing(i); i++)
+        for (double keys = 0; keys <= 9000; keys += 3000) {
+            um_layout l = layout_of(test_own_addressing(i), 40 * 1024, 4);
+            uint64_t used =
+                (uint64_t)(um_model_fill(&l, keys) * (double)l.cells);
+            double step = um_model_keys(&l, used + 1) - um_model_keys(&l, used);
+            assert_near(fabs(um_model_slope(&l, keys)), step, 0.001 * step);
+        }
+}
+
 /* A fresh filter of that shape and seed, with n keys. */
 static umbel_filter *seeded(const char *addressing, uint64_t cells,
                             uint32_t hashes, uint64_t seed, size_t n)
@@ -323,6 +337,7 @@ int main(void)
         cmocka_unit_test(an_empty_filter_never_errs_and_a_full_one_always),
         cmocka_unit_test(more_keys_err_more),
         cmocka_unit_test(keys_undo_the_fill),
+        cmocka_unit_test(the_slope_is_that_of_the_keys),
         cmocka_unit_test(the_model_is_the_mean_of_many_filters),
         cmocka_unit_test(the_bias_of_a_modulus_is_counted),
         cmocka_unit_test(covariances_are_those_of_many_pairs),

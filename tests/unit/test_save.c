@@ -28,6 +28,9 @@ static bool no_unnamed; /* as on file systems that cannot have such files */
 static bool locks_lie;  /* as where another kernel writes there, too */
 static bool bad_link;   /* what is saved is one of somebody else, in /tmp */
 static int no_sync;     /* errno of a directory that cannot be synced */
+static bool bad_close;  /* as where the last bytes go when a file is closed */
+static int refused;     /* calls of fchown that fail, as for users */
+static uid_t owner;     /* that the last call of fchown gave */
 static void (*before_rename)(void);
 static char temp[512]; /* what was renamed last */
 
@@ -37,12 +40,16 @@ int __real_linkat(int a, const char *from, int b, const char *to, int flags);
 int __real_open(const char *name, int flags, ...);
 int __real_flock(int fd, int how);
 int __real_stat(const char *name, struct stat *out);
+int __real_fchown(int fd, uid_t user, gid_t group);
+int __real_close(int fd);
 int __wrap_fsync(int fd);
 int __wrap_rename(const char *from, const char *to);
 int __wrap_linkat(int a, const char *from, int b, const char *to, int flags);
 int __wrap_open(const char *name, int flags, ...);
 int __wrap_flock(int fd, int how);
 int __wrap_stat(const char *name, struct stat *out);
+int __wrap_fchown(int fd, uid_t user, gid_t group);
+int __wrap_close(int fd);
 
 static void note(const char *word)
 {
@@ -109,14 +116,34 @@ int __wrap_stat(const char *name, struct stat *out)
     return -1;
 }
 
+int __wrap_fchown(int fd, uid_t user, gid_t group)
+{
+    owner = user;
+    if (refused == 0)
+        return __real_fchown(fd, user, group);
+    refused--;
+    errno = EPERM;
+    return -1;
+}
+
+int __wrap_close(int fd)
+{
+    int result = __real_close(fd);
+
+    if (!bad_close)
+        return result;
+    errno = EIO;
+    return -1;
+}
+
 static int begin(void **state)
 {
     (void)state;
     dir = test_dir_make();
     path = test_path(dir, "a");
     steps[0] = '\0';
-    no_unnamed = locks_lie = bad_link = false;
-    no_sync = 0;
+    no_unnamed = locks_lie = bad_link = bad_close = false;
+    no_sync = refused = 0;
     before_rename = NULL;
     return 0;
 }
@@ -412,6 +439,73 @@ static void a_held_file_can_be_read_and_is_locked_under_its_name(void **state)
                                "sync-file link rename sync-directory");
 }
 
+static mode_t mode_of(const char *name)
+{
+    struct stat st;
+
+    assert_int_equal(stat(name, &st), 0);
+    return st.st_mode & 07777;
+}
+
+/* Who may not give files away keeps the group if that is allowed. */
+static void a_group_that_cannot_be_kept_gets_no_rights(void **state)
+{
+    (void)state;
+    test_write_file(path, "old", 3);
+    assert_int_equal(chmod(path, 0666), 0);
+    assert_ok(save("by its owner"));
+    assert_int_equal(owner, geteuid());
+    assert_int_equal(mode_of(path), 0666);
+    refused = 1;
+    assert_ok(save("by its group"));
+    assert_int_equal(refused, 0);
+    assert_int_equal(owner, (uid_t)-1);
+    assert_int_equal(mode_of(path), 0666);
+    refused = 2;
+    assert_ok(save("by another"));
+    assert_int_equal(refused, 0);
+    assert_int_equal(mode_of(path), 0606);
+}
+
+static void a_file_that_cannot_be_closed_is_not_written(void **state)
+{
+    char *file = path, null[] = "/dev/null";
+
+    (void)state;
+    path = null;
+    assert_ok(save("text"));
+    bad_close = true;
+    umbel_status status = save("text");
+    bad_close = false;
+    path = file;
+    assert_int_equal(status, UMBEL_E_IO);
+    assert_non_null(strstr(test_refusal.text, "/dev/null"));
+}
+
+/* A name without a directory, a link beside it, and one with a whole path. */
+static void links_of_the_working_directory_are_followed(void **state)
+{
+    char here[PATH_MAX], *file = path, bare[] = "bare", whole[] = "./whole";
+
+    (void)state;
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(chdir(dir), 0);
+    assert_int_equal(symlink("a", bare), 0);
+    assert_int_equal(symlink(file, whole), 0);
+    path = bare;
+    umbel_status first = save("by a bare name");
+    path = file;
+    assert_holds("by a bare name");
+    path = whole;
+    umbel_status second = save("by a whole one");
+    path = file;
+    assert_holds("by a whole one");
+    assert_int_equal(chdir(here), 0);
+    assert_ok(first);
+    assert_ok(second);
+    assert_int_equal(test_dir_count(dir), 3);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -429,6 +523,9 @@ int main(void)
         TEST(a_path_that_is_too_long_is_not_cut),
         TEST(links_are_followed_to_their_end),
         TEST(a_held_file_can_be_read_and_is_locked_under_its_name),
+        TEST(a_group_that_cannot_be_kept_gets_no_rights),
+        TEST(a_file_that_cannot_be_closed_is_not_written),
+        TEST(links_of_the_working_directory_are_followed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,6 +100,53 @@ static void every_number_of_hashes_from_1_to_64_is_taken(void **state)
         }
 }
 
+/* MD5 is cut into equal chunks: their number divides 128. */
+static void
+an_impossible_number_of_hashes_is_answered_with_the_nearest(void **s)
+{
+    static const struct {
+        const char *addressing;
+        uint32_t hashes;
+        const char *text;
+    } row[] = {
+        {"chunks-md5", 3, "cannot have 3 hashes; the nearest are 2 and 4"},
+        {"chunks-md5", 7, "cannot have 7 hashes; the nearest are 4 and 8"},
+        {"chunks-md5", 33, "the nearest are 32 and 64"},
+        {"chunks-md5", 0, "cannot have 0 hashes; the nearest is 1"},
+        {"blocked512", 0, "cannot have 0 hashes; the nearest is 1"},
+        {"blocked512", 65, "cannot have 65 hashes; the nearest is 64"},
+        {"classic", UINT32_MAX, "hashes; the nearest is 64"},
+    };
+
+    (void)s;
+    for (size_t i = 0; i < TEST_COUNT(row); i++) {
+        umbel_params p = ASK(.addressing = row[i].addressing, .cells = 512);
+        um_shape shape;
+        assert_ok(um_shape_from_params(NULL, &p, &shape, &test_refusal));
+        shape.hashes = row[i].hashes;
+        assert_refused(um_check_shape(&shape, &test_refusal), UMBEL_E_RANGE,
+                       row[i].text);
+    }
+}
+
+static void cells_and_keys_go_up_to_2_to_the_48(void **state)
+{
+    umbel_params p = ASK(.cells = (uint64_t)1 << 48, .hashes = 1,
+                         .capacity = (uint64_t)1 << 48);
+    um_shape s;
+
+    (void)state;
+    assert_ok(um_shape_from_params(NULL, &p, &s, &test_refusal));
+    assert_ok(um_solve_size(&s, &test_refusal));
+    p.cells++;
+    assert_refused(um_shape_from_params(NULL, &p, &s, &test_refusal),
+                   UMBEL_E_RANGE, "2^48");
+    p.cells--;
+    p.capacity++;
+    assert_refused(um_shape_from_params(NULL, &p, &s, &test_refusal),
+                   UMBEL_E_RANGE, "2^48");
+}
+
 static void zero_means_the_default(void **state)
 {
     umbel_params p = ASK(.capacity = 1000);
@@ -347,6 +394,9 @@ int main(void)
         cmocka_unit_test(a_filter_may_have_room_for_no_key_at_all),
         cmocka_unit_test(every_refusal_names_what_was_wrong),
         cmocka_unit_test(every_number_of_hashes_from_1_to_64_is_taken),
+        cmocka_unit_test(
+            an_impossible_number_of_hashes_is_answered_with_the_nearest),
+        cmocka_unit_test(cells_and_keys_go_up_to_2_to_the_48),
         cmocka_unit_test(zero_means_the_default),
         cmocka_unit_test(addressings_of_papers_bring_their_hash),
         cmocka_unit_test(sizes_are_the_smallest_that_suffice),
