@@ -28,9 +28,11 @@ from empty
 gzip -n -k empty
 from empty.gz
 
-# Small as files, and much to come out of them.
-head -c 200000000 /dev/zero | gzip -1 -n > zeros.gz
-(cat f.bloom; head -c 200000000 /dev/zero) | gzip -1 -n > behind.gz
+# Small as files, and much to come out of them: 200 MB, in parts.
+head -c 20000000 /dev/zero | gzip -1 -n > part.gz
+zeros() { for ((i = 0; i < $1; i++)); do cat part.gz; done; }
+zeros 10 > zeros.gz
+(cat f.bloom.gz; zeros 10) > behind.gz
 from zeros.gz
 from - < zeros.gz
 from - < <(head -c 200000000 /dev/zero)
@@ -40,8 +42,8 @@ from behind.gz
 {
     head -c 32 f.bloom
     printf '\0\0\0\0\1\0\0\0' # 2^32 bits
-    head -c 300000000 /dev/zero
 } | gzip -1 -n > claims.gz
+zeros 15 >> claims.gz
 from claims.gz
 from claims.gz --max-memory 100MiB
 from f.bloom.gz --max-memory 1KiB

@@ -23,7 +23,7 @@ static void it_says_what_it_is(void **state)
 
 static void its_prediction_is_what_is_measured(void **state)
 {
-    enum { OUTSIDE = 100000 };
+    enum { OUTSIDE = 40000 };
     umbel_filter *f = subject_filled(*state, 0, KEYS);
     double p = umbel_predict(f);
     double rate = (double)test_hits(f, KEYS, OUTSIDE) / OUTSIDE;

@@ -550,7 +550,7 @@ static void numbers_that_cannot_be_are_refused(void **state)
 
 static void every_allocation_may_fail(void **state)
 {
-    enum { KEYS = 70000 };
+    enum { KEYS = 20000 }; /* two layers and a tail, which are tried twice */
     umbel_params p = at_error(0.01);
     umbel_filter *empty = build(&p, NULL, NULL, 0, 1), *f = NULL;
     umbel_digest *d = digests(empty, 0, KEYS);
@@ -572,7 +572,7 @@ static void every_allocation_may_fail(void **state)
         }
         assert_int_equal(c.live_blocks, 0);
     } while (status != UMBEL_OK);
-    assert_true(n > 8);
+    assert_true(n > 30);
     umbel_close(empty);
     free(d);
 }

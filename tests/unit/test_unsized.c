@@ -65,7 +65,7 @@ static void fitting_wastes_little(void **state)
 {
     (void)state;
     for (size_t i = 0; test_own_addressing(i); i++)
-        for (size_t keys = 500; keys < 25000; keys += keys / 3) {
+        for (size_t keys = 500; keys < 25000; keys += 2 * keys / 3) {
             umbel_params p = params_of(test_own_addressing(i));
             umbel_filter *f = open_unsized(&p, ROOM), *fit = NULL;
             umbel_plan least;
