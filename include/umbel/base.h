@@ -69,7 +69,14 @@ typedef enum umbel_detail {
     UMBEL_D_SECRET_MISSING = 1, /* E_SECRET: the filter needs its secret */
     UMBEL_D_SECRET_WRONG = 2,   /* E_SECRET: made with another secret */
     UMBEL_D_MEMORY_LIMIT = 3,   /* E_LIMIT: the caller's memory limit */
-    UMBEL_D_COMPRESSED = 4      /* E_LIMIT: a gzipped file; unpack it first */
+    UMBEL_D_COMPRESSED = 4,     /* E_LIMIT: a gzipped file; unpack it first */
+    UMBEL_D_BYTES_LIMIT = 5,    /* E_REFUSED: the caller's max_bytes */
+    UMBEL_D_OTHER_KEY = 6,      /* E_REFUSED: signed with another key */
+    UMBEL_D_STATE = 7, /* E_REFUSED: against the state of the last pull; a
+                          reader without that state would accept it */
+    UMBEL_D_NOT_A_SECRET = 8, /* E_SECRET: not a file with a secret */
+    UMBEL_D_NOT_A_KEY = 9     /* E_FORMAT: not a file with a key that signs, or
+                                 is trusted */
 } umbel_detail;
 
 /*

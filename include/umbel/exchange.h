@@ -122,7 +122,8 @@ UMBEL_API umbel_status umbel_trust_key_load(const char *path,
 
 /* --- publishing ----------------------------------------------------------- */
 
-/* What to publish. Start with UMBEL_PUBLICATION_INIT. */
+/* What to publish. Start with UMBEL_PUBLICATION_INIT, which keeps 16
+ * differences. */
 typedef struct umbel_publication {
     size_t size;      /* sizeof(umbel_publication): lets it grow */
     const char *name; /* letters, digits and . _ - inside; at most 64 */
@@ -132,8 +133,7 @@ typedef struct umbel_publication {
     const uint8_t *sign_key; /* UMBEL_SIGN_KEY_LEN bytes; NULL: not signed */
     uint64_t now;            /* seconds since 1970 */
     uint64_t valid; /* seconds until readers refuse it; 0: they never do */
-    size_t keep;    /* differences to list, up to 64; 0 means 16 */
-    bool whole;     /* list no differences at all */
+    size_t keep;    /* differences to list, up to 64; 0: none */
     uint64_t memory_limit; /* for decoding the filter before this one; 0: as
                               umbel_source has it */
 } umbel_publication;
@@ -141,12 +141,12 @@ typedef struct umbel_publication {
 #ifdef __cplusplus
 #define UMBEL_PUBLICATION_INIT                                                 \
     {                                                                          \
-        sizeof(umbel_publication), 0, 0, {0, 0}, 0, 0, 0, 0, false, 0          \
+        sizeof(umbel_publication), 0, 0, {0, 0}, 0, 0, 0, 16, 0                \
     }
 #else
 #define UMBEL_PUBLICATION_INIT                                                 \
     {                                                                          \
-        .size = sizeof(umbel_publication)                                      \
+        .size = sizeof(umbel_publication), .keep = 16                          \
     }
 #endif
 

@@ -437,13 +437,24 @@ umbel_status um_claim_stdin(const um_args *args, umbel_error *err)
 /* What the user can do about a failure that the library cannot know of. */
 static const char *advice(const um_args *args, const umbel_error *err)
 {
+    static const char keygen_sign[] = ": make one with umbel keygen --sign";
     static const struct {
         umbel_detail detail;
         const char *option, *text;
+        bool always; /* also when the option is given */
     } rows[] = {
-        {UMBEL_D_SECRET_MISSING, "key-file", " (with --key-file FILE)"},
+        {UMBEL_D_SECRET_MISSING, "key-file", " (with --key-file FILE)", false},
         {UMBEL_D_MEMORY_LIMIT, "max-memory",
-         ": allow more with --max-memory, if you trust the file"},
+         ": allow more with --max-memory, if you trust the file", false},
+        {UMBEL_D_BYTES_LIMIT, "max-bytes", ": allow more with --max-bytes",
+         true},
+        {UMBEL_D_OTHER_KEY, "trust", "; if that is right, name it with --trust",
+         false},
+        {UMBEL_D_STATE, "output", " (remove FILE.pull beside FILE)", true},
+        {UMBEL_D_NOT_A_SECRET, "key-file", ": make one with umbel keygen",
+         true},
+        {UMBEL_D_NOT_A_KEY, "sign", keygen_sign, true},
+        {UMBEL_D_NOT_A_KEY, "trust", keygen_sign, true},
     };
 
     for (size_t i = 0; i < UM_COUNT(rows); i++)
@@ -451,7 +462,8 @@ static const char *advice(const um_args *args, const umbel_error *err)
             um_find_option(args->command, rows[i].option,
                            strlen(rows[i].option))
                 .option &&
-            !um_is_given(args, rows[i].option, strlen(rows[i].option)))
+            (rows[i].always ||
+             !um_is_given(args, rows[i].option, strlen(rows[i].option))))
             return rows[i].text;
     return "";
 }

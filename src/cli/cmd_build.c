@@ -55,7 +55,7 @@ static unsigned mode_of_kind(const void *values)
 
 static const um_option options[] = {
     {"output", 'o', "FILE", "write the filter to FILE; - is standard output",
-     UM_TARGET(build_args, output), .role = UM_OUTPUT, .required = true},
+     UM_TARGET(build_args, output), .role = UM_UMBEL_OUTPUT, .required = true},
     {"capacity", 'n', "N", "room for N keys (default: as many as there are)",
      UM_TARGET(build_args, capacity), .low = 1,
      .modes = UM_MODE(GROUPS) | UM_MODE(PLAIN) | UM_MODE(COUNTS),

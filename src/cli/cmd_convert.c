@@ -216,13 +216,15 @@ static int run(const um_args *args)
     const convert_args *a = args->values;
     umbel_filter *f;
     umbel_error err;
+    bool foreign = is_exported(a) || a->from; /* may replace others' files */
 
     if (is_idle(a))
         return um_misuse(args, "nothing to do: give --fold D, --fpr P, --to "
                                "FORM, --from FORMAT, --coded or --raw");
     if (a->to && strcmp(a->to, "bloom") != 0 && !is_exported(a))
         return um_misuse(args, "--to is bloom or dcso, got \"%s\"", a->to);
-    if (open_input(a, &f, &err) != UMBEL_OK)
+    if ((!foreign && um_check_replaceable(a->output, &err)) ||
+        open_input(a, &f, &err))
         return um_trouble(args, &err);
     umbel_status status = convert(args, f, &err);
     umbel_close(f);

@@ -17,7 +17,7 @@ typedef struct diff_args {
 static const um_option options[] = {
     {"output", 'o', "FILE",
      "write the difference to FILE; - is standard output",
-     UM_TARGET(diff_args, output), .role = UM_OUTPUT, .required = true},
+     UM_TARGET(diff_args, output), .role = UM_UMBEL_OUTPUT, .required = true},
     {0}};
 
 static void make_report(const diff_args *a, const umbel_filter *old,

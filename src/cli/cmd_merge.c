@@ -24,7 +24,7 @@ static const umbel_merge_op ops[] = {UMBEL_OR, UMBEL_AND, UMBEL_ADD, UMBEL_MAX,
 
 static const um_option options[] = {
     {"output", 'o', "FILE", "write the result to FILE; - is standard output",
-     UM_TARGET(merge_args, output), .role = UM_OUTPUT, .required = true},
+     UM_TARGET(merge_args, output), .role = UM_UMBEL_OUTPUT, .required = true},
     {"op", 0, "OP", "or (default), and; counts need one: add, max, minus ...",
      UM_TARGET(merge_args, op), .choices = op_names},
     {0}};

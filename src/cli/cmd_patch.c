@@ -18,7 +18,7 @@ typedef struct patch_args {
 static const um_option options[] = {
     {"output", 'o', "FILE",
      "write the new filter to FILE; - is standard output",
-     UM_TARGET(patch_args, output), .role = UM_OUTPUT, .required = true},
+     UM_TARGET(patch_args, output), .role = UM_UMBEL_OUTPUT, .required = true},
     {0}};
 
 static void print_result(const um_args *args, const umbel_filter *now,

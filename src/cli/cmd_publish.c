@@ -14,9 +14,10 @@
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
-enum { KEEP = 16, DAY = 86400 };
+enum { DAY = 86400 };
 
 static const um_option options[] = {
     {"sign", 0, "KEY", "sign with this key (umbel keygen --sign)",
@@ -241,8 +242,8 @@ static umbel_status take_options(publishing *p, umbel_error *err)
 
     p->what = (umbel_publication)UMBEL_PUBLICATION_INIT;
     p->what.memory_limit = a->memory.max_memory.n;
-    p->what.keep = a->keep.given ? (size_t)a->keep.n : KEEP;
-    p->what.whole = p->what.keep == 0;
+    if (a->keep.given)
+        p->what.keep = (size_t)a->keep.n;
     p->what.valid = a->valid.n * DAY;
     if (a->sign) {
         UM_TRY(umbel_sign_key_load(a->sign, p->sign_key, err));
@@ -256,7 +257,13 @@ static int run(const um_args *args)
     publishing p = {.args = args, .a = args->values};
     umbel_error err;
     umbel_status status;
+    struct stat st;
 
+    if (stat(p.a->dir, &st) == 0 && !S_ISDIR(st.st_mode))
+        return um_misuse(args,
+                         "%s is not a directory: first comes DIR, then "
+                         "the filters",
+                         p.a->dir);
     if (p.a->never.n && p.a->filters.n > 1)
         return um_misuse(args, "--never is for one filter at a time");
     status = check_names(&p.a->filters, &err);

@@ -9,7 +9,9 @@
 
 #include <umbel/fetch.h>
 
+#include <limits.h>
 #include <signal.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -153,13 +155,29 @@ static umbel_status pull(const um_args *args, pulling *p, umbel_error *err)
     return status;
 }
 
+/* Suggests an address for what looks like a path. */
+static int refuse_path(const um_args *args, const char *path)
+{
+    char here[PATH_MAX] = "";
+
+    if (*path != '/' && !getcwd(here, sizeof here))
+        *here = '\0';
+    return um_misuse(args,
+                     "%s is not an address, which begins with http://, "
+                     "https:// or file://: file://%s%s%s",
+                     path, here, *here ? "/" : "", path);
+}
+
 static int run(const um_args *args)
 {
+    const pull_args *a = args->values;
     umbel_error err = {.status = UMBEL_OK};
     pulling p = {.wants = {0}};
 
     if (args->stdout_taken)
         return um_misuse(args, "a pulled filter is kept in a file: -o FILE");
+    if (!strstr(a->address, "://"))
+        return refuse_path(args, a->address);
     umbel_status status = pull(args, &p, &err);
     umbel_store_close(&p.store);
     return status ? conclude(args, status, &err) : UM_EXIT_FINE;

@@ -64,7 +64,8 @@ typedef enum um_role {
     UM_PLAIN_TEXT,
     UM_INPUT,       /* a file that is read, and that no output may replace */
     UM_REPLACEABLE, /* a file that is read before an output may replace it */
-    UM_OUTPUT       /* a file that is written */
+    UM_OUTPUT,      /* a file that is written */
+    UM_UMBEL_OUTPUT /* the same, and it replaces only files that umbel made */
 } um_role;
 
 /* The member of a command's struct that an option fills; its C type decides how

@@ -6,9 +6,12 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "filter/head.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* --- rules ------------------------------------------------------------------
  */
@@ -157,15 +160,20 @@ static bool visit_files(const um_args *a, visit_file *visit, void *ctx,
     return visit_operands(a, visit, ctx, err);
 }
 
+static bool is_output(um_role role)
+{
+    return role == UM_OUTPUT || role == UM_UMBEL_OUTPUT;
+}
+
 static bool count_standard(void *ctx, const char *path, um_role role,
                            umbel_error *err)
 {
     um_args *a = ctx;
     bool standard = strcmp(path, "-") == 0 && role != UM_PLAIN_TEXT;
 
-    if (standard && role == UM_OUTPUT && a->stdout_taken)
+    if (standard && is_output(role) && a->stdout_taken)
         return um_refuse(err, "standard output can take only one of them");
-    if (standard && role == UM_OUTPUT)
+    if (standard && is_output(role))
         a->stdout_taken = true;
     else if (standard && a->stdin_uses++)
         return um_refuse(err, "standard input can be read only once");
@@ -195,7 +203,7 @@ static bool spare_input(void *ctx, const char *path, um_role role,
 
     if (role == UM_INPUT)
         return um_refuse_overwrite(w->path, path, err) == UMBEL_OK;
-    if (role == UM_OUTPUT &&
+    if (is_output(role) &&
         (strcmp(path, w->path) == 0 || is_same_file(path, w->path)) &&
         ++w->same > 1)
         return um_refuse(err, "two outputs go to the same file, %s", path);
@@ -207,7 +215,9 @@ static bool check_output(void *ctx, const char *path, um_role role,
 {
     written w = {.args = ctx, .path = path};
 
-    return role != UM_OUTPUT || visit_files(ctx, spare_input, &w, err);
+    return !is_output(role) ||
+           (visit_files(ctx, spare_input, &w, err) &&
+            (role == UM_OUTPUT || !um_check_replaceable(path, err)));
 }
 
 umbel_status um_refuse_overwrite(const char *path, const char *input,
@@ -217,6 +227,27 @@ umbel_status um_refuse_overwrite(const char *path, const char *input,
         return UMBEL_OK;
     return um_fail(err, UMBEL_E_IO,
                    "%s%s is an input of this command: write to another file",
+                   um_path_dots(path), um_path_tail(path));
+}
+
+umbel_status um_check_replaceable(const char *path, umbel_error *err)
+{
+    bool piped = strcmp(path, "-") == 0;
+    int fd = piped ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    uint8_t start[UM_HEAD_START];
+    struct stat st;
+
+    if (fd < 0) /* there is none, or saving will fail */
+        return UMBEL_OK;
+    ssize_t len = 0; /* of a pipe nothing is read, and nothing is replaced */
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        len = pread(fd, start, sizeof start, 0);
+    close(fd);
+    if (len <= 0 || um_is_umbel_file(start, (size_t)len))
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_IO,
+                   "%s%s exists, and is not a file of umbel: remove it first, "
+                   "or write to another file",
                    um_path_dots(path), um_path_tail(path));
 }
 

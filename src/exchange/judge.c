@@ -34,10 +34,10 @@ static umbel_status judge_name(const um_manifest *m, const um_pull_state *last,
                        "asked for \"%s\", got the manifest of \"%s\"", name,
                        m->name);
     if (last->serial && strcmp(last->name, name) != 0)
-        return um_fail(err, UMBEL_E_REFUSED,
-                       "this file holds \"%s\", not \"%s\": pull to another "
-                       "file, or remove FILE.pull to replace it",
-                       last->name, name);
+        return um_fail_detail(err, UMBEL_E_REFUSED, UMBEL_D_STATE,
+                              "the last pull was of \"%s\", not \"%s\": pull "
+                              "to another file, or start over",
+                              last->name, name);
     return UMBEL_OK;
 }
 
@@ -55,11 +55,10 @@ static umbel_status judge_key(const um_manifest *m, const um_pull_state *last,
                        "with the key that you trust");
     if (sodium_memcmp(m->key, want, UMBEL_TRUST_KEY_LEN) != 0) {
         um_digest_text(m->key, key);
-        return um_fail(err, UMBEL_E_REFUSED,
-                       "the manifest is signed with another key than the one "
-                       "that is trusted here: %s%s",
-                       key,
-                       trust ? "" : "; if that is right, name it with --trust");
+        return um_fail_detail(err, UMBEL_E_REFUSED, UMBEL_D_OTHER_KEY,
+                              "the manifest is signed with another key than "
+                              "the one that is trusted here: %s",
+                              key);
     }
     return UMBEL_OK;
 }
@@ -88,12 +87,12 @@ static umbel_status judge_serial(const um_manifest *m,
                                  const um_pull_state *last, umbel_error *err)
 {
     if (m->serial < last->serial)
-        return um_fail(err, UMBEL_E_REFUSED,
-                       "the manifest is older than the last one: serial "
-                       "%" PRIu64 " after %" PRIu64
-                       "; a newer one may be held back (if the publisher "
-                       "started over, remove FILE.pull)",
-                       m->serial, last->serial);
+        return um_fail_detail(err, UMBEL_E_REFUSED, UMBEL_D_STATE,
+                              "the manifest is older than the last one: serial "
+                              "%" PRIu64 " after %" PRIu64
+                              ". A newer one may be held back; or the "
+                              "publisher started over, then do so, too",
+                              m->serial, last->serial);
     if (m->serial == last->serial &&
         !um_same_digest(m->filter.digest, last->filter))
         return um_fail(err, UMBEL_E_REFUSED,

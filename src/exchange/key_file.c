@@ -30,19 +30,19 @@ typedef struct form {
     size_t len; /* of the key */
     bool secret;
     umbel_status wrong; /* for a file that is no such key */
-    const char *made_by;
+    umbel_detail detail;
     const char *what;
 } form;
 
 static const form filter_secret = {
-    "umbel-secret-1 ", UMBEL_SECRET_LEN, true,
-    UMBEL_E_SECRET,    "umbel keygen",   "a secret for --key-file"};
+    "umbel-secret-1 ", UMBEL_SECRET_LEN,     true,
+    UMBEL_E_SECRET,    UMBEL_D_NOT_A_SECRET, "a secret for keyed filters"};
 static const form sign_key = {
-    "umbel-sign-1 ", UMBEL_SIGN_KEY_LEN,    true,
-    UMBEL_E_FORMAT,  "umbel keygen --sign", "a key for --sign"};
+    "umbel-sign-1 ", UMBEL_SIGN_KEY_LEN, true,
+    UMBEL_E_FORMAT,  UMBEL_D_NOT_A_KEY,  "a key that signs"};
 static const form trust_key = {
-    "umbel-trust-1 ", UMBEL_TRUST_KEY_LEN,   false,
-    UMBEL_E_FORMAT,   "umbel keygen --sign", "a public key for --trust"};
+    "umbel-trust-1 ", UMBEL_TRUST_KEY_LEN, false,
+    UMBEL_E_FORMAT,   UMBEL_D_NOT_A_KEY,   "a public key"};
 static const form *const forms[] = {&filter_secret, &sign_key, &trust_key};
 
 enum { TEXT_MAX = 16 + 2 * UMBEL_SIGN_KEY_LEN + 1 };
@@ -59,9 +59,9 @@ static umbel_status parse(const form *f, const char *text, size_t len,
 
     if (len != text_len(f) || memcmp(text, f->start, start) != 0 ||
         text[len - 1] != '\n' || !um_hex_read(text + start, key, f->len))
-        return um_fail(err, f->wrong,
-                       "%s%s is not a key file: make one with %s",
-                       um_path_dots(path), um_path_tail(path), f->made_by);
+        return um_fail_detail(err, f->wrong, f->detail,
+                              "%s%s is not a key file", um_path_dots(path),
+                              um_path_tail(path));
     return UMBEL_OK;
 }
 
@@ -73,7 +73,7 @@ static umbel_status refuse_other(const form *f, const char *text, size_t len,
         size_t start = strlen(forms[i]->start);
         if (forms[i] != f && len > start &&
             memcmp(text, forms[i]->start, start) == 0)
-            return um_fail(err, f->wrong, "%s%s is %s; this wants %s",
+            return um_fail(err, f->wrong, "%s%s is %s; this must be %s",
                            um_path_dots(path), um_path_tail(path),
                            forms[i]->what, f->what);
     }

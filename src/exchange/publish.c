@@ -68,8 +68,6 @@ void um_manifest_next(const um_manifest *last, const um_edition *e,
 /* --- publishing -------------------------------------------------------------
  */
 
-enum { KEEP = 16 };
-
 /* A filter on its way to the shelf. */
 typedef struct edition {
     const umbel_publication *what;
@@ -115,10 +113,9 @@ static umbel_status check_signer(const edition *e, umbel_error *err)
         return UMBEL_OK;
     return um_fail(err, UMBEL_E_REFUSED,
                    "%s was published with %s key: sign with that one, or "
-                   "remove its manifest; readers must then %s",
+                   "remove its manifest; every reader must then %s",
                    e->what->name, secret ? "another" : "a",
-                   secret ? "name the new key with --trust"
-                          : "remove FILE.pull");
+                   secret ? "be told to trust the new key" : "start over");
 }
 
 /* Puts the difference from old, where there is one and it is the smaller. */
@@ -151,7 +148,7 @@ static umbel_status make_step(edition *e, umbel_error *err)
     umbel_filter *old;
 
     source.memory_limit = e->what->memory_limit;
-    if (e->last.serial == 0 || e->what->whole ||
+    if (e->last.serial == 0 || e->what->keep == 0 ||
         um_same_digest(e->last.filter.digest, e->filter.digest) ||
         um_shelf_load(e->shelf, &e->last.filter, &source, &old, &e->no_step))
         return UMBEL_OK;
@@ -167,9 +164,7 @@ static umbel_status put_manifest(edition *e, umbel_error *err)
                        .step = e->has_step ? &e->step : NULL,
                        .now = w->now,
                        .valid = w->valid,
-                       .keep = w->whole  ? 0
-                               : w->keep ? w->keep
-                                         : KEEP};
+                       .keep = w->keep};
 
     um_manifest_next(&e->last, &next, &e->next);
     if (e->next.serial == UINT64_MAX)

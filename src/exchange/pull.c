@@ -11,7 +11,7 @@
 #include "exchange/judge.h"
 #include "exchange/store.h"
 #include "filter/coded.h"
-#include "filter/handle.h"
+#include "filter/head.h"
 
 #include <umbel/diff.h>
 
@@ -165,12 +165,31 @@ static umbel_status write_state(umbel_puller *p, umbel_error *err)
     return p->store.put(p->store.ctx, state_name, &part, 1, err);
 }
 
+/* Refuses to replace what is neither a filter nor of an earlier pull. */
+static umbel_status spare_other_file(const umbel_puller *p, umbel_error *err)
+{
+    umbel_slice all;
+
+    UM_TRY(p->store.get(p->store.ctx, filter_name, &all, err));
+    bool is_filter = um_is_umbel_file(all.data, all.len);
+    p->store.release(p->store.ctx, all);
+    if (is_filter)
+        return UMBEL_OK;
+    um_set_error(err, UMBEL_E_IO,
+                 "this is not a filter, and would be replaced by one: remove "
+                 "it first, or pull to another file");
+    return um_name_file(UMBEL_E_IO, um_store_where(&p->store, filter_name),
+                        err);
+}
+
 static umbel_status look_at_filter(umbel_puller *p, umbel_error *err)
 {
     umbel_status status =
         um_store_digest(&p->store, filter_name, &p->have, err);
 
     p->there = status == UMBEL_OK;
+    if (p->there && p->have.len && !p->last.serial)
+        return spare_other_file(p, err);
     return status == UMBEL_E_UNKNOWN ? UMBEL_OK : status;
 }
 
@@ -432,10 +451,10 @@ static umbel_status take_route(umbel_puller *p, umbel_error *err)
     bool final = false;
 
     if (p->manifest.filter.len > p->wants.max_bytes)
-        return um_fail(err, UMBEL_E_REFUSED,
-                       "the published filter has %" PRIu64
-                       " bytes, the limit is %" PRIu64 " (--max-bytes)",
-                       p->manifest.filter.len, p->wants.max_bytes);
+        return um_fail_detail(err, UMBEL_E_REFUSED, UMBEL_D_BYTES_LIMIT,
+                              "the published filter has %" PRIu64
+                              " bytes, the limit is %" PRIu64,
+                              p->manifest.filter.len, p->wants.max_bytes);
     if (p->route.by_steps) {
         umbel_status status = take_steps(p, &final, err);
         if (status == UMBEL_OK || final)

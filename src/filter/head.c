@@ -139,6 +139,16 @@ size_t um_head_encode(const umbel_filter *f, const uint64_t *code,
     return len;
 }
 
+/* A difference (ops/diff.c) has another fourth byte. */
+bool um_is_umbel_file(const void *bytes, size_t len)
+{
+    const uint8_t *b = bytes;
+
+    return len >= sizeof magic && memcmp(b, magic, 3) == 0 &&
+           (b[3] == 'B' || b[3] == 'D') &&
+           memcmp(b + 4, magic + 4, sizeof magic - 4) == 0;
+}
+
 umbel_status um_head_len(const uint8_t *bytes, size_t len, size_t *out,
                          umbel_error *err)
 {

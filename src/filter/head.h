@@ -31,6 +31,9 @@ size_t um_head_room(const um_shape *s);
 size_t um_head_encode(const umbel_filter *f, const uint64_t *code,
                       uint8_t out[UM_HEAD_MAX]);
 
+/* Returns true if bytes begin like a file of umbel: a filter, a difference. */
+bool um_is_umbel_file(const void *bytes, size_t len);
+
 /* The head's length, from its first UM_HEAD_START bytes. */
 umbel_status um_head_len(const uint8_t *bytes, size_t len, size_t *head_len,
                          umbel_error *err);

@@ -62,9 +62,8 @@ static umbel_status check_url(const char *url, umbel_error *err)
     if (!has_scheme(url, "http://") && !has_scheme(url, "https://") &&
         !has_scheme(url, "file://"))
         return um_fail(err, UMBEL_E_RANGE,
-                       "%.100s is not an address: use http://, https:// or "
-                       "file://",
-                       shown(url));
+                       "only addresses that begin with http://, https:// or "
+                       "file:// can be fetched");
     if (has_scheme(url, "file://") && url[7] != '/' &&
         strncmp(url + 7, "localhost/", 10) != 0)
         return um_fail(err, UMBEL_E_RANGE,

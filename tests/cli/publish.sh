@@ -121,7 +121,7 @@ try umbel publish shelf list.umb --sign key --never false.txt
 try umbel publish shelf
 cp list.umb 'a name.umb'
 try umbel publish shelf 'a name.umb' --sign key
-try umbel pull shelf/list -o copy.umb
+umbel pull shelf/list -o copy.umb 2>&1 | sed "s:$PWD::"
 umbel pull "$here/none" -o none.umb 2>&1 | sed "s:$PWD::"
 umbel pull "$here/list" -o copy.umb --trust nobody
 try umbel keygen --sign -o key

@@ -185,18 +185,16 @@ static void bytes_that_the_caller_has_are_published_as_they_are(void **state)
 
 static void differences_are_kept_up_to_a_number(void **state)
 {
-    static const struct {
-        size_t keep;
-        bool whole;
-        size_t want;
-    } rows[] = {{0, false, 16}, {2, false, 2}, {64, false, 19}, {5, true, 0}};
+    const umbel_publication unset = UMBEL_PUBLICATION_INIT;
+    const struct {
+        size_t keep, want;
+    } rows[] = {{unset.keep, 16}, {2, 2}, {64, 19}, {0, 0}};
 
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(rows); i++) {
         scene s;
         scene_open(&s);
         s.what.keep = rows[i].keep;
-        s.what.whole = rows[i].whole;
         for (uint64_t j = 0; j < 20; j++)
             publish_more(&s, 5000 + j, 1);
         assert_int_equal(s.done.steps, rows[i].want);

@@ -236,6 +236,22 @@ static void a_file_from_elsewhere_is_a_base_for_differences(void **state)
     scene_close(s);
 }
 
+static void a_file_that_is_no_filter_is_not_replaced(void **state)
+{
+    static const char notes[] = "my notes";
+    scene *s = scene_open();
+
+    (void)state;
+    test_store_write(&s->place, "", notes, sizeof notes);
+    assert_refuses(s, UMBEL_E_IO, "not a filter");
+    assert_null(test_store_find(&s->place, ".pull"));
+    test_store_write(&s->place, "", notes, 0); /* nothing is lost */
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    test_store_write(&s->place, "", notes, sizeof notes); /* was a filter */
+    assert_pulls(s, UMBEL_PULL_WHOLE);
+    scene_close(s);
+}
+
 /* --- what is not believed ---------------------------------------------------
  */
 
@@ -462,7 +478,7 @@ static void a_list_of_another_name_is_refused(void **state)
     assert_refuses(s, UMBEL_E_REFUSED, "asked for \"words\"");
     s->params.url = "https://example.org/lists/other.manifest";
     open_puller(s);
-    assert_refuses(s, UMBEL_E_REFUSED, "this file holds");
+    assert_refuses(s, UMBEL_E_REFUSED, "the last pull was of");
     scene_close(s);
 }
 
@@ -854,7 +870,8 @@ static void a_filter_that_is_too_large_is_not_fetched(void **state)
     (void)state;
     s->wants.max_bytes = s->published.bytes - 1;
     open_puller(s);
-    assert_refuses(s, UMBEL_E_REFUSED, "the limit is");
+    assert_refused_as(pull(s), UMBEL_E_REFUSED, UMBEL_D_BYTES_LIMIT,
+                      "the limit is");
     assert_int_equal(s->server.requests, 1);
     s->wants.max_bytes++;
     open_puller(s);
@@ -1113,6 +1130,7 @@ int main(void)
         cmocka_unit_test(the_whole_file_is_taken_when_it_is_cheaper),
         cmocka_unit_test(a_coded_filter_comes_by_differences_too),
         cmocka_unit_test(a_file_from_elsewhere_is_a_base_for_differences),
+        cmocka_unit_test(a_file_that_is_no_filter_is_not_replaced),
         cmocka_unit_test(an_older_manifest_is_refused),
         cmocka_unit_test(a_manifest_counts_as_seen_before_its_filter_comes),
         cmocka_unit_test(one_serial_has_one_filter),

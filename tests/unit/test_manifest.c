@@ -290,14 +290,14 @@ static void readers_believe_what_is_signed_new_and_not_expired(void **state)
     assert_ok(judge(&plain, &none, NULL, 1100));
     assert_refused(judge(&m, &none, public_key, 1503), UMBEL_E_REFUSED,
                    "expired 1 s ago");
-    assert_refused(judge(&older, &last, public_key, 1100), UMBEL_E_REFUSED,
-                   "serial 2 after 3");
+    assert_refused_as(judge(&older, &last, public_key, 1100), UMBEL_E_REFUSED,
+                      UMBEL_D_STATE, "serial 2 after 3");
     assert_refused(judge(&twin, &last, public_key, 1100), UMBEL_E_REFUSED,
                    "different filters");
-    assert_refused(judge(&foreign, &none, public_key, 1100), UMBEL_E_REFUSED,
-                   "another key");
+    assert_refused_as(judge(&foreign, &none, public_key, 1100), UMBEL_E_REFUSED,
+                      UMBEL_D_OTHER_KEY, "another key");
     assert_refused(judge(&foreign, &last, NULL, 1100), UMBEL_E_REFUSED,
-                   "--trust");
+                   "another key");
     assert_refused(judge(&plain, &last, NULL, 1100), UMBEL_E_REFUSED,
                    "not signed");
     assert_refused(judge(&plain, &none, public_key, 1100), UMBEL_E_REFUSED,
@@ -315,8 +315,8 @@ static void readers_get_the_list_they_asked_for(void **state)
     assert_refused(judge(&other, &none, public_key, 1100), UMBEL_E_REFUSED,
                    "asked for \"words\", got the manifest of \"others\"");
     last = remembering(&other);
-    assert_refused(judge(&m, &last, public_key, 1100), UMBEL_E_REFUSED,
-                   "this file holds \"others\"");
+    assert_refused_as(judge(&m, &last, public_key, 1100), UMBEL_E_REFUSED,
+                      UMBEL_D_STATE, "the last pull was of \"others\"");
 }
 
 /* Whoever lost the key, or the directory, starts with serial 1 again. */
