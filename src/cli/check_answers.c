@@ -16,8 +16,9 @@
 
 /* The answers to a batch. */
 typedef struct answers {
-    um_query_result result;
-    size_t n, room; /* answers there are, and fit */
+    um_query_result result; /* of several filters, values are masks of them */
+    bool *other;            /* hits of one of several filters */
+    size_t n, room;         /* answers there are, and fit */
     uint64_t selected;
     char *out; /* the first of them, formatted */
     size_t nout, cap;
@@ -35,6 +36,36 @@ static bool is_at_limit(const um_check_ctx *c, uint64_t value)
     return c->count_limit && value >= c->count_limit;
 }
 
+static bool is_in(uint64_t mask, size_t filter)
+{
+    return mask >> filter & 1;
+}
+
+static void print_json_filters(const um_check_ctx *c, FILE *out, uint64_t mask)
+{
+    const char *between = "";
+
+    fputs(", \"filters\": [", out);
+    for (size_t i = 0; i < c->nfilters; i++)
+        if (is_in(mask, i)) {
+            fputs(between, out);
+            um_print_json_string(out, c->names[i], strlen(c->names[i]));
+            between = ", ";
+        }
+    putc(']', out);
+}
+
+/* Prints a line for every filter that the key matches. */
+static void print_filters(const um_check_ctx *c, const umbel_slice *line,
+                          uint64_t mask)
+{
+    for (size_t i = 0; i < c->nfilters; i++)
+        if (is_in(mask, i)) {
+            fwrite(line->data, 1, line->len, c->out);
+            fprintf(c->out, "\t%s%c", c->names[i], c->end);
+        }
+}
+
 static void print_json(const um_check_ctx *c, FILE *out,
                        const umbel_slice *line, const um_query_result *in,
                        size_t i)
@@ -47,6 +78,8 @@ static void print_json(const um_check_ctx *c, FILE *out,
                 in->values[i]);
     if (c->query.values && is_at_limit(c, in->values[i]))
         fputs(", \"at_limit\": true", out);
+    if (c->nfilters > 1)
+        print_json_filters(c, out, in->values[i]);
     fputs("}\n", out);
 }
 
@@ -55,6 +88,10 @@ static void print_answer(const um_check_ctx *c, const umbel_slice *line,
 {
     if (c->json) {
         print_json(c, c->out, line, in, i);
+        return;
+    }
+    if (c->nfilters > 1 && in->values[i]) {
+        print_filters(c, line, in->values[i]);
         return;
     }
     fwrite(line->data, 1, line->len, c->out);
@@ -75,9 +112,11 @@ static umbel_status make_room(answers *a, size_t n, umbel_error *err)
         return UMBEL_OK;
     free(r->hit);
     free(r->values);
+    free(a->other);
     r->hit = malloc(n * sizeof *r->hit);
     r->values = calloc(n, sizeof *r->values);
-    bool fine = r->hit && r->values;
+    a->other = malloc(n * sizeof *a->other);
+    bool fine = r->hit && r->values && a->other;
     a->room = fine ? n : 0;
     return fine ? UMBEL_OK
                 : um_fail(err, UMBEL_E_NOMEM, "no memory for answers");
@@ -149,6 +188,29 @@ static umbel_status format_json(const um_check_ctx *c, const um_key_batch *b,
                           : UMBEL_OK;
 }
 
+/* Makes masks of the filters that keys match. A key that one of them refuses
+ * ends the answers. */
+static umbel_status query_others(const um_check_ctx *c, const um_key_batch *b,
+                                 answers *a, umbel_error *err)
+{
+    um_query_result other = {.hit = a->other};
+    umbel_status first = UMBEL_OK;
+
+    for (size_t i = 0; i < a->n; i++)
+        a->result.values[i] = a->result.hit[i];
+    for (size_t f = 1; f < c->nfilters; f++) {
+        um_query q = {.filter = c->filters[f]};
+        umbel_status status =
+            um_query_keys(&q, b->keys, a->n, &other, &a->n, err);
+        for (size_t i = 0; i < a->n; i++)
+            a->result.values[i] |= (uint64_t)other.hit[i] << f;
+        first = status ? status : first;
+    }
+    for (size_t i = 0; i < a->n; i++)
+        a->result.hit[i] = a->result.values[i] != 0;
+    return first;
+}
+
 /* a has room for the batch. */
 static umbel_status query_batch(const um_check_ctx *c, const um_key_batch *b,
                                 answers *a, umbel_error *err)
@@ -156,6 +218,10 @@ static umbel_status query_batch(const um_check_ctx *c, const um_key_batch *b,
     a->result.cost = (umbel_unless_cost){0};
     umbel_status status =
         um_query_keys(&c->query, b->keys, b->n, &a->result, &a->n, err);
+    if (c->nfilters > 1) {
+        umbel_status others = query_others(c, b, a, err);
+        status = others ? others : status;
+    }
     for (size_t i = 0; i < a->n; i++)
         a->selected += a->result.hit[i] != c->invert;
     return status;
@@ -173,7 +239,7 @@ static umbel_status answer_batch(const void *ctx, const um_key_batch *b,
     a->selected = 0;
     UM_TRY(make_room(a, b->n, err));
     umbel_status status = query_batch(c, b, a, err);
-    if (c->count || c->quiet)
+    if (c->count || c->quiet || c->top || c->nfilters > 1)
         return status;
     umbel_status formatted =
         c->json ? format_json(c, b, a, &late) : format_lines(c, b, a, &late);
@@ -195,6 +261,31 @@ static void print_batch(const um_check_ctx *c, const um_key_batch *b,
             print_answer(c, &b->lines[i], &a->result, i);
 }
 
+static umbel_status take_top(const um_check_ctx *c, const um_key_batch *b,
+                             const answers *a, umbel_error *err)
+{
+    const umbel_slice *texts = c->log_keys ? b->keys : b->lines;
+
+    for (size_t i = 0; i < a->n; i++)
+        if (a->result.hit[i])
+            UM_TRY(um_top_take(c->top, c->query.filter, &b->keys[i], &texts[i],
+                               a->result.values[i], err));
+    return UMBEL_OK;
+}
+
+void um_check_print_top(um_check_ctx *c)
+{
+    bool hit = true;
+
+    um_progress_end();
+    um_top_sort(c->top);
+    for (size_t i = 0; !c->quiet && i < c->top->n; i++) {
+        um_top_key *k = &c->top->key[i];
+        um_query_result result = {.hit = &hit, .values = &k->count};
+        print_answer(c, &(umbel_slice){k->text, k->len}, &result, 0);
+    }
+}
+
 static umbel_status print_answers(void *ctx, const um_key_batch *b,
                                   void *result, umbel_error *err)
 {
@@ -208,6 +299,8 @@ static umbel_status print_answers(void *ctx, const um_key_batch *b,
     c->decided = c->quiet && c->selected && !c->log.path;
     UM_TRY(um_key_log_append(&c->log, c->log_keys ? b->keys : b->lines,
                              a->result.hit, a->n, err));
+    if (c->top)
+        return take_top(c, b, a, err);
     if (c->on_terminal) {
         um_progress_pause();
         print_batch(c, b, a);
@@ -225,6 +318,7 @@ static void free_answers(void *result)
 
     free(a->result.hit);
     free(a->result.values);
+    free(a->other);
     free(a->out);
 }
 
@@ -241,9 +335,10 @@ umbel_status um_check_one(um_check_ctx *c, const umbel_slice *key,
                           const umbel_slice *line, umbel_error *err)
 {
     um_key_batch batch = {.n = 1, .keys = key, .lines = line};
-    bool hit;
+    bool hit, other;
     uint64_t value = 0;
-    answers a = {.result = {.hit = &hit, .values = &value}, .room = 1};
+    answers a = {
+        .result = {.hit = &hit, .values = &value}, .other = &other, .room = 1};
 
     UM_TRY(query_batch(c, &batch, &a, err));
     return print_answers(c, &batch, &a, err);

@@ -6,14 +6,21 @@
 
 #include "keys/log.h"
 #include "keys/source.h"
+#include "keys/top.h"
 #include "ops/query.h"
 
 #include <stdio.h>
 
+enum { UM_MAX_FILTERS = 64 }; /* bits of a mask */
+
 /* What is asked and printed, and the sums of the answers so far. */
 typedef struct um_check_ctx {
     um_query query;
-    FILE *out; /* standard output, as failures call it */
+    umbel_filter *const *filters; /* that of the query, and others to query */
+    const char *const *names;     /* of the filters */
+    size_t nfilters; /* 0, 1: the query alone; at most UM_MAX_FILTERS */
+    um_top *top;     /* the keys to print at the end; NULL: all that match */
+    FILE *out;       /* standard output, as failures call it */
     bool json, count, invert, quiet;
     bool print_all;       /* keys that do not match are printed, too */
     bool on_terminal;     /* answers go where progress is shown */
@@ -35,5 +42,8 @@ um_key_job um_check_job(um_check_ctx *c);
  * Allocates nothing. */
 umbel_status um_check_one(um_check_ctx *c, const umbel_slice *key,
                           const umbel_slice *line, umbel_error *err);
+
+/* Prints the keys in c->top. */
+void um_check_print_top(um_check_ctx *c);
 
 #endif

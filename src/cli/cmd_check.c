@@ -7,15 +7,16 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/table.h"
+#include "keys/sniff.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 typedef struct check_args {
     const char *file;
-    um_list operands, lists;
+    um_list operands, lists, also;
     bool count, invert, values, unless_first, line_buffered;
-    um_whole threshold;
+    um_whole threshold, top;
     const char *unless, *unless_key_file, *confirm;
     um_open_args open;
     um_key_args keys;
@@ -36,6 +37,15 @@ static const um_option options[] = {
     {"threshold", 0, "T",
      "counting kinds: keys match if they were added T times or more",
      UM_TARGET(check_args, threshold), .low = 1, .formerly = "at-least"},
+    {"top", 0, "N",
+     "counting kinds: print the N keys of the input with the largest counts",
+     UM_TARGET(check_args, top), .low = 1, .high = UM_MAX_TOP,
+     .excludes = "count invert values"},
+    {"also", 0, "FILE",
+     "check this filter, too, and print which filter a key matches; may be "
+     "repeated",
+     UM_TARGET(check_args, also), .role = UM_INPUT,
+     .excludes = "values threshold top unless"},
     {"unless", 0, "FILE",
      "a second filter: keys that match it, too, do not match",
      UM_TARGET(check_args, unless), .role = UM_INPUT},
@@ -75,6 +85,8 @@ static const char *find_misuse(const check_args *a)
         return "--confirm appends to a file, not to standard output";
     if (a->confirm && a->keys.hex && a->keys.field.given)
         return "--confirm writes whole lines of --hex keys: leave out --field";
+    if (a->also.n >= UM_MAX_FILTERS)
+        return "at most 63 filters can be given with --also";
     return NULL;
 }
 
@@ -102,21 +114,44 @@ static umbel_status check_hex(um_check_ctx *c, const umbel_slice *text,
         return um_fail(err, UMBEL_E_KEY,
                        "a key of more than %zu digits: give it with -f FILE",
                        2 * sizeof bytes);
-    if (!um_hex_decode(text->data, text->len, bytes))
-        return um_fail(err, UMBEL_E_KEY, "\"%.40s\" %s",
-                       (const char *)text->data,
-                       text->len % 2 ? "has an odd number of digits"
-                                     : "is not hexadecimal");
+    if (!um_hex_decode(text->data, text->len, bytes)) {
+        char why[UM_WHY_LEN];
+        um_why_not_hex(text->data, text->len, why);
+        return um_fail(err, UMBEL_E_KEY, "\"%.40s\": %s",
+                       (const char *)text->data, why);
+    }
     return um_check_one(c, &key, text, err);
 }
 
-static umbel_status check_typed(um_check_ctx *c, const check_args *a,
+/* A file whose name is given as a key is hardly meant. */
+static void hint_at_file(const um_args *args, const char *word)
+{
+    umbel_error err;
+    bool filter;
+
+    if (args->common.quiet || !um_is_file(word, &filter))
+        return;
+    um_set_error(&err, UMBEL_E_KEY,
+                 "\"%.100s\" was checked as a key, but is a %s: did you mean "
+                 "%s %.100s?",
+                 word, filter ? "filter" : "file", filter ? "--also" : "-f",
+                 word);
+    um_trouble(args, &err);
+}
+
+static umbel_status check_typed(um_check_ctx *c, const um_args *args,
                                 umbel_error *err)
 {
+    const check_args *a = args->values;
+
     for (size_t i = 0; i < a->operands.n; i++) {
         umbel_slice key = {a->operands.item[i], strlen(a->operands.item[i])};
-        UM_TRY(a->keys.hex ? check_hex(c, &key, err)
-                           : um_check_one(c, &key, &key, err));
+        uint64_t before = c->selected;
+        umbel_status status = a->keys.hex ? check_hex(c, &key, err)
+                                          : um_check_one(c, &key, &key, err);
+        if (status || (c->selected > before) == c->invert)
+            hint_at_file(args, key.data);
+        UM_TRY(status);
     }
     return UMBEL_OK;
 }
@@ -135,7 +170,7 @@ static umbel_status check_keys(um_check_ctx *c, const um_args *args,
     um_key_source source;
 
     if (are_typed(a))
-        return check_typed(c, a, err);
+        return check_typed(c, args, err);
     UM_TRY(um_key_source_from_args(args, &a->keys, &a->threads, a->lists,
                                    &source, err));
     source.pass = "checking keys";
@@ -145,36 +180,65 @@ static umbel_status check_keys(um_check_ctx *c, const um_args *args,
     return um_keys_each(&source, &job, err);
 }
 
-static umbel_status open_filters(const check_args *a, umbel_filter *out[2],
+/* The filters that a command has open. */
+typedef struct check_filters {
+    umbel_filter *filter[UM_MAX_FILTERS];
+    const char *name[UM_MAX_FILTERS];
+    umbel_filter *unless;
+} check_filters;
+
+static umbel_status open_filters(const check_args *a, check_filters *out,
                                  umbel_error *err)
 {
-    UM_TRY(um_open_filter(&a->open, a->file, &out[0], err));
+    out->name[0] = a->file;
+    for (size_t i = 0; i < a->also.n; i++)
+        out->name[i + 1] = a->also.item[i];
+    if (!a->also.n)
+        UM_TRY(um_open_filter(&a->open, a->file, &out->filter[0], err));
+    for (size_t i = 0; a->also.n && i <= a->also.n; i++) /* some are keyed */
+        UM_TRY(um_open_second(&a->open, out->name[i], NULL, "key-file",
+                              &out->filter[i], err));
     return a->unless ? um_open_second(&a->open, a->unless, a->unless_key_file,
-                                      "unless-key-file", &out[1], err)
+                                      "unless-key-file", &out->unless, err)
                      : UMBEL_OK;
 }
 
+static void close_filters(check_filters *filters)
+{
+    for (size_t i = 0; i < UM_MAX_FILTERS; i++)
+        umbel_close(filters->filter[i]);
+    umbel_close(filters->unless);
+}
+
 static umbel_status start(um_check_ctx *c, const um_args *args,
-                          umbel_filter *const filters[2], umbel_error *err)
+                          const check_filters *filters, umbel_error *err)
 {
     const check_args *a = args->values;
+    um_top *top = a->top.given ? c->top : NULL;
 
-    *c = (um_check_ctx){.query = {.filter = filters[0],
-                                  .except = filters[1],
+    *c = (um_check_ctx){.query = {.filter = filters->filter[0],
+                                  .except = filters->unless,
                                   .order = a->unless_first ? UMBEL_REVOKED_FIRST
                                                            : UMBEL_FILTER_FIRST,
                                   .values = a->values,
-                                  .threshold = a->threshold.n},
+                                  .threshold = a->top.given && !a->threshold.n
+                                                   ? 1
+                                                   : a->threshold.n},
+                        .filters = filters->filter,
+                        .names = filters->name,
+                        .nfilters = 1 + a->also.n,
+                        .top = top,
                         .out = stdout,
                         .json = args->common.json,
                         .count = a->count,
                         .invert = a->invert,
                         .quiet = args->common.quiet,
                         .on_terminal = um_progress_shares_stdout(),
-                        .log_keys = a->keys.field.given,
+                        .log_keys = a->keys.field.given && !a->keys.hex,
                         .end = a->keys.null ? '\0' : '\n'};
     UM_TRY(um_query_init(&c->query, err));
-    c->count_limit = c->query.map ? 0 : umbel_count_limit(filters[0]);
+    c->query.values |= a->top.given;
+    c->count_limit = c->query.map ? 0 : umbel_count_limit(filters->filter[0]);
     c->print_all = c->json || (a->values && !c->query.map &&
                                !a->threshold.given && !a->invert && !a->unless);
     return a->confirm ? um_key_log_init(&c->log, a->confirm, c->end, err)
@@ -204,7 +268,7 @@ static void print_count(const um_args *args, const um_check_ctx *c)
 }
 
 static umbel_status check(um_check_ctx *c, const um_args *args,
-                          umbel_filter *filters[2], umbel_error *err)
+                          check_filters *filters, umbel_error *err)
 {
     const check_args *a = args->values;
     umbel_status status, closed;
@@ -222,21 +286,24 @@ static umbel_status check(um_check_ctx *c, const um_args *args,
     }
     if (c->count && !c->quiet)
         print_count(args, c);
+    if (c->top)
+        um_check_print_top(c);
     return UMBEL_OK;
 }
 
 static int run(const um_args *args)
 {
     const char *misuse = find_misuse(args->values);
-    umbel_filter *filters[2] = {NULL, NULL};
-    um_check_ctx c = {.selected = 0};
+    check_filters filters = {.unless = NULL};
+    um_top top = {.room = ((const check_args *)args->values)->top.n};
+    um_check_ctx c = {.top = &top};
     umbel_error err;
 
     if (misuse)
         return um_misuse(args, "%s", misuse);
-    umbel_status status = check(&c, args, filters, &err);
-    umbel_close(filters[0]);
-    umbel_close(filters[1]);
+    umbel_status status = check(&c, args, &filters, &err);
+    close_filters(&filters);
+    um_top_fini(&top);
     if (status)
         return um_trouble(args, &err);
     return c.selected ? UM_EXIT_FINE : UM_EXIT_NO;

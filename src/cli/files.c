@@ -91,9 +91,11 @@ umbel_status um_open_second(const um_open_args *first, const char *path,
 {
     umbel_filter *f;
 
-    UM_TRY(read_filter(first, path, true, NULL, &f, err));
-    umbel_status status =
-        unlock_second(key_file, first->key_file, option, f, err);
+    umbel_status status = read_filter(first, path, true, NULL, &f, err);
+    if (status == UMBEL_E_FORMAT)
+        um_explain_not_filter(path, err);
+    UM_TRY(status);
+    status = unlock_second(key_file, first->key_file, option, f, err);
     if (status == UMBEL_OK && is_locked(f))
         status = um_fail(err, UMBEL_E_SECRET,
                          "%s%s is keyed: give its secret with --%s FILE",

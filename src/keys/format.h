@@ -51,4 +51,8 @@ static inline char um_format_end(const um_key_format *f)
  */
 bool um_hex_decode(const void *text, size_t len, uint8_t *out);
 
+/* Says why um_hex_decode refuses a text, and where. */
+enum { UM_WHY_LEN = 80 };
+void um_why_not_hex(const void *text, size_t len, char out[UM_WHY_LEN]);
+
 #endif

@@ -22,8 +22,9 @@ typedef struct um_piece {
     size_t n, room;
     uint8_t *decoded; /* keys that were written in hexadecimal */
     size_t decoded_len;
-    uint64_t nlines; /* read so far */
-    const char *bad; /* what is wrong with the last of them, or NULL */
+    uint64_t nlines;      /* read so far */
+    const char *bad;      /* what is wrong with the last of them, or NULL */
+    char why[UM_WHY_LEN]; /* memory for it */
 
     umbel_status status; /* why the piece is not complete */
     umbel_error err;

@@ -7,9 +7,12 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAGIC_LEN = 8 };
+enum { MAGIC_LEN = 14 };
+
+#define FILTER_MAGIC "\x89UMB\r\n\x1A\n"
 
 typedef struct file_type {
     const char *magic; /* the first bytes */
@@ -19,8 +22,10 @@ typedef struct file_type {
 } file_type;
 
 static const file_type types[] = {
-    {"\x89UMB\r\n\x1A\n", 8,
-     "this is a filter, not a list of keys: umbel merge unites filters", NULL},
+    {FILTER_MAGIC, 8,
+     "this is a filter, not a list of keys: give the list that it was built "
+     "from, or unite filters with umbel merge",
+     NULL},
     {"\x89UMD\r\n\x1A\n", 8, "this is a difference, not a list of keys",
      "this is a difference, not a filter: umbel patch OLD DIFFERENCE makes "
      "one"},
@@ -41,34 +46,51 @@ static const file_type types[] = {
      "convert --from dcso makes a filter of it",
      "this begins like a file of DCSO's bloom: umbel convert --from dcso makes "
      "a filter of it"},
-    {"umbel-ma", 8, NULL,
+    {"umbel-manifest", 14,
+     "this is a manifest, not a list of keys: umbel pull fetches what it names",
      "this is a manifest, not a filter: umbel pull fetches what it names"},
+    {"umbel-secret-", 13,
+     "this is the secret of keyed filters, not a list of keys: did you mean "
+     "--key-file?",
+     "this is the secret of keyed filters, not a filter: did you mean "
+     "--key-file?"},
+    {"umbel-sign-", 11,
+     "this is a secret key that signs, not a list of keys: did you mean "
+     "publish --sign?",
+     "this is a secret key that signs, not a filter: did you mean publish "
+     "--sign?"},
+    {"umbel-trust-", 12,
+     "this is a public key, not a list of keys: did you mean pull --trust?",
+     "this is a public key, not a filter: did you mean pull --trust?"},
 };
 
-static const file_type *find_type(int fd)
-{
-    uint8_t bytes[MAGIC_LEN];
-    ssize_t got = pread(fd, bytes, sizeof bytes, 0);
+static const file_type unknown_type = {
+    .not_filter = "not an umbel file: it does not begin like one; umbel build "
+                  "makes a filter of a list of keys, umbel convert of some "
+                  "other formats"};
 
+static const file_type *find_type(const void *bytes, size_t len)
+{
     for (size_t i = 0; i < UM_COUNT(types); i++)
-        if (got >= (ssize_t)types[i].len &&
+        if (len >= types[i].len &&
             memcmp(bytes, types[i].magic, types[i].len) == 0)
             return &types[i];
-    return NULL;
+    return &unknown_type;
 }
 
-const char *um_why_not_keys(int fd)
+const char *um_why_not_keys(const void *bytes, size_t len)
 {
-    const file_type *type = find_type(fd);
-
-    return type ? type->not_keys : NULL;
+    return find_type(bytes, len)->not_keys;
 }
 
 const char *um_why_not_filter(int fd)
 {
-    const file_type *type = find_type(fd);
+    uint8_t bytes[MAGIC_LEN];
+    ssize_t got = pread(fd, bytes, sizeof bytes, 0);
+    bool cut =
+        got < 8 && got >= 0 && memcmp(bytes, FILTER_MAGIC, (size_t)got) == 0;
 
-    return type ? type->not_filter : NULL;
+    return got < 0 || cut ? NULL : find_type(bytes, (size_t)got)->not_filter;
 }
 
 void um_explain_not_filter(const char *path, umbel_error *err)
@@ -80,4 +102,20 @@ void um_explain_not_filter(const char *path, umbel_error *err)
         um_set_error(err, UMBEL_E_FORMAT, "%.100s: %s", path, why);
     if (fd >= 0)
         close(fd);
+}
+
+bool um_is_file(const char *path, bool *filter)
+{
+    char bytes[sizeof FILTER_MAGIC - 1];
+    struct stat st;
+
+    *filter = false;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return false;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    *filter = fd >= 0 && read(fd, bytes, sizeof bytes) == sizeof bytes &&
+              memcmp(bytes, FILTER_MAGIC, sizeof bytes) == 0;
+    if (fd >= 0)
+        close(fd);
+    return true;
 }

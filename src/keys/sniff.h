@@ -6,15 +6,18 @@
 
 #include <umbel/base.h>
 
-/*
- * Each returns why the open file is not one, and what to do with it; NULL if it
- * may be one. The file offset stays. Of a pipe nothing is known.
- */
-const char *um_why_not_keys(int fd);
+/* Returns why a file that begins with these bytes is not a list of keys, and
+ * what to do with it; NULL if it may be one. */
+const char *um_why_not_keys(const void *bytes, size_t len);
+/* The same of an open file and filters. Its offset stays. Of a pipe nothing is
+ * known. */
 const char *um_why_not_filter(int fd);
 
 /* Replaces *err, by which path was refused as a filter, by a better reason
  * where one is known. */
 void um_explain_not_filter(const char *path, umbel_error *err);
+
+/* Returns true if there is a file of that name; *filter if it is a filter. */
+bool um_is_file(const char *path, bool *filter);
 
 #endif

@@ -12,6 +12,7 @@
 #include "keys/grow.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,14 +154,29 @@ bool um_hex_decode(const void *text, size_t len, uint8_t *out)
     return len % 2 == 0;
 }
 
+void um_why_not_hex(const void *text, size_t len, char out[UM_WHY_LEN])
+{
+    const uint8_t *digits = text;
+    size_t n = 0;
+
+    while (n < len && hex_digit(digits[n]) >= 0)
+        n++;
+    if (n == len)
+        snprintf(out, UM_WHY_LEN, "an odd number of hexadecimal digits");
+    else
+        snprintf(out, UM_WHY_LEN,
+                 "not hexadecimal from character %zu on: \"%.*s\"", n + 1,
+                 (int)(len - n < 16 ? len - n : 16), (const char *)digits + n);
+}
+
 static bool take_hex(um_piece *p, umbel_slice *key)
 {
     uint8_t *out = p->decoded + p->decoded_len;
 
-    if (key->len % 2)
-        return is_bad(p, "an odd number of hexadecimal digits");
-    if (!um_hex_decode(key->data, key->len, out))
-        return is_bad(p, "not hexadecimal");
+    if (!um_hex_decode(key->data, key->len, out)) {
+        um_why_not_hex(key->data, key->len, p->why);
+        return is_bad(p, p->why);
+    }
     *key = (umbel_slice){out, key->len / 2};
     p->decoded_len += key->len;
     return true;

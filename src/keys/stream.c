@@ -156,9 +156,6 @@ umbel_status um_stream_next_file(um_stream *s, bool *more, umbel_error *err)
     if (s->fd < 0)
         return fail_open(s->name, err);
     posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-    const char *why = um_why_not_keys(s->fd);
-    if (why)
-        return um_fail(err, UMBEL_E_FORMAT, "%.100s: %s", s->name, why);
     return UMBEL_OK;
 }
 
@@ -229,6 +226,9 @@ static umbel_status start_file(um_stream *s, umbel_error *err)
                            &got, err));
         s->raw_len += got;
     } while (got && s->raw_len < sizeof gzip_magic && may_be_gzip(s));
+    const char *why = um_why_not_keys(s->raw, s->raw_len);
+    if (why)
+        return um_fail(err, UMBEL_E_FORMAT, "%.100s: %s", s->name, why);
     if (s->raw_len < sizeof gzip_magic || !may_be_gzip(s))
         return UMBEL_OK;
     s->inflater = (z_stream){0};

@@ -512,7 +512,7 @@ static void lines_are_numbered_in_their_own_file(void **state)
     add_file(&f, "bad", "63\n\nx\n");
     for (f.source.threads = 1; f.source.threads <= 4; f.source.threads++)
         expect_refused(&f.source, UMBEL_E_KEY, "a|b|c|",
-                       "line 3: an odd number of hexadecimal digits");
+                       "line 3: not hexadecimal from character 1 on: \"x\"");
     files_fini(&f);
 }
 

@@ -275,11 +275,14 @@ static void what_is_not_hexadecimal_is_refused(void **state)
     (void)state;
     expect_bad(&hex, "61\n616\n62\n", "a|",
                "line 2: an odd number of hexadecimal digits");
-    expect_bad(&hex, "61\n0x61\n", "a|", "line 2: not hexadecimal");
-    expect_bad(&hex, "6g", "", "line 1: not hexadecimal");
-    expect_bad(&hex, "g6", "", "line 1: not hexadecimal");
+    expect_bad(&hex, "61\n0x61\n", "a|",
+               "line 2: not hexadecimal from character 2 on: \"x61\"");
+    expect_bad(&hex, "6g", "",
+               "line 1: not hexadecimal from character 2 on: \"g\"");
+    expect_bad(&hex, "g6", "",
+               "line 1: not hexadecimal from character 1 on: \"g6\"");
     expect_bad(&hex, "61 62", "",
-               "line 1: an odd number of hexadecimal digits");
+               "line 1: not hexadecimal from character 3 on: \" 62\"");
 }
 
 static void hexadecimal_text_is_decoded_by_itself(void **state)
