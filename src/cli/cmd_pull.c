@@ -6,17 +6,19 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/table.h"
+#include "cli/watch.h"
 
 #include <umbel/fetch.h>
 
+#include <inttypes.h>
 #include <limits.h>
-#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 typedef struct pull_args {
-    const char *address, *output, *trust, *ca;
+    const char *address, *output, *trust, *ca, *exec;
     um_share max_error;
     um_whole max_bytes, timeout, min_rate, watch;
     um_memory_args memory;
@@ -41,6 +43,8 @@ static const um_option options[] = {
      UM_TARGET(pull_args, min_rate), .low = 1, .high = 1e12},
     {"watch", 0, "S", "do not end: look for changes every S seconds",
      UM_TARGET(pull_args, watch), .low = 1, .high = 1000000},
+    {"exec", 0, "COMMAND", "run COMMAND after each new filter is in place",
+     UM_TARGET(pull_args, exec)},
     {0}};
 
 /* The command line, as the library takes it. */
@@ -74,32 +78,38 @@ static void print_pulled(const um_args *args, const umbel_pulled *p)
     fflush(stdout);
 }
 
-/* Ends at once, also amid a transfer: a reader can be killed at any moment. */
-static void stop(int number)
+/* Runs the command after a new filter is in place, whose file and edition its
+ * environment says. */
+static umbel_status run_command(const pull_args *a, const umbel_pulled *p,
+                                umbel_error *err)
 {
-    (void)number;
-    _exit(UM_EXIT_FINE);
+    char serial[24];
+
+    if (!a->exec || p->route == UMBEL_PULL_CURRENT)
+        return UMBEL_OK;
+    snprintf(serial, sizeof serial, "%" PRIu64, p->serial);
+    if (setenv("UMBEL_FILE", a->output, 1) != 0 ||
+        setenv("UMBEL_SERIAL", serial, 1) != 0)
+        return um_fail_errno(err, "cannot set the environment");
+    return um_watch_run(a->exec, err);
 }
 
 /* Reports trouble and tries again: a reader outlives its server's bad days. */
-static _Noreturn void watch(const um_args *args, umbel_puller *p,
-                            uint64_t seconds)
+static _Noreturn void watch(const um_args *args, umbel_puller *p)
 {
-    struct sigaction action = {.sa_handler = stop};
-    struct timespec pause = {.tv_sec = (time_t)seconds};
+    const pull_args *a = args->values;
     umbel_pulled pulled;
     umbel_error err;
+    unsigned failures = 0;
 
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    for (;;) {
-        if (umbel_pull_round(p, (uint64_t)time(NULL), &pulled, &err))
-            um_trouble(args, &err);
-        else if (pulled.route != UMBEL_PULL_CURRENT)
+    um_watch_signals();
+    for (;; um_watch_wait(a->watch.n, failures)) {
+        bool fine = !umbel_pull_round(p, (uint64_t)time(NULL), &pulled, &err);
+        failures = fine ? 0 : failures + 1;
+        if (fine && pulled.route != UMBEL_PULL_CURRENT)
             print_pulled(args, &pulled);
-        um_progress_pass(NULL);
-        nanosleep(&pause, NULL);
-        um_progress_pass("pulling");
+        if (!fine || run_command(a, &pulled, &err))
+            um_trouble(args, &err);
     }
 }
 
@@ -146,13 +156,14 @@ static umbel_status pull(const um_args *args, pulling *p, umbel_error *err)
     UM_TRY(take_options(a, p, err));
     UM_TRY(umbel_pull_open(&p->params, &fetcher, &p->store, &puller, err));
     if (a->watch.given)
-        watch(args, puller, a->watch.n);
+        watch(args, puller);
     umbel_status status =
         umbel_pull_round(puller, (uint64_t)time(NULL), &pulled, err);
     umbel_pull_close(puller);
-    if (!status)
-        print_pulled(args, &pulled);
-    return status;
+    if (status)
+        return status;
+    print_pulled(args, &pulled);
+    return run_command(a, &pulled, err);
 }
 
 /* Suggests an address for what looks like a path. */

@@ -1,0 +1,42 @@
+# A command that runs when there is a new filter, once or while watching.
+seq 1000 > keys
+umbel build keys -n 2000 -q -o words.umb
+umbel publish shelf words.umb -q
+pull() { umbel pull "file://$PWD/shelf/words" -o copy.umb "$@"; }
+newer() { # N
+    echo "$1" | umbel add words.umb -q
+    umbel publish shelf words.umb -q
+}
+# Waits until a file has that many lines.
+lines() { # FILE N
+    until [ "$(cat "$1" 2>/dev/null | wc -l)" -ge "$2" ]; do sleep 0.05; done
+}
+try pull -q --exec 'echo "$UMBEL_FILE is edition $UMBEL_SERIAL"; umbel check "$UMBEL_FILE" 7'
+try pull -q --exec 'echo there is nothing new'
+newer 5001
+try pull -q --exec 'exit 3'
+newer 5002
+try pull -q --exec 'kill -9 $$'
+cmp copy.umb words.umb
+
+# While watching, a command that fails is reported and the next one runs.
+newer 5003
+umbel pull "file://$PWD/shelf/words" -o copy.umb --watch 1 -q \
+    --exec 'echo "edition $UMBEL_SERIAL" >> log; [ $UMBEL_SERIAL != 4 ]' 2> errors &
+lines log 1
+newer 5004
+lines log 2
+kill -TERM $!
+wait $!
+echo "ended with $?"
+cat log errors
+
+# A signal ends the command first.
+newer 5005
+umbel pull "file://$PWD/shelf/words" -o copy.umb --watch 1 -q \
+    --exec 'trap "echo ended >> second; exit 1" TERM; echo began >> second; sleep 1000 & wait' &
+lines second 1
+kill -TERM $!
+wait $!
+echo "ended with $?"
+cat second
