@@ -164,6 +164,9 @@ static umbel_status build(const um_args *args, um_build_result *out,
     return status;
 }
 
+/* A share of the bytes that a hint at smaller files must save. */
+static const double WORTH_SAYING = 0.15;
+
 /* --- reporting --------------------------------------------------------------
  */
 
@@ -214,6 +217,15 @@ static void report_cost(um_report *r, const umbel_filter *f)
         um_report_count(r, "value_bits", NULL, NULL, umbel_value_bits(f));
 }
 
+/* Returns true where another set could have been built of the same keys. */
+static bool is_plain_set(const build_args *a)
+{
+    return (!a->shape.kind || strcmp(a->shape.kind, "bloom") == 0) &&
+           !a->shape.addressing && !a->shape.groups.given &&
+           !a->shape.param.n && !has_lists(a) && !has_size(a) &&
+           !a->capacity.given && !a->coded;
+}
+
 /* The error was asked for, unless the size was instead. */
 static void report_target(um_report *r, const build_args *a,
                           const um_build_result *b)
@@ -224,6 +236,9 @@ static void report_target(um_report *r, const build_args *a,
         return;
     um_report_rate(r, "target_error", NULL, umbel_target_fpr(f));
     um_note_overfull(r, f, b->distinct ? b->distinct : b->keys);
+    if (is_plain_set(a))
+        um_note_smaller(r, umbel_added(f), umbel_target_fpr(f),
+                        umbel_encoded_len(f), WORTH_SAYING);
 }
 
 /* The next command to type, with the options that made keys of the lines. */

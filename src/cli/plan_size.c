@@ -25,8 +25,8 @@ typedef struct size_plan {
     umbel_count_plan counting;
     char others[MAX_OTHERS][OTHER_LEN]; /* the same for other addressings */
     const char *other[MAX_OTHERS];
-    size_t nothers;
-    char end[64]; /* of the command to type */
+    size_t nothers, naddressings; /* then static kinds */
+    char end[64];                 /* of the command to type */
 } size_plan;
 
 /* --- the question -----------------------------------------------------------
@@ -58,6 +58,11 @@ static umbel_status read_params(size_plan *p, umbel_error *err)
     return UMBEL_OK;
 }
 
+static bool has_size(const plan_args *a)
+{
+    return um_size_asked(&a->shape).given || a->bytes.given;
+}
+
 /* The keys of --counts are the keys that it should hold. */
 static umbel_status read_counts(size_plan *p, umbel_error *err)
 {
@@ -79,7 +84,7 @@ static umbel_status read_counts(size_plan *p, umbel_error *err)
 static umbel_status check_question(const size_plan *p, umbel_error *err)
 {
     bool keys = p->asked.params.capacity > 0, fpr = p->a->shape.fpr.given;
-    bool size = um_size_asked(&p->a->shape).given || p->a->bytes.given;
+    bool size = has_size(p->a);
 
     if (keys && size && fpr)
         return um_fail(err, UMBEL_E_RANGE,
@@ -125,10 +130,11 @@ static umbel_status make_plans(size_plan *p, umbel_error *err)
 }
 
 /* Says what differs: the size, and what follows from two of the three. */
-static void add_other(size_plan *p, const char *name, const umbel_plan *plan)
+static void add_other(size_plan *p, const char *name, const umbel_plan *plan,
+                      const char *but)
 {
     bool keys = p->a->capacity.given;
-    bool size = um_size_asked(&p->a->shape).given || p->a->bytes.given;
+    bool size = has_size(p->a);
 
     if (p->nothers == MAX_OTHERS)
         return;
@@ -136,11 +142,12 @@ static void add_other(size_plan *p, const char *name, const umbel_plan *plan)
     int len = snprintf(text, OTHER_LEN, "%-11s %13s bytes, %2" PRIu32 " hashes",
                        name, um_grouped(plan->bytes).text, plan->hashes);
     if (!keys)
-        snprintf(text + len, OTHER_LEN - (size_t)len, ", %s keys",
-                 um_grouped(plan->keys).text);
+        len += snprintf(text + len, OTHER_LEN - (size_t)len, ", %s keys",
+                        um_grouped(plan->keys).text);
     else if (size)
-        snprintf(text + len, OTHER_LEN - (size_t)len, ", error %s",
-                 um_rate(plan->error).text);
+        len += snprintf(text + len, OTHER_LEN - (size_t)len, ", error %s",
+                        um_rate(plan->error).text);
+    snprintf(text + len, OTHER_LEN - (size_t)len, "%s", but);
     p->other[p->nothers++] = text;
 }
 
@@ -156,8 +163,33 @@ static void plan_others(size_plan *p)
         if (strcmp(name, chosen) != 0 &&
             umbel_make_plan(p->asked.kind, &params, p->a->bytes.n, &plan,
                             NULL) == UMBEL_OK)
-            add_other(p, name, &plan);
+            add_other(p, name, &plan, "");
     }
+}
+
+/* Plans the same set for static kinds, which need no addressing. */
+static void plan_static(size_plan *p)
+{
+    umbel_params params = UMBEL_PARAMS_INIT;
+    umbel_plan plan;
+    const char *name;
+
+    params.capacity = p->asked.params.capacity;
+    params.fpr = p->asked.params.fpr;
+    for (size_t i = 0; umbel_kind_at(i, &name, NULL); i++)
+        if (umbel_is_static(name) &&
+            umbel_make_plan(name, &params, has_size(p->a) ? p->plan.bytes : 0,
+                            &plan, NULL) == UMBEL_OK)
+            add_other(p, name, &plan, ", static");
+}
+
+/* Returns true for a set without groups of keys that are known. */
+static bool is_plain_set(const size_plan *p)
+{
+    const char *kind = p->asked.kind;
+
+    return (!kind || strcmp(kind, "bloom") == 0) && p->asked.params.capacity &&
+           !p->asked.params.nsettings;
 }
 
 /* The usual addressing; if that cannot do it, the first that can. */
@@ -191,6 +223,9 @@ static umbel_status answer(size_plan *p, um_report *r, umbel_error *err)
     }
     UM_TRY(choose_addressing(p, r, err));
     plan_others(p);
+    p->naddressings = p->nothers;
+    if (is_plain_set(p))
+        plan_static(p);
     return UMBEL_OK;
 }
 
@@ -261,7 +296,7 @@ typedef void print_size(FILE *out, const plan_args *a, const umbel_plan *plan);
 static void print_planned_size(FILE *out, const plan_args *a,
                                const umbel_plan *plan)
 {
-    bool sized = um_size_asked(&a->shape).given || a->bytes.given;
+    bool sized = has_size(a);
 
     if (umbel_is_static(a->shape.kind)) {
         if (a->bytes.given)
@@ -323,7 +358,13 @@ static umbel_status report_size(size_plan *p, um_report *r, umbel_error *err)
         report_counts(r, p);
     if (p->nothers)
         um_report_texts(r, "other_addressings", "other addressing", p->other,
-                        p->nothers);
+                        p->naddressings);
+    if (p->nothers > p->naddressings)
+        um_report_texts(r, "other_kinds", "other kind",
+                        p->other + p->naddressings,
+                        p->nothers - p->naddressings);
+    if (is_plain_set(p) && !has_size(p->a))
+        um_note_smaller(r, p->plan.keys, p->asked.params.fpr, p->plan.bytes, 0);
     um_note_rounding(r, p->asked.params.cells, p->plan.cells);
     if (umbel_is_static(p->asked.kind) && !p->a->capacity.given)
         return UMBEL_OK; /* built for an error or for a size, not for both */
