@@ -28,6 +28,7 @@ static void consider(smallest *best, const char *name, const char *kind,
     best->bytes = plan.bytes;
 }
 
+/* Keys anywhere in the filter; other addressings serve other purposes. */
 static smallest smallest_addressing(uint64_t keys, double fpr, uint64_t bytes)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -35,8 +36,8 @@ static smallest smallest_addressing(uint64_t keys, double fpr, uint64_t bytes)
 
     p.capacity = keys;
     p.fpr = fpr;
-    for (size_t i = 0; umbel_addressing_at(i, &p.addressing, NULL); i++)
-        consider(&best, p.addressing, NULL, &p);
+    p.addressing = "classic";
+    consider(&best, p.addressing, NULL, &p);
     return best;
 }
 
@@ -54,8 +55,7 @@ static smallest smallest_static(uint64_t keys, double fpr, uint64_t bytes)
     return best;
 }
 
-/* Writes ", by 26 %" with what stands before it; nothing if it saves nothing.
- */
+/* Appends how much s saves, if it is worth a word. */
 static void put_saving(char *text, size_t cap, const char *option,
                        const smallest *s, uint64_t bytes, const char *but)
 {
@@ -64,7 +64,7 @@ static void put_saving(char *text, size_t cap, const char *option,
 
     if (s->name && saved >= 1)
         snprintf(text + len, cap - len, "%s%s %s is %.0f %% smaller%s",
-                 len ? "; " : "", option, s->name, saved, but);
+                 len ? ", " : "", option, s->name, saved, but);
 }
 
 void um_note_smaller(um_report *r, uint64_t keys, double fpr, uint64_t bytes,
@@ -78,9 +78,7 @@ void um_note_smaller(um_report *r, uint64_t keys, double fpr, uint64_t bytes,
 
     if (bytes - best < PAGE || (double)(bytes - best) <= least * (double)bytes)
         return;
-    put_saving(text, sizeof text, "--addressing", &spread, bytes,
-               " and slower to query");
-    put_saving(text, sizeof text, "--kind", &fixed, bytes,
-               ", and static: no keys can be added");
-    um_report_note(r, "For the same error %s.", text);
+    put_saving(text, sizeof text, "--addressing", &spread, bytes, "");
+    put_saving(text, sizeof text, "--kind", &fixed, bytes, " (static)");
+    um_report_note(r, "Same error: %s.", text);
 }
