@@ -5,10 +5,10 @@
 #include "cli/files.h"
 #include "cli/report.h"
 #include "cli/table.h"
+#include "filter/kind.h"
 #include "keys/build.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct build_args {
     um_list keys;
@@ -29,22 +29,12 @@ typedef struct build_args {
 /* Kinds differ in what they hear. */
 enum { GROUPS, PLAIN, COUNTS, STATIC };
 
-static bool is_kind(const char *kind)
-{
-    const char *name;
-
-    for (size_t i = 0; umbel_kind_at(i, &name, NULL); i++)
-        if (strcmp(name, kind) == 0)
-            return true;
-    return false;
-}
-
 /* The library refuses a kind that it does not know. */
 static unsigned mode_of_kind(const void *values)
 {
     const char *kind = ((const build_args *)values)->shape.kind;
 
-    if (!kind || !is_kind(kind))
+    if (!kind || !um_kind_find(kind))
         return UM_MODE(GROUPS);
     if (umbel_is_static(kind))
         return UM_MODE(STATIC);

@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 typedef struct convert_args {
-    const char *file, *output, *to, *from;
+    const char *file, *output, *from, *data;
+    um_choice to;
     um_whole fold;
     um_share fpr;
     bool coded, raw;
@@ -27,6 +28,10 @@ enum {
     FOREIGN = UM_MODE(3)
 };
 
+/* A kind, or a format of others. */
+enum { TO_BLOOM };
+static const char *const forms[] = {[TO_BLOOM] = "bloom", "dcso", NULL};
+
 static const um_option options[] = {
     {"output", 'o', "FILE", "write the result to FILE; - is standard output",
      UM_TARGET(convert_args, output), .role = UM_OUTPUT, .required = true},
@@ -38,7 +43,7 @@ static const um_option options[] = {
     {"to", 0, "FORM",
      "bloom: a plain Bloom filter of the same keys; dcso: a file for DCSO's "
      "bloom and flor",
-     UM_TARGET(convert_args, to)},
+     UM_TARGET(convert_args, to), .choices = forms},
     {"from", 0, "FORMAT",
      "FILE was written by another program: dcso, also gzipped",
      UM_TARGET(convert_args, from)},
@@ -46,11 +51,14 @@ static const um_option options[] = {
      UM_TARGET(convert_args, coded), .excludes = "raw", .modes = OURS | IMPORT},
     {"raw", 0, NULL, "write it uncompressed, to be mapped into memory",
      UM_TARGET(convert_args, raw), .modes = OURS | IMPORT},
+    {"data", 0, "FILE",
+     "let the filter carry the bytes of FILE; those of an empty one: none",
+     UM_TARGET(convert_args, data), .role = UM_INPUT},
     {0}};
 
 static bool is_exported(const convert_args *a)
 {
-    return a->to && um_is_format(a->to);
+    return a->to.name && a->to.index != TO_BLOOM;
 }
 
 static unsigned mode(const void *values)
@@ -64,8 +72,8 @@ static unsigned mode(const void *values)
 
 static bool is_idle(const convert_args *a)
 {
-    return !a->fold.given && !a->fpr.given && !a->to && !a->from && !a->coded &&
-           !a->raw;
+    return !a->fold.given && !a->fpr.given && !a->to.name && !a->from &&
+           !a->coded && !a->raw && !a->data;
 }
 
 /* --- reading ----------------------------------------------------------------
@@ -108,8 +116,10 @@ static umbel_status open_input(const convert_args *a, umbel_filter **out,
 {
     if (mode(a) & (IMPORT | EXPORT))
         UM_TRY(um_refuse_overwrite(a->output, a->file, err));
-    return a->from ? import_file(a, out, err)
-                   : um_open_filter(&a->open, a->file, out, err);
+    if (a->from)
+        return import_file(a, out, err);
+    return (a->data ? um_load_filter : um_open_filter)(&a->open, a->file, out,
+                                                       err);
 }
 
 /* --- converting -------------------------------------------------------------
@@ -142,12 +152,23 @@ static umbel_status transform(const convert_args *a, umbel_filter *f,
 {
     *by = 1;
     *out = f;
-    if (a->to && !is_exported(a))
+    if (a->to.name && !is_exported(a))
         return umbel_to_bloom(f, out, err);
     if (!a->fold.given && !a->fpr.given)
         return UMBEL_OK;
     UM_TRY(choose_fold(a, f, by, err));
     return umbel_fold(f, *by, out, err);
+}
+
+static umbel_status attach_data(const convert_args *a, umbel_filter *f,
+                                umbel_error *err)
+{
+    um_content c;
+
+    UM_TRY(um_content_read_within(&c, a->data, UM_IMPORT_LIMIT, err));
+    umbel_status status = umbel_set_data(f, c.bytes, c.len, err);
+    um_content_fini(&c);
+    return status;
 }
 
 static umbel_status save(const convert_args *a, const umbel_filter *f,
@@ -156,9 +177,9 @@ static umbel_status save(const convert_args *a, const umbel_filter *f,
     if (!is_exported(a))
         return um_save_filter(f, a->output, err);
     if (strcmp(a->output, "-") != 0)
-        return umbel_export(f, a->to, a->output, err);
+        return umbel_export(f, a->to.name, a->output, err);
     UM_TRY(um_check_pipe(err));
-    return umbel_export_to(f, a->to, STDOUT_FILENO, err);
+    return umbel_export_to(f, a->to.name, STDOUT_FILENO, err);
 }
 
 static void make_report(const convert_args *a, const umbel_filter *f,
@@ -167,7 +188,7 @@ static void make_report(const convert_args *a, const umbel_filter *f,
     uint64_t len = umbel_encoded_len(f);
 
     if (is_exported(a))
-        umbel_export_len(f, a->to, &len, NULL);
+        umbel_export_len(f, a->to.name, &len, NULL);
     um_report_file(r, "file", NULL, a->output);
     um_report_count(r, "fold", "folded by", NULL, by);
     um_report_count(r, "bits", "cells", NULL, umbel_cells(f));
@@ -175,7 +196,9 @@ static void make_report(const convert_args *a, const umbel_filter *f,
     um_report_flag(r, "coded", "compressed", umbel_coded(f));
     um_report_rate(r, "predicted_error", NULL, umbel_predict(f));
     um_report_hex(r, "payload_checksum", NULL, umbel_payload_checksum(f));
-    um_report_text(r, "format", NULL, is_exported(a) ? a->to : "umbel");
+    um_report_text(r, "format", NULL, is_exported(a) ? a->to.name : "umbel");
+    if (a->data)
+        um_report_count(r, "data_bytes", NULL, NULL, umbel_data(f).len);
     um_note_retouched(r, f,
                       by > 1 ? "folding may bring back keys that were removed"
                       : is_exported(a) ? "the file has no place to say so"
@@ -199,6 +222,9 @@ static umbel_status convert(const um_args *args, umbel_filter *f,
     UM_TRY(transform(a, f, &by, &made, err));
     if (a->coded || a->raw)
         umbel_set_coded(made, a->coded);
+    status = a->data ? attach_data(a, made, err) : UMBEL_OK;
+    if (status)
+        goto done;
     status = save(a, made, err);
     if (status)
         goto done;
@@ -219,10 +245,9 @@ static int run(const um_args *args)
     bool foreign = is_exported(a) || a->from; /* may replace others' files */
 
     if (is_idle(a))
-        return um_misuse(args, "nothing to do: give --fold D, --fpr P, --to "
-                               "FORM, --from FORMAT, --coded or --raw");
-    if (a->to && strcmp(a->to, "bloom") != 0 && !is_exported(a))
-        return um_misuse(args, "--to is bloom or dcso, got \"%s\"", a->to);
+        return um_misuse(args,
+                         "nothing to do: give --fold D, --fpr P, --to "
+                         "FORM, --from FORMAT, --coded, --raw or --data FILE");
     if ((!foreign && um_check_replaceable(a->output, &err)) ||
         open_input(a, &f, &err))
         return um_trouble(args, &err);
@@ -254,5 +279,6 @@ const um_command um_cmd_convert = {
         "--coded and --raw can be combined with --fold, --fpr, --from and --to "
         "bloom. Without them the result is compressed if FILE is. Compression "
         "gains little for a filter that is as full as planned, and much for "
-        "one with room left or planned with 'umbel plan --wire'.",
+        "one with room left or planned with 'umbel plan --wire'. FILE may be "
+        "the output, too: it is replaced when the result is complete.",
 };

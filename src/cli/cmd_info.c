@@ -8,8 +8,21 @@
 
 typedef struct info_args {
     const char *file, *other;
+    bool data;
     um_open_args open;
 } info_args;
+
+static const um_option options[] = {
+    {"data", 0, NULL, "print the bytes that the filter carries, as they are",
+     UM_TARGET(info_args, data), .excludes = "json"},
+    {0}};
+
+enum { DESCRIBE, DATA };
+
+static unsigned mode(const void *values)
+{
+    return UM_MODE(((const info_args *)values)->data ? DATA : DESCRIBE);
+}
 
 static umbel_status describe(const um_args *args, umbel_error *err)
 {
@@ -28,6 +41,17 @@ static umbel_status describe(const um_args *args, umbel_error *err)
     um_note_retouched(&report, f, "its cells do not show how many keys it has");
     um_report_print(args, &report);
     um_report_fini(&report);
+    umbel_close(f);
+    return UMBEL_OK;
+}
+
+static umbel_status print_data(const info_args *a, umbel_error *err)
+{
+    umbel_filter *f;
+
+    UM_TRY(um_open_filter(&a->open, a->file, &f, err));
+    umbel_slice data = umbel_data(f);
+    fwrite(data.data, 1, data.len, stdout);
     umbel_close(f);
     return UMBEL_OK;
 }
@@ -75,8 +99,9 @@ static int run(const um_args *args)
 {
     const info_args *a = args->values;
     umbel_error err;
-    umbel_status status =
-        a->other ? compare_files(args, &err) : describe(args, &err);
+    umbel_status status = a->data    ? print_data(a, &err)
+                          : a->other ? compare_files(args, &err)
+                                     : describe(args, &err);
 
     return status ? um_trouble(args, &err) : UM_EXIT_FINE;
 }
@@ -88,11 +113,18 @@ const um_command um_cmd_info = {
     .values_len = sizeof(info_args),
     .operands = {{"FILE", UM_TEXT, offsetof(info_args, file), UM_INPUT,
                   .min = 1},
-                 {"FILE", UM_TEXT, offsetof(info_args, other),
-                  .role = UM_INPUT}},
-    .options = {{.rows = um_open_options, .base = offsetof(info_args, open)}},
+                 {"FILE", UM_TEXT, offsetof(info_args, other), .role = UM_INPUT,
+                  .modes = UM_MODE(DESCRIBE)}},
+    .options = {{.rows = options},
+                {.rows = um_open_options, .base = offsetof(info_args, open)}},
+    .modes = {[DESCRIBE] = {"to describe or compare filters", ""},
+              [DATA] = {"with --data", "--data"}},
+    .mode = mode,
     .run = run,
     .example = "words.umb",
     .details = "Of two filters it estimates union, intersection and Jaccard "
-               "similarity. All intervals are 99 %.",
+               "similarity. All intervals are 99 %. --data prints nothing for "
+               "a filter "
+               "that carries no data; 'umbel convert --data FILE' gives it "
+               "some.",
 };

@@ -127,4 +127,6 @@ const um_command um_cmd_merge = {
                 {.rows = um_open_options, .base = offsetof(merge_args, open)}},
     .run = run,
     .example = "words.umb other.umb -o both.umb",
+    .details = "The output may be one of the filters: it is replaced when the "
+               "result is complete.",
 };

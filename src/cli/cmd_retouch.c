@@ -409,5 +409,6 @@ const um_command um_cmd_retouch = {
                "members no longer match. If you can rebuild the filter, use "
                "'umbel build --never': no member is lost. The exit code is 1 "
                "if keys of --never are left and neither --max-fn nor --cost "
-               "allowed it.",
+               "allowed it. The output may be FILE: it is replaced when the "
+               "result is complete.",
 };

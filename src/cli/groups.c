@@ -9,7 +9,9 @@
 #include "cli/numbers.h"
 #include "cli/progress.h"
 #include "exchange/key_file.h"
+#include "filter/kind.h"
 
+#include <inttypes.h>
 #include <sodium.h>
 #include <string.h>
 
@@ -146,7 +148,7 @@ const um_option um_shape_options[] = {
      UM_TARGET(um_shape_args, fpr)},
     {"bits", 0, "M", "size in bits (default: from the capacity and --fpr)",
      UM_TARGET(um_shape_args, bits), .low = 1, .excludes = "cells"},
-    {"cells", 0, "M", "size in cells, for kinds whose cells are not bits",
+    {"cells", 0, "M", "size in cells, for kinds that count, instead of --bits",
      UM_TARGET(um_shape_args, cells), .low = 1},
     {"hashes", 0, "K", "hash functions (default: the best number)",
      UM_TARGET(um_shape_args, hashes), .low = 1, .high = 64},
@@ -237,9 +239,28 @@ static umbel_status add_settings(const um_shape_args *s, um_filter_params *p,
     return UMBEL_OK;
 }
 
+/* A size in cells of several bits, taken for one in bits, is another one. */
+static umbel_status check_unit(const um_shape_args *s, umbel_error *err)
+{
+    const um_kind *kind = um_kind_find(s->kind);
+
+    if (kind && s->cells.given && !kind->counting)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "--cells is for kinds that count: the cells of kind %s "
+                       "are bits, so give --bits %" PRIu64,
+                       kind->name, s->cells.n);
+    if (kind && s->bits.given && kind->counting)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "kind %s has cells of several bits: give their number "
+                       "with --cells",
+                       kind->name);
+    return UMBEL_OK;
+}
+
 umbel_status um_params_from_args(const um_shape_args *s, const char *key_file,
                                  um_filter_params *out, umbel_error *err)
 {
+    UM_TRY(check_unit(s, err));
     *out = (um_filter_params){.kind = s->kind};
     out->params = (umbel_params)UMBEL_PARAMS_INIT;
     out->params.addressing = s->addressing;

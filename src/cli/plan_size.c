@@ -305,7 +305,9 @@ static void print_planned_size(FILE *out, const plan_args *a,
     }
     fprintf(out, " --capacity %" PRIu64, plan->keys);
     if (a->bytes.given)
-        fprintf(out, " --bits %" PRIu64, plan->cells);
+        fprintf(out, " --%s %" PRIu64,
+                umbel_is_counting(a->shape.kind) ? "cells" : "bits",
+                plan->cells);
     if (sized && !a->shape.hashes.given)
         fprintf(out, " --hashes %" PRIu32, plan->hashes);
 }

@@ -33,6 +33,14 @@ static bool hash_at(size_t i, const char **name)
     return umbel_hash_at(i, name, NULL, NULL);
 }
 
+/* Appends a name to a list: "xxh3, xxh128, sip". */
+static void list_name(char *list, size_t cap, const char *name)
+{
+    size_t len = strlen(list);
+
+    snprintf(list + len, cap - len, "%s%s", len ? ", " : "", name);
+}
+
 /* "there is no hash "x"; there are xxh3, xxh128, sip" */
 static umbel_status no_such(const char *what, const char *name, name_at *row,
                             umbel_error *err)
@@ -40,10 +48,8 @@ static umbel_status no_such(const char *what, const char *name, name_at *row,
     char list[160] = "";
     const char *known;
 
-    for (size_t i = 0; row(i, &known); i++) {
-        size_t len = strlen(list);
-        snprintf(list + len, sizeof list - len, "%s%s", i ? ", " : "", known);
-    }
+    for (size_t i = 0; row(i, &known); i++)
+        list_name(list, sizeof list, known);
     return um_fail(err, UMBEL_E_UNKNOWN,
                    "there is no %s \"%.40s\"; there %s %s", what, name,
                    strchr(list, ',') ? "are" : "is", list);
@@ -132,20 +138,30 @@ static umbel_status check_settings(const um_shape *s, umbel_error *err)
     return s->kind->check ? s->kind->check(s, err) : UMBEL_OK;
 }
 
+static bool has_setting(const um_kind *kind, const char *name)
+{
+    for (size_t i = 0; i < um_count_settings(kind); i++)
+        if (strcmp(kind->settings[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 /* "kind tally has no setting "x"; it has heavy" */
 static umbel_status no_setting(const um_kind *kind, const char *name,
                                umbel_error *err)
 {
-    char list[160] = "none";
+    char own[160] = "", others[160] = "";
+    const um_kind *other;
 
-    for (size_t i = 0, len = 0; i < um_count_settings(kind); i++) {
-        snprintf(list + len, sizeof list - len, "%s%s", i ? ", " : "",
-                 kind->settings[i].name);
-        len = strlen(list);
-    }
+    for (size_t i = 0; i < um_count_settings(kind); i++)
+        list_name(own, sizeof own, kind->settings[i].name);
+    for (size_t i = 0; (other = um_kind_row(i)); i++)
+        if (has_setting(other, name))
+            list_name(others, sizeof others, other->name);
     return um_fail(err, UMBEL_E_UNKNOWN,
-                   "kind %s has no setting \"%.40s\"; it has %s", kind->name,
-                   name, list);
+                   "kind %s has no setting \"%.40s\"; it has %s%s%s",
+                   kind->name, name, *own ? own : "none",
+                   *others ? "; kinds that have it: " : "", others);
 }
 
 static umbel_status take_settings(const umbel_params *p, um_shape *s,

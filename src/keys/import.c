@@ -123,13 +123,3 @@ umbel_status um_import(const char *format, const void *bytes, size_t len,
     um_content_fini(&plain);
     return status;
 }
-
-bool um_is_format(const char *name)
-{
-    const char *known;
-
-    for (size_t i = 0; umbel_foreign_at(i, &known, NULL); i++)
-        if (strcmp(name, known) == 0)
-            return true;
-    return false;
-}

@@ -17,7 +17,4 @@ enum { UM_IMPORT_LIMIT = 256 << 20 }; /* bytes, unless told otherwise */
 umbel_status um_import(const char *format, const void *bytes, size_t len,
                        uint64_t limit, umbel_filter **out, umbel_error *err);
 
-/* Returns true if there is a format of that name. */
-bool um_is_format(const char *name);
-
 #endif

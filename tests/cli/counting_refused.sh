@@ -28,7 +28,11 @@ for amount in -3 three 1.5 18446744073709551616 ''; do
 done
 bad build keys --kind counting --cells 4096 --cell-bits 1 -o x.umb
 bad build keys --kind counting --cells 4096 --update best -o x.umb
-bad build keys --cells 4096 --update refined -o x.umb
+bad build keys --bits 4096 --update refined -o x.umb
+bad build keys --bits 4096 --cell-bits 8 -o x.umb
+bad build keys --cells 4096 -o x.umb
+bad build keys --kind counting --bits 4096 -o x.umb
+bad plan -n 100 --cells 4096
 bad build keys --cells 4096 --bits 4096 -o x.umb
 absent x.umb
 umbel check f.umb --values 1 a b

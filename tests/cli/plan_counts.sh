@@ -16,7 +16,7 @@ bad "${shape[@]}" --threshold 64 --counts counts
 bad "${shape[@]}" --threshold 0 --counts counts
 bad "${shape[@]}" --threshold 20
 bad "${shape[@]}" --threshold 20 --counts counts --capacity 5
-bad --cells 80000 --threshold 20 --counts counts
+bad --bits 80000 --threshold 20 --counts counts
 echo x > none
 bad "${shape[@]}" --threshold 20 --counts none
 echo 0 > none

@@ -15,7 +15,7 @@ done
 tried=0
 for kind in bloom counting tally generalized countmin aging ribbon; do
     for question in "-n 5000 --fpr 1%" "--fpr 5% --bytes 20000" \
-        "-n 5000 --cells 60000 --seed 4"; do
+        "-n 5000 --cells 60000 --seed 4" "-n 5000 --bits 60000 --seed 4"; do
         # shellcheck disable=SC2086
         umbel plan --kind $kind $question --json > planned 2> /dev/null ||
             continue

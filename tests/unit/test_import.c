@@ -223,14 +223,6 @@ static void the_shortest_files_are_no_filters(void **state)
     assert_null(none);
 }
 
-static void formats_are_known_by_name(void **state)
-{
-    (void)state;
-    assert_true(um_is_format("dcso"));
-    assert_false(um_is_format("bloom"));
-    assert_false(um_is_format(""));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,7 +234,6 @@ int main(void)
         cmocka_unit_test(what_is_no_filter_is_found_out_early),
         cmocka_unit_test(large_files_grow_up_to_their_limit),
         cmocka_unit_test(the_shortest_files_are_no_filters),
-        cmocka_unit_test(formats_are_known_by_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
