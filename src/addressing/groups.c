@@ -41,6 +41,21 @@ uint64_t um_group_cost(const um_layout *l, const uint8_t *bits,
     return clear * used * used;
 }
 
+uint32_t um_cheapest_group(const um_layout *l, uint32_t groups,
+                           const uint8_t *bits,
+                           const uint64_t pos[UM_GROUPED_CELLS], uint64_t *cost)
+{
+    uint32_t best = 0;
+
+    *cost = UINT64_MAX;
+    for (uint32_t g = 0; g < groups && *cost; g++) {
+        uint64_t this_one = um_group_cost(l, bits, pos + (size_t)g * l->hashes);
+        if (this_one < *cost)
+            *cost = this_one, best = g;
+    }
+    return best;
+}
+
 double um_groups_any(double chance, uint32_t groups)
 {
     return groups == 1 ? chance : -expm1(groups * log1p(-chance));

@@ -43,6 +43,12 @@ void um_group_cells(const um_layout *l, uint32_t groups, umbel_digest d,
 uint64_t um_group_cost(const um_layout *l, const uint8_t *bits,
                        const uint64_t *pos);
 
+/* Returns the group that costs least, the first among equals. */
+uint32_t um_cheapest_group(const um_layout *l, uint32_t groups,
+                           const uint8_t *bits,
+                           const uint64_t pos[UM_GROUPED_CELLS],
+                           uint64_t *cost);
+
 /* Returns the chance that one of that many independent trials succeeds. */
 double um_groups_any(double chance, uint32_t groups);
 

@@ -15,6 +15,7 @@ typedef struct build_args {
     const char *output;
     um_whole capacity, max_memory, value_bits, bytes;
     um_list never, universe;
+    const char *like;
     bool weights, allow_members, coded;
     um_amount_args amounts;
     um_thread_args threads;
@@ -62,6 +63,13 @@ static const um_option options[] = {
     {"allow-members", 0, NULL, "let keys of --never that are members match",
      UM_TARGET(build_args, allow_members), .needs = "never",
      .modes = UM_MODE(GROUPS) | UM_MODE(STATIC)},
+    {"like", 0, "OLD",
+     "with --never: the shape of filter OLD, and its choices where they still "
+     "hold, so that the difference is small",
+     UM_TARGET(build_args, like), .role = UM_REPLACEABLE, .needs = "never",
+     .excludes = "capacity kind addressing hash seed fpr bits cells hashes "
+                 "groups param",
+     .modes = UM_MODE(GROUPS)},
     {"universe", 0, "FILE",
      "static kinds: of all these keys only members match; may be repeated",
      UM_TARGET(build_args, universe), .role = UM_INPUT,
@@ -123,10 +131,12 @@ static umbel_status set_sources(const um_args *args, um_build_job *job,
 }
 
 static umbel_status build_filter(const um_args *args, um_filter_params *params,
-                                 um_build_result *out, umbel_error *err)
+                                 const umbel_filter *like, um_build_result *out,
+                                 umbel_error *err)
 {
     const build_args *a = args->values;
     um_build_job job = {.kind = params->kind,
+                        .like = like,
                         .allow_members = a->allow_members,
                         .max_bytes = a->bytes.n,
                         .max_memory = a->max_memory.n};
@@ -143,13 +153,22 @@ static umbel_status build(const um_args *args, um_build_result *out,
                           umbel_error *err)
 {
     const build_args *a = args->values;
+    um_open_args open = {.key_file = a->secret.key_file};
     um_filter_params params = {0};
+    umbel_filter *like = NULL;
     umbel_status status;
 
     UM_TRY(check_size(a, err));
     status = um_params_from_args(&a->shape, a->secret.key_file, &params, err);
-    if (!status)
-        status = build_filter(args, &params, out, err);
+    if (status)
+        goto done;
+    if (a->like)
+        status = um_open_filter(&open, a->like, &like, err);
+    if (status)
+        goto done;
+    status = build_filter(args, &params, like, out, err);
+done:
+    umbel_close(like);
     um_filter_params_fini(&params);
     return status;
 }
@@ -160,7 +179,8 @@ static const double WORTH_SAYING = 0.15;
 /* --- reporting --------------------------------------------------------------
  */
 
-static void report_choice(um_report *r, const umbel_choose_result *b)
+static void report_choice(um_report *r, const build_args *a,
+                          const umbel_choose_result *b)
 {
     double before = b->weight > 0 ? b->weight_before / b->weight : 0;
 
@@ -170,10 +190,13 @@ static void report_choice(um_report *r, const umbel_choose_result *b)
     um_report_count(r, "matched_before", "match, one group", NULL,
                     b->matched_before);
     um_report_count(r, "matched", "match", NULL, b->matched);
+    um_report_count(r, "moved", "members moved", NULL, b->moved);
     um_report_rate(r, "share_before", "weight, one group", before);
     um_report_rate(r, "share_left", "weight matching", b->share_left);
     um_report_count(r, "lost", "members lost", NULL, b->lost);
     um_report_rate(r, "error_before", "error, one group", b->error_before);
+    if (a->like)
+        um_report_count(r, "kept", "members as before", NULL, b->kept);
 }
 
 static void report_exclusion(um_report *r, const build_args *a,
@@ -280,7 +303,7 @@ static void report(const um_args *args, const um_build_result *b)
     um_report_rate(&r, "predicted_error", NULL, umbel_predict(f));
     um_report_hex(&r, "payload_checksum", NULL, umbel_payload_checksum(f));
     if (b->chosen)
-        report_choice(&r, &b->choice);
+        report_choice(&r, a, &b->choice);
     if (b->exact)
         report_exclusion(&r, a, &b->exclusion);
     report_cost(&r, f);
@@ -307,7 +330,7 @@ static int run(const um_args *args)
     status = build(args, &b, &err);
     if (status)
         goto done;
-    umbel_set_coded(b.filter, a->coded);
+    umbel_set_coded(b.filter, a->coded || umbel_coded(b.filter));
     status = um_save_filter(b.filter, a->output, &err);
     if (status)
         goto done;

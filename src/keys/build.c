@@ -6,7 +6,11 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "keys/clashes.h"
+#include "keys/digests.h"
+#include "ops/choose.h"
 #include "ops/distinct.h"
+
+#include <stdlib.h>
 
 static umbel_status refuse_empty(umbel_error *err)
 {
@@ -18,46 +22,65 @@ static umbel_status refuse_empty(umbel_error *err)
 /* Returns true if the size of the filter is known before keys are added. */
 static bool is_sized(const um_build_job *job)
 {
-    return job->params.capacity || job->params.cells ||
+    return job->params.capacity || job->params.cells || job->like ||
            um_keys_rereadable(&job->members);
 }
 
 /* --- members that avoid other keys ------------------------------------------
  */
 
-/* A choice for one member depends on all, so all digests are in memory. */
+static umbel_status refuse_marked(const um_key_list *never, const bool *member,
+                                  umbel_error *err)
+{
+    um_key_names names = {0};
+    size_t n = 0;
+
+    for (size_t i = 0; i < never->n; i++)
+        if (member[i]) {
+            umbel_slice line = um_key_list_line(never, i);
+            um_name_key(&names, &line);
+            n++;
+        }
+    return um_fail_members(
+        n, &names, "take members out of the list, or use --allow-members", err);
+}
+
 static umbel_status choose_groups(const um_build_job *job, umbel_filter *f,
                                   um_build_result *out, umbel_error *err)
 {
     umbel_choose_params params = UMBEL_CHOOSE_INIT;
-    um_key_list_params keep = {.filter = f};
-    um_key_list members = {0}, never = {0};
-    umbel_key_list set, negatives;
+    um_key_list_params keep = {.filter = f, .keep_lines = true};
+    um_key_digests members = {0};
+    um_key_list never = {0};
+    um_digest_source source;
+    bool *member = NULL;
     umbel_status status;
 
     params.allow_members = job->allow_members;
-    status = um_key_list_read(&members, &job->members, &keep, err);
+    params.like = job->like;
+    status = um_key_digests_init(&members, &job->members, f, &source, err);
     if (status)
         goto done;
-    keep.keep_lines = true;
     status = um_key_list_read(&never, &job->never, &keep, err);
     if (status)
         goto done;
-    set = um_key_list_view(&members);
-    if (!job->allow_members)
-        status = um_refuse_members(
-            f, &set, &never,
-            "take members out of the list, or use --allow-members", err);
-    if (status)
+    umbel_key_list negatives = um_key_list_view(&never);
+    member = calloc(never.n + 1, sizeof *member);
+    if (!member) {
+        status = UMBEL_E_NOMEM;
+        um_set_error(err, status, "no memory for %zu keys", never.n);
         goto done;
-    um_key_compute(&job->never, "choosing cells of members");
-    negatives = um_key_list_view(&never);
-    status = umbel_choose(f, &set, &negatives, &params, &out->choice, err);
-    out->keys = members.n;
+    }
+    status =
+        um_choose(f, &source, &negatives, &params, member, &out->choice, err);
+    if (status == UMBEL_E_KEY)
+        status = refuse_marked(&never, member, err);
+    out->keys = source.n;
     out->chosen = true;
 done:
+    free(member);
     um_key_list_fini(&never);
-    um_key_list_fini(&members);
+    um_key_digests_fini(&members);
     return status;
 }
 
@@ -124,6 +147,11 @@ static umbel_status build_sized(const um_build_job *job, um_build_result *out,
     static const umbel_setting two_groups = {"groups", 2};
     umbel_params p = job->params;
 
+    if (job->like) {
+        UM_TRY(umbel_copy(job->like, &out->filter, err));
+        UM_TRY(umbel_clear(out->filter, err));
+        return add_keys(job, out->filter, out, err);
+    }
     if (job->never.npaths && !p.nsettings) {
         p.settings = &two_groups;
         p.nsettings = 1;

@@ -24,8 +24,10 @@ typedef struct um_build_job {
     um_key_source never;    /* keys that must not match, with weights */
     um_key_source universe; /* static kinds: all keys of which only members may
                                match */
-    bool allow_members;     /* keys of never may be members, and match */
-    uint64_t max_bytes;     /* static kinds: of the whole file; 0: no limit */
+    const umbel_filter *like; /* with never: an older filter, whose shape and
+                                 choices are kept; or NULL */
+    bool allow_members;       /* keys of never may be members, and match */
+    uint64_t max_bytes;       /* static kinds: of the whole file; 0: no limit */
     uint64_t max_memory; /* for the keys of a pipe; 0: UM_PIPE_MEMORY. E_RANGE
                             when there is no such limit */
 } um_build_job;

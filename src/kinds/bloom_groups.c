@@ -46,20 +46,14 @@ void um_groups_query(const um_bloom *b, um_query_fn *ask, const umbel_digest *d,
 
 static bool add_one(const um_bloom *b, umbel_digest d)
 {
-    uint32_t hashes = b->layout->hashes;
-    uint64_t pos[UM_GROUPED_CELLS], least = UINT64_MAX;
-    const uint64_t *best = pos;
+    const um_layout *l = b->layout;
+    uint64_t pos[UM_GROUPED_CELLS], cost;
 
-    um_group_cells(b->layout, b->groups, d, pos);
-    for (uint32_t g = 0; g < b->groups && least; g++) {
-        const uint64_t *cells = pos + (size_t)g * hashes;
-        uint64_t cost = um_group_cost(b->layout, b->bits, cells);
-        if (cost < least)
-            least = cost, best = cells;
-    }
-    for (uint32_t j = 0; j < hashes; j++)
-        um_set_bit(b->bits, best[j]);
-    return least > 0;
+    um_group_cells(l, b->groups, d, pos);
+    uint32_t g = um_cheapest_group(l, b->groups, b->bits, pos, &cost);
+    for (uint32_t j = 0; j < l->hashes; j++)
+        um_set_bit(b->bits, pos[(size_t)g * l->hashes + j]);
+    return cost > 0;
 }
 
 size_t um_groups_add(const um_bloom *b, const umbel_digest *d, size_t n,

@@ -1,9 +1,5 @@
 /*
  * negative_index.c - an index from cells to the patterns of unwanted keys.
- *
- * Entries (cell, pattern) lie in buckets: by cell where that takes no more room
- * than the entries, else by a mix of the cell, so that a large filter with few
- * unwanted keys stays cheap.
  */
 #include "ops/negative_index.h"
 
@@ -11,7 +7,8 @@
 
 #include <inttypes.h>
 
-enum { MOST = UINT8_MAX, SPARSE = 4 };
+/* Cells missing to a pattern that the members cannot cover. */
+enum { OUT_OF_REACH = UINT8_MAX };
 
 /*
  * A key that lacks one cell to match counts for this much of its weight. It
@@ -19,73 +16,6 @@ enum { MOST = UINT8_MAX, SPARSE = 4 };
  * thousandth leaves more keys matching, more than a fiftieth uses more cells.
  */
 #define NEAR 0.005
-
-static double weight_of(const um_negative_index *c, size_t key)
-{
-    return c->weight ? c->weight[key] : 1;
-}
-
-static size_t bucket_of(const um_negative_index *c, uint64_t cell)
-{
-    if (c->nbuckets == c->layout->cells)
-        return (size_t)cell;
-    return (size_t)um_scale(um_group_mix(cell), c->nbuckets);
-}
-
-/* The different cells among n that are not in use for good. */
-static uint32_t own_cells(const um_negative_index *c, uint64_t *pos, uint32_t n)
-{
-    uint32_t kept = 0;
-
-    for (uint32_t i = 0; i < n; i++) {
-        bool known = c->count[pos[i]] == MOST;
-        for (uint32_t j = 0; j < kept && !known; j++)
-            known = pos[j] == pos[i];
-        if (!known)
-            pos[kept++] = pos[i];
-    }
-    return kept;
-}
-
-/* Count the entries of a pattern into their buckets, or put them there. */
-static void enter(um_negative_index *c, const uint64_t *pos, uint32_t n,
-                  uint32_t pattern, bool put)
-{
-    for (uint32_t j = 0; j < n; j++) {
-        size_t *at = &c->bucket[bucket_of(c, pos[j])];
-        if (put)
-            c->entry[--*at] = (um_negative_entry){pos[j], pattern};
-        else
-            ++*at;
-    }
-}
-
-static void enter_all(um_negative_index *c, const umbel_digest *never, bool put)
-{
-    uint32_t hashes = c->layout->hashes;
-    uint64_t pos[UM_GROUPED_CELLS];
-
-    for (size_t i = 0; i < c->nkeys; i++) {
-        um_group_cells(c->layout, c->groups, never[i], pos);
-        for (uint32_t g = 0; g < c->groups; g++) {
-            uint64_t *cells = pos + (size_t)g * hashes;
-            uint32_t pattern = (uint32_t)(i * c->groups + g);
-            uint32_t own = own_cells(c, cells, hashes);
-            enter(c, cells, own, pattern, put);
-            c->missing[pattern] = (uint8_t)own;
-            c->covered[i] = (uint8_t)(c->covered[i] + (put && own == 0));
-        }
-    }
-}
-
-/* Counts become ends; putting entries moves them down to the beginnings. */
-static void sum_buckets(um_negative_index *c)
-{
-    size_t sum = 0;
-
-    for (size_t i = 0; i <= c->nbuckets; i++)
-        sum += c->bucket[i], c->bucket[i] = sum;
-}
 
 /* Fills near[i], the weight of a key by a pattern that lacks i cells. */
 static void set_near(um_negative_index *c)
@@ -95,59 +25,141 @@ static void set_near(um_negative_index *c)
         c->near[i] = c->near[i - 1] * NEAR;
 }
 
-/* Cells that f has already are never taken out. */
-static void take_cells(um_negative_index *c, const uint8_t *bits)
+static bool put_cells(um_negative_index *c)
 {
-    memcpy(c->bits, bits, c->bits_len);
-    for (uint64_t i = 0; i < c->layout->cells; i++)
-        if (um_bit(bits, i))
-            c->count[i] = MOST;
+    const um_negatives *of = &c->of;
+    size_t each = (size_t)of->groups * of->layout->hashes, most = of->n * each;
+    uint64_t pos[UM_GROUPED_CELLS];
+
+    if (most > of->layout->cells)
+        most = (size_t)of->layout->cells;
+    if (!um_cell_map_init(&c->cells, &c->pool, most, of->layout->cells))
+        return false;
+    for (size_t i = 0; i < of->n; i++) {
+        um_group_cells(of->layout, of->groups, of->members[i], pos);
+        for (size_t j = 0; j < each; j++)
+            if (!um_bit(of->bits, pos[j]))
+                um_cell_put(&c->cells, pos[j]);
+    }
+    c->count = um_pool_get(&c->pool, c->cells.nslots, sizeof *c->count);
+    c->bucket = um_pool_get(&c->pool, c->cells.nslots + 1, sizeof *c->bucket);
+    return !c->pool.failed;
 }
 
-static bool get_memory(um_negative_index *c)
+/*
+ * Turns the cells of a pattern into the slots of those that are missing, each
+ * once; returns their number, or OUT_OF_REACH.
+ */
+static uint8_t find_missing(const um_negative_index *c, uint64_t *pos)
+{
+    uint8_t n = 0;
+
+    for (uint32_t i = 0; i < c->of.layout->hashes; i++) {
+        if (um_bit(c->of.bits, pos[i]))
+            continue;
+        uint64_t slot = um_cell_place(&c->cells, pos[i]);
+        bool known = false;
+        if (!c->cells.slot[slot])
+            return OUT_OF_REACH;
+        for (uint8_t j = 0; j < n && !known; j++)
+            known = pos[j] == slot;
+        if (!known)
+            pos[n++] = slot;
+    }
+    return n;
+}
+
+/* Counts the entries of a pattern into their buckets, or puts them there. */
+static void enter_pattern(um_negative_index *c, const uint64_t *slot, uint8_t n,
+                          uint32_t pattern, bool put)
+{
+    for (uint8_t j = 0; j < n; j++) {
+        size_t *at = &c->bucket[slot[j]];
+        if (put)
+            c->entry[--*at] = pattern;
+        else
+            ++*at;
+    }
+}
+
+/* Returns true if the key can match. Only then the next one has another
+ * number. */
+static bool enter_key(um_negative_index *c, size_t i, size_t key, bool put)
+{
+    uint64_t pos[UM_GROUPED_CELLS];
+    bool within_reach = false;
+
+    um_group_cells(c->of.layout, c->of.groups, c->of.never[i], pos);
+    for (uint32_t g = 0; g < c->of.groups; g++) {
+        uint64_t *cells = pos + (size_t)g * c->of.layout->hashes;
+        uint8_t missing = find_missing(c, cells);
+        uint32_t pattern = (uint32_t)(key * c->of.groups + g);
+        if (put) {
+            c->missing[pattern] = missing;
+            c->covered[key] = (uint8_t)(c->covered[key] + (missing == 0));
+        }
+        if (missing == OUT_OF_REACH)
+            continue;
+        within_reach = true;
+        enter_pattern(c, cells, missing, pattern, put);
+    }
+    return within_reach;
+}
+
+static void enter_all(um_negative_index *c, bool put)
+{
+    size_t key = 0;
+
+    for (size_t i = 0; i < c->of.nnever; i++)
+        if (c->of.weight[i] > 0 && enter_key(c, i, key, put)) {
+            if (put)
+                c->weight[key] = c->of.weight[i];
+            key++;
+        }
+    c->nkeys = key;
+}
+
+/* Counts become ends; putting entries moves them down to the beginnings. */
+static size_t sum_buckets(um_negative_index *c)
+{
+    size_t sum = 0;
+
+    for (size_t i = 0; i <= c->cells.nslots; i++)
+        sum += c->bucket[i], c->bucket[i] = sum;
+    return sum;
+}
+
+static bool index_keys(um_negative_index *c)
 {
     um_pool *p = &c->pool;
 
-    c->count = um_pool_get(p, (size_t)c->layout->cells, sizeof *c->count);
-    c->bits = um_pool_get(p, c->bits_len, sizeof *c->bits);
-    c->missing = um_pool_get(p, c->nkeys * c->groups, sizeof *c->missing);
-    c->covered = um_pool_get(p, c->nkeys, sizeof *c->covered);
-    c->entry = um_pool_get(p, c->nentries, sizeof *c->entry);
-    c->bucket = um_pool_get(p, c->nbuckets + 1, sizeof *c->bucket);
-    return !p->failed;
+    enter_all(c, false);
+    c->entry = um_pool_get(p, sum_buckets(c), sizeof *c->entry);
+    c->weight = um_pool_get(p, c->nkeys, sizeof *c->weight);
+    /* One more, for keys behind the last that can match. */
+    c->missing = um_pool_get(p, (c->nkeys + 1) * c->of.groups, 1);
+    c->covered = um_pool_get(p, c->nkeys + 1, sizeof *c->covered);
+    if (p->failed)
+        return false;
+    enter_all(c, true);
+    return true;
 }
 
-umbel_status um_negative_index_init(um_negative_index *c, const umbel_filter *f,
-                                    const umbel_digest *never,
-                                    const double *weight, size_t nnever,
-                                    umbel_error *err)
+umbel_status um_negative_index_init(um_negative_index *c,
+                                    const um_negatives *of,
+                                    const umbel_alloc *alloc, umbel_error *err)
 {
-    const um_layout *l = &f->layout;
-    const um_row_bits *row = f->shape.kind->bits;
-
-    *c = (um_negative_index){.layout = l,
-                             .groups = row->groups(f->self),
-                             .bits_len = (size_t)((l->cells + 7) / 8),
-                             .nkeys = nnever,
-                             .weight = weight};
-    if (nnever > UINT32_MAX / c->groups)
+    *c = (um_negative_index){.of = *of};
+    if (of->nnever > UINT32_MAX / of->groups)
         return um_fail(err, UMBEL_E_LIMIT,
                        "%zu unwanted keys are too many: 2^32 with %" PRIu32
                        " groups",
-                       nnever, c->groups);
-    um_pool_init(&c->pool, &f->alloc);
-    c->nentries = nnever * c->groups * l->hashes;
-    c->nentries += c->nentries == 0;
-    c->nbuckets =
-        l->cells / SPARSE <= c->nentries ? (size_t)l->cells : c->nentries;
-    if (!get_memory(c))
-        return um_fail(err, UMBEL_E_NOMEM,
-                       "no memory to weigh %zu unwanted keys", nnever);
+                       of->nnever, of->groups);
+    um_pool_init(&c->pool, alloc);
     set_near(c);
-    take_cells(c, row->cells(f->self));
-    enter_all(c, never, false);
-    sum_buckets(c);
-    enter_all(c, never, true);
+    if (!put_cells(c) || !index_keys(c))
+        return um_fail(err, UMBEL_E_NOMEM,
+                       "no memory to weigh %zu unwanted keys", of->nnever);
     return UMBEL_OK;
 }
 
@@ -157,34 +169,29 @@ void um_negative_index_fini(um_negative_index *c)
 }
 
 /* Puts a cell into use; returns what um_negative_index_add returns. */
-static double use(um_negative_index *c, uint64_t cell)
+static double use(um_negative_index *c, uint64_t cell, size_t slot)
 {
-    size_t bucket = bucket_of(c, cell);
     double weight = 0;
 
-    um_set_bit(c->bits, cell);
-    for (size_t i = c->bucket[bucket]; i < c->bucket[bucket + 1]; i++) {
-        uint32_t pattern = c->entry[i].pattern, key = pattern / c->groups;
-        if (c->entry[i].cell != cell)
-            continue;
+    um_set_bit(c->of.bits, cell);
+    for (size_t i = c->bucket[slot]; i < c->bucket[slot + 1]; i++) {
+        uint32_t pattern = c->entry[i], key = pattern / c->of.groups;
         uint8_t left = --c->missing[pattern];
         if (c->covered[key] == 0)
-            weight += weight_of(c, key) * (c->near[left] - c->near[left + 1]);
+            weight += c->weight[key] * (c->near[left] - c->near[left + 1]);
         if (left == 0)
             c->covered[key]++;
     }
     return weight;
 }
 
-static void disuse(um_negative_index *c, uint64_t cell)
+static void disuse(um_negative_index *c, uint64_t cell, size_t slot)
 {
-    size_t bucket = bucket_of(c, cell);
-
-    c->bits[cell >> 3] &= (uint8_t) ~(1u << (cell & 7));
-    for (size_t i = c->bucket[bucket]; i < c->bucket[bucket + 1]; i++) {
-        const um_negative_entry *e = &c->entry[i];
-        if (e->cell == cell && c->missing[e->pattern]++ == 0)
-            c->covered[e->pattern / c->groups]--;
+    c->of.bits[cell >> 3] &= (uint8_t) ~(1u << (cell & 7));
+    for (size_t i = c->bucket[slot]; i < c->bucket[slot + 1]; i++) {
+        uint32_t pattern = c->entry[i];
+        if (c->missing[pattern]++ == 0)
+            c->covered[pattern / c->of.groups]--;
     }
 }
 
@@ -192,21 +199,19 @@ double um_negative_index_add(um_negative_index *c, const uint64_t *pos)
 {
     double weight = 0;
 
-    for (uint32_t j = 0; j < c->layout->hashes; j++) {
-        uint8_t *count = &c->count[pos[j]];
-        if (*count == 0)
-            weight += use(c, pos[j]);
-        if (*count < MOST)
-            ++*count;
+    for (uint32_t j = 0; j < c->of.layout->hashes; j++) {
+        size_t slot = um_cell_place(&c->cells, pos[j]);
+        if (c->cells.slot[slot] && c->count[slot]++ == 0)
+            weight += use(c, pos[j], slot);
     }
     return weight;
 }
 
 void um_negative_index_remove(um_negative_index *c, const uint64_t *pos)
 {
-    for (uint32_t j = 0; j < c->layout->hashes; j++) {
-        uint8_t *count = &c->count[pos[j]];
-        if (*count < MOST && --*count == 0)
-            disuse(c, pos[j]);
+    for (uint32_t j = 0; j < c->of.layout->hashes; j++) {
+        size_t slot = um_cell_place(&c->cells, pos[j]);
+        if (c->cells.slot[slot] && --c->count[slot] == 0)
+            disuse(c, pos[j], slot);
     }
 }

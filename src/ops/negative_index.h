@@ -1,48 +1,52 @@
 /*
- * negative_index.h - which unwanted keys a growing and shrinking set of cells
- * covers.
+ * negative_index.h - which unwanted keys match while members are moved from
+ * group to group.
  *
  * Every group of an unwanted key is a pattern, a set of different cells. A
  * pattern is covered when all of them are in use, and a key matches when one of
- * its patterns is. Cells are counted, so that a member can be taken out again.
+ * its patterns is. Only cells that the given members may use are counted, and
+ * only keys that can come to match by them are known: the index of a large
+ * filter with few such members is small.
  */
 #ifndef UM_OPS_NEGATIVE_INDEX_H
 #define UM_OPS_NEGATIVE_INDEX_H
 
 #include "addressing/groups.h"
-#include "base/alloc.h"
-#include "filter/handle.h"
+#include "ops/cell_map.h"
 
-/* A cell of a pattern. */
-typedef struct um_negative_entry {
-    uint64_t cell;
-    uint32_t pattern;
-} um_negative_entry;
+/* What the index is made of. */
+typedef struct um_negatives {
+    const um_layout *layout;
+    uint32_t groups;
+    uint8_t *bits; /* the cells in use, as a filter has them; kept up to date */
+    const umbel_digest *members; /* that will be added and removed */
+    size_t n;
+    const umbel_digest *never;
+    const double *weight; /* 0: the key does not count */
+    size_t nnever;
+} um_negatives;
 
 typedef struct um_negative_index {
     um_pool pool;
-    const um_layout *layout;
-    uint32_t groups;
-    uint8_t *count; /* members on each cell; MOST stays for ever */
-    uint8_t *bits;  /* the cells in use, as a filter has them */
-    size_t bits_len;
-
+    um_negatives of;
+    um_cell_map cells; /* of members, without those in use by others */
+    uint32_t *count;   /* members on each */
     double near[UM_MAX_HASHES + 2]; /* by cells that are missing */
-    size_t nkeys;                   /* unwanted */
-    const double *weight;           /* of each; NULL: 1 */
-    uint8_t *missing;               /* of each pattern: cells not in use */
-    uint8_t *covered;               /* of each key: patterns covered */
 
-    um_negative_entry *entry; /* by bucket, then in the order of patterns */
-    size_t nentries, nbuckets;
-    size_t *bucket; /* where each begins; one more than buckets */
+    size_t nkeys;     /* that may match */
+    double *weight;   /* of each */
+    uint8_t *missing; /* of each pattern: cells not in use */
+    uint8_t *covered; /* of each key: patterns covered */
+
+    uint32_t *entry; /* patterns, by cell */
+    size_t *bucket;  /* where those of each cell begin; one more than cells */
 } um_negative_index;
 
-/* Release with um_negative_index_fini, also after a failure. */
-umbel_status um_negative_index_init(um_negative_index *c, const umbel_filter *f,
-                                    const umbel_digest *never,
-                                    const double *weight, size_t nnever,
-                                    umbel_error *err);
+/* No member is added yet. Release with um_negative_index_fini, also after a
+ * failure. */
+umbel_status um_negative_index_init(um_negative_index *c,
+                                    const um_negatives *of,
+                                    const umbel_alloc *alloc, umbel_error *err);
 void um_negative_index_fini(um_negative_index *c);
 
 /*

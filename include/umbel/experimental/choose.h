@@ -23,12 +23,15 @@ typedef struct umbel_choose_params {
     uint32_t rounds;    /* in which every choice is made again, at most 1000; 5
                            by UMBEL_CHOOSE_INIT */
     bool allow_members; /* negatives that are members may match */
+    const umbel_filter *like; /* an older filter of the same shape: members go
+                                 as they went there, unless that makes a
+                                 negative match. NULL: none */
 } umbel_choose_params;
 
 #ifdef __cplusplus
 #define UMBEL_CHOOSE_INIT                                                      \
     {                                                                          \
-        sizeof(umbel_choose_params), 5, false                                  \
+        sizeof(umbel_choose_params), 5, false, nullptr                         \
     }
 #else
 #define UMBEL_CHOOSE_INIT                                                      \
@@ -39,9 +42,12 @@ typedef struct umbel_choose_params {
 
 /* The outcome. "Before" is the same filter with one group. */
 typedef struct umbel_choose_result {
-    uint64_t members;       /* entries of the list */
-    uint64_t lost;          /* of them do not match, as measured: 0 */
-    uint64_t never;         /* different negatives, without members */
+    uint64_t members; /* entries of the list */
+    uint64_t lost;    /* of them do not match, as measured: 0 */
+    uint64_t moved;   /* members that had to take another group than their first
+                         choice, because a negative matched */
+    uint64_t kept;    /* members whose first choice was that of params.like */
+    uint64_t never;   /* different negatives, without members */
     uint64_t never_members; /* negatives that are members, left alone */
     uint64_t matched_before, matched;  /* negatives that match */
     double weight;                     /* of all negatives */
@@ -53,10 +59,15 @@ typedef struct umbel_choose_result {
 
 /*
  * Adds members to f, which may hold keys already, so that as little weight of
- * the negatives in never as possible matches. Equal input gives equal cells.
- * params may be NULL. When a negative is a member the call fails with E_KEY and
- * f is untouched, unless params allow it. Takes about 16 bytes of memory per
- * member, 50 for each cell of a negative, and 10 times the filter.
+ * the negatives in never as possible matches. The first choice is that of
+ * umbel_add, or of params.like; only members on the cells of negatives that
+ * match are moved. Equal input gives equal cells. params may be NULL. When a
+ * negative is a member the call fails with E_KEY and f is untouched, unless
+ * params allow it; E_MISMATCH when params.like has another shape.
+ *
+ * Beside its arguments it takes a byte of memory per member, twice the filter,
+ * 33 bytes per negative, and for each member on the cells of negatives that
+ * match about 40 bytes and 60 for each of its cells.
  */
 UMBEL_API umbel_status umbel_choose(umbel_filter *f,
                                     const umbel_key_list *members,

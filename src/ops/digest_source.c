@@ -1,0 +1,24 @@
+/*
+ * digest_source.c - the digests of a list as a source.
+ */
+#include "ops/digest_source.h"
+
+#include "base/batch.h"
+#include "base/error.h"
+
+static umbel_status each_of_list(const void *ctx, um_take_some *take,
+                                 void *take_ctx, umbel_error *err)
+{
+    const umbel_key_list *list = ctx;
+
+    for (size_t i = 0, some; i < list->n; i += some) {
+        some = um_next_batch(list->n - i);
+        UM_TRY(take(take_ctx, list->digests + i, some, err));
+    }
+    return UMBEL_OK;
+}
+
+um_digest_source um_source_of_list(const umbel_key_list *list)
+{
+    return (um_digest_source){list, list->n, each_of_list};
+}
