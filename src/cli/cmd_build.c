@@ -190,11 +190,11 @@ static void report_choice(um_report *r, const build_args *a,
     um_report_count(r, "matched_before", "match, one group", NULL,
                     b->matched_before);
     um_report_count(r, "matched", "match", NULL, b->matched);
-    um_report_count(r, "moved", "members moved", NULL, b->moved);
     um_report_rate(r, "share_before", "weight, one group", before);
     um_report_rate(r, "share_left", "weight matching", b->share_left);
     um_report_count(r, "lost", "members lost", NULL, b->lost);
     um_report_rate(r, "error_before", "error, one group", b->error_before);
+    um_report_count(r, "moved", "members moved", NULL, b->moved);
     if (a->like)
         um_report_count(r, "kept", "members as before", NULL, b->kept);
 }

@@ -24,7 +24,7 @@ static umbel_status each_of_keys(const void *ctx, um_take_some *take,
     const um_key_digests *d = ctx;
     taking t = {take, take_ctx};
 
-    return um_keys_each_digest(d->keys, d->filter, take_batch, &t, err);
+    return um_keys_each_digest(&d->keys, d->filter, take_batch, &t, err);
 }
 
 umbel_status um_key_digests_init(um_key_digests *d, const um_key_source *keys,
@@ -34,7 +34,8 @@ umbel_status um_key_digests_init(um_key_digests *d, const um_key_source *keys,
     um_key_list_params keep = {.filter = filter};
     uint64_t n = 0;
 
-    *d = (um_key_digests){.keys = keys, .filter = filter};
+    *d = (um_key_digests){.keys = *keys, .filter = filter};
+    d->keys.pass = "going through members";
     if (um_keys_rereadable(keys)) {
         UM_TRY(um_keys_count(keys, &n, err));
         *out = (um_digest_source){d, (size_t)n, each_of_keys};

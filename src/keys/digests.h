@@ -9,7 +9,7 @@
 #include "ops/digest_source.h"
 
 typedef struct um_key_digests {
-    const um_key_source *keys;
+    um_key_source keys;
     const umbel_filter *filter; /* hashes them */
     um_key_list list;           /* of keys that cannot be read again */
     umbel_key_list view;

@@ -394,7 +394,7 @@ static umbel_status choose_again(choosing *c, umbel_error *err)
     if (c->bill.weight > 0)
         c->choices.cell_cost *= c->bill.weight / (double)c->bill.never;
     for (uint32_t i = 0; matching && i < c->params->rounds; i++) {
-        size_t most = i < 2 ? SIZE_MAX : matching / 2;
+        size_t most = i < 2 ? SIZE_MAX : matching / 4 * 3;
         UM_TRY(choose_round(c, most, i > 0, &matching, err));
     }
     return UMBEL_OK;

@@ -62,3 +62,31 @@ done
 cmp once.umb two.umb
 umbel plan --members some --never twice --never again --bytes 5000 |
     grep ' members, '
+
+# The next edition keeps the choices of the last: a reader fetches little. The
+# list without changes gives the same file.
+seq 1 20000 > day1
+seq 101 20100 > day2
+seq 50001 51000 > list1
+seq 50006 51005 > list2
+umbel build day1 --never list1 -q -o old.umb
+try umbel build day2 --never list2 --like old.umb -o new.umb
+umbel build day1 --never list1 --like old.umb -q -o same.umb
+cmp old.umb same.umb
+try umbel verify new.umb --members day2 --outside list2
+difference() {
+    umbel diff "$1" "$2" -o d.umd --json | field bytes
+}
+umbel build day1 -q -o plain1.umb
+umbel build day2 -n 20000 -q -o plain2.umb
+[ $((2 * $(difference old.umb new.umb))) -le \
+    $((5 * $(difference plain1.umb plain2.umb))) ] && echo small
+try umbel build day2 --never list2 --like old.umb -n 20000 -q -o s.umb
+try umbel build day2 --like old.umb -q -o s.umb
+try umbel build day2 --never list2 --like missing.umb -q -o s.umb
+umbel build day1 --kind counting -q -o counts.umb
+try umbel build day2 --never list2 --like counts.umb -q -o s.umb
+# In its own place, and by itself where nothing matches.
+try umbel build day2 --never list2 --like old.umb -q -o old.umb
+cmp old.umb new.umb
+umbel build day1 --groups 2 --never /dev/null --json -o a.umb | field moved
