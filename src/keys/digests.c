@@ -35,7 +35,7 @@ umbel_status um_key_digests_init(um_key_digests *d, const um_key_source *keys,
     uint64_t n = 0;
 
     *d = (um_key_digests){.keys = *keys, .filter = filter};
-    d->keys.pass = "going through members";
+    d->keys.pass = "choosing cells of members";
     if (um_keys_rereadable(keys)) {
         UM_TRY(um_keys_count(keys, &n, err));
         *out = (um_digest_source){d, (size_t)n, each_of_keys};
