@@ -110,7 +110,7 @@ static void measured_errors_are_the_planned_ones(void **state)
     static const struct {
         size_t n;
         uint64_t instances;
-    } sizes[] = {{3000, 200}, {200000, 40}};
+    } sizes[] = {{3000, 200}, {200000, 20}};
 
     (void)state;
     for (size_t i = 0; test_own_addressing(i); i++)

@@ -110,7 +110,7 @@ static void ten_thousand_of_two_million_are_exact(void **state)
     enum { MEMBERS = 10000, ALL = 2000000 };
 
     (void)state;
-    for (uint64_t seed = 1; seed <= 5; seed++) {
+    for (uint64_t seed = 1; seed <= 3; seed++) {
         umbel_exact_result bill;
         scene s;
         scene_make(&s, seed, MEMBERS, ALL);
