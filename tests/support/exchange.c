@@ -346,3 +346,53 @@ umbel_fetcher test_server_fetcher(test_server *s)
     return (umbel_fetcher){
         .size = sizeof(umbel_fetcher), .ctx = s, .get = serve};
 }
+
+/* --- a publisher ------------------------------------------------------------
+ */
+
+uint8_t test_sign_key[UMBEL_SIGN_KEY_LEN], test_trust_key[UMBEL_TRUST_KEY_LEN];
+uint8_t test_other_sign[UMBEL_SIGN_KEY_LEN],
+    test_other_key[UMBEL_TRUST_KEY_LEN];
+
+int test_make_keys(void **state)
+{
+    (void)state;
+    assert_ok(umbel_sign_keygen(test_sign_key, test_trust_key, &test_refusal));
+    assert_ok(
+        umbel_sign_keygen(test_other_sign, test_other_key, &test_refusal));
+    return 0;
+}
+
+void test_publisher_open(test_publisher *p)
+{
+    umbel_params params = UMBEL_PARAMS_INIT;
+
+    params.capacity = 2000;
+    *p = (test_publisher){.filter = test_open(&params)};
+    p->ops = test_store_ops(&p->shelf);
+    p->ops.resume = NULL; /* these are for readers */
+    p->ops.append = NULL;
+    p->ops.move = NULL;
+    p->what = (umbel_publication)UMBEL_PUBLICATION_INIT;
+    p->what.name = "words";
+    p->what.filter = p->filter;
+    p->what.now = TEST_NOW;
+    test_add(p->filter, 0, 1000);
+}
+
+void test_publisher_close(test_publisher *p)
+{
+    umbel_close(p->filter);
+    test_store_fini(&p->shelf);
+}
+
+umbel_status test_publish(test_publisher *p)
+{
+    return umbel_publish(&p->what, &p->ops, &p->done, &test_refusal);
+}
+
+void test_publish_more(test_publisher *p, uint64_t from, size_t n)
+{
+    test_add(p->filter, from, n);
+    assert_ok(test_publish(p));
+}

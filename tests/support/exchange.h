@@ -66,4 +66,28 @@ typedef struct test_server {
 
 umbel_fetcher test_server_fetcher(test_server *s);
 
+/* Keys of two publishers, which test_make_keys makes: the setup of a group. */
+extern uint8_t test_sign_key[UMBEL_SIGN_KEY_LEN],
+    test_trust_key[UMBEL_TRUST_KEY_LEN];
+extern uint8_t test_other_sign[UMBEL_SIGN_KEY_LEN],
+    test_other_key[UMBEL_TRUST_KEY_LEN];
+int test_make_keys(void **state);
+
+enum { TEST_NOW = 1000000 };
+
+/* A publisher of "words": a filter with 1,000 keys and room for 2,000. */
+typedef struct test_publisher {
+    test_store shelf;
+    umbel_store ops;
+    umbel_filter *filter;
+    umbel_publication what;
+    umbel_published done;
+} test_publisher;
+
+void test_publisher_open(test_publisher *p);
+void test_publisher_close(test_publisher *p);
+umbel_status test_publish(test_publisher *p);
+/* Adds keys to the filter, and publishes it. */
+void test_publish_more(test_publisher *p, uint64_t from, size_t n);
+
 #endif

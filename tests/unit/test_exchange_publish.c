@@ -11,27 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOW = 1000000, CAPACITY = 2000 };
-
-static uint8_t sign_key[UMBEL_SIGN_KEY_LEN], trust_key[UMBEL_TRUST_KEY_LEN];
-static uint8_t other_sign[UMBEL_SIGN_KEY_LEN], other_key[UMBEL_TRUST_KEY_LEN];
-
-static int make_keys(void **state)
-{
-    (void)state;
-    assert_ok(umbel_sign_keygen(sign_key, trust_key, &test_refusal));
-    assert_ok(umbel_sign_keygen(other_sign, other_key, &test_refusal));
-    return 0;
-}
-
-typedef struct scene {
-    test_store shelf;
-    umbel_store ops;
-    umbel_filter *filter;
-    umbel_publication what;
-    umbel_published done;
-} scene;
-
 static umbel_filter *open_filter(uint64_t capacity)
 {
     umbel_params params = UMBEL_PARAMS_INIT;
@@ -40,38 +19,7 @@ static umbel_filter *open_filter(uint64_t capacity)
     return test_open(&params);
 }
 
-static void scene_open(scene *s)
-{
-    *s = (scene){.filter = open_filter(CAPACITY)};
-    s->ops = test_store_ops(&s->shelf);
-    s->ops.resume = NULL; /* these are for readers */
-    s->ops.append = NULL;
-    s->ops.move = NULL;
-    s->what = (umbel_publication)UMBEL_PUBLICATION_INIT;
-    s->what.name = "words";
-    s->what.filter = s->filter;
-    s->what.now = NOW;
-    test_add(s->filter, 0, 1000);
-}
-
-static void scene_close(scene *s)
-{
-    umbel_close(s->filter);
-    test_store_fini(&s->shelf);
-}
-
-static umbel_status publish(scene *s)
-{
-    return umbel_publish(&s->what, &s->ops, &s->done, &test_refusal);
-}
-
-static void publish_more(scene *s, uint64_t from, size_t n)
-{
-    test_add(s->filter, from, n);
-    assert_ok(publish(s));
-}
-
-static um_manifest manifest_of(scene *s, const char *file)
+static um_manifest manifest_of(test_publisher *s, const char *file)
 {
     test_file *f = test_store_find(&s->shelf, file);
     um_manifest m;
@@ -81,7 +29,8 @@ static um_manifest manifest_of(scene *s, const char *file)
     return m;
 }
 
-static void assert_blob(scene *s, const um_blob *blob, um_blob_kind kind)
+static void assert_blob(test_publisher *s, const um_blob *blob,
+                        um_blob_kind kind)
 {
     char name[UM_BLOB_NAME];
     uint8_t digest[UM_DIGEST_LEN];
@@ -95,7 +44,7 @@ static void assert_blob(scene *s, const um_blob *blob, um_blob_kind kind)
 }
 
 /* Everything that the manifest names is there, and whole. */
-static void assert_whole(scene *s)
+static void assert_whole(test_publisher *s)
 {
     um_manifest m = manifest_of(s, "words.manifest");
 
@@ -106,11 +55,11 @@ static void assert_whole(scene *s)
 
 static void the_first_edition_has_serial_1(void **state)
 {
-    scene s;
+    test_publisher s;
 
     (void)state;
-    scene_open(&s);
-    assert_ok(publish(&s));
+    test_publisher_open(&s);
+    assert_ok(test_publish(&s));
     assert_int_equal(s.done.serial, 1);
     assert_int_equal(s.done.bytes, umbel_encoded_len(s.filter));
     assert_int_equal(s.done.step_bytes, 0);
@@ -119,68 +68,68 @@ static void the_first_edition_has_serial_1(void **state)
     assert_string_equal(s.shelf.last_put, "words.manifest");
     assert_int_equal(s.shelf.n, 2);
     assert_whole(&s);
-    scene_close(&s);
+    test_publisher_close(&s);
 }
 
 static void the_next_edition_lists_a_difference(void **state)
 {
-    scene s;
+    test_publisher s;
 
     (void)state;
-    scene_open(&s);
-    s.what.sign_key = sign_key;
-    assert_ok(publish(&s));
+    test_publisher_open(&s);
+    s.what.sign_key = test_sign_key;
+    assert_ok(test_publish(&s));
     umbel_published first = s.done;
-    publish_more(&s, 5000, 1);
+    test_publish_more(&s, 5000, 1);
     assert_int_equal(s.done.serial, 2);
     assert_int_equal(s.done.steps, 1);
     assert_true(s.done.step_bytes > 0 && s.done.step_bytes < s.done.bytes);
     assert_true(s.done.has_last && s.done.is_signed);
     assert_memory_equal(s.done.last, first.digest, sizeof first.digest);
     assert_string_equal(s.shelf.last_put, "words.manifest");
-    assert_memory_equal(manifest_of(&s, "words.manifest").key, trust_key,
-                        sizeof trust_key);
+    assert_memory_equal(manifest_of(&s, "words.manifest").key, test_trust_key,
+                        sizeof test_trust_key);
     assert_whole(&s);
-    scene_close(&s);
+    test_publisher_close(&s);
 }
 
 static void the_same_filter_again_says_so(void **state)
 {
-    scene s;
+    test_publisher s;
 
     (void)state;
-    scene_open(&s);
-    assert_ok(publish(&s));
+    test_publisher_open(&s);
+    assert_ok(test_publish(&s));
     size_t puts = s.shelf.puts;
-    assert_ok(publish(&s));
+    assert_ok(test_publish(&s));
     assert_int_equal(s.shelf.puts, puts + 1); /* the manifest */
     assert_true(s.done.unchanged);
     assert_int_equal(s.done.serial, 2);
     assert_int_equal(s.done.step_bytes, 0);
     assert_int_equal(s.shelf.n, 2);
-    scene_close(&s);
+    test_publisher_close(&s);
 }
 
 static void bytes_that_the_caller_has_are_published_as_they_are(void **state)
 {
-    scene s;
+    test_publisher s;
     size_t len;
 
     (void)state;
-    scene_open(&s);
+    test_publisher_open(&s);
     for (int coded = 0; coded < 2; coded++) {
         umbel_set_coded(s.filter, coded);
-        assert_ok(publish(&s));
+        assert_ok(test_publish(&s));
         umbel_published encoded = s.done;
         uint8_t *bytes = test_encode(s.filter, &len);
         s.what.file = (umbel_slice){bytes, len};
-        assert_ok(publish(&s));
+        assert_ok(test_publish(&s));
         assert_true(s.done.unchanged);
         assert_memory_equal(s.done.digest, encoded.digest, UM_DIGEST_LEN);
         s.what.file = (umbel_slice){NULL, 0};
         free(bytes);
     }
-    scene_close(&s);
+    test_publisher_close(&s);
 }
 
 static void differences_are_kept_up_to_a_number(void **state)
@@ -192,43 +141,43 @@ static void differences_are_kept_up_to_a_number(void **state)
 
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(rows); i++) {
-        scene s;
-        scene_open(&s);
+        test_publisher s;
+        test_publisher_open(&s);
         s.what.keep = rows[i].keep;
         for (uint64_t j = 0; j < 20; j++)
-            publish_more(&s, 5000 + j, 1);
+            test_publish_more(&s, 5000 + j, 1);
         assert_int_equal(s.done.steps, rows[i].want);
         assert_string_equal(s.done.no_step.text, "");
         assert_ok(umbel_shelf_tidy(&s.ops, s.done.last, 1, &test_refusal));
         assert_int_equal(test_store_count(&s.shelf, ".umd"), rows[i].want);
         assert_whole(&s);
         s.what.keep = 1; /* also when nothing else changes */
-        assert_ok(publish(&s));
+        assert_ok(test_publish(&s));
         assert_true(s.done.unchanged && s.done.steps <= 1);
-        scene_close(&s);
+        test_publisher_close(&s);
     }
 }
 
 static void a_missing_difference_has_a_reason(void **state)
 {
-    scene s;
+    test_publisher s;
 
     (void)state;
-    scene_open(&s);
-    assert_ok(publish(&s));
+    test_publisher_open(&s);
+    assert_ok(test_publish(&s));
     /* Another shape. */
     umbel_filter *other = open_filter(3000);
     s.what.filter = other;
-    assert_ok(publish(&s));
+    assert_ok(test_publish(&s));
     assert_non_null(strstr(s.done.no_step.text, "differ in cells"));
     /* Nothing in common. */
     test_add(other, 100000, 3000);
-    assert_ok(publish(&s));
+    assert_ok(test_publish(&s));
     assert_non_null(strstr(s.done.no_step.text, "too much has changed"));
     /* The last filter is lost, or damaged, or too large. */
     test_add(other, 5000, 1);
     s.what.memory_limit = 100;
-    assert_ok(publish(&s));
+    assert_ok(test_publish(&s));
     assert_int_equal(s.done.no_step.status, UMBEL_E_LIMIT);
     s.what.memory_limit = 0;
     char name[UM_BLOB_NAME];
@@ -236,113 +185,113 @@ static void a_missing_difference_has_a_reason(void **state)
     um_blob_name(&m.filter, UM_BLOB_FILTER, name);
     test_store_find(&s.shelf, name)->bytes[300] ^= 1;
     test_add(other, 5001, 1);
-    assert_ok(publish(&s));
+    assert_ok(test_publish(&s));
     assert_int_equal(s.done.no_step.status, UMBEL_E_CHECKSUM);
     m = manifest_of(&s, "words.manifest");
     um_blob_name(&m.filter, UM_BLOB_FILTER, name);
     test_store_remove(&s.shelf, name);
     test_add(other, 5002, 1);
-    assert_ok(publish(&s));
+    assert_ok(test_publish(&s));
     assert_int_equal(s.done.no_step.status, UMBEL_E_UNKNOWN);
     assert_int_equal(s.done.steps, 0);
     umbel_close(other);
-    scene_close(&s);
+    test_publisher_close(&s);
 }
 
 static void a_damaged_blob_is_replaced(void **state)
 {
-    scene s;
+    test_publisher s;
 
     (void)state;
-    scene_open(&s);
-    assert_ok(publish(&s));
+    test_publisher_open(&s);
+    assert_ok(test_publish(&s));
     test_store_ending(&s.shelf, ".umb")->bytes[300] ^= 1;
-    assert_ok(publish(&s));
+    assert_ok(test_publish(&s));
     assert_whole(&s);
-    scene_close(&s);
+    test_publisher_close(&s);
 }
 
 static void only_the_last_signer_publishes(void **state)
 {
-    scene s;
+    test_publisher s;
 
     (void)state;
-    scene_open(&s);
-    assert_ok(publish(&s));
-    s.what.sign_key = sign_key; /* after an unsigned one, any key may */
-    assert_ok(publish(&s));
-    s.what.sign_key = other_sign;
-    assert_refused(publish(&s), UMBEL_E_REFUSED, "another key");
+    test_publisher_open(&s);
+    assert_ok(test_publish(&s));
+    s.what.sign_key = test_sign_key; /* after an unsigned one, any key may */
+    assert_ok(test_publish(&s));
+    s.what.sign_key = test_other_sign;
+    assert_refused(test_publish(&s), UMBEL_E_REFUSED, "another key");
     s.what.sign_key = NULL;
-    assert_refused(publish(&s), UMBEL_E_REFUSED, "a key");
+    assert_refused(test_publish(&s), UMBEL_E_REFUSED, "a key");
     assert_int_equal(manifest_of(&s, "words.manifest").serial, 2);
-    scene_close(&s);
+    test_publisher_close(&s);
 }
 
 static void an_expiry_that_is_gone_is_told(void **state)
 {
-    scene s;
+    test_publisher s;
 
     (void)state;
-    scene_open(&s);
+    test_publisher_open(&s);
     s.what.valid = 60;
-    assert_ok(publish(&s));
-    assert_int_equal(s.done.expires, NOW + 60);
+    assert_ok(test_publish(&s));
+    assert_int_equal(s.done.expires, TEST_NOW + 60);
     assert_false(s.done.expiry_gone);
     s.what.valid = 0;
-    assert_ok(publish(&s));
+    assert_ok(test_publish(&s));
     assert_true(s.done.expiry_gone && s.done.expires == 0);
-    assert_ok(publish(&s));
+    assert_ok(test_publish(&s));
     assert_false(s.done.expiry_gone);
     s.what.valid = UINT64_MAX;
-    assert_refused(publish(&s), UMBEL_E_RANGE, "expiry");
-    scene_close(&s);
+    assert_refused(test_publish(&s), UMBEL_E_RANGE, "expiry");
+    test_publisher_close(&s);
 }
 
 static void publications_out_of_range_are_refused(void **state)
 {
     static const char *const names[] = {"",    ".a",  "a.",
                                         "a/b", "a b", "a.manifest"};
-    scene s;
+    test_publisher s;
 
     (void)state;
-    scene_open(&s);
+    test_publisher_open(&s);
     for (size_t i = 0; i < TEST_COUNT(names); i++) {
         s.what.name = names[i];
-        assert_refused(publish(&s), UMBEL_E_RANGE, "name");
+        assert_refused(test_publish(&s), UMBEL_E_RANGE, "name");
     }
     s.what.name = "words";
     s.what.keep = UMBEL_MAX_STEPS + 1;
-    assert_refused(publish(&s), UMBEL_E_RANGE, "at most 64");
+    assert_refused(test_publish(&s), UMBEL_E_RANGE, "at most 64");
     s.what.keep = UMBEL_MAX_STEPS;
     s.what.size = 0;
-    assert_refused(publish(&s), UMBEL_E_RANGE, "UMBEL_PUBLICATION_INIT");
+    assert_refused(test_publish(&s), UMBEL_E_RANGE, "UMBEL_PUBLICATION_INIT");
     s.what.size = sizeof s.what;
     s.ops.put = NULL;
-    assert_refused(publish(&s), UMBEL_E_RANGE, "store");
+    assert_refused(test_publish(&s), UMBEL_E_RANGE, "store");
     assert_int_equal(s.shelf.n, 0);
-    scene_close(&s);
+    test_publisher_close(&s);
 }
 
 static void a_manifest_that_is_wrong_stops_publishing(void **state)
 {
     char text[UM_MANIFEST_MAX];
-    scene s;
+    test_publisher s;
 
     (void)state;
-    scene_open(&s);
+    test_publisher_open(&s);
     test_store_write(&s.shelf, "words.manifest", "mine", 4);
-    assert_refused(publish(&s), UMBEL_E_FORMAT, "words.manifest: not a");
+    assert_refused(test_publish(&s), UMBEL_E_FORMAT, "words.manifest: not a");
     um_manifest m = {.name = "other", .serial = 7};
     test_store_write(&s.shelf, "words.manifest", text,
                      um_manifest_write(&m, NULL, text));
-    assert_refused(publish(&s), UMBEL_E_FORMAT, "manifest of \"other\"");
+    assert_refused(test_publish(&s), UMBEL_E_FORMAT, "manifest of \"other\"");
     snprintf(m.name, sizeof m.name, "words");
     m.serial = UINT64_MAX - 1;
     test_store_write(&s.shelf, "words.manifest", text,
                      um_manifest_write(&m, NULL, text));
-    assert_refused(publish(&s), UMBEL_E_LIMIT, "too often");
-    scene_close(&s);
+    assert_refused(test_publish(&s), UMBEL_E_LIMIT, "too often");
+    test_publisher_close(&s);
 }
 
 /* --- tidying ----------------------------------------------------------------
@@ -350,12 +299,12 @@ static void a_manifest_that_is_wrong_stops_publishing(void **state)
 
 static void tidying_keeps_what_is_named_and_what_was_replaced(void **state)
 {
-    scene s;
+    test_publisher s;
 
     (void)state;
-    scene_open(&s);
+    test_publisher_open(&s);
     for (uint64_t i = 0; i < 4; i++)
-        publish_more(&s, 5000 + i, 1);
+        test_publish_more(&s, 5000 + i, 1);
     assert_int_equal(test_store_count(&s.shelf, ".umb"), 4);
     assert_ok(umbel_shelf_tidy(&s.ops, s.done.last, 1, &test_refusal));
     assert_int_equal(test_store_count(&s.shelf, ".umb"), 2);
@@ -364,19 +313,19 @@ static void tidying_keeps_what_is_named_and_what_was_replaced(void **state)
     assert_int_equal(test_store_count(&s.shelf, ".umb"), 1);
     assert_int_equal(test_store_count(&s.shelf, ".umd"), 3);
     assert_whole(&s);
-    scene_close(&s);
+    test_publisher_close(&s);
 }
 
 static void tidying_keeps_many_files(void **state)
 {
     uint8_t keep[2][UM_DIGEST_LEN];
-    scene s;
+    test_publisher s;
 
     (void)state;
-    scene_open(&s);
+    test_publisher_open(&s);
     s.what.keep = UMBEL_MAX_STEPS;
     for (uint64_t i = 0; i < UMBEL_MAX_STEPS + 2; i++) {
-        publish_more(&s, 5000 + i, 1);
+        test_publish_more(&s, 5000 + i, 1);
         memcpy(keep[i % 2], s.done.last, UM_DIGEST_LEN);
     }
     assert_ok(umbel_shelf_tidy(&s.ops, keep[0], 2, &test_refusal));
@@ -386,36 +335,36 @@ static void tidying_keeps_many_files(void **state)
     s.ops.put = NULL;
     assert_refused(umbel_shelf_tidy(&s.ops, NULL, 0, &test_refusal),
                    UMBEL_E_RANGE, "store");
-    scene_close(&s);
+    test_publisher_close(&s);
 }
 
 static void a_name_may_have_64_letters(void **state)
 {
     char name[UM_NAME_MAX + 1], file[sizeof name + 9];
-    scene s;
+    test_publisher s;
 
     (void)state;
-    scene_open(&s);
+    test_publisher_open(&s);
     memset(name, 'a', UM_NAME_MAX);
     name[UM_NAME_MAX] = '\0';
     s.what.name = name;
-    assert_ok(publish(&s));
-    assert_ok(publish(&s));
+    assert_ok(test_publish(&s));
+    assert_ok(test_publish(&s));
     assert_int_equal(s.done.serial, 2);
     snprintf(file, sizeof file, "%s.manifest", name);
     assert_string_equal(s.shelf.last_put, file);
-    scene_close(&s);
+    test_publisher_close(&s);
 }
 
 static void tidying_removes_only_files_named_by_their_digest(void **state)
 {
     char name[UM_BLOB_NAME];
     um_blob blob = {.len = 4};
-    scene s;
+    test_publisher s;
 
     (void)state;
-    scene_open(&s);
-    assert_ok(publish(&s));
+    test_publisher_open(&s);
+    assert_ok(test_publish(&s));
     um_digest_parts(&(umbel_slice){"mine", 4}, 1, blob.digest);
     um_blob_name(&blob, UM_BLOB_FILTER, name);
     test_store_write(&s.shelf, name, "mine", 4); /* old, and of ours */
@@ -428,23 +377,23 @@ static void tidying_removes_only_files_named_by_their_digest(void **state)
     assert_int_equal(s.shelf.n, 5);
     assert_non_null(test_store_find(&s.shelf, name));
     assert_non_null(test_store_find(&s.shelf, "notes.umb"));
-    scene_close(&s);
+    test_publisher_close(&s);
 }
 
 static void an_unreadable_manifest_keeps_everything(void **state)
 {
-    scene s;
+    test_publisher s;
 
     (void)state;
-    scene_open(&s);
-    assert_ok(publish(&s));
-    publish_more(&s, 5000, 1);
+    test_publisher_open(&s);
+    assert_ok(test_publish(&s));
+    test_publish_more(&s, 5000, 1);
     size_t n = s.shelf.n;
     test_store_write(&s.shelf, "my.manifest", "mine", 4);
     assert_refused(umbel_shelf_tidy(&s.ops, NULL, 0, &test_refusal),
                    UMBEL_E_FORMAT, "my.manifest: not a manifest");
     assert_int_equal(s.shelf.n, n + 1);
-    scene_close(&s);
+    test_publisher_close(&s);
 }
 
 /* --- a shelf that fails -----------------------------------------------------
@@ -452,16 +401,16 @@ static void an_unreadable_manifest_keeps_everything(void **state)
 
 static bool fails_at(size_t n, bool dead)
 {
-    scene s;
+    test_publisher s;
 
-    scene_open(&s);
-    s.what.sign_key = sign_key;
-    assert_ok(publish(&s));
+    test_publisher_open(&s);
+    s.what.sign_key = test_sign_key;
+    assert_ok(test_publish(&s));
     test_add(s.filter, 5000, 1);
     s.shelf.calls = 0;
     s.shelf.fail_at = n;
     s.shelf.dead = dead;
-    umbel_status status = publish(&s);
+    umbel_status status = test_publish(&s);
     if (status == UMBEL_OK)
         status = umbel_shelf_tidy(&s.ops, s.done.last, 1, &test_refusal);
     bool reached = s.shelf.calls >= n;
@@ -470,10 +419,10 @@ static bool fails_at(size_t n, bool dead)
     assert_whole(&s);
     assert_true(reached || status == UMBEL_OK);
     uint64_t serial = manifest_of(&s, "words.manifest").serial;
-    assert_ok(publish(&s));
+    assert_ok(test_publish(&s));
     assert_int_equal(s.done.serial, serial + 1);
     assert_whole(&s);
-    scene_close(&s);
+    test_publisher_close(&s);
     return reached;
 }
 
@@ -554,5 +503,5 @@ int main(void)
         cmocka_unit_test(reported_members_stay),
     };
 
-    return cmocka_run_group_tests(tests, make_keys, NULL);
+    return cmocka_run_group_tests(tests, test_make_keys, NULL);
 }

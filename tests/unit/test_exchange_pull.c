@@ -10,27 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOW = 1000000, CAPACITY = 2000 };
-
-static uint8_t sign_key[UMBEL_SIGN_KEY_LEN], trust_key[UMBEL_TRUST_KEY_LEN];
-static uint8_t other_sign[UMBEL_SIGN_KEY_LEN], other_key[UMBEL_TRUST_KEY_LEN];
-
-static int make_keys(void **state)
-{
-    (void)state;
-    assert_ok(umbel_sign_keygen(sign_key, trust_key, &test_refusal));
-    assert_ok(umbel_sign_keygen(other_sign, other_key, &test_refusal));
-    return 0;
-}
-
 /* A publisher, its server, and a reader. */
 typedef struct scene {
-    test_store shelf, place;
+    test_publisher pub;
+    test_store place;
     test_server server;
-    umbel_filter *filter; /* as published last */
-    umbel_publication what;
-    umbel_published published;
-    umbel_store shelf_ops, place_ops;
+    umbel_store place_ops;
     umbel_fetcher fetcher;
     umbel_admission wants;
     umbel_pull_params params;
@@ -46,42 +31,22 @@ static void open_puller(scene *s)
                               &s->puller, &test_refusal));
 }
 
-static void publish(scene *s)
-{
-    s->what.filter = s->filter;
-    assert_ok(
-        umbel_publish(&s->what, &s->shelf_ops, &s->published, &test_refusal));
-}
-
-/* Adds keys to the filter, and publishes it. */
-static void publish_more(scene *s, uint64_t from, size_t n)
-{
-    test_add(s->filter, from, n);
-    publish(s);
-}
-
 static scene *scene_open(void)
 {
     scene *s = calloc(1, sizeof *s);
-    umbel_params params = UMBEL_PARAMS_INIT;
 
     assert_non_null(s);
-    params.capacity = CAPACITY;
-    s->filter = test_open(&params);
-    s->server.shelf = &s->shelf;
-    s->shelf_ops = test_store_ops(&s->shelf);
+    test_publisher_open(&s->pub);
+    s->pub.what.sign_key = test_sign_key;
+    s->server.shelf = &s->pub.shelf;
     s->place_ops = test_store_ops(&s->place);
     s->fetcher = test_server_fetcher(&s->server);
-    s->what = (umbel_publication)UMBEL_PUBLICATION_INIT;
-    s->what.name = "words";
-    s->what.now = NOW;
-    s->what.sign_key = sign_key;
     s->wants = (umbel_admission)UMBEL_ADMISSION_INIT;
     s->params = (umbel_pull_params)UMBEL_PULL_INIT;
     s->params.url = "https://example.org/lists/words";
     s->params.wants = &s->wants;
-    s->params.trust_key = trust_key;
-    publish_more(s, 0, 1000);
+    s->params.trust_key = test_trust_key;
+    assert_ok(test_publish(&s->pub));
     open_puller(s);
     return s;
 }
@@ -89,15 +54,27 @@ static scene *scene_open(void)
 static void scene_close(scene *s)
 {
     umbel_pull_close(s->puller);
-    umbel_close(s->filter);
-    test_store_fini(&s->shelf);
+    test_publisher_close(&s->pub);
     test_store_fini(&s->place);
     free(s);
 }
 
+/* Every test that asks for one gets a scene of its own. */
+static int set_up(void **state)
+{
+    *state = scene_open();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    scene_close(*state);
+    return 0;
+}
+
 static umbel_status pull(scene *s)
 {
-    return umbel_pull_round(s->puller, NOW, &s->pulled, &test_refusal);
+    return umbel_pull_round(s->puller, TEST_NOW, &s->pulled, &test_refusal);
 }
 
 /* The reader's file is what was published last, and nothing lies beside it. */
@@ -105,7 +82,7 @@ static void assert_current(scene *s)
 {
     test_file *f = test_store_find(&s->place, "");
     size_t len;
-    uint8_t *bytes = test_encode(s->filter, &len);
+    uint8_t *bytes = test_encode(s->pub.filter, &len);
 
     assert_non_null(f);
     assert_int_equal(f->len, len);
@@ -118,8 +95,8 @@ static void assert_pulls(scene *s, umbel_pull_route route)
 {
     assert_ok(pull(s));
     assert_int_equal(s->pulled.route, route);
-    assert_int_equal(s->pulled.serial, s->published.serial);
-    assert_int_equal(s->pulled.bytes, s->published.bytes);
+    assert_int_equal(s->pulled.serial, s->pub.done.serial);
+    assert_int_equal(s->pulled.bytes, s->pub.done.bytes);
     assert_current(s);
 }
 
@@ -146,7 +123,7 @@ static const char manifest[] = "words.manifest";
 
 static test_file *manifest_of(scene *s)
 {
-    return test_store_find(&s->shelf, manifest);
+    return test_store_find(&s->pub.shelf, manifest);
 }
 
 /* --- the routes -------------------------------------------------------------
@@ -154,22 +131,19 @@ static test_file *manifest_of(scene *s)
 
 static void a_fresh_reader_takes_the_whole_file(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
     assert_pulls(s, UMBEL_PULL_WHOLE);
     assert_int_equal(s->pulled.moved, s->server.sent);
-    assert_int_equal(s->pulled.moved, s->published.bytes + manifest_of(s)->len);
+    assert_int_equal(s->pulled.moved, s->pub.done.bytes + manifest_of(s)->len);
     assert_true(s->pulled.is_signed && !s->pulled.new_key);
-    assert_memory_equal(s->pulled.key, trust_key, sizeof trust_key);
-    scene_close(s);
+    assert_memory_equal(s->pulled.key, test_trust_key, sizeof test_trust_key);
 }
 
 static void a_current_reader_fetches_the_manifest_only(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
     assert_pulls(s, UMBEL_PULL_WHOLE);
     assert_pulls(s, UMBEL_PULL_CURRENT);
     assert_int_equal(s->pulled.moved, manifest_of(s)->len);
@@ -177,71 +151,61 @@ static void a_current_reader_fetches_the_manifest_only(void **state)
     assert_pulls(s, UMBEL_PULL_CURRENT);
     assert_pulls(s, UMBEL_PULL_CURRENT);
     assert_int_equal(s->pulled.moved, 0);
-    scene_close(s);
 }
 
 static void a_chain_of_differences_is_taken_when_it_is_cheaper(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
     assert_pulls(s, UMBEL_PULL_WHOLE);
     for (uint64_t i = 0; i < 3; i++)
-        publish_more(s, 5000 + i, 1);
+        test_publish_more(&s->pub, 5000 + i, 1);
     assert_pulls(s, UMBEL_PULL_STEPS);
     assert_int_equal(s->server.requests, 2 + 1 + 3);
-    assert_true(s->pulled.moved < s->published.bytes);
-    scene_close(s);
+    assert_true(s->pulled.moved < s->pub.done.bytes);
 }
 
 static void the_whole_file_is_taken_when_it_is_cheaper(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
     assert_pulls(s, UMBEL_PULL_WHOLE);
     for (uint64_t i = 0; i < 4; i++)
-        publish_more(s, 10000 + 1000 * i, 250);
-    assert_true(s->published.steps == 4);
+        test_publish_more(&s->pub, 10000 + 1000 * i, 250);
+    assert_true(s->pub.done.steps == 4);
     assert_pulls(s, UMBEL_PULL_WHOLE);
-    scene_close(s);
 }
 
 static void a_coded_filter_comes_by_differences_too(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
-    umbel_set_coded(s->filter, true);
-    publish(s);
+    umbel_set_coded(s->pub.filter, true);
+    assert_ok(test_publish(&s->pub));
     assert_pulls(s, UMBEL_PULL_WHOLE);
-    publish_more(s, 5000, 1);
+    test_publish_more(&s->pub, 5000, 1);
     assert_pulls(s, UMBEL_PULL_STEPS);
-    scene_close(s);
 }
 
 static void a_file_from_elsewhere_is_a_base_for_differences(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
     size_t len;
-    uint8_t *bytes = test_encode(s->filter, &len);
+    uint8_t *bytes = test_encode(s->pub.filter, &len);
 
-    (void)state;
     test_store_write(&s->place, "", bytes, len);
-    publish_more(s, 5000, 1);
+    test_publish_more(&s->pub, 5000, 1);
     assert_pulls(s, UMBEL_PULL_STEPS);
     test_store_write(&s->place, "", "something else", 14);
     assert_pulls(s, UMBEL_PULL_WHOLE);
     free(bytes);
-    scene_close(s);
 }
 
 static void a_file_that_is_no_filter_is_not_replaced(void **state)
 {
     static const char notes[] = "my notes";
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
     test_store_write(&s->place, "", notes, sizeof notes);
     assert_refuses(s, UMBEL_E_IO, "not a filter");
     assert_null(test_store_find(&s->place, ".pull"));
@@ -249,7 +213,6 @@ static void a_file_that_is_no_filter_is_not_replaced(void **state)
     assert_pulls(s, UMBEL_PULL_WHOLE);
     test_store_write(&s->place, "", notes, sizeof notes); /* was a filter */
     assert_pulls(s, UMBEL_PULL_WHOLE);
-    scene_close(s);
 }
 
 /* --- what is not believed ---------------------------------------------------
@@ -257,60 +220,53 @@ static void a_file_that_is_no_filter_is_not_replaced(void **state)
 
 static void an_older_manifest_is_refused(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
     test_store older;
 
-    (void)state;
-    test_store_copy(&older, &s->shelf);
-    publish_more(s, 5000, 1);
+    test_store_copy(&older, &s->pub.shelf);
+    test_publish_more(&s->pub, 5000, 1);
     assert_pulls(s, UMBEL_PULL_WHOLE);
     s->server.shelf = &older;
     assert_refuses(s, UMBEL_E_REFUSED, "older");
     test_store_fini(&older);
-    scene_close(s);
 }
 
 /* Even when the newer one's filter never came. */
 static void a_manifest_counts_as_seen_before_its_filter_comes(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
     test_store older;
 
-    (void)state;
     assert_pulls(s, UMBEL_PULL_WHOLE);
-    test_store_copy(&older, &s->shelf);
-    publish_more(s, 5000, 1);
+    test_store_copy(&older, &s->pub.shelf);
+    test_publish_more(&s->pub, 5000, 1);
     s->server.only = ".umd";
     s->server.cut = 1;
     assert_refuses(s, UMBEL_E_IO, "broke");
     s->server.shelf = &older;
     assert_refuses(s, UMBEL_E_REFUSED, "older");
-    s->server.shelf = &s->shelf;
+    s->server.shelf = &s->pub.shelf;
     s->server.only = "nothing";
     assert_pulls(s, UMBEL_PULL_STEPS);
     test_store_fini(&older);
-    scene_close(s);
 }
 
 static void one_serial_has_one_filter(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
     assert_pulls(s, UMBEL_PULL_WHOLE);
-    test_store_remove(&s->shelf, manifest);
-    publish_more(s, 5000, 1);
-    assert_int_equal(s->published.serial, 1);
+    test_store_remove(&s->pub.shelf, manifest);
+    test_publish_more(&s->pub, 5000, 1);
+    assert_int_equal(s->pub.done.serial, 1);
     assert_refuses(s, UMBEL_E_REFUSED, "two manifests");
-    scene_close(s);
 }
 
 static void a_changed_manifest_is_refused(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
     size_t len = manifest_of(s)->len;
 
-    (void)state;
     for (size_t i = 0; i < len; i += 7) {
         manifest_of(s)->bytes[i] ^= 1;
         assert_true(pull(s) != UMBEL_OK);
@@ -318,15 +274,13 @@ static void a_changed_manifest_is_refused(void **state)
         manifest_of(s)->bytes[i] ^= 1;
     }
     assert_pulls(s, UMBEL_PULL_WHOLE);
-    scene_close(s);
 }
 
 static void a_manifest_that_is_cut_short_is_refused(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
     size_t len = manifest_of(s)->len;
 
-    (void)state;
     for (size_t i = 0; i < len; i++) {
         manifest_of(s)->len = i;
         assert_true(pull(s) != UMBEL_OK);
@@ -334,152 +288,136 @@ static void a_manifest_that_is_cut_short_is_refused(void **state)
     }
     manifest_of(s)->len = len;
     assert_pulls(s, UMBEL_PULL_WHOLE);
-    scene_close(s);
 }
 
 /* Publishes anew, signed with key or not at all. */
 static void publish_anew(scene *s, const uint8_t *key)
 {
-    test_store_remove(&s->shelf, manifest);
-    s->what.sign_key = key;
-    publish(s);
+    test_store_remove(&s->pub.shelf, manifest);
+    s->pub.what.sign_key = key;
+    assert_ok(test_publish(&s->pub));
 }
 
 static void a_manifest_has_a_length(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
     char *junk = calloc(1, UM_MANIFEST_MAX + 1);
 
-    (void)state;
     assert_non_null(junk);
-    test_store_write(&s->shelf, manifest, junk, UM_MANIFEST_MAX);
+    test_store_write(&s->pub.shelf, manifest, junk, UM_MANIFEST_MAX);
     assert_refuses(s, UMBEL_E_FORMAT, "not a manifest");
-    test_store_write(&s->shelf, manifest, junk, UM_MANIFEST_MAX + 1);
+    test_store_write(&s->pub.shelf, manifest, junk, UM_MANIFEST_MAX + 1);
     assert_refuses(s, UMBEL_E_LIMIT, "sends more than 32768 bytes");
     free(junk);
-    scene_close(s);
 }
 
 static void a_filter_has_a_gibibyte_unless_told(void **state)
 {
     um_manifest m = {.name = "words", .serial = 9};
     char text[UM_MANIFEST_MAX];
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
     for (uint64_t more = 0; more < 2; more++) {
         m.filter.len = ((uint64_t)1 << 30) + more;
         m.serial += more;
-        test_store_write(&s->shelf, manifest, text,
-                         um_manifest_write(&m, sign_key, text));
+        test_store_write(&s->pub.shelf, manifest, text,
+                         um_manifest_write(&m, test_sign_key, text));
         assert_refuses(s, more ? UMBEL_E_REFUSED : UMBEL_E_IO,
                        more ? "the limit is 1073741824" : "not there");
     }
-    scene_close(s);
 }
 
 static void a_long_name_is_pulled(void **state)
 {
     char name[UM_NAME_MAX + 1], url[256];
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
     memset(name, 'a', UM_NAME_MAX);
     name[UM_NAME_MAX] = '\0';
-    s->what.name = name;
-    publish(s);
+    s->pub.what.name = name;
+    assert_ok(test_publish(&s->pub));
     snprintf(url, sizeof url, "https://example.org/%s", name);
     s->params.url = url;
     open_puller(s);
     assert_pulls(s, UMBEL_PULL_WHOLE);
-    scene_close(s);
 }
 
 static void only_the_trusted_key_signs(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
-    publish_anew(s, other_sign);
+    publish_anew(s, test_other_sign);
     assert_refuses(s, UMBEL_E_REFUSED, "another key");
     publish_anew(s, NULL);
     assert_refuses(s, UMBEL_E_REFUSED, "not signed");
-    publish_anew(s, sign_key);
+    publish_anew(s, test_sign_key);
     assert_pulls(s, UMBEL_PULL_WHOLE);
-    scene_close(s);
 }
 
 static void the_first_key_is_trusted_from_then_on(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
     s->params.trust_key = NULL;
     open_puller(s);
     assert_pulls(s, UMBEL_PULL_WHOLE);
     assert_true(s->pulled.new_key);
     assert_pulls(s, UMBEL_PULL_CURRENT);
     assert_false(s->pulled.new_key);
-    publish(s);
-    publish_anew(s, other_sign);
+    assert_ok(test_publish(&s->pub));
+    publish_anew(s, test_other_sign);
     assert_refuses(s, UMBEL_E_REFUSED, "another key");
     /* A key that is named starts over, with its own serial numbers. */
-    s->params.trust_key = other_key;
+    s->params.trust_key = test_other_key;
     open_puller(s);
     assert_pulls(s, UMBEL_PULL_CURRENT);
     assert_false(s->pulled.new_key);
-    scene_close(s);
 }
 
 static void an_unsigned_list_is_pulled_when_no_key_is_asked_for(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
     s->params.trust_key = NULL;
     open_puller(s);
     publish_anew(s, NULL);
     assert_pulls(s, UMBEL_PULL_WHOLE);
     assert_false(s->pulled.is_signed || s->pulled.new_key);
-    scene_close(s);
 }
 
 static void an_expired_manifest_is_refused(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
-    s->what.valid = 60;
+    s->pub.what.valid = 60;
     s->server.tags = true;
-    publish(s);
+    assert_ok(test_publish(&s->pub));
     assert_pulls(s, UMBEL_PULL_WHOLE);
-    assert_int_equal(s->pulled.expires, NOW + 60);
-    assert_ok(umbel_pull_round(s->puller, NOW + 60, NULL, &test_refusal));
+    assert_int_equal(s->pulled.expires, TEST_NOW + 60);
+    assert_ok(umbel_pull_round(s->puller, TEST_NOW + 60, NULL, &test_refusal));
     /* Also when the server answers that nothing changed. */
-    assert_refused(umbel_pull_round(s->puller, NOW + 61, NULL, &test_refusal),
-                   UMBEL_E_REFUSED, "expired 1 s ago");
-    s->server.tags = false;
     assert_refused(
-        umbel_pull_round(s->puller, NOW + 61 + 86400 * 3, NULL, &test_refusal),
-        UMBEL_E_REFUSED, "expired 3 days ago");
-    scene_close(s);
+        umbel_pull_round(s->puller, TEST_NOW + 61, NULL, &test_refusal),
+        UMBEL_E_REFUSED, "expired 1 s ago");
+    s->server.tags = false;
+    assert_refused(umbel_pull_round(s->puller, TEST_NOW + 61 + 86400 * 3, NULL,
+                                    &test_refusal),
+                   UMBEL_E_REFUSED, "expired 3 days ago");
 }
 
 static void a_list_of_another_name_is_refused(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
     assert_pulls(s, UMBEL_PULL_WHOLE);
-    s->what.name = "other";
-    publish(s);
-    test_file *f = test_store_find(&s->shelf, "other.manifest");
-    test_store_write(&s->shelf, manifest, f->bytes, f->len);
+    s->pub.what.name = "other";
+    assert_ok(test_publish(&s->pub));
+    test_file *f = test_store_find(&s->pub.shelf, "other.manifest");
+    test_store_write(&s->pub.shelf, manifest, f->bytes, f->len);
     assert_refuses(s, UMBEL_E_REFUSED, "asked for \"words\"");
     s->params.url = "https://example.org/lists/other.manifest";
     open_puller(s);
     assert_refuses(s, UMBEL_E_REFUSED, "the last pull was of");
-    scene_close(s);
 }
 
 /* --- what the server does ---------------------------------------------------
@@ -487,41 +425,37 @@ static void a_list_of_another_name_is_refused(void **state)
 
 static void a_missing_manifest_doubts_the_address(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
-    test_store_remove(&s->shelf, manifest);
+    test_store_remove(&s->pub.shelf, manifest);
     assert_refuses(s, UMBEL_E_IO, "an address ends with");
     assert_int_equal(s->place.n, 0);
-    scene_close(s);
 }
 
 static void a_broken_difference_is_no_matter(void **state)
 {
     static const char junk[2000];
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
     assert_pulls(s, UMBEL_PULL_WHOLE);
     for (uint64_t i = 0; i < 3; i++) {
         char wrong[80];
-        publish_more(s, 5000 + 2 * i, 1);
-        publish_more(s, 5001 + 2 * i, 1);
+        test_publish_more(&s->pub, 5000 + 2 * i, 1);
+        test_publish_more(&s->pub, 5001 + 2 * i, 1);
         /* One step has another digest: damaged, too long, not there. */
         um_manifest m;
         assert_ok(um_manifest_read((char *)manifest_of(s)->bytes,
                                    manifest_of(s)->len, &m, &test_refusal));
         um_blob_name(&m.step[m.nsteps - 1 - i % 2].file, UM_BLOB_STEP, wrong);
-        test_file *step = test_store_find(&s->shelf, wrong);
+        test_file *step = test_store_find(&s->pub.shelf, wrong);
         if (i == 0)
             step->bytes[step->len / 2] ^= 1;
         else if (i == 1)
-            test_store_write(&s->shelf, wrong, junk, sizeof junk);
+            test_store_write(&s->pub.shelf, wrong, junk, sizeof junk);
         else
-            test_store_remove(&s->shelf, wrong);
+            test_store_remove(&s->pub.shelf, wrong);
         assert_pulls(s, UMBEL_PULL_WHOLE);
     }
-    scene_close(s);
 }
 
 /* Publishes by hand: a filter, and one step to it that is anything. */
@@ -530,7 +464,7 @@ static void publish_step(scene *s, const uint8_t *from, umbel_slice step)
     char name[UM_BLOB_NAME], text[UM_MANIFEST_MAX];
     um_manifest m;
 
-    publish_more(s, 9000, 1);
+    test_publish_more(&s->pub, 9000, 1);
     assert_ok(um_manifest_read((char *)manifest_of(s)->bytes,
                                manifest_of(s)->len, &m, &test_refusal));
     m.nsteps = 1;
@@ -538,39 +472,36 @@ static void publish_step(scene *s, const uint8_t *from, umbel_slice step)
     um_digest_parts(&step, 1, m.step[0].file.digest);
     m.step[0].file.len = step.len;
     um_blob_name(&m.step[0].file, UM_BLOB_STEP, name);
-    test_store_write(&s->shelf, name, step.data, step.len);
-    test_store_write(&s->shelf, manifest, text,
-                     um_manifest_write(&m, sign_key, text));
+    test_store_write(&s->pub.shelf, name, step.data, step.len);
+    test_store_write(&s->pub.shelf, manifest, text,
+                     um_manifest_write(&m, test_sign_key, text));
 }
 
 static void a_step_that_leads_elsewhere_is_no_matter(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
     assert_pulls(s, UMBEL_PULL_WHOLE);
-    umbel_published first = s->published;
+    umbel_published first = s->pub.done;
     /* A difference to another filter; one that is none at all. */
-    publish_more(s, 8000, 1);
-    test_file *f = test_store_ending(&s->shelf, ".umd");
+    test_publish_more(&s->pub, 8000, 1);
+    test_file *f = test_store_ending(&s->pub.shelf, ".umd");
     uint8_t *step = malloc(f->len);
     assert_non_null(step);
     memcpy(step, f->bytes, f->len);
     publish_step(s, first.digest, (umbel_slice){step, f->len});
     assert_pulls(s, UMBEL_PULL_WHOLE);
-    first = s->published;
-    test_add(s->filter, 8500, 1);
+    first = s->pub.done;
+    test_add(s->pub.filter, 8500, 1);
     publish_step(s, first.digest, (umbel_slice){"no step", 7});
     assert_pulls(s, UMBEL_PULL_WHOLE);
     free(step);
-    scene_close(s);
 }
 
 static void a_whole_file_of_another_digest_is_refused(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
     s->server.only = ".umb";
     s->server.flips = true;
     assert_refuses(s, UMBEL_E_REFUSED, "not what was published");
@@ -581,11 +512,10 @@ static void a_whole_file_of_another_digest_is_refused(void **state)
     assert_refuses(s, UMBEL_E_LIMIT, "sends more than");
     assert_int_equal(s->place.n, 1);
     s->server.longer = false;
-    test_store_ending(&s->shelf, ".umb")->len -= 10;
+    test_store_ending(&s->pub.shelf, ".umb")->len -= 10;
     assert_refuses(s, UMBEL_E_REFUSED, "not what was published");
-    test_store_ending(&s->shelf, ".umb")->len += 10;
+    test_store_ending(&s->pub.shelf, ".umb")->len += 10;
     assert_pulls(s, UMBEL_PULL_WHOLE);
-    scene_close(s);
 }
 
 /* Breaks a download off after that many bytes of the filter. */
@@ -608,30 +538,26 @@ static test_file *part_of(scene *s)
 
 static void a_part_is_resumed(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
     break_off(s, 300);
     break_off(s, 200);
     assert_int_equal(s->server.requests, 4);
     assert_int_equal(part_of(s)->len, 500);
     assert_pulls(s, UMBEL_PULL_WHOLE);
     assert_int_equal(s->pulled.moved,
-                     manifest_of(s)->len + s->published.bytes - 500);
-    scene_close(s);
+                     manifest_of(s)->len + s->pub.done.bytes - 500);
 }
 
 static void a_part_that_is_whole_is_not_fetched_again(void **state)
 {
-    scene *s = scene_open();
-    test_file *whole = test_store_ending(&s->shelf, ".umb");
+    scene *s = *state;
+    test_file *whole = test_store_ending(&s->pub.shelf, ".umb");
 
-    (void)state;
     break_off(s, 100);
     test_store_write(&s->place, part_of(s)->name, whole->bytes, whole->len);
     assert_pulls(s, UMBEL_PULL_WHOLE);
     assert_int_equal(s->pulled.moved, manifest_of(s)->len);
-    scene_close(s);
 }
 
 static void a_part_of_something_else_is_fetched_anew(void **state)
@@ -644,8 +570,7 @@ static void a_part_of_something_else_is_fetched_anew(void **state)
     (void)state;
     for (size_t i = 0; i <= TEST_COUNT(lens); i++) {
         scene *s = scene_open();
-        size_t len =
-            i < TEST_COUNT(lens) ? lens[i] : (size_t)s->published.bytes;
+        size_t len = i < TEST_COUNT(lens) ? lens[i] : (size_t)s->pub.done.bytes;
         uint8_t *junk = calloc(1, len);
         assert_non_null(junk);
         break_off(s, 100);
@@ -655,9 +580,9 @@ static void a_part_of_something_else_is_fetched_anew(void **state)
             test_store_write(&s->place, others[j], junk, 1);
         assert_ok(pull(s));
         assert_int_equal(s->pulled.route, UMBEL_PULL_WHOLE);
-        if (len > s->published.bytes)
+        if (len > s->pub.done.bytes)
             assert_int_equal(s->pulled.moved,
-                             manifest_of(s)->len + s->published.bytes);
+                             manifest_of(s)->len + s->pub.done.bytes);
         for (size_t j = 0; j < TEST_COUNT(others); j++) {
             assert_non_null(test_store_find(&s->place, others[j]));
             test_store_remove(&s->place, others[j]);
@@ -670,56 +595,48 @@ static void a_part_of_something_else_is_fetched_anew(void **state)
 
 static void a_server_may_start_over(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
     break_off(s, 500);
     s->server.from_start = true;
     assert_pulls(s, UMBEL_PULL_WHOLE);
-    assert_int_equal(s->pulled.moved, manifest_of(s)->len + s->published.bytes);
-    scene_close(s);
+    assert_int_equal(s->pulled.moved, manifest_of(s)->len + s->pub.done.bytes);
 }
 
 static void a_server_that_cannot_resume_is_asked_for_all(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
     break_off(s, 500);
     s->server.bad_range = true;
     assert_pulls(s, UMBEL_PULL_WHOLE);
-    assert_int_equal(s->pulled.moved, manifest_of(s)->len + s->published.bytes);
-    scene_close(s);
+    assert_int_equal(s->pulled.moved, manifest_of(s)->len + s->pub.done.bytes);
 }
 
 static void bytes_at_wrong_places_are_refused(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
     s->server.shift = 1 << 20;
     assert_refuses(s, UMBEL_E_LIMIT, "more than");
     s->server.shift = UINT64_MAX - 10;
     assert_refuses(s, UMBEL_E_LIMIT, "more than");
     s->server.only = ".umb";
     assert_refuses(s, UMBEL_E_LIMIT, "more than");
-    scene_close(s);
 }
 
 static void a_server_that_goes_away_leaves_a_part(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
     assert_pulls(s, UMBEL_PULL_WHOLE);
-    publish_more(s, 5000, 1);
+    test_publish_more(&s->pub, 5000, 1);
     s->server.only = ".umd";
     s->server.cut = 100;
     assert_refuses(s, UMBEL_E_IO, "broke"); /* and does not try the whole */
     assert_non_null(part_of(s));
     s->server.cut = 0;
     assert_pulls(s, UMBEL_PULL_STEPS);
-    scene_close(s);
 }
 
 /* Publishes a newer filter when the first one is asked for, and removes that.
@@ -730,15 +647,14 @@ static void replace_filter(test_server *server, const char *name)
 
     if (!strstr(name, ".umb") || server->requests > 2)
         return;
-    publish_more(s, 7000, 500);
-    assert_ok(umbel_shelf_tidy(&s->shelf_ops, NULL, 0, &test_refusal));
+    test_publish_more(&s->pub, 7000, 500);
+    assert_ok(umbel_shelf_tidy(&s->pub.ops, NULL, 0, &test_refusal));
 }
 
 static void a_filter_that_was_just_replaced_sends_the_reader_back(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
     s->params.trust_key = NULL;
     open_puller(s);
     s->server.before = replace_filter;
@@ -747,18 +663,16 @@ static void a_filter_that_was_just_replaced_sends_the_reader_back(void **state)
     assert_int_equal(s->pulled.serial, 2);
     assert_int_equal(s->server.requests, 4);
     assert_true(s->pulled.new_key);
-    scene_close(s);
 }
 
 static void a_filter_that_is_not_there_is_trouble(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
-    test_store_remove(&s->shelf, test_store_ending(&s->shelf, ".umb")->name);
+    test_store_remove(&s->pub.shelf,
+                      test_store_ending(&s->pub.shelf, ".umb")->name);
     assert_refuses(s, UMBEL_E_IO, "not there");
     assert_int_equal(s->server.requests, 4); /* twice */
-    scene_close(s);
 }
 
 /* --- tags -------------------------------------------------------------------
@@ -766,17 +680,16 @@ static void a_filter_that_is_not_there_is_trouble(void **state)
 
 static void unchanged_is_no_answer_to_other_questions(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
     s->server.tags = true;
     assert_pulls(s, UMBEL_PULL_WHOLE);
     /* Another key is asked for. */
-    s->params.trust_key = other_key;
+    s->params.trust_key = test_other_key;
     open_puller(s);
     assert_refuses(s, UMBEL_E_REFUSED, "another key");
     /* The file is not what it was. */
-    s->params.trust_key = trust_key;
+    s->params.trust_key = test_trust_key;
     open_puller(s);
     test_store_find(&s->place, "")->bytes[300] ^= 1;
     assert_pulls(s, UMBEL_PULL_WHOLE);
@@ -784,40 +697,35 @@ static void unchanged_is_no_answer_to_other_questions(void **state)
     s->wants.max_error = 1e-9;
     open_puller(s);
     assert_refuses(s, UMBEL_E_REFUSED, "not admitted");
-    scene_close(s);
 }
 
 static void a_change_is_seen_whatever_the_tag(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
     s->server.tags = true;
     assert_pulls(s, UMBEL_PULL_WHOLE);
     assert_int_equal(s->server.fresh, 1); /* the manifest, not the filter */
-    publish_more(s, 5000, 1);
+    test_publish_more(&s->pub, 5000, 1);
     assert_pulls(s, UMBEL_PULL_STEPS);
     s->server.tags = false;
     s->server.tag = "W/\"a ~\""; /* every character that may be in one */
-    publish_more(s, 5001, 1);
+    test_publish_more(&s->pub, 5001, 1);
     assert_pulls(s, UMBEL_PULL_STEPS);
     assert_pulls(s, UMBEL_PULL_CURRENT);
     assert_int_equal(s->pulled.moved, 0);
-    scene_close(s);
 }
 
 static void unchanged_needs_a_tag(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
     s->server.unchanged = true;
     assert_refuses(s, UMBEL_E_FORMAT, "not a manifest");
     s->server.unchanged = false;
     assert_pulls(s, UMBEL_PULL_WHOLE);
     s->server.unchanged = true; /* without a tag there is nothing to compare */
     assert_refuses(s, UMBEL_E_FORMAT, "not a manifest");
-    scene_close(s);
 }
 
 static void odd_tags_are_forgotten(void **state)
@@ -841,9 +749,8 @@ static void odd_tags_are_forgotten(void **state)
 
 static void a_filter_that_errs_too_much_is_not_fetched_twice(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
     s->wants.max_error = 1e-9;
     open_puller(s);
     assert_refuses(s, UMBEL_E_REFUSED, "not admitted");
@@ -854,21 +761,19 @@ static void a_filter_that_errs_too_much_is_not_fetched_twice(void **state)
     open_puller(s);
     assert_pulls(s, UMBEL_PULL_WHOLE);
     /* By differences as well, and then the whole is not tried. */
-    publish_more(s, 5000, 1);
+    test_publish_more(&s->pub, 5000, 1);
     s->wants.max_error = 1e-9;
     open_puller(s);
     sent = s->server.sent;
     assert_refuses(s, UMBEL_E_REFUSED, "not admitted");
-    assert_true(s->server.sent - sent < s->published.bytes);
-    scene_close(s);
+    assert_true(s->server.sent - sent < s->pub.done.bytes);
 }
 
 static void a_filter_that_is_too_large_is_not_fetched(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
-    s->wants.max_bytes = s->published.bytes - 1;
+    s->wants.max_bytes = s->pub.done.bytes - 1;
     open_puller(s);
     assert_refused_as(pull(s), UMBEL_E_REFUSED, UMBEL_D_BYTES_LIMIT,
                       "the limit is");
@@ -879,16 +784,14 @@ static void a_filter_that_is_too_large_is_not_fetched(void **state)
     s->wants.max_bytes--;
     open_puller(s);
     assert_refused_as(pull(s), UMBEL_E_REFUSED, UMBEL_D_NONE, "allowed");
-    scene_close(s);
 }
 
 static void the_memory_limit_holds_by_every_route(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
-    umbel_set_coded(s->filter, true);
-    publish(s);
+    umbel_set_coded(s->pub.filter, true);
+    assert_ok(test_publish(&s->pub));
     s->params.memory_limit = 1000;
     open_puller(s);
     assert_refused_as(pull(s), UMBEL_E_REFUSED, UMBEL_D_MEMORY_LIMIT,
@@ -896,7 +799,7 @@ static void the_memory_limit_holds_by_every_route(void **state)
     s->params.memory_limit = 0;
     open_puller(s);
     assert_pulls(s, UMBEL_PULL_WHOLE);
-    publish_more(s, 5000, 1);
+    test_publish_more(&s->pub, 5000, 1);
     s->params.memory_limit = 1000;
     open_puller(s);
     assert_refused_as(pull(s), UMBEL_E_REFUSED, UMBEL_D_MEMORY_LIMIT,
@@ -905,25 +808,25 @@ static void the_memory_limit_holds_by_every_route(void **state)
     uint8_t data[4096] = {1};
     s->params.memory_limit = 0;
     for (int coded = 0; coded < 2; coded++) {
-        umbel_set_coded(s->filter, coded);
-        assert_ok(umbel_set_data(s->filter, NULL, 0, &test_refusal));
-        publish_more(s, 6000 + (uint64_t)coded, 1);
+        umbel_set_coded(s->pub.filter, coded);
+        assert_ok(umbel_set_data(s->pub.filter, NULL, 0, &test_refusal));
+        test_publish_more(&s->pub, 6000 + (uint64_t)coded, 1);
         open_puller(s);
         assert_ok(pull(s));
-        size_t limit = umbel_cells(s->filter) / 8 + 1000;
-        assert_ok(umbel_set_data(s->filter, data, sizeof data, &test_refusal));
-        publish_more(s, 7000 + (uint64_t)coded, 1);
+        size_t limit = umbel_cells(s->pub.filter) / 8 + 1000;
+        assert_ok(
+            umbel_set_data(s->pub.filter, data, sizeof data, &test_refusal));
+        test_publish_more(&s->pub, 7000 + (uint64_t)coded, 1);
         s->params.memory_limit = limit;
         open_puller(s);
         uint64_t sent = s->server.sent;
         assert_refused_as(pull(s), UMBEL_E_REFUSED, UMBEL_D_MEMORY_LIMIT,
                           "not admitted");
-        assert_true(s->server.sent - sent < s->published.bytes);
+        assert_true(s->server.sent - sent < s->pub.done.bytes);
         s->params.memory_limit = 0;
         open_puller(s);
         assert_pulls(s, UMBEL_PULL_STEPS);
     }
-    scene_close(s);
 }
 
 /* --- the store --------------------------------------------------------------
@@ -959,8 +862,8 @@ static bool fails_at(umbel_pull_route route, size_t n, bool dead)
 
     if (route == UMBEL_PULL_STEPS) {
         assert_pulls(s, UMBEL_PULL_WHOLE);
-        old = test_encode(s->filter, &old_len);
-        publish_more(s, 5000, 1);
+        old = test_encode(s->pub.filter, &old_len);
+        test_publish_more(&s->pub, 5000, 1);
     }
     uint64_t serial = serial_of(s);
     s->place.calls = 0;
@@ -974,14 +877,14 @@ static bool fails_at(umbel_pull_route route, size_t n, bool dead)
     assert_true(serial_of(s) >= serial);
     test_file *f = test_store_find(&s->place, "");
     size_t len;
-    uint8_t *now = test_encode(s->filter, &len);
+    uint8_t *now = test_encode(s->pub.filter, &len);
     bool is_new = f && f->len == len && memcmp(f->bytes, now, len) == 0;
     bool is_old =
         old ? f && f->len == old_len && memcmp(f->bytes, old, old_len) == 0
             : !f;
     assert_true(is_new || is_old);
     if (status == UMBEL_OK)
-        assert_true(is_new && serial_of(s) == s->published.serial);
+        assert_true(is_new && serial_of(s) == s->pub.done.serial);
     assert_true(status == UMBEL_OK ? may_fail_unseen(s, old != NULL)
                                    : status == UMBEL_E_IO);
     assert_ok(pull(s));
@@ -1009,9 +912,8 @@ static void a_store_may_fail_at_any_call(void **state)
 
 static void a_state_that_nobody_wrote_is_refused(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
     assert_pulls(s, UMBEL_PULL_WHOLE);
     test_file *f = test_store_find(&s->place, ".pull");
     for (size_t i = 1; i < f->len; i++) {
@@ -1027,19 +929,16 @@ static void a_state_that_nobody_wrote_is_refused(void **state)
     test_store_write(&s->place, ".pull", junk, 1 << 20);
     assert_refuses(s, UMBEL_E_FORMAT, "remove it");
     free(junk);
-    scene_close(s);
 }
 
 static void a_state_that_did_not_change_is_not_written(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
 
-    (void)state;
     assert_pulls(s, UMBEL_PULL_WHOLE);
     s->place.last_put[0] = '\0';
     assert_pulls(s, UMBEL_PULL_CURRENT);
     assert_string_equal(s->place.last_put, "");
-    scene_close(s);
 }
 
 /* --- what is asked for ------------------------------------------------------
@@ -1066,10 +965,9 @@ static void an_address_ends_with_a_name(void **state)
                                         "https://example.org/.words",
                                         "https://example.org/.manifest",
                                         "https://example.org/a b"};
-    scene *s = scene_open();
+    scene *s = *state;
     char *far = malloc(4096);
 
-    (void)state;
     for (size_t i = 0; i < TEST_COUNT(wrong); i++)
         assert_refused(open_url(s, wrong[i]), UMBEL_E_RANGE,
                        "name of a filter");
@@ -1086,18 +984,16 @@ static void an_address_ends_with_a_name(void **state)
             assert_refused(status, UMBEL_E_RANGE, "too long");
     }
     free(far);
-    scene_close(s);
 }
 
 static void parameters_have_a_size_and_calls(void **state)
 {
-    scene *s = scene_open();
+    scene *s = *state;
     umbel_puller *p = NULL;
     umbel_pull_params params = s->params;
     umbel_fetcher fetcher = s->fetcher;
     umbel_store store = s->place_ops;
 
-    (void)state;
     params.size = 0;
     assert_refused(
         umbel_pull_open(&params, &fetcher, &store, &p, &test_refusal),
@@ -1118,58 +1014,60 @@ static void parameters_have_a_size_and_calls(void **state)
         umbel_pull_open(&s->params, &s->fetcher, &store, &p, &test_refusal),
         UMBEL_E_RANGE, "store");
     assert_null(p);
-    scene_close(s);
 }
+
+#define on_a_scene(test)                                                       \
+    cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_fresh_reader_takes_the_whole_file),
-        cmocka_unit_test(a_current_reader_fetches_the_manifest_only),
-        cmocka_unit_test(a_chain_of_differences_is_taken_when_it_is_cheaper),
-        cmocka_unit_test(the_whole_file_is_taken_when_it_is_cheaper),
-        cmocka_unit_test(a_coded_filter_comes_by_differences_too),
-        cmocka_unit_test(a_file_from_elsewhere_is_a_base_for_differences),
-        cmocka_unit_test(a_file_that_is_no_filter_is_not_replaced),
-        cmocka_unit_test(an_older_manifest_is_refused),
-        cmocka_unit_test(a_manifest_counts_as_seen_before_its_filter_comes),
-        cmocka_unit_test(one_serial_has_one_filter),
-        cmocka_unit_test(a_changed_manifest_is_refused),
-        cmocka_unit_test(a_manifest_that_is_cut_short_is_refused),
-        cmocka_unit_test(a_manifest_has_a_length),
-        cmocka_unit_test(a_filter_has_a_gibibyte_unless_told),
-        cmocka_unit_test(a_long_name_is_pulled),
-        cmocka_unit_test(only_the_trusted_key_signs),
-        cmocka_unit_test(the_first_key_is_trusted_from_then_on),
-        cmocka_unit_test(an_unsigned_list_is_pulled_when_no_key_is_asked_for),
-        cmocka_unit_test(an_expired_manifest_is_refused),
-        cmocka_unit_test(a_list_of_another_name_is_refused),
-        cmocka_unit_test(a_missing_manifest_doubts_the_address),
-        cmocka_unit_test(a_broken_difference_is_no_matter),
-        cmocka_unit_test(a_step_that_leads_elsewhere_is_no_matter),
-        cmocka_unit_test(a_whole_file_of_another_digest_is_refused),
-        cmocka_unit_test(a_part_is_resumed),
-        cmocka_unit_test(a_part_that_is_whole_is_not_fetched_again),
+        on_a_scene(a_fresh_reader_takes_the_whole_file),
+        on_a_scene(a_current_reader_fetches_the_manifest_only),
+        on_a_scene(a_chain_of_differences_is_taken_when_it_is_cheaper),
+        on_a_scene(the_whole_file_is_taken_when_it_is_cheaper),
+        on_a_scene(a_coded_filter_comes_by_differences_too),
+        on_a_scene(a_file_from_elsewhere_is_a_base_for_differences),
+        on_a_scene(a_file_that_is_no_filter_is_not_replaced),
+        on_a_scene(an_older_manifest_is_refused),
+        on_a_scene(a_manifest_counts_as_seen_before_its_filter_comes),
+        on_a_scene(one_serial_has_one_filter),
+        on_a_scene(a_changed_manifest_is_refused),
+        on_a_scene(a_manifest_that_is_cut_short_is_refused),
+        on_a_scene(a_manifest_has_a_length),
+        on_a_scene(a_filter_has_a_gibibyte_unless_told),
+        on_a_scene(a_long_name_is_pulled),
+        on_a_scene(only_the_trusted_key_signs),
+        on_a_scene(the_first_key_is_trusted_from_then_on),
+        on_a_scene(an_unsigned_list_is_pulled_when_no_key_is_asked_for),
+        on_a_scene(an_expired_manifest_is_refused),
+        on_a_scene(a_list_of_another_name_is_refused),
+        on_a_scene(a_missing_manifest_doubts_the_address),
+        on_a_scene(a_broken_difference_is_no_matter),
+        on_a_scene(a_step_that_leads_elsewhere_is_no_matter),
+        on_a_scene(a_whole_file_of_another_digest_is_refused),
+        on_a_scene(a_part_is_resumed),
+        on_a_scene(a_part_that_is_whole_is_not_fetched_again),
         cmocka_unit_test(a_part_of_something_else_is_fetched_anew),
-        cmocka_unit_test(a_server_may_start_over),
-        cmocka_unit_test(a_server_that_cannot_resume_is_asked_for_all),
-        cmocka_unit_test(bytes_at_wrong_places_are_refused),
-        cmocka_unit_test(a_server_that_goes_away_leaves_a_part),
-        cmocka_unit_test(a_filter_that_was_just_replaced_sends_the_reader_back),
-        cmocka_unit_test(a_filter_that_is_not_there_is_trouble),
-        cmocka_unit_test(unchanged_is_no_answer_to_other_questions),
-        cmocka_unit_test(a_change_is_seen_whatever_the_tag),
-        cmocka_unit_test(unchanged_needs_a_tag),
+        on_a_scene(a_server_may_start_over),
+        on_a_scene(a_server_that_cannot_resume_is_asked_for_all),
+        on_a_scene(bytes_at_wrong_places_are_refused),
+        on_a_scene(a_server_that_goes_away_leaves_a_part),
+        on_a_scene(a_filter_that_was_just_replaced_sends_the_reader_back),
+        on_a_scene(a_filter_that_is_not_there_is_trouble),
+        on_a_scene(unchanged_is_no_answer_to_other_questions),
+        on_a_scene(a_change_is_seen_whatever_the_tag),
+        on_a_scene(unchanged_needs_a_tag),
         cmocka_unit_test(odd_tags_are_forgotten),
-        cmocka_unit_test(a_filter_that_errs_too_much_is_not_fetched_twice),
-        cmocka_unit_test(a_filter_that_is_too_large_is_not_fetched),
-        cmocka_unit_test(the_memory_limit_holds_by_every_route),
+        on_a_scene(a_filter_that_errs_too_much_is_not_fetched_twice),
+        on_a_scene(a_filter_that_is_too_large_is_not_fetched),
+        on_a_scene(the_memory_limit_holds_by_every_route),
         cmocka_unit_test(a_store_may_fail_at_any_call),
-        cmocka_unit_test(a_state_that_nobody_wrote_is_refused),
-        cmocka_unit_test(a_state_that_did_not_change_is_not_written),
-        cmocka_unit_test(an_address_ends_with_a_name),
-        cmocka_unit_test(parameters_have_a_size_and_calls),
+        on_a_scene(a_state_that_nobody_wrote_is_refused),
+        on_a_scene(a_state_that_did_not_change_is_not_written),
+        on_a_scene(an_address_ends_with_a_name),
+        on_a_scene(parameters_have_a_size_and_calls),
     };
 
-    return cmocka_run_group_tests(tests, make_keys, NULL);
+    return cmocka_run_group_tests(tests, test_make_keys, NULL);
 }
