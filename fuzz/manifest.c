@@ -9,6 +9,7 @@
 
 #include "exchange/judge.h"
 #include "exchange/publish.h"
+#include "exchange/pull_state.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -65,15 +66,11 @@ static void follow(const um_manifest *m)
 /* Believed once, it is believed again, and until it expires. */
 static void judge(const um_manifest *m)
 {
-    um_pull_state none = {.serial = 0}, last = {.serial = m->serial};
+    um_manifest none = {.serial = 0}, last = *m;
     um_terms terms = {.name = m->name, .now = m->expires};
     umbel_error err;
 
     UM_WANT(um_judge(m, &none, &terms, &err) == UMBEL_OK);
-    memcpy(last.name, m->name, sizeof last.name);
-    memcpy(last.filter, m->filter.digest, sizeof last.filter);
-    memcpy(last.key, m->key, sizeof last.key);
-    last.is_signed = m->is_signed;
     UM_WANT(um_judge(m, &last, &terms, &err) == UMBEL_OK);
     last.serial++;
     UM_WANT(um_judge(m, &last, &terms, &err) == UMBEL_E_REFUSED);
@@ -141,15 +138,16 @@ static char *sign(const char *text, size_t *len)
 static void read_memory(const char *text, size_t len)
 {
     char again[UM_PULL_STATE_MAX];
-    um_pull_state m;
+    um_manifest m;
+    char tag[UMBEL_MAX_TAG];
     umbel_error err;
-    umbel_status status = um_pull_state_read(text, len, &m, &err);
+    umbel_status status = um_pull_state_read(text, len, &m, tag, &err);
 
     if (status != UMBEL_OK) {
         um_fuzz_check_error(status, &err);
         return;
     }
-    UM_WANT(um_pull_state_write(&m, again) == len &&
+    UM_WANT(um_pull_state_write(&m, tag, again) == len &&
             memcmp(again, text, len) == 0);
 }
 

@@ -309,9 +309,10 @@ static void check_file(world *w, umbel_status status)
 static void check_state(world *w, umbel_status status)
 {
     file *f = find(&w->place, ".pull");
-    um_pull_state state = {.serial = 0};
+    um_manifest state = {.serial = 0};
+    char tag[UMBEL_MAX_TAG];
 
-    if (!f || um_pull_state_read((char *)f->bytes, f->len, &state, NULL)) {
+    if (!f || um_pull_state_read((char *)f->bytes, f->len, &state, tag, NULL)) {
         UM_WANT(status != UMBEL_OK);
         return;
     }

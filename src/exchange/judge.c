@@ -14,19 +14,19 @@
 #include <sodium.h>
 #include <string.h>
 
-static bool is_of_key(const um_pull_state *last, const uint8_t *key)
+static bool is_of_key(const um_manifest *last, const uint8_t *key)
 {
     return last->is_signed && memcmp(last->key, key, UMBEL_TRUST_KEY_LEN) == 0;
 }
 
-bool um_pull_state_fits(const um_pull_state *last, const um_terms *terms)
+bool um_judge_unchanged(const um_manifest *last, const um_terms *terms)
 {
     return last->serial && strcmp(last->name, terms->name) == 0 &&
            (!terms->trust || is_of_key(last, terms->trust));
 }
 
 /* Checks that this manifest and the last one are of the name asked for. */
-static umbel_status judge_name(const um_manifest *m, const um_pull_state *last,
+static umbel_status judge_name(const um_manifest *m, const um_manifest *last,
                                const char *name, umbel_error *err)
 {
     if (strcmp(m->name, name) != 0)
@@ -41,7 +41,7 @@ static umbel_status judge_name(const um_manifest *m, const um_pull_state *last,
     return UMBEL_OK;
 }
 
-static umbel_status judge_key(const um_manifest *m, const um_pull_state *last,
+static umbel_status judge_key(const um_manifest *m, const um_manifest *last,
                               const uint8_t *trust, umbel_error *err)
 {
     const uint8_t *want = trust ? trust : last->is_signed ? last->key : NULL;
@@ -77,14 +77,14 @@ static umbel_status judge_time(uint64_t expires, uint64_t now, umbel_error *err)
                    days ? "days" : "s");
 }
 
-umbel_status um_judge_again(const um_pull_state *last, uint64_t now,
+umbel_status um_judge_again(const um_manifest *last, uint64_t now,
                             umbel_error *err)
 {
     return judge_time(last->expires, now, err);
 }
 
-static umbel_status judge_serial(const um_manifest *m,
-                                 const um_pull_state *last, umbel_error *err)
+static umbel_status judge_serial(const um_manifest *m, const um_manifest *last,
+                                 umbel_error *err)
 {
     if (m->serial < last->serial)
         return um_fail_detail(err, UMBEL_E_REFUSED, UMBEL_D_STATE,
@@ -94,7 +94,7 @@ static umbel_status judge_serial(const um_manifest *m,
                               "publisher started over, then do so, too",
                               m->serial, last->serial);
     if (m->serial == last->serial &&
-        !um_same_digest(m->filter.digest, last->filter))
+        !um_same_digest(m->filter.digest, last->filter.digest))
         return um_fail(err, UMBEL_E_REFUSED,
                        "two manifests have serial %" PRIu64
                        " but different filters: two publishers write "
@@ -103,7 +103,7 @@ static umbel_status judge_serial(const um_manifest *m,
     return UMBEL_OK;
 }
 
-umbel_status um_judge(const um_manifest *m, const um_pull_state *last,
+umbel_status um_judge(const um_manifest *m, const um_manifest *last,
                       const um_terms *terms, umbel_error *err)
 {
     bool new_key = terms->trust && !is_of_key(last, terms->trust);

@@ -4,7 +4,7 @@
 #ifndef UM_EXCHANGE_JUDGE_H
 #define UM_EXCHANGE_JUDGE_H
 
-#include "exchange/pull_state.h"
+#include "exchange/manifest.h"
 
 /* What a reader asks for, and when. */
 typedef struct um_terms {
@@ -20,15 +20,15 @@ typedef struct um_terms {
  * that names another key than before starts over with it: serial numbers belong
  * to a key.
  */
-umbel_status um_judge(const um_manifest *m, const um_pull_state *last,
+umbel_status um_judge(const um_manifest *m, const um_manifest *last,
                       const um_terms *terms, umbel_error *err);
 
 /*
- * Returns true if the state meets the terms, time apart: only then may a server
- * answer that nothing changed. um_judge_again checks the time.
+ * Returns true if the last manifest meets the terms, time apart: only then may
+ * a server answer that nothing changed. um_judge_again checks the time.
  */
-bool um_pull_state_fits(const um_pull_state *last, const um_terms *terms);
-umbel_status um_judge_again(const um_pull_state *last, uint64_t now,
+bool um_judge_unchanged(const um_manifest *last, const um_terms *terms);
+umbel_status um_judge_again(const um_manifest *last, uint64_t now,
                             umbel_error *err);
 
 /* What to fetch. */

@@ -91,10 +91,30 @@ static umbel_status check_rights(const form *f, mode_t mode, const char *path,
     return UMBEL_OK;
 }
 
+/* Checks both halves: with a wrong digit nobody could verify its signatures. */
+static umbel_status check_halves(const form *f, const uint8_t *key,
+                                 const char *path, umbel_error *err)
+{
+    uint8_t public[crypto_sign_PUBLICKEYBYTES], again[UMBEL_SIGN_KEY_LEN];
+
+    if (f != &sign_key)
+        return UMBEL_OK;
+    crypto_sign_seed_keypair(public, again, key);
+    bool same = sodium_memcmp(again, key, sizeof again) == 0;
+    sodium_memzero(again, sizeof again);
+    if (same)
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_FORMAT,
+                   "%s%s is damaged: its halves are not of one key",
+                   um_path_dots(path), um_path_tail(path));
+}
+
+/* Fills *key with f->len bytes, or leaves it as it is. */
 static umbel_status read_open_file(const form *f, int fd, const char *path,
                                    uint8_t *key, umbel_error *err)
 {
     char text[TEXT_MAX + 1];
+    uint8_t found[UMBEL_SIGN_KEY_LEN];
     struct stat st;
     ssize_t len = read(fd, text, sizeof text);
 
@@ -104,8 +124,13 @@ static umbel_status read_open_file(const form *f, int fd, const char *path,
     if (status == UMBEL_OK)
         status = check_rights(f, st.st_mode, path, err);
     if (status == UMBEL_OK)
-        status = parse(f, text, (size_t)len, path, key, err);
+        status = parse(f, text, (size_t)len, path, found, err);
+    if (status == UMBEL_OK)
+        status = check_halves(f, found, path, err);
+    if (status == UMBEL_OK)
+        memcpy(key, found, f->len);
     sodium_memzero(text, sizeof text);
+    sodium_memzero(found, sizeof found);
     return status;
 }
 
@@ -124,41 +149,14 @@ static umbel_status read_key(const form *f, const char *path, uint8_t *key,
 umbel_status um_secret_load(const char *path, uint8_t out[UMBEL_SECRET_LEN],
                             umbel_error *err)
 {
-    uint8_t key[UMBEL_SECRET_LEN];
-    umbel_status status = read_key(&filter_secret, path, key, err);
-
-    if (status == UMBEL_OK)
-        memcpy(out, key, sizeof key);
-    sodium_memzero(key, sizeof key);
-    return status;
-}
-
-/* Checks both halves: with a wrong digit nobody could verify its signatures. */
-static bool is_one_key(const uint8_t key[UMBEL_SIGN_KEY_LEN])
-{
-    uint8_t public[crypto_sign_PUBLICKEYBYTES], again[UMBEL_SIGN_KEY_LEN];
-
-    crypto_sign_seed_keypair(public, again, key);
-    bool same = sodium_memcmp(again, key, sizeof again) == 0;
-    sodium_memzero(again, sizeof again);
-    return same;
+    return read_key(&filter_secret, path, out, err);
 }
 
 umbel_status umbel_sign_key_load(const char *path,
                                  uint8_t out[UMBEL_SIGN_KEY_LEN],
                                  umbel_error *err)
 {
-    uint8_t key[UMBEL_SIGN_KEY_LEN];
-    umbel_status status = read_key(&sign_key, path, key, err);
-
-    if (status == UMBEL_OK && !is_one_key(key))
-        status = um_fail(err, UMBEL_E_FORMAT,
-                         "%s%s is damaged: its halves are not of one key",
-                         um_path_dots(path), um_path_tail(path));
-    if (status == UMBEL_OK)
-        memcpy(out, key, sizeof key);
-    sodium_memzero(key, sizeof key);
-    return status;
+    return read_key(&sign_key, path, out, err);
 }
 
 umbel_status umbel_trust_key_load(const char *path,
@@ -166,17 +164,16 @@ umbel_status umbel_trust_key_load(const char *path,
                                   umbel_error *err)
 {
     uint8_t key[UMBEL_TRUST_KEY_LEN];
-    bool digits =
-        strlen(path) == 2 * sizeof key && um_hex_read(path, key, sizeof key);
 
-    if (!digits && access(path, F_OK) != 0)
+    if (um_digest_read(path, key)) { /* as long as a digest */
+        memcpy(out, key, sizeof key);
+        return UMBEL_OK;
+    }
+    if (access(path, F_OK) != 0)
         return um_fail(err, UMBEL_E_IO,
                        "%s%s is neither a file nor a key of %zu digits",
                        um_path_dots(path), um_path_tail(path), 2 * sizeof key);
-    if (!digits)
-        UM_TRY(read_key(&trust_key, path, key, err));
-    memcpy(out, key, sizeof key);
-    return UMBEL_OK;
+    return read_key(&trust_key, path, out, err);
 }
 
 /* A key that is lost keeps readers out for ever: its name is synced, too. */

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "exchange/download.h"
 #include "exchange/judge.h"
+#include "exchange/pull_state.h"
 #include "exchange/store.h"
 #include "filter/coded.h"
 #include "filter/head.h"
@@ -40,7 +41,8 @@ struct umbel_puller {
 
     /* Of the last round. */
     uint64_t now;
-    um_pull_state last;
+    um_manifest last; /* accepted before, without steps */
+    char last_tag[UMBEL_MAX_TAG];
     bool there; /* the store has a filter: */
     um_blob have;
     um_manifest manifest;
@@ -142,12 +144,14 @@ static umbel_status read_state(umbel_puller *p, umbel_error *err)
     const umbel_store *s = &p->store;
     umbel_slice text;
 
-    p->last = (um_pull_state){.serial = 0};
+    p->last = (um_manifest){.serial = 0};
+    *p->last_tag = '\0';
     umbel_status status = s->get(s->ctx, state_name, &text, err);
     if (status != UMBEL_OK)
         return status == UMBEL_E_UNKNOWN ? UMBEL_OK : status;
     if (text.len)
-        status = um_pull_state_read(text.data, text.len, &p->last, err);
+        status =
+            um_pull_state_read(text.data, text.len, &p->last, p->last_tag, err);
     s->release(s->ctx, text);
     return um_name_file(status, um_store_where(s, state_name), err);
 }
@@ -155,11 +159,10 @@ static umbel_status read_state(umbel_puller *p, umbel_error *err)
 static umbel_status write_state(umbel_puller *p, umbel_error *err)
 {
     char text[UM_PULL_STATE_MAX], before[UM_PULL_STATE_MAX];
-    um_pull_state next;
+    umbel_slice part = {text, um_pull_state_write(&p->manifest, p->tag, text)};
 
-    um_pull_state_of(&p->manifest, p->tag, &next);
-    umbel_slice part = {text, um_pull_state_write(&next, text)};
-    if (p->last.serial && um_pull_state_write(&p->last, before) == part.len &&
+    if (p->last.serial &&
+        um_pull_state_write(&p->last, p->last_tag, before) == part.len &&
         memcmp(text, before, part.len) == 0)
         return UMBEL_OK;
     return p->store.put(p->store.ctx, state_name, &part, 1, err);
@@ -216,20 +219,6 @@ static umbel_status take_text(void *ctx, uint64_t at, umbel_slice bytes,
     return UMBEL_OK;
 }
 
-/* Restores, from the state, the manifest that the server says is unchanged. */
-static void recall_manifest(umbel_puller *p)
-{
-    const um_pull_state *last = &p->last;
-
-    p->manifest = (um_manifest){.serial = last->serial,
-                                .expires = last->expires,
-                                .filter = p->have,
-                                .is_signed = last->is_signed};
-    memcpy(p->manifest.name, last->name, sizeof last->name);
-    memcpy(p->manifest.key, last->key, sizeof last->key);
-    memcpy(p->tag, last->tag, sizeof p->tag);
-}
-
 static umbel_status doubt_address(umbel_status status, umbel_error *err)
 {
     umbel_error said = {.text = ""};
@@ -267,16 +256,18 @@ static umbel_status fetch_manifest(umbel_puller *p, umbel_error *err)
                              .ctx = &t};
 
     snprintf(url, sizeof url, "%s%s.manifest", p->base_url, p->name);
-    if (p->there && um_same_digest(p->have.digest, p->last.filter) &&
-        um_pull_state_fits(&p->last, &terms))
-        request.tag = p->last.tag;
+    if (p->there && um_same_digest(p->have.digest, p->last.filter.digest) &&
+        um_judge_unchanged(&p->last, &terms))
+        request.tag = p->last_tag;
     umbel_status status =
         p->fetcher.get(p->fetcher.ctx, &request, &response, err);
     p->moved += response.bytes;
     if (status != UMBEL_OK)
         return response.missing ? doubt_address(status, err) : status;
     if (response.unchanged && request.tag && *request.tag) {
-        recall_manifest(p);
+        p->manifest = p->last;
+        p->manifest.filter = p->have;
+        memcpy(p->tag, p->last_tag, sizeof p->tag);
         return um_judge_again(&p->last, p->now, err);
     }
     set_tag(p, response.tag);

@@ -4,7 +4,7 @@
  */
 #include "support/exchange.h"
 
-#include "exchange/judge.h"
+#include "exchange/pull_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -835,10 +835,11 @@ static void the_memory_limit_holds_by_every_route(void **state)
 static uint64_t serial_of(scene *s)
 {
     test_file *f = test_store_find(&s->place, ".pull");
-    um_pull_state state = {.serial = 0};
+    um_manifest state = {.serial = 0};
+    char tag[UMBEL_MAX_TAG];
 
     if (f)
-        assert_ok(um_pull_state_read((char *)f->bytes, f->len, &state,
+        assert_ok(um_pull_state_read((char *)f->bytes, f->len, &state, tag,
                                      &test_refusal));
     return state.serial;
 }

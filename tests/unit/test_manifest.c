@@ -3,6 +3,7 @@
  */
 #include "exchange/judge.h"
 #include "exchange/publish.h"
+#include "exchange/pull_state.h"
 #include "support/test.h"
 
 #include <sodium.h>
@@ -249,18 +250,7 @@ static void huge_steps_are_no_bargain(void **state)
     assert_false(um_route_from(&m, a.digest).by_steps);
 }
 
-static um_pull_state remembering(const um_manifest *m)
-{
-    um_pull_state memory = {.serial = m->serial, .is_signed = m->is_signed};
-
-    memcpy(memory.name, m->name, sizeof memory.name);
-    memcpy(memory.filter, m->filter.digest, UM_DIGEST_LEN);
-    memcpy(memory.key, m->key, UMBEL_TRUST_KEY_LEN);
-    snprintf(memory.tag, sizeof memory.tag, "\"a tag\"");
-    return memory;
-}
-
-static umbel_status judge(const um_manifest *m, const um_pull_state *last,
+static umbel_status judge(const um_manifest *m, const um_manifest *last,
                           const uint8_t *trust, uint64_t now)
 {
     um_terms terms = {.name = "words", .trust = trust, .now = now};
@@ -282,7 +272,7 @@ static void readers_believe_what_is_signed_new_and_not_expired(void **state)
     um_manifest plain = signed_by("abc", NULL);
     um_manifest foreign = signed_by("abc", other_secret);
     um_manifest twin = signed_by("abd", secret);
-    um_pull_state none = {.serial = 0}, last = remembering(&m);
+    um_manifest none = {.serial = 0}, last = m;
 
     (void)state;
     assert_ok(judge(&m, &none, public_key, 1100));
@@ -308,13 +298,13 @@ static void readers_believe_what_is_signed_new_and_not_expired(void **state)
 static void readers_get_the_list_they_asked_for(void **state)
 {
     um_manifest m = signed_by("abc", secret), other = m;
-    um_pull_state none = {.serial = 0}, last;
+    um_manifest none = {.serial = 0}, last;
 
     (void)state;
     snprintf(other.name, sizeof other.name, "others");
     assert_refused(judge(&other, &none, public_key, 1100), UMBEL_E_REFUSED,
                    "asked for \"words\", got the manifest of \"others\"");
-    last = remembering(&other);
+    last = other;
     assert_refused_as(judge(&m, &last, public_key, 1100), UMBEL_E_REFUSED,
                       UMBEL_D_STATE, "the last pull was of \"others\"");
 }
@@ -325,14 +315,14 @@ static void a_key_that_is_named_begins_anew(void **state)
     um_manifest before = signed_by("abc", secret);
     um_manifest plain = signed_by("abc", NULL);
     um_manifest now = signed_by("d", other_secret);
-    um_pull_state last = remembering(&before), loose = remembering(&plain);
+    um_manifest last = before, loose = plain;
 
     (void)state;
     assert_ok(judge(&now, &last, other_key, 1100));
     assert_ok(judge(&now, &loose, other_key, 1100));
     assert_refused(judge(&now, &loose, NULL, 1100), UMBEL_E_REFUSED,
                    "serial 1 after 3");
-    last = remembering(&now);
+    last = now;
     assert_refused(judge(&before, &last, other_key, 1100), UMBEL_E_REFUSED,
                    "another key");
 }
@@ -341,21 +331,20 @@ static void a_key_that_is_named_begins_anew(void **state)
 static void a_memory_fits_its_name_and_key(void **state)
 {
     um_manifest m = signed_by("abc", secret), plain = signed_by("abc", NULL);
-    um_pull_state last = remembering(&m), loose = remembering(&plain),
-                  none = {0};
+    um_manifest last = m, loose = plain, none = {0};
     um_terms any = {.name = "words"};
     um_terms ours = {.name = "words", .trust = public_key};
     um_terms theirs = {.name = "words", .trust = other_key};
     um_terms elsewhere = {.name = "others"};
 
     (void)state;
-    assert_true(um_pull_state_fits(&last, &any) &&
-                um_pull_state_fits(&last, &ours));
-    assert_true(um_pull_state_fits(&loose, &any));
-    assert_false(um_pull_state_fits(&last, &theirs));
-    assert_false(um_pull_state_fits(&loose, &ours));
-    assert_false(um_pull_state_fits(&last, &elsewhere));
-    assert_false(um_pull_state_fits(&none, &any));
+    assert_true(um_judge_unchanged(&last, &any) &&
+                um_judge_unchanged(&last, &ours));
+    assert_true(um_judge_unchanged(&loose, &any));
+    assert_false(um_judge_unchanged(&last, &theirs));
+    assert_false(um_judge_unchanged(&loose, &ours));
+    assert_false(um_judge_unchanged(&last, &elsewhere));
+    assert_false(um_judge_unchanged(&none, &any));
 }
 
 /* A serial that none can follow would lock readers out for ever. */
@@ -382,15 +371,15 @@ static void a_memory_is_read_as_it_was_written(void **state)
 
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(of); i++) {
-        um_pull_state memory = remembering(of[i]), back;
-        if (i)
-            memory.tag[0] = '\0';
-        size_t len = um_pull_state_write(&memory, text);
-        assert_ok(um_pull_state_read(text, len, &back, &test_refusal));
-        assert_int_equal(um_pull_state_write(&back, again), len);
+        um_manifest back;
+        char tag[UMBEL_MAX_TAG] = "other";
+        size_t len = um_pull_state_write(of[i], i ? "" : "\"a tag\"", text);
+        assert_ok(um_pull_state_read(text, len, &back, tag, &test_refusal));
+        assert_string_equal(tag, i ? "" : "\"a tag\"");
+        assert_int_equal(um_pull_state_write(&back, tag, again), len);
         assert_memory_equal(text, again, len);
         for (size_t cut = 0; cut < len; cut++)
-            assert_int_equal(um_pull_state_read(text, cut, &back, NULL),
+            assert_int_equal(um_pull_state_read(text, cut, &back, tag, NULL),
                              UMBEL_E_FORMAT);
     }
 }
