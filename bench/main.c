@@ -255,7 +255,7 @@ static int run(const um_args *args)
     return run_cases(&p, &err) ? um_trouble(args, &err) : UM_EXIT_FINE;
 }
 
-static const um_command command = {
+const um_command um_cmd_bench = {
     .name = "bench",
     .values_len = sizeof(bench_args),
     .operands = {{"CASE", UM_LIST, offsetof(bench_args, cases),
@@ -283,5 +283,5 @@ static const um_command command = {
 int main(int argc, char **argv)
 {
     (void)argc;
-    return um_program_main(&command, argv);
+    return um_program_main(&um_cmd_bench, argv);
 }

@@ -323,7 +323,7 @@ static int run(const um_args *args)
     return code;
 }
 
-static const um_command command = {
+const um_command um_cmd_reproduce = {
     .name = "reproduce",
     .values_len = sizeof(reproduce_args),
     .operands = {{"NAME", UM_LIST, offsetof(reproduce_args, names),
@@ -343,5 +343,5 @@ static const um_command command = {
 int main(int argc, char **argv)
 {
     (void)argc;
-    return um_program_main(&command, argv);
+    return um_program_main(&um_cmd_reproduce, argv);
 }

@@ -9,6 +9,7 @@
 #include "cli/table.h"
 #include "ops/query.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct verify_args {
@@ -168,13 +169,18 @@ static void report_members(const umbel_filter *f, const umbel_verdict *v,
 static void report_outside(const umbel_verdict *v, um_report *r)
 {
     static const char *const rate[] = {"rate", "low", "high"};
+    bool none = v->outside == 0;
     umbel_interval measured = {v->rate, v->low, v->high};
 
+    if (none)
+        measured = (umbel_interval){NAN, NAN, NAN};
     um_report_count(r, "outside", "outside keys", NULL, v->outside);
     um_report_count(r, "false_positives", NULL, NULL, v->false_positives);
     um_report_count(r, "dropped", "dropped as members", NULL, v->dropped);
     um_report_interval(r, rate, "measured error", &measured, UM_OF_RATE);
     um_report_rate(r, "predicted", "predicted error", v->predicted);
+    if (none)
+        um_report_note(r, "Nothing was measured: no key of --outside is left.");
 }
 
 static int run(const um_args *args)

@@ -46,7 +46,8 @@ static void print_row(FILE *out, const char *name, const char *summary)
 /* Fits on a terminal of 24 lines. */
 void um_print_help(FILE *out)
 {
-    fputs("usage: umbel COMMAND [options]     details: umbel help COMMAND\n"
+    fputs("usage: umbel COMMAND [options] | --version    details: umbel help "
+          "COMMAND\n"
           "Turns a list of keys into a small file that answers \"is this key "
           "in the list?\".\n\n",
           out);

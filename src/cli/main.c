@@ -68,6 +68,13 @@ static int help(char **argv)
 {
     char option[] = "--help";
 
+    if (argv[0] && argv[1]) {
+        fprintf(stderr,
+                "umbel: 'umbel help' takes one name; \"%.100s\" is too "
+                "many\n",
+                argv[1]);
+        return UM_EXIT_TROUBLE;
+    }
     if (!argv[0])
         um_print_help(stdout);
     else if (!um_print_topic(stdout, argv[0]))

@@ -112,9 +112,17 @@ static uint64_t three_digits(double x)
 
 um_text um_rate(double share)
 {
-    um_text t = {{0}};
+    return um_rate_like(share, share);
+}
 
-    if (share > 0 && share < 1e-4 && share > 1e-18)
+um_text um_rate_like(double share, double like)
+{
+    um_text t = {{0}};
+    bool small = like > 0 && like < 1e-4;
+
+    if (small && share == 0)
+        snprintf(t.text, sizeof t.text, "0");
+    else if (small && share > 1e-18)
         snprintf(t.text, sizeof t.text, "1 in %.40s",
                  um_grouped(three_digits(1 / share)).text);
     else

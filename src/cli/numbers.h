@@ -23,5 +23,7 @@ um_text um_grouped(uint64_t n);
 um_text um_counted(uint64_t n, const char *one, const char *many);
 /* An error rate: "0.0998 %", and below 1 in 10,000 "1 in 1,430,000". */
 um_text um_rate(double share);
+/* The same in the notation that another share has. */
+um_text um_rate_like(double share, double like);
 
 #endif

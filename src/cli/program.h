@@ -29,4 +29,7 @@ bool um_print_man(FILE *out, const um_command *command, const char *word);
  * starts. The result of main. */
 int um_program_main(const um_command *command, char **argv);
 
+/* Such programs' commands, for the test of rows. */
+extern const um_command um_cmd_bench, um_cmd_reproduce;
+
 #endif

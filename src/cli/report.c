@@ -3,6 +3,7 @@
  */
 #include "cli/report.h"
 
+#include "base/error.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -144,17 +145,45 @@ static bool is_rate(const char *name)
     return false;
 }
 
+/* What fields are called in other reports. */
+static const char *label_of(const umbel_info *info, const char *name)
+{
+    static const char *const labels[][2] = {
+        {"may_deny", "may miss members"},
+        {"denied_members", "recorded missing"}};
+
+    for (size_t i = 0; i < UM_COUNT(labels); i++)
+        if (strcmp(name, labels[i][0]) == 0)
+            return labels[i][1];
+    for (size_t i = 0; strcmp(name, "bits") == 0 && i < info->n; i++)
+        if (strcmp(info->field[i].name, "cell_bits") == 0)
+            return "cells";
+    return NULL;
+}
+
+/* A setting that has names is reported as the option takes it. */
+static void report_setting(um_report *r, const char *name, const char *label,
+                           uint64_t n)
+{
+    static const char *const updates[] = {"plain", "refined"};
+
+    if (strcmp(name, "update") == 0 && n < UM_COUNT(updates))
+        um_report_text(r, name, label, updates[n]);
+    else
+        um_report_count(r, name, label, NULL, n);
+}
+
 void um_report_info(um_report *r, const umbel_info *info)
 {
     for (size_t i = 0; i < info->n; i++) {
         const umbel_field *f = &info->field[i];
-        const char *name = keep_text(r, f->name);
+        const char *name = keep_text(r, f->name), *label = label_of(info, name);
         switch (f->type) {
         case UMBEL_FIELD_TEXT:
             um_report_text(r, name, NULL, f->value.text);
             break;
         case UMBEL_FIELD_COUNT:
-            um_report_count(r, name, NULL, NULL, f->value.count);
+            report_setting(r, name, label, f->value.count);
             break;
         case UMBEL_FIELD_REAL:
             (is_rate(name)
@@ -165,7 +194,7 @@ void um_report_info(um_report *r, const umbel_info *info)
             um_report_hex(r, name, NULL, f->value.count);
             break;
         case UMBEL_FIELD_FLAG:
-            um_report_flag(r, name, NULL, f->value.count != 0);
+            um_report_flag(r, name, label, f->value.count != 0);
             break;
         }
     }

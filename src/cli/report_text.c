@@ -125,6 +125,17 @@ static bool is_long(const um_value *v)
     return v->type == UM_VALUE_TEXT && strlen(v->text) >= sizeof(shown);
 }
 
+/* A value of an interval. Rates have the notation of its upper end. */
+static shown shown_end(const um_value *v, size_t i)
+{
+    shown s = shown_value(&v[i]);
+
+    if (v[i].type == UM_VALUE_RATE && v[2].type == UM_VALUE_RATE)
+        snprintf(s.text, sizeof s.text, "%s",
+                 um_rate_like(v[i].real, v[2].real).text);
+    return s;
+}
+
 static void print_line(FILE *out, const um_value *v)
 {
     if (v->type == UM_VALUE_TEXTS) {
@@ -136,12 +147,13 @@ static void print_line(FILE *out, const um_value *v)
         print_long(out, v->text);
         return;
     }
-    fprintf(out, "%-*s %s", LABEL_WIDTH, shown_label(v).text,
-            shown_value(v).text);
-    if (v->interval)
-        fprintf(out, " (99 %% interval %s to %s)", shown_value(v + 1).text,
-                shown_value(v + 2).text);
-    putc('\n', out);
+    fprintf(out, "%-*s ", LABEL_WIDTH, shown_label(v).text);
+    if (v->interval &&
+        (v[1].type != UM_VALUE_NONE || v[2].type != UM_VALUE_NONE))
+        fprintf(out, "%s (99 %% interval %s to %s)\n", shown_end(v, 0).text,
+                shown_end(v, 1).text, shown_end(v, 2).text);
+    else
+        fprintf(out, "%s\n", shown_value(v).text);
 }
 
 static void print_notes(FILE *out, const um_report *r)

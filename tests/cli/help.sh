@@ -35,3 +35,5 @@ try umbel --list | grep '^keygen'
 try umbel --list | grep -c '^build --kind= @kinds$'
 try umbel reproduce --list-options | wc -l
 try umbel --list nothing
+try umbel help check extra
+try umbel help kinds extra

@@ -20,3 +20,14 @@ try umbel verify --members members
 try umbel verify f.umb f.umb --members members
 try umbel verify f.umb --members members --false-positives found
 try umbel verify f.umb --members missing
+# Nothing measured is not an error from 0 to 100 %.
+: > empty
+umbel build members --fpr 1e-7 -q -o exact.umb
+try umbel verify exact.umb --outside empty
+try umbel verify exact.umb --outside empty --json
+try umbel verify exact.umb --outside members
+# One notation for the rates of an interval.
+seq 100001 160000 > more
+try umbel verify exact.umb --outside more | grep measured
+umbel build more --fpr 0.01% -q -o m.umb
+try umbel verify m.umb --outside outside | grep measured

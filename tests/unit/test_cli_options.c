@@ -7,7 +7,7 @@
  */
 #include "support/test.h"
 
-#include "cli/command.h"
+#include "cli/program.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +18,21 @@ enum { MAX_WORDS = 48, MAX_GIVEN = 32, WORD_LEN = 96 };
 /* --- walking ----------------------------------------------------------------
  */
 
+/* The commands of umbel, then the programs that it runs. */
+static const um_command *row_at(size_t i)
+{
+    static const um_command *const programs[] = {&um_cmd_bench,
+                                                 &um_cmd_reproduce, NULL};
+    size_t n = 0;
+
+    while (um_command_row(n))
+        n++;
+    return i < n ? um_command_row(i) : programs[i - n];
+}
+
 #define EACH_COMMAND(c)                                                        \
     const um_command *c;                                                       \
-    for (size_t c##_i = 0; (c = um_command_row(c##_i)); c##_i++)
+    for (size_t c##_i = 0; (c = row_at(c##_i)); c##_i++)
 
 typedef struct option {
     const um_option *row; /* NULL: there is none */
