@@ -51,8 +51,9 @@ UMBEL_API umbel_status umbel_diff(const umbel_filter *old,
 /*
  * Makes the new filter from the old one and a difference of any origin, in the
  * form (raw or coded) of the new one. E_MISMATCH when the difference is for
- * another old filter. Takes as much memory as old, and at most 256 MiB for
- * added data (E_LIMIT). A keyed filter comes out locked.
+ * another old filter. Takes as much memory as old, and for added data at
+ * most 4 MiB and 1024 times len, up to 256 MiB (E_LIMIT). A keyed filter comes
+ * out locked.
  */
 UMBEL_API umbel_status umbel_patch(const umbel_filter *old, const void *bytes,
                                    size_t len, umbel_filter **out,

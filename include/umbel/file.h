@@ -20,9 +20,11 @@ typedef struct umbel_source {
     size_t size; /* sizeof(umbel_source) */
     /*
      * Largest memory for the filter, checked before anything is allocated. 0
-     * means: at most the bytes given, and 256 MiB for coded filters and for
-     * streams. While a coded file is read, its own bytes come on top, at most
-     * as many as the filter takes.
+     * means: at most the bytes given; for coded filters and for streams, 4 MiB
+     * and 1024 times the bytes, at most 256 MiB. While a coded file is read,
+     * its own bytes come on top, at most as many as the filter takes. The work
+     * of decoding, describing and admitting a filter is linear in its memory
+     * times the number of hash functions.
      */
     uint64_t memory_limit;
     bool verify; /* check the payload's checksum; without it, a damaged filter

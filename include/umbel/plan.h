@@ -42,9 +42,9 @@ typedef struct umbel_wire_plan {
 
 /*
  * Finds the shape with the lowest error whose coded file takes at most wire
- * bytes and whose raw file at most memory bytes (0 means 256 MiB, what decoders
- * allow). params->capacity is the number of keys; hashes may be given, cells
- * not. Kind bloom only.
+ * bytes and whose raw file at most memory bytes (0 means what
+ * decoders allow: 4 MiB and 1024 times wire, at most 256 MiB). params->capacity
+ * is the number of keys; hashes may be given, cells not. Kind bloom only.
  */
 UMBEL_API umbel_status umbel_plan_wire(const char *kind,
                                        const umbel_params *params,

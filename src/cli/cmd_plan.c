@@ -20,7 +20,7 @@ static const um_option options[] = {
      UM_TARGET(plan_args, wire), .low = 1, .needs = "capacity",
      .excludes = "fpr bits cells bytes counts threshold fp-bound fn-bound "
                  "members never"},
-    {"max-memory", 0, "N", "with --wire: bytes in memory (default 256MiB)",
+    {"max-memory", 0, "N", "with --wire: bytes in memory",
      UM_TARGET(plan_args, max_memory), .low = 1, .needs = "wire",
      .formerly = "memory"},
     {"clear", 0, "S", "predict what clearing S bits at random costs",

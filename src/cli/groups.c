@@ -116,7 +116,7 @@ void um_set_amounts(const um_amount_args *a, um_key_format *format)
 #define MAX_MEMORY(args)                                                       \
     {                                                                          \
         "max-memory", 0, "N",                                                  \
-            "use at most N bytes of memory for a compressed filter (256MiB)",  \
+            "use at most N bytes of memory for a compressed filter",           \
             UM_TARGET(args, max_memory), .low = 1, .formerly = "memory"        \
     }
 

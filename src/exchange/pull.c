@@ -318,7 +318,7 @@ static umbel_status admit_filter(umbel_puller *p, const umbel_filter *f,
     uint64_t limit = p->source.memory_limit;
 
     if (!limit && umbel_coded(f))
-        limit = UM_OPEN_LIMIT;
+        limit = um_open_limit(p->manifest.filter.len);
     if (limit && f->payload_len > limit)
         return um_fail_detail(err, UMBEL_E_REFUSED, UMBEL_D_MEMORY_LIMIT,
                               "not admitted: the filter takes %zu bytes, the "

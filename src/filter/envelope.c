@@ -55,7 +55,7 @@ umbel_status um_check_limit(const um_head *head, const umbel_source *source,
     uint64_t limit = source->memory_limit;
 
     if (!limit && (piped || head->shape.coded))
-        limit = UM_OPEN_LIMIT;
+        limit = um_open_limit((uint64_t)head->len + head->stored_len);
     if (limit && head->payload_len > limit)
         return um_fail_detail(
             err, UMBEL_E_LIMIT, UMBEL_D_MEMORY_LIMIT,

@@ -8,7 +8,16 @@
 
 #include <umbel/file.h>
 
-enum { UM_OPEN_LIMIT = 256 << 20 }; /* bytes of payload, by default */
+/*
+ * Returns the memory that a coded or piped file of that many bytes may take
+ * where its reader sets no limit: 4 MiB and 1024 times its bytes, at most 256
+ * MiB. Coded filters of which one cell in 16,000 is in use are within that.
+ */
+static inline uint64_t um_open_limit(uint64_t bytes)
+{
+    const uint64_t base = 4 << 20, most = 256 << 20, ratio = 1024;
+    return bytes < (most - base) / ratio ? base + ratio * bytes : most;
+}
 
 /* Refuses a file whose length is not that of its head. */
 umbel_status um_check_len(const um_head *head, uint64_t file_len,

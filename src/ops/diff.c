@@ -310,10 +310,10 @@ static umbel_status check_base(const umbel_filter *old, const start *s,
 
 /* Only data can make it larger than the old one; a few bytes can claim much. */
 static umbel_status check_room(const umbel_filter *old, const start *s,
-                               umbel_error *err)
+                               size_t len, umbel_error *err)
 {
     if (s->head.payload_len > old->payload_len &&
-        s->head.payload_len - old->payload_len > UM_OPEN_LIMIT)
+        s->head.payload_len - old->payload_len > um_open_limit(len))
         return um_fail(err, UMBEL_E_LIMIT,
                        "the difference brings %" PRIu64 " bytes of data: take "
                        "the whole new filter instead",
@@ -369,7 +369,7 @@ umbel_status umbel_patch(const umbel_filter *old, const void *bytes, size_t len,
     r.end += len - CHECKSUM_LEN;
     UM_TRY(get_start(&r, &s, err));
     UM_TRY(check_base(old, &s, err));
-    UM_TRY(check_room(old, &s, err));
+    UM_TRY(check_room(old, &s, len, err));
     size_t room = s.head.payload_len;
     um_memory memory = {um_get(&old->alloc, room), room, false};
     if (!memory.base)

@@ -241,7 +241,7 @@ umbel_status umbel_plan_wire(const char *kind, const umbel_params *params,
                              uint64_t wire, uint64_t memory,
                              umbel_wire_plan *out, umbel_error *err)
 {
-    bounds b = {.wire = wire, .memory = memory ? memory : UM_OPEN_LIMIT};
+    bounds b = {.wire = wire, .memory = memory ? memory : um_open_limit(wire)};
     double bytes = 0;
     umbel_params raw_params;
     umbel_plan raw;

@@ -172,7 +172,41 @@ static void a_small_file_cannot_ask_for_much(void **state)
     }
     test_reseal(bytes);
     assert_refused(umbel_decode(bytes, len, NULL, &back, &test_refusal),
-                   UMBEL_E_LIMIT, "the limit is 268435456");
+                   UMBEL_E_LIMIT, "the limit is");
+    free(bytes);
+    umbel_close(f);
+}
+
+/* 6 MiB of cells that are all 1: nothing is decoded unless it is asked for. */
+static void what_a_small_file_costs_follows_from_its_bytes(void **state)
+{
+    const umbel_setting wide = {"cell_bits", 32};
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_source source = UMBEL_SOURCE_INIT;
+    meter m = {0, 0};
+    umbel_alloc alloc = {.ctx = &m, .get = meter_get, .put = meter_put};
+    umbel_filter *f = NULL, *back = NULL;
+    size_t len;
+
+    (void)state;
+    p.cells = UINT64_C(3) << 19;
+    p.hashes = 64;
+    p.settings = &wide;
+    p.nsettings = 1;
+    assert_ok(umbel_create("counting", &p, &f, &test_refusal));
+    for (size_t i = 0; i < f->payload_len; i += 4)
+        f->payload[i] = 1;
+    umbel_set_coded(f, true);
+    uint8_t *bytes = test_encode(f, &len);
+    assert_true(len < 1024);
+    source.alloc = &alloc;
+    assert_refused(umbel_decode(bytes, len, &source, &back, &test_refusal),
+                   UMBEL_E_LIMIT, "decoded");
+    assert_int_equal(m.most, 0);
+    source.memory_limit = f->payload_len;
+    assert_ok(umbel_decode(bytes, len, &source, &back, &test_refusal));
+    assert_true(m.most <= f->payload_len + 8192);
+    umbel_close(back);
     free(bytes);
     umbel_close(f);
 }
@@ -249,6 +283,7 @@ int main(void)
         cmocka_unit_test(a_coded_file_is_loaded_read_and_mapped),
         cmocka_unit_test(copies_and_folds_keep_the_form),
         cmocka_unit_test(the_limit_is_asked_before_memory_is),
+        cmocka_unit_test(what_a_small_file_costs_follows_from_its_bytes),
         cmocka_unit_test(a_small_file_cannot_ask_for_much),
         cmocka_unit_test(damage_is_refused_or_changes_the_cells),
         cmocka_unit_test(no_memory_is_told_and_nothing_leaks),
