@@ -4,6 +4,7 @@
  */
 #include "support/test.h"
 
+#include "addressing/classic.h"
 #include "base/rng.h"
 #include "filter/handle.h"
 #include "kinds/generalized.h"
@@ -108,6 +109,33 @@ static void the_cells_of_a_key_are_distinct(void **state)
         for (int j = 0; j < 500; j++)
             check_distinct(&shapes[i], 18 + um_random_below(&rng, 2000),
                            (umbel_digest){um_random(&rng), um_random(&rng)});
+    }
+}
+
+/* As the format has it: 64 draws for a cell, then the next one that is free. */
+static void a_cell_is_drawn_64_times(void **state)
+{
+    enum { CELLS = 64, DRAWS = 64 };
+    uint64_t pos[CELLS];
+    um_rng rng = {7};
+
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        umbel_digest d = {um_random(&rng), um_random(&rng)};
+        bool used[CELLS] = {false};
+        uint64_t x = d.lo, cell;
+        um_free_cells(CELLS, CELLS, d, pos);
+        for (size_t j = 0; j < CELLS; j++) {
+            int draws = 0;
+            do {
+                cell = um_scale(x, CELLS);
+                x = um_classic_step(x, d.hi);
+            } while (used[cell] && ++draws < DRAWS);
+            while (used[cell])
+                cell = (cell + 1) % CELLS;
+            used[cell] = true;
+            assert_int_equal(pos[j], cell);
+        }
     }
 }
 
@@ -633,6 +661,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_cells_of_a_key_are_distinct),
+        cmocka_unit_test(a_cell_is_drawn_64_times),
         cmocka_unit_test(all_cells_are_alike),
         cmocka_unit_test(a_key_is_found_right_after_it_was_added),
         cmocka_unit_test(without_reset_it_is_the_plain_filter),

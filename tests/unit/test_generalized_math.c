@@ -76,6 +76,16 @@ static void without_reset_it_is_a_plain_filters_formula(void **state)
     assert_near(umbel_generalized_fn_bound(0, 5, 8), 0, 0);
 }
 
+/* Every hash falls on it, and the last decides. */
+static void a_single_bit_is_what_was_done_last(void **state)
+{
+    umbel_generalized sets = {1, 0, 2, 1, 3}, resets = {1, 2, 0, 0, 3};
+
+    (void)state;
+    assert_near(umbel_generalized_zeros(&sets), 0, 0);
+    assert_near(umbel_generalized_zeros(&resets), 1, 0);
+}
+
 /* The start that matches most stays as it is, and reaches the bound. */
 static void the_worst_start_is_the_steady_state(void **state)
 {
@@ -197,6 +207,7 @@ int main(void)
         cmocka_unit_test(the_mean_over_keys_is_the_sum_written_out),
         cmocka_unit_test(the_last_key_is_known_and_the_first_forgotten_most),
         cmocka_unit_test(without_reset_it_is_a_plain_filters_formula),
+        cmocka_unit_test(a_single_bit_is_what_was_done_last),
         cmocka_unit_test(the_worst_start_is_the_steady_state),
         cmocka_unit_test(the_bound_of_distinct_cells_is_the_most_over_all_z),
         cmocka_unit_test(what_is_no_filter_has_no_formula),
