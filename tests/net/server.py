@@ -25,28 +25,11 @@ def mode(name):
     return add
 
 
-class Request:
-    """A request, and what an honest server has for it."""
+class Connection:
+    """A connection, and the mode that it shows."""
 
-    def __init__(self, server, conn, head):
-        lines = head.decode('latin-1').split('\r\n')
-        self.server, self.conn = server, conn
-        self.path = lines[0].split(' ')[1]
-        _, self.mode, self.name = self.path.split('/', 2)
-        self.headers = dict(line.lower().split(': ', 1) for line in lines[1:] if ': ' in line)
-        part = self.headers.get('range')
-        self.start = int(part[len('bytes='):-1]) if part else 0
-        self.piece = not self.name.endswith('.manifest')
-        self.body = self.stored(self.name)
-        with server.lock:
-            self.count = server.asked[self.path] = server.asked.get(self.path, 0) + 1
-
-    def stored(self, name):
-        path = os.path.join(self.server.shelf, name)
-        if not os.path.exists(path):
-            return None
-        with open(path, 'rb') as f:
-            return f.read()
+    def __init__(self, server, conn, mode):
+        self.server, self.conn, self.mode = server, conn, mode
 
     def send(self, data):
         self.conn.sendall(data)
@@ -72,6 +55,30 @@ class Request:
 
     def reset(self):
         self.conn.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
+
+
+class Request(Connection):
+    """A request, and what an honest server has for it."""
+
+    def __init__(self, server, conn, head):
+        lines = head.decode('latin-1').split('\r\n')
+        super().__init__(server, conn, None)
+        self.path = lines[0].split(' ')[1]
+        _, self.mode, self.name = self.path.split('/', 2)
+        self.headers = dict(line.lower().split(': ', 1) for line in lines[1:] if ': ' in line)
+        part = self.headers.get('range')
+        self.start = int(part[len('bytes='):-1]) if part else 0
+        self.piece = not self.name.endswith('.manifest')
+        self.body = self.stored(self.name)
+        with server.lock:
+            self.count = server.asked[self.path] = server.asked.get(self.path, 0) + 1
+
+    def stored(self, name):
+        path = os.path.join(self.server.shelf, name)
+        if not os.path.exists(path):
+            return None
+        with open(path, 'rb') as f:
+            return f.read()
 
     def head(self, code=200, **headers):
         lines = ['HTTP/1.1 %s x' % code, 'Connection: close'] + [
@@ -569,31 +576,83 @@ def times(r):
     r.answer(200, r.body, Date='no day', Last_Modified='Fri, 99 Foo 99999 99:99:99 GMT')
 
 
+# Those that are asked by TLS, and have the connection and no request.
+
+TLS_MODES = {}
+HANDSHAKE = b'\x16\x03\x03\x40\x00' + b'\x02\x00\xff\x00' + bytes(16380)
+
+
+def tls(name):
+    def add(run):
+        TLS_MODES[name] = run
+        return run
+    return add
+
+
+@tls('tls-silent')
+def tls_silent(r):
+    r.hold()
+
+
+@tls('tls-drip')
+def tls_drip(r):
+    r.drip(HANDSHAKE)
+
+
+@tls('tls-endless')
+def tls_endless(r):
+    r.forever(HANDSHAKE)
+
+
+@tls('tls-alerts')
+def tls_alerts(r):
+    r.forever(b'\x15\x03\x03\x00\x02\x01\x00')
+
+
+@tls('tls-plain')
+def tls_plain(r):
+    r.forever(PLAIN)
+
+
 # --- the server -------------------------------------------------------------
 
 class Server:
-    """Serves a directory, misbehaving, on a port of loopback."""
+    """Serves a directory, misbehaving, on ports of loopback: one by HTTP, and
+    one for each mode that is asked by TLS."""
 
     def __init__(self, shelf):
         self.shelf, self.lock = shelf, threading.Lock()
         self.asked, self.sent = {}, {} # requests by path, bytes by mode
-        self.listener = socket.create_server(('127.0.0.1', 0), backlog=256)
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.port = self.listen(self.serve)
+        self.tls_ports = {name: self.listen(lambda conn, name=name: TLS_MODES[name](
+            Connection(self, conn, name))) for name in TLS_MODES}
 
-    def accept(self):
+    def listen(self, serve):
+        listener = socket.create_server(('127.0.0.1', 0), backlog=256)
+        threading.Thread(target=self.accept, args=(listener, serve), daemon=True).start()
+        return listener.getsockname()[1]
+
+    def accept(self, listener, serve):
         while True:
-            conn = self.listener.accept()[0]
-            threading.Thread(target=self.serve, args=(conn,), daemon=True).start()
+            conn = listener.accept()[0]
+            threading.Thread(target=self.run, args=(serve, conn), daemon=True).start()
 
-    def serve(self, conn):
-        head = b''
+    def run(self, serve, conn):
         try:
-            while b'\r\n\r\n' not in head:
-                head += conn.recv(BLOCK) or b'\r\n\r\n'
-            request = Request(self, conn, head)
-            MODES[request.mode](request)
+            serve(conn)
         except (ConnectionError, IndexError):
             pass
         finally:
             conn.close()
+
+    def serve(self, conn):
+        head = b''
+        while b'\r\n\r\n' not in head:
+            head += conn.recv(BLOCK) or b'\r\n\r\n'
+        request = Request(self, conn, head)
+        MODES[request.mode](request)
+
+    def address(self, mode, name):
+        if mode in TLS_MODES:
+            return 'https://127.0.0.1:%d/%s' % (self.tls_ports[mode], name)
+        return 'http://127.0.0.1:%d/%s/%s' % (self.port, mode, name)
