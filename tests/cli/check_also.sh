@@ -29,5 +29,5 @@ seq 10 > n
 umbel build n --addressing universal -q -o n.umb
 try umbel check a.umb --also n.umb 7 pear
 also=()
-for i in {1..64}; do also+=(--also b.umb); done
+for _ in {1..64}; do also+=(--also b.umb); done
 umbel check a.umb "${also[@]}" pear

@@ -27,7 +27,7 @@ try umbel verify exact.umb --outside empty
 try umbel verify exact.umb --outside empty --json
 try umbel verify exact.umb --outside members
 # One notation for the rates of an interval.
-seq 100001 160000 > more
-try umbel verify exact.umb --outside more | grep measured
-umbel build more --fpr 0.01% -q -o m.umb
+seq 100001 160000 > others
+try umbel verify exact.umb --outside others | grep measured
+umbel build others --fpr 0.01% -q -o m.umb
 try umbel verify m.umb --outside outside | grep measured

@@ -1,0 +1,265 @@
+# Every option changes something: with it a command prints, writes or returns
+# something else than without. test_cli_options holds what is accepted; this
+# finds options that are accepted and ignored.
+mkdir fix
+cd fix || exit
+seq 300 > list
+seq 1000 1400 > never
+seq 301 340 > later
+seq 1 2 400 > odd
+sed 's/.*/&\t&/' never > weighed
+cp weighed heavy.tsv
+awk '{print $1 "\t" 1 + $1 % 3}' list > amounts
+sed 's/\t/,/' amounts > commas
+tr '\n' '\0' < list > nulls
+printf '%04x\n' $(seq 300) > hex
+fixed_secret secret 1
+fixed_secret other 2
+printf 'umbel-sign-1 %0128x\n' 7 > sign
+printf data > data
+small='--bits 2000 --hashes 4'
+umbel build list $small -q -o f.umb
+umbel build later $small -q -o g.umb
+umbel build never $small -q -o n.umb
+umbel build list --kind counting --cells 2000 --hashes 4 -q -o c.umb
+umbel build list --bits 2e5 --hashes 2 --coded -q -o z.umb
+umbel build list --hash sip --key-file secret $small -q -o s.umb
+umbel build later --hash sip --key-file secret $small -q -o t.umb
+umbel build later --hash sip --key-file other $small -q -o u.umb
+umbel build hex --hex $small -q -o h.umb
+umbel build list --addressing dcso $small -q -o d.umb
+umbel convert d.umb --to dcso -q -o d.bloom
+umbel diff f.umb g.umb -q -o fg.umd
+umbel diff s.umb t.umb -q -o s.umd
+(head -c -1 f.umb; printf '\377') > damaged.umb
+umbel diff damaged.umb g.umb --no-checksum -q -o damaged.umd
+umbel build later --bits 2e5 --hashes 2 -q -o y.umb
+umbel diff z.umb y.umb -q -o z.umd
+umbel publish shelf f.umb -q
+for i in 1 2 3; do
+    (cat list; seq 900 90$i) | umbel build -n 5000 -q -o edition.umb
+    [ $i = 3 ] || umbel publish kept edition.umb -q
+done
+cd ..
+
+# What a run leaves: its output, exit code and files. Keys, dates and seconds
+# are others each time: sizes do.
+run() { # COMMAND WORDS
+    rm -rf run && cp -rp fix run
+    (
+        cd run || exit
+        eval "umbel $1 $2" < /dev/null 2>&1 | tr '\0' '@' | grep -a -v -e '^seconds' -e '^expires' -e '^issued'
+        echo "[${PIPESTATUS[0]}]"
+        case $1 in
+        keygen | publish | pull) find . -type f -printf '%p %s\n' | sort ;;
+        *) find . -maxdepth 1 -type f -exec cksum {} + | sort ;;
+        esac
+    )
+}
+
+declare -A base known
+# heard COMMAND OPTION WORDS MORE: MORE is appended to the words, or follows
+# "instead" where other words take their place.
+heard() {
+    local words="$3 $4" with
+    known[$1 --$2]=yes
+    [ "$4" != instead ] || words=$5
+    [ -n "${base[$1 $3]-}" ] || base[$1 $3]=$(run "$1" "$3")
+    with=$(run "$1" "$words")
+    if [ "${base[$1 $3]}" = "$with" ]; then
+        echo "ignored: umbel $1 --$2: '$3' does the same as '$words'"
+        [[ $with != *'[2]'* ]] || head -n 1 <<< "$with"
+    elif [[ ${base[$1 $3]} == *'[2]'* && $with == *'[2]'* ]]; then
+        echo "umbel $1 --$2: '$3' is refused without and with '$words'"
+    fi
+}
+
+# Options of groups that many commands have.
+keys() { # COMMAND, words before and behind a list
+    heard $1 null "$2 nulls ${3-}" -0
+    heard $1 hex "${2/f.umb/h.umb} hex ${3-}" --hex
+    heard $1 field "$2 amounts ${3-}" '--field 1'
+    heard $1 delimiter "$2 commas ${3-} --field 1" '--delimiter ,'
+}
+opened() { # COMMAND, words with FILTER, its secret or another one
+    heard $1 key-file "${2//FILTER/s.umb}" "--key-file $3"
+    heard $1 no-checksum "${2//FILTER/damaged.umb}" --no-checksum
+    heard $1 max-memory "${2//FILTER/z.umb}" '--max-memory 1'
+}
+shapes() { # COMMAND WORDS
+    heard $1 kind "$2" '--kind counting'
+    heard $1 addressing "$2" '--addressing classic'
+    heard $1 fpr "$2" '--fpr 5%'
+    heard $1 bits "$2" '--bits 9000'
+    heard $1 cells "$2 --kind counting" '--cells 9000'
+    heard $1 hashes "$2 --bits 9000" '--hashes 3'
+    heard $1 cell-bits "$2 --kind counting" '--cell-bits 8'
+    heard $1 param "$2 --kind counting" '--param cell_bits=8'
+}
+
+heard build output 'list -o out' instead 'list -o out2'
+heard build capacity 'list -o out' '-n 900'
+heard build max-memory '-o out < list' '--max-memory 10'
+heard build never 'list -o out --fpr 5%' '--never never'
+heard build weights 'list -o out --fpr 5% --kind ribbon --never weighed' --weights
+heard build allow-members 'list -o out --never odd' --allow-members
+heard build like 'list -o out --never never --fpr 5%' '--like f.umb'
+heard build universe 'list -o out --kind ribbon' '--universe never'
+heard build value-bits 'amounts -o out --kind ribbon' '--value-bits 2'
+heard build bytes 'list -o out --kind ribbon' '--bytes 500'
+heard build coded 'list -o out --bits 90000' --coded
+heard build times 'list -o out --kind counting' '--times 3'
+heard build amount-field 'amounts -o out --kind counting' '--amount-field 2'
+shapes build 'list -o out'
+heard build hash 'list -o out' '--hash sip --key-file secret'
+heard build seed 'list -o out' '--seed 3'
+heard build groups 'list -o out' '--groups 2'
+heard build update "list -o out --kind counting --cells 2000 --hashes 4" '--update refined'
+heard build reset 'list -o out --kind generalized' '--reset 1'
+heard build set 'list -o out --kind generalized' '--set 1'
+heard build fill 'list -o out --kind generalized' '--fill 0.4'
+heard build key-file 'list -o out --hash sip' '--key-file secret'
+keys build '' '-o out'
+
+heard check keys 'f.umb' '-f list'
+heard check count 'f.umb -f odd' -c
+heard check invert 'f.umb -f odd' -v
+heard check values 'c.umb -f odd' --values
+heard check threshold 'c.umb -f odd' '--threshold 4'
+heard check top 'c.umb -f odd' '--top 3'
+heard check also 'f.umb -f odd' '--also g.umb'
+heard check unless 'f.umb -f never' '--unless n.umb'
+heard check unless-first 'f.umb -f never -c --json --unless n.umb' --unless-first
+heard check unless-key-file 's.umb -f never --unless u.umb --key-file secret' '--unless-key-file other'
+heard check confirm 'f.umb -f odd' '--confirm log'
+keys check 'f.umb -v -f'
+opened check 'FILTER 7' secret
+
+heard verify members 'f.umb' '--members list'
+heard verify outside 'f.umb --members list' '--outside never'
+heard verify false-positives 'f.umb --outside never' '--false-positives out'
+keys verify 'f.umb --outside'
+opened verify 'FILTER --outside never' secret
+
+heard info data 'f.umb' --data
+opened info FILTER other
+
+heard add remove 'c.umb list' --remove
+heard add times 'c.umb list' '--times 3'
+heard add amount-field 'c.umb amounts' '--amount-field 2'
+keys add f.umb
+opened add 'FILTER later' secret
+
+heard merge output 'f.umb g.umb -o out' instead 'f.umb g.umb -o out2'
+heard merge op 'f.umb g.umb -o out' '--op and'
+opened merge 'FILTER FILTER -o out' other
+
+heard diff output 'f.umb g.umb -o out' instead 'f.umb g.umb -o out2'
+opened diff 'FILTER FILTER -o out' other
+heard patch output 'f.umb fg.umd -o out' instead 'f.umb fg.umd -o out2'
+heard patch key-file 's.umb s.umd -o out' '--key-file other'
+heard patch no-checksum 'damaged.umb damaged.umd -o out' --no-checksum
+heard patch max-memory 'z.umb z.umd -o out' '--max-memory 1'
+
+heard convert output 'f.umb --coded -o out' instead 'f.umb --coded -o out2'
+heard convert fold 'f.umb -o out --coded' '--fold 2'
+heard convert fpr 'f.umb -o out --coded' '--fpr 20%'
+heard convert to 'd.umb -o out --coded' instead 'd.umb -o out --to dcso'
+heard convert from 'd.bloom -o out' '--from dcso'
+heard convert coded 'f.umb -o out --fold 2' --coded
+heard convert raw 'z.umb -o out' --raw
+heard convert data 'f.umb -o out' '--data data'
+heard convert key-file 's.umb -o out --fold 2' '--key-file other'
+heard convert no-checksum 'damaged.umb -o out --fold 2' --no-checksum
+heard convert max-memory 'z.umb -o out --raw' '--max-memory 1'
+
+heard plan capacity '-n 1000' instead '-n 2000'
+heard plan bytes '-n 1000' '--bytes 5000'
+heard plan wire '-n 1000' '--wire 5000'
+heard plan max-memory '-n 1000 --wire 2000' '--max-memory 3000'
+heard plan clear '-n 1000' '--clear 50'
+heard plan retouch '-n 1000' '--retouch 0.5'
+heard plan threshold '--kind counting --counts amounts --threshold 2' instead '--kind counting --counts amounts --threshold 3'
+heard plan counts '--kind counting --threshold 2' '--counts amounts'
+heard plan fp-bound '--kind generalized --fn-bound 20%' '--fp-bound 5%'
+heard plan fn-bound '--kind generalized --fp-bound 5%' '--fn-bound 20%'
+heard plan members '--never never' '--members list'
+heard plan never '--members list' '--never never'
+heard plan weights '--members list --never weighed --fpr 10%' --weights
+heard plan output '--members list --never never' '-o out.svg'
+shapes plan '-n 1000'
+heard plan hash '--members list --never never --fpr 10%' '--hash murmur'
+heard plan seed '--members list --never never --fpr 10%' '--seed 3'
+heard plan groups '-n 1000' '--groups 2'
+heard plan update '--kind counting --cells 2000 --hashes 4 --addressing classic --threshold 2 --counts amounts' '--update refined'
+heard plan reset '-n 1000 --kind generalized' '--reset 1'
+heard plan set '-n 1000 --kind generalized' '--set 1'
+heard plan fill '-n 1000 --kind generalized' '--fill 0.4'
+heard plan key-file '--members list --never never --hash sip' '--key-file secret'
+keys plan '--fpr 10% --never never --members'
+
+heard retouch members 'f.umb --never never -o out' '--members list'
+heard retouch never 'f.umb --members list -o out' '--never never'
+r='f.umb --members list --never never --max-fn 0.5'
+heard retouch output "$r -o out" instead "$r -o out2"
+heard retouch weights 'f.umb --members amounts --never weighed --force --max-fn 0.5 -o out' --weights
+heard retouch method "$r -o out" '--method random'
+heard retouch max-fn 'f.umb --members list --never never -o out' '--max-fn 0.02'
+heard retouch all 'f.umb --members list --never never -o out' --all
+heard retouch cost 'f.umb --members list --never never -o out' '--cost 0.5'
+heard retouch beta "$r -o out" '--beta 0.3'
+heard retouch heaviest 'f.umb --members list --never heavy.tsv --max-fn 0.5 --beta 0.3 -o out' --heaviest
+heard retouch count-over "$r -o out --method ratio --beta 0.3" '--count-over outside'
+heard retouch closure "$r -o out --method random" --closure
+anneal='f.umb --members list --never heavy.tsv --max-fn 0.03 -o out --method anneal'
+heard retouch moves "$anneal" '--moves 0'
+heard retouch seed "$r -o out --method random" '--seed 3'
+heard retouch curve "$r -o out" '--curve out.csv'
+heard retouch lost "$r -o out" '--lost lost'
+heard retouch dry-run "$r" --dry-run
+heard retouch allow-members 'f.umb --members list --never odd --all -o out' --allow-members
+heard retouch force 'f.umb --members odd --never never --all -o out' --force
+keys retouch 'f.umb --force --dry-run --max-fn 0.5 --never never --members'
+opened retouch 'FILTER --members list --never never --dry-run --max-fn 0.5' secret
+
+heard admit max-error f.umb '--max-error 1%'
+heard admit max-bytes f.umb '--max-bytes 10'
+heard admit kind f.umb '--kind counting'
+heard admit addressing f.umb '--addressing classic'
+heard admit hash f.umb '--hash sip'
+heard admit key-id s.umb '--key-id 1'
+heard admit claimed f.umb '--claimed 5000'
+heard admit max-memory z.umb '--max-memory 1'
+
+heard keygen output '-o out' instead '-o out2'
+heard keygen sign '-o out' --sign
+
+heard publish sign 'shelf g.umb' '--sign sign'
+heard publish valid 'shelf g.umb' '--valid 3'
+heard publish keep 'kept edition.umb' '--keep 1'
+heard publish never 'shelf f.umb --members list' '--never never'
+heard publish members 'shelf f.umb --never never' '--members list'
+keys publish 'shelf f.umb --never never --members'
+heard publish key-file 'shelf s.umb --never never --members list' '--key-file secret'
+heard publish max-memory 'shelf z.umb --never never --members list' '--max-memory 1'
+
+here='"file://$PWD/shelf/f.manifest"'
+heard pull output "$here -o out" instead "$here -o out2"
+heard pull trust "$here -o out" '--trust 0000000000000000000000000000000000000000000000000000000000000000'
+heard pull max-error "$here -o out" '--max-error 0.001%'
+heard pull max-bytes "$here -o out" '--max-bytes 10'
+heard pull exec "$here -o out" "--exec 'echo run'"
+heard pull max-memory "$here -o out" '--max-memory 1'
+
+# No pair: by design every number of threads gives the same, and line-buffered
+# does nothing; --time is another result each time; others need a server
+# (tests/net) or do not end.
+for option in 'build --threads' 'check --threads' 'check --line-buffered' \
+    'retouch --time' 'pull --ca' 'pull --timeout' 'pull --min-rate' 'pull --watch'; do
+    known[$option]=yes
+done
+while read -r command option _; do
+    case $option in --json | --quiet | --no-progress | --help) continue ;; esac
+    [ -n "${known[$command ${option%=}]-}" ] ||
+        echo "no pair of command lines for umbel $command ${option%=}: add one above"
+done < <(umbel --list)
