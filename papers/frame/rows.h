@@ -47,6 +47,7 @@
     X(gbf_text)                                                                \
     X(gbf_traceback)                                                           \
     X(attacks)                                                                 \
+    X(forgeries)                                                               \
     X(survey_fig2)                                                             \
     X(survey_table1)
 

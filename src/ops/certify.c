@@ -10,8 +10,8 @@
 
 #include <math.h>
 
-#define DOUBT 1e-10
-enum { EXPECTED = 1000, MOST_ASKED = 1 << 24 };
+#define DOUBT (1e-10 / STAGES)
+enum { EXPECTED = 400, MOST_ASKED = 1 << 24, STAGES = 5 };
 
 double um_most_error(double max_error)
 {
@@ -58,17 +58,29 @@ static bool is_certain(double hits, double mean)
     return hits < mean && mean - hits + rest >= -log(DOUBT);
 }
 
+/* Asks until want keys have been asked. */
+static void ask_more(const umbel_filter *f, um_rng *rng, uint64_t want,
+                     um_sample *s)
+{
+    for (size_t some; s->asked < want; s->asked += some) {
+        some = um_next_batch((size_t)(want - s->asked));
+        s->hits += count_hits(f, rng, some);
+    }
+}
+
+/* A part of the sample often says enough, one way or the other. */
 um_sample um_certify(const umbel_filter *f, double max_error)
 {
     um_sample s = {.asked = 0};
     um_rng rng = rng_of(f);
-    uint64_t want = (uint64_t)fmin(EXPECTED / max_error, MOST_ASKED);
+    uint64_t all = (uint64_t)fmin(EXPECTED / max_error, MOST_ASKED);
+    double most = um_most_error(max_error);
 
-    for (size_t some; s.asked < want; s.asked += some) {
-        some = um_next_batch((size_t)(want - s.asked));
-        s.hits += count_hits(f, &rng, some);
+    for (int i = STAGES - 1; i >= 0 && !s.certain; i--) {
+        ask_more(f, &rng, all >> i, &s);
+        s.certain = is_certain((double)s.hits, (double)s.asked * most);
+        if (!is_certain((double)s.hits, (double)all * most))
+            break;
     }
-    s.certain =
-        is_certain((double)s.hits, (double)s.asked * um_most_error(max_error));
     return s;
 }

@@ -22,11 +22,12 @@ typedef struct um_sample {
 double um_most_error(double max_error);
 
 /*
- * Asks 1000 / max_error random digests, at most 2^24. A filter that matches
- * more keys than um_most_error allows is certified with probability at most
- * 1e-10; one that keeps 1.5 times max_error is not, with about the same, from
- * 1 in 16,000 on. The digests follow from a cryptographic hash of the filter:
- * the same for everybody, and its maker cannot choose the cells after them.
+ * Asks 400 / max_error random digests, at most 2^24, or fewer where that
+ * suffices. A filter that matches more keys than um_most_error allows is
+ * certified with probability at most 1e-10; one that keeps max_error is not,
+ * with about the same, from 1 in 40,000 on. The digests follow from a
+ * cryptographic hash of the filter: the same for everybody, and its maker
+ * cannot choose the cells after them.
  */
 um_sample um_certify(const umbel_filter *f, double max_error);
 

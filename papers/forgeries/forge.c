@@ -1,0 +1,400 @@
+/*
+ * forge.c - shapes, designs, and as many cells as the budget seems to allow.
+ */
+#include "papers/forgeries/forge.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "filter/handle.h"
+#include "kinds/ribbon.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const target targets[] = {
+    {"bloom", "blocked512", 0},     {"bloom", "blocked256", 0},
+    {"bloom", "blocked128", 0},     {"bloom", "classic", 0},
+    {"bloom", "partitioned", 0},    {"bloom", "universal", 0},
+    {"bloom", "chunks-md5", 0},     {"bloom", "dcso", 0},
+    {"bloom", "blocked512", 2},     {"bloom", "classic", 2},
+    {"counting", "blocked512", 0},  {"counting", "classic", 0},
+    {"countmin", "partitioned", 0}, {"countmin", "classic", 0},
+    {"aging", "blocked512", 0},     {"aging", "classic", 0},
+    {"tally", "blocked128", 0},     {"generalized", "blocked512", 0},
+    {"generalized", "classic", 0},  {"ribbon", "band64", 0},
+};
+_Static_assert(UM_COUNT(targets) == TARGETS, "as many as told");
+
+static uint64_t between(um_rng *rng, uint64_t low, uint64_t high)
+{
+    return low + um_random_below(rng, high - low + 1);
+}
+
+static double unit(um_rng *rng)
+{
+    return ldexp((double)um_random(rng), -64);
+}
+
+/* --- shapes ----------------------------------------------------------------*/
+
+/* A power of 2, a small multiple of one, or any number; sometimes a large one.
+ */
+static uint64_t draw_cells(um_rng *rng)
+{
+    uint64_t log = between(rng, 8, 11);
+
+    switch (um_random_below(rng, 4)) {
+    case 0:
+        return UINT64_C(1) << log;
+    case 1:
+        return between(rng, 3, 9) << (log - 2);
+    case 2:
+        return between(rng, UINT64_C(1) << log, UINT64_C(2) << log);
+    default:
+        return um_random_below(rng, 16) ? between(rng, 256, 4096)
+                                        : between(rng, 5000, 60000);
+    }
+}
+
+static uint32_t draw_hashes(um_rng *rng)
+{
+    uint64_t most = um_random_below(rng, 16) ? 14 : UM_MAX_HASHES;
+    return (uint32_t)between(rng, 1, most);
+}
+
+static uint32_t fitting_hashes(const target *t, um_rng *rng)
+{
+    if (strcmp(t->addressing, "chunks-md5") == 0)
+        return 1u << um_random_below(rng, 4);
+    if (strcmp(t->kind, "tally") == 0)
+        return (uint32_t)between(rng, 1, 8);
+    return draw_hashes(rng);
+}
+
+/* Rounds up to whole blocks, or slices. */
+static uint64_t fitting_cells(const target *t, uint32_t hashes, um_rng *rng)
+{
+    const um_addressing *row = um_addressing_find(t->addressing);
+    uint64_t unit_cells = um_granule(row, hashes), cells = draw_cells(rng);
+
+    if (cells < 2 * (uint64_t)hashes)
+        cells = 2 * (uint64_t)hashes;
+    return (cells + unit_cells - 1) / unit_cells * unit_cells;
+}
+
+static umbel_status make_empty(const target *t, um_rng *rng, umbel_filter **out,
+                               umbel_error *err)
+{
+    umbel_setting settings[2] = {{"groups", t->groups}, {NULL, 0}};
+    umbel_params p = UMBEL_PARAMS_INIT;
+
+    p.addressing = t->addressing;
+    p.seed = um_random_below(rng, 1 << 20);
+    p.settings = settings;
+    p.nsettings = t->groups ? 1 : 0;
+    p.capacity = strcmp(t->kind, "aging") == 0 ? 1000 : 0;
+    p.hashes = fitting_hashes(t, rng);
+    if (strcmp(t->kind, "generalized") == 0) {
+        settings[0] = (umbel_setting){"reset", between(rng, 0, 8)};
+        settings[1] = (umbel_setting){"set", between(rng, 1, 8)};
+        p.nsettings = 2;
+        p.hashes = (uint32_t)(settings[0].value + settings[1].value);
+    }
+    p.cells = fitting_cells(t, p.hashes, rng);
+    if (!um_addressing_find(t->addressing)->hash ||
+        strcmp(t->addressing, "universal") == 0)
+        return umbel_create(t->kind, &p, out, err);
+    p.seed = 0; /* md5 and fnv1 have none */
+    return umbel_create(t->kind, &p, out, err);
+}
+
+/* --- designs ---------------------------------------------------------------*/
+
+/* Numbers of a design, as it needs them. */
+typedef struct design {
+    uint64_t cells, block, lane, a, b;
+} design;
+
+static double hashed(uint64_t x)
+{
+    um_rng rng = {x};
+    return unit(&rng);
+}
+
+static double by_chance(const design *d, uint64_t x)
+{
+    return hashed(x + d->a * d->cells);
+}
+
+static double by_number(const design *d, uint64_t x)
+{
+    return (double)x / (double)d->cells;
+}
+
+static double by_lane(const design *d, uint64_t x)
+{
+    double rest = hashed(x + d->a * d->cells);
+    return ((double)(x % d->block / d->lane) + rest) /
+           (double)(d->block / d->lane);
+}
+
+/* Classes in an order of chance, or odd ones first, which walks keep to. */
+static double by_class(const design *d, uint64_t x)
+{
+    uint64_t modulus = 2 + d->a % 63, class = x % modulus;
+    double rest = by_number(d, x) / 4;
+
+    if (d->b & 1) {
+        modulus = UINT64_C(2) << d->a % 5;
+        class = x % modulus;
+        return class % 2 ? rest / 4 : (hashed(class + d->b) + rest) / 1.5;
+    }
+    return (hashed(class + d->b) + rest) / 1.25;
+}
+
+static double by_wave(const design *d, uint64_t x)
+{
+    double times = (double)(1 + d->a % (d->cells / 2));
+    double phase = times * (double)x / (double)d->cells;
+    return 2 * fabs(phase - floor(phase) - 0.5);
+}
+
+/* x = y r mod m, where r = 2^64 mod m; both digits of y near the middle. */
+static uint64_t inverse(uint64_t r, uint64_t m)
+{
+    int64_t a = (int64_t)r, b = (int64_t)m, u = 1, v = 0;
+
+    while (b) {
+        int64_t q = a / b, rest = a - q * b, next = u - q * v;
+        a = b, b = rest, u = v, v = next;
+    }
+    return a == 1 ? (uint64_t)(u < 0 ? u + (int64_t)m : u) : 1;
+}
+
+static double by_digits(const design *d, uint64_t x)
+{
+    enum { WAYS = 1469 };
+    uint64_t y = x * d->b % d->cells, tops = d->cells / WAYS + 1;
+    double low = fabs((double)(y % WAYS) / WAYS - 0.5);
+    double high = fabs(((double)(y / WAYS) + 0.5) / (double)tops - 0.5);
+
+    return 2 * fmin(fmax(low, high), 0.499);
+}
+
+typedef double score_fn(const design *d, uint64_t x);
+static score_fn *const designs[] = {by_chance, by_number, by_lane,
+                                    by_class,  by_wave,   by_digits};
+
+static design draw_design(const um_layout *l, um_rng *rng)
+{
+    uint64_t m = l->cells, r = (UINT64_MAX % m + 1) % m;
+    design d = {.cells = m,
+                .block = m / l->blocks,
+                .lane = l->width,
+                .a = um_random(rng) >> 20,
+                .b = um_random(rng) >> 20};
+
+    return d.a % 4 ? d : (design){m, d.block, d.lane, d.a, inverse(r, m)};
+}
+
+/* --- cells -----------------------------------------------------------------*/
+
+typedef struct draft {
+    umbel_filter *f;
+    um_rng *rng;
+    double *score;  /* of every cell */
+    double at_most; /* of cells that are used */
+} draft;
+
+/* A counter of a cell in use: one, full, or any. */
+static uint64_t content(um_rng *rng, uint32_t bits)
+{
+    uint64_t most = bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
+    uint64_t how = um_random_below(rng, 3);
+
+    return how == 0 ? 1 : how == 1 ? most : 1 + um_random_below(rng, most);
+}
+
+static void write_cells(draft *d, double at_most)
+{
+    um_section section[UM_MAX_SECTIONS];
+    umbel_filter *f = d->f;
+    size_t n = f->shape.kind->sections(&f->shape, section);
+    uint8_t *second = f->payload + um_section_room(&section[0]);
+    uint32_t bits = section[0].cell_bits;
+    uint64_t most = bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
+
+    memset(f->payload, 0, f->payload_len);
+    for (uint64_t i = 0; i < f->shape.cells; i++) {
+        if (d->score[i] < at_most)
+            um_set_field(f->payload, i * bits, bits, most,
+                         bits == 1 ? 1 : content(d->rng, bits));
+        if (n == 3 && bits == 1 && 1 - d->score[i] < at_most)
+            um_set_bit(second, i); /* aging: the other generation */
+    }
+}
+
+/* As many cells as the cells themselves admit to. */
+static void fill_up(draft *d, double budget)
+{
+    double low = 0, high = 1;
+
+    for (int i = 0; i < 9; i++) {
+        double mid = (low + high) / 2;
+        write_cells(d, mid);
+        if (umbel_predict(d->f) <= budget)
+            low = mid;
+        else
+            high = mid;
+    }
+    write_cells(d, low);
+}
+
+/* Some thresholds, where more cells may mean less: the best that will do. */
+static void try_some(draft *d, double budget)
+{
+    double best = 0, at_most = 0;
+
+    for (int i = 0; i < 8; i++) {
+        double x = unit(d->rng);
+        write_cells(d, x);
+        double error = umbel_predict(d->f);
+        if (error <= budget && error > best)
+            best = error, at_most = x;
+    }
+    write_cells(d, at_most);
+}
+
+/* Members are the keys, of some, that need the fewest new cells. */
+static umbel_status choose_keys(umbel_filter *f, um_rng *rng, double budget,
+                                umbel_error *err)
+{
+    enum { SOME = 16 };
+
+    for (int n = 0; n < 400 && umbel_predict(f) < budget * 0.9; n++) {
+        umbel_digest best = {0, 0};
+        uint64_t least = UINT64_MAX, pos[UM_MAX_HASHES];
+        for (int i = 0; i < SOME; i++) {
+            umbel_digest d = {um_random(rng), 0};
+            uint64_t clear = 0;
+            d.hi = um_remix(d.lo);
+            f->layout.row->positions(&f->layout, &d, 1, pos);
+            for (uint32_t j = 0; j < f->layout.hashes; j++)
+                clear += !um_bit(f->payload, pos[j]);
+            if (clear && clear < least)
+                least = clear, best = d;
+        }
+        UM_TRY(umbel_add_digests(f, &best, 1, NULL, err));
+    }
+    return UMBEL_OK;
+}
+
+/* The head: nothing of its keys, or what explains the cells. */
+static void claim(umbel_filter *f, bool honest)
+{
+    const um_row_bits *bits = f->shape.kind->bits;
+    double keys = bits ? um_keys_behind(f, bits->used(f->self, NULL)) : NAN;
+
+    f->shape.estimated = !(honest && keys < 1e15);
+    f->shape.added = f->shape.estimated ? 0 : (uint64_t)llround(keys);
+}
+
+static umbel_status forge_cells(const target *t, um_rng *rng, umbel_filter *f,
+                                umbel_error *err)
+{
+    bool honest = um_random_below(rng, 4) == 0;
+    double budget = honest ? 1.99 * BUDGET : BUDGET;
+    design d = draw_design(&f->layout, rng);
+    draft w = {.f = f, .rng = rng};
+
+    if (strcmp(t->kind, "bloom") == 0 && um_random_below(rng, 16) == 0) {
+        UM_TRY(choose_keys(f, rng, budget, err));
+        claim(f, honest);
+        return UMBEL_OK;
+    }
+    w.score = malloc((size_t)f->shape.cells * sizeof *w.score);
+    if (!w.score)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for scores");
+    score_fn *score = designs[um_random_below(rng, UM_COUNT(designs))];
+    for (uint64_t i = 0; i < f->shape.cells; i++)
+        w.score[i] = score(&d, i);
+    if (strcmp(t->kind, "generalized") == 0)
+        try_some(&w, budget);
+    else
+        fill_up(&w, budget);
+    free(w.score);
+    claim(f, honest);
+    return UMBEL_OK;
+}
+
+/* --- ribbons ---------------------------------------------------------------*/
+
+static um_ribbon_sizes draw_sizes(um_rng *rng)
+{
+    um_ribbon_sizes s = {
+        {um_random_below(rng, 3), um_random_below(rng, 3)}, 0, 0};
+
+    if (um_random_below(rng, 4))
+        s.tail = um_random_below(rng, 2) ? 64 : um_random_below(rng, 200);
+    if (s.tail)
+        s.salt = um_random_below(rng, UM_RIBBON_SALTS);
+    return s;
+}
+
+/* Random, all ones, or one in 2^7 and fewer: rows that meet no other slot. */
+static void draw_slots(uint8_t *to, size_t len, um_rng *rng)
+{
+    uint64_t how = um_random_below(rng, 4);
+    uint64_t every = 1 + um_random_below(rng, 256);
+    uint64_t odds[] = {2, 1, 0, 128};
+
+    for (size_t i = 0; i < 8 * len; i++) {
+        bool one =
+            odds[how] ? um_random_below(rng, odds[how]) == 0 : i % every == 0;
+        if (one)
+            um_set_bit(to, i);
+    }
+}
+
+static umbel_status forge_ribbon(um_rng *rng, umbel_filter **out,
+                                 umbel_error *err)
+{
+    um_ribbon_form form = {(uint32_t)um_random_below(rng, 12), 0};
+    um_ribbon_sizes members = draw_sizes(rng), never = draw_sizes(rng);
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_alloc alloc = um_alloc_or_default(NULL);
+    umbel_filter *any = NULL;
+
+    if (um_random_below(rng, 2))
+        form.finer = (uint32_t)um_random_below(rng, UM_RIBBON_FINE);
+    if (um_ribbon_is_empty(&members))
+        form = (um_ribbon_form){0, 0};
+    UM_TRY(umbel_build("ribbon", &p, NULL, NULL, &any, err));
+    um_shape s = any->shape;
+    umbel_close(any);
+    um_ribbon_shape(&s, &form, 0, &members, &never);
+    s.added = um_random_below(rng, 1000);
+    size_t len = um_ribbon_room(s.cells);
+    uint8_t *payload = um_get(&alloc, len);
+    if (!payload)
+        return um_no_memory(err, len);
+    draw_slots(payload, (size_t)(s.cells / 8), rng);
+    return um_filter_own(&s, &alloc, payload, out, err);
+}
+
+umbel_status forge(const target *t, um_rng *rng, umbel_filter **out,
+                   umbel_error *err)
+{
+    umbel_filter *f = NULL;
+
+    if (strcmp(t->kind, "ribbon") == 0)
+        return forge_ribbon(rng, out, err);
+    UM_TRY(make_empty(t, rng, &f, err));
+    umbel_status status = forge_cells(t, rng, f, err);
+    if (status == UMBEL_OK)
+        *out = f;
+    else
+        umbel_close(f);
+    return status;
+}
