@@ -111,11 +111,28 @@ bool um_refuse(umbel_error *err, const char *format, ...)
     return false;
 }
 
+const um_command *(*um_other_command)(size_t i);
+
+/* Lists the commands that have an option: "check, plan". */
+static void list_owners(const char *name, size_t len, char *out, size_t cap)
+{
+    size_t at = 0;
+
+    *out = '\0';
+    for (size_t i = 0; um_other_command && um_other_command(i); i++) {
+        const um_command *c = um_other_command(i);
+        if (at < cap && um_find_option(c, name, len).option)
+            at += (size_t)snprintf(out + at, cap - at, "%s%s", at ? ", " : "",
+                                   c->name);
+    }
+}
+
 /* The nearest name, or the one that has this name formerly. */
 static bool refuse_unknown(const um_command *c, const char *name, size_t len,
                            umbel_error *err)
 {
     um_suggestion near = {0};
+    char owners[128];
     const um_option *o;
     size_t base;
     unsigned modes;
@@ -125,10 +142,12 @@ static bool refuse_unknown(const um_command *c, const char *name, size_t len,
         if (um_has_word(o->formerly, name, len))
             near = (um_suggestion){o->name, 0};
     }
-    return near.name
-               ? um_refuse(err, "there is no option --%.*s: did you mean --%s?",
-                           (int)len, name, near.name)
-               : um_refuse(err, "there is no option --%.*s", (int)len, name);
+    if (near.name)
+        return um_refuse(err, "there is no option --%.*s: did you mean --%s?",
+                         (int)len, name, near.name);
+    list_owners(name, len, owners, sizeof owners);
+    return um_refuse(err, "there is no option --%.*s%s%s", (int)len, name,
+                     *owners ? "; commands that have it: " : "", owners);
 }
 
 static bool is_option(const um_command *c, const char *word)

@@ -47,6 +47,10 @@ enum { UM_EXIT_FINE = 0, UM_EXIT_NO = 1, UM_EXIT_TROUBLE = 2 };
 const um_command *um_command_row(size_t i);
 const um_command *um_command_find(const char *name);
 
+/* The table, for refusals that name other commands; NULL in programs that have
+ * one command. */
+extern const um_command *(*um_other_command)(size_t i);
+
 /* Options that every command takes. */
 typedef struct um_common {
     bool json, quiet, no_progress, help;

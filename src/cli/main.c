@@ -97,6 +97,7 @@ static int list(char **argv)
 int main(int argc, char **argv)
 {
     um_program_begin();
+    um_other_command = um_command_row;
     if (argc < 2) {
         um_print_help(stderr);
         return UM_EXIT_TROUBLE;

@@ -24,3 +24,9 @@ try cmp want got
 cp keys ./-n
 try umbel build -q -o got -n 20 -- -n
 try cmp want got
+
+# An option of another command says whose it is.
+try umbel build --threshold 3
+try umbel info --members list
+try umbel keygen --hex
+try umbel check --nobody-has-this
