@@ -90,8 +90,8 @@ static umbel_status judge_serial(const um_manifest *m, const um_manifest *last,
         return um_fail_detail(err, UMBEL_E_REFUSED, UMBEL_D_STATE,
                               "the manifest is older than the last one: serial "
                               "%" PRIu64 " after %" PRIu64
-                              ". A newer one may be held back; or the "
-                              "publisher started over, then do so, too",
+                              "; a newer one may be held back. If the "
+                              "publisher started over, start over, too",
                               m->serial, last->serial);
     if (m->serial == last->serial &&
         !um_same_digest(m->filter.digest, last->filter.digest))
