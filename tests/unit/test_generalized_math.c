@@ -3,6 +3,8 @@
  */
 #include "support/test.h"
 
+#include "kinds/generalized.h"
+
 #include <math.h>
 
 static void values_of_the_papers_text_come_out(void **state)
@@ -84,6 +86,41 @@ static void a_single_bit_is_what_was_done_last(void **state)
     (void)state;
     assert_near(umbel_generalized_zeros(&sets), 0, 0);
     assert_near(umbel_generalized_zeros(&resets), 1, 0);
+}
+
+/* Exact where few cells have roles, by the paper's formula where many have. */
+static const um_roles blocks_of[] = {
+    {.blocks = 1, .cells = 512, .lanes = 1, .reset = 4, .set = 4},
+    {.blocks = 1, .cells = 512, .lanes = 1, .reset = 20, .set = 21},
+    {.blocks = 1, .cells = 512, .lanes = 4, .reset = 4, .set = 4},
+};
+
+static void without_keys_a_block_is_as_it_began(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(blocks_of); i++) {
+        const um_roles *r = &blocks_of[i];
+        double match = pow(0.7, r->reset) * pow(0.3, r->set);
+        assert_near(um_roles_fp(r, 0.3, 0), match, 1e-9 * match);
+        assert_near(um_roles_fn(r, 0), 0, 1e-12);
+        assert_true(um_roles_fn(r, 1) > 0);
+    }
+}
+
+/* The number of keys in a block is binomial, and Poisson's in the limit. */
+static void many_blocks_are_as_many_more(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(blocks_of); i++)
+        for (double keys = 5; keys <= 40; keys += 35) {
+            um_roles few = blocks_of[i], many = blocks_of[i];
+            few.blocks = 4000;
+            many.blocks = 4000000;
+            double fp = um_roles_fp(&few, 0.5, keys * 4e3);
+            double fn = um_roles_fn(&few, keys * 4e3);
+            assert_near(um_roles_fp(&many, 0.5, keys * 4e6), fp, 0.001 * fp);
+            assert_near(um_roles_fn(&many, keys * 4e6), fn, 0.001 * fn);
+        }
 }
 
 /* The start that matches most stays as it is, and reaches the bound. */
@@ -208,6 +245,8 @@ int main(void)
         cmocka_unit_test(the_last_key_is_known_and_the_first_forgotten_most),
         cmocka_unit_test(without_reset_it_is_a_plain_filters_formula),
         cmocka_unit_test(a_single_bit_is_what_was_done_last),
+        cmocka_unit_test(without_keys_a_block_is_as_it_began),
+        cmocka_unit_test(many_blocks_are_as_many_more),
         cmocka_unit_test(the_worst_start_is_the_steady_state),
         cmocka_unit_test(the_bound_of_distinct_cells_is_the_most_over_all_z),
         cmocka_unit_test(what_is_no_filter_has_no_formula),
