@@ -224,6 +224,65 @@ static void a_size_in_bits_is_kept_and_used(void **state)
     }
 }
 
+/* The first estimate is too large here, and so are some after it. */
+static void a_size_that_takes_several_tries_is_kept(void **state)
+{
+    enum { KEYS = 1595, BITS = 1658, CALLS = 100 };
+    test_memory m = {0};
+    umbel_alloc alloc = test_alloc(&m);
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_filter *f = NULL;
+
+    (void)state;
+    p.cells = BITS;
+    f = build_numbers(&p, 0, KEYS);
+    umbel_digest *d = digests(f, 0, KEYS);
+    umbel_key_list list = UMBEL_KEY_LIST(d, KEYS);
+    umbel_close(f);
+    p.alloc = &alloc;
+    assert_ok(umbel_build("ribbon", &p, &list, NULL, &f, &test_refusal));
+    assert_true(umbel_cells(f) <= BITS);
+    assert_int_equal(hits(f, 0, KEYS), KEYS);
+    assert_true(m.calls > CALLS);
+    umbel_close(f);
+    f = NULL;
+    for (size_t last = m.calls, n = last / 2; n < last; n += 7) {
+        m = (test_memory){.fail_at = n};
+        umbel_status status =
+            umbel_build("ribbon", &p, &list, NULL, &f, &test_refusal);
+        assert_refused(status, UMBEL_E_NOMEM, "no memory");
+        assert_null(f);
+        assert_int_equal(m.live_blocks, 0);
+    }
+    free(d);
+}
+
+static void without_keys_no_column_fills_any_bits(void **state)
+{
+    um_ribbon_form form = {9, 9};
+
+    (void)state;
+    um_ribbon_form_within(100000, 0, &form);
+    assert_int_equal(form.columns, 0);
+    assert_int_equal(form.finer, 0);
+}
+
+/* Columns, two bits a bucket, and what little is left over. */
+static void a_guess_is_near_the_size(void **state)
+{
+    enum { KEYS = 200000 };
+
+    (void)state;
+    for (uint32_t columns = 1; columns <= 10; columns += 9) {
+        umbel_params p = at_error(ldexp(1, -(int)columns));
+        umbel_filter *f = build_numbers(&p, 0, KEYS);
+        um_ribbon_form form = {columns, 0};
+        double cells = (double)umbel_cells(f);
+        assert_near(um_ribbon_guess(KEYS, &form), cells, 0.001 * cells);
+        umbel_close(f);
+    }
+}
+
 static void a_plan_tells_what_it_will_take(void **state)
 {
     umbel_params p = at_error(0.001);
@@ -509,9 +568,15 @@ static const numbers possible[] = {
     {{0, 0}, 0, {{0, 0}, 0, 0}, {{0, 0}, 100, 1}},
     {{63, 9}, 32, {{1, 0}, 0, 0}, {{0, 0}, 0, 0}},
     {{64, 0}, 32, {{1, 0}, 0, 0}, {{0, 0}, 0, 0}},
+    {{7, UM_RIBBON_FINE - 1}, 0, {{3, 1}, 0, 0}, {{0, 0}, 0, 0}},
 };
 
 static const numbers impossible[] = {
+    {{0, 0},
+     0,
+     {{0, 1}, 0, 0},
+     {{0, 0}, 100, 1}}, /* members without a column */
+    {{7, UM_RIBBON_FINE}, 0, {{1, 0}, 0, 0}, {{0, 0}, 0, 0}}, /* a whole one */
     {{0, 0}, 0, {{1, 0}, 0, 0}, {{0, 0}, 100, 1}},  /* members without any */
     {{7, 0}, 0, {{1, 0}, 0, 1}, {{0, 0}, 0, 0}},    /* a salt of no tail */
     {{7, 0}, 0, {{1, 0}, 0, 0}, {{1, 0}, 0, 1}},    /* the same */
@@ -587,6 +652,9 @@ int main(void)
         cmocka_unit_test(a_key_repeated_for_ever_is_one_key),
         cmocka_unit_test(keys_that_crowd_one_bucket_find_a_place),
         cmocka_unit_test(a_size_in_bits_is_kept_and_used),
+        cmocka_unit_test(a_size_that_takes_several_tries_is_kept),
+        cmocka_unit_test(without_keys_no_column_fills_any_bits),
+        cmocka_unit_test(a_guess_is_near_the_size),
         cmocka_unit_test(a_plan_tells_what_it_will_take),
         cmocka_unit_test(a_plan_at_a_power_of_two_takes_no_column_more),
         cmocka_unit_test(a_map_gives_every_member_its_value),
