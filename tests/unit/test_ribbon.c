@@ -166,6 +166,35 @@ static void threads_order_and_repetition_change_no_bit(void **state)
     free(d);
 }
 
+/* A shard ends before the key at its end, which is the first of the next. */
+static void keys_between_two_shards_are_found(void **state)
+{
+    enum { KEYS = 600000, BETWEEN = 5, AT_BUCKETS = 2 };
+    const uint64_t border = (uint64_t)1 << UM_RIBBON_SHARD_BITS;
+    umbel_params p = at_error(0x1p-10);
+    umbel_filter *f = build(&p, NULL, NULL, 0, 1);
+    umbel_digest *d = digests(f, 0, KEYS);
+    bool hit[BETWEEN];
+
+    (void)state;
+    umbel_close(f);
+    f = build(&p, d, NULL, KEYS, 2);
+    uint64_t starts = f->shape.setting[AT_BUCKETS] * UM_RIBBON_BUCKET;
+    umbel_close(f);
+    assert_true(starts > border);
+    for (uint64_t i = 0; i < BETWEEN; i++)
+        d[i].lo = (uint64_t)(((um_u128)border << 64) / starts) + 1 + i;
+    assert_int_equal(um_scale(d[0].lo, starts), border);
+    assert_int_equal(um_scale(d[0].lo - 2, starts), border - 1);
+    f = build(&p, d, NULL, KEYS, 2);
+    assert_int_equal(f->shape.setting[AT_BUCKETS] * UM_RIBBON_BUCKET, starts);
+    assert_ok(umbel_query_digests(f, d, BETWEEN, hit, &test_refusal));
+    for (size_t i = 0; i < BETWEEN; i++)
+        assert_true(hit[i]);
+    umbel_close(f);
+    free(d);
+}
+
 /* All of them the same key: sorted in no time, and one. */
 static void a_key_repeated_for_ever_is_one_key(void **state)
 {
@@ -649,6 +678,7 @@ int main(void)
         cmocka_unit_test(any_number_of_keys_has_any_error),
         cmocka_unit_test(many_keys_err_as_was_asked),
         cmocka_unit_test(threads_order_and_repetition_change_no_bit),
+        cmocka_unit_test(keys_between_two_shards_are_found),
         cmocka_unit_test(a_key_repeated_for_ever_is_one_key),
         cmocka_unit_test(keys_that_crowd_one_bucket_find_a_place),
         cmocka_unit_test(a_size_in_bits_is_kept_and_used),
