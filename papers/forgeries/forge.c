@@ -83,6 +83,22 @@ static uint64_t fitting_cells(const target *t, uint32_t hashes, um_rng *rng)
     return (cells + unit_cells - 1) / unit_cells * unit_cells;
 }
 
+/*
+ * Seeds of universal whose first two functions go together, of the first 1.5
+ * billion: c is the same, or the negative, the double, the half.
+ */
+static const uint64_t aligned_seeds[] = {310438037, 438138082, 855655146,
+                                         920240280, 1059001892};
+
+static uint64_t draw_seed(const target *t, um_rng *rng)
+{
+    uint64_t any = um_random_below(rng, 1 << 20);
+
+    if (strcmp(t->addressing, "universal") == 0 && any % 2)
+        return aligned_seeds[any % UM_COUNT(aligned_seeds)];
+    return um_addressing_find(t->addressing)->hash ? 0 : any;
+}
+
 static umbel_status make_empty(const target *t, um_rng *rng, umbel_filter **out,
                                umbel_error *err)
 {
@@ -90,7 +106,7 @@ static umbel_status make_empty(const target *t, um_rng *rng, umbel_filter **out,
     umbel_params p = UMBEL_PARAMS_INIT;
 
     p.addressing = t->addressing;
-    p.seed = um_random_below(rng, 1 << 20);
+    p.seed = draw_seed(t, rng);
     p.settings = settings;
     p.nsettings = t->groups ? 1 : 0;
     p.capacity = strcmp(t->kind, "aging") == 0 ? 1000 : 0;
@@ -102,10 +118,6 @@ static umbel_status make_empty(const target *t, um_rng *rng, umbel_filter **out,
         p.hashes = (uint32_t)(settings[0].value + settings[1].value);
     }
     p.cells = fitting_cells(t, p.hashes, rng);
-    if (!um_addressing_find(t->addressing)->hash ||
-        strcmp(t->addressing, "universal") == 0)
-        return umbel_create(t->kind, &p, out, err);
-    p.seed = 0; /* md5 and fnv1 have none */
     return umbel_create(t->kind, &p, out, err);
 }
 
@@ -160,7 +172,7 @@ static double by_wave(const design *d, uint64_t x)
     return 2 * fabs(phase - floor(phase) - 0.5);
 }
 
-/* x = y r mod m, where r = 2^64 mod m; both digits of y near the middle. */
+/* Returns the inverse of r modulo m, or 1. */
 static uint64_t inverse(uint64_t r, uint64_t m)
 {
     int64_t a = (int64_t)r, b = (int64_t)m, u = 1, v = 0;
@@ -172,6 +184,7 @@ static uint64_t inverse(uint64_t r, uint64_t m)
     return a == 1 ? (uint64_t)(u < 0 ? u + (int64_t)m : u) : 1;
 }
 
+/* x = y r mod m, where r = 2^64 mod m; both digits of y near the middle. */
 static double by_digits(const design *d, uint64_t x)
 {
     enum { WAYS = 1469 };
@@ -182,20 +195,38 @@ static double by_digits(const design *d, uint64_t x)
     return 2 * fmin(fmax(low, high), 0.499);
 }
 
+/* Multiples of a number, one after the other: what shifts by it keep to. */
+static double by_shift(const design *d, uint64_t x)
+{
+    return (double)(x * d->b % d->cells) / (double)d->cells;
+}
+
 typedef double score_fn(const design *d, uint64_t x);
-static score_fn *const designs[] = {by_chance, by_number, by_lane,
-                                    by_class,  by_wave,   by_digits};
+static score_fn *const designs[] = {by_chance, by_number, by_lane, by_class,
+                                    by_wave,   by_digits, by_shift};
+
+/* What the walk of dcso adds, or the second function of universal. */
+static uint64_t shift_of(const um_layout *l)
+{
+    uint64_t m = l->cells, p = UM_INTEGER_PRIME;
+
+    if (l->hashes > 1 && l->factor[0]) {
+        uint64_t on = (p + l->factor[3] - l->factor[1]) % p;
+        return on < p / 2 ? on % m : m - (p - on) % m;
+    }
+    return (UINT64_MAX % m + 1) % m;
+}
 
 static design draw_design(const um_layout *l, um_rng *rng)
 {
-    uint64_t m = l->cells, r = (UINT64_MAX % m + 1) % m;
-    design d = {.cells = m,
-                .block = m / l->blocks,
+    design d = {.cells = l->cells,
+                .block = l->cells / l->blocks,
                 .lane = l->width,
                 .a = um_random(rng) >> 20,
                 .b = um_random(rng) >> 20};
 
-    return d.a % 4 ? d : (design){m, d.block, d.lane, d.a, inverse(r, m)};
+    d.b = d.a % 4 ? inverse(shift_of(l), l->cells) : d.b % l->cells;
+    return d;
 }
 
 /* --- cells -----------------------------------------------------------------*/

@@ -30,6 +30,7 @@ enum { TARGETS = 20 };
  *   closed sets      by residues to a small modulus, whole classes first
  *   waves            by the phase of a multiple of the cell's number
  *   digits           by two digits of the cell's number as DCSO's walk sees it
+ *   shifts           multiples of a number, which shifts by it keep to
  *   chosen keys      those of many that need the fewest new cells
  *
  * Seeds and sizes are chosen, too: powers of 2, small multiples of them, any.

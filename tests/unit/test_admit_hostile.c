@@ -234,6 +234,37 @@ static void sets_that_the_walk_of_dcso_prefers_are_refused(void **state)
     umbel_close(f);
 }
 
+/*
+ * A seed whose two functions have the same factor: the second cell is the first
+ * plus a constant, and multiples of that keep a key among themselves.
+ */
+static void seeds_that_align_functions_are_refused(void **state)
+{
+    enum { CELLS = 10007, USED = 310 };
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_admission w = test_no_demand;
+
+    (void)state;
+    p.addressing = "universal";
+    p.seed = 310438037;
+    p.cells = CELLS;
+    p.hashes = 2;
+    umbel_filter *f = test_made("bloom", &p, 0, 0);
+    const uint32_t *factor = f->layout.factor;
+    assert_int_equal(factor[0], factor[2]);
+    uint64_t on = (UM_INTEGER_PRIME + factor[3] - factor[1]) % UM_INTEGER_PRIME;
+    uint64_t back = UM_INTEGER_PRIME - on; /* what more keys do: no wrap */
+    uint64_t shift = on < back ? on % CELLS : CELLS - back % CELLS;
+    for (uint64_t i = 0, x = 0; i < USED; i++, x = (x + shift) % CELLS)
+        um_set_bit(f->payload, x);
+    f->shape.estimated = true;
+    assert_true(umbel_predict(f) < 0.001);
+    assert_true(share_matching(f, 20000) > 0.02);
+    w.max_error = 0.001;
+    test_expect_refused(f, &w, UMBEL_REFUSED_ERROR, "sampled");
+    umbel_close(f);
+}
+
 /* One column whose only slot in use is that which every row takes. */
 static void a_second_level_of_ribbon_that_denies_nothing_is_seen(void **state)
 {
@@ -266,6 +297,7 @@ int main(void)
         cmocka_unit_test(the_error_is_the_mean_over_blocks),
         cmocka_unit_test(closed_sets_of_dcso_are_refused),
         cmocka_unit_test(sets_that_the_walk_of_dcso_prefers_are_refused),
+        cmocka_unit_test(seeds_that_align_functions_are_refused),
         cmocka_unit_test(a_second_level_of_ribbon_that_denies_nothing_is_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
