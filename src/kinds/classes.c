@@ -10,7 +10,7 @@
 #include "kinds/bloom.h"
 
 enum {
-    LOOKS = 1 << 22, /* cells that are looked at, for each hash */
+    LOOKS = 1 << 24, /* at cells, in all: it bounds what a forged file costs */
     LEAST = 64,      /* of a class, at a time */
     TABLE = 4096     /* classes whose fill is kept */
 };
@@ -61,13 +61,13 @@ double um_classes_chance(const um_layout *l, um_used_in *used,
                  .used = used,
                  .cells = cells,
                  .size = l->cells / l->classes};
-    uint64_t share = LOOKS / l->classes;
+    uint64_t most = LOOKS / l->hashes, share = most / l->classes;
     double sum = 0;
 
     c.looks = least(c.size, share > LEAST ? share : LEAST);
     for (uint64_t i = 0; l->classes <= TABLE && i < l->classes; i++)
         c.fill[i] = look_at(&c, i);
-    uint64_t starts = least(l->classes, LOOKS / c.looks);
+    uint64_t starts = least(l->classes, most / c.looks);
     for (uint64_t i = 0; i < starts; i++)
         sum += chance_from(
             &c, starts < l->classes ? um_random_below(&c.rng, l->classes) : i);
