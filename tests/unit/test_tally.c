@@ -59,6 +59,23 @@ static void a_lonely_key_is_counted_exactly(void **state)
     }
 }
 
+/* Counting looks at as many cells as adding does. */
+static void a_key_is_fresh_if_it_counted_nothing(void **state)
+{
+    (void)state;
+    for (uint32_t hashes = 1; hashes <= 8; hashes++) {
+        umbel_filter *f = open_tally(1024, hashes, 100);
+        for (uint64_t i = 0; i < 300; i++) {
+            char key[TEST_KEY_LEN];
+            bool fresh, nothing = test_count(f, i) == 0;
+            test_key(i, key);
+            assert_ok(umbel_add(f, key, sizeof key, &fresh, &test_refusal));
+            assert_int_equal(fresh, nothing);
+        }
+        umbel_close(f);
+    }
+}
+
 static void no_amount_makes_a_count_wrap(void **state)
 {
     umbel_filter *f = open_tally(1024, 5, 100);
@@ -434,6 +451,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lonely_key_is_counted_exactly),
+        cmocka_unit_test(a_key_is_fresh_if_it_counted_nothing),
         cmocka_unit_test(no_amount_makes_a_count_wrap),
         cmocka_unit_test(the_cells_are_those_of_the_addressing),
         cmocka_unit_test(counts_are_never_too_low),
