@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "filter/handle.h"
+#include "kinds/cells.h"
 #include "kinds/ribbon.h"
 
 #include <math.h>
@@ -234,40 +235,52 @@ static design draw_design(const um_layout *l, um_rng *rng)
 typedef struct draft {
     umbel_filter *f;
     um_rng *rng;
-    double *score;  /* of every cell */
-    double at_most; /* of cells that are used */
+    double *score; /* of every cell */
 } draft;
 
-/* A counter of a cell in use: one, full, or any. */
-static uint64_t content(um_rng *rng, uint32_t bits)
-{
-    uint64_t most = bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
-    uint64_t how = um_random_below(rng, 3);
-
-    return how == 0 ? 1 : how == 1 ? most : 1 + um_random_below(rng, most);
-}
-
-static void write_cells(draft *d, double at_most)
+static um_cells cells_of(const umbel_filter *f, size_t *sections)
 {
     um_section section[UM_MAX_SECTIONS];
+
+    *sections = f->shape.kind->sections(&f->shape, section);
+    return um_cells_of(f->payload, section[0].cell_bits);
+}
+
+/* Uses the cells up to a score; aging has the others in its second generation.
+ */
+static void write_cells(const draft *d, double at_most)
+{
+    size_t n;
     umbel_filter *f = d->f;
-    size_t n = f->shape.kind->sections(&f->shape, section);
-    uint8_t *second = f->payload + um_section_room(&section[0]);
-    uint32_t bits = section[0].cell_bits;
-    uint64_t most = bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
+    um_cells cells = cells_of(f, &n);
+    bool ages = n == 3 && cells.width == 1;
+    uint64_t second = f->payload_len / 2 / UM_SECTION_ALIGN * UM_SECTION_ALIGN;
 
     memset(f->payload, 0, f->payload_len);
     for (uint64_t i = 0; i < f->shape.cells; i++) {
         if (d->score[i] < at_most)
-            um_set_field(f->payload, i * bits, bits, most,
-                         bits == 1 ? 1 : content(d->rng, bits));
-        if (n == 3 && bits == 1 && 1 - d->score[i] < at_most)
-            um_set_bit(second, i); /* aging: the other generation */
+            um_set_bit(f->payload, i * cells.width);
+        if (ages && 1 - d->score[i] < at_most)
+            um_set_bit(f->payload + second, i);
     }
 }
 
+/* Counters of cells in use: one, full, or any. */
+static void write_counts(const draft *d)
+{
+    size_t n;
+    um_cells cells = cells_of(d->f, &n);
+
+    for (uint64_t i = 0; cells.width > 1 && i < d->f->shape.cells; i++)
+        if (um_cell(&cells, i) && um_random(d->rng) & 1)
+            um_set_cell(&cells, i,
+                        um_random(d->rng) & 1
+                            ? cells.max
+                            : 1 + um_random_below(d->rng, cells.max));
+}
+
 /* As many cells as the cells themselves admit to. */
-static void fill_up(draft *d, double budget)
+static void fill_up(const draft *d, double budget)
 {
     double low = 0, high = 1;
 
@@ -283,7 +296,7 @@ static void fill_up(draft *d, double budget)
 }
 
 /* Some thresholds, where more cells may mean less: the best that will do. */
-static void try_some(draft *d, double budget)
+static void try_some(const draft *d, double budget)
 {
     double best = 0, at_most = 0;
 
@@ -354,6 +367,7 @@ static umbel_status forge_cells(const target *t, um_rng *rng, umbel_filter *f,
         try_some(&w, budget);
     else
         fill_up(&w, budget);
+    write_counts(&w);
     free(w.score);
     claim(f, honest);
     return UMBEL_OK;

@@ -42,7 +42,7 @@ static void universal_positions(const um_layout *l, const umbel_digest *d,
         uint64_t x = d[i].lo % UM_INTEGER_PRIME;
         for (size_t j = 0; j < l->hashes; j++) {
             uint64_t y = l->factor[2 * j] * x + l->factor[2 * j + 1];
-            *pos++ = y % UM_INTEGER_PRIME % l->cells;
+            *pos++ = (uint32_t)(y % UM_INTEGER_PRIME) % (uint32_t)l->cells;
         }
     }
 }
