@@ -494,17 +494,23 @@ typedef struct sender {
     size_t len;
 } sender;
 
-/* A few bytes, then, once these were read, all others at once. */
-static void *send_in_two_pieces(void *arg)
+/* Some of a head, some of the cells, each once the last was read; and the rest.
+ */
+static void *send_in_pieces(void *arg)
 {
+    static const size_t ends[] = {10, 300};
     const sender *s = arg;
-    int waiting = 1;
+    size_t sent = 0;
 
-    if (write(s->fd, s->bytes, 10) != 10)
-        return NULL;
-    while (waiting > 0 && ioctl(s->fd, FIONREAD, &waiting) == 0)
-        sched_yield();
-    if (write(s->fd, s->bytes + 10, s->len - 10) < 0)
+    for (size_t i = 0; i < TEST_COUNT(ends); i++) {
+        int waiting = 1;
+        if (write(s->fd, s->bytes + sent, ends[i] - sent) < 0)
+            return NULL;
+        while (waiting > 0 && ioctl(s->fd, FIONREAD, &waiting) == 0)
+            sched_yield();
+        sent = ends[i];
+    }
+    if (write(s->fd, s->bytes + sent, s->len - sent) < 0)
         return NULL;
     close(s->fd);
     return arg;
@@ -525,7 +531,7 @@ static void two_filters_come_in_pieces_through_one_pipe(void **state)
     memcpy(both + len, bytes, len);
     assert_int_equal(pipe(ends), 0);
     sender s = {ends[1], both, 2 * len};
-    assert_int_equal(pthread_create(&thread, NULL, send_in_two_pieces, &s), 0);
+    assert_int_equal(pthread_create(&thread, NULL, send_in_pieces, &s), 0);
     for (int i = 0; i < 2; i++) {
         assert_ok(umbel_read(ends[0], len, NULL, &back, &test_refusal));
         test_assert_same_file(f, back);
