@@ -540,12 +540,20 @@ static void files_are_recognized_by_their_beginning(void **state)
         const char *bytes;
         size_t len;
         const char *not_keys, *not_filter; /* a word of it, or NULL */
-    } cases[] = {{"\x89UMB\r\n\x1A\n...", 11, "merge", NULL},
-                 {"\x89UMD\r\n\x1A\n...", 11, "difference", "umbel patch"},
-                 {"\x1F\x8B\x08...", 6, NULL, "gunzip"},
-                 {"umbel-manifest 1\n", 17, NULL, "umbel pull"},
-                 {"key\n", 4, NULL, NULL},
-                 {"", 0, NULL, NULL}};
+    } cases[] = {
+        {"\x89UMB\r\n\x1A\n...", 11, "merge", NULL},
+        {"\x89UMB\r", 5, NULL, NULL}, /* cut: a filter for all we know */
+        {"\x89UMD\r\n\x1A\n...", 11, "difference", "umbel patch"},
+        {"\x1F\x8B\x08...", 6, NULL, "gunzip"},
+        {"\x28\xB5\x2F\xFD...", 7, "zstdcat", "unzstd"},
+        {"\xFD\x37zXZ\0...", 9, "xzcat", "unxz"},
+        {"\1\0\0\0\0\0\0\0...", 11, "dcso", "dcso"},
+        {"umbel-manifest 1\n", 17, "umbel pull", "umbel pull"},
+        {"umbel-secret-1 ", 15, "--key-file", "--key-file"},
+        {"umbel-sign-1 ", 13, "--sign", "--sign"},
+        {"umbel-trust-1 ", 14, "--trust", "--trust"},
+        {"key\n", 4, NULL, "umbel build"},
+        {"", 0, NULL, NULL}};
 
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {
@@ -557,7 +565,7 @@ static void files_are_recognized_by_their_beginning(void **state)
         int fd = open(f.path, O_RDONLY);
         assert_true(fd >= 0);
         assert_int_equal(lseek(fd, 2, SEEK_SET), 2);
-        const char *why = um_why_not_keys(fd);
+        const char *why = um_why_not_keys(cases[i].bytes, cases[i].len);
         assert_true(want ? why && strstr(why, want) : !why);
         why = um_why_not_filter(fd);
         assert_true(other ? why && strstr(why, other) : !why);
@@ -578,7 +586,6 @@ static void nothing_is_known_of_pipes_and_missing_files(void **state)
     (void)state;
     assert_int_equal(pipe(fds), 0);
     assert_int_equal(write(fds[1], "\x89UMB\r\n\x1A\n", 8), 8);
-    assert_null(um_why_not_keys(fds[0]));
     assert_null(um_why_not_filter(fds[0]));
     close(fds[0]);
     close(fds[1]);
