@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { KEYS = 8, SUM_AT = 136, LEN_AT = 12 };
+enum { KEYS = 8, SUM_AT_V1 = 136, LEAST_V1 = 192 };
 
 const uint8_t um_fuzz_secret[UMBEL_SECRET_LEN] = "umbel fuzz keys";
 
@@ -59,36 +59,45 @@ void um_fuzz_check_error(umbel_status status, const umbel_error *err)
         UM_WANT((unsigned char)err->text[i] >= ' ' && err->text[i] != 127);
 }
 
-/* The length that the head claims for itself; 0 when it cannot be. */
-static size_t head_len(const uint8_t *bytes, size_t len)
+size_t um_fuzz_head_len(const uint8_t *bytes, size_t len)
 {
-    if (len < UM_HEAD_START)
-        return 0;
-    uint64_t head = um_load64(bytes + LEN_AT - 4) >> 32;
-    return head >= SUM_AT + 16 && head <= len && head <= UM_HEAD_MAX
-               ? (size_t)head
+    size_t head;
+
+    return um_head_len(bytes, len, &head, NULL) == UMBEL_OK && head <= len
+               ? head
                : 0;
+}
+
+bool um_fuzz_is_old(const uint8_t *bytes)
+{
+    return bytes[UM_HEAD_VERSION_AT] < UM_HEAD_VERSION;
+}
+
+static size_t sum_at(const uint8_t *bytes)
+{
+    return um_fuzz_is_old(bytes) ? SUM_AT_V1 : UM_HEAD_SUM_AT;
 }
 
 void um_fuzz_repair(uint8_t *bytes, size_t len, bool payload)
 {
-    size_t head = head_len(bytes, len);
+    size_t head = um_fuzz_head_len(bytes, len);
 
-    if (!head)
+    if (!head || (um_fuzz_is_old(bytes) && head < LEAST_V1))
         return;
     if (payload)
-        um_store64(bytes + SUM_AT, um_checksum(bytes + head, len - head));
+        um_store64(bytes + sum_at(bytes),
+                   um_checksum(bytes + head, len - head));
     um_store64(bytes + head - 8, um_checksum(bytes, head - 8));
 }
 
 bool um_fuzz_payload_is_right(const umbel_filter *f, const uint8_t *bytes)
 {
-    return um_load64(bytes + SUM_AT) == umbel_payload_checksum(f);
+    return um_load64(bytes + sum_at(bytes)) == umbel_payload_checksum(f);
 }
 
 um_fuzz_effort um_fuzz_effort_for(const uint8_t *bytes, size_t len)
 {
-    uint64_t dice = um_load64(bytes + head_len(bytes, len) - 8);
+    uint64_t dice = um_load64(bytes + um_fuzz_head_len(bytes, len) - 8);
 
     return dice % 512 == 0 ? UM_FUZZ_ALL
            : dice % 4 == 0 ? UM_FUZZ_MORE

@@ -28,6 +28,10 @@ enum { UM_FUZZ_HANDLE = 4096 }; /* what a filter may take beside its payload */
 /* A failed call filled err with its status and a line of plain text. */
 void um_fuzz_check_error(umbel_status status, const umbel_error *err);
 
+/* The length that a head claims for itself; 0 when it cannot be. */
+size_t um_fuzz_head_len(const uint8_t *bytes, size_t len);
+/* Whether a (decodable) head is of a version that is no longer written. */
+bool um_fuzz_is_old(const uint8_t *bytes);
 /*
  * Write the right checksums into a file's bytes where it has a head: that of
  * the payload when asked, that of the head always.

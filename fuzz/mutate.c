@@ -10,41 +10,9 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "filter/head.h"
 
 #include <stdlib.h>
-
-/* The head, as docs/FORMAT.md has it. */
-typedef struct place {
-    size_t at, len;
-} place;
-
-static const place fields[] = {
-    {8, 4},    /* version */
-    {12, 4},   /* head length */
-    {64, 8},   /* seed */
-    {72, 8},   /* secret id */
-    {80, 8},   /* cells */
-    {88, 4},   /* hashes */
-    {92, 4},   /* flags */
-    {96, 8},   /* capacity */
-    {104, 8},  /* fpr */
-    {112, 8},  /* added */
-    {120, 8},  /* denied */
-    {128, 4},  /* settings */
-    {132, 4},  /* sections */
-    {136, 8},  /* payload checksum */
-    {144, 24}, /* the first section */
-};
-
-enum {
-    NAME_LEN = 16,
-    ADDRESSING_AT = 32,
-    HASH_AT = 48,
-    CELLS_AT = 80,
-    HASHES_AT = 88,
-    SECTION_AT = 144,
-    HEAD_LEN = 192 /* of kinds without settings and with one section */
-};
 
 typedef size_t change(uint8_t *data, size_t len, size_t cap, um_rng *rng);
 
@@ -55,101 +23,162 @@ static size_t change_anything(uint8_t *data, size_t len, size_t cap,
     return LLVMFuzzerMutate(data, len, cap);
 }
 
-static size_t change_field(uint8_t *data, size_t len, size_t cap, um_rng *rng)
+/* Where the payload begins; 0: nowhere. */
+static size_t payload_at(const uint8_t *data, size_t len)
 {
-    const place *p = &fields[um_random_below(rng, UM_COUNT(fields))];
+    size_t head = um_fuzz_head_len(data, len);
 
-    (void)cap;
-    if (len >= p->at + p->len)
-        LLVMFuzzerMutate(data + p->at, p->len, p->len);
-    return len;
+    return head < UM_HEAD_NAMES_AT + UM_HEAD_CHECKSUM_LEN ? 0 : head;
 }
 
-/* A number with few bits: sizes and counts of every magnitude. */
-static size_t change_magnitude(uint8_t *data, size_t len, size_t cap,
-                               um_rng *rng)
+/* Bytes of the head, behind its length and before its checksum. */
+static size_t change_head(uint8_t *data, size_t len, size_t cap, um_rng *rng)
 {
-    const place *p = &fields[2 + um_random_below(rng, 9)];
-    uint64_t x = um_random(rng) >> um_random_below(rng, 64);
-    uint8_t bytes[8];
+    size_t head = payload_at(data, len), at = UM_HEAD_NAMES_AT;
 
-    (void)cap;
-    um_store64(bytes, x);
-    if (len >= p->at + p->len)
-        memcpy(data + p->at, bytes, p->len);
+    (void)rng;
+    if (!head)
+        return LLVMFuzzerMutate(data, len, cap);
+    size_t n = head - at - UM_HEAD_CHECKSUM_LEN;
+    if (n)
+        LLVMFuzzerMutate(data + at, n, n);
     return len;
 }
 
 static size_t change_payload(uint8_t *data, size_t len, size_t cap, um_rng *rng)
 {
+    size_t head = payload_at(data, len);
+
     (void)rng;
-    if (len <= HEAD_LEN)
-        return LLVMFuzzerMutate(data, len, cap);
-    return HEAD_LEN +
-           LLVMFuzzerMutate(data + HEAD_LEN, len - HEAD_LEN, cap - HEAD_LEN);
+    return head + LLVMFuzzerMutate(data + head, len - head, cap - head);
 }
 
-static void put_name(uint8_t *at, const char *name)
+/* A number with few bits: sizes and counts of every magnitude. */
+static uint64_t magnitude(um_rng *rng)
 {
-    memset(at, 0, NAME_LEN);
-    memcpy(at, name, strlen(name));
+    return um_random(rng) >> um_random_below(rng, 64);
+}
+
+static void change_number(um_shape *s, um_rng *rng)
+{
+    uint64_t *const numbers[] = {
+        &s->seed,       &s->secret_id,
+        &s->cells,      &s->capacity,
+        &s->added,      &s->denied,
+        &s->attached,   &s->key_form,
+        &s->setting[0], &s->setting[1 + um_random_below(rng, 9)]};
+    uint64_t which = um_random_below(rng, UM_COUNT(numbers) + 2);
+    bool *const flags[] = {&s->estimated, &s->intersected, &s->joined,
+                           &s->difference};
+
+    if (which < UM_COUNT(numbers))
+        *numbers[which] = magnitude(rng);
+    else if (which == UM_COUNT(numbers))
+        s->fpr = (double)magnitude(rng) / 1.8446744073709552e19;
+    else
+        *flags[um_random_below(rng, 4)] ^= true;
+}
+
+/* Fields of a later version, or what looks like some. */
+static void change_spare(um_shape *s, um_rng *rng)
+{
+    static const uint8_t likely[] = {0, 1, 2, 4, 8, 15, 19, 21, 32, 128};
+
+    s->spare_len = (uint8_t)um_random_below(rng, 12);
+    for (size_t i = 0; i < s->spare_len; i++)
+        s->spare[i] = likely[um_random_below(rng, sizeof likely)];
 }
 
 /* Names the library knows, in any pairing. */
-static size_t change_names(uint8_t *data, size_t len, size_t cap, um_rng *rng)
+static void change_names(um_shape *s, um_rng *rng)
 {
-    const char *name;
+    const um_kind *kind = um_kind_row(um_random_below(rng, 8));
+    const um_addressing *addressing =
+        um_addressing_row(um_random_below(rng, 9));
+    const um_hash *hash = um_hash_row(um_random_below(rng, 9));
     uint64_t which = um_random(rng);
 
-    (void)cap;
-    if (len < HEAD_LEN)
-        return len;
-    if (which & 1 && umbel_addressing_at(which >> 1 & 7, &name, NULL))
-        put_name(data + ADDRESSING_AT, name);
-    if (which & 16 && umbel_hash_at(which >> 5 & 7, &name, NULL, NULL))
-        put_name(data + HASH_AT, name);
-    return len;
+    s->kind = which & 1 && kind ? kind : s->kind;
+    s->addressing = which & 2 && addressing ? addressing : s->addressing;
+    s->hash = which & 4 && hash ? hash : s->hash;
 }
 
 /* Another size that the input has room for, with a number of hashes. */
-static size_t change_shape(uint8_t *data, size_t len, size_t cap, um_rng *rng)
+static void change_size(um_shape *s, size_t room, um_rng *rng)
 {
     static const uint64_t granule[] = {1, 2, 6, 8, 256, 512};
-
-    if (len < HEAD_LEN || cap <= HEAD_LEN)
-        return len;
     uint64_t unit = granule[um_random_below(rng, UM_COUNT(granule))];
-    uint64_t cells = 1 + um_random_below(rng, (cap - HEAD_LEN) * 8);
-    um_store64(data + CELLS_AT, (cells + unit - 1) / unit * unit);
+    uint64_t cells = 1 + um_random_below(rng, room * 8);
+
+    s->cells = (cells + unit - 1) / unit * unit;
     if (um_random(rng) & 1)
-        data[HASHES_AT] = (uint8_t)(1 + um_random_below(rng, 20));
-    return len;
+        s->hashes = (uint32_t)(1 + um_random_below(rng, 20));
+}
+
+/* Nothing behind the last cell of each section; returns the new length. */
+static size_t fill_up(const um_shape *s, uint8_t *data, size_t head, size_t len,
+                      size_t cap)
+{
+    um_section section[UM_MAX_SECTIONS];
+    size_t n = um_sections(s, section), at = head, payload;
+
+    if (s->coded || !um_payload_len(s, &payload) || payload > cap - head)
+        return len;
+    if (len < head + payload)
+        memset(data + len, 0, head + payload - len);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t used = um_section_bytes(&section[i]);
+        uint64_t over = um_section_bits(&section[i]) % 8;
+        uint64_t room = um_section_room(&section[i]);
+        if (over)
+            data[at + used - 1] &= (uint8_t)((1u << over) - 1);
+        memset(data + at + used, 0, room - used);
+        at += room;
+    }
+    return at;
+}
+
+/* A file with another shape, written as the library would. */
+static size_t change_shape(uint8_t *data, size_t len, size_t cap, um_rng *rng)
+{
+    uint8_t bytes[UM_HEAD_MAX];
+    um_head head;
+
+    um_fuzz_repair(data, len, false);
+    if (um_head_decode(data, len, &head, NULL) != UMBEL_OK || cap <= head.len)
+        return change_head(data, len, cap, rng);
+    um_shape s = head.shape;
+    switch (um_random_below(rng, 4)) {
+    case 0:
+        change_number(&s, rng);
+        break;
+    case 1:
+        change_names(&s, rng);
+        break;
+    case 2:
+        change_spare(&s, rng);
+        break;
+    default:
+        change_size(&s, cap - head.len, rng);
+    }
+    size_t n = um_head_put(&s, head.payload_checksum,
+                           s.coded ? head.stored : NULL, bytes);
+    size_t rest = len - head.len;
+    if (n >= cap)
+        return len;
+    if (rest > cap - n)
+        rest = cap - n;
+    memmove(data + n, data + head.len, rest);
+    memcpy(data, bytes, n);
+    bool sane = s.cells < 8 * cap && s.attached < cap && s.kind;
+    return sane && um_random(rng) & 7 ? fill_up(&s, data, n, n + rest, cap)
+                                      : n + rest;
 }
 
 static change *const changes[] = {
-    change_anything, change_anything, change_field, change_magnitude,
-    change_payload,  change_payload,  change_names, change_shape,
+    change_anything, change_head,  change_head,  change_payload,
+    change_payload,  change_shape, change_shape, change_shape,
 };
-
-/* Section and length follow the number of cells; nothing behind the last. */
-static size_t agree(uint8_t *data, size_t len, size_t cap)
-{
-    if (len < HEAD_LEN)
-        return len;
-    uint64_t cells = um_load64(data + CELLS_AT);
-    uint64_t bytes = cells / 8 + (cells % 8 != 0);
-    um_store64(data + SECTION_AT, cells);
-    um_store64(data + SECTION_AT + 16, bytes);
-    uint64_t full = (bytes + 63) / 64 * 64;
-    if (bytes == 0 || full > cap - HEAD_LEN)
-        return len;
-    if (len < HEAD_LEN + full)
-        memset(data + len, 0, HEAD_LEN + full - len);
-    memset(data + HEAD_LEN + bytes, 0, full - bytes);
-    if (cells % 8)
-        data[HEAD_LEN + bytes - 1] &= (uint8_t)((1u << cells % 8) - 1);
-    return HEAD_LEN + full;
-}
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t len, size_t cap,
                                unsigned seed)
@@ -159,8 +188,6 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t len, size_t cap,
 
     len =
         changes[um_random_below(&rng, UM_COUNT(changes))](data, len, cap, &rng);
-    if (dice & 7)
-        len = agree(data, len, cap);
     if (dice >> 3 & 15)
         um_fuzz_repair(data, len, dice >> 7 & 7);
     return len;

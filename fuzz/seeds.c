@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "filter/head.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -94,22 +95,22 @@ typedef struct good {
 } good;
 
 static const good goods[] = {
-    {"blocked512-xxh3", "blocked512", "xxh3", 3072, 10, NKEYS, 1},
+    {"blocked512-xxh3", "blocked512", "xxh3-64", 3072, 10, NKEYS, 1},
     {"blocked512-sip", "blocked512", "sip", 1024, 8, NKEYS, 1},
-    {"blocked256-xxh128", "blocked256", "xxh128", 1536, 7, NKEYS, 1},
-    {"blocked256-64-hashes", "blocked256", "xxh3", 256, 64, 2, 1},
-    {"classic-xxh3", "classic", "xxh3", 1000, 7, NKEYS, 1},
+    {"blocked256-xxh128", "blocked256", "xxh3-128", 1536, 7, NKEYS, 1},
+    {"blocked256-64-hashes", "blocked256", "xxh3-64", 256, 64, 2, 1},
+    {"classic-xxh3", "classic", "xxh3-64", 1000, 7, NKEYS, 1},
     {"classic-sip", "classic", "sip", 360, 5, NKEYS, 1},
-    {"classic-2-cells", "classic", "xxh3", 2, 1, 1, 1},
-    {"classic-full", "classic", "xxh3", 32, 4, 200, 1},
-    {"classic-empty", "classic", "xxh3", 997, 64, 0, 1},
-    {"partitioned-xxh3", "partitioned", "xxh3", 600, 6, NKEYS, 1},
-    {"partitioned-xxh128", "partitioned", "xxh128", 128, 64, 1, 1},
+    {"classic-2-cells", "classic", "xxh3-64", 2, 1, 1, 1},
+    {"classic-full", "classic", "xxh3-64", 32, 4, 200, 1},
+    {"classic-empty", "classic", "xxh3-64", 997, 64, 0, 1},
+    {"partitioned-xxh3", "partitioned", "xxh3-64", 600, 6, NKEYS, 1},
+    {"partitioned-xxh128", "partitioned", "xxh3-128", 128, 64, 1, 1},
     {"universal", "universal", NULL, 1024, 4, NKEYS, 1},
     {"chunks-md5", "chunks-md5", NULL, 768, 4, NKEYS, 1},
     {"chunks-md5-16-hashes", "chunks-md5", NULL, 256, 16, NKEYS, 1},
-    {"blocked512-2-groups", "blocked512", "xxh3", 1024, 9, NKEYS, 2},
-    {"classic-8-groups", "classic", "xxh3", 1000, 7, NKEYS, 8},
+    {"blocked512-2-groups", "blocked512", "xxh3-64", 1024, 9, NKEYS, 2},
+    {"classic-8-groups", "classic", "xxh3-64", 1000, 7, NKEYS, 8},
     {"universal-3-groups", "universal", NULL, 777, 4, NKEYS, 3},
 };
 
@@ -154,6 +155,34 @@ static void write_tallies(void)
         size_t len = make_kind(tallies[i].kind, &p, NKEYS, bytes);
         write_file(tallies[i].name, bytes, len, true);
     }
+}
+
+/* --- heads that say something else ------------------------------------------
+ */
+
+static um_shape shape_of(const uint8_t *bytes, size_t len)
+{
+    um_head head;
+
+    if (um_head_decode(bytes, len, &head, NULL) != UMBEL_OK)
+        exit(EXIT_FAILURE);
+    return head.shape;
+}
+
+/* The same payload behind the head of s. */
+static uint8_t *reshape(uint8_t *bytes, size_t *len, const um_shape *s)
+{
+    uint8_t *out = calloc(1, *len + UM_HEAD_MAX);
+    um_head head;
+
+    if (!out || um_head_decode(bytes, *len, &head, NULL) != UMBEL_OK)
+        exit(EXIT_FAILURE);
+    size_t n = um_head_put(s, head.payload_checksum,
+                           s->coded ? head.stored : NULL, out);
+    memcpy(out + n, bytes + head.len, *len - head.len);
+    *len += n - head.len;
+    free(bytes);
+    return out;
 }
 
 /* --- coded files, and differences ------------------------------------------
@@ -205,9 +234,9 @@ static void write_coded(void)
         uint8_t *bytes = um_fuzz_encode(f, &len);
         write_file(c->name, bytes, len, true);
         /* The head promises what no such code can hold. */
-        um_store64(bytes + 80, UINT64_C(1) << 40);
-        um_store64(bytes + 144, UINT64_C(1) << 40);
-        um_fuzz_repair(bytes, len, false);
+        um_shape s = f->shape;
+        s.cells = UINT64_C(1) << 40;
+        bytes = reshape(bytes, &len, &s);
         char name[64];
         snprintf(name, sizeof name, "%s-claims-2e40", c->name);
         write_file(name, bytes, len, false);
@@ -249,7 +278,7 @@ static void write_patches(void)
     write_seed("patch", "magic-only", "\x89UMD\r\n\x1A\n", 8);
 }
 
-/* Something wrong in a good file: a number put somewhere, another length. */
+/* Something wrong in a good file: bytes put somewhere, another length. */
 typedef struct wrong {
     const char *name;
     size_t at, width; /* where the number goes */
@@ -258,83 +287,33 @@ typedef struct wrong {
     int longer; /* bytes more, or fewer */
 } wrong;
 
-enum { WHOLE = 320 }; /* the good file: head 192, 1000 cells in 128 */
+enum { HEAD = 64, WHOLE = HEAD + 128 }; /* the good file: 1000 cells */
 
 static const wrong wrongs[] = {
     {"empty", .as_is = true, .longer = -WHOLE},
     {"cut-in-magic", .as_is = true, .longer = 5 - WHOLE},
     {"cut-after-start", .as_is = true, .longer = 16 - WHOLE},
-    {"cut-in-head", .as_is = true, .longer = 191 - WHOLE},
-    {"cut-after-head", .as_is = true, .longer = 192 - WHOLE},
+    {"cut-in-head", .as_is = true, .longer = HEAD - 1 - WHOLE},
+    {"cut-after-head", .as_is = true, .longer = HEAD - WHOLE},
     {"cut-in-payload", .as_is = true, .longer = -1},
     {"appended", .as_is = true, .longer = 1},
     {"magic-wrong", 0, 1, .number = 0x88},
     {"magic-as-text", 4, 1, .number = '\n', .as_is = true},
-    {"version-2", 8, 4, .number = 2},
-    {"head-of-64", 12, 4, .number = 64},
-    {"head-of-256", 12, 4, .number = 256},
-    {"head-of-4g", 12, 4, .number = 0xFFFFFFC0, .as_is = true},
-    {"head-flipped", 65, 1, .number = 1, .as_is = true},
-    {"payload-flipped", 200, 8, .number = 0x55AA55AA, .as_is = true},
-    {"kind-unknown", 16, 1, .number = 'g'},
-    {"addressing-unknown", 32, 1, .number = 27},
-    {"hash-implied", 48, 8, .number = 0x72656765746E69},
-    {"name-empty", 48, 8, .number = 0},
-    {"name-goes-on", 63, 1, .number = 'x'},
-    {"seed-most", 64, 8, .number = UINT64_MAX},
-    {"secret-unasked", 72, 8, .number = 1},
-    {"cells-0", 80, 8, .number = 0},
-    {"cells-2e47", 80, 8, .number = UINT64_C(1) << 47},
-    {"cells-2e60", 80, 8, .number = UINT64_C(1) << 60},
-    {"hashes-0", 88, 4, .number = 0},
-    {"hashes-65", 88, 4, .number = 65},
-    {"flags-1", 92, 4, .number = 1},
-    {"flags-2", 92, 4, .number = 2},
-    {"capacity-most", 96, 8, .number = UINT64_C(1) << 48},
-    {"capacity-over", 96, 8, .number = UINT64_MAX},
-    {"fpr-0", 104, 8, .number = 0},
-    {"fpr-least", 104, 8, .number = 1},
-    {"fpr-1", 104, 8, .number = UINT64_C(0x3FF0000000000000)},
-    {"fpr-nan", 104, 8, .number = UINT64_C(0x7FF8000000000000)},
-    {"added-most", 112, 8, .number = UINT64_MAX},
-    {"denied-most", 120, 8, .number = UINT64_MAX},
-    {"settings-1", 128, 4, .number = 1},
-    {"sections-0", 132, 4, .number = 0},
-    {"sections-9", 132, 4, .number = 9},
-    {"section-coded", 156, 4, .number = 1},
-    {"section-longer", 160, 8, .number = 126},
-    {"section-huge", 144, 8, .number = UINT64_C(1) << 60},
-    {"head-end-not-zero", 170, 1, .number = 1},
-    {"padding-bits", 192 + 124, 1, .number = 0x80},
-    {"padding-bytes", 192 + 127, 1, .number = 1},
+    {"version-3", UM_HEAD_VERSION_AT, 4, .number = 3},
+    {"head-of-38", UM_HEAD_LEN_AT, 2, .number = 38},
+    {"head-of-128", UM_HEAD_LEN_AT, 2, .number = 128},
+    {"head-of-64k", UM_HEAD_LEN_AT, 2, .number = 0xFFFF, .as_is = true},
+    {"head-flipped", 30, 1, .number = 1, .as_is = true},
+    {"payload-flipped", 100, 8, .number = 0x55AA55AA, .as_is = true},
+    {"kind-unknown", UM_HEAD_NAMES_AT, 1, .number = 17},
+    {"addressing-unknown", UM_HEAD_NAMES_AT + 1, 1, .number = 99},
+    {"hash-implied", UM_HEAD_NAMES_AT + 2, 1, .number = 20},
+    {"name-empty", UM_HEAD_NAMES_AT + 2, 2, .number = 0},
+    {"name-spelled", UM_HEAD_NAMES_AT, 7, .number = 0x6D6F6F6C620500},
+    {"head-end-not-zero", HEAD - 9, 1, .number = 1},
+    {"padding-bits", HEAD + 124, 1, .number = 0x80},
+    {"padding-bytes", HEAD + 127, 1, .number = 1},
 };
-
-/* Groups that no filter has, in a file that tells them: at 144. */
-static void write_wrong_groups(void)
-{
-    static const struct {
-        const char *name;
-        uint64_t groups;
-    } wrong_groups[] = {{"groups-0", 0},
-                        {"groups-1-told", 1},
-                        {"groups-9", 9},
-                        {"groups-most", UINT64_MAX}};
-
-    for (size_t i = 0; i < UM_COUNT(wrong_groups); i++) {
-        uint8_t bytes[ROOM];
-        size_t len = make("classic", NULL, 1000, 7, 2, NKEYS, bytes);
-        um_store64(bytes + 144, wrong_groups[i].groups);
-        um_fuzz_repair(bytes, len, true);
-        write_file(wrong_groups[i].name, bytes, len, false);
-    }
-}
-
-/* Where cells are claimed, the section claims them too: a lie that agrees. */
-static void claim_cells(uint8_t *bytes, uint64_t cells)
-{
-    um_store64(bytes + 144, cells);
-    um_store64(bytes + 160, cells / 8);
-}
 
 static void write_wrongs(void)
 {
@@ -345,11 +324,76 @@ static void write_wrongs(void)
 
         um_store64(number, w->number);
         memcpy(bytes + w->at, number, w->width);
-        if (w->at == 80)
-            claim_cells(bytes, w->number);
         if (!w->as_is)
             um_fuzz_repair(bytes, len, true);
         write_file(w->name, bytes, (size_t)((int)len + w->longer), w->as_is);
+    }
+}
+
+/* Numbers of the head that are wrong, or only large; and further fields. */
+typedef struct claim {
+    const char *name;
+    size_t at; /* in um_shape */
+    uint64_t number;
+    uint8_t spare[UM_SPARE_MAX], spare_len;
+} claim;
+
+#define NUMBER(field) offsetof(um_shape, field)
+
+static const claim claims[] = {
+    {"seed-most", NUMBER(seed), UINT64_MAX, {0}, 0},
+    {"secret-unasked", NUMBER(secret_id), 1, {0}, 0},
+    {"cells-0", NUMBER(cells), 0, {0}, 0},
+    {"cells-2e47", NUMBER(cells), UINT64_C(1) << 47, {0}, 0},
+    {"cells-2e60", NUMBER(cells), UINT64_C(1) << 60, {0}, 0},
+    {"hashes-0", NUMBER(hashes), 0, {0}, 0},
+    {"hashes-65", NUMBER(hashes), 65, {0}, 0},
+    {"flags-1", NUMBER(estimated), 1, {0}, 0},
+    {"flags-2", NUMBER(intersected), 1, {0}, 0},
+    {"capacity-most", NUMBER(capacity), UINT64_C(1) << 48, {0}, 0},
+    {"capacity-over", NUMBER(capacity), UINT64_MAX, {0}, 0},
+    {"fpr-0", NUMBER(fpr), 0, {0}, 0},
+    {"fpr-least", NUMBER(fpr), 1, {0}, 0},
+    {"fpr-1", NUMBER(fpr), UINT64_C(0x3FF0000000000000), {0}, 0},
+    {"fpr-nan", NUMBER(fpr), UINT64_C(0x7FF8000000000000), {0}, 0},
+    {"added-most", NUMBER(added), UINT64_MAX, {0}, 0},
+    {"denied-most", NUMBER(denied), UINT64_MAX, {0}, 0},
+    {"groups-0", NUMBER(setting), 0, {0}, 0},
+    {"groups-9", NUMBER(setting), 9, {0}, 0},
+    {"groups-most", NUMBER(setting), UINT64_MAX, {0}, 0},
+    {"data-most", NUMBER(attached), UINT64_C(1) << 48, {0}, 0},
+    {"keys-hex", NUMBER(key_form), 2, {0}, 0},
+    {"keys-unknown", NUMBER(key_form), 99, {0}, 0},
+    {"states", NUMBER(from), 1, {0}, 0},
+    {"field-kept", NUMBER(seed), 0, {2, 3, 7, 8, 9}, 5},
+    {"field-unknown", NUMBER(seed), 0, {21, 1, 1}, 3},
+    {"field-twice", NUMBER(seed), 5, {1, 1, 4}, 3},
+    {"field-default", NUMBER(seed), 0, {9, 1, 0}, 3},
+    {"field-cut", NUMBER(seed), 0, {2, 120, 1}, 3},
+    {"flags-unknown", NUMBER(seed), 0, {5, 1, 16}, 3},
+    {"section-coded", NUMBER(seed), 0, {19, 2, 1, 125}, 4},
+    {"section-coded-anew", NUMBER(seed), 0, {19, 2, 9, 125}, 4},
+    {"section-huge", NUMBER(seed), 0, {19, 5, 1, 255, 255, 255, 127}, 7},
+};
+
+static void write_claims(void)
+{
+    for (size_t i = 0; i < UM_COUNT(claims); i++) {
+        const claim *c = &claims[i];
+        uint8_t *bytes = calloc(1, ROOM);
+        if (!bytes)
+            exit(EXIT_FAILURE);
+        size_t len = make("classic", NULL, 1000, 7, 1, NKEYS, bytes);
+        um_shape s = shape_of(bytes, len);
+        size_t width = c->at == NUMBER(hashes)                       ? 4
+                       : c->number < 2 && c->at >= NUMBER(estimated) ? 1
+                                                                     : 8;
+        memcpy((uint8_t *)&s + c->at, &c->number, width);
+        memcpy(s.spare, c->spare, sizeof s.spare);
+        s.spare_len = c->spare_len;
+        bytes = reshape(bytes, &len, &s);
+        write_file(c->name, bytes, len, false);
+        free(bytes);
     }
 }
 
@@ -375,17 +419,22 @@ static void write_counts(void)
 {
     for (size_t i = 0; i < UM_COUNT(counts); i++) {
         const counted *c = &counts[i];
-        uint8_t bytes[ROOM];
-        size_t len = make("blocked512", "xxh128", 1024, 8, 1, c->nkeys, bytes);
-        uint64_t capacity = 0;
+        uint8_t *bytes = calloc(1, ROOM);
+        if (!bytes)
+            exit(EXIT_FAILURE);
+        size_t len =
+            make("blocked512", "xxh3-128", 1024, 8, 1, c->nkeys, bytes);
+        um_shape s = shape_of(bytes, len);
 
-        um_store64(bytes + 112, c->added);
-        um_store64(bytes + 120, c->denied);
-        do {
-            um_store64(bytes + 96, capacity++);
-            um_fuzz_repair(bytes, len, true);
-        } while (um_fuzz_effort_for(bytes, len) != c->effort);
+        s.added = c->added;
+        s.denied = c->denied;
+        for (s.capacity = 0;; s.capacity++) {
+            bytes = reshape(bytes, &len, &s);
+            if (um_fuzz_effort_for(bytes, len) == c->effort)
+                break;
+        }
         write_file(c->name, bytes, len, false);
+        free(bytes);
     }
 }
 
@@ -586,7 +635,7 @@ int main(int argc, char **argv)
     write_coded();
     write_patches();
     write_wrongs();
-    write_wrong_groups();
+    write_claims();
     write_counts();
     write_asks();
     write_programs();

@@ -25,11 +25,24 @@ typedef struct umbel_setting {
     uint64_t value;
 } umbel_setting;
 
+/*
+ * How the keys of a filter were read before they were hashed. The library only
+ * records it, in params and in files, and refuses to merge filters whose forms
+ * differ; it hashes the bytes that it is given.
+ */
+typedef enum umbel_key_form {
+    UMBEL_KEYS_UNRECORDED = 0,
+    UMBEL_KEYS_TEXT = 1,       /* as they are written */
+    UMBEL_KEYS_HEX = 2,        /* the bytes that hexadecimal digits stand for */
+    UMBEL_KEYS_INTEGER = 3,    /* decimal numbers */
+    UMBEL_KEYS_FOLDED_TEXT = 4 /* ASCII letters made lower case */
+} umbel_key_form;
+
 /* What to create. Zero means the default; start with UMBEL_PARAMS_INIT. */
 typedef struct umbel_params {
     size_t size;            /* sizeof(umbel_params): lets it grow */
     const char *addressing; /* NULL means "blocked512", or the kind's own */
-    const char *hash;       /* NULL means "xxh3", or that of the addressing */
+    const char *hash;       /* NULL means "xxh3-64", or that of the addressing */
     uint64_t seed;          /* same seed, same keys, same order: same bytes */
     uint64_t capacity;      /* number of keys expected */
     double fpr;      /* false positive rate; 0 means 0.001, or the kind's */
@@ -39,12 +52,13 @@ typedef struct umbel_params {
     const umbel_setting *settings; /* nsettings parameters of the kind */
     size_t nsettings;
     const umbel_alloc *alloc; /* NULL means the C library's */
+    uint64_t key_form;        /* umbel_key_form, for the file */
 } umbel_params;
 
 #ifdef __cplusplus
 #define UMBEL_PARAMS_INIT                                                      \
     {                                                                          \
-        sizeof(umbel_params), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                  \
+        sizeof(umbel_params), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0               \
     }
 #else
 #define UMBEL_PARAMS_INIT                                                      \

@@ -29,7 +29,7 @@ static umbel_status open_hash(const defence *row, uint64_t seed,
 {
     umbel_params p = {.size = sizeof p,
                       .addressing = "classic",
-                      .hash = row->keyed ? "sip" : "xxh3",
+                      .hash = row->keyed ? "sip" : "xxh3-64",
                       .seed = row->keyed ? 0 : seed,
                       .cells = BITS,
                       .hashes = row->k0 + row->k1,

@@ -1,9 +1,14 @@
 /*
  * hash.c - the families of hash functions, and their table.
  *
- * xxh3 is the default: 64 bits of XXH3, and hi made from lo in registers, so a
- * digest costs a third of the 128-bit function. The price is stated by plan:
+ * xxh3-64 is the default: 64 bits of XXH3, and hi made from lo in registers, so
+ * a digest costs a third of the 128-bit function. The price is stated by plan:
  * two keys share a digest with chance 2^-64, which adds n/2^64 to the error.
+ *
+ * XXH3 mixes its seed into short keys by XOR alone: two seeds that differ in
+ * bits where the keys differ, too, only permute the keys, and lead to the same
+ * filter. So the seed is mixed first, and two seeds differ in bits where keys
+ * are equal. xxh3 and xxh128 are the same without that, in older files.
  *
  * sip is for keys an enemy may choose: without the secret, keys cannot be aimed
  * at a cell. The seed is bound to the secret with BLAKE2b, so that filters of
@@ -16,6 +21,7 @@
 #include "base/hash.h"
 
 #include "base/error.h"
+#include "base/rng.h"
 #include "base/xxh3.h"
 
 #include <md5.h>
@@ -35,6 +41,12 @@ static void xxh3(const um_hasher *h, const umbel_slice *keys, size_t n,
         out[i].lo = um_xxh3(keys[i].data, keys[i].len, h->seed);
         out[i].hi = um_remix(out[i].lo);
     }
+}
+
+/* 0 stays 0: without a seed the digests are those of XXH3. */
+static void mix_seed(um_hasher *h)
+{
+    h->seed = um_mix(h->seed);
 }
 
 static void xxh128(const um_hasher *h, const umbel_slice *keys, size_t n,
@@ -143,15 +155,18 @@ static void fnv1(const um_hasher *h, const umbel_slice *keys, size_t n,
 }
 
 static const um_hash table[] = {
-    {.name = "xxh3",
+    {.name = UM_DEFAULT_HASH,
      .summary = "XXH3, 64 bits stretched to 128; the default",
      .seeded = true,
+     .fused = true,
      .entropy = 64,
+     .prepare = mix_seed,
      .digest = xxh3},
-    {.name = "xxh128",
+    {.name = "xxh3-128",
      .summary = "XXH3, 128 bits: for errors below n/2^64",
      .seeded = true,
      .entropy = 128,
+     .prepare = mix_seed,
      .digest = xxh128},
     {.name = "sip",
      .summary = "SipHash-2-4, 128 bits, secret key: for keys that an attacker "
@@ -179,6 +194,19 @@ static const um_hash table[] = {
      .implied = true,
      .entropy = 64,
      .digest = fnv1},
+    {.name = "xxh3",
+     .summary = "older files: xxh3-64, but seeds do little to short keys",
+     .seeded = true,
+     .fused = true,
+     .former = true,
+     .entropy = 64,
+     .digest = xxh3},
+    {.name = "xxh128",
+     .summary = "older files: xxh3-128, but seeds do little to short keys",
+     .seeded = true,
+     .former = true,
+     .entropy = 128,
+     .digest = xxh128},
 };
 
 const um_hash *um_hash_row(size_t i)

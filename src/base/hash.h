@@ -24,6 +24,8 @@ typedef struct um_hash {
     bool keyed;       /* needs a secret */
     bool seeded;      /* takes a seed other than 0 */
     bool implied;     /* chosen by an addressing, never by itself */
+    bool fused;       /* XXH3-64 with the hasher's seed: fast paths know it */
+    bool former;      /* of older files; another row is better */
     bool identity;    /* the key itself: its cells do not look random */
     unsigned entropy; /* bits of a digest that are independent */
 
@@ -38,12 +40,12 @@ typedef struct um_hash {
 
 struct um_hasher {
     const um_hash *row;
-    uint64_t seed;
-    bool ready; /* false: keyed, and the secret is not here */
+    uint64_t seed; /* as prepared */
+    bool ready;    /* false: keyed, and the secret is not here */
     uint8_t secret[UM_SECRET_LEN];
 };
 
-enum { UM_HASH_XXH3 = 0 }; /* the row of the default, which fast paths fuse */
+#define UM_DEFAULT_HASH "xxh3-64" /* the first row */
 
 /* NULL when no family has that name, or i is past the end. */
 const um_hash *um_hash_find(const char *name);

@@ -10,12 +10,20 @@ typedef struct um_rng {
     uint64_t state; /* any seed will do */
 } um_rng;
 
-static inline uint64_t um_random(um_rng *r)
+/*
+ * A bijection of 64-bit numbers, in which 0 stays 0; on the wire: part of what
+ * a digest means.
+ */
+static inline uint64_t um_mix(uint64_t x)
 {
-    uint64_t x = r->state += 0x9E3779B97F4A7C15;
     x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
     x = (x ^ x >> 27) * 0x94D049BB133111EB;
     return x ^ x >> 31;
+}
+
+static inline uint64_t um_random(um_rng *r)
+{
+    return um_mix(r->state += 0x9E3779B97F4A7C15);
 }
 
 /* Uniform in 0 .. n-1. */

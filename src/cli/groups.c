@@ -139,7 +139,7 @@ const um_option um_shape_options[] = {
      UM_TARGET(um_shape_args, kind), .names = "kinds"},
     {"addressing", 0, "A", "which cells a key owns (umbel help addressings)",
      UM_TARGET(um_shape_args, addressing), .names = "addressings"},
-    {"hash", 0, "H", "hash family (default xxh3; umbel help hashes)",
+    {"hash", 0, "H", "hash family (default xxh3-64; umbel help hashes)",
      UM_TARGET(um_shape_args, hash), .names = "hashes"},
     {"seed", 0, "S",
      "seed of the hash: changes the false positives (default 0)",

@@ -2,6 +2,7 @@
  * publish_never.c - umbel publish --never: remove reported false positives.
  */
 #include "base/error.h"
+#include "base/hash.h"
 #include "cli/publish.h"
 #include "keys/clashes.h"
 
@@ -85,7 +86,7 @@ static void put_shape(FILE *out, const umbel_filter *f)
         if ((strcmp(at->name, "addressing") == 0 &&
              strcmp(at->value.text, "blocked512") != 0) ||
             (strcmp(at->name, "hash") == 0 &&
-             strcmp(at->value.text, "xxh3") != 0))
+             strcmp(at->value.text, UM_DEFAULT_HASH) != 0))
             fprintf(out, " --%s %s", at->name, at->value.text);
         if (strcmp(at->name, "seed") == 0 && at->value.count)
             fprintf(out, " --seed %" PRIu64, at->value.count);

@@ -29,12 +29,6 @@ static size_t cells_of(const um_shape *s, uint8_t *payload,
     return n;
 }
 
-static size_t whole_lines(uint64_t len)
-{
-    return (size_t)((len + UM_SECTION_ALIGN - 1) / UM_SECTION_ALIGN *
-                    UM_SECTION_ALIGN);
-}
-
 umbel_status um_coded_init(um_coded *c, const umbel_filter *f, umbel_error *err)
 {
     um_packed cells[UM_MAX_SECTIONS];
@@ -42,16 +36,13 @@ umbel_status um_coded_init(um_coded *c, const umbel_filter *f, umbel_error *err)
 
     *c = (um_coded){.cap = UM_CODE_ROOM};
     for (size_t i = 0; i < n; i++)
-        c->cap += whole_lines(um_code_most(&cells[i]));
+        c->cap += (size_t)um_code_most(&cells[i]);
     c->bytes = um_get(&f->alloc, c->cap);
     if (!c->bytes)
         return um_no_memory(err, c->cap);
     for (size_t i = 0; i < n; i++) {
-        uint8_t *at = c->bytes + c->len;
-        c->section[i] = um_code_encode(&cells[i], at);
-        size_t room = whole_lines(c->section[i]);
-        memset(at + c->section[i], 0, room - (size_t)c->section[i]);
-        c->len += room;
+        c->section[i] = um_code_encode(&cells[i], c->bytes + c->len);
+        c->len += (size_t)c->section[i];
     }
     return UMBEL_OK;
 }
@@ -61,13 +52,15 @@ void um_coded_fini(um_coded *c, const umbel_filter *f)
     um_put(&f->alloc, c->bytes, c->cap);
 }
 
-size_t um_coded_len(const umbel_filter *f)
+size_t um_coded_len(const umbel_filter *f, uint64_t section[UM_MAX_SECTIONS])
 {
     um_packed cells[UM_MAX_SECTIONS];
     size_t n = cells_of(&f->shape, f->payload, cells), len = 0;
 
-    for (size_t i = 0; i < n; i++)
-        len += whole_lines(um_code_len(&cells[i]));
+    for (size_t i = 0; i < n; i++) {
+        section[i] = um_code_len(&cells[i]);
+        len += (size_t)section[i];
+    }
     return len;
 }
 
@@ -78,7 +71,8 @@ umbel_status um_uncode(const um_head *head, const uint8_t *stored,
     size_t n = cells_of(&head->shape, payload, cells);
 
     for (size_t i = 0; i < n; i++) {
-        size_t len = (size_t)head->stored[i], room = whole_lines(len);
+        size_t len = (size_t)head->stored[i];
+        size_t room = (len + head->align - 1) / head->align * head->align;
         if (!um_code_decode(stored, len, &cells[i]))
             return um_fail(err, UMBEL_E_FORMAT,
                            "damaged: the code of section %zu is none", i);

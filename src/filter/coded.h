@@ -1,8 +1,8 @@
 /*
  * coded.h - the payload of a filter in few bytes, and back.
  *
- * Each section becomes a code (coding/code.h) from a multiple of 64 on, in the
- * order of the sections, with zeros up to the next.
+ * Each section becomes a code (coding/code.h), one after the other. (In files
+ * of version 1 each begins at a multiple of 64.)
  */
 #ifndef UM_FILTER_CODED_H
 #define UM_FILTER_CODED_H
@@ -31,8 +31,8 @@ umbel_status um_parts_init(um_parts *p, const umbel_filter *f,
                            umbel_error *err);
 void um_parts_fini(um_parts *p, const umbel_filter *f);
 
-/* How long it is, with what fills the sections up: as much work as coding. */
-size_t um_coded_len(const umbel_filter *f);
+/* How long it is, and each of its sections: as much work as coding. */
+size_t um_coded_len(const umbel_filter *f, uint64_t section[UM_MAX_SECTIONS]);
 
 /*
  * The payload of head from its stored bytes, into zeroed memory. Everything is

@@ -196,19 +196,32 @@ uint64_t umbel_payload_checksum(const umbel_filter *f)
 
 bool um_file_len(const um_shape *s, size_t *len)
 {
+    um_shape full = *s;
     size_t payload;
 
+    if (full.added < full.capacity)
+        full.added = full.capacity;
     if (!um_payload_len(s, &payload))
         return false;
-    *len = payload + um_head_room(s);
+    *len = payload + um_head_room(&full, NULL);
     return true;
+}
+
+size_t um_stored_len(const umbel_filter *f, size_t *head)
+{
+    uint64_t section[UM_MAX_SECTIONS];
+    bool coded = f->shape.coded;
+    size_t len = coded ? um_coded_len(f, section) : f->payload_len;
+
+    *head = um_head_room(&f->shape, coded ? section : NULL);
+    return len;
 }
 
 size_t umbel_encoded_len(const umbel_filter *f)
 {
-    size_t len = 0;
-    um_file_len(&f->shape, &len); /* cannot fail: the filter exists */
-    return f->shape.coded ? len - f->payload_len + um_coded_len(f) : len;
+    size_t head, stored = um_stored_len(f, &head);
+
+    return head + stored;
 }
 
 umbel_status um_parts_init(um_parts *p, const umbel_filter *f, umbel_error *err)
@@ -223,7 +236,9 @@ umbel_status um_parts_init(um_parts *p, const umbel_filter *f, umbel_error *err)
         len = p->coded.len;
     }
     const uint64_t *code = f->shape.coded ? p->coded.section : NULL;
-    p->part[0] = (umbel_slice){p->head, um_head_encode(f, code, p->head)};
+    p->part[0] =
+        (umbel_slice){p->head, um_head_put(&f->shape, umbel_payload_checksum(f),
+                                           code, p->head)};
     p->part[1] = (umbel_slice){payload, len};
     return UMBEL_OK;
 }

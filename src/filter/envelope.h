@@ -48,6 +48,9 @@ umbel_status um_filter_from_file(const uint8_t *bytes, size_t len,
                                  um_memory memory, const umbel_source *source,
                                  umbel_filter **out, umbel_error *err);
 
+/* Returns the bytes of the payload in its file, and those of the head. */
+size_t um_stored_len(const umbel_filter *f, size_t *head);
+
 /* Replaces NULL by the defaults; refuses a source whose size is not set. */
 umbel_status um_check_source(const umbel_source **source, umbel_error *err);
 

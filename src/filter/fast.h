@@ -28,7 +28,10 @@ typedef struct um_fast {
     /* As the kind's count; NULL: it has none, or none faster. */
     void (*count)(const void *self, const umbel_digest *d, size_t n,
                   uint64_t *out);
-    /* The rest is fused with hash xxh3, and may be NULL. */
+    /*
+     * The rest is fused with XXH3-64 (um_hash.fused), and may be NULL. seed is
+     * the hasher's.
+     */
     um_query_key *query_key; /* without the frame of a batch */
     /* Keys of 8 bytes each. */
     size_t (*add_keys8)(void *self, uint64_t seed, const uint64_t *keys,

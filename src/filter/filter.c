@@ -44,8 +44,7 @@ static void query_now(const umbel_filter *f, const umbel_digest *d, size_t n,
 /* Returns true for keys of 8 bytes, which a fast path may hash itself. */
 static bool are_keys8(const umbel_filter *f, const void *keys, size_t width)
 {
-    return f->fast && width == 8 &&
-           f->shape.hash == um_hash_row(UM_HASH_XXH3) &&
+    return f->fast && width == 8 && f->shape.hash->fused &&
            (uintptr_t)keys % _Alignof(uint64_t) == 0;
 }
 
@@ -117,7 +116,7 @@ umbel_status umbel_add_fixed(umbel_filter *f, const void *keys, size_t width,
     if (!n || !are_keys8(f, keys, width) || !f->fast->add_keys8)
         return add_given(f, &given, fresh, err);
     um_count_added(f,
-                   f->fast->add_keys8(f->self, f->shape.seed, keys, n, fresh));
+                   f->fast->add_keys8(f->self, f->hasher.seed, keys, n, fresh));
     return UMBEL_OK;
 }
 
@@ -175,7 +174,7 @@ umbel_status umbel_query_fixed(const umbel_filter *f, const void *keys,
     UM_TRY(check_query(f, err));
     if (!n || !are_keys8(f, keys, width) || !f->fast->query_keys8)
         return query_given(f, &given, hit, err);
-    f->fast->query_keys8(f->self, f->shape.seed, keys, n, hit);
+    f->fast->query_keys8(f->self, f->hasher.seed, keys, n, hit);
     return UMBEL_OK;
 }
 

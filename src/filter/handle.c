@@ -96,7 +96,7 @@ static umbel_status query_as_batch(const umbel_filter *f, const void *key,
 
 void um_filter_use(umbel_filter *f, const um_fast *row)
 {
-    bool fused = row && f->shape.hash == um_hash_row(UM_HASH_XXH3);
+    bool fused = row && f->shape.hash->fused;
 
     f->fast = row;
     f->query_key = fused && row->query_key ? row->query_key : query_as_batch;

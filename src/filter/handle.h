@@ -57,7 +57,7 @@ void um_filter_use(umbel_filter *f, const um_fast *row);
 
 /* Returns false if the payload does not fit into an address space. */
 bool um_payload_len(const um_shape *s, size_t *len);
-/* The same for the whole file. */
+/* The same for the whole raw file, when it holds its capacity of keys. */
 bool um_file_len(const um_shape *s, size_t *len);
 
 /* Returns the bytes of umbel_data at the payload's end, with padding. */

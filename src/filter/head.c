@@ -2,53 +2,119 @@
  * head.c - a shape as bytes, and back.
  *
  *     0  magic  version  head length
- *    16  kind  addressing  hash            names of 16 bytes each
- *    64  seed  secret id  cells  hashes  flags
- *    96  capacity  fpr  added  denied
- *   128  settings  sections  payload checksum
- *   144  a number per setting; per section cells, bits, coding, length
- *        zeros up to a multiple of 64, the last 8 bytes the head's checksum
- *    --  sections, each from a multiple of 64 on
+ *    14  payload checksum
+ *    22  kind  addressing  hash            numbers of names, or the names
+ *        cells  hashes  capacity  added  settings, all varints
+ *        fields: number, length, value; those at their default are left out
+ *        zeros up to a multiple of 64, if the sections are raw
+ *        the head's checksum, the last 8 bytes
+ *    --  sections: raw ones from a multiple of 64 on, coded ones at once
  *
  * docs/FORMAT.md says more. There is one encoding per filter, raw, and one that
- * is coded. The decoder takes no other: what it accepts it would have written.
+ * is coded. The decoder takes no other: it encodes what it read, and compares.
  */
 #include "filter/head.h"
 
-#include "base/bytes.h"
 #include "base/error.h"
 #include "coding/code.h"
+#include "coding/values.h"
 #include "filter/sizing.h"
 
 #include <umbel/file.h>
 
 #include <inttypes.h>
-#include <math.h>
+#include <stddef.h>
 
 enum {
-    VERSION = 1,
-    NAME_LEN = 16,
-    FIXED_LEN = 144,
-    SECTION_LEN = 24,
-    CHECKSUM_LEN = 8,
-    CODING_RAW = 0,
-    CODING_CODED = 1,
     FLAG_ESTIMATED = 1,
     FLAG_INTERSECTED = 2,
     FLAG_JOINED = 4,
-    FLAG_DIFFERENCE = 8,
-    FLAG_ATTACHED = 16,
-    FLAGS_KNOWN = 31,
-    FLAGS_DEMANDING = 0xFFFF /* a reader that does not know one must refuse */
+    FLAG_DIFFERENCE = 8
 };
 
 static const uint8_t magic[8] = {0x89, 'U', 'M', 'B', '\r', '\n', 0x1A, '\n'};
 
 /*
- * Settings that a file carries: up to the last that is not standard. So a kind
- * may get further ones, whose standard is what files without them mean.
+ * Names that a number stands for; on the wire. The list is closed, so that
+ * every reader can say what it does not know. Other names are spelled, after a
+ * 0.
  */
-static size_t settings_told(const um_shape *s)
+static const char *const names[] = {
+    "",           "bloom",       "aging",      "counting",  "tally",
+    "countmin",   "generalized", "ribbon",     "classic",   "partitioned",
+    "blocked128", "blocked256",  "blocked512", "universal", "chunks-md5",
+    "dcso",       "band64",      "xxh3-64",    "xxh3-128",  "sip",
+    "integer",    "md5",         "fnv1",       "xxh3",      "xxh128"};
+
+/* A shape, with what stands for parts of it in the file. */
+typedef struct wire {
+    um_shape s;
+    uint64_t flags;
+    uint64_t fpr;
+} wire;
+
+/* Fields that are a number, or as many bytes; absent when all is zero. */
+static const struct field {
+    um_head_tag tag;
+    size_t bytes; /* 0: a number */
+    size_t at;
+} fields[] = {
+    {UM_TAG_SEED, 0, offsetof(wire, s.seed)},
+    {UM_TAG_SECRET_ID, 0, offsetof(wire, s.secret_id)},
+    {UM_TAG_FLAGS, 0, offsetof(wire, flags)},
+    {UM_TAG_FPR, 0, offsetof(wire, fpr)},
+    {UM_TAG_DENIED, 0, offsetof(wire, s.denied)},
+    {UM_TAG_DATA, 0, offsetof(wire, s.attached)},
+    {UM_TAG_KEY_FORM, 0, offsetof(wire, s.key_form)},
+    {UM_TAG_FROM, UM_STATE_LEN, offsetof(wire, s.from)},
+    {UM_TAG_TO, UM_STATE_LEN, offsetof(wire, s.to)},
+};
+
+/* --- fpr --------------------------------------------------------------------
+ *
+ * As people write it: 16 a + b for a / 10^b, as long as a is below 4096. Other
+ * numbers are the double, whose sign bit is set: no rate is negative. The
+ * default is 0.
+ */
+
+static double decimal(uint64_t code)
+{
+    static const double power[16] = {1e0,  1e1,  1e2,  1e3, 1e4,  1e5,
+                                     1e6,  1e7,  1e8,  1e9, 1e10, 1e11,
+                                     1e12, 1e13, 1e14, 1e15};
+
+    return (double)(code / 16) / power[code % 16];
+}
+
+static uint64_t fpr_to_code(double fpr)
+{
+    uint64_t bits;
+
+    if (fpr == UM_DEFAULT_FPR)
+        return 0;
+    for (uint64_t b = 0; b < 16; b++) {
+        double a = fpr / decimal(16 + b) + 0.5;
+        uint64_t code = a < 4096 ? (uint64_t)a * 16 + b : 0;
+        if (code && decimal(code) == fpr)
+            return code;
+    }
+    memcpy(&bits, &fpr, sizeof bits);
+    return bits | UINT64_C(1) << 63;
+}
+
+static double fpr_of_code(uint64_t code)
+{
+    uint64_t bits = code & ~(UINT64_C(1) << 63);
+    double fpr;
+
+    memcpy(&fpr, &bits, sizeof fpr);
+    return !code ? UM_DEFAULT_FPR : bits == code ? decimal(code) : fpr;
+}
+
+/* --- encoding ---------------------------------------------------------------
+ */
+
+size_t um_settings_told(const um_shape *s)
 {
     size_t n = um_count_settings(s->kind);
 
@@ -57,87 +123,119 @@ static size_t settings_told(const um_shape *s)
     return n;
 }
 
-static size_t head_len(size_t settings, size_t sections)
+static uint64_t flags_of(const um_shape *s)
 {
-    size_t len = FIXED_LEN + 8 * settings + SECTION_LEN * sections;
-    return (len + CHECKSUM_LEN + UM_SECTION_ALIGN - 1) / UM_SECTION_ALIGN *
-           UM_SECTION_ALIGN;
-}
-
-size_t um_head_room(const um_shape *s)
-{
-    um_section section[UM_MAX_SECTIONS];
-
-    return head_len(settings_told(s), um_sections(s, section));
-}
-
-static uint32_t flags_of(const um_shape *s)
-{
-    return (uint32_t)s->remarks << 16 | (s->estimated ? FLAG_ESTIMATED : 0) |
-           (s->intersected ? FLAG_INTERSECTED : 0) |
-           (s->joined ? FLAG_JOINED : 0) |
-           (s->difference ? FLAG_DIFFERENCE : 0) |
-           (s->attached ? FLAG_ATTACHED : 0);
-}
-
-/* All but the number of attached bytes, which their section states. */
-static void take_flags(uint32_t flags, um_shape *s)
-{
-    s->estimated = flags & FLAG_ESTIMATED;
-    s->intersected = flags & FLAG_INTERSECTED;
-    s->joined = flags & FLAG_JOINED;
-    s->difference = flags & FLAG_DIFFERENCE;
-    s->remarks = (uint16_t)(flags >> 16);
+    return (s->estimated ? FLAG_ESTIMATED : 0u) |
+           (s->intersected ? FLAG_INTERSECTED : 0u) |
+           (s->joined ? FLAG_JOINED : 0u) |
+           (s->difference ? FLAG_DIFFERENCE : 0u);
 }
 
 static void put_name(um_writer *w, const char *name)
 {
-    char field[NAME_LEN] = {0};
-    for (size_t i = 0; i < NAME_LEN && name[i]; i++)
-        field[i] = name[i];
-    um_put_bytes(w, field, sizeof field);
+    for (size_t i = 1; i < UM_COUNT(names); i++)
+        if (strcmp(names[i], name) == 0) {
+            um_put_varint(w, i);
+            return;
+        }
+    um_put_varint(w, 0);
+    um_put_varint(w, strlen(name));
+    um_put_bytes(w, name, strlen(name));
 }
 
-size_t um_head_encode(const umbel_filter *f, const uint64_t *code,
-                      uint8_t out[UM_HEAD_MAX])
+static void put_numbers(um_writer *w, const um_shape *s)
 {
-    const um_shape *s = &f->shape;
-    um_section section[UM_MAX_SECTIONS];
-    size_t sections = um_sections(s, section);
-    size_t settings = settings_told(s);
-    size_t len = head_len(settings, sections);
-    um_writer w = {out, out + len, false};
+    size_t settings = um_settings_told(s);
 
-    memset(out, 0, len);
+    um_put_varint(w, s->cells);
+    um_put_varint(w, s->hashes);
+    um_put_varint(w, s->capacity);
+    um_put_varint(w, s->added);
+    um_put_varint(w, settings);
+    for (size_t i = 0; i < settings; i++)
+        um_put_varint(w, s->setting[i]);
+}
+
+static void put_field(um_writer *w, um_head_tag tag, const void *value,
+                      size_t len)
+{
+    um_put_varint(w, tag);
+    um_put_varint(w, len);
+    um_put_bytes(w, value, len);
+}
+
+static void put_fields(um_writer *w, const um_shape *s)
+{
+    wire all = {*s, flags_of(s), fpr_to_code(s->fpr)};
+
+    for (const struct field *f = fields; f < fields + UM_COUNT(fields); f++) {
+        const uint8_t *at = (const uint8_t *)&all + f->at;
+        uint8_t number[8];
+        size_t len = f->bytes;
+        if (!f->bytes) {
+            uint64_t x;
+            memcpy(&x, at, sizeof x);
+            um_store64(number, x);
+            for (at = number, len = 8; len && !number[len - 1];)
+                len--;
+        }
+        if (!um_all_zero(at, len))
+            put_field(w, f->tag, at, len);
+    }
+}
+
+static void put_coding(um_writer *w, const um_shape *s, const uint64_t *code)
+{
+    um_section section[UM_MAX_SECTIONS];
+    size_t n = um_sections(s, section);
+    uint8_t value[10 * (UM_MAX_SECTIONS + 1)];
+    um_writer v = {value, value + sizeof value, false};
+
+    um_put_varint(&v, UM_CODING_RANS);
+    for (size_t i = 0; i < n; i++)
+        um_put_varint(&v, code[i]);
+    put_field(w, UM_TAG_CODING, value, (size_t)(v.at - value));
+}
+
+size_t um_head_put(const um_shape *s, uint64_t payload_checksum,
+                   const uint64_t *code, uint8_t out[UM_HEAD_MAX])
+{
+    um_writer w = {out, out + UM_HEAD_MAX - 2 * UM_SECTION_ALIGN, false};
+
     um_put_bytes(&w, magic, sizeof magic);
-    um_put_u32(&w, VERSION);
-    um_put_u32(&w, (uint32_t)len);
+    um_put_u32(&w, UM_HEAD_VERSION);
+    um_put_bytes(&w, "\0", 2);
+    um_put_u64(&w, payload_checksum);
     put_name(&w, s->kind->name);
     put_name(&w, s->addressing->name);
     put_name(&w, s->hash->name);
-    um_put_u64(&w, s->seed);
-    um_put_u64(&w, s->secret_id);
-    um_put_u64(&w, s->cells);
-    um_put_u32(&w, s->hashes);
-    um_put_u32(&w, flags_of(s));
-    um_put_u64(&w, s->capacity);
-    um_put_f64(&w, s->fpr);
-    um_put_u64(&w, s->added);
-    um_put_u64(&w, s->denied);
-    um_put_u32(&w, (uint32_t)settings);
-    um_put_u32(&w, (uint32_t)sections);
-    um_put_u64(&w, umbel_payload_checksum(f));
-    for (size_t i = 0; i < settings; i++)
-        um_put_u64(&w, s->setting[i]);
-    for (size_t i = 0; i < sections; i++) {
-        um_put_u64(&w, section[i].cells);
-        um_put_u32(&w, section[i].cell_bits);
-        um_put_u32(&w, code ? CODING_CODED : CODING_RAW);
-        um_put_u64(&w, code ? code[i] : um_section_bytes(&section[i]));
-    }
-    um_store64(out + len - CHECKSUM_LEN, um_checksum(out, len - CHECKSUM_LEN));
+    put_numbers(&w, s);
+    put_fields(&w, s);
+    if (code)
+        put_coding(&w, s, code);
+    um_put_bytes(&w, s->spare, s->spare_len);
+
+    size_t used = (size_t)(w.at - out), len = used + UM_HEAD_CHECKSUM_LEN;
+    if (!code)
+        len =
+            (len + UM_SECTION_ALIGN - 1) / UM_SECTION_ALIGN * UM_SECTION_ALIGN;
+    memset(w.at, 0, len - used);
+    out[UM_HEAD_LEN_AT] = (uint8_t)len;
+    out[UM_HEAD_LEN_AT + 1] = (uint8_t)(len >> 8);
+    um_store64(out + len - UM_HEAD_CHECKSUM_LEN,
+               um_checksum(out, len - UM_HEAD_CHECKSUM_LEN));
     return len;
 }
+
+size_t um_head_room(const um_shape *s, const uint64_t *code)
+{
+    uint8_t head[UM_HEAD_MAX];
+
+    return um_head_put(s, 0, code, head);
+}
+
+/* --- decoding ---------------------------------------------------------------
+ */
 
 /* A difference (ops/diff.c) has another fourth byte. */
 bool um_is_umbel_file(const void *bytes, size_t len)
@@ -164,28 +262,19 @@ umbel_status um_head_len(const uint8_t *bytes, size_t len, size_t *out,
                        "not an umbel file: it does not begin like one");
     if (r.bad)
         return um_fail(err, UMBEL_E_FORMAT, "cut short inside the head");
-    if (version != VERSION)
+    if (version < 1 || version > UM_HEAD_VERSION)
         return um_fail(err, UMBEL_E_VERSION,
                        "the file has version %" PRIu32
-                       ", this umbel reads version %d: use the umbel that "
-                       "wrote it",
-                       version, VERSION);
-    if (head < head_len(0, 1) || head > UM_HEAD_MAX || head % UM_SECTION_ALIGN)
+                       ", this umbel reads versions 1 to %d: use the umbel "
+                       "that wrote it",
+                       version, UM_HEAD_VERSION);
+    if (version > 1)
+        head &= 0xFFFF;
+    if (head < UM_HEAD_NAMES_AT + UM_HEAD_CHECKSUM_LEN || head > UM_HEAD_MAX)
         return um_fail(err, UMBEL_E_FORMAT,
                        "damaged: a head of %" PRIu32 " bytes cannot be", head);
     *out = head;
     return UMBEL_OK;
-}
-
-/* A name padded with zeros to NAME_LEN, or false. */
-static bool get_name(um_reader *r, char out[NAME_LEN])
-{
-    um_get_bytes(r, out, NAME_LEN);
-    size_t len = strnlen(out, NAME_LEN);
-    for (size_t i = len; i < NAME_LEN; i++)
-        if (out[i])
-            return false;
-    return len > 0 && len < NAME_LEN;
 }
 
 /* The bytes are sound, but we are too old for them. */
@@ -195,15 +284,14 @@ static umbel_status newer(const char *what, umbel_error *err)
                    "%s, which this umbel cannot read: use a newer umbel", what);
 }
 
-static umbel_status get_rows(um_reader *r, um_shape *s, umbel_error *err)
+static umbel_status damaged(const char *what, umbel_error *err)
 {
-    char kind[NAME_LEN], addressing[NAME_LEN], hash[NAME_LEN];
-    bool fine = get_name(r, kind);
+    return um_fail(err, UMBEL_E_FORMAT, "damaged: %s", what);
+}
 
-    fine &= get_name(r, addressing);
-    fine &= get_name(r, hash);
-    if (!fine)
-        return um_fail(err, UMBEL_E_FORMAT, "damaged: a name is not a name");
+umbel_status um_head_rows(const char *kind, const char *addressing,
+                          const char *hash, um_shape *s, umbel_error *err)
+{
     s->kind = um_kind_find(kind);
     s->addressing = s->kind ? um_kind_addressing(s->kind, addressing) : NULL;
     s->hash = um_hash_find(hash);
@@ -215,18 +303,139 @@ static umbel_status get_rows(um_reader *r, um_shape *s, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* What is attached is as long as its section says: the last of n. */
-static void get_attached(um_reader r, size_t n, um_shape *s)
+static void get_name(um_reader *r, char out[UM_HEAD_NAME_MAX + 1])
 {
-    uint8_t before[SECTION_LEN];
+    uint64_t number = um_get_varint(r);
+    uint64_t len = number ? 0 : um_get_varint(r);
 
-    for (size_t i = 1; i < n; i++)
-        um_get_bytes(&r, before, sizeof before);
-    s->attached = um_get_u64(&r);
+    r->bad |= number >= UM_COUNT(names) || len > UM_HEAD_NAME_MAX;
+    memset(out, 0, UM_HEAD_NAME_MAX + 1);
+    if (r->bad)
+        return;
+    if (number)
+        memcpy(out, names[number], strlen(names[number]));
+    else
+        um_get_bytes(r, out, (size_t)len);
+    r->bad |= !*out || strlen(out) < len;
 }
 
-/* Bytes that a section may have in the file. */
-static bool len_fits(const um_section *s, bool coded, uint64_t len)
+static umbel_status get_rows(um_reader *r, um_shape *s, umbel_error *err)
+{
+    char kind[UM_HEAD_NAME_MAX + 1], addressing[UM_HEAD_NAME_MAX + 1];
+    char hash[UM_HEAD_NAME_MAX + 1];
+
+    get_name(r, kind);
+    get_name(r, addressing);
+    get_name(r, hash);
+    if (r->bad)
+        return damaged("a name is not a name", err);
+    return um_head_rows(kind, addressing, hash, s, err);
+}
+
+void um_head_settings(um_reader *r, size_t n, uint64_t (*get)(um_reader *),
+                      um_shape *s)
+{
+    for (size_t i = 0; i < um_count_settings(s->kind); i++)
+        s->setting[i] = i < n ? get(r) : s->kind->settings[i].standard;
+}
+
+static umbel_status get_numbers(um_reader *r, um_shape *s, umbel_error *err)
+{
+    s->cells = um_get_varint(r);
+    uint64_t hashes = um_get_varint(r);
+    s->hashes = hashes > UINT32_MAX ? 0 : (uint32_t)hashes;
+    s->capacity = um_get_varint(r);
+    s->added = um_get_varint(r);
+    uint64_t settings = um_get_varint(r);
+    if (settings > um_count_settings(s->kind))
+        return newer("it has settings of a later version", err);
+    um_head_settings(r, (size_t)settings, um_get_varint, s);
+    return UMBEL_OK;
+}
+
+/* Keeps a field that is not known, and need not be. */
+static bool keep_field(um_shape *s, const uint8_t *from, size_t len)
+{
+    if (len > sizeof s->spare - s->spare_len)
+        return false;
+    memcpy(s->spare + s->spare_len, from, len);
+    s->spare_len = (uint8_t)(s->spare_len + len);
+    return true;
+}
+
+/* Fills in the field of that number; false: there is none. */
+static bool take_field(wire *all, uint64_t tag, um_reader value)
+{
+    const struct field *f = fields;
+    size_t len = (size_t)(value.end - value.at);
+    uint8_t bytes[8] = {0};
+
+    while (f < fields + UM_COUNT(fields) && f->tag != tag)
+        f++;
+    if (f == fields + UM_COUNT(fields))
+        return false;
+    uint8_t *to = (uint8_t *)all + f->at;
+    if (f->bytes && len == f->bytes) {
+        memcpy(to, value.at, len);
+    } else if (!f->bytes && len <= sizeof bytes) {
+        memcpy(bytes, value.at, len);
+        uint64_t x = um_load64(bytes);
+        memcpy(to, &x, sizeof x);
+    }
+    return true;
+}
+
+/*
+ * Reads fields up to the end, or the zeros before it. Whether they stand in
+ * order, and in their shortest form, is seen when they are encoded again.
+ */
+static umbel_status get_fields(um_reader *r, wire *all, um_reader *coding,
+                               umbel_error *err)
+{
+    uint64_t last = 0;
+
+    while (r->at < r->end && *r->at) {
+        const uint8_t *start = r->at;
+        uint64_t tag = um_get_varint(r), len = um_get_varint(r);
+        if (r->bad || len > (uint64_t)(r->end - r->at) ||
+            (tag % 2 == 0 && tag <= last))
+            return damaged("a field of the head", err);
+        um_reader value = {r->at, r->at + len, false};
+        r->at = value.end;
+        if (tag == UM_TAG_CODING)
+            *coding = value;
+        else if (!take_field(all, tag, value) &&
+                 (tag % 2 ||
+                  !keep_field(&all->s, start, (size_t)(r->at - start))))
+            return newer("it has a field of a later version", err);
+        last = tag % 2 ? last : tag;
+    }
+    return UMBEL_OK;
+}
+
+void um_take_flags(uint64_t flags, um_shape *s)
+{
+    s->estimated = flags & FLAG_ESTIMATED;
+    s->intersected = flags & FLAG_INTERSECTED;
+    s->joined = flags & FLAG_JOINED;
+    s->difference = flags & FLAG_DIFFERENCE;
+}
+
+umbel_status um_head_check(const um_shape *s, umbel_error *err)
+{
+    umbel_error inner;
+
+    if (!(s->fpr > 0 && (s->fpr < 1 || um_is_map(s))) ||
+        s->cells > UM_MAX_CELLS || s->capacity > UM_MAX_CELLS ||
+        s->attached > UM_MAX_CELLS ||
+        ((s->joined || s->difference) && !um_merges_by(s->kind, UMBEL_MINUS)))
+        return damaged("a field is out of range", err);
+    if (um_check_shape(s, &inner) != UMBEL_OK)
+        return damaged(inner.text, err);
+    return UMBEL_OK;
+}
+
+bool um_stored_fits(const um_section *s, bool coded, uint64_t len)
 {
     const um_packed cells = {.n = s->cells, .bits = s->cell_bits};
 
@@ -234,79 +443,65 @@ static bool len_fits(const um_section *s, bool coded, uint64_t len)
                  : len == um_section_bytes(s);
 }
 
-static umbel_status get_sections(um_reader *r, size_t n, um_head *head,
+/* What the sections take in the file: as their shape says, or their codes. */
+static umbel_status get_sections(um_reader coding, um_head *head,
                                  umbel_error *err)
 {
-    um_shape *s = &head->shape;
-    um_section want[UM_MAX_SECTIONS];
-    bool fine = n == um_sections(s, want), known = true;
+    um_section section[UM_MAX_SECTIONS];
+    size_t n = um_sections(&head->shape, section);
+    bool coded = coding.at != NULL, fine = true;
 
-    for (size_t i = 0; fine && i < n; i++) {
-        fine &= um_get_u64(r) == want[i].cells;
-        fine &= um_get_u32(r) == want[i].cell_bits;
-        uint32_t coding = um_get_u32(r);
-        head->stored[i] = um_get_u64(r);
-        known &= coding == CODING_RAW || coding == CODING_CODED;
-        fine &= i == 0 || !known || s->coded == (coding == CODING_CODED);
-        s->coded = coding == CODING_CODED;
-        fine &= !known || len_fits(&want[i], s->coded, head->stored[i]);
-        want[i].cells = head->stored[i], want[i].cell_bits = 8;
-        head->stored_len += (size_t)um_section_room(&want[i]);
+    if (coded && um_get_varint(&coding) != UM_CODING_RANS)
+        return newer("its cells are coded", err);
+    head->shape.coded = coded;
+    head->align = coded ? 1 : UM_SECTION_ALIGN;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t len =
+            coded ? um_get_varint(&coding) : um_section_bytes(&section[i]);
+        fine &= um_stored_fits(&section[i], coded, len);
+        head->stored[i] = len;
+        head->stored_len +=
+            (size_t)(coded ? len : um_section_room(&section[i]));
     }
-    if (!fine || r->bad)
+    if (!fine || coding.bad)
         return um_fail(err, UMBEL_E_FORMAT,
                        "damaged: the sections are not those of a %s filter",
-                       s->kind->name);
-    return known ? UMBEL_OK : newer("its cells are coded", err);
+                       head->shape.kind->name);
+    return UMBEL_OK;
 }
 
-/* Settings that the file leaves out have their default. */
-static void get_settings(um_reader *r, size_t told, um_shape *s)
+static umbel_status decode_fields(um_reader r, um_head *head, umbel_error *err)
 {
-    size_t n = um_count_settings(s->kind);
+    wire all = {.flags = 0};
+    um_reader coding = {NULL, NULL, false};
 
-    for (size_t i = 0; i < n; i++)
-        s->setting[i] =
-            i < told ? um_get_u64(r) : s->kind->settings[i].standard;
-}
-
-static umbel_status get_shape(um_reader *r, um_head *head, umbel_error *err)
-{
-    um_shape *s = &head->shape;
-    umbel_error inner;
-
-    s->seed = um_get_u64(r);
-    s->secret_id = um_get_u64(r);
-    s->cells = um_get_u64(r);
-    s->hashes = um_get_u32(r);
-    uint32_t flags = um_get_u32(r);
-    s->capacity = um_get_u64(r);
-    s->fpr = um_get_f64(r);
-    s->added = um_get_u64(r);
-    s->denied = um_get_u64(r);
-    uint32_t settings = um_get_u32(r), sections = um_get_u32(r);
-    head->payload_checksum = um_get_u64(r);
-    take_flags(flags, s);
-    if (flags & FLAGS_DEMANDING & ~(uint32_t)FLAGS_KNOWN)
+    UM_TRY(get_rows(&r, &all.s, err));
+    UM_TRY(get_numbers(&r, &all.s, err));
+    UM_TRY(get_fields(&r, &all, &coding, err));
+    if (all.flags & ~(uint64_t)UM_FLAGS_KNOWN)
         return newer("it has flags of a later version", err);
-    if (head->len != head_len(settings, sections) ||
-        !(s->fpr > 0 && (s->fpr < 1 || um_is_map(s))) ||
-        s->cells > UM_MAX_CELLS || s->capacity > UM_MAX_CELLS ||
-        ((s->joined || s->difference) && !um_merges_by(s->kind, UMBEL_MINUS)))
-        return um_fail(err, UMBEL_E_FORMAT, "damaged: a field is out of range");
-    if (settings > um_count_settings(s->kind) || sections > UM_MAX_SECTIONS)
-        return newer("it has settings of a later version", err);
-    get_settings(r, settings, s);
-    if (um_check_shape(s, &inner) != UMBEL_OK)
-        return um_fail(err, UMBEL_E_FORMAT, "damaged: %s", inner.text);
-    if (settings != settings_told(s))
-        return um_fail(err, UMBEL_E_FORMAT, "damaged: a field is out of range");
-    if (flags & FLAG_ATTACHED) {
-        get_attached(*r, sections, s);
-        if (!s->attached || s->attached > UM_MAX_CELLS)
-            return um_fail(err, UMBEL_E_FORMAT, "damaged: it carries no data");
-    }
-    return get_sections(r, sections, head, err);
+    if (all.s.key_form > UMBEL_KEYS_FOLDED_TEXT)
+        return newer("it has keys of a form of a later version", err);
+    um_take_flags(all.flags, &all.s);
+    all.s.fpr = fpr_of_code(all.fpr);
+    if (r.bad)
+        return damaged("the head's end", err);
+    UM_TRY(um_head_check(&all.s, err));
+    head->shape = all.s;
+    return get_sections(coding, head, err);
+}
+
+/* There is one head for all that was read; this is not another one. */
+static umbel_status check_only(const um_head *head, const uint8_t *bytes,
+                               umbel_error *err)
+{
+    uint8_t again[UM_HEAD_MAX];
+    size_t len = um_head_put(&head->shape, head->payload_checksum,
+                             head->shape.coded ? head->stored : NULL, again);
+
+    if (len != head->len || memcmp(again, bytes, len) != 0)
+        return damaged("the head is not written as umbel writes it", err);
+    return UMBEL_OK;
 }
 
 umbel_status um_head_decode(const uint8_t *bytes, size_t len, um_head *out,
@@ -317,15 +512,19 @@ umbel_status um_head_decode(const uint8_t *bytes, size_t len, um_head *out,
     UM_TRY(um_head_len(bytes, len, &head.len, err));
     if (len < head.len)
         return um_fail(err, UMBEL_E_FORMAT, "cut short inside the head");
-    const uint8_t *sum = bytes + head.len - CHECKSUM_LEN;
-    if (um_load64(sum) != um_checksum(bytes, head.len - CHECKSUM_LEN))
+    const uint8_t *sum = bytes + head.len - UM_HEAD_CHECKSUM_LEN;
+    if (um_load64(sum) != um_checksum(bytes, (size_t)(sum - bytes)))
         return um_fail(err, UMBEL_E_CHECKSUM,
                        "damaged: the head does not match its checksum");
-    um_reader r = {bytes + UM_HEAD_START, sum, false};
-    UM_TRY(get_rows(&r, &head.shape, err));
-    UM_TRY(get_shape(&r, &head, err));
-    if (r.bad || !um_all_zero(r.at, (size_t)(sum - r.at)))
-        return um_fail(err, UMBEL_E_FORMAT, "damaged: the head's end");
+    if (bytes[UM_HEAD_VERSION_AT] == 1) {
+        UM_TRY(um_head_decode_v1((um_reader){bytes + UM_HEAD_START, sum, false},
+                                 &head, err));
+    } else {
+        head.payload_checksum = um_load64(bytes + UM_HEAD_SUM_AT);
+        UM_TRY(decode_fields((um_reader){bytes + UM_HEAD_NAMES_AT, sum, false},
+                             &head, err));
+        UM_TRY(check_only(&head, bytes, err));
+    }
     if (!um_payload_len(&head.shape, &head.payload_len))
         return um_fail(err, UMBEL_E_LIMIT, "%" PRIu64 " cells do not fit here",
                        head.shape.cells);

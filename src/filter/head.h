@@ -4,12 +4,39 @@
 #ifndef UM_FILTER_HEAD_H
 #define UM_FILTER_HEAD_H
 
+#include "base/bytes.h"
 #include "filter/handle.h"
 
+/* Places in a head, and its sizes; on the wire. */
 enum {
-    UM_HEAD_START = 16, /* bytes that give the length of the head */
-    UM_HEAD_MAX = 4096
+    UM_HEAD_VERSION = 2,
+    UM_HEAD_VERSION_AT = 8,
+    UM_HEAD_LEN_AT = 12,
+    UM_HEAD_SUM_AT = 14,   /* the payload's checksum */
+    UM_HEAD_NAMES_AT = 22, /* kind, addressing, hash; then numbers, fields */
+    UM_HEAD_START = 16,    /* bytes that give the length of the head */
+    UM_HEAD_CHECKSUM_LEN = 8,
+    UM_HEAD_MAX = 4096,
+    UM_HEAD_NAME_MAX = 15
 };
+
+/* Numbers of fields. A reader refuses odd ones that it does not know, and keeps
+ * even ones. */
+typedef enum um_head_tag {
+    UM_TAG_SEED = 1,
+    UM_TAG_SECRET_ID = 3,
+    UM_TAG_FLAGS = 5,
+    UM_TAG_FPR = 7,
+    UM_TAG_DENIED = 9,
+    UM_TAG_DATA = 11,
+    UM_TAG_KEY_FORM = 13,
+    UM_TAG_FROM = 15,
+    UM_TAG_TO = 17,
+    UM_TAG_CODING = 19
+} um_head_tag;
+
+/* How the sections of a coded file are coded. */
+enum { UM_CODING_RANS = 1 };
 
 /* What a head says of the file around it. */
 typedef struct um_head {
@@ -18,18 +45,19 @@ typedef struct um_head {
     size_t payload_len;               /* in memory: raw */
     size_t stored_len;                /* in the file, which ends behind it */
     uint64_t stored[UM_MAX_SECTIONS]; /* bytes of each section */
+    size_t align;                     /* where sections begin in the file */
     uint64_t payload_checksum;
 } um_head;
 
-/* Bytes of a head for s. */
-size_t um_head_room(const um_shape *s);
-
 /*
- * The head of f, into UM_HEAD_MAX bytes; returns its length. code has the
- * length of each section's code; NULL: they are raw.
+ * The head of a file, into UM_HEAD_MAX bytes; returns its length. code has the
+ * length of each section's code; NULL: they are raw. The checksum is of the raw
+ * payload.
  */
-size_t um_head_encode(const umbel_filter *f, const uint64_t *code,
-                      uint8_t out[UM_HEAD_MAX]);
+size_t um_head_put(const um_shape *s, uint64_t payload_checksum,
+                   const uint64_t *code, uint8_t out[UM_HEAD_MAX]);
+/* The length alone. */
+size_t um_head_room(const um_shape *s, const uint64_t *code);
 
 /* Returns true if bytes begin like a file of umbel: a filter, a difference. */
 bool um_is_umbel_file(const void *bytes, size_t len);
@@ -40,5 +68,29 @@ umbel_status um_head_len(const uint8_t *bytes, size_t len, size_t *head_len,
 /* The whole head, from a private copy of its bytes: believe, then use. */
 umbel_status um_head_decode(const uint8_t *bytes, size_t len, um_head *out,
                             umbel_error *err);
+
+/* --- shared by the versions --- */
+
+enum { UM_FLAGS_KNOWN = 15 };
+
+/* A head of version 1, whose length and checksum are right; r is behind its
+ * first UM_HEAD_START bytes and ends before the checksum. */
+umbel_status um_head_decode_v1(um_reader r, um_head *head, umbel_error *err);
+
+/* Finds the rows, or refuses them as unknown. */
+umbel_status um_head_rows(const char *kind, const char *addressing,
+                          const char *hash, um_shape *s, umbel_error *err);
+/* Reads n settings; the others get their default. */
+void um_head_settings(um_reader *r, size_t n, uint64_t (*get)(um_reader *),
+                      um_shape *s);
+/* Returns how many settings a file carries: up to the last that is not
+ * standard. So a kind may get further ones, whose default is what older files
+ * mean. */
+size_t um_settings_told(const um_shape *s);
+void um_take_flags(uint64_t flags, um_shape *s);
+/* Refuses a shape that no filter has. */
+umbel_status um_head_check(const um_shape *s, umbel_error *err);
+/* Returns true if a section may have that many bytes in the file. */
+bool um_stored_fits(const um_section *s, bool coded, uint64_t len);
 
 #endif

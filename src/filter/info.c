@@ -111,13 +111,12 @@ static void add_shape(const um_shape *s, umbel_info *out)
 
 static void add_bytes(const umbel_filter *f, umbel_info *out)
 {
-    size_t bytes = umbel_encoded_len(f), raw = 0;
+    size_t head, stored = um_stored_len(f, &head);
 
-    um_file_len(&f->shape, &raw);
-    um_info_count(out, "bytes", bytes);
+    um_info_count(out, "bytes", head + stored);
     um_info_flag(out, "coded", f->shape.coded);
     um_info_count(out, "payload_bytes", f->payload_len);
-    um_info_count(out, "stored_bytes", bytes - (raw - f->payload_len));
+    um_info_count(out, "stored_bytes", stored);
     um_info_count(out, "shannon_bytes", (uint64_t)ceil(um_shannon_bytes(f)));
 }
 

@@ -14,7 +14,12 @@
 #include <umbel/experimental/generalized.h>
 #include <umbel/filter.h>
 
-enum { UM_MAX_SECTIONS = 8, UM_MAX_SETTINGS = 16 };
+enum {
+    UM_MAX_SECTIONS = 8,
+    UM_MAX_SETTINGS = 16,
+    UM_STATE_LEN = 32, /* of a digest that names the content of a filter */
+    UM_SPARE_MAX = 128
+};
 
 typedef struct um_kind um_kind;
 
@@ -38,9 +43,13 @@ typedef struct um_shape {
     bool joined;       /* counts merged, not by sums: none can be removed */
     bool difference;   /* of refined counts: too low by itself */
     bool coded;        /* its file is, or will be, coded */
-    uint16_t remarks;  /* flags of a file that may be ignored: kept */
     uint64_t attached; /* bytes of the user's data behind the cells */
     uint64_t denied;   /* members known to be denied */
+    uint64_t key_form; /* umbel_key_form: how its keys were read */
+    /* Counts that differ: the state to add them to, and what that gives. */
+    uint8_t from[UM_STATE_LEN], to[UM_STATE_LEN];
+    uint8_t spare_len; /* fields of a later version that may be ignored: kept */
+    uint8_t spare[UM_SPARE_MAX];
 } um_shape;
 
 /* A part of the payload: cells of equal width. */

@@ -33,7 +33,7 @@ static bool hash_at(size_t i, const char **name)
     return umbel_hash_at(i, name, NULL, NULL);
 }
 
-/* Appends a name to a list: "xxh3, xxh128, sip". */
+/* Appends a name to a list: "xxh3-64, xxh3-128, sip". */
 static void list_name(char *list, size_t cap, const char *name)
 {
     size_t len = strlen(list);
@@ -41,7 +41,7 @@ static void list_name(char *list, size_t cap, const char *name)
     snprintf(list + len, cap - len, "%s%s", len ? ", " : "", name);
 }
 
-/* "there is no hash "x"; there are xxh3, xxh128, sip" */
+/* "there is no hash "x"; there are xxh3-64, xxh3-128, sip" */
 static umbel_status no_such(const char *what, const char *name, name_at *row,
                             umbel_error *err)
 {
@@ -79,7 +79,7 @@ static umbel_status find_rows(const char *kind, const umbel_params *p,
     if (!s->addressing)
         return no_such("addressing", p->addressing, addressing_at, err);
     const char *implied = s->addressing->hash;
-    const char *hash = p->hash ? p->hash : implied ? implied : "xxh3";
+    const char *hash = p->hash ? p->hash : implied ? implied : UM_DEFAULT_HASH;
     s->hash = um_hash_find(hash);
     if (!s->hash)
         return no_such("hash", hash, hash_at, err);
@@ -221,11 +221,15 @@ umbel_status um_shape_from_params(const char *kind, const umbel_params *given,
                   .fpr = p->fpr == 0 ? UM_DEFAULT_FPR : p->fpr,
                   .cells = p->cells,
                   .hashes = p->hashes,
+                  .key_form = p->key_form,
                   .secret_id = p->secret ? um_secret_id(p->secret) : 0};
 
     if (!(s.fpr > 0 && s.fpr < 1))
         return um_fail(err, UMBEL_E_RANGE,
                        "fpr must lie between 0 and 1, got %g", s.fpr);
+    if (s.key_form > UMBEL_KEYS_FOLDED_TEXT)
+        return um_fail(err, UMBEL_E_RANGE, "there is no key form %" PRIu64,
+                       s.key_form);
     if (s.hashes > UM_MAX_HASHES)
         return um_fail(err, UMBEL_E_RANGE, "hashes must be 1..%d, got %" PRIu32,
                        UM_MAX_HASHES, s.hashes);

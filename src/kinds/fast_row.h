@@ -49,7 +49,7 @@ UM_INLINE bool has_hash(const void *self, uint64_t lo, int block);
     static __attribute__((noinline)) umbel_status query_long##block(           \
         const umbel_filter *f, const void *text, size_t len, bool *hit)        \
     {                                                                          \
-        uint64_t lo = um_xxh3_any(text, len, f->shape.seed);                   \
+        uint64_t lo = um_xxh3_any(text, len, f->hasher.seed);                  \
         *hit = has_hash(f->self, lo, block);                                   \
         return UMBEL_OK;                                                       \
     }                                                                          \
@@ -60,8 +60,8 @@ UM_INLINE bool has_hash(const void *self, uint64_t lo, int block);
         (void)err;                                                             \
         if (!um_xxh3_is_short(len))                                            \
             return query_long##block(f, text, len, hit);                       \
-        *hit =                                                                 \
-            has_hash(f->self, um_xxh3_short(text, len, f->shape.seed), block); \
+        *hit = has_hash(f->self, um_xxh3_short(text, len, f->hasher.seed),     \
+                        block);                                                \
         return UMBEL_OK;                                                       \
     }                                                                          \
     const um_fast um_fast_##kind_name##_blocked##block##_##isa = {             \

@@ -26,7 +26,7 @@
 #include <umbel/file.h>
 
 enum {
-    VERSION = 1,
+    VERSION = 2,
     TOTAL_AT = 88,
     HEAD_AT = 96,
     CHECKSUM_LEN = 8,
@@ -42,7 +42,7 @@ static const uint8_t magic[8] = {0x89, 'U', 'M', 'D', '\r', '\n', 0x1A, '\n'};
 void umbel_content_name(const umbel_filter *f, uint8_t out[UMBEL_CONTENT_LEN])
 {
     uint8_t head[UM_HEAD_MAX];
-    size_t len = um_head_encode(f, NULL, head);
+    size_t len = um_head_put(&f->shape, umbel_payload_checksum(f), NULL, head);
     crypto_generichash_state state;
 
     crypto_generichash_init(&state, NULL, 0, UMBEL_CONTENT_LEN);
@@ -147,7 +147,8 @@ static void put_start(um_writer *w, const umbel_filter *old,
                       const umbel_filter *now)
 {
     uint8_t name[UMBEL_CONTENT_LEN], head[UM_HEAD_MAX];
-    size_t head_len = um_head_encode(now, NULL, head);
+    size_t head_len =
+        um_head_put(&now->shape, umbel_payload_checksum(now), NULL, head);
 
     um_put_bytes(w, magic, sizeof magic);
     um_put_u32(w, VERSION);

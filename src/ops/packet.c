@@ -58,8 +58,7 @@ umbel_status umbel_packet_open(const umbel_packet_params *params,
                         .reset = params->reset,
                         .set = params->set};
     um_hasher_init(&p->hasher,
-                   params->secret ? um_hash_find("sip")
-                                  : um_hash_row(UM_HASH_XXH3),
+                   params->secret ? um_hash_find("sip") : um_hash_row(0),
                    params->seed);
     if (params->secret)
         um_hasher_unlock(&p->hasher, params->secret);

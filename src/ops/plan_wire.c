@@ -7,7 +7,7 @@
  * as there is: readers' memory is part of the question. Denser ones, with more
  * hashes, would do as well as sparser ones, but every query would pay for it.
  *
- * Models, states and whole lines add to the entropy, and keys that stay in one
+ * Models and states add to the entropy, and keys that stay in one
  * block take from it. What that comes to is measured: random keys, a sample of
  * them where there are many, go into a filter that is coded. The search is by
  * entropy and what was measured last.
@@ -64,14 +64,16 @@ static double entropy_of(const um_shape *s)
     return -(double)s->cells * (p * log(p) + (1 - p) * log1p(-p)) / ln2 / 8;
 }
 
-/* Returns the bytes of a coded file, not yet rounded up to whole lines. */
+/* Returns the bytes of a file with that many bytes of code. */
 static double file_with(const um_shape *s, double code)
 {
-    size_t raw = 0, payload = 0;
+    size_t payload = 0;
+    um_shape full = *s;
 
-    um_file_len(s, &raw);
+    full.added = s->capacity;
     um_payload_len(s, &payload);
-    return (double)(raw - payload) + fmin(code, (double)payload + 1);
+    code = ceil(fmin(code, (double)payload + 1));
+    return (double)um_head_room(&full, &(uint64_t){(uint64_t)code}) + code;
 }
 
 /* The question: bytes on the wire, bytes in memory. */
@@ -80,11 +82,6 @@ typedef struct bounds {
     umbel_alloc alloc;
     double extra; /* bytes above the entropy, as measured */
 } bounds;
-
-static double whole_lines(double bytes)
-{
-    return ceil(bytes / UM_SECTION_ALIGN) * UM_SECTION_ALIGN;
-}
 
 static double guess(const um_shape *s, const bounds *b)
 {
@@ -97,7 +94,7 @@ static bool fits(um_shape *s, uint64_t cells, const bounds *b)
 
     s->cells = cells;
     return um_file_len(s, &raw) && raw <= b->memory &&
-           whole_lines(guess(s, b)) <= (double)b->wire;
+           guess(s, b) <= (double)b->wire;
 }
 
 /* Finds the most cells that fit with s->hashes; false when none do. */
@@ -167,7 +164,7 @@ static um_shape sample_of(const um_shape *s)
     keys = ceil(keys * ((double)t.cells / cells));
     t.capacity = (uint64_t)fmax(keys, fmin((double)s->capacity, FEW_KEYS));
     if (t.hash->keyed)
-        t.hash = um_hash_find("xxh3"); /* random is random */
+        t.hash = um_hash_row(0); /* random is random */
     return t;
 }
 
@@ -217,11 +214,11 @@ static umbel_status find_measured(um_shape *s, bounds *b, double *bytes,
         UM_TRY(measure(&t, &b->alloc, &got, err));
         double error = um_shape_error(&t, (double)t.capacity);
         double off = got - guess(&t, b);
-        bool keeps = whole_lines(got) <= (double)b->wire;
+        bool keeps = got <= (double)b->wire;
         if (keeps && error < least) {
             least = error;
             best = t;
-            *bytes = whole_lines(got);
+            *bytes = got;
         }
         if (keeps && fabs(off) < UM_SECTION_ALIGN)
             break;

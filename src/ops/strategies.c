@@ -18,7 +18,7 @@
 #include <math.h>
 
 enum {
-    HEAD = 256, /* bytes, of a file with one section */
+    HEAD = 128, /* bytes, at most, of a set that knows the list */
     GROUPS = 2
 };
 

@@ -45,7 +45,6 @@ try umbel admit bad.umb --max-error 0.02
 
 echo a head that claims half the keys
 cp f.umb bad.umb
-forge poke bad.umb 112 1027000000000000
-forge seal bad.umb
+forge claim bad.umb added 10000
 umbel info --json bad.umb | field added
 try umbel admit bad.umb

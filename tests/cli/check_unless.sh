@@ -22,7 +22,7 @@ try umbel check f.umb --unless members 1
 try umbel check f.umb --unless-first 1
 try umbel check f.umb --unless-key-file k 1
 try umbel check f.umb --unless - < /dev/null
-head -c 500 r.umb > cut.umb
+head -c 400 r.umb > cut.umb
 try umbel check f.umb --unless cut.umb 1
 umbel build revoked --addressing universal -q -o u.umb
 try umbel check f.umb --unless u.umb word

@@ -27,8 +27,8 @@ for bad in $'\e[31m' $'\x9b31m' $'\xc2\x9b31m' $'a\rb' $'\x7f\b\a'; do
         umbel add f.umb "$bad"
         echo "$bad" | umbel build -q --addressing universal -n 5 -o f
         cp f.umb forged
-        forge poke forged 16 "$(printf %s "$bad" | od -An -tx1 | tr -d ' \n')"
-        forge seal forged
+        name=$(printf %s "$bad" | od -An -tx1 | tr -d ' \n')
+        forge fields forged "00$(printf %02x $((${#name} / 2)))${name}0c11"
         umbel info forged
     } 2>&1 | steers
 done

@@ -2,7 +2,7 @@
 seq 10 > keys
 umbel build -q keys -o good.umb
 i=0
-for byte in $(od -An -v -tx1 -N192 good.umb); do
+for byte in $(od -An -v -tx1 -N64 good.umb); do
     cp good.umb f.umb
     printf "\\x$(printf %02x $((0x$byte ^ 255)))" |
         dd of=f.umb bs=1 seek=$i conv=notrunc status=none

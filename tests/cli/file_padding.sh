@@ -3,8 +3,8 @@
 seq 10 > keys
 umbel build -q keys --addressing classic --bits 1001 --hashes 3 -o f.umb
 try umbel check -c f.umb -f keys
-forge poke f.umb $((192 + 125)) 02
+forge poke f.umb $((64 + 125)) 02
 try umbel check --no-checksum -c f.umb -f keys
-forge poke f.umb $((192 + 125)) 00
-forge poke f.umb $((192 + 127)) 80
+forge poke f.umb $((64 + 125)) 00
+forge poke f.umb $((64 + 127)) 80
 try umbel check --no-checksum -c f.umb -f keys

@@ -3,7 +3,7 @@
 seq 10 > keys
 umbel build -q keys -o f.umb
 cp f.umb good.umb
-forge flip f.umb 200
+forge flip f.umb 72
 try umbel info f.umb
 refused umbel info - < f.umb
 try umbel check f.umb 1

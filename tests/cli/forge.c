@@ -3,6 +3,9 @@
  *
  *   forge poke FILE OFFSET HEX   put bytes there, in place
  *   forge flip FILE OFFSET       turn over every bit of one byte, in place
+ *   forge fields FILE HEX        put bytes where the fields of the head begin,
+ *                                zeros behind them, and seal it
+ *   forge claim FILE NAME N      change cells or added in the head
  *   forge payload FILE           put the payload's checksum into the head
  *   forge seal FILE              make the head's checksum right again
  *   forge socket COMMAND...      run it with a socket as its standard input and
@@ -19,6 +22,7 @@
 #include "base/bits.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "filter/head.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,8 +35,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The head's length is the 32 bits behind the version. */
-enum { VERSION_AT = 8, SUM_AT = 136, CHECKSUM_LEN = 8, MOST = 1 << 16 };
+enum { MOST = 1 << 16 };
 
 static int fail(const char *what)
 {
@@ -40,17 +43,21 @@ static int fail(const char *what)
     return 1;
 }
 
+static size_t parse_hex(const char *hex, uint8_t bytes[64])
+{
+    size_t len = strlen(hex) / 2 < 64 ? strlen(hex) / 2 : 64;
+
+    for (size_t i = 0; i < len; i++) {
+        char pair[3] = {hex[2 * i], hex[2 * i + 1], '\0'};
+        bytes[i] = (uint8_t)strtoul(pair, NULL, 16);
+    }
+    return len;
+}
+
 static int poke(char **argv)
 {
     uint8_t bytes[64];
-    size_t len = strlen(argv[2]) / 2;
-
-    if (len > sizeof bytes)
-        return fail("too many bytes");
-    for (size_t i = 0; i < len; i++) {
-        char pair[3] = {argv[2][2 * i], argv[2][2 * i + 1], '\0'};
-        bytes[i] = (uint8_t)strtoul(pair, NULL, 16);
-    }
+    size_t len = parse_hex(argv[2], bytes);
     int fd = open(argv[0], O_WRONLY);
     if (fd < 0 ||
         pwrite(fd, bytes, len, strtol(argv[1], NULL, 10)) != (ssize_t)len)
@@ -72,39 +79,77 @@ static int flip(char **argv)
     return close(fd);
 }
 
+/* A file in memory; returns the length of its head, or 0. */
+static size_t load(const char *path, uint8_t file[MOST], size_t *len)
+{
+    FILE *f = fopen(path, "rb");
+    size_t head = 0;
+
+    *len = f ? fread(file, 1, MOST, f) : 0;
+    if (f)
+        fclose(f);
+    if (um_head_len(file, *len, &head, NULL) != UMBEL_OK || head > *len)
+        head = 0;
+    return head;
+}
+
+/* Writes the head back, with its checksum; the rest of the file stays. */
+static int save_head(const char *path, uint8_t *head, size_t len)
+{
+    size_t at = len - UM_HEAD_CHECKSUM_LEN;
+    int fd = open(path, O_WRONLY);
+
+    if (!len)
+        return fail("no head");
+    um_store64(head + at, um_checksum(head, at));
+    if (fd < 0 || pwrite(fd, head, len, 0) != (ssize_t)len)
+        return fail(path);
+    return close(fd);
+}
+
+static uint8_t file[MOST];
+
 static int seal(char **argv)
 {
-    static uint8_t head[MOST];
-    int fd = open(argv[0], O_RDWR);
+    size_t len, head = load(argv[0], file, &len);
 
-    if (fd < 0)
-        return fail(argv[0]);
-    ssize_t have = pread(fd, head, sizeof head, 0);
-    size_t len = (size_t)(um_load64(head + VERSION_AT) >> 32);
-    if (have < (ssize_t)len || len < CHECKSUM_LEN)
+    return save_head(argv[0], file, head);
+}
+
+static int fields(char **argv)
+{
+    size_t len, head = load(argv[0], file, &len);
+
+    if (!head)
         return fail("no head");
-    size_t at = len - CHECKSUM_LEN;
-    um_store64(head + at, um_checksum(head, at));
-    if (pwrite(fd, head + at, CHECKSUM_LEN, (off_t)at) != CHECKSUM_LEN)
-        return fail(argv[0]);
-    return close(fd);
+    memset(file + UM_HEAD_NAMES_AT, 0, head - UM_HEAD_NAMES_AT);
+    parse_hex(argv[1], file + UM_HEAD_NAMES_AT);
+    return save_head(argv[0], file, head);
+}
+
+static int claim(char **argv)
+{
+    size_t len, n = load(argv[0], file, &len);
+    uint64_t number = strtoull(argv[2], NULL, 10);
+    um_head head;
+
+    if (um_head_decode(file, n, &head, NULL) != UMBEL_OK)
+        return fail("no head");
+    *(strcmp(argv[1], "cells") ? &head.shape.added : &head.shape.cells) =
+        number;
+    if (um_head_put(&head.shape, head.payload_checksum, NULL, file) != n)
+        return fail("another length");
+    return save_head(argv[0], file, n);
 }
 
 static int payload(char **argv)
 {
-    static uint8_t file[MOST];
-    int fd = open(argv[0], O_RDWR);
+    size_t len, head = load(argv[0], file, &len);
 
-    if (fd < 0)
-        return fail(argv[0]);
-    ssize_t have = pread(fd, file, sizeof file, 0);
-    size_t head = (size_t)(um_load64(file + VERSION_AT) >> 32);
-    if (have < (ssize_t)head || have == MOST)
+    if (!head || len == MOST)
         return fail("no head, or too large");
-    um_store64(file + SUM_AT, um_checksum(file + head, (size_t)have - head));
-    if (pwrite(fd, file + SUM_AT, CHECKSUM_LEN, SUM_AT) != CHECKSUM_LEN)
-        return fail(argv[0]);
-    return close(fd);
+    um_store64(file + UM_HEAD_SUM_AT, um_checksum(file + head, len - head));
+    return save_head(argv[0], file, head);
 }
 
 /* Everything from one descriptor to the other. */
@@ -238,10 +283,10 @@ static const struct {
     const char *name;
     int least; /* arguments it wants */
     int (*run)(char **argv);
-} table[] = {{"poke", 3, poke},        {"flip", 2, flip},
-             {"payload", 1, payload},  {"seal", 1, seal},
-             {"socket", 1, on_socket}, {"amid", 3, amid},
-             {"locked", 2, locked}};
+} table[] = {
+    {"poke", 3, poke},        {"flip", 2, flip},       {"fields", 2, fields},
+    {"claim", 3, claim},      {"payload", 1, payload}, {"seal", 1, seal},
+    {"socket", 1, on_socket}, {"amid", 3, amid},       {"locked", 2, locked}};
 
 int main(int argc, char **argv)
 {

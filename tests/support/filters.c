@@ -4,7 +4,7 @@
 #include "support/test.h"
 
 #include "base/hash.h"
-#include "filter/envelope.h"
+#include "filter/coded.h"
 #include "filter/sizing.h"
 
 #include <stdlib.h>
@@ -154,18 +154,43 @@ void test_assert_same_payload(const umbel_filter *a, const umbel_filter *b)
     assert_int_equal(umbel_payload_checksum(a), umbel_payload_checksum(b));
 }
 
-void test_reseal(uint8_t *file)
+size_t test_head_len(const uint8_t *file)
 {
     size_t len;
 
     assert_ok(um_head_len(file, UM_HEAD_START, &len, &test_refusal));
-    um_store64(file + len - 8, um_checksum(file, len - 8));
+    return len;
+}
+
+void test_reseal(uint8_t *file)
+{
+    size_t len = test_head_len(file) - UM_HEAD_CHECKSUM_LEN;
+
+    um_store64(file + len, um_checksum(file, len));
+}
+
+uint8_t *test_forge(const umbel_filter *f, const um_shape *shape, size_t *len)
+{
+    um_parts parts;
+
+    assert_ok(um_parts_init(&parts, f, &test_refusal));
+    const umbel_slice *payload = &parts.part[1];
+    size_t head =
+        um_head_put(shape, umbel_payload_checksum(f),
+                    f->shape.coded ? parts.coded.section : NULL, parts.head);
+    uint8_t *bytes = malloc(head + payload->len);
+    assert_non_null(bytes);
+    memcpy(bytes, parts.head, head);
+    memcpy(bytes + head, payload->data, payload->len);
+    *len = head + payload->len;
+    um_parts_fini(&parts, f);
+    return bytes;
 }
 
 /* An addressing that brings its hash takes no other, and lends it to none. */
 static bool fit(const um_addressing *a, const um_hash *h)
 {
-    return a->hash ? strcmp(a->hash, h->name) == 0 : !h->implied;
+    return a->hash ? strcmp(a->hash, h->name) == 0 : !h->implied && !h->former;
 }
 
 /* A kind may refuse an addressing; tests say elsewhere which, and why. */

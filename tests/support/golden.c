@@ -16,7 +16,7 @@ char *golden_path(const test_combo *c)
 {
     char name[128];
 
-    snprintf(name, sizeof name, "%s-%s-%s-v1.umb", c->kind, c->addressing,
+    snprintf(name, sizeof name, "%s-%s-%s-v2.umb", c->kind, c->addressing,
              c->hash);
     return test_path(UM_GOLDEN_DIR, name);
 }
@@ -173,14 +173,14 @@ static umbel_filter *build_holes(const row *r)
 
 #define CODED(of, way, number)                                                 \
     {                                                                          \
-        .name = of "-classic-xxh3-coded-" way "-v1.umb", .build = build_coded, \
-        .kind = of, .cells = number                                            \
+        .name = of "-classic-xxh3-64-coded-" way "-v2.umb",                    \
+        .build = build_coded, .kind = of, .cells = number                      \
     }
 
 /* Functions in pairs, half full before the first key. */
 #define PAIRED(k)                                                              \
     {                                                                          \
-        .name = "generalized-blocked512-xxh3-" #k "reset-v1.umb",              \
+        .name = "generalized-blocked512-xxh3-64-" #k "reset-v2.umb",           \
         .build = build_once, .kind = "generalized", .cells = 1024,             \
         .fpr = 0.01, .set = {                                                  \
             {"reset", k},                                                      \
@@ -190,7 +190,7 @@ static umbel_filter *build_holes(const row *r)
     }
 
 static const row rows[] = {
-    {.name = "bloom-classic-xxh3-groups3-v1.umb",
+    {.name = "bloom-classic-xxh3-64-groups3-v2.umb",
      .build = build_once,
      .kind = "bloom",
      .addressing = "classic",
@@ -200,16 +200,16 @@ static const row rows[] = {
      .set = {{"groups", 3}}},
     PAIRED(4),
     PAIRED(8),
-    {.name = "tally-blocked128-xxh3-heavy-v1.umb",
+    {.name = "tally-blocked128-xxh3-64-heavy-v2.umb",
      .build = build_heavy,
      .kind = "tally",
      .cells = 1000,
      .hashes = 5,
      .fpr = 0.03,
      .set = {{"heavy", 10}}},
-    {.name = "ribbon-layers-v1.umb", .build = build_layers, .fpr = 0.2},
-    {.name = "ribbon-exact-v1.umb", .build = build_exact},
-    {.name = "ribbon-map-v1.umb",
+    {.name = "ribbon-layers-v2.umb", .build = build_layers, .fpr = 0.2},
+    {.name = "ribbon-exact-v2.umb", .build = build_exact},
+    {.name = "ribbon-map-v2.umb",
      .build = build_map,
      .fpr = 0.01,
      .set = {{"value_bits", 6}}},
@@ -219,7 +219,7 @@ static const row rows[] = {
     CODED("counting", "values", 3000),
     CODED("counting", "few", 100000),
     CODED("aging", "aging", 20000),
-    {.name = "generalized-classic-xxh3-coded-holes-v1.umb",
+    {.name = "generalized-classic-xxh3-64-coded-holes-v2.umb",
      .build = build_holes,
      .kind = "generalized",
      .addressing = "classic",

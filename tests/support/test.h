@@ -91,8 +91,14 @@ uint8_t *test_encode(const umbel_filter *f, size_t *len);
 void test_assert_same_file(const umbel_filter *a, const umbel_filter *b);
 /* Cell for cell, whatever the heads say. */
 void test_assert_same_payload(const umbel_filter *a, const umbel_filter *b);
+/* The length of a file's head. */
+size_t test_head_len(const uint8_t *file);
 /* Make the checksum of a changed head right again. */
 void test_reseal(uint8_t *file);
+struct um_shape;
+/* The file of f, its head replaced by one of that shape; as test_encode. */
+uint8_t *test_forge(const umbel_filter *f, const struct um_shape *shape,
+                    size_t *len);
 
 /* One kind on one addressing with one hash that fits it. */
 typedef struct test_combo {

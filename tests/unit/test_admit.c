@@ -51,7 +51,7 @@ static void every_demand_is_held(void **state)
     w = test_no_demand, w.addressing = "blocked512";
     test_expect_refused(f, &w, UMBEL_REFUSED_ADDRESSING, "classic");
     w = test_no_demand, w.hash = "sip";
-    test_expect_refused(f, &w, UMBEL_REFUSED_HASH, "xxh3");
+    test_expect_refused(f, &w, UMBEL_REFUSED_HASH, "xxh3-64");
     w = test_no_demand, w.secret_id = 7;
     test_expect_refused(f, &w, UMBEL_REFUSED_SECRET, "0000000000000007");
     w = test_no_demand, w.max_error = 1e-4;

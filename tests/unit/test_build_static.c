@@ -58,9 +58,9 @@ static void a_limit_in_bytes_is_kept(void **state)
         assert_int_equal(test_hits(made.filter, 0, MEMBERS), MEMBERS);
         umbel_close(made.filter);
     }
-    job.max_bytes = 319;
-    expect_refused(&job, UMBEL_E_RANGE, "319 bytes");
-    job.max_bytes = 400; /* 256 for the head, 128 for bits */
+    job.max_bytes = 127;
+    expect_refused(&job, UMBEL_E_RANGE, "127 bytes");
+    job.max_bytes = 208; /* 64 for the head, 128 for bits */
     expect_refused(&job, UMBEL_E_RANGE, "1024 bits");
 }
 

@@ -323,7 +323,7 @@ static void every_difference_is_named(void **state)
         umbel_params p;
         const char *word;
     } other[] = {{base, "addressing: classic and blocked512"},
-                 {base, "hash: sip and xxh3"},
+                 {base, "hash: sip and xxh3-64"},
                  {base, "seed: 1 and 2"},
                  {base, "secret key"},
                  {base, "(bits): 5120 and 10240"},
@@ -332,7 +332,7 @@ static void every_difference_is_named(void **state)
 
     (void)state;
     other[0].p.addressing = "blocked512";
-    other[1].p.hash = "xxh3";
+    other[1].p.hash = "xxh3-64";
     other[1].p.secret = NULL;
     other[2].p.seed = 2;
     other[3].p.secret = test_other_secret;

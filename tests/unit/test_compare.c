@@ -270,9 +270,9 @@ static void a_way_without_room_says_so_alone(void **state)
 
     (void)state;
     scene_make(&s);
-    umbel_comparison c = compared(&s, 300);
+    umbel_comparison c = compared(&s, 180);
     assert_int_equal(way_of(&c, "ribbon")->status, UMBEL_E_RANGE);
-    assert_non_null(strstr(way_of(&c, "ribbon")->reason.text, "300 bytes"));
+    assert_non_null(strstr(way_of(&c, "ribbon")->reason.text, "180 bytes"));
     assert_int_equal(way_of(&c, "anti-filter")->status, UMBEL_E_RANGE);
     assert_ok(way_of(&c, "groups")->status);
     c = compared(&s, 10);

@@ -30,7 +30,7 @@ static umbel_filter *open_for(const char *addressing, double fpr)
     p.addressing = addressing;
     p.capacity = MOST_KEYS;
     p.fpr = fpr;
-    p.hash = "xxh128";
+    p.hash = "xxh3-128";
     return test_open(&p);
 }
 

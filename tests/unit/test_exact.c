@@ -3,6 +3,8 @@
  */
 #include "support/test.h"
 
+#include "filter/handle.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,8 +98,7 @@ static double sigma(double p)
 
 static uint64_t payload_bits(const umbel_filter *f)
 {
-    enum { HEAD = 256 };
-    return 8 * (uint64_t)(umbel_encoded_len(f) - HEAD);
+    return 8 * (uint64_t)f->payload_len;
 }
 
 static double log2_choose(double n, double k)

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 
+#include <math.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
@@ -66,6 +67,120 @@ static void xxh128_is_the_seeded_128_bit_function(void **state)
             XXH128_hash_t x = XXH3_128bits_withSeed(key, lengths[i], seeds[s]);
             assert_int_equal(d.lo, x.low64);
             assert_int_equal(d.hi, x.high64);
+        }
+}
+
+/* As docs/FORMAT.md has it. */
+static uint64_t mixed(uint64_t seed)
+{
+    seed = (seed ^ seed >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    seed = (seed ^ seed >> 27) * UINT64_C(0x94D049BB133111EB);
+    return seed ^ seed >> 31;
+}
+
+static void the_default_mixes_the_seed_first(void **state)
+{
+    uint8_t key[5000];
+
+    (void)state;
+    for (size_t s = 0; s < TEST_COUNT(seeds); s++)
+        for (size_t i = 0; i < TEST_COUNT(lengths); i++) {
+            uint64_t seed = mixed(seeds[s]);
+            fill_key(key, lengths[i]);
+            umbel_digest d = digest_of("xxh3-64", seeds[s], key, lengths[i]);
+            assert_int_equal(d.lo, XXH3_64bits_withSeed(key, lengths[i], seed));
+            assert_int_equal(d.hi, um_remix(d.lo));
+            d = digest_of("xxh3-128", seeds[s], key, lengths[i]);
+            XXH128_hash_t x = XXH3_128bits_withSeed(key, lengths[i], seed);
+            assert_int_equal(d.lo, x.low64);
+            assert_int_equal(d.hi, x.high64);
+        }
+}
+
+/* --- seeds ------------------------------------------------------------------
+ */
+
+enum { SEEDS = 64, LONGEST = 32, FEW = 256 };
+
+/* Keys that differ in their last byte, in all ways: XOR maps them to
+ * themselves, and so does a seed that is only XORed to them. */
+static size_t few_keys(size_t len, uint8_t *out)
+{
+    size_t n = len ? FEW : 1;
+
+    for (size_t i = 0; i < n; i++) {
+        memset(out + i * len, 'a', len);
+        if (len)
+            out[i * len + len - 1] = (uint8_t)i;
+    }
+    return n;
+}
+
+/* Filters of the same keys that are different, of SEEDS with other seeds. */
+static size_t different(const char *hash, size_t len)
+{
+    static uint8_t keys[FEW * LONGEST];
+    size_t n = few_keys(len, keys), found = 0;
+    uint64_t sums[SEEDS];
+
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        umbel_params p = UMBEL_PARAMS_INIT;
+        bool known = false;
+        p.hash = hash;
+        p.cells = 1 << 15;
+        p.hashes = 4;
+        p.seed = seed;
+        umbel_filter *f = test_open(&p);
+        assert_ok(umbel_add_fixed(f, keys, len, n, NULL, &test_refusal));
+        sums[seed] = umbel_payload_checksum(f);
+        umbel_close(f);
+        for (uint64_t i = 0; i < seed; i++)
+            known |= sums[i] == sums[seed];
+        found += !known;
+    }
+    return found;
+}
+
+static void every_seed_gives_another_filter_for_every_length(void **state)
+{
+    (void)state;
+    assert_true(different("xxh3", 3) <= SEEDS / 2); /* what was wrong */
+    for (size_t len = 0; len <= LONGEST; len++) {
+        assert_int_equal(different("xxh3-64", len), SEEDS);
+        assert_int_equal(different("xxh3-128", len), SEEDS);
+    }
+}
+
+/* Where keys go under one seed says nothing about where they go under the
+ * next: chi-square of the pairs, in a table of SIDE * SIDE, five sigma. */
+static void expect_independent(const char *hash, size_t len, bool high)
+{
+    enum { SIDE = 16, SAMPLES = FEW * 64 };
+    static uint8_t keys[FEW * LONGEST];
+    size_t n = few_keys(len, keys), seen[SIDE][SIDE] = {{0}};
+    double expected = (double)SAMPLES / (SIDE * SIDE), chi = 0;
+
+    for (uint64_t seed = 0; seed < SAMPLES / n; seed++)
+        for (size_t i = 0; i < n; i++) {
+            umbel_digest a = digest_of(hash, seed, keys + i * len, len);
+            umbel_digest b = digest_of(hash, seed + 1, keys + i * len, len);
+            seen[(high ? a.hi : a.lo) >> 60][(high ? b.hi : b.lo) >> 60]++;
+        }
+    for (size_t i = 0; i < (size_t)SIDE * SIDE; i++) {
+        double off = (double)seen[i / SIDE][i % SIDE] - expected;
+        chi += off * off / expected;
+    }
+    const double freedom = SIDE * SIDE - 1;
+    assert_true(fabs(chi - freedom) < 5 * sqrt(2 * freedom));
+}
+
+static void positions_under_two_seeds_are_independent(void **state)
+{
+    (void)state;
+    for (size_t len = 0; len <= LONGEST; len++)
+        for (int high = 0; high < 2; high++) {
+            expect_independent("xxh3-64", len, high);
+            expect_independent("xxh3-128", len, high);
         }
 }
 
@@ -226,6 +341,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(xxh3_is_the_seeded_64_bit_function),
         cmocka_unit_test(xxh128_is_the_seeded_128_bit_function),
+        cmocka_unit_test(the_default_mixes_the_seed_first),
+        cmocka_unit_test(every_seed_gives_another_filter_for_every_length),
+        cmocka_unit_test(positions_under_two_seeds_are_independent),
         cmocka_unit_test(sip_is_siphash_under_the_bound_key),
         cmocka_unit_test(md5_is_one_big_endian_number),
         cmocka_unit_test(integers_are_their_own_digests),

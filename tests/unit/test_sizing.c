@@ -48,7 +48,7 @@ static const refusal refusals[] = {
     {NULL, ASK(.capacity = 10, .hash = "md5"), UMBEL_E_RANGE, "hash md5"},
     {NULL, ASK(.capacity = 10, .hash = "integer"), UMBEL_E_RANGE,
      "hash integer"},
-    {NULL, ASK(.capacity = 10, .addressing = "universal", .hash = "xxh3"),
+    {NULL, ASK(.capacity = 10, .addressing = "universal", .hash = "xxh3-64"),
      UMBEL_E_RANGE, "integer"},
     {NULL, ASK(.capacity = 10, .addressing = "chunks-md5", .seed = 1),
      UMBEL_E_RANGE, "seed"},
@@ -157,7 +157,7 @@ static void zero_means_the_default(void **state)
     assert_ok(um_solve_size(&s, &test_refusal));
     assert_string_equal(s.kind->name, "bloom");
     assert_string_equal(s.addressing->name, "blocked512");
-    assert_string_equal(s.hash->name, "xxh3");
+    assert_string_equal(s.hash->name, "xxh3-64");
     assert_true(s.fpr == UM_DEFAULT_FPR);
     assert_true(s.cells > 0 && s.hashes > 0);
     assert_ok(um_check_shape(&s, &test_refusal));
@@ -283,13 +283,13 @@ static void sizes_are_rounded_up_to_whole_granules(void **state)
 /* The digest's own collisions: a floor that no size can lower. */
 static void short_digests_put_a_floor_under_the_error(void **state)
 {
-    umbel_params p = ASK(.capacity = 1 << 20, .hash = "xxh3");
+    umbel_params p = ASK(.capacity = 1 << 20, .hash = "xxh3-64");
     um_shape s;
 
     (void)state;
     assert_ok(um_shape_from_params(NULL, &p, &s, &test_refusal));
     assert_true(um_digest_error(&s, 1 << 20) == ldexp(1, 20 - 64));
-    p.hash = "xxh128";
+    p.hash = "xxh3-128";
     p.fpr = 1e-15; /* refused above, with 64 bits */
     assert_ok(um_shape_from_params(NULL, &p, &s, &test_refusal));
     assert_true(um_digest_error(&s, 1 << 20) == ldexp(1, 20 - 128));

@@ -133,7 +133,7 @@ static void a_missing_secret_and_a_wrong_one_differ(void **state)
     p.hash = "sip";
     assert_refused_as(umbel_create("bloom", &p, &none, &test_refusal),
                       UMBEL_E_SECRET, UMBEL_D_SECRET_MISSING, "needs a secret");
-    p.hash = "xxh3";
+    p.hash = "xxh3-64";
     p.secret = test_secret;
     assert_refused_as(umbel_create("bloom", &p, &none, &test_refusal),
                       UMBEL_E_SECRET, UMBEL_D_NONE, "takes no secret");

@@ -42,7 +42,7 @@ static void check(const umbel_filter *f, const umbel_filter *revoked,
 /* 2,000 of 3,000 keys match and 500 are revoked, false matches aside. */
 static void the_order_changes_the_cost_only(void **state)
 {
-    static const char *const hashes[] = {NULL, "xxh128"};
+    static const char *const hashes[] = {NULL, "xxh3-128"};
     umbel_filter *f = holding("blocked512", NULL, 0, 2000);
 
     (void)state;

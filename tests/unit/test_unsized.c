@@ -144,11 +144,11 @@ static void too_little_room_is_refused(void **state)
     umbel_filter *f = NULL;
 
     (void)state;
-    for (uint64_t bytes = 1; bytes < 256; bytes += 5)
+    for (uint64_t bytes = 1; bytes < 128; bytes += 5)
         assert_refused(umbel_create_unsized(NULL, &p, bytes, &f, &test_refusal),
                        UMBEL_E_RANGE, "");
     assert_null(f);
-    umbel_close(open_unsized(&p, 256)); /* the head and one line */
+    umbel_close(open_unsized(&p, 128)); /* the head and one line */
 }
 
 int main(void)

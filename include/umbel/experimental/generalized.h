@@ -120,7 +120,7 @@ typedef struct umbel_packet_params {
     uint32_t bits;
     uint32_t reset, set;   /* 1 to 32 each */
     uint64_t seed;         /* the same for all that share packets */
-    const uint8_t *secret; /* UMBEL_SECRET_LEN bytes for hash sip; NULL: xxh3 */
+    const uint8_t *secret; /* UMBEL_SECRET_LEN bytes for hash sip; NULL: xxh3-64 */
     const umbel_alloc *alloc; /* NULL means the C library's */
 } umbel_packet_params;
 
