@@ -288,12 +288,31 @@ static void refuse_block(judging *j, const char *who, uint64_t claimed)
            who);
 }
 
+/*
+ * Cells in use, less those that chance would have spared. Of a digest of 64
+ * bits, cells of the same key coincide less often than chance has it: the words
+ * that an addressing makes of it are not independent. In a filter with few keys
+ * per block that shows, so it is taken off whether it happened or not.
+ */
+static uint64_t used_at_least(const judging *j, double keys)
+{
+    const um_layout *l = &j->f->layout;
+    double own = l->throws;
+    double pairs = l->lanes * own * (own - 1) / 2 + l->extra * own;
+    double spared = keys * pairs / (double)l->width;
+
+    if (j->f->shape.hash->entropy > 64)
+        return j->used;
+    return j->used > spared ? j->used - (uint64_t)spared : 0;
+}
+
 static umbel_status hold_above(judging *j, double most, const char *who,
                                uint64_t claimed, umbel_error *err)
 {
     const um_layout *l = &j->f->layout;
     double limit = log(UM_TAIL_BLOCKS / (double)l->blocks);
-    bool all = is_unusual(l, most, (double)j->used);
+    uint64_t used = used_at_least(j, most);
+    bool all = is_unusual(l, most, (double)used);
     bool block =
         l->blocks > 1 && is_unusual_block(l, most, (double)j->in_block);
     um_occupancy t;
@@ -301,7 +320,7 @@ static umbel_status hold_above(judging *j, double most, const char *who,
     if (!all && !block)
         return UMBEL_OK;
     UM_TRY(um_occupancy_init(&t, l, most, &j->f->alloc, err));
-    if (all && um_occupancy_above(&t, j->used) < log(CHANCE))
+    if (all && um_occupancy_above(&t, used) < log(CHANCE))
         refuse_fill(j, UMBEL_REFUSED_TOO_FULL, who, claimed);
     if (block && um_occupancy_block(&t, j->in_block) < limit)
         refuse_block(j, who, claimed);

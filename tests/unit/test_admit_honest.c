@@ -94,10 +94,27 @@ static void honest_filters_are_admitted(void **state)
     }
 }
 
+/* A million keys with much room: chance leaves the least there, so that it
+ * shows where the cells of a key are not quite independent. */
+static void sparse_filters_are_admitted(void **state)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_filter *f = NULL;
+
+    (void)state;
+    p.cells = (uint64_t)512 * 3000000;
+    p.hashes = 9;
+    assert_ok(umbel_create("bloom", &p, &f, &test_refusal));
+    test_add(f, 0, 1000000);
+    test_expect_admitted(f, &test_no_demand);
+    umbel_close(f);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(honest_filters_are_admitted),
+        cmocka_unit_test(sparse_filters_are_admitted),
     };
 
     if (argc > 1)
