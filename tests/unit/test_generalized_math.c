@@ -107,6 +107,16 @@ static void without_keys_a_block_is_as_it_began(void **state)
     }
 }
 
+/* One other key: it sets the cell that was reset, or resets the one set. */
+static void one_key_spoils_another_by_chance(void **state)
+{
+    um_roles r = {.blocks = 1, .cells = 512, .lanes = 1, .reset = 1, .set = 1};
+    double n = 512;
+
+    (void)state;
+    assert_near(um_roles_fn(&r, 1), 2 / n - 1 / (n * (n - 1)), 1e-12);
+}
+
 /* The number of keys in a block is binomial, and Poisson's in the limit. */
 static void many_blocks_are_as_many_more(void **state)
 {
@@ -246,6 +256,7 @@ int main(void)
         cmocka_unit_test(without_reset_it_is_a_plain_filters_formula),
         cmocka_unit_test(a_single_bit_is_what_was_done_last),
         cmocka_unit_test(without_keys_a_block_is_as_it_began),
+        cmocka_unit_test(one_key_spoils_another_by_chance),
         cmocka_unit_test(many_blocks_are_as_many_more),
         cmocka_unit_test(the_worst_start_is_the_steady_state),
         cmocka_unit_test(the_bound_of_distinct_cells_is_the_most_over_all_z),
