@@ -171,11 +171,11 @@ static void op_query(machine *m, const step *s)
 /* Whether a OP b could be; only sizes may keep filters of one program apart. */
 static bool merged(const step *s, umbel_merge_op op)
 {
-    umbel_error err;
+    umbel_error err = {0};
     bool alike = umbel_cells(s->a->f) == umbel_cells(s->b->f);
     umbel_status status = umbel_merge(s->a->f, s->b->f, op, &err);
 
-    if (status == UMBEL_E_UNSUPPORTED)
+    if (status == UMBEL_E_UNSUPPORTED || err.detail == UMBEL_D_DIFFERENCE)
         return false;
     UM_WANT(status == (alike ? UMBEL_OK : UMBEL_E_MISMATCH));
     if (!alike)

@@ -75,8 +75,9 @@ typedef enum umbel_detail {
     UMBEL_D_STATE = 7, /* E_REFUSED: against the state of the last pull; a
                           reader without that state would accept it */
     UMBEL_D_NOT_A_SECRET = 8, /* E_SECRET: not a file with a secret */
-    UMBEL_D_NOT_A_KEY = 9     /* E_FORMAT: not a file with a key that signs, or
+    UMBEL_D_NOT_A_KEY = 9,    /* E_FORMAT: not a file with a key that signs, or
                                  is trusted */
+    UMBEL_D_DIFFERENCE = 10   /* E_MISMATCH: a difference of other counts */
 } umbel_detail;
 
 /*

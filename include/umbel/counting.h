@@ -60,6 +60,13 @@ UMBEL_API umbel_status umbel_remove_many(umbel_filter *f,
                                          umbel_error *err);
 
 /*
+ * Takes a difference (UMBEL_MINUS) as plain counts: it may be added to any, for
+ * example to the sum of several servers, and then nothing detects that it is
+ * added twice. No effect on other filters.
+ */
+UMBEL_API void umbel_as_counts(umbel_filter *f);
+
+/*
  * Makes the Bloom filter of the same keys, bit for bit: the maintainer keeps
  * the counts, readers get the bits (Summary Cache). Release *out with
  * umbel_close.

@@ -188,6 +188,12 @@ typedef enum umbel_merge_op {
  * E_UNSUPPORTED when the kind has no such merge, or counts would become too
  * low; E_RANGE when from is not part of into (MINUS). into is untouched when
  * the call fails.
+ *
+ * The result of MINUS is a difference, which records what it was taken from. It
+ * can be added to from, and gives into again; to other counts, or twice, it is
+ * refused (UMBEL_D_DIFFERENCE), unless umbel_as_counts was called. Two
+ * differences can be added if one starts from the state that the other leads
+ * to.
  */
 UMBEL_API umbel_status umbel_merge(umbel_filter *into, const umbel_filter *from,
                                    umbel_merge_op op, umbel_error *err);

@@ -474,6 +474,8 @@ static const char *advice(const um_args *args, const umbel_error *err)
          true},
         {UMBEL_D_NOT_A_KEY, "sign", keygen_sign, true},
         {UMBEL_D_NOT_A_KEY, "trust", keygen_sign, true},
+        {UMBEL_D_DIFFERENCE, "as-counts",
+         "; if it is meant as plain counts, give --as-counts", false},
     };
 
     for (size_t i = 0; i < UM_COUNT(rows); i++)

@@ -7,12 +7,14 @@
 #include "cli/report.h"
 #include "cli/table.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 typedef struct merge_args {
     um_list filters;
     const char *output;
     um_choice op;
+    bool as_counts;
     um_open_args open;
 } merge_args;
 
@@ -27,6 +29,9 @@ static const um_option options[] = {
      UM_TARGET(merge_args, output), .role = UM_UMBEL_OUTPUT, .required = true},
     {"op", 0, "OP", "or (default), and; counts need one: add, max, minus ...",
      UM_TARGET(merge_args, op), .choices = op_names},
+    {"as-counts", 0, NULL,
+     "differences are plain counts: add them to any, or make one",
+     UM_TARGET(merge_args, as_counts), .needs = "op"},
     {0}};
 
 /* The data of the first filter stays; that of others is left out. */
@@ -48,14 +53,18 @@ static umbel_status merge_one(const merge_args *a, umbel_filter *into,
     umbel_filter *f;
 
     UM_TRY(um_open_filter(&a->open, path, &f, err));
+    if (a->as_counts) {
+        umbel_as_counts(into);
+        umbel_as_counts(f);
+    }
     umbel_status status = umbel_merge(into, f, ops[a->op.index], &inner);
-    if (status)
-        um_set_error(err, status, "%s%s: %s", um_path_dots(path),
-                     um_path_tail(path), inner.text);
-    else
+    if (!status)
         note_data(r, into, f, path);
     umbel_close(f);
-    return status;
+    if (!status)
+        return UMBEL_OK;
+    return um_fail_detail(err, status, inner.detail, "%s%s: %s",
+                          um_path_dots(path), um_path_tail(path), inner.text);
 }
 
 /* Both are usual, and the wrong one gives wrong counts without a word. Asked
@@ -77,7 +86,23 @@ static umbel_status merge_all(const merge_args *a, umbel_filter *f,
     for (size_t i = 1; i < a->filters.n; i++)
         UM_TRY(merge_one(a, f, a->filters.item[i], r, err));
     UM_TRY(check_op(a, f, err));
+    if (a->as_counts)
+        umbel_as_counts(f);
     return um_save_filter(f, a->output, err);
+}
+
+static void note_difference(um_report *r, const umbel_filter *f)
+{
+    umbel_field from, to;
+
+    if (umbel_info_get(f, "difference_from", &from, NULL) ||
+        umbel_info_get(f, "difference_to", &to, NULL))
+        return;
+    um_report_note(
+        r,
+        "It is a difference: added to cells with checksum %016" PRIx64
+        " it gives %016" PRIx64 ".",
+        from.value.count, to.value.count);
 }
 
 static void make_report(const merge_args *a, const umbel_filter *f,
@@ -91,6 +116,7 @@ static void make_report(const merge_args *a, const umbel_filter *f,
     um_report_hex(r, "payload_checksum", NULL, umbel_payload_checksum(f));
     um_note_overfull(r, f, umbel_added(f));
     um_note_saturated(r, f);
+    note_difference(r, f);
     um_note_retouched(r, f, "merging may bring back keys that were removed");
 }
 

@@ -2,7 +2,7 @@
  * combine.c - two filters, or one made smaller: same shape, merge, fold.
  */
 #include "base/error.h"
-#include "filter/handle.h"
+#include "filter/delta.h"
 #include "filter/sizing.h"
 
 #include <umbel/counting.h>
@@ -155,11 +155,15 @@ umbel_status umbel_merge(umbel_filter *into, const umbel_filter *from,
         UM_TRY(kind->merge->admit(&after, &from->shape, op, err));
     if (!um_merges_by(kind, op))
         return cannot_so(kind, err);
+    um_delta delta;
+    uint64_t expected;
+    UM_TRY(um_delta_merge(into, from, op, &delta, &expected, err));
     uint64_t keys = kind->bits ? guess_keys(into, from, op) : 0;
-    UM_TRY(kind->merge->cells(into->self, from->self, op, err));
+    UM_TRY(um_delta_apply(into, from, op, expected, err));
     um_clear_padding(into);
     into->shape.added = op == UMBEL_MINUS ? keys_left(into) : keys;
     into->shape.estimated = true;
+    into->shape.delta = delta;
     into->shape.joined = after.joined;
     into->shape.difference = after.difference;
     into->shape.intersected |= op == UMBEL_AND || from->shape.intersected;
@@ -196,6 +200,7 @@ umbel_status umbel_to_bloom(const umbel_filter *f, umbel_filter **out,
                        "a difference of refined counts does not tell its "
                        "keys: add it to what it was taken from first");
     s.joined = false;
+    s.delta = (um_delta){0, 0};
     s.attached = 0;
     s.kind = um_kind_find(NULL);
     for (size_t i = 0; i < um_count_settings(s.kind); i++)
@@ -284,6 +289,7 @@ umbel_status umbel_fold(const umbel_filter *f, uint64_t by, umbel_filter **out,
     if (by == 0 || parts % by)
         return no_divisor(parts, by, err);
     shape.cells /= by;
+    shape.delta = (um_delta){0, 0}; /* of states that are not folded */
     shape.attached = 0;
     UM_TRY(um_check_shape(&shape, err));
     UM_TRY(um_filter_make(&shape, &f->alloc, &small, err));

@@ -230,6 +230,7 @@ umbel_status umbel_clear(umbel_filter *f, umbel_error *err)
     f->shape.intersected = false;
     f->shape.joined = false;
     f->shape.difference = false;
+    f->shape.delta = (um_delta){0, 0};
     f->shape.denied = 0;
     um_filter_attach(f);
     if (f->shape.kind->start)

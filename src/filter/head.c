@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "coding/code.h"
 #include "coding/values.h"
+#include "filter/delta.h"
 #include "filter/sizing.h"
 
 #include <umbel/file.h>
@@ -53,21 +54,20 @@ typedef struct wire {
     uint64_t fpr;
 } wire;
 
-/* Fields that are a number, or as many bytes; absent when all is zero. */
+/* Fields that are a number; absent when it is zero. */
 static const struct field {
     um_head_tag tag;
-    size_t bytes; /* 0: a number */
     size_t at;
 } fields[] = {
-    {UM_TAG_SEED, 0, offsetof(wire, s.seed)},
-    {UM_TAG_SECRET_ID, 0, offsetof(wire, s.secret_id)},
-    {UM_TAG_FLAGS, 0, offsetof(wire, flags)},
-    {UM_TAG_FPR, 0, offsetof(wire, fpr)},
-    {UM_TAG_DENIED, 0, offsetof(wire, s.denied)},
-    {UM_TAG_DATA, 0, offsetof(wire, s.attached)},
-    {UM_TAG_KEY_FORM, 0, offsetof(wire, s.key_form)},
-    {UM_TAG_FROM, UM_STATE_LEN, offsetof(wire, s.from)},
-    {UM_TAG_TO, UM_STATE_LEN, offsetof(wire, s.to)},
+    {UM_TAG_SEED, offsetof(wire, s.seed)},
+    {UM_TAG_SECRET_ID, offsetof(wire, s.secret_id)},
+    {UM_TAG_FLAGS, offsetof(wire, flags)},
+    {UM_TAG_FPR, offsetof(wire, fpr)},
+    {UM_TAG_DENIED, offsetof(wire, s.denied)},
+    {UM_TAG_DATA, offsetof(wire, s.attached)},
+    {UM_TAG_KEY_FORM, offsetof(wire, s.key_form)},
+    {UM_TAG_FROM, offsetof(wire, s.delta.from)},
+    {UM_TAG_TO, offsetof(wire, s.delta.to)},
 };
 
 /* --- fpr --------------------------------------------------------------------
@@ -169,18 +169,15 @@ static void put_fields(um_writer *w, const um_shape *s)
     wire all = {*s, flags_of(s), fpr_to_code(s->fpr)};
 
     for (const struct field *f = fields; f < fields + UM_COUNT(fields); f++) {
-        const uint8_t *at = (const uint8_t *)&all + f->at;
         uint8_t number[8];
-        size_t len = f->bytes;
-        if (!f->bytes) {
-            uint64_t x;
-            memcpy(&x, at, sizeof x);
-            um_store64(number, x);
-            for (at = number, len = 8; len && !number[len - 1];)
-                len--;
-        }
-        if (!um_all_zero(at, len))
-            put_field(w, f->tag, at, len);
+        size_t len = sizeof number;
+        uint64_t x;
+        memcpy(&x, (const uint8_t *)&all + f->at, sizeof x);
+        um_store64(number, x);
+        while (len && !number[len - 1])
+            len--;
+        if (len)
+            put_field(w, f->tag, number, len);
     }
 }
 
@@ -374,14 +371,10 @@ static bool take_field(wire *all, uint64_t tag, um_reader value)
         f++;
     if (f == fields + UM_COUNT(fields))
         return false;
-    uint8_t *to = (uint8_t *)all + f->at;
-    if (f->bytes && len == f->bytes) {
-        memcpy(to, value.at, len);
-    } else if (!f->bytes && len <= sizeof bytes) {
+    if (len <= sizeof bytes)
         memcpy(bytes, value.at, len);
-        uint64_t x = um_load64(bytes);
-        memcpy(to, &x, sizeof x);
-    }
+    uint64_t x = um_load64(bytes);
+    memcpy((uint8_t *)all + f->at, &x, sizeof x);
     return true;
 }
 
@@ -428,7 +421,8 @@ umbel_status um_head_check(const um_shape *s, umbel_error *err)
     if (!(s->fpr > 0 && (s->fpr < 1 || um_is_map(s))) ||
         s->cells > UM_MAX_CELLS || s->capacity > UM_MAX_CELLS ||
         s->attached > UM_MAX_CELLS ||
-        ((s->joined || s->difference) && !um_merges_by(s->kind, UMBEL_MINUS)))
+        ((s->joined || s->difference || um_is_delta(&s->delta)) &&
+         !um_merges_by(s->kind, UMBEL_MINUS)))
         return damaged("a field is out of range", err);
     if (um_check_shape(s, &inner) != UMBEL_OK)
         return damaged(inner.text, err);

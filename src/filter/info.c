@@ -3,6 +3,7 @@
  */
 #include "base/error.h"
 #include "filter/coded.h"
+#include "filter/delta.h"
 #include "filter/sizing.h"
 
 #include <umbel/file.h>
@@ -126,6 +127,10 @@ static void add_keys(const umbel_filter *f, umbel_info *out)
     um_info_flag(out, "added_is_estimate", f->shape.estimated);
     um_info_flag(out, "may_deny", umbel_may_deny(f));
     um_info_count(out, "denied_members", f->shape.denied);
+    if (!um_is_delta(&f->shape.delta))
+        return;
+    um_info_hex(out, "difference_from", f->shape.delta.from);
+    um_info_hex(out, "difference_to", f->shape.delta.to);
 }
 
 void umbel_describe_shape(const umbel_filter *f, umbel_info *out)

@@ -14,14 +14,15 @@
 #include <umbel/experimental/generalized.h>
 #include <umbel/filter.h>
 
-enum {
-    UM_MAX_SECTIONS = 8,
-    UM_MAX_SETTINGS = 16,
-    UM_STATE_LEN = 32, /* of a digest that names the content of a filter */
-    UM_SPARE_MAX = 128
-};
+enum { UM_MAX_SECTIONS = 8, UM_MAX_SETTINGS = 16, UM_SPARE_MAX = 128 };
 
 typedef struct um_kind um_kind;
+
+/* Counts that differ: checksums of the cells to add them to, and of those that
+ * this gives. Zeros: plain counts. */
+typedef struct um_delta {
+    uint64_t from, to;
+} um_delta;
 
 /* Everything that defines a filter: the head of its file. */
 typedef struct um_shape {
@@ -46,8 +47,7 @@ typedef struct um_shape {
     uint64_t attached; /* bytes of the user's data behind the cells */
     uint64_t denied;   /* members known to be denied */
     uint64_t key_form; /* umbel_key_form: how its keys were read */
-    /* Counts that differ: the state to add them to, and what that gives. */
-    uint8_t from[UM_STATE_LEN], to[UM_STATE_LEN];
+    um_delta delta;
     uint8_t spare_len; /* fields of a later version that may be ignored: kept */
     uint8_t spare[UM_SPARE_MAX];
 } um_shape;

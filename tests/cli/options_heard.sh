@@ -152,6 +152,7 @@ opened add 'FILTER later' secret
 
 heard merge output 'f.umb g.umb -o out' instead 'f.umb g.umb -o out2'
 heard merge op 'f.umb g.umb -o out' '--op and'
+heard merge as-counts 'c.umb c.umb --op minus -o out' --as-counts
 opened merge 'FILTER FILTER -o out' other
 
 heard diff output 'f.umb g.umb -o out' instead 'f.umb g.umb -o out2'
