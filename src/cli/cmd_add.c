@@ -48,8 +48,8 @@ static void report(const um_args *args, const umbel_filter *f, uint64_t n,
     um_report_fini(&r);
 }
 
-static umbel_status change_filter(const um_args *args,
-                                  const um_key_source *source, umbel_error *err)
+static umbel_status change_filter(const um_args *args, um_key_source *source,
+                                  umbel_error *err)
 {
     const add_args *a = args->values;
     umbel_filter *f;
@@ -57,6 +57,9 @@ static umbel_status change_filter(const um_args *args,
     uint64_t n = 0, before;
 
     UM_TRY(um_load_filter(&a->open, a->file, &f, err));
+    status = um_obey_key_form(f, &source->format, err);
+    if (status)
+        goto done;
     before = umbel_added(f);
     status = (a->remove ? um_keys_remove : um_keys_add)(source, f, &n, err);
     if (status)

@@ -139,16 +139,26 @@ static void hint_at_file(const um_args *args, const char *word)
     um_trouble(args, &err);
 }
 
+static umbel_status obey_key_forms(const um_check_ctx *c, um_key_format *format,
+                                   umbel_error *err)
+{
+    for (size_t i = 0; i < c->nfilters; i++)
+        UM_TRY(um_obey_key_form(c->filters[i], format, err));
+    return UMBEL_OK;
+}
+
 static umbel_status check_typed(um_check_ctx *c, const um_args *args,
                                 umbel_error *err)
 {
     const check_args *a = args->values;
+    um_key_format format = {.hex = a->keys.hex};
 
+    UM_TRY(obey_key_forms(c, &format, err));
     for (size_t i = 0; i < a->operands.n; i++) {
         umbel_slice key = {a->operands.item[i], strlen(a->operands.item[i])};
         uint64_t before = c->selected;
-        umbel_status status = a->keys.hex ? check_hex(c, &key, err)
-                                          : um_check_one(c, &key, &key, err);
+        umbel_status status = format.hex ? check_hex(c, &key, err)
+                                         : um_check_one(c, &key, &key, err);
         if (status || (c->selected > before) == c->invert)
             hint_at_file(args, key.data);
         UM_TRY(status);
@@ -173,6 +183,7 @@ static umbel_status check_keys(um_check_ctx *c, const um_args *args,
         return check_typed(c, args, err);
     UM_TRY(um_key_source_from_args(args, &a->keys, &a->threads, a->lists,
                                    &source, err));
+    UM_TRY(obey_key_forms(c, &source.format, err));
     source.pass = "checking keys";
     source.stop = &c->decided;
     source.flush = flush_answers;
@@ -216,26 +227,27 @@ static umbel_status start(um_check_ctx *c, const um_args *args,
     const check_args *a = args->values;
     um_top *top = a->top.given ? c->top : NULL;
 
-    *c = (um_check_ctx){.query = {.filter = filters->filter[0],
-                                  .except = filters->unless,
-                                  .order = a->unless_first ? UMBEL_REVOKED_FIRST
-                                                           : UMBEL_FILTER_FIRST,
-                                  .values = a->values,
-                                  .threshold = a->top.given && !a->threshold.n
-                                                   ? 1
-                                                   : a->threshold.n},
-                        .filters = filters->filter,
-                        .names = filters->name,
-                        .nfilters = 1 + a->also.n,
-                        .top = top,
-                        .out = stdout,
-                        .json = args->common.json,
-                        .count = a->count,
-                        .invert = a->invert,
-                        .quiet = args->common.quiet,
-                        .on_terminal = um_progress_shares_stdout(),
-                        .log_keys = a->keys.field.given && !a->keys.hex,
-                        .end = a->keys.null ? '\0' : '\n'};
+    *c = (um_check_ctx){
+        .query = {.filter = filters->filter[0],
+                  .except = filters->unless,
+                  .order = a->unless_first ? UMBEL_REVOKED_FIRST
+                                           : UMBEL_FILTER_FIRST,
+                  .values = a->values,
+                  .threshold =
+                      a->top.given && !a->threshold.n ? 1 : a->threshold.n},
+        .filters = filters->filter,
+        .names = filters->name,
+        .nfilters = 1 + a->also.n,
+        .top = top,
+        .out = stdout,
+        .json = args->common.json,
+        .count = a->count,
+        .invert = a->invert,
+        .quiet = args->common.quiet,
+        .on_terminal = um_progress_shares_stdout(),
+        .log_keys = a->keys.field.given && !a->keys.hex &&
+                    umbel_key_form_of(filters->filter[0]) != UMBEL_KEYS_HEX,
+        .end = a->keys.null ? '\0' : '\n'};
     UM_TRY(um_query_init(&c->query, err));
     c->query.values |= a->top.given;
     c->count_limit = c->query.map ? 0 : umbel_count_limit(filters->filter[0]);

@@ -207,6 +207,8 @@ static umbel_status retouch(const um_args *args, umbel_filter *f,
                                    err));
     UM_TRY(
         um_key_source_from_args(args, &a->keys, NULL, a->never, &never, err));
+    UM_TRY(um_obey_key_form(f, &members.format, err));
+    UM_TRY(um_obey_key_form(f, &never.format, err));
     members.format.weights = never.format.weights =
         a->weights ? UM_WEIGHTS_ALL : UM_WEIGHTS_TSV;
     members.pass = "reading members";

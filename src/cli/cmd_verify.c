@@ -32,6 +32,7 @@ static const um_option options[] = {
     {0}};
 
 typedef struct verify_ctx {
+    const umbel_filter *filter;
     umbel_verifier *verifier;
     FILE *wrong; /* gets false positives; or NULL */
     char end;    /* of its lines */
@@ -88,6 +89,8 @@ static umbel_status read_lists(const um_args *args, verify_ctx *v,
                                    err));
     UM_TRY(um_key_source_from_args(args, &a->keys, NULL, a->outside, &outside,
                                    err));
+    UM_TRY(um_obey_key_form(v->filter, &members.format, err));
+    UM_TRY(um_obey_key_form(v->filter, &outside.format, err));
     members.pass = "checking members";
     outside.pass = "checking outside keys";
     if (a->members.n)
@@ -117,7 +120,7 @@ static umbel_status verify(const um_args *args, const umbel_filter *f,
                            umbel_verdict *out, umbel_error *err)
 {
     const verify_args *a = args->values;
-    verify_ctx v = {.end = a->keys.null ? '\0' : '\n'};
+    verify_ctx v = {.filter = f, .end = a->keys.null ? '\0' : '\n'};
     umbel_status status, closed;
     umbel_error late;
 

@@ -99,6 +99,24 @@ umbel_status um_key_source_from_args(const um_args *args, const um_key_args *k,
     return UMBEL_OK;
 }
 
+umbel_status um_obey_key_form(const umbel_filter *f, um_key_format *format,
+                              umbel_error *err)
+{
+    umbel_key_form form = umbel_key_form_of(f);
+
+    if (form == UMBEL_KEYS_FOLDED_TEXT)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "the keys of this filter are %s, which this command "
+                       "does not read: use a newer umbel",
+                       umbel_key_form_name(form));
+    if (form && form != UMBEL_KEYS_HEX && format->hex)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "the keys of this filter are %s: leave --hex out",
+                       umbel_key_form_name(form));
+    format->hex |= form == UMBEL_KEYS_HEX;
+    return UMBEL_OK;
+}
+
 void um_set_amounts(const um_amount_args *a, um_key_format *format)
 {
     format->times = a->times.n;

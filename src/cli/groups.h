@@ -39,6 +39,13 @@ umbel_status um_key_source_from_args(const um_args *args, const um_key_args *k,
                                      um_list paths, um_key_source *out,
                                      umbel_error *err);
 
+/*
+ * Reads keys in the form that f records, where it records one. Refuses options
+ * that contradict it.
+ */
+umbel_status um_obey_key_form(const umbel_filter *f, um_key_format *format,
+                              umbel_error *err);
+
 /* --- filters: how files are opened -----------------------------------------
  */
 typedef struct um_open_args {

@@ -37,9 +37,11 @@ static umbel_status read_lists(const um_args *args, const umbel_filter *f,
 
     UM_TRY(um_key_source_from_args(args, &a->keys, NULL, a->members, &source,
                                    err));
+    UM_TRY(um_obey_key_form(f, &source.format, err));
     UM_TRY(um_key_list_read(members, &source, &keep, err));
     UM_TRY(
         um_key_source_from_args(args, &a->keys, NULL, a->never, &source, err));
+    UM_TRY(um_obey_key_form(f, &source.format, err));
     source.format.weights = UM_WEIGHTS_TSV;
     keep.keep_lines = true;
     return um_key_list_read(never, &source, &keep, err);

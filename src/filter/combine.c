@@ -64,6 +64,11 @@ umbel_status um_same_shape(const um_shape *x, const um_shape *y,
                        x->cells, y->cells);
     if (x->hashes != y->hashes)
         return counts_differ("hashes", x->hashes, y->hashes, err);
+    if (x->key_form && y->key_form && x->key_form != y->key_form)
+        return names_differ("form of their keys",
+                            umbel_key_form_name((umbel_key_form)x->key_form),
+                            umbel_key_form_name((umbel_key_form)y->key_form),
+                            err);
     return settings_agree(x, y, err);
 }
 
@@ -167,6 +172,8 @@ umbel_status umbel_merge(umbel_filter *into, const umbel_filter *from,
     into->shape.joined = after.joined;
     into->shape.difference = after.difference;
     into->shape.intersected |= op == UMBEL_AND || from->shape.intersected;
+    if (into->shape.key_form != from->shape.key_form)
+        into->shape.key_form = UMBEL_KEYS_UNRECORDED;
     into->shape.denied = add_saturating(into->shape.denied, from->shape.denied);
     return UMBEL_OK;
 }

@@ -32,6 +32,19 @@ double umbel_target_fpr(const umbel_filter *f)
     return f->shape.fpr;
 }
 
+umbel_key_form umbel_key_form_of(const umbel_filter *f)
+{
+    return (umbel_key_form)f->shape.key_form;
+}
+
+const char *umbel_key_form_name(umbel_key_form form)
+{
+    static const char *const names[] = {"not recorded", "text", "hexadecimal",
+                                        "integer", "text, case folded"};
+
+    return (unsigned)form < UM_COUNT(names) ? names[form] : NULL;
+}
+
 uint64_t umbel_added(const umbel_filter *f)
 {
     return __atomic_load_n(&f->shape.added, __ATOMIC_RELAXED);
@@ -106,6 +119,9 @@ static void add_shape(const um_shape *s, umbel_info *out)
     um_info_count(out, "hashes", s->hashes);
     for (size_t i = 0; i < um_count_settings(s->kind); i++)
         um_info_count(out, s->kind->settings[i].name, s->setting[i]);
+    if (s->key_form)
+        um_info_text(out, "key_form",
+                     umbel_key_form_name((umbel_key_form)s->key_form));
     um_info_count(out, "capacity", s->capacity);
     um_info_real(out, "fpr", s->fpr);
 }

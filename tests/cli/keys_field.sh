@@ -38,4 +38,4 @@ umbel retouch plain.umb --delimiter , --members plain --never weighed.tsv \
 # Both: a field that is hexadecimal.
 printf 'a 31\nb 32\nc 33\n' > both
 umbel build -q --field 2 --delimiter ' ' --hex both -o both.umb
-try cmp both.umb plain.umb
+cmp <(tail -c +65 both.umb) <(tail -c +65 plain.umb) && echo same but for the head

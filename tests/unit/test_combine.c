@@ -367,6 +367,38 @@ static void capacity_and_error_asked_for_do_not_matter(void **state)
     umbel_close(b);
 }
 
+static umbel_filter *of_form(umbel_key_form form)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+
+    p.capacity = 100;
+    p.key_form = form;
+    return test_open(&p);
+}
+
+/* One that says nothing merges with any, and then nothing is known. */
+static void filters_of_two_key_forms_do_not_merge(void **state)
+{
+    umbel_filter *hex = of_form(UMBEL_KEYS_HEX), *back = NULL;
+    umbel_filter *text = of_form(UMBEL_KEYS_TEXT);
+    umbel_filter *unknown = of_form(UMBEL_KEYS_UNRECORDED);
+    umbel_params p = UMBEL_PARAMS_INIT;
+
+    (void)state;
+    assert_refused(umbel_merge(hex, text, UMBEL_OR, &test_refusal),
+                   UMBEL_E_MISMATCH, "hexadecimal and text");
+    assert_int_equal(umbel_key_form_of(hex), UMBEL_KEYS_HEX);
+    assert_ok(umbel_merge(hex, unknown, UMBEL_OR, &test_refusal));
+    assert_int_equal(umbel_key_form_of(hex), UMBEL_KEYS_UNRECORDED);
+    p.capacity = 100;
+    p.key_form = UMBEL_KEYS_FOLDED_TEXT + 1;
+    assert_refused(umbel_create(NULL, &p, &back, &test_refusal), UMBEL_E_RANGE,
+                   "key form");
+    umbel_close(hex);
+    umbel_close(text);
+    umbel_close(unknown);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -386,6 +418,7 @@ int main(void)
         cmocka_unit_test(and_keeps_what_is_in_both),
         cmocka_unit_test(every_difference_is_named),
         cmocka_unit_test(capacity_and_error_asked_for_do_not_matter),
+        cmocka_unit_test(filters_of_two_key_forms_do_not_merge),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
