@@ -48,7 +48,8 @@ umbel_status umbel_add_amounts(umbel_filter *f, const umbel_slice *keys,
     for (size_t i = 0, some; i < n; i += some) {
         some = um_given_digest(f, &given, i, d);
         um_count_added(
-            f, add_now(f, d, amounts + i, some, fresh ? fresh + i : NULL));
+            f, some,
+            add_now(f, d, amounts + i, some, fresh ? fresh + i : NULL));
     }
     return UMBEL_OK;
 }

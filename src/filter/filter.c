@@ -54,10 +54,12 @@ static uint64_t more_added(uint64_t was, size_t fresh)
     return was > UINT64_MAX - fresh ? UINT64_MAX : was + fresh;
 }
 
-void um_count_added(umbel_filter *f, size_t fresh)
+void um_count_added(umbel_filter *f, size_t n, size_t fresh)
 {
     uint64_t *added = &f->shape.added;
 
+    if (f->shape.kind->bounds)
+        fresh = n;
     if (!f->shared) {
         *added = more_added(*added, fresh);
         return;
@@ -81,7 +83,7 @@ umbel_status umbel_add_digests(umbel_filter *f, const umbel_digest *digests,
                                size_t n, bool *fresh, umbel_error *err)
 {
     UM_TRY(check_add(f, err));
-    um_count_added(f, add_now(f, digests, n, fresh));
+    um_count_added(f, n, add_now(f, digests, n, fresh));
     return UMBEL_OK;
 }
 
@@ -93,7 +95,7 @@ static umbel_status add_given(umbel_filter *f, const um_given *keys,
     UM_TRY(um_given_accept(f, keys, err));
     for (size_t i = 0, some; i < keys->n; i += some) {
         some = um_given_digest(f, keys, i, d);
-        um_count_added(f, add_now(f, d, some, fresh ? fresh + i : NULL));
+        um_count_added(f, some, add_now(f, d, some, fresh ? fresh + i : NULL));
     }
     return UMBEL_OK;
 }
@@ -115,7 +117,7 @@ umbel_status umbel_add_fixed(umbel_filter *f, const void *keys, size_t width,
     UM_TRY(check_add(f, err));
     if (!n || !are_keys8(f, keys, width) || !f->fast->add_keys8)
         return add_given(f, &given, fresh, err);
-    um_count_added(f,
+    um_count_added(f, n,
                    f->fast->add_keys8(f->self, f->hasher.seed, keys, n, fresh));
     return UMBEL_OK;
 }

@@ -81,8 +81,12 @@ bool um_used_by_chance(const umbel_filter *f);
 umbel_status um_same_shape(const um_shape *x, const um_shape *y,
                            umbel_error *err);
 
-/* Adds to the number of new keys. */
-void um_count_added(umbel_filter *f, size_t fresh);
+/*
+ * Counts n keys of which fresh were new. A kind with bounds counts all of them:
+ * a key that matched already is a member whose loss the bound must cover, and
+ * how many match depends on bits that somebody else chose.
+ */
+void um_count_added(umbel_filter *f, size_t n, size_t fresh);
 
 /* E_READONLY for mapped filters, E_SECRET for locked ones. */
 umbel_status um_check_writable(const umbel_filter *f, umbel_error *err);

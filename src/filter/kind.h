@@ -38,7 +38,7 @@ typedef struct um_shape {
     uint64_t setting[UM_MAX_SETTINGS];
 
     /* What happened to it since. */
-    uint64_t added;    /* keys that were new */
+    uint64_t added;    /* keys that were new; with bounds, all of them */
     bool estimated;    /* ... a guess, after a merge */
     bool intersected;  /* by AND: its cells do not give its keys */
     bool joined;       /* counts merged, not by sums: none can be removed */

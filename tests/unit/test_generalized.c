@@ -327,6 +327,28 @@ static void it_describes_what_the_paper_expects(void **state)
     }
 }
 
+/* More keys match already where half of the bits are ones. */
+static void the_start_does_not_change_the_bound_on_false_negatives(void **state)
+{
+    const shape s = {"classic", 2, 2};
+    uint64_t keys[1000];
+    um_rng rng = {7};
+    double bound[3];
+
+    (void)state;
+    fill(&rng, keys, TEST_COUNT(keys));
+    for (uint64_t i = 0; i < TEST_COUNT(bound); i++) {
+        umbel_filter *f = open_shape(&s, 64000, i * UM_START_ALL / 2, 1);
+        assert_true(i != 1 || hits(f, keys, TEST_COUNT(keys)) > 0);
+        put(f, keys, TEST_COUNT(keys));
+        bound[i] = described(f, "fn_bound");
+        umbel_close(f);
+    }
+    assert_near(bound[0], umbel_generalized_fn_bound(2, 2, 64), 0);
+    assert_near(bound[1], bound[0], 0);
+    assert_near(bound[2], bound[0], 0);
+}
+
 static void the_seed_decides_the_start(void **state)
 {
     const shape s = {"blocked512", 4, 4};
@@ -669,6 +691,8 @@ int main(void)
         cmocka_unit_test(it_starts_with_the_share_of_ones_that_was_asked_for),
         cmocka_unit_test(a_start_ends_with_the_last_cell),
         cmocka_unit_test(it_describes_what_the_paper_expects),
+        cmocka_unit_test(
+            the_start_does_not_change_the_bound_on_false_negatives),
         cmocka_unit_test(the_seed_decides_the_start),
         cmocka_unit_test(it_starts_from_given_bits),
         cmocka_unit_test(no_content_passes_the_bound),
