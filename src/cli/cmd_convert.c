@@ -7,6 +7,7 @@
 #include "cli/report.h"
 #include "cli/table.h"
 #include "exchange/content.h"
+#include "filter/handle.h"
 #include "keys/import.h"
 
 #include <string.h>
@@ -125,18 +126,27 @@ static umbel_status open_input(const convert_args *a, umbel_filter **out,
 /* --- converting -------------------------------------------------------------
  */
 
+/* The keys that the result must hold. */
+static umbel_status count_keys(const umbel_filter *f, uint64_t *keys,
+                               umbel_error *err)
+{
+    umbel_interval guess;
+
+    UM_TRY(umbel_estimate_keys(f, &guess, err));
+    *keys = guess.value < 1e15 ? (uint64_t)guess.value + 1 : UINT64_MAX;
+    return UMBEL_OK;
+}
+
 static umbel_status choose_fold(const convert_args *a, const umbel_filter *f,
                                 uint64_t *by, umbel_error *err)
 {
-    umbel_interval keys;
+    uint64_t keys;
 
     *by = a->fold.n;
     if (a->fold.given)
         return UMBEL_OK;
-    UM_TRY(umbel_estimate_keys(f, &keys, err));
-    *by = keys.value < 1e15
-              ? umbel_fold_best(f, (uint64_t)keys.value + 1, a->fpr.x)
-              : 0;
+    UM_TRY(count_keys(f, &keys, err));
+    *by = keys < UINT64_MAX ? umbel_fold_best(f, keys, a->fpr.x) : 0;
     if (*by == 0)
         return um_fail(err, UMBEL_E_RANGE,
                        "the error of this filter is %s at its full size: "
@@ -182,6 +192,28 @@ static umbel_status save(const convert_args *a, const umbel_filter *f,
     return umbel_export_to(f, a->to.name, STDOUT_FILENO, err);
 }
 
+static bool is_not_shrunk(const convert_args *a, uint64_t by)
+{
+    return a->fpr.given && by == 1;
+}
+
+static void note_not_shrunk(um_report *r, const umbel_filter *f)
+{
+    uint64_t keys = 0, by;
+    double error;
+
+    count_keys(f, &keys, NULL);
+    by = um_fold_least(f, keys, &error);
+    if (by)
+        um_report_note(r,
+                       "It cannot be smaller at that error: its %s parts can "
+                       "be folded by %s at least, which gives an error of %s.",
+                       um_grouped(umbel_fold_parts(f)).text,
+                       um_grouped(by).text, um_rate(error).text);
+    else
+        um_report_note(r, "It cannot be smaller: it has a single part.");
+}
+
 static void make_report(const convert_args *a, const umbel_filter *f,
                         uint64_t by, um_report *r)
 {
@@ -203,14 +235,11 @@ static void make_report(const convert_args *a, const umbel_filter *f,
                       by > 1 ? "folding may bring back keys that were removed"
                       : is_exported(a) ? "the file has no place to say so"
                                        : "that is unchanged");
-    if (by == 1 && a->fpr.given)
-        um_report_note(r,
-                       "No divisor of its %s parts keeps that error: its size "
-                       "is unchanged.",
-                       um_grouped(umbel_fold_parts(f)).text);
+    if (is_not_shrunk(a, by))
+        note_not_shrunk(r, f);
 }
 
-static umbel_status convert(const um_args *args, umbel_filter *f,
+static umbel_status convert(const um_args *args, umbel_filter *f, bool *missed,
                             umbel_error *err)
 {
     const convert_args *a = args->values;
@@ -228,6 +257,7 @@ static umbel_status convert(const um_args *args, umbel_filter *f,
     status = save(a, made, err);
     if (status)
         goto done;
+    *missed = is_not_shrunk(a, by);
     make_report(a, made, by, &report);
     um_report_print(args, &report);
 done:
@@ -242,6 +272,7 @@ static int run(const um_args *args)
     const convert_args *a = args->values;
     umbel_filter *f;
     umbel_error err;
+    bool missed = false;
     bool foreign = is_exported(a) || a->from; /* may replace others' files */
 
     if (is_idle(a))
@@ -251,9 +282,9 @@ static int run(const um_args *args)
     if ((!foreign && um_check_replaceable(a->output, &err)) ||
         open_input(a, &f, &err))
         return um_trouble(args, &err);
-    umbel_status status = convert(args, f, &err);
+    umbel_status status = convert(args, f, &missed, &err);
     umbel_close(f);
-    return status ? um_trouble(args, &err) : UM_EXIT_FINE;
+    return status ? um_trouble(args, &err) : missed ? UM_EXIT_NO : UM_EXIT_FINE;
 }
 
 const um_command um_cmd_convert = {
@@ -280,5 +311,7 @@ const um_command um_cmd_convert = {
         "bloom. Without them the result is compressed if FILE is. Compression "
         "gains little for a filter that is as full as planned, and much for "
         "one with room left or planned with 'umbel plan --wire'. FILE may be "
-        "the output, too: it is replaced when the result is complete.",
+        "the output, too: it is replaced when the result is complete. The exit "
+        "code is 1 if the result cannot be smaller at the error of --fpr; it "
+        "is written all the same.",
 };

@@ -317,6 +317,21 @@ static bool fold_keeps(const umbel_filter *f, uint64_t by, double keys,
            folded_error(f, &shape, by, keys) <= fpr;
 }
 
+uint64_t um_fold_least(const umbel_filter *f, uint64_t keys, double *error)
+{
+    uint64_t parts = um_fold_parts(&f->layout), by = 2;
+    um_shape shape = f->shape;
+
+    while (by <= parts / by && parts % by)
+        by++;
+    if (parts % by)
+        by = parts;
+    shape.cells /= by;
+    bool possible = by > 1 && um_check_shape(&shape, NULL) == UMBEL_OK;
+    *error = possible ? folded_error(f, &shape, by, (double)keys) : 1;
+    return possible ? by : 0;
+}
+
 /*
  * Divisors come in pairs (d, parts/d); the error grows with the divisor, so
  * the largest that holds is found by trying them all, of which there are at

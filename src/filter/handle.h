@@ -77,6 +77,9 @@ double um_keys_behind(const umbel_filter *f, uint64_t used);
 /* Returns true if they follow from the model, which also has their spread. */
 bool um_used_by_chance(const umbel_filter *f);
 
+/* Returns the least fold of f, 0 if it has none, and its error at keys. */
+uint64_t um_fold_least(const umbel_filter *f, uint64_t keys, double *error);
+
 /* As umbel_same_shape. */
 umbel_status um_same_shape(const um_shape *x, const um_shape *y,
                            umbel_error *err);

@@ -15,3 +15,8 @@ umbel convert f.umb --fpr 1% -o - --json 2>&1 > /dev/null | field fold
 # In place.
 try umbel convert -q f.umb --fold 2 -o f.umb
 try umbel verify -q f.umb --members keys
+
+# A filter that folds nowhere near: written, but the exit code says so.
+seq 50000 | umbel build --bits 779776 -q -o prime.umb
+try umbel convert prime.umb --fpr 5% -o small.umb
+cmp prime.umb small.umb
