@@ -34,6 +34,31 @@ static void the_latest_keys_are_known_at_every_moment(void **state)
     umbel_close(f);
 }
 
+/* Both generations, and what is known of them. Cells enough that no key matches
+ * by chance: so the small filter changes generations with the large one. */
+static void folding_equals_building_small(void **state)
+{
+    enum { CELLS = 1 << 17, BY = 4, MORE = CAPACITY / 2 };
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_filter *large = NULL, *small = NULL, *fold = NULL;
+
+    (void)state;
+    p.capacity = CAPACITY;
+    p.hashes = 8;
+    p.cells = CELLS;
+    assert_ok(umbel_create("aging", &p, &large, &test_refusal));
+    p.cells = CELLS / BY;
+    assert_ok(umbel_create("aging", &p, &small, &test_refusal));
+    test_add(large, 0, CAPACITY + MORE);
+    test_add(small, 0, CAPACITY + MORE);
+    assert_ok(umbel_fold(large, BY, &fold, &test_refusal));
+    test_assert_same_payload(fold, small);
+    assert_int_equal(test_hits(fold, 0, CAPACITY + MORE), CAPACITY + MORE);
+    umbel_close(large);
+    umbel_close(small);
+    umbel_close(fold);
+}
+
 /* Older than two generations: only the error is left of them. */
 static void old_keys_are_forgotten_and_the_error_stays_bounded(void **state)
 {
@@ -95,6 +120,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_latest_keys_are_known_at_every_moment),
+        cmocka_unit_test(folding_equals_building_small),
         cmocka_unit_test(old_keys_are_forgotten_and_the_error_stays_bounded),
         cmocka_unit_test(a_key_that_comes_again_stays),
         cmocka_unit_test(any_state_is_safe),
