@@ -193,16 +193,22 @@ typedef struct umbel_taken_back {
     uint64_t left;    /* of them still do: removing them would cost too much */
     uint64_t members; /* reported keys that are members, and stay */
     uint64_t lost;    /* members that no longer match */
+    uint64_t moved;   /* members that go by another group than in like, or f */
+    bool rebuilt;     /* from the members: f has groups */
 } umbel_taken_back;
 
 /*
- * Retouches f so that the keys that readers reported as false positives no
- * longer match, as far as that loses at most 1 % of the members. Reported keys
- * that are members are left out. Fails as umbel_retouch does.
+ * Changes f so that the keys that readers reported as false positives no longer
+ * match. A filter with one group is retouched, as far as that loses at most 1 %
+ * of the members. One with groups is built again from the members, so that none
+ * is lost; they go as in the filter like, the last edition, or as in f when it
+ * is NULL or has another shape. Reported keys that are members are left out.
+ * Fails as umbel_retouch and umbel_choose do.
  */
 UMBEL_API umbel_status umbel_take_back(umbel_filter *f,
                                        const umbel_key_list *members,
                                        const umbel_key_list *reported,
+                                       const umbel_filter *like,
                                        umbel_taken_back *out, umbel_error *err);
 
 /* --- fetching ------------------------------------------------------------- */

@@ -27,8 +27,8 @@ static const um_option options[] = {
     {"keep", 0, "N", "keep N differences, up to 64 (default 16)",
      UM_TARGET(publish_args, keep), .high = UMBEL_MAX_STEPS},
     {"never", 0, "FILE",
-     "false positives that readers reported: retouch the filter; may be "
-     "repeated",
+     "false positives that readers reported: retouch the filter, or, with "
+     "groups, build it again like the last edition; may be repeated",
      UM_TARGET(publish_args, never), .role = UM_INPUT, .needs = "members"},
     {"members", 0, "FILE", "all keys of the filter; may be repeated",
      UM_TARGET(publish_args, members), .role = UM_INPUT, .needs = "never"},
@@ -154,12 +154,12 @@ static umbel_status publish(publishing *p, edition *e, umbel_error *err)
     umbel_publication what = p->what;
 
     if (p->a->never.n)
-        UM_TRY(
-            um_take_back(p->args, e->filter, &e->taken_back, &e->report, err));
+        UM_TRY(um_publish_never(p->args, &p->shelf, e->name, e->filter,
+                                &e->taken_back, &e->report, err));
     what.name = e->name;
     what.filter = e->filter;
     what.now = (uint64_t)time(NULL);
-    if (e->taken_back.matched == e->taken_back.left) /* nothing was changed */
+    if (!e->taken_back.rebuilt && e->taken_back.matched == e->taken_back.left)
         what.file = (umbel_slice){e->file.bytes, e->file.len};
     UM_TRY(umbel_publish(&what, &p->shelf, &e->done, err));
     if (e->done.has_last)

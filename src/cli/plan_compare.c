@@ -129,6 +129,7 @@ static umbel_status report_way(um_report *r, const comparing *c, size_t i,
     um_report_text(r, "reason", NULL, can ? "" : way->reason.text);
     um_report_rate(r, "share_lost", "share lost",
                    can ? share((double)way->lost, (double)all->members) : NAN);
+    report_number(r, "next_bytes", "next edition", way, way->next_bytes);
     return UMBEL_OK;
 }
 
@@ -145,6 +146,10 @@ static void report_notes(um_report *r, const umbel_comparison *c)
                        "error of %s.",
                        um_rate(share(c->plain_left, c->weight)).text,
                        um_rate(c->plain_unseen).text);
+    um_report_note(r,
+                   "Next edition: bytes that readers fetch when one member in "
+                   "1,000 is replaced; %s for a plain filter.",
+                   um_grouped(c->plain_next_bytes).text);
     if (c->best < c->n)
         um_report_note(r, "Best: %s (%s).", c->way[c->best].name, CRITERION);
     else

@@ -22,13 +22,15 @@ typedef struct publish_args {
 } publish_args;
 
 /*
- * Retouches f so that the keys of --never no longer match, as far as that loses
- * at most 1 % of --members. Reported keys that are members are left out, and
- * noted in the report.
+ * Changes f, which is to be published by that name, so that the keys of --never
+ * no longer match. A filter with groups keeps the choices of the newest edition
+ * on the shelf. Reported keys that are members are left out, and noted in the
+ * report.
  */
-umbel_status um_take_back(const um_args *args, umbel_filter *f,
-                          umbel_taken_back *out, um_report *r,
-                          umbel_error *err);
+umbel_status um_publish_never(const um_args *args, const umbel_store *shelf,
+                              const char *name, umbel_filter *f,
+                              umbel_taken_back *out, um_report *r,
+                              umbel_error *err);
 
 /* Reports what it did. */
 void um_report_taken_back(const um_args *args, const umbel_filter *f,

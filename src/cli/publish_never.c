@@ -4,63 +4,96 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "cli/publish.h"
+#include "exchange/shelf.h"
+#include "exchange/take_back.h"
 #include "keys/clashes.h"
+#include "keys/digests.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Readers may report members by mistake: these stay, and are named. */
-static umbel_status note_members(const umbel_filter *f,
-                                 const umbel_key_list *members,
-                                 const um_key_list *never, um_report *r,
-                                 umbel_error *err)
+/* The newest edition on the shelf; NULL when there is none to be like. */
+static umbel_filter *open_newest(const publish_args *a,
+                                 const umbel_store *shelf, const char *name)
 {
-    umbel_error note;
-    umbel_status status =
-        um_refuse_members(f, members, never, "they still match", &note);
+    umbel_source source = UMBEL_SOURCE_INIT;
+    umbel_filter *newest = NULL;
+    um_manifest last;
 
-    if (status == UMBEL_E_KEY)
-        um_report_note(r, "%s.", note.text);
-    else if (status)
-        *err = note;
-    return status == UMBEL_E_KEY ? UMBEL_OK : status;
+    source.memory_limit = a->memory.max_memory.n;
+    if (um_shelf_manifest(shelf, name, &last, NULL) || !last.serial ||
+        um_shelf_load(shelf, &last.filter, &source, &newest, NULL))
+        return NULL;
+    return newest;
 }
 
-static umbel_status read_lists(const um_args *args, const umbel_filter *f,
-                               um_key_list *members, um_key_list *never,
+/* Readers may report members by mistake: these stay, and are named. */
+static void note_members(const um_key_list *never, const bool *member,
+                         um_report *r)
+{
+    umbel_error note;
+
+    um_fail_marked(never, member, "they still match", &note);
+    um_report_note(r, "%s.", note.text);
+}
+
+/* The sources of both lists. */
+static umbel_status find_lists(const um_args *args, const umbel_filter *f,
+                               um_key_source *members, um_key_source *never,
                                umbel_error *err)
 {
     const publish_args *a = args->values;
-    um_key_list_params keep = {.filter = f};
-    um_key_source source;
 
-    UM_TRY(um_key_source_from_args(args, &a->keys, NULL, a->members, &source,
+    UM_TRY(um_key_source_from_args(args, &a->keys, NULL, a->members, members,
                                    err));
-    UM_TRY(um_obey_key_form(f, &source.format, err));
-    UM_TRY(um_key_list_read(members, &source, &keep, err));
-    UM_TRY(
-        um_key_source_from_args(args, &a->keys, NULL, a->never, &source, err));
-    UM_TRY(um_obey_key_form(f, &source.format, err));
-    source.format.weights = UM_WEIGHTS_TSV;
-    keep.keep_lines = true;
-    return um_key_list_read(never, &source, &keep, err);
+    UM_TRY(um_obey_key_form(f, &members->format, err));
+    UM_TRY(um_key_source_from_args(args, &a->keys, NULL, a->never, never, err));
+    UM_TRY(um_obey_key_form(f, &never->format, err));
+    never->format.weights = UM_WEIGHTS_TSV;
+    return UMBEL_OK;
 }
 
-umbel_status um_take_back(const um_args *args, umbel_filter *f,
-                          umbel_taken_back *out, um_report *r, umbel_error *err)
+static umbel_status take_back(umbel_filter *f, const um_digest_source *members,
+                              const um_key_list *never,
+                              const umbel_filter *newest, umbel_taken_back *out,
+                              um_report *r, umbel_error *err)
 {
-    um_key_list members = {0}, never = {0};
-    umbel_status status = read_lists(args, f, &members, &never, err);
+    umbel_key_list reported = um_key_list_view(never);
+    bool *member = calloc(never->n + 1, sizeof *member);
+    umbel_status status;
 
+    if (!member)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", never->n);
+    status = um_take_back(f, members, &reported, newest, member, out, err);
+    if (!status && out->members)
+        note_members(never, member, r);
+    free(member);
+    return status;
+}
+
+umbel_status um_publish_never(const um_args *args, const umbel_store *shelf,
+                              const char *name, umbel_filter *f,
+                              umbel_taken_back *out, um_report *r,
+                              umbel_error *err)
+{
+    um_key_list_params keep = {.filter = f, .keep_lines = true};
+    um_key_source members, reported;
+    um_key_digests digests = {0};
+    um_key_list never = {0};
+    um_digest_source source;
+    umbel_filter *newest = NULL;
+    umbel_status status;
+
+    UM_TRY(find_lists(args, f, &members, &reported, err));
+    status = um_key_digests_init(&digests, &members, f, &source, err);
     if (status)
         goto done;
-    umbel_key_list all = um_key_list_view(&members);
-    umbel_key_list reported = um_key_list_view(&never);
-    status = note_members(f, &all, &never, r, err);
+    status = um_key_list_read(&never, &reported, &keep, err);
     if (status)
         goto done;
-    status = umbel_take_back(f, &all, &reported, out, err);
+    newest = open_newest(args->values, shelf, name);
+    status = take_back(f, &source, &never, newest, out, r, err);
     if (status == UMBEL_E_UNSUPPORTED) {
         umbel_error said = *err;
         um_set_error(err, status,
@@ -69,7 +102,8 @@ umbel_status um_take_back(const um_args *args, umbel_filter *f,
                      said.text);
     }
 done:
-    um_key_list_fini(&members);
+    umbel_close(newest);
+    um_key_digests_fini(&digests);
     um_key_list_fini(&never);
     return status;
 }
@@ -149,11 +183,12 @@ void um_report_taken_back(const um_args *args, const umbel_filter *f,
     um_report_count(r, "never_left", "still matching", "keys", t->left);
     um_report_count(r, "never_members", "reported members", "keys", t->members);
     um_report_count(r, "members_lost", "members lost", NULL, t->lost);
-    if (t->left)
+    um_report_count(r, "members_moved", "members moved", NULL, t->moved);
+    if (t->left && !t->rebuilt)
         um_report_note(r,
                        "%s still match: removing them would lose more than 1 "
                        "%% of the members.",
                        um_counted(t->left, "key", "keys").text);
-    if (t->left || t->lost)
+    if ((t->left || t->lost) && !t->rebuilt)
         note_build(args, f, t, r);
 }

@@ -29,22 +29,6 @@ static bool is_sized(const um_build_job *job)
 /* --- members that avoid other keys ------------------------------------------
  */
 
-static umbel_status refuse_marked(const um_key_list *never, const bool *member,
-                                  umbel_error *err)
-{
-    um_key_names names = {0};
-    size_t n = 0;
-
-    for (size_t i = 0; i < never->n; i++)
-        if (member[i]) {
-            umbel_slice line = um_key_list_line(never, i);
-            um_name_key(&names, &line);
-            n++;
-        }
-    return um_fail_members(
-        n, &names, "take members out of the list, or use --allow-members", err);
-}
-
 static umbel_status choose_groups(const um_build_job *job, umbel_filter *f,
                                   um_build_result *out, umbel_error *err)
 {
@@ -74,7 +58,9 @@ static umbel_status choose_groups(const um_build_job *job, umbel_filter *f,
     status =
         um_choose(f, &source, &negatives, &params, member, &out->choice, err);
     if (status == UMBEL_E_KEY)
-        status = refuse_marked(&never, member, err);
+        status = um_fail_marked(
+            &never, member,
+            "take members out of the list, or use --allow-members", err);
     out->keys = source.n;
     out->chosen = true;
 done:

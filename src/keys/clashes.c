@@ -63,28 +63,35 @@ umbel_status um_fail_members(size_t n, const um_key_names *names,
                    names->text, n > names->n ? ", ..." : "", what_to_do);
 }
 
+umbel_status um_fail_marked(const um_key_list *never, const bool *member,
+                            const char *what_to_do, umbel_error *err)
+{
+    um_key_names names = {0};
+    size_t n = 0;
+
+    for (size_t i = 0; i < never->n; i++)
+        if (member[i]) {
+            umbel_slice line = um_key_list_line(never, i);
+            um_name_key(&names, &line);
+            n++;
+        }
+    return um_fail_members(n, &names, what_to_do, err);
+}
+
 umbel_status um_refuse_members(const umbel_filter *f,
                                const umbel_key_list *members,
                                const um_key_list *never, const char *what_to_do,
                                umbel_error *err)
 {
     bool *both = malloc(never->n + 1);
-    um_key_names names = {0};
     umbel_status status;
     size_t n = 0;
 
     if (!both)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", never->n);
     status = um_find_clashes(f, members, never, both, &n, err);
-    if (status || !n)
-        goto done;
-    for (size_t i = 0; i < never->n; i++)
-        if (both[i]) {
-            umbel_slice line = um_key_list_line(never, i);
-            um_name_key(&names, &line);
-        }
-    status = um_fail_members(n, &names, what_to_do, err);
-done:
+    if (!status && n)
+        status = um_fail_marked(never, both, what_to_do, err);
     free(both);
     return status;
 }

@@ -32,6 +32,10 @@ umbel_status um_find_clashes(const umbel_filter *f,
 umbel_status um_fail_members(size_t n, const um_key_names *names,
                              const char *what_to_do, umbel_error *err);
 
+/* The same for the marked keys of never, whose lines are kept. */
+umbel_status um_fail_marked(const um_key_list *never, const bool *member,
+                            const char *what_to_do, umbel_error *err);
+
 /* The same if any key of never, whose lines are kept, is a member. */
 umbel_status um_refuse_members(const umbel_filter *f,
                                const umbel_key_list *members,

@@ -234,10 +234,10 @@ static umbel_status place_again(choosing *c, const umbel_digest *d, size_t n,
 static umbel_status refuse_members(const choosing *c, bool *member,
                                    umbel_error *err)
 {
-    if (!c->bill.never_members || c->params->allow_members)
-        return UMBEL_OK;
     for (size_t i = 0; member && i < c->never->n; i++)
         member[i] = c->out[i];
+    if (!c->bill.never_members || c->params->allow_members)
+        return UMBEL_OK;
     return um_fail(err, UMBEL_E_KEY,
                    "%" PRIu64 " of the unwanted keys are members: a member "
                    "always matches; take them out of one of the lists",

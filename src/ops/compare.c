@@ -12,9 +12,11 @@
 #include "base/batch.h"
 #include "base/bits.h"
 #include "base/key_list.h"
+#include "filter/handle.h"
 #include "filter/sizing.h"
 #include "ops/query_each.h"
 
+#include <umbel/diff.h>
 #include <umbel/file.h>
 #include <umbel/plan.h>
 
@@ -103,6 +105,59 @@ static umbel_status measure(const um_scene *s, const um_strategy_row *row,
     return UMBEL_OK;
 }
 
+/* --- the next edition --- */
+
+/* What a reader of old fetches to have now: the difference, or all of it. */
+static umbel_status add_moved(const um_scene *s, const umbel_filter *old,
+                              const umbel_filter *now, uint64_t *sum,
+                              umbel_error *err)
+{
+    uint64_t least = umbel_encoded_len(now);
+    size_t room = umbel_diff_room(now);
+    umbel_diff_result step;
+    void *bytes = um_get(&s->alloc, room);
+
+    if (!bytes)
+        return um_no_memory(err, room);
+    if (umbel_diff(old, now, bytes, room, &step, NULL) == UMBEL_OK &&
+        step.bytes < least)
+        least = step.bytes;
+    um_put(&s->alloc, bytes, room);
+    *sum += least;
+    return UMBEL_OK;
+}
+
+/*
+ * One member in 500 leaves: as many cells change as when one in 1,000 is
+ * replaced, and no key has to be made up.
+ */
+static umbel_status measure_next(const um_scene *s, const um_strategy_row *row,
+                                 const um_made *m, uint64_t *out,
+                                 umbel_error *err)
+{
+    size_t gone = 2 * ((s->members->n + 999) / 1000);
+    umbel_key_list fewer = *s->members;
+    um_scene next = *s;
+    um_made made = {0};
+
+    if (m->filter->shape.kind->built || fewer.n <= gone) {
+        *out = umbel_encoded_len(m->filter);
+        return UMBEL_OK;
+    }
+    fewer.n -= gone;
+    next.members = &fewer;
+    next.like = m->filter;
+    *out = 0;
+    umbel_status status = row->make(&next, &made, err);
+    if (status == UMBEL_OK)
+        status = add_moved(s, m->filter, made.filter, out, err);
+    if (status == UMBEL_OK && made.second)
+        status = add_moved(s, m->second, made.second, out, err);
+    umbel_close(made.filter);
+    umbel_close(made.second);
+    return status;
+}
+
 /* A way that cannot be had says so; only memory is everybody's trouble. */
 static umbel_status try_way(const um_scene *s, const um_strategy_row *row,
                             umbel_strategy *out, umbel_error *err)
@@ -113,6 +168,8 @@ static umbel_status try_way(const um_scene *s, const um_strategy_row *row,
 
     if (status == UMBEL_OK)
         status = measure(s, row, &m, out, &reason);
+    if (status == UMBEL_OK)
+        status = measure_next(s, row, &m, &out->next_bytes, &reason);
     umbel_close(m.filter);
     umbel_close(m.second);
     if (status == UMBEL_E_NOMEM)
@@ -134,6 +191,7 @@ static umbel_status try_plain(const um_scene *s, umbel_comparison *out,
     UM_TRY(try_way(s, &um_no_strategy, &w, err));
     out->plain_left = w.status == UMBEL_OK ? w.weight_left : NAN;
     out->plain_unseen = w.status == UMBEL_OK ? w.unseen : NAN;
+    out->plain_next_bytes = w.next_bytes;
     return UMBEL_OK;
 }
 
@@ -271,7 +329,10 @@ umbel_status umbel_compare_strategies(const umbel_params *params,
                                       const umbel_key_list *never,
                                       umbel_comparison *out, umbel_error *err)
 {
-    um_scene s = {.bytes = bytes, .members = members, .never = never};
+    um_scene s = {.bytes = bytes,
+                  .members = members,
+                  .never = never,
+                  .capacity = members->n};
     um_shape ignored;
 
     UM_TRY(um_params_take(params, &s.params, err));

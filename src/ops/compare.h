@@ -12,6 +12,8 @@ typedef struct um_scene {
     umbel_params params; /* without a size */
     uint64_t bytes;
     const umbel_key_list *members, *never;
+    uint64_t capacity;            /* members to make room for */
+    const umbel_filter *like;     /* the edition before; or NULL */
     um_digest_index held, listed; /* of members and never */
     umbel_alloc alloc;
 } um_scene;

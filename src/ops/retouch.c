@@ -127,9 +127,9 @@ static uint64_t unlisted(const umbel_filter *f, const chosen *c)
 
 /* A filter that was built from these members, or says how many it denies. */
 static umbel_status check_members(const umbel_filter *f, const chosen *c,
-                                  umbel_error *err)
+                                  size_t others, umbel_error *err)
 {
-    uint64_t denied = c->different - c->n, known = f->shape.denied;
+    uint64_t denied = c->different - c->n - others, known = f->shape.denied;
 
     if (denied > known)
         return um_fail(err, UMBEL_E_MISMATCH,
@@ -181,6 +181,7 @@ umbel_status umbel_in_both(const umbel_filter *f, const umbel_key_list *members,
 /* All that a call needs, made before a bit is touched. */
 typedef struct job {
     umbel_retouch_params params;
+    um_bystanders others;
     um_pool pool;
     um_digest_index member_index, key_index;
     uint8_t *bits;
@@ -203,7 +204,9 @@ static umbel_status prepare_members(job *j, const umbel_filter *f,
         return um_fail(err, UMBEL_E_KEY,
                        "%zu of the keys that must not match are members", both);
     UM_TRY(choose(f, j->bits, members, index, &j->pool, &j->members, err));
-    return j->params.force ? UMBEL_OK : check_members(f, &j->members, err);
+    j->members.different += j->others.n + j->others.denied;
+    return j->params.force ? UMBEL_OK
+                           : check_members(f, &j->members, j->others.n, err);
 }
 
 static umbel_status prepare_keys(job *j, const umbel_filter *f,
@@ -228,7 +231,8 @@ static umbel_status prepare_problem(job *j, const umbel_filter *f,
     *p = (um_problem){.bits = j->bits,
                       .cells = f->shape.cells,
                       .hashes = f->shape.hashes,
-                      .ntargets = (size_t)llround(targets)};
+                      .ntargets = (size_t)llround(targets),
+                      .needed = j->others.needed};
     if (p->ntargets == 0 && j->keys.n > 0)
         p->ntargets = 1;
     UM_TRY(place(f, &j->members, &j->pool, &p->members, err));
@@ -267,8 +271,9 @@ static void bill_members(const job *j, umbel_retouch_result *b)
 {
     const um_problem *p = &j->problem;
 
-    b->members = p->members.n;
-    b->denied_before = j->members.different - p->members.n;
+    b->members = p->members.n + j->others.n;
+    b->members_weight = (double)j->others.n;
+    b->denied_before = j->members.different - b->members;
     for (size_t i = 0; i < p->members.n; i++) {
         b->lost += j->outcome.lost[i];
         b->members_weight += weight_of(&p->members, i);
@@ -344,13 +349,19 @@ static umbel_status work(job *j, umbel_filter *f, const umbel_key_list *members,
     return UMBEL_OK;
 }
 
-static umbel_status check_filter(const umbel_filter *f, umbel_error *err)
+umbel_status um_check_retouchable(const umbel_filter *f, umbel_error *err)
 {
     if (!um_has_bits(f->shape.kind))
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "kind %s cannot be retouched: only kinds of single "
                        "bits can, because there a cleared cell denies a key",
                        f->shape.kind->name);
+    return um_check_ready(f, err);
+}
+
+static umbel_status check_filter(const umbel_filter *f, umbel_error *err)
+{
+    UM_TRY(um_check_retouchable(f, err));
     if (f->shape.kind->bits->groups(f->self) > 1)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "a filter with groups cannot be retouched: a key that "
@@ -358,14 +369,24 @@ static umbel_status check_filter(const umbel_filter *f, umbel_error *err)
     return um_check_writable(f, err);
 }
 
-umbel_status umbel_retouch(umbel_filter *f, const umbel_key_list *members,
-                           const umbel_key_list *never,
-                           const umbel_retouch_params *params,
-                           umbel_retouch_result *result, bool *lost,
-                           umbel_error *err)
+/* The share that may be lost is one of all members. */
+static void scale_share(job *j, size_t n)
+{
+    double all = (double)n + (double)j->others.n;
+
+    if (n && j->params.max_fn > 0)
+        j->params.max_fn = fmin(1, j->params.max_fn * all / (double)n);
+}
+
+umbel_status um_retouch_among(umbel_filter *f, const umbel_key_list *members,
+                              const um_bystanders *others,
+                              const umbel_key_list *never,
+                              const umbel_retouch_params *params,
+                              umbel_retouch_result *result, bool *lost,
+                              umbel_error *err)
 {
     double begun = um_seconds();
-    job j = {0};
+    job j = {.others = *others};
 
     UM_TRY(um_retouch_settle(params, &j.params, err));
     UM_TRY(check_filter(f, err));
@@ -373,6 +394,7 @@ umbel_status umbel_retouch(umbel_filter *f, const umbel_key_list *members,
     UM_TRY(um_check_key_list(never, err));
     UM_TRY(um_check_weights(members->weights, members->n, err));
     UM_TRY(um_check_weights(never->weights, never->n, err));
+    scale_share(&j, members->n);
     um_pool_init(&j.pool, &f->alloc);
     j.bits = f->shape.kind->bits->cells(f->self);
     umbel_status status = work(&j, f, members, never, result, lost, err);
@@ -382,4 +404,16 @@ umbel_status umbel_retouch(umbel_filter *f, const umbel_key_list *members,
     if (status == UMBEL_OK)
         result->seconds = um_seconds() - begun;
     return status;
+}
+
+umbel_status umbel_retouch(umbel_filter *f, const umbel_key_list *members,
+                           const umbel_key_list *never,
+                           const umbel_retouch_params *params,
+                           umbel_retouch_result *result, bool *lost,
+                           umbel_error *err)
+{
+    static const um_bystanders nobody = {0};
+
+    return um_retouch_among(f, members, &nobody, never, params, result, lost,
+                            err);
 }

@@ -29,7 +29,28 @@ typedef struct um_problem {
     um_placed members;
     um_placed keys;  /* in the order in which the papers' methods take them */
     size_t ntargets; /* the first ntargets of keys must go */
+    uint8_t *needed; /* cells that members beside these own; is changed. NULL:
+                        there are none */
 } um_problem;
+
+/* Members that own no cell of a key that must go: they stay, with their
+ * cells. */
+typedef struct um_bystanders {
+    uint8_t *needed; /* their cells, as a filter has them */
+    size_t n;        /* that match */
+    size_t denied;   /* that do not */
+} um_bystanders;
+
+/* Refuses kinds whose cells are not bits, and a filter without its secret. */
+umbel_status um_check_retouchable(const umbel_filter *f, umbel_error *err);
+
+/* As umbel_retouch, with members beside the given ones. */
+umbel_status um_retouch_among(umbel_filter *f, const umbel_key_list *members,
+                              const um_bystanders *others,
+                              const umbel_key_list *never,
+                              const umbel_retouch_params *params,
+                              umbel_retouch_result *result, bool *lost,
+                              umbel_error *err);
 
 /*
  * Runs params->method on bits. params must be settled (um_retouch_settle). *out

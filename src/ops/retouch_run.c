@@ -129,7 +129,8 @@ static umbel_status run(const um_problem *p, const umbel_retouch_params *params,
 
     UM_TRY(um_instance_make(&in, p, params, method->all_bits, pool, err));
     if (method->closes || params->closure)
-        needed = um_pool_get(pool, (size_t)(p->cells / 8 + 1), 1);
+        needed = p->needed ? p->needed
+                           : um_pool_get(pool, (size_t)(p->cells / 8 + 1), 1);
     if (!um_state_init(&s, &in, params) || pool->failed ||
         (!method->run(&s, method) && !s.stopped) || pool->failed)
         return um_fail(err, UMBEL_E_NOMEM,

@@ -48,7 +48,7 @@ static umbel_status open_bloom(const um_scene *s, uint64_t bytes, uint64_t keys,
 static umbel_status fill_plain(const um_scene *s, uint64_t bytes, um_made *out,
                                umbel_error *err)
 {
-    UM_TRY(open_bloom(s, bytes, s->members->n, 1, &out->filter, err));
+    UM_TRY(open_bloom(s, bytes, s->capacity, 1, &out->filter, err));
     return umbel_add_digests(out->filter, s->members->digests, s->members->n,
                              NULL, err);
 }
@@ -76,7 +76,8 @@ static umbel_status make_groups(const um_scene *s, um_made *out,
     umbel_choose_params p = UMBEL_CHOOSE_INIT;
     umbel_choose_result result;
 
-    UM_TRY(open_bloom(s, s->bytes, s->members->n, GROUPS, &out->filter, err));
+    p.like = s->like;
+    UM_TRY(open_bloom(s, s->bytes, s->capacity, GROUPS, &out->filter, err));
     return umbel_choose(out->filter, s->members, s->never, &p, &result, err);
 }
 

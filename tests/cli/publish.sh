@@ -56,6 +56,24 @@ umbel publish shelf keyed.umb --sign key --key-file secret --members members --n
 umbel pull "$here/keyed" -o keyed.copy -q
 try umbel check keyed.copy --key-file secret -f kept.txt -c
 
+# A filter with groups is built again, like the last edition: nobody is lost,
+# and readers fetch about what they fetch of a plain filter.
+seq 20101 > tomorrow
+sed -i 1,101d tomorrow
+for list in members tomorrow; do
+    umbel build $list --fpr 1% -n 20000 -q -o plain.umb
+    umbel publish grouped plain.umb --json |
+        sed 's/.*"difference_bytes": \([0-9]*\).*/\1/' > plain.bytes
+    umbel build $list --fpr 1% -n 20000 --groups 2 -q -o grouped.umb
+    try umbel publish grouped grouped.umb --members $list --never false.txt |
+        sed -n '/^reported\|^still\|^members/p'
+done
+umbel publish grouped grouped.umb --members members --never false.txt --json |
+    sed 's/.*"difference_bytes": \([0-9]*\).*/\1/' > grouped.bytes
+[ $((2 * $(cat grouped.bytes))) -le $((5 * $(cat plain.bytes))) ] && echo small
+umbel pull "file://$PWD/grouped/grouped" -o grouped.copy -q
+umbel verify grouped.copy --members members -q && umbel check grouped.copy -f false.txt -c
+
 # Several at once: the filters until now stay for readers that are on their way.
 umbel build members --fpr 1% -n 20100 -q -o second.umb
 umbel publish two list.umb second.umb -q

@@ -241,8 +241,9 @@ static void a_list_that_was_not_initialized_is_refused(void **state)
                    UMBEL_E_RANGE, "UMBEL_KEY_LIST");
     assert_refused(umbel_in_both(f, &none, &unset, NULL, &n, &test_refusal),
                    UMBEL_E_RANGE, "UMBEL_KEY_LIST");
-    assert_refused(umbel_take_back(f, &unset, &none, &taken, &test_refusal),
-                   UMBEL_E_RANGE, "UMBEL_KEY_LIST");
+    assert_refused(
+        umbel_take_back(f, &unset, &none, NULL, &taken, &test_refusal),
+        UMBEL_E_RANGE, "UMBEL_KEY_LIST");
     assert_refused(
         umbel_build("ribbon", NULL, &unset, NULL, &out, &test_refusal),
         UMBEL_E_RANGE, "UMBEL_KEY_LIST");

@@ -1,10 +1,13 @@
 /*
  * test_exchange_publish.c - a publisher, against a shelf in memory.
  */
+#include "filter/handle.h"
 #include "support/exchange.h"
 #include "support/retouching.h"
 
 #include "exchange/manifest.h"
+
+#include <umbel/experimental/retouch.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -452,7 +455,8 @@ static void reported_keys_no_longer_match(void **state)
     assert_non_null(hit);
     size_t before = test_hits_of(s.f, &s.never, hit);
     assert_true(before > 0);
-    assert_ok(umbel_take_back(s.f, &s.members, &s.never, &t, &test_refusal));
+    assert_ok(
+        umbel_take_back(s.f, &s.members, &s.never, NULL, &t, &test_refusal));
     assert_int_equal(t.matched, before);
     assert_int_equal(t.members, 0);
     assert_int_equal(test_hits_of(s.f, &s.never, hit), t.left);
@@ -472,10 +476,75 @@ static void reported_members_stay(void **state)
     test_scene_make(&s, &p, 2000, 3000, 0);
     memcpy(reported, s.members.digests, 3 * sizeof *reported);
     umbel_key_list list = UMBEL_KEY_LIST(reported, 3);
-    assert_ok(umbel_take_back(s.f, &s.members, &list, &t, &test_refusal));
+    assert_ok(umbel_take_back(s.f, &s.members, &list, NULL, &t, &test_refusal));
     assert_int_equal(t.members, 3);
     assert_int_equal(t.matched + t.lost + t.left, 0);
     test_assert_same_file(s.f, s.before);
+    test_scene_free(&s);
+}
+
+/* Members that own no cell of a reported key are only counted; none of them is
+ * lost, and the same are lost as when all are at hand. */
+static void bystanders_keep_their_cells(void **state)
+{
+    umbel_params p = test_classic(20000, 4, 1);
+    umbel_retouch_params how = UMBEL_RETOUCH_INIT;
+    umbel_retouch_result all;
+    umbel_taken_back t = {0};
+    test_scene s;
+
+    (void)state;
+    test_scene_make(&s, &p, 2000, 100, 0);
+    bool *hit = malloc(s.members.n);
+    assert_non_null(hit);
+    assert_ok(
+        umbel_take_back(s.f, &s.members, &s.never, NULL, &t, &test_refusal));
+    assert_int_equal(test_hits_of(s.f, &s.members, hit), 2000 - t.lost);
+    assert_ok(umbel_retouch(s.before, &s.members, &s.never, &how, &all, NULL,
+                            &test_refusal));
+    assert_true(t.matched > 0 && t.left == 0);
+    assert_int_equal(t.matched, all.matched);
+    assert_int_equal(t.lost, all.lost);
+    assert_int_equal(umbel_denied(s.f), t.lost);
+    free(hit);
+    test_scene_free(&s);
+}
+
+/* Ten of 2,000 members are others on the next day. */
+static void a_filter_with_groups_is_built_like_the_last_edition(void **state)
+{
+    enum { N = 2000, CHANGED = 10 };
+    umbel_params p = test_classic(20000, 4, 1);
+    umbel_setting groups = {"groups", 2};
+    umbel_taken_back t = {0};
+    umbel_filter *last = NULL;
+    test_scene s;
+
+    (void)state;
+    p.settings = &groups;
+    p.nsettings = 1;
+    test_scene_make(&s, &p, N + CHANGED, 3000, 0);
+    umbel_key_list day = UMBEL_KEY_LIST(s.members.digests, N);
+    bool *hit = malloc(s.never.n);
+    assert_non_null(hit);
+    assert_ok(umbel_take_back(s.f, &day, &s.never, NULL, &t, &test_refusal));
+    assert_true(t.rebuilt && t.matched > 0 && t.moved > 0);
+    assert_int_equal(t.left + t.lost, 0);
+    assert_int_equal(test_hits_of(s.f, &s.never, hit), 0);
+    assert_int_equal(test_hits_of(s.f, &day, hit), N);
+    last = s.f;
+    assert_ok(umbel_copy(s.before, &s.f, &test_refusal));
+    day = (umbel_key_list)UMBEL_KEY_LIST(s.members.digests + CHANGED, N);
+    assert_ok(umbel_take_back(s.f, &day, &s.never, last, &t, &test_refusal));
+    assert_int_equal(test_hits_of(s.f, &day, hit), N);
+    assert_int_equal(t.left, 0);
+    size_t changed = 0;
+    for (size_t i = 0; i < s.f->payload_len; i++)
+        changed +=
+            (size_t)__builtin_popcount(s.f->payload[i] ^ last->payload[i]);
+    assert_in_range(changed, 1, (size_t)2 * CHANGED * 4);
+    free(hit);
+    umbel_close(last);
     test_scene_free(&s);
 }
 
@@ -501,6 +570,8 @@ int main(void)
         cmocka_unit_test(a_shelf_may_fail_at_any_call),
         cmocka_unit_test(reported_keys_no_longer_match),
         cmocka_unit_test(reported_members_stay),
+        cmocka_unit_test(bystanders_keep_their_cells),
+        cmocka_unit_test(a_filter_with_groups_is_built_like_the_last_edition),
     };
 
     return cmocka_run_group_tests(tests, test_make_keys, NULL);

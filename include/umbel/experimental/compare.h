@@ -26,6 +26,8 @@ typedef struct umbel_strategy {
     umbel_status status; /* not OK: not possible here, and reason says why */
     umbel_error reason;
     uint64_t bytes;      /* of the file, or of both files together */
+    uint64_t next_bytes; /* that readers fetch for the next edition, when one
+                            member in 1,000 is replaced */
     uint64_t lost;       /* members that do not match */
     double weight_left;  /* of the negatives that match */
     double unseen;       /* false positive rate on keys of neither list */
@@ -44,7 +46,8 @@ typedef struct umbel_comparison {
     double weight;       /* of the negatives */
     double plain_left;   /* weight that a plain filter leaves; NAN: no plain */
     double plain_unseen; /* filter is that small; and its false positive rate */
-    size_t n, best;      /* strategies; best is n when none is possible */
+    uint64_t plain_next_bytes; /* of a plain filter; 0: there is none */
+    size_t n, best;            /* strategies; best is n when none is possible */
     umbel_strategy way[UMBEL_MAX_STRATEGIES];
 } umbel_comparison;
 
