@@ -119,6 +119,22 @@ static void without_bytes_a_plain_filter_sets_the_size(void **state)
     scene_free(&s);
 }
 
+/* Groups keep their choices; a static set is fetched whole. */
+static void the_next_edition_is_measured(void **state)
+{
+    scene s;
+
+    (void)state;
+    scene_make(&s);
+    umbel_comparison c = compared(&s, 2400);
+    const umbel_strategy *groups = way_of(&c, "groups");
+    const umbel_strategy *ribbon = way_of(&c, "ribbon");
+    assert_in_range(c.plain_next_bytes, 1, 2000);
+    assert_in_range(groups->next_bytes, 1, c.plain_next_bytes * 5 / 2);
+    assert_int_equal(ribbon->next_bytes, ribbon->bytes);
+    scene_free(&s);
+}
+
 static void the_best_loses_no_member_and_leaves_the_least(void **state)
 {
     static const uint64_t budgets[] = {300, 1600, 2400, 3800};
@@ -416,6 +432,7 @@ int main(void)
         cmocka_unit_test(no_way_takes_more_bytes_than_allowed),
         cmocka_unit_test(the_table_names_the_ways_in_their_order),
         cmocka_unit_test(without_bytes_a_plain_filter_sets_the_size),
+        cmocka_unit_test(the_next_edition_is_measured),
         cmocka_unit_test(the_best_loses_no_member_and_leaves_the_least),
         cmocka_unit_test(a_ribbon_that_has_room_leaves_nothing),
         cmocka_unit_test(what_retouching_comes_to_can_be_built_again),
