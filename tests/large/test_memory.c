@@ -1,6 +1,6 @@
 /*
  * test_memory.c - the command needs its filter and at most 64 MB, however long
- * the input and its lines are.
+ * the input and its lines are; and few bytes a member to publish with --never.
  */
 #define _DEFAULT_SOURCE /* wait4 */
 #include "support/test.h"
@@ -129,11 +129,57 @@ static void long_lines_take_little_memory(void **state)
     check_all(write_long, "--json");
 }
 
+/* --- lists that must never match --- */
+
+static void write_numbers(const char *dir, const char *name, unsigned from,
+                          unsigned n)
+{
+    FILE *f = create(dir, name);
+
+    for (unsigned i = from; i < from + n; i++)
+        fprintf(f, "%064x\n", i);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* What publishing n members with n / 25 unwanted keys takes, in a filter with
+ * that many groups. */
+static size_t peak_of_publishing(unsigned n, unsigned groups)
+{
+    char *dir = test_dir_make(), words[200];
+
+    write_numbers(dir, "members", 0, n);
+    write_numbers(dir, "never", n, n / 25);
+    snprintf(words, sizeof words, "build members --hex --groups %u -o f.umb",
+             groups);
+    peak(dir, words);
+    size_t most =
+        peak(dir, "publish . f.umb --hex --members members --never never");
+    test_dir_remove(dir);
+    return most;
+}
+
+/* Per member: between two lengths, so that the program itself does not count.
+ */
+static void members_are_not_kept_when_others_must_not_match(void **state)
+{
+    enum { FEW = 100000, MANY = 500000 };
+
+    (void)state;
+    for (unsigned groups = 1; groups <= 2; groups++) {
+        size_t few = peak_of_publishing(FEW, groups);
+        size_t many = peak_of_publishing(MANY, groups);
+        double each = ((double)many - (double)few) / (MANY - FEW);
+        print_message("%u groups: %.1f bytes a member\n", groups, each);
+        assert_true(each <= 24);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_lines_take_little_memory),
         cmocka_unit_test(long_lines_take_little_memory),
+        cmocka_unit_test(members_are_not_kept_when_others_must_not_match),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
