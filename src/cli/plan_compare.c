@@ -146,10 +146,12 @@ static void report_notes(um_report *r, const umbel_comparison *c)
                        "error of %s.",
                        um_rate(share(c->plain_left, c->weight)).text,
                        um_rate(c->plain_unseen).text);
-    um_report_note(r,
-                   "Next edition: bytes that readers fetch when one member in "
-                   "1,000 is replaced; %s for a plain filter.",
-                   um_grouped(c->plain_next_bytes).text);
+    if (c->plain_next_bytes)
+        um_report_note(
+            r,
+            "Next edition: bytes that readers fetch when one member in "
+            "1,000 is replaced; %s for a plain filter.",
+            um_grouped(c->plain_next_bytes).text);
     if (c->best < c->n)
         um_report_note(r, "Best: %s (%s).", c->way[c->best].name, CRITERION);
     else

@@ -484,7 +484,7 @@ static void reported_members_stay(void **state)
 }
 
 /* Members that own no cell of a reported key are only counted; none of them is
- * lost, and the same are lost as when all are at hand. */
+ * lost, and as many are lost as when all are at hand. */
 static void bystanders_keep_their_cells(void **state)
 {
     umbel_params p = test_classic(20000, 4, 1);
@@ -494,7 +494,7 @@ static void bystanders_keep_their_cells(void **state)
     test_scene s;
 
     (void)state;
-    test_scene_make(&s, &p, 2000, 100, 0);
+    test_scene_make(&s, &p, 2000, 400, 0);
     bool *hit = malloc(s.members.n);
     assert_non_null(hit);
     assert_ok(
@@ -502,9 +502,10 @@ static void bystanders_keep_their_cells(void **state)
     assert_int_equal(test_hits_of(s.f, &s.members, hit), 2000 - t.lost);
     assert_ok(umbel_retouch(s.before, &s.members, &s.never, &how, &all, NULL,
                             &test_refusal));
-    assert_true(t.matched > 0 && t.left == 0);
+    assert_true(t.matched > 0 && t.lost <= 20);
+    assert_int_equal(t.left, all.left);
     assert_int_equal(t.matched, all.matched);
-    assert_int_equal(t.lost, all.lost);
+    assert_near((double)t.lost, (double)all.lost, 2); /* ties */
     assert_int_equal(umbel_denied(s.f), t.lost);
     free(hit);
     test_scene_free(&s);
