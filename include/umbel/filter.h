@@ -110,7 +110,8 @@ UMBEL_API umbel_status umbel_unlock(umbel_filter *f, const uint8_t *secret,
  * the order in which threads come.
  *
  * Calls that read the filter as a whole (copy, save, describe, predict, merge
- * it into another) must not run while a thread adds. Calls that change it in
+ * it into another) must not run while a thread adds: take a snapshot
+ * (umbel_snapshot) and give it to them. Calls that change it in
  * other ways (remove, merge into it, clear, unlock, close, and this one) need
  * it to themselves.
  *
@@ -119,6 +120,19 @@ UMBEL_API umbel_status umbel_unlock(umbel_filter *f, const uint8_t *secret,
  * for bloom with groups, and for counters whose width does not divide 64.
  */
 UMBEL_API umbel_status umbel_share(umbel_filter *f, umbel_error *err);
+
+/*
+ * Copies a shared filter while threads add to it, query it and take snapshots.
+ * *out is f at one moment during the call: every key whose add returned before
+ * the call is in it, none that was added after it, and umbel_added agrees with
+ * its cells. Of the keys of an add that runs at the same time it has the first
+ * ones, any number of them; each key is in it wholly or not at all.
+ *
+ * Adds wait while the cells are copied (1 ms for about 5 MB); queries do not.
+ * The copy is not shared. For a filter that is not shared this is umbel_copy.
+ */
+UMBEL_API umbel_status umbel_snapshot(const umbel_filter *f, umbel_filter **out,
+                                      umbel_error *err);
 
 /*
  * Adds n keys. fresh[i], when fresh is given, is set to true if keys[i] changed

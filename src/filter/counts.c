@@ -12,22 +12,13 @@ bool umbel_is_counting(const char *kind)
     return row && row->counting;
 }
 
-static size_t add_now(umbel_filter *f, const umbel_digest *d,
-                      const uint64_t *amounts, size_t n, bool *fresh)
-{
-    const um_kind *kind = f->shape.kind;
-
-    return (f->shared ? kind->shared->add : kind->add)(f->self, d, amounts, n,
-                                                       fresh);
-}
-
 static void count_now(const umbel_filter *f, const umbel_digest *d, size_t n,
                       uint64_t *counts)
 {
     const um_kind *kind = f->shape.kind;
     bool fast = f->fast && f->fast->count;
 
-    if (f->shared)
+    if (f->gate)
         kind->shared->count(f->self, d, n, counts);
     else
         (fast ? f->fast->count : kind->counting->count)(f->self, d, n, counts);
@@ -47,9 +38,7 @@ umbel_status umbel_add_amounts(umbel_filter *f, const umbel_slice *keys,
     UM_TRY(um_given_accept(f, &given, err));
     for (size_t i = 0, some; i < n; i += some) {
         some = um_given_digest(f, &given, i, d);
-        um_count_added(
-            f, some,
-            add_now(f, d, amounts + i, some, fresh ? fresh + i : NULL));
+        um_add_now(f, d, amounts + i, some, fresh ? fresh + i : NULL);
     }
     return UMBEL_OK;
 }

@@ -46,7 +46,7 @@ umbel_status umbel_set_data(umbel_filter *f, const void *data, size_t len,
     size_t cells = f->payload_len - um_data_room(&s), room;
 
     UM_TRY(um_check_writable(f, err));
-    if (f->shared)
+    if (f->gate)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "a shared filter is in use by others: give it its data "
                        "before");

@@ -1,8 +1,21 @@
 /*
  * filter.c - the public verbs: check, hash, then call the row.
  */
+#include "base/alloc.h"
 #include "base/error.h"
 #include "filter/given.h"
+
+static umbel_status make_gate(umbel_filter *f, umbel_error *err)
+{
+    um_gate *gate = um_get(&f->alloc, sizeof *gate);
+
+    if (!gate || !um_gate_init(gate)) {
+        um_put(&f->alloc, gate, sizeof *gate);
+        return um_no_memory(err, sizeof *gate);
+    }
+    f->gate = gate;
+    return UMBEL_OK;
+}
 
 /* Fast paths do not write atomically: a shared filter has none. */
 umbel_status umbel_share(umbel_filter *f, umbel_error *err)
@@ -13,21 +26,10 @@ umbel_status umbel_share(umbel_filter *f, umbel_error *err)
         return um_cannot(f, "be shared: its adds cannot run together", err);
     if (kind->shared->may_share)
         UM_TRY(kind->shared->may_share(&f->shape, err));
+    if (!f->gate)
+        UM_TRY(make_gate(f, err));
     um_filter_use(f, NULL);
-    f->shared = true;
     return UMBEL_OK;
-}
-
-/* Calls the row's function, or a faster one. */
-static size_t add_now(umbel_filter *f, const umbel_digest *d, size_t n,
-                      bool *fresh)
-{
-    const um_kind *kind = f->shape.kind;
-
-    if (f->fast && f->fast->add)
-        return f->fast->add(f->self, d, n, fresh);
-    return (f->shared ? kind->shared->add : kind->add)(f->self, d, NULL, n,
-                                                       fresh);
 }
 
 static void query_now(const umbel_filter *f, const umbel_digest *d, size_t n,
@@ -35,7 +37,7 @@ static void query_now(const umbel_filter *f, const umbel_digest *d, size_t n,
 {
     const um_kind *kind = f->shape.kind;
 
-    if (f->shared)
+    if (f->gate)
         kind->shared->query(f->self, d, n, hit);
     else
         (f->fast ? f->fast->query : kind->query)(f->self, d, n, hit);
@@ -54,13 +56,18 @@ static uint64_t more_added(uint64_t was, size_t fresh)
     return was > UINT64_MAX - fresh ? UINT64_MAX : was + fresh;
 }
 
-void um_count_added(umbel_filter *f, size_t n, size_t fresh)
+/*
+ * Counts n keys of which fresh were new. A kind with bounds counts all of them:
+ * a key that matched already is a member whose loss the bound must cover, and
+ * how many match depends on bits that somebody else chose.
+ */
+static void count_added(umbel_filter *f, size_t n, size_t fresh)
 {
     uint64_t *added = &f->shape.added;
 
     if (f->shape.kind->bounds)
         fresh = n;
-    if (!f->shared) {
+    if (!f->gate) {
         *added = more_added(*added, fresh);
         return;
     }
@@ -69,6 +76,25 @@ void um_count_added(umbel_filter *f, size_t n, size_t fresh)
                         added, &was, more_added(was, fresh), true,
                         __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         ;
+}
+
+/* A shared filter is copied while no thread is inside its gate. */
+void um_add_now(umbel_filter *f, const umbel_digest *d, const uint64_t *amounts,
+                size_t n, bool *fresh)
+{
+    const um_kind *kind = f->shape.kind;
+    um_gate_pass pass = {NULL, false};
+
+    if (f->gate)
+        pass = um_gate_enter(f->gate);
+    if (f->fast && f->fast->add && !amounts)
+        count_added(f, n, f->fast->add(f->self, d, n, fresh));
+    else
+        count_added(f, n,
+                    (f->gate ? kind->shared->add
+                             : kind->add)(f->self, d, amounts, n, fresh));
+    if (f->gate)
+        um_gate_leave(pass);
 }
 
 static umbel_status check_add(const umbel_filter *f, umbel_error *err)
@@ -83,7 +109,10 @@ umbel_status umbel_add_digests(umbel_filter *f, const umbel_digest *digests,
                                size_t n, bool *fresh, umbel_error *err)
 {
     UM_TRY(check_add(f, err));
-    um_count_added(f, n, add_now(f, digests, n, fresh));
+    for (size_t i = 0, some; i < n; i += some) {
+        some = f->gate ? um_next_batch(n - i) : n; /* a gate is left soon */
+        um_add_now(f, digests + i, NULL, some, fresh ? fresh + i : NULL);
+    }
     return UMBEL_OK;
 }
 
@@ -95,7 +124,7 @@ static umbel_status add_given(umbel_filter *f, const um_given *keys,
     UM_TRY(um_given_accept(f, keys, err));
     for (size_t i = 0, some; i < keys->n; i += some) {
         some = um_given_digest(f, keys, i, d);
-        um_count_added(f, some, add_now(f, d, some, fresh ? fresh + i : NULL));
+        um_add_now(f, d, NULL, some, fresh ? fresh + i : NULL);
     }
     return UMBEL_OK;
 }
@@ -117,8 +146,8 @@ umbel_status umbel_add_fixed(umbel_filter *f, const void *keys, size_t width,
     UM_TRY(check_add(f, err));
     if (!n || !are_keys8(f, keys, width) || !f->fast->add_keys8)
         return add_given(f, &given, fresh, err);
-    um_count_added(f, n,
-                   f->fast->add_keys8(f->self, f->hasher.seed, keys, n, fresh));
+    count_added(f, n,
+                f->fast->add_keys8(f->self, f->hasher.seed, keys, n, fresh));
     return UMBEL_OK;
 }
 

@@ -201,9 +201,20 @@ void umbel_close(umbel_filter *f)
     if (!f)
         return;
     umbel_alloc alloc = f->alloc;
+    if (f->gate)
+        um_gate_fini(f->gate);
+    um_put(&alloc, f->gate, sizeof *f->gate);
     um_hasher_fini(&f->hasher);
     um_memory_free(&f->memory, &alloc);
     um_put(&alloc, f, handle_len(f->shape.kind));
+}
+
+static void fill_copy(umbel_filter *copy, const umbel_filter *f)
+{
+    copy->shape.added = f->shape.added;
+    memcpy(copy->payload, f->payload, f->payload_len);
+    um_clear_padding(copy);
+    copy->hasher = f->hasher;
 }
 
 umbel_status umbel_copy(const umbel_filter *f, umbel_filter **out,
@@ -212,9 +223,26 @@ umbel_status umbel_copy(const umbel_filter *f, umbel_filter **out,
     umbel_filter *copy;
 
     UM_TRY(um_filter_make(&f->shape, &f->alloc, &copy, err));
-    memcpy(copy->payload, f->payload, f->payload_len);
-    um_clear_padding(copy);
-    copy->hasher = f->hasher;
+    fill_copy(copy, f);
+    *out = copy;
+    return UMBEL_OK;
+}
+
+/* Memory is taken while threads add: they wait for the cells alone. */
+umbel_status umbel_snapshot(const umbel_filter *f, umbel_filter **out,
+                            umbel_error *err)
+{
+    umbel_filter *copy;
+
+    if (!f->gate)
+        return umbel_copy(f, out, err);
+    um_gate_close(f->gate);
+    um_shape shape = f->shape;
+    um_gate_open(f->gate);
+    UM_TRY(um_filter_make(&shape, &f->alloc, &copy, err));
+    um_gate_close(f->gate);
+    fill_copy(copy, f);
+    um_gate_open(f->gate);
     *out = copy;
     return UMBEL_OK;
 }

@@ -7,6 +7,7 @@
 #ifndef UM_FILTER_HANDLE_H
 #define UM_FILTER_HANDLE_H
 
+#include "base/gate.h"
 #include "filter/fast.h"
 
 /* Memory with its owner; base NULL: bytes of the caller's. */
@@ -28,8 +29,8 @@ struct umbel_filter {
     um_memory memory;
     const um_fast *fast; /* NULL: the kind's own functions */
     um_query_key *query_key;
-    bool shared; /* umbel_share: the kind's shared functions */
-    void *self;  /* the kind's part, behind this struct */
+    um_gate *gate; /* umbel_share: the kind's shared functions, inside it */
+    void *self;    /* the kind's part, behind this struct */
 };
 
 /*
@@ -85,11 +86,11 @@ umbel_status um_same_shape(const um_shape *x, const um_shape *y,
                            umbel_error *err);
 
 /*
- * Counts n keys of which fresh were new. A kind with bounds counts all of them:
- * a key that matched already is a member whose loss the bound must cover, and
- * how many match depends on bits that somebody else chose.
+ * Adds keys, amounts of each or (NULL) one, and counts the new ones. At most
+ * UM_BATCH of them to a shared filter, so that no copy waits for long.
  */
-void um_count_added(umbel_filter *f, size_t n, size_t fresh);
+void um_add_now(umbel_filter *f, const umbel_digest *d, const uint64_t *amounts,
+                size_t n, bool *fresh);
 
 /* E_READONLY for mapped filters, E_SECRET for locked ones. */
 umbel_status um_check_writable(const umbel_filter *f, umbel_error *err);

@@ -1,0 +1,81 @@
+/*
+ * gate.h - lets threads change something together, or one read it at rest.
+ *
+ * Threads enter and leave at next to no cost. A thread that closes the gate
+ * waits until all that are inside have left, and holds up those that come.
+ */
+#ifndef UM_BASE_GATE_H
+#define UM_BASE_GATE_H
+
+#include "base/bits.h"
+
+#include <pthread.h>
+
+enum { UM_GATE_SLOTS = 32 };
+
+/* The first thread that comes to a slot owns it; others count atomically. */
+typedef struct um_gate_slot {
+    _Alignas(UM_LINE) uint64_t owner; /* 0: nobody */
+    uint64_t own, others;             /* threads inside */
+} um_gate_slot;
+
+typedef struct um_gate {
+    um_gate_slot slot[UM_GATE_SLOTS];
+    bool closed;
+    bool barrier;           /* the kernel fences all threads at once */
+    pthread_mutex_t keeper; /* held while it is closed */
+} um_gate;
+
+/* A thread inside: where it is counted, and if by it alone. */
+typedef struct um_gate_pass {
+    uint64_t *inside;
+    bool alone;
+} um_gate_pass;
+
+/* g is zeroed. Returns false if there is no mutex. */
+bool um_gate_init(um_gate *g);
+void um_gate_fini(um_gate *g);
+
+/* Says that a thread is inside; false: the gate is closed, so leave it. */
+static inline bool um_gate_try(um_gate *g, um_gate_pass pass)
+{
+    if (pass.alone) {
+        __atomic_store_n(pass.inside, *pass.inside + 1, __ATOMIC_RELAXED);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST); /* the compiler's order */
+    } else {
+        __atomic_fetch_add(pass.inside, 1, __ATOMIC_SEQ_CST);
+    }
+    return !__atomic_load_n(&g->closed, __ATOMIC_SEQ_CST);
+}
+
+static inline void um_gate_leave(um_gate_pass pass)
+{
+    if (pass.alone)
+        __atomic_store_n(pass.inside, *pass.inside - 1, __ATOMIC_RELEASE);
+    else
+        __atomic_fetch_sub(pass.inside, 1, __ATOMIC_RELEASE);
+}
+
+um_gate_pass um_gate_enter_slowly(um_gate *g, um_gate_slot *slot,
+                                  uint64_t self);
+
+/* Waits while it is closed. */
+static inline um_gate_pass um_gate_enter(um_gate *g)
+{
+    uint64_t self = (uintptr_t)pthread_self();
+    uint64_t spread = self * UINT64_C(0x9E3779B97F4A7C15);
+    um_gate_slot *slot = &g->slot[(spread >> 32) % UM_GATE_SLOTS];
+    um_gate_pass pass = {&slot->own, true};
+
+    if (__atomic_load_n(&slot->owner, __ATOMIC_RELAXED) == self) {
+        if (um_gate_try(g, pass))
+            return pass;
+        um_gate_leave(pass);
+    }
+    return um_gate_enter_slowly(g, slot, self);
+}
+
+void um_gate_close(um_gate *g);
+void um_gate_open(um_gate *g);
+
+#endif

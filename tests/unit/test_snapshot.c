@@ -1,0 +1,214 @@
+/*
+ * test_snapshot.c - copies of a filter while threads add: that of one moment.
+ *
+ * The tests with threads say most in the build with ThreadSanitizer.
+ */
+#include "support/test.h"
+
+#include "filter/handle.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ADDERS = 3, KEYS = 6000, SNAPSHOTS = 8, ALL = ADDERS * KEYS };
+
+static umbel_filter *open_kind(const char *kind, const char *addressing)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_filter *f = NULL;
+
+    p.addressing = addressing;
+    p.capacity = ALL;
+    p.fpr = 1e-9; /* so low that no key matches falsely */
+    assert_ok(umbel_create(kind, &p, &f, &test_refusal));
+    return f;
+}
+
+static umbel_filter *snapshot_of(const umbel_filter *f)
+{
+    umbel_filter *out = NULL;
+
+    assert_ok(umbel_snapshot(f, &out, &test_refusal));
+    return out;
+}
+
+static void is_a_copy_where_nobody_adds(void **state)
+{
+    (void)state;
+    for (int shared = 0; shared < 2; shared++) {
+        umbel_filter *f = open_kind("bloom", NULL);
+        test_add(f, 0, 1000);
+        if (shared)
+            assert_ok(umbel_share(f, &test_refusal));
+        umbel_filter *copy = snapshot_of(f);
+        assert_null(copy->gate);
+        test_assert_same_file(f, copy);
+        test_add(f, 1000, 1000);
+        assert_int_equal(umbel_added(copy), 1000);
+        assert_int_equal(umbel_added(f), 2000);
+        umbel_close(copy);
+        umbel_close(f);
+    }
+}
+
+/* --- threads --- */
+
+/* Adder t adds the keys t * KEYS .. (t + 1) * KEYS - 1, in order. */
+typedef struct adder {
+    umbel_filter *filter;
+    char *keys;
+    uint64_t done; /* keys whose add has returned */
+    pthread_t thread;
+} adder;
+
+/* By pieces of 1 to 700 keys: calls of one batch, and of several. */
+static void *add_keys(void *arg)
+{
+    adder *a = arg;
+
+    for (uint64_t i = 0, n; i < KEYS; i += n) {
+        n = 1 + i * 13 % 700;
+        n = n < KEYS - i ? n : KEYS - i;
+        if (umbel_add_fixed(a->filter, a->keys + i * TEST_KEY_LEN, TEST_KEY_LEN,
+                            (size_t)n, NULL, NULL) != UMBEL_OK)
+            abort(); /* cmocka's assertions are for its own thread */
+        __atomic_store_n(&a->done, i + n, __ATOMIC_RELEASE);
+        sched_yield(); /* lets snapshots fall between on few cores */
+    }
+    return NULL;
+}
+
+static uint64_t done_by(const adder *a)
+{
+    return __atomic_load_n(&a->done, __ATOMIC_ACQUIRE);
+}
+
+/* The first keys of each adder are in: those done before it at least. */
+static void check_snapshot(const adder *a, const uint64_t *before,
+                           const umbel_filter *copy)
+{
+    uint64_t in = 0;
+    bool hit[KEYS];
+
+    for (size_t t = 0; t < ADDERS; t++) {
+        uint64_t first = 0, hits = 0;
+        assert_ok(umbel_query_fixed(copy, a[t].keys, TEST_KEY_LEN, KEYS, hit,
+                                    &test_refusal));
+        while (first < KEYS && hit[first])
+            first++;
+        for (size_t i = 0; i < KEYS; i++)
+            hits += hit[i];
+        assert_true(first >= before[t]);
+        assert_int_equal(hits, first);
+        in += hits;
+    }
+    assert_int_equal(umbel_added(copy), in);
+}
+
+static void take_snapshots(const umbel_filter *f, const adder *a)
+{
+    uint64_t before[ADDERS];
+
+    for (int i = 0; i < SNAPSHOTS; i++) {
+        for (size_t t = 0; t < ADDERS; t++)
+            before[t] = done_by(&a[t]);
+        umbel_filter *copy = snapshot_of(f);
+        check_snapshot(a, before, copy);
+        umbel_close(copy);
+    }
+}
+
+/* Without the kernel's barrier all threads count themselves atomically. */
+static void check_together(const char *kind, const char *addressing,
+                           bool barrier)
+{
+    umbel_filter *f = open_kind(kind, addressing);
+    adder a[ADDERS];
+
+    assert_ok(umbel_share(f, &test_refusal));
+    f->gate->barrier &= barrier;
+    for (size_t t = 0; t < ADDERS; t++) {
+        a[t] = (adder){.filter = f, .keys = test_keys(t * KEYS, KEYS)};
+        assert_int_equal(pthread_create(&a[t].thread, NULL, add_keys, &a[t]),
+                         0);
+    }
+    take_snapshots(f, a);
+    for (size_t t = 0; t < ADDERS; t++)
+        pthread_join(a[t].thread, NULL);
+    for (size_t t = 0; t < ADDERS; t++)
+        free(a[t].keys);
+    umbel_filter *last = snapshot_of(f);
+    assert_int_equal(umbel_added(last), ALL);
+    test_assert_same_payload(last, f);
+    umbel_close(last);
+    umbel_close(f);
+}
+
+static void is_the_filter_at_one_moment_while_threads_add(void **state)
+{
+    (void)state;
+    for (size_t i = 0; um_kind_row(i); i++) {
+        const um_kind *kind = um_kind_row(i);
+        if (!kind->shared)
+            continue;
+        check_together(kind->name, NULL, true);
+        if (!kind->fixed_addressing)
+            check_together(kind->name, "classic", false);
+    }
+}
+
+/* --- memory --- */
+
+static void *get_some(void *ctx, size_t align, size_t len)
+{
+    void *p = NULL;
+    int *left = ctx;
+
+    return (*left)-- > 0 && !posix_memalign(&p, align, len) ? p : NULL;
+}
+
+static void put_back(void *ctx, void *memory, size_t len)
+{
+    (void)ctx;
+    (void)len;
+    free(memory);
+}
+
+static void without_memory_adds_go_on(void **state)
+{
+    int left = 3; /* the filter's two, and its gate */
+    umbel_alloc alloc = {.ctx = &left, .get = get_some, .put = put_back};
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_filter *f = NULL, *copy = NULL;
+
+    (void)state;
+    p.capacity = 1000;
+    p.alloc = &alloc;
+    assert_ok(umbel_create("bloom", &p, &f, &test_refusal));
+    left = 0;
+    assert_refused(umbel_share(f, &test_refusal), UMBEL_E_NOMEM, "memory");
+    left = 1;
+    assert_ok(umbel_share(f, &test_refusal));
+    for (int n = 0; n < 2; n++) {
+        left = n;
+        assert_refused(umbel_snapshot(f, &copy, &test_refusal), UMBEL_E_NOMEM,
+                       "memory");
+        assert_null(copy);
+        test_add(f, 0, 100);
+    }
+    assert_int_equal(test_hits(f, 0, 100), 100);
+    umbel_close(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(is_a_copy_where_nobody_adds),
+        cmocka_unit_test(is_the_filter_at_one_moment_while_threads_add),
+        cmocka_unit_test(without_memory_adds_go_on),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
