@@ -86,9 +86,9 @@ static result measure(const um_packed *c, int rounds)
     for (int i = 0; i < rounds; i++) {
         memset(back.at, 0, raw);
         double start = um_seconds();
-        best.len = um_code_encode(c, out);
+        best.len = um_code_encode(c, UM_CODE_NOW, out);
         double middle = um_seconds();
-        bool fine = um_code_decode(out, best.len, &back);
+        bool fine = um_code_decode(out, best.len, UM_CODE_NOW, &back);
         double end = um_seconds();
         if (!fine || memcmp(back.at, c->at, raw) != 0)
             exit(EXIT_FAILURE);

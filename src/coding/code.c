@@ -4,13 +4,15 @@
  * The rule looks at the cells only and counts in integers, so that a decoder
  * can hold what it got against it. Bytes under the model of one number lose
  * 0.1 % at density 0.1 and more below, since none of the 256 may have a chance
- * of 0; so sparser bits are coded as gaps, and denser ones as holes.
+ * of 0; so sparser bits are coded as gaps, and denser ones as holes. Few cells
+ * would spend more on lanes and frequencies than the adaptive coder does.
  */
 #include "coding/code.h"
 
+#include "coding/adaptive.h"
 #include "coding/changes.h"
 
-enum { PLAIN, BITS, GAPS, VALUES, HOLES };
+enum { PLAIN, BITS, GAPS, VALUES, HOLES, ADAPTIVE };
 
 enum {
     SPARSE = 16,     /* gaps, when fewer than 1 of 16 is not zero; holes */
@@ -68,10 +70,20 @@ static bool worth_it(uint64_t n, uint64_t ones)
     return off * off >= (um_u128)WORTH_IT * n;
 }
 
-static unsigned choose(const um_packed *c, const um_values_count *count)
+/* Bits are few when most are ones, too. */
+static bool are_few(const um_packed *c, uint64_t used)
+{
+    uint64_t rare = c->bits == 1 && used > c->n / 2 ? c->n - used : used;
+    return c->n < UM_ADAPTIVE_CELLS && rare < UM_ADAPTIVE_USED;
+}
+
+static unsigned choose(const um_packed *c, const um_values_count *count,
+                       um_code_version version)
 {
     uint64_t used = c->n - count->token[0];
 
+    if (version > UM_CODE_V1 && are_few(c, used))
+        return ADAPTIVE;
     if (c->n * c->bits < LEAST || (c->bits == 1 && !worth_it(c->n, used)))
         return PLAIN;
     if (used < c->n / SPARSE)
@@ -213,38 +225,40 @@ static bool decode_changes(um_reader *r, const um_packed *c, bool ones,
 /* --- a section --- */
 
 /* The code that is not plain; 0 when it is not shorter, or not the rule. */
-static uint64_t encode(const um_packed *c, um_writer *w)
+static uint64_t encode(const um_packed *c, um_code_version version,
+                       um_writer *w)
 {
     um_values_count count;
     uint64_t len = 1;
 
     um_code_count(c, &count);
-    unsigned way = choose(c, &count);
+    unsigned way = choose(c, &count, version);
     uint8_t name = (uint8_t)way;
     const um_packed before = alike(c, way == HOLES);
     if (way == PLAIN)
         return 0;
     if (w->at)
         um_put_bytes(w, &name, 1);
-    bool fine = way == BITS     ? encode_bits(w, c, &count, &len)
-                : way == VALUES ? encode_values(w, c, &count, &len)
-                                : um_changes_encode(w, &before, c, &len);
+    bool fine = way == BITS       ? encode_bits(w, c, &count, &len)
+                : way == VALUES   ? encode_values(w, c, &count, &len)
+                : way == ADAPTIVE ? um_adaptive_encode(w, c, &len)
+                                  : um_changes_encode(w, &before, c, &len);
     return fine && len < um_code_most(c) ? len : 0;
 }
 
-uint64_t um_code_len(const um_packed *c)
+uint64_t um_code_len(const um_packed *c, um_code_version version)
 {
     um_writer nowhere = {NULL, NULL, false};
-    uint64_t len = encode(c, &nowhere);
+    uint64_t len = encode(c, version, &nowhere);
 
     return len ? len : um_code_most(c);
 }
 
-size_t um_code_encode(const um_packed *c, uint8_t *out)
+size_t um_code_encode(const um_packed *c, um_code_version version, uint8_t *out)
 {
     size_t most = (size_t)um_code_most(c);
     um_writer w = {out, out + most + UM_CODE_ROOM, false};
-    uint64_t len = encode(c, &w);
+    uint64_t len = encode(c, version, &w);
 
     if (len)
         return (size_t)len;
@@ -253,15 +267,26 @@ size_t um_code_encode(const um_packed *c, uint8_t *out)
     return most;
 }
 
-static bool decode_plain(const uint8_t *bytes, size_t len, const um_packed *c)
+static bool decode_plain(const uint8_t *bytes, size_t len,
+                         um_code_version version, const um_packed *c)
 {
     if (len != um_code_most(c))
         return false;
     memcpy(c->at, bytes + 1, len - 1);
-    return um_code_len(c) == len;
+    return um_code_len(c, version) == len;
 }
 
-bool um_code_decode(const uint8_t *bytes, size_t len, const um_packed *c)
+static bool decode_adaptive(um_reader *r, const um_packed *c,
+                            um_values_count *seen)
+{
+    if (c->n >= UM_ADAPTIVE_CELLS || !um_adaptive_decode(r, c))
+        return false;
+    um_code_count(c, seen);
+    return true;
+}
+
+bool um_code_decode(const uint8_t *bytes, size_t len, um_code_version version,
+                    const um_packed *c)
 {
     um_values_count seen;
 
@@ -269,12 +294,14 @@ bool um_code_decode(const uint8_t *bytes, size_t len, const um_packed *c)
         return false;
     unsigned way = bytes[0];
     if (way == PLAIN)
-        return decode_plain(bytes, len, c);
-    if (way > HOLES || (way == HOLES && c->bits != 1) || len == um_code_most(c))
+        return decode_plain(bytes, len, version, c);
+    if (way > ADAPTIVE || (way == HOLES && c->bits != 1) ||
+        len == um_code_most(c))
         return false;
     um_reader r = {bytes + 1, bytes + len, false};
-    bool fine = way == BITS     ? decode_bits(&r, c, &seen)
-                : way == VALUES ? decode_values(&r, c, &seen)
-                                : decode_changes(&r, c, way == HOLES, &seen);
-    return fine && r.at == r.end && choose(c, &seen) == way;
+    bool fine = way == BITS       ? decode_bits(&r, c, &seen)
+                : way == VALUES   ? decode_values(&r, c, &seen)
+                : way == ADAPTIVE ? decode_adaptive(&r, c, &seen)
+                                  : decode_changes(&r, c, way == HOLES, &seen);
+    return fine && r.at == r.end && choose(c, &seen, version) == way;
 }

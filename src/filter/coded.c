@@ -41,7 +41,8 @@ umbel_status um_coded_init(um_coded *c, const umbel_filter *f, umbel_error *err)
     if (!c->bytes)
         return um_no_memory(err, c->cap);
     for (size_t i = 0; i < n; i++) {
-        c->section[i] = um_code_encode(&cells[i], c->bytes + c->len);
+        c->section[i] =
+            um_code_encode(&cells[i], UM_CODE_NOW, c->bytes + c->len);
         c->len += (size_t)c->section[i];
     }
     return UMBEL_OK;
@@ -58,7 +59,7 @@ size_t um_coded_len(const umbel_filter *f, uint64_t section[UM_MAX_SECTIONS])
     size_t n = cells_of(&f->shape, f->payload, cells), len = 0;
 
     for (size_t i = 0; i < n; i++) {
-        section[i] = um_code_len(&cells[i]);
+        section[i] = um_code_len(&cells[i], UM_CODE_NOW);
         len += (size_t)section[i];
     }
     return len;
@@ -73,7 +74,7 @@ umbel_status um_uncode(const um_head *head, const uint8_t *stored,
     for (size_t i = 0; i < n; i++) {
         size_t len = (size_t)head->stored[i];
         size_t room = (len + head->align - 1) / head->align * head->align;
-        if (!um_code_decode(stored, len, &cells[i]))
+        if (!um_code_decode(stored, len, head->coding, &cells[i]))
             return um_fail(err, UMBEL_E_FORMAT,
                            "damaged: the code of section %zu is none", i);
         if (!um_all_zero(stored + len, room - len))

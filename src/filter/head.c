@@ -188,7 +188,7 @@ static void put_coding(um_writer *w, const um_shape *s, const uint64_t *code)
     uint8_t value[10 * (UM_MAX_SECTIONS + 1)];
     um_writer v = {value, value + sizeof value, false};
 
-    um_put_varint(&v, UM_CODING_RANS);
+    um_put_varint(&v, UM_CODE_NOW);
     for (size_t i = 0; i < n; i++)
         um_put_varint(&v, code[i]);
     put_field(w, UM_TAG_CODING, value, (size_t)(v.at - value));
@@ -445,10 +445,11 @@ static umbel_status get_sections(um_reader coding, um_head *head,
     size_t n = um_sections(&head->shape, section);
     bool coded = coding.at != NULL, fine = true;
 
-    if (coded && um_get_varint(&coding) != UM_CODING_RANS)
+    if (coded && um_get_varint(&coding) != UM_CODE_NOW)
         return newer("its cells are coded", err);
     head->shape.coded = coded;
     head->align = coded ? 1 : UM_SECTION_ALIGN;
+    head->coding = UM_CODE_NOW;
     for (size_t i = 0; i < n; i++) {
         uint64_t len =
             coded ? um_get_varint(&coding) : um_section_bytes(&section[i]);

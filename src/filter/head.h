@@ -5,6 +5,7 @@
 #define UM_FILTER_HEAD_H
 
 #include "base/bytes.h"
+#include "coding/code.h"
 #include "filter/handle.h"
 
 /* Places in a head, and its sizes; on the wire. */
@@ -35,9 +36,6 @@ typedef enum um_head_tag {
     UM_TAG_CODING = 19
 } um_head_tag;
 
-/* How the sections of a coded file are coded. */
-enum { UM_CODING_RANS = 1 };
-
 /* What a head says of the file around it. */
 typedef struct um_head {
     um_shape shape;
@@ -46,6 +44,7 @@ typedef struct um_head {
     size_t stored_len;                /* in the file, which ends behind it */
     uint64_t stored[UM_MAX_SECTIONS]; /* bytes of each section */
     size_t align;                     /* where sections begin in the file */
+    um_code_version coding;           /* of coded ones */
     uint64_t payload_checksum;
 } um_head;
 

@@ -90,6 +90,7 @@ static umbel_status get_sections(um_reader *r, size_t n, um_head *head,
                        "damaged: the sections are not those of a %s filter",
                        s->kind->name);
     head->align = UM_SECTION_ALIGN;
+    head->coding = UM_CODE_V1;
     return UMBEL_OK;
 }
 

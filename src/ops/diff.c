@@ -167,7 +167,7 @@ static void put_start(um_writer *w, const umbel_filter *old,
 static void put_section(um_writer *w, const pair *p)
 {
     const uint8_t changes = CHANGES, all = WHOLE;
-    uint64_t whole = um_code_len(&p->now), len = 0;
+    uint64_t whole = um_code_len(&p->now, UM_CODE_NOW), len = 0;
     um_writer before = *w;
 
     um_put_bytes(w, &changes, 1);
@@ -181,7 +181,7 @@ static void put_section(um_writer *w, const pair *p)
         w->bad = true;
         return;
     }
-    len = um_code_encode(&p->now, w->at);
+    len = um_code_encode(&p->now, UM_CODE_NOW, w->at);
     w->at += len;
     w->bad |= len != whole;
 }
@@ -337,7 +337,7 @@ static bool get_section(um_reader *r, const pair *p)
     if (r->bad || len > (uint64_t)(r->end - r->at))
         return false;
     r->at += len;
-    return um_code_decode(r->at - len, (size_t)len, &p->now);
+    return um_code_decode(r->at - len, (size_t)len, UM_CODE_NOW, &p->now);
 }
 
 /* Fills in the new payload, which is zeroed memory. */

@@ -196,7 +196,7 @@ static umbel_status measure(const um_shape *s, const umbel_alloc *alloc,
     UM_TRY(um_filter_make(&t, alloc, &f, err));
     umbel_status status = add_random(f, t.capacity, err);
     um_packed bits = {.at = f->payload, .n = t.cells, .bits = 1};
-    double code = (double)um_code_len(&bits);
+    double code = (double)um_code_len(&bits, UM_CODE_NOW);
     double fixed = fmin(FIXED, code / 2);
     umbel_close(f);
     *out = file_with(s, fixed + (code - fixed) * times + spread);

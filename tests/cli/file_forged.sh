@@ -39,7 +39,7 @@ forged 'fpr NaN' fields 010c118004030a0a000708000000000000f8ff
 forged 'fpr 0.001, stated' fields 010c118004030a0a00070113
 forged 'a field past the end' fields 010c118004030a0a000250
 forged 'a long number' fields 010c11800480000a0a00
-forged 'coded, but no code' fields 010c118004030a0a0013020140
+forged 'coded, but no code' fields 010c118004030a0a0013020240
 forged 'an unknown coding' fields 010c118004030a0a0013020940
 forged 'something in the padding' fields 010c118004030a0a000000000001
 forged 'a secret without a keyed hash' fields 010c118004030a0a00030101

@@ -15,8 +15,8 @@ enum { KEYS = 5000 };
 static const struct {
     const char *kind;
     uint64_t cells;
-} shapes[] = {{"bloom", 40000},     {"bloom", 100000},     {"bloom", 2000000},
-              {"counting", 100000}, {"counting", 2000000}, {"aging", 100000}};
+} shapes[] = {{"bloom", 40000},     {"bloom", 100000},     {"bloom", 2200000},
+              {"counting", 100000}, {"counting", 2200000}, {"aging", 100000}};
 
 static umbel_filter *sample(size_t i)
 {

@@ -208,8 +208,8 @@ static void values_that_cells_cannot_hold_are_refused(void **state)
         um_packed wide = cells(N, 8, step), narrow = cells(N, 4, 0);
         uint8_t *code = malloc(um_code_most(&wide) + UM_CODE_ROOM);
         assert_non_null(code);
-        size_t len = um_code_encode(&wide, code);
-        assert_true(um_code_decode(code, len, &narrow) == false);
+        size_t len = um_code_encode(&wide, UM_CODE_NOW, code);
+        assert_true(um_code_decode(code, len, UM_CODE_NOW, &narrow) == false);
         free(code);
         free(wide.at);
         free(narrow.at);
@@ -233,8 +233,10 @@ static void codes_that_say_nothing_sensible_are_refused(void **state)
         {"\3\1", 2}, /* a value, and no model */
         {"\3\1\0\1\377\377\377\377\377\377\377\377\377\1", 14}, /* a string of
                                                                  2^64 bits */
-        {"\4", 1}, /* holes, and no count */
-        {"\5", 1}, /* no way of that number */
+        {"\4", 1},                                 /* holes, and no count */
+        {"\5", 1},                                 /* adaptive, and no code */
+        {"\5\377\377\377\377\377\377\377\377", 9}, /* beyond the last code */
+        {"\6", 1},                                 /* no way of that number */
     };
 
     (void)state;
@@ -244,7 +246,10 @@ static void codes_that_say_nothing_sensible_are_refused(void **state)
             uint8_t *exact = malloc(bad[i].len + 1);
             assert_non_null(exact);
             memcpy(exact, bad[i].bytes, bad[i].len);
-            assert_false(um_code_decode(exact, bad[i].len, &c));
+            assert_false(um_code_decode(exact, bad[i].len, UM_CODE_V1, &c));
+            free(c.at);
+            c = cells(N, bits, 0);
+            assert_false(um_code_decode(exact, bad[i].len, UM_CODE_NOW, &c));
             free(exact);
             free(c.at);
         }
