@@ -32,14 +32,20 @@ static um_packed new_cells(const uint8_t *shape)
     return c;
 }
 
-static size_t encode(const um_packed *c, uint8_t **out)
+/* Both rules: most cells here are few, which the second codes adaptively. */
+static um_code_version rule_of(const uint8_t *shape)
+{
+    return shape[0] & 64 ? UM_CODE_NOW : UM_CODE_V1;
+}
+
+static size_t encode(const um_packed *c, um_code_version rule, uint8_t **out)
 {
     *out = malloc(um_code_most(c) + UM_CODE_ROOM);
     if (!*out)
         abort();
-    size_t len = um_code_encode(c, *out);
+    size_t len = um_code_encode(c, rule, *out);
     UM_WANT(len <= um_code_most(c));
-    UM_WANT(len == um_code_len(c));
+    UM_WANT(len == um_code_len(c, rule));
     return len;
 }
 
@@ -48,8 +54,8 @@ static void check_code(const uint8_t *shape, const uint8_t *code, size_t len)
     um_packed c = new_cells(shape);
     uint8_t *again;
 
-    if (um_code_decode(code, len, &c)) {
-        size_t same = encode(&c, &again);
+    if (um_code_decode(code, len, rule_of(shape), &c)) {
+        size_t same = encode(&c, rule_of(shape), &again);
         UM_WANT(same == len && memcmp(again, code, len) == 0);
         free(again);
     }
@@ -65,8 +71,8 @@ static void check_cells(const uint8_t *shape, const uint8_t *data, size_t len)
     memcpy(c.at, data, len < bytes ? len : bytes);
     if (c.n * c.bits % 8)
         c.at[bytes - 1] &= (uint8_t)((1u << c.n * c.bits % 8) - 1);
-    len = encode(&c, &code);
-    UM_WANT(um_code_decode(code, len, &back));
+    len = encode(&c, rule_of(shape), &code);
+    UM_WANT(um_code_decode(code, len, rule_of(shape), &back));
     UM_WANT(memcmp(c.at, back.at, bytes) == 0);
     free(code);
     free(back.at);
