@@ -128,7 +128,7 @@ UMBEL_API umbel_status umbel_share(umbel_filter *f, umbel_error *err);
  * its cells. Of the keys of an add that runs at the same time it has the first
  * ones, any number of them; each key is in it wholly or not at all.
  *
- * Adds wait while the cells are copied (1 ms for about 5 MB); queries do not.
+ * Adds wait while the cells are copied; queries do not.
  * The copy is not shared. For a filter that is not shared this is umbel_copy.
  */
 UMBEL_API umbel_status umbel_snapshot(const umbel_filter *f, umbel_filter **out,
