@@ -31,8 +31,8 @@ typedef struct umbel_setting {
  * differ; it hashes the bytes that it is given.
  */
 typedef enum umbel_key_form {
-    UMBEL_KEYS_UNRECORDED = 0,
-    UMBEL_KEYS_TEXT = 1,       /* as they are written */
+    UMBEL_KEYS_TEXT = 0,       /* the bytes as they are given */
+    UMBEL_KEYS_UNRECORDED = 1, /* files of version 1 */
     UMBEL_KEYS_HEX = 2,        /* the bytes that hexadecimal digits stand for */
     UMBEL_KEYS_INTEGER = 3,    /* decimal numbers */
     UMBEL_KEYS_FOLDED_TEXT = 4 /* ASCII letters made lower case */

@@ -146,8 +146,7 @@ static umbel_status build_filter(const um_args *args, um_filter_params *params,
         UM_TRY(um_params_add(params, "value_bits", a->value_bits.n, err));
     job.params = params->params;
     job.params.capacity = a->capacity.n;
-    if (a->key.hex)
-        job.params.key_form = UMBEL_KEYS_HEX;
+    job.params.key_form = um_key_form_from_args(&a->key);
     return um_build(&job, out, err);
 }
 

@@ -123,6 +123,20 @@ static umbel_status check_hex(um_check_ctx *c, const umbel_slice *text,
     return um_check_one(c, &key, text, err);
 }
 
+static umbel_status check_folded(um_check_ctx *c, const umbel_slice *text,
+                                 umbel_error *err)
+{
+    uint8_t bytes[4096];
+    umbel_slice key = {bytes, text->len};
+
+    if (key.len > sizeof bytes)
+        return um_fail(err, UMBEL_E_KEY,
+                       "a key of more than %zu bytes: give it with -f FILE",
+                       sizeof bytes);
+    um_fold_case(text->data, text->len, bytes);
+    return um_check_one(c, &key, text, err);
+}
+
 /* A file whose name is given as a key is hardly meant. */
 static void hint_at_file(const um_args *args, const char *word)
 {
@@ -151,14 +165,16 @@ static umbel_status check_typed(um_check_ctx *c, const um_args *args,
                                 umbel_error *err)
 {
     const check_args *a = args->values;
-    um_key_format format = {.hex = a->keys.hex};
+    um_key_format format = {.hex = a->keys.hex, .fold_case = a->keys.fold_case};
 
     UM_TRY(obey_key_forms(c, &format, err));
     for (size_t i = 0; i < a->operands.n; i++) {
         umbel_slice key = {a->operands.item[i], strlen(a->operands.item[i])};
         uint64_t before = c->selected;
         umbel_status status = format.hex ? check_hex(c, &key, err)
-                                         : um_check_one(c, &key, &key, err);
+                              : format.fold_case
+                                  ? check_folded(c, &key, err)
+                                  : um_check_one(c, &key, &key, err);
         if (status || (c->selected > before) == c->invert)
             hint_at_file(args, key.data);
         UM_TRY(status);
@@ -333,7 +349,7 @@ const um_command um_cmd_check = {
                 {um_key_options, offsetof(check_args, keys), 0,
                  "field delimiter"},
                 {um_key_options, offsetof(check_args, keys), FROM_FILES,
-                 "null hex"},
+                 "null hex fold-case"},
                 {um_thread_options, offsetof(check_args, threads),
                  .modes = FROM_FILES},
                 {.rows = um_open_options, .base = offsetof(check_args, open)}},

@@ -57,9 +57,13 @@ static umbel_status merge_one(const merge_args *a, umbel_filter *into,
         umbel_as_counts(into);
         umbel_as_counts(f);
     }
+    bool alike = umbel_key_form_of(into) == umbel_key_form_of(f);
     umbel_status status = umbel_merge(into, f, ops[a->op.index], &inner);
     if (!status)
         note_data(r, into, f, path);
+    if (!status && !alike)
+        um_report_note(r, "How the keys of one were read is not recorded, so "
+                          "it is not in the result.");
     umbel_close(f);
     if (!status)
         return UMBEL_OK;

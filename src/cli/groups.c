@@ -23,6 +23,8 @@ const um_option um_key_options[] = {
      UM_TARGET(um_key_args, null)},
     {"hex", 0, NULL, "keys are written in hexadecimal",
      UM_TARGET(um_key_args, hex)},
+    {"fold-case", 0, NULL, "make the ASCII letters of keys lower case",
+     UM_TARGET(um_key_args, fold_case), .excludes = "hex"},
     {"field", 0, "N", "the key is the N-th field of a line",
      UM_TARGET(um_key_args, field), .low = 1},
     {"delimiter", 0, "C", "fields are separated by C (default: tab)",
@@ -88,6 +90,7 @@ umbel_status um_key_source_from_args(const um_args *args, const um_key_args *k,
                            .npaths = paths.n,
                            .format = {.null_ended = k->null,
                                       .hex = k->hex,
+                                      .fold_case = k->fold_case,
                                       .delimiter = delimiter,
                                       .field = field_number(&k->field)},
                            .threads = threads && threads->threads.given
@@ -99,22 +102,36 @@ umbel_status um_key_source_from_args(const um_args *args, const um_key_args *k,
     return UMBEL_OK;
 }
 
+/* Refuses an option that the file contradicts. */
+static umbel_status check_form(umbel_key_form form, umbel_key_form asked,
+                               const char *option, umbel_error *err)
+{
+    if (form == asked || form == UMBEL_KEYS_UNRECORDED)
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_RANGE,
+                   "the keys of this filter are %s: leave %s out",
+                   umbel_key_form_name(form), option);
+}
+
 umbel_status um_obey_key_form(const umbel_filter *f, um_key_format *format,
                               umbel_error *err)
 {
     umbel_key_form form = umbel_key_form_of(f);
 
-    if (form == UMBEL_KEYS_FOLDED_TEXT)
-        return um_fail(err, UMBEL_E_UNSUPPORTED,
-                       "the keys of this filter are %s, which this command "
-                       "does not read: use a newer umbel",
-                       umbel_key_form_name(form));
-    if (form && form != UMBEL_KEYS_HEX && format->hex)
-        return um_fail(err, UMBEL_E_RANGE,
-                       "the keys of this filter are %s: leave --hex out",
-                       umbel_key_form_name(form));
+    if (format->hex)
+        UM_TRY(check_form(form, UMBEL_KEYS_HEX, "--hex", err));
+    if (format->fold_case)
+        UM_TRY(check_form(form, UMBEL_KEYS_FOLDED_TEXT, "--fold-case", err));
     format->hex |= form == UMBEL_KEYS_HEX;
+    format->fold_case |= form == UMBEL_KEYS_FOLDED_TEXT;
     return UMBEL_OK;
+}
+
+umbel_key_form um_key_form_from_args(const um_key_args *k)
+{
+    return k->hex         ? UMBEL_KEYS_HEX
+           : k->fold_case ? UMBEL_KEYS_FOLDED_TEXT
+                          : UMBEL_KEYS_TEXT;
 }
 
 void um_set_amounts(const um_amount_args *a, um_key_format *format)

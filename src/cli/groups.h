@@ -11,7 +11,7 @@
 /* --- keys: how lists are read ----------------------------------------------
  */
 typedef struct um_key_args {
-    bool null, hex;
+    bool null, hex, fold_case;
     um_whole field;
     const char *delimiter;
 } um_key_args;
@@ -45,6 +45,8 @@ umbel_status um_key_source_from_args(const um_args *args, const um_key_args *k,
  */
 umbel_status um_obey_key_form(const umbel_filter *f, um_key_format *format,
                               umbel_error *err);
+/* Returns the form that a new file records. */
+umbel_key_form um_key_form_from_args(const um_key_args *k);
 
 /* --- filters: how files are opened -----------------------------------------
  */

@@ -64,7 +64,8 @@ umbel_status um_same_shape(const um_shape *x, const um_shape *y,
                        x->cells, y->cells);
     if (x->hashes != y->hashes)
         return counts_differ("hashes", x->hashes, y->hashes, err);
-    if (x->key_form && y->key_form && x->key_form != y->key_form)
+    if (x->key_form != UMBEL_KEYS_UNRECORDED &&
+        y->key_form != UMBEL_KEYS_UNRECORDED && x->key_form != y->key_form)
         return names_differ("form of their keys",
                             umbel_key_form_name((umbel_key_form)x->key_form),
                             umbel_key_form_name((umbel_key_form)y->key_form),

@@ -39,8 +39,8 @@ umbel_key_form umbel_key_form_of(const umbel_filter *f)
 
 const char *umbel_key_form_name(umbel_key_form form)
 {
-    static const char *const names[] = {"not recorded", "text", "hexadecimal",
-                                        "integer", "text, case folded"};
+    static const char *const names[] = {"text", "not recorded", "hexadecimal",
+                                        "integer", "case-folded text"};
 
     return (unsigned)form < UM_COUNT(names) ? names[form] : NULL;
 }
@@ -119,9 +119,8 @@ static void add_shape(const um_shape *s, umbel_info *out)
     um_info_count(out, "hashes", s->hashes);
     for (size_t i = 0; i < um_count_settings(s->kind); i++)
         um_info_count(out, s->kind->settings[i].name, s->setting[i]);
-    if (s->key_form)
-        um_info_text(out, "key_form",
-                     umbel_key_form_name((umbel_key_form)s->key_form));
+    um_info_text(out, "key_form",
+                 umbel_key_form_name((umbel_key_form)s->key_form));
     um_info_count(out, "capacity", s->capacity);
     um_info_real(out, "fpr", s->fpr);
 }

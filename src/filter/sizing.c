@@ -239,6 +239,8 @@ umbel_status um_shape_from_params(const char *kind, const umbel_params *given,
     UM_TRY(find_rows(kind, p, &s, err));
     if (p->fpr == 0 && s.kind->fpr > 0)
         s.fpr = s.kind->fpr;
+    if (s.hash->identity && s.key_form == UMBEL_KEYS_TEXT)
+        s.key_form = UMBEL_KEYS_INTEGER;
     UM_TRY(check_hash(&s, err));
     UM_TRY(take_settings(p, &s, err));
     *out = s;

@@ -24,6 +24,7 @@ typedef enum um_weights {
 typedef struct um_key_format {
     bool null_ended;       /* records end with NUL instead of newline */
     bool hex;              /* keys are written in hexadecimal digits */
+    bool fold_case;        /* ASCII letters of keys become lower case */
     char delimiter;        /* between fields; 0: tab */
     uint64_t field;        /* that is the key, from 1; 0: the whole line, or
                               field 1 where there is an amount_field */
@@ -50,6 +51,8 @@ static inline char um_format_end(const um_key_format *f)
  * or a byte is not a digit.
  */
 bool um_hex_decode(const void *text, size_t len, uint8_t *out);
+/* Makes ASCII letters lower case; other bytes stay. */
+void um_fold_case(const uint8_t *from, size_t len, uint8_t *to);
 
 /* Says why um_hex_decode refuses a text, and where. */
 enum { UM_WHY_LEN = 80 };

@@ -182,6 +182,22 @@ static bool take_hex(um_piece *p, umbel_slice *key)
     return true;
 }
 
+void um_fold_case(const uint8_t *from, size_t len, uint8_t *to)
+{
+    for (size_t i = 0; i < len; i++)
+        to[i] = (uint8_t)(from[i] >= 'A' && from[i] <= 'Z' ? from[i] | 0x20
+                                                           : from[i]);
+}
+
+static void take_folded(um_piece *p, umbel_slice *key)
+{
+    uint8_t *out = p->decoded + p->decoded_len;
+
+    um_fold_case(key->data, key->len, out);
+    *key = (umbel_slice){out, key->len};
+    p->decoded_len += key->len;
+}
+
 /* --- lines -----------------------------------------------------------------
  */
 
@@ -207,10 +223,13 @@ static bool grow_keys(um_piece *p)
     return true;
 }
 
-/* Makes room for all keys of the text: two digits are a byte. */
+/* Makes room for all keys of the text as they are hashed. */
 static bool grow_decoded(const um_key_format *f, um_piece *p)
 {
-    return !f->hex || um_grow(&p->decoded, p->len / 2 + 1, 1) || no_memory(p);
+    size_t room = f->hex ? p->len / 2 + 1 : p->len + 1;
+
+    return (!f->hex && !f->fold_case) || um_grow(&p->decoded, room, 1) ||
+           no_memory(p);
 }
 
 size_t um_mark_len(const uint8_t *text, size_t len)
@@ -257,6 +276,8 @@ static bool take_line(const um_key_format *f, um_piece *p, const uint8_t *at,
         (has_weights(f, p) && !take_weight(f, p, &key)) ||
         !take_field(f, p, &key) || (f->hex && !take_hex(p, &key)))
         return false;
+    if (f->fold_case)
+        take_folded(p, &key);
     p->keys[p->n] = key;
     p->n += key.len > 0;
     return true;

@@ -2,7 +2,6 @@
 seq 10 > keys
 umbel build -q keys -o f.umb
 try umbel check f.umb 1 -f keys
-try umbel check f.umb --hex 31
 try umbel check f.umb --field 2 31
 
 # Filter and keys cannot both come from standard input.

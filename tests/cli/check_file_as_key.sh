@@ -5,12 +5,14 @@ try umbel check f.umb list
 try umbel check f.umb 7 list f.umb
 try umbel check f.umb -v list
 try umbel check f.umb list -q
-try umbel check f.umb --hex list
+printf '%s\n' 00ff beef > digits
+umbel build digits --hex -q -o h.umb
+try umbel check h.umb list
 mkdir directory
 try umbel check f.umb directory absent
 # A key that matches was meant, even if a file has its name.
 touch 7
 try umbel check f.umb 7
-try umbel check f.umb --hex 00zz
+try umbel check h.umb 00zz
 printf '00ff\nbeefee or not beefee\n' > bad
-try umbel check f.umb --hex -f bad
+try umbel check h.umb --hex -f bad

@@ -77,7 +77,10 @@ heard() {
 # Options of groups that many commands have.
 keys() { # COMMAND, words before and behind a list
     heard $1 null "$2 nulls ${3-}" -0
-    heard $1 hex "${2/f.umb/h.umb} hex ${3-}" --hex
+    local digits=hex
+    [ "$1" != publish ] || digits=list # its members are those of the filter
+    heard $1 hex "$2 $digits ${3-}" --hex
+    heard $1 fold-case "$2 $digits ${3-}" --fold-case
     heard $1 field "$2 amounts ${3-}" '--field 1'
     heard $1 delimiter "$2 commas ${3-} --field 1" '--delimiter ,'
 }

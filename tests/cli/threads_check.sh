@@ -31,9 +31,10 @@ tr '\n' '\0' < lines > records
 { seq 10000 40000 | sed 's/$/0/'; echo 123; seq 9; } > hex
 { seq 20000; echo x1; seq 9; echo x2; } > words
 umbel build -q lines --addressing universal -o u
+umbel build -q --hex -n 100000 -o h <<<00
 same umbel check f -f fields --field 1
 same umbel check f -f records -0 -c
-same umbel check f -f hex --hex -v
+same umbel check h -f hex -v
 same umbel check u -f words
 
 try umbel check f 1 --threads 257

@@ -293,12 +293,12 @@ static const struct {
     {3, {5, 1, 16}, UMBEL_E_VERSION, "flags"},
     {4, {5, 2, 0, 128}, UMBEL_E_VERSION, "flags"},
     {3, {15, 1, 1}, UMBEL_E_FORMAT, "out of range"}, /* not of this kind */
-    {4, {19, 2, 1, 60}, UMBEL_E_FORMAT, "as umbel writes"}, /* with padding */
-    {4, {19, 2, 2, 60}, UMBEL_E_VERSION, "coded"},
-    {3, {19, 1, 1}, UMBEL_E_FORMAT, "sections"},
-    {4, {19, 2, 1, 0}, UMBEL_E_FORMAT, "sections"},
-    {5, {19, 3, 1, 0xFF, 1}, UMBEL_E_FORMAT, "sections"},
-    {5, {19, 3, 1, 60, 60}, UMBEL_E_FORMAT, "as umbel writes"},
+    {4, {19, 2, 2, 60}, UMBEL_E_FORMAT, "as umbel writes"}, /* with padding */
+    {4, {19, 2, 3, 60}, UMBEL_E_VERSION, "coded"},
+    {3, {19, 1, 2}, UMBEL_E_FORMAT, "sections"},
+    {4, {19, 2, 2, 0}, UMBEL_E_FORMAT, "sections"},
+    {5, {19, 3, 2, 0xFF, 1}, UMBEL_E_FORMAT, "sections"},
+    {5, {19, 3, 2, 60, 60}, UMBEL_E_FORMAT, "as umbel writes"},
     {3, {0, 1, 0}, UMBEL_E_FORMAT, "as umbel writes"}, /* behind the end */
 };
 
