@@ -72,7 +72,7 @@ static double file_with(const um_shape *s, double code)
 
     full.added = s->capacity;
     um_payload_len(s, &payload);
-    code = ceil(fmin(code, (double)payload + 1));
+    code = fmax(1, ceil(fmin(code, (double)payload + 1)));
     return (double)um_head_room(&full, &(uint64_t){(uint64_t)code}) + code;
 }
 
