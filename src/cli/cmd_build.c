@@ -8,6 +8,7 @@
 #include "filter/kind.h"
 #include "keys/build.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 typedef struct build_args {
@@ -150,6 +151,30 @@ static umbel_status build_filter(const um_args *args, um_filter_params *params,
     return um_build(&job, out, err);
 }
 
+/* Opens OLD, whose groups leave a choice and whose keys are read alike. */
+static umbel_status open_like(const build_args *a, const um_open_args *open,
+                              umbel_filter **out, umbel_error *err)
+{
+    umbel_key_form form = um_key_form_from_args(&a->key);
+    umbel_field groups;
+
+    UM_TRY(um_open_filter(open, a->like, out, err));
+    if (umbel_info_get(*out, "groups", &groups, NULL) == UMBEL_OK &&
+        groups.value.count == 1)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%.200s has one group of hash functions, which leaves "
+                       "no choice: build the first edition with --never, and "
+                       "without --like",
+                       a->like);
+    if (umbel_key_form_of(*out) == form ||
+        umbel_key_form_of(*out) == UMBEL_KEYS_UNRECORDED)
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_MISMATCH,
+                   "the keys of %.200s are %s: give the options that it was "
+                   "built with",
+                   a->like, umbel_key_form_name(umbel_key_form_of(*out)));
+}
+
 static umbel_status build(const um_args *args, um_build_result *out,
                           umbel_error *err)
 {
@@ -164,7 +189,7 @@ static umbel_status build(const um_args *args, um_build_result *out,
     if (status)
         goto done;
     if (a->like)
-        status = um_open_filter(&open, a->like, &like, err);
+        status = open_like(a, &open, &like, err);
     if (status)
         goto done;
     status = build_filter(args, &params, like, out, err);
@@ -231,6 +256,22 @@ static void report_cost(um_report *r, const umbel_filter *f)
         um_report_count(r, "value_bits", NULL, NULL, umbel_value_bits(f));
 }
 
+/* A filter sized for lines that repeat others is larger than it must be. */
+static void note_repeated(um_report *r, const build_args *a,
+                          const um_build_result *b)
+{
+    um_key_source members = {.paths = a->keys.item, .npaths = a->keys.n};
+    uint64_t fresh = umbel_added(b->filter);
+
+    if (a->capacity.given || b->distinct || b->chosen ||
+        !um_keys_rereadable(&members) || fresh > b->keys - b->keys / 5)
+        return;
+    um_report_note(r,
+                   "Only %s of the %s keys are different: --capacity %" PRIu64
+                   " gives a smaller file.",
+                   um_grouped(fresh).text, um_grouped(b->keys).text, fresh);
+}
+
 /* Returns true where another set could have been built of the same keys. */
 static bool is_plain_set(const build_args *a)
 {
@@ -251,8 +292,9 @@ static void report_target(um_report *r, const build_args *a,
     um_report_rate(r, "target_error", NULL, umbel_target_fpr(f));
     um_note_overfull(r, f, b->distinct ? b->distinct : b->keys);
     if (is_plain_set(a))
-        um_note_smaller(r, umbel_added(f), umbel_target_fpr(f),
-                        umbel_encoded_len(f), WORTH_SAYING);
+        um_note_smaller(r, b->keys, umbel_target_fpr(f), umbel_encoded_len(f),
+                        WORTH_SAYING);
+    note_repeated(r, a, b);
 }
 
 /* The next command to type, with the options that made keys of the lines. */

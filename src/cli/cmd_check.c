@@ -83,8 +83,6 @@ static const char *find_misuse(const check_args *a)
         return "give keys, or files of keys with -f, not both";
     if (a->confirm && strcmp(a->confirm, "-") == 0)
         return "--confirm appends to a file, not to standard output";
-    if (a->confirm && a->keys.hex && a->keys.field.given)
-        return "--confirm writes whole lines of --hex keys: leave out --field";
     if (a->also.n >= UM_MAX_FILTERS)
         return "at most 63 filters can be given with --also";
     return NULL;
@@ -153,9 +151,30 @@ static void hint_at_file(const um_args *args, const char *word)
     um_trouble(args, &err);
 }
 
-static umbel_status obey_key_forms(const um_check_ctx *c, um_key_format *format,
-                                   umbel_error *err)
+/* A key is read in one form only. */
+static umbel_status check_forms_agree(const umbel_filter *f, const char *name,
+                                      const um_check_ctx *c, umbel_error *err)
 {
+    umbel_key_form first = umbel_key_form_of(c->filters[0]),
+                   form = umbel_key_form_of(f);
+
+    if (form == first || form == UMBEL_KEYS_UNRECORDED ||
+        first == UMBEL_KEYS_UNRECORDED)
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_MISMATCH,
+                   "the keys of %.100s are %s, those of %.100s %s: check them "
+                   "one after the other, or build both alike",
+                   c->names[0], umbel_key_form_name(first), name,
+                   umbel_key_form_name(form));
+}
+
+static umbel_status obey_key_forms(const um_check_ctx *c, const check_args *a,
+                                   um_key_format *format, umbel_error *err)
+{
+    for (size_t i = 1; i < c->nfilters; i++)
+        UM_TRY(check_forms_agree(c->filters[i], c->names[i], c, err));
+    if (c->query.except)
+        UM_TRY(check_forms_agree(c->query.except, a->unless, c, err));
     for (size_t i = 0; i < c->nfilters; i++)
         UM_TRY(um_obey_key_form(c->filters[i], format, err));
     return UMBEL_OK;
@@ -167,7 +186,7 @@ static umbel_status check_typed(um_check_ctx *c, const um_args *args,
     const check_args *a = args->values;
     um_key_format format = {.hex = a->keys.hex, .fold_case = a->keys.fold_case};
 
-    UM_TRY(obey_key_forms(c, &format, err));
+    UM_TRY(obey_key_forms(c, a, &format, err));
     for (size_t i = 0; i < a->operands.n; i++) {
         umbel_slice key = {a->operands.item[i], strlen(a->operands.item[i])};
         uint64_t before = c->selected;
@@ -199,7 +218,11 @@ static umbel_status check_keys(um_check_ctx *c, const um_args *args,
         return check_typed(c, args, err);
     UM_TRY(um_key_source_from_args(args, &a->keys, &a->threads, a->lists,
                                    &source, err));
-    UM_TRY(obey_key_forms(c, &source.format, err));
+    UM_TRY(obey_key_forms(c, a, &source.format, err));
+    if (a->confirm && source.format.hex && a->keys.field.given)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "--confirm writes whole lines of hexadecimal keys: "
+                       "leave out --field");
     source.pass = "checking keys";
     source.stop = &c->decided;
     source.flush = flush_answers;
@@ -243,27 +266,26 @@ static umbel_status start(um_check_ctx *c, const um_args *args,
     const check_args *a = args->values;
     um_top *top = a->top.given ? c->top : NULL;
 
-    *c = (um_check_ctx){
-        .query = {.filter = filters->filter[0],
-                  .except = filters->unless,
-                  .order = a->unless_first ? UMBEL_REVOKED_FIRST
-                                           : UMBEL_FILTER_FIRST,
-                  .values = a->values,
-                  .threshold =
-                      a->top.given && !a->threshold.n ? 1 : a->threshold.n},
-        .filters = filters->filter,
-        .names = filters->name,
-        .nfilters = 1 + a->also.n,
-        .top = top,
-        .out = stdout,
-        .json = args->common.json,
-        .count = a->count,
-        .invert = a->invert,
-        .quiet = args->common.quiet,
-        .on_terminal = um_progress_shares_stdout(),
-        .log_keys = a->keys.field.given && !a->keys.hex &&
-                    umbel_key_form_of(filters->filter[0]) != UMBEL_KEYS_HEX,
-        .end = a->keys.null ? '\0' : '\n'};
+    *c = (um_check_ctx){.query = {.filter = filters->filter[0],
+                                  .except = filters->unless,
+                                  .order = a->unless_first ? UMBEL_REVOKED_FIRST
+                                                           : UMBEL_FILTER_FIRST,
+                                  .values = a->values,
+                                  .threshold = a->top.given && !a->threshold.n
+                                                   ? 1
+                                                   : a->threshold.n},
+                        .filters = filters->filter,
+                        .names = filters->name,
+                        .nfilters = 1 + a->also.n,
+                        .top = top,
+                        .out = stdout,
+                        .json = args->common.json,
+                        .count = a->count,
+                        .invert = a->invert,
+                        .quiet = args->common.quiet,
+                        .on_terminal = um_progress_shares_stdout(),
+                        .log_keys = a->keys.field.given,
+                        .end = a->keys.null ? '\0' : '\n'};
     UM_TRY(um_query_init(&c->query, err));
     c->query.values |= a->top.given;
     c->count_limit = c->query.map ? 0 : umbel_count_limit(filters->filter[0]);

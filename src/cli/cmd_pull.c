@@ -91,7 +91,10 @@ static umbel_status run_command(const pull_args *a, const umbel_pulled *p,
     if (setenv("UMBEL_FILE", a->output, 1) != 0 ||
         setenv("UMBEL_SERIAL", serial, 1) != 0)
         return um_fail_errno(err, "cannot set the environment");
-    return um_watch_run(a->exec, err);
+    um_progress_pause();
+    umbel_status status = um_watch_run(a->exec, err);
+    um_progress_resume();
+    return status;
 }
 
 /* Reports trouble and tries again: a reader outlives its server's bad days. */
@@ -103,6 +106,7 @@ static _Noreturn void watch(const um_args *args, umbel_puller *p)
     unsigned failures = 0;
 
     um_watch_signals();
+    um_progress_end(); /* a watcher logs, and waits most of the time */
     for (;; um_watch_wait(a->watch.n, failures)) {
         bool fine = !umbel_pull_round(p, (uint64_t)time(NULL), &pulled, &err);
         failures = fine ? 0 : failures + 1;

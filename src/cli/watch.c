@@ -7,6 +7,7 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sodium.h>
 #include <spawn.h>
@@ -72,16 +73,21 @@ static int start_command(const char *command, pid_t *pid)
         char *args[4];
     } same = {{"sh", "-c", command, NULL}};
     sigset_t all, before;
+    posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
 
+    signal(SIGCHLD, SIG_DFL); /* ignored, it would take the exit code */
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &before);
     posix_spawnattr_init(&attr);
     posix_spawnattr_setflags(&attr,
                              POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
     posix_spawnattr_setsigmask(&attr, &before);
-    int failed = posix_spawn(pid, "/bin/sh", NULL, &attr, same.args, environ);
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    int failed = posix_spawn(pid, "/bin/sh", &files, &attr, same.args, environ);
     running = failed ? 0 : *pid;
+    posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attr);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return failed;
@@ -95,11 +101,14 @@ umbel_status um_watch_run(const char *command, umbel_error *err)
     errno = start_command(command, &pid);
     if (errno)
         return um_fail_errno(err, "cannot run /bin/sh");
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+    pid_t ended;
+    while ((ended = waitpid(pid, &status, 0)) < 0 && errno == EINTR)
         ;
     running = 0;
     if (stopping)
         exit(EXIT_SUCCESS);
+    if (ended < 0)
+        return um_fail_errno(err, "cannot wait for the command");
     if (WIFSIGNALED(status))
         return um_fail(err, UMBEL_E_IO, "signal %d ended the command: %.180s",
                        WTERMSIG(status), command);

@@ -237,6 +237,7 @@ static umbel_status choose(umbel_filter *f, const um_digest_source *members,
     *out = (umbel_taken_back){.matched = matched,
                               .left = chosen.matched,
                               .members = chosen.never_members,
+                              .lost = chosen.lost,
                               .moved = chosen.moved,
                               .rebuilt = true};
 done:

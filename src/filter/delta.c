@@ -66,6 +66,15 @@ umbel_status um_delta_merge(const umbel_filter *into, const umbel_filter *from,
 
     *out = (um_delta){0, 0};
     *expected = 0;
+    if (op == UMBEL_MINUS && second && !first && state_of(into) == b->to) {
+        *expected = b->from;
+        return UMBEL_OK;
+    }
+    if ((first || second) && op != UMBEL_ADD)
+        return um_fail_detail(err, UMBEL_E_MISMATCH, UMBEL_D_DIFFERENCE,
+                              "a difference of counts is added to the state "
+                              "that it starts from, or taken from the one "
+                              "that it leads to, and merged in no other way");
     if (op == UMBEL_MINUS && !first && !second)
         *out = (um_delta){state_of(from), state_of(into)};
     if (op != UMBEL_ADD || (!first && !second))

@@ -422,7 +422,10 @@ umbel_status um_head_check(const um_shape *s, umbel_error *err)
         s->cells > UM_MAX_CELLS || s->capacity > UM_MAX_CELLS ||
         s->attached > UM_MAX_CELLS ||
         ((s->joined || s->difference || um_is_delta(&s->delta)) &&
-         !um_merges_by(s->kind, UMBEL_MINUS)))
+         !um_merges_by(s->kind, UMBEL_MINUS)) ||
+        !s->delta.from != !s->delta.to ||
+        (s->hash->identity && s->key_form != UMBEL_KEYS_INTEGER &&
+         s->key_form != UMBEL_KEYS_UNRECORDED))
         return damaged("a field is out of range", err);
     if (um_check_shape(s, &inner) != UMBEL_OK)
         return damaged(inner.text, err);

@@ -226,9 +226,7 @@ static bool grow_keys(um_piece *p)
 /* Makes room for all keys of the text as they are hashed. */
 static bool grow_decoded(const um_key_format *f, um_piece *p)
 {
-    size_t room = f->hex ? p->len / 2 + 1 : p->len + 1;
-
-    return (!f->hex && !f->fold_case) || um_grow(&p->decoded, room, 1) ||
+    return (!f->hex && !f->fold_case) || um_grow(&p->decoded, p->len + 1, 1) ||
            no_memory(p);
 }
 

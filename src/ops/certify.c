@@ -100,8 +100,9 @@ um_sample um_certify(const umbel_filter *f, double max_error)
 {
     um_sample s = {.asked = 0};
     um_rng rng = rng_of(f);
-    uint64_t all = (uint64_t)fmin(EXPECTED / max_error, MOST_ASKED);
-    double most = um_most_error(max_error);
+    double most = um_most_error(max_error), room = most - max_error;
+    double enough = EXPECTED * max_error / (room * room);
+    uint64_t all = (uint64_t)fmin(enough, MOST_ASKED);
 
     for (int i = STAGES - 1; i >= 0 && !s.certain; i--) {
         ask_more(f, &rng, all >> i, &s);

@@ -43,7 +43,8 @@ struct choosing {
     uint64_t fresh; /* members that were new */
 
     choose_step *step;
-    size_t at; /* the next member */
+    size_t at;               /* the next member */
+    uint64_t sum, first_sum; /* of digests, in this pass and in the first */
     umbel_choose_result bill;
 };
 
@@ -64,6 +65,8 @@ static umbel_status take_some(void *ctx, const umbel_digest *d, size_t n,
     if (n > c->members->n - c->at)
         return fail_changed(c, err);
     UM_TRY(c->step(c, d, n, err));
+    for (size_t i = 0; i < n; i++)
+        c->sum += um_remix(d[i].lo) + d[i].hi;
     c->at += n;
     return UMBEL_OK;
 }
@@ -72,8 +75,13 @@ static umbel_status go_through(choosing *c, choose_step *step, umbel_error *err)
 {
     c->step = step;
     c->at = 0;
+    c->sum = 0;
     UM_TRY(c->members->each(c->members->ctx, take_some, c, err));
-    return c->at == c->members->n ? UMBEL_OK : fail_changed(c, err);
+    if (!c->first_sum)
+        c->first_sum = c->sum;
+    return c->at == c->members->n && c->sum == c->first_sum
+               ? UMBEL_OK
+               : fail_changed(c, err);
 }
 
 /* --- the first choice --- */

@@ -90,3 +90,9 @@ try umbel build day2 --never list2 --like counts.umb -q -o s.umb
 try umbel build day2 --never list2 --like old.umb -q -o old.umb
 cmp old.umb new.umb
 umbel build day1 --groups 2 --never /dev/null --json -o a.umb | field moved
+
+# A plain filter leaves no choice.
+seq 100 > plain
+umbel build plain -q -o plain.umb
+seq 1000 1100 > unwanted
+try umbel build plain --never unwanted --like plain.umb -q -o x.umb

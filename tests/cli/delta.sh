@@ -37,3 +37,10 @@ try umbel merge --op minus sum.umb other.umb --as-counts -o own.umb
 try umbel merge --op add own.umb other.umb other.umb -q -o sum.umb
 try umbel merge monday.umb other.umb --as-counts -o x.umb
 absent x.umb
+
+# A difference is no state: other ways to merge would lose counts.
+umbel build --kind counting --cells 4096 -q -o one.umb <<<a
+umbel build --kind counting --cells 4096 -q -o two.umb <<<"$(printf 'a\na\nb')"
+umbel merge two.umb one.umb --op minus -q -o both.umb
+try umbel merge one.umb both.umb --op max -q -o wrong.umb
+try umbel merge one.umb both.umb --op max --as-counts -q -o right.umb

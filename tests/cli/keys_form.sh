@@ -38,3 +38,8 @@ try umbel build domains --fold-case --hex -q -o x.umb
 # Files of version 1 record nothing.
 seq 100 | umbel build --addressing universal --bits 3000 --hashes 3 -q -o i.umb
 umbel info --json i.umb | field key_form
+
+# Filters that are asked together hold keys of one form.
+try umbel check d.umb --also t.umb example.org
+try umbel check t.umb --also d.umb one
+try umbel check d.umb --unless t.umb example.org
