@@ -53,12 +53,14 @@ typedef struct umbel_params {
     size_t nsettings;
     const umbel_alloc *alloc; /* NULL means the C library's */
     uint64_t key_form;        /* umbel_key_form, for the file */
+    bool exact_size; /* for capacity: the smallest size. Else up to 0.5 % are
+                        added so that it can be folded */
 } umbel_params;
 
 #ifdef __cplusplus
 #define UMBEL_PARAMS_INIT                                                      \
     {                                                                          \
-        sizeof(umbel_params), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0               \
+        sizeof(umbel_params), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0            \
     }
 #else
 #define UMBEL_PARAMS_INIT                                                      \

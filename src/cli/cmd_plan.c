@@ -91,7 +91,7 @@ static int run(const um_args *args)
 
 /* The options for shapes, in parts that different modes use. */
 #define IDENTITY "addressing hash seed fpr "
-#define SIZES "bits cells "
+#define SIZES "bits cells exact-size "
 #define CELLS "hashes groups cell-bits update reset set fill "
 #define SHAPE um_shape_options, offsetof(plan_args, shape)
 #define BUILDS                                                                 \

@@ -109,7 +109,8 @@ static umbel_status check_form(umbel_key_form form, umbel_key_form asked,
     if (form == asked || form == UMBEL_KEYS_UNRECORDED)
         return UMBEL_OK;
     return um_fail(err, UMBEL_E_RANGE,
-                   "the keys of this filter are %s: leave %s out",
+                   "the keys of this filter are %s: leave %s out, or build "
+                   "the filter with it",
                    umbel_key_form_name(form), option);
 }
 
@@ -185,6 +186,9 @@ const um_option um_shape_options[] = {
      UM_TARGET(um_shape_args, bits), .low = 1, .excludes = "cells"},
     {"cells", 0, "M", "size in cells, for kinds that count, instead of --bits",
      UM_TARGET(um_shape_args, cells), .low = 1},
+    {"exact-size", 0, NULL,
+     "the smallest size; not up to 0.5% more so that it can be folded",
+     UM_TARGET(um_shape_args, exact_size), .excludes = "bits cells"},
     {"hashes", 0, "K", "hash functions (default: the best number)",
      UM_TARGET(um_shape_args, hashes), .low = 1, .high = 64},
     {"groups", 0, "D", "bloom: groups of hash functions to choose from (1)",
@@ -275,7 +279,7 @@ static umbel_status add_settings(const um_shape_args *s, um_filter_params *p,
 }
 
 /* A size in cells of several bits, taken for one in bits, is another one. */
-static umbel_status check_unit(const um_shape_args *s, umbel_error *err)
+static umbel_status check_size_args(const um_shape_args *s, umbel_error *err)
 {
     const um_kind *kind = um_kind_find(s->kind);
 
@@ -289,13 +293,18 @@ static umbel_status check_unit(const um_shape_args *s, umbel_error *err)
                        "kind %s has cells of several bits: give their number "
                        "with --cells",
                        kind->name);
+    if (kind && s->exact_size && !kind->fold)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "--exact-size has no effect: kind %s cannot be folded, "
+                       "so its size is exact",
+                       kind->name);
     return UMBEL_OK;
 }
 
 umbel_status um_params_from_args(const um_shape_args *s, const char *key_file,
                                  um_filter_params *out, umbel_error *err)
 {
-    UM_TRY(check_unit(s, err));
+    UM_TRY(check_size_args(s, err));
     *out = (um_filter_params){.kind = s->kind};
     out->params = (umbel_params)UMBEL_PARAMS_INIT;
     out->params.addressing = s->addressing;
@@ -303,6 +312,7 @@ umbel_status um_params_from_args(const um_shape_args *s, const char *key_file,
     out->params.seed = s->seed.n;
     out->params.fpr = s->fpr.x;
     out->params.cells = um_size_asked(s).n;
+    out->params.exact_size = s->exact_size;
     out->params.hashes = (uint32_t)s->hashes.n;
     out->params.settings = out->settings;
     UM_TRY(add_settings(s, out, err));

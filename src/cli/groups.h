@@ -76,6 +76,7 @@ typedef struct um_shape_args {
     um_whole seed;
     um_share fpr;
     um_whole bits, cells, hashes;
+    bool exact_size;
     um_whole groups, cell_bits, reset, set;
     um_choice update;
     um_real fill;

@@ -93,6 +93,8 @@ uint64_t um_limit(const um_addressing *row, uint32_t hashes);
 
 /* The number a fold must divide. */
 uint64_t um_fold_parts(const um_layout *l);
+/* Returns a number with more small divisors, at most 0.5 % larger. */
+uint64_t um_foldable_parts(uint64_t parts);
 /* Where cell goes when l is folded by by. */
 uint64_t um_fold_cell(const um_layout *l, uint64_t by, uint64_t cell);
 

@@ -35,6 +35,7 @@ typedef struct um_shape {
     uint32_t hashes;
     uint64_t capacity; /* as requested; 0: not given */
     double fpr;        /* as requested */
+    bool exact_size;   /* as requested: not rounded up so that it folds */
     uint64_t setting[UM_MAX_SETTINGS];
 
     /* What happened to it since. */

@@ -222,6 +222,7 @@ umbel_status um_shape_from_params(const char *kind, const umbel_params *given,
                   .cells = p->cells,
                   .hashes = p->hashes,
                   .key_form = p->key_form,
+                  .exact_size = p->exact_size,
                   .secret_id = p->secret ? um_secret_id(p->secret) : 0};
 
     if (!(s.fpr > 0 && s.fpr < 1))
@@ -448,6 +449,29 @@ static umbel_status settle_by_rule(um_shape *s, umbel_error *err)
     return um_check_shape(s, err);
 }
 
+/* Other addressings are of papers and programs, and keep to their sizes. */
+static bool is_rounded(const um_shape *s)
+{
+    return !s->exact_size && s->kind->fold &&
+           s->addressing->fold == UM_FOLD_NEIGHBOURS;
+}
+
+static umbel_status settle_foldable(um_shape *s, umbel_error *err)
+{
+    um_layout l;
+
+    UM_TRY(settle_by_error(s, err));
+    if (!is_rounded(s))
+        return UMBEL_OK;
+    um_layout_init(&l, s->addressing, s->cells, s->hashes, s->seed);
+    uint64_t parts = um_fold_parts(&l);
+    uint64_t cells = s->cells / parts * um_foldable_parts(parts);
+    if (cells <= um_limit(s->addressing, s->hashes) &&
+        suffices(s, cells, s->hashes))
+        s->cells = cells;
+    return UMBEL_OK;
+}
+
 umbel_status um_solve_size(um_shape *s, umbel_error *err)
 {
     if (s->cells)
@@ -459,7 +483,7 @@ umbel_status um_solve_size(um_shape *s, umbel_error *err)
                        "say how large: a capacity in keys, or a size in cells");
     /* The rule is for sets of bits: others that read them know no others. */
     bool ruled = s->addressing->size && um_has_bits(s->kind) && !s->hashes;
-    return ruled ? settle_by_rule(s, err) : settle_by_error(s, err);
+    return ruled ? settle_by_rule(s, err) : settle_foldable(s, err);
 }
 
 /* Sizes, of a kind on an addressing that others share. */

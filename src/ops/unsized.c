@@ -74,6 +74,10 @@ umbel_status umbel_create_unsized(const char *kind, const umbel_params *params,
     umbel_plan plan;
     um_shape s;
 
+    if (p.exact_size)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "an exact size needs to know how many keys there will "
+                       "be (capacity)");
     if (p.capacity || p.cells)
         return um_fail(err, UMBEL_E_RANGE,
                        "an unsized filter has no capacity and no size");

@@ -20,3 +20,21 @@ try umbel verify -q f.umb --members keys
 seq 50000 | umbel build --bits 779776 -q -o prime.umb
 try umbel convert prime.umb --fpr 5% -o small.umb
 cmp prime.umb small.umb
+
+# A filter that folds nowhere near: written, but the exit code says so. One that
+# was not sized to the last byte does.
+seq 50000 > many
+umbel build many --exact-size -q -o exact.umb
+try umbel convert exact.umb --fpr 5% -o small.umb
+cmp exact.umb small.umb
+umbel build many -q -o folds.umb
+umbel convert folds.umb --fpr 5% -q -o small.umb || echo "[$?]"
+exact=$(wc -c < exact.umb) size=$(wc -c < folds.umb)
+[ "$size" -le $((exact + exact / 200)) ] || echo "$size bytes, not $exact"
+umbel info folds.umb --json | field bits
+umbel info small.umb --json | field bits
+try umbel build many --exact-size --bits 4096 -o x.umb
+try umbel build many --exact-size --kind ribbon -o x.umb
+try umbel build --exact-size -o x.umb < /dev/null
+umbel plan -n 50000 --exact-size --json | field command
+absent x.umb

@@ -6,6 +6,7 @@ cd fix || exit
 seq 300 > list
 seq 1000 1400 > never
 seq 301 340 > later
+seq 997 > many
 seq 1 2 400 > odd
 sed 's/.*/&\t&/' never > weighed
 cp weighed heavy.tsv
@@ -94,6 +95,7 @@ shapes() { # COMMAND WORDS
     heard $1 addressing "$2" '--addressing classic'
     heard $1 fpr "$2" '--fpr 5%'
     heard $1 bits "$2" '--bits 9000'
+    heard $1 exact-size "${2/list/many} --addressing classic" --exact-size
     heard $1 cells "$2 --kind counting" '--cells 9000'
     heard $1 hashes "$2 --bits 9000" '--hashes 3'
     heard $1 cell-bits "$2 --kind counting" '--cell-bits 8'

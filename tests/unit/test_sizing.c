@@ -178,8 +178,8 @@ static void addressings_of_papers_bring_their_hash(void **state)
 /* Large enough, and one granule less would not be. */
 static void check_least(const char *addressing, uint64_t keys, double fpr)
 {
-    umbel_params p =
-        ASK(.addressing = addressing, .capacity = keys, .fpr = fpr);
+    umbel_params p = ASK(.addressing = addressing, .capacity = keys, .fpr = fpr,
+                         .exact_size = true);
     um_shape s;
 
     assert_ok(um_shape_from_params(NULL, &p, &s, &test_refusal));
@@ -200,6 +200,63 @@ static void sizes_are_the_smallest_that_suffice(void **state)
         for (size_t n = 0; n < TEST_COUNT(keys); n++)
             for (size_t e = 0; e < TEST_COUNT(errors); e++)
                 check_least(test_own_addressing(i), keys[n], errors[e]);
+}
+
+static um_shape solve_for(const char *kind, umbel_params p)
+{
+    um_shape s;
+
+    assert_ok(um_shape_from_params(kind, &p, &s, &test_refusal));
+    assert_ok(um_solve_size(&s, &test_refusal));
+    return s;
+}
+
+static uint64_t parts_of(const um_shape *s)
+{
+    um_layout l;
+
+    um_layout_init(&l, s->addressing, s->cells, s->hashes, s->seed);
+    return um_fold_parts(&l);
+}
+
+/* Where 0.5 % are 12 parts, one of the sizes can be folded by 2, 3, 4 and 6. */
+static void sizes_can_be_folded(void **state)
+{
+    static const char *const addressings[] = {"blocked512", "classic",
+                                              "partitioned"};
+    static const char *const kinds[] = {"bloom", "counting"};
+
+    (void)state;
+    for (uint64_t i = 0; i < 60; i++) {
+        umbel_params p = ASK(.addressing = addressings[i % 3],
+                             .capacity = 1 + i * i * i * 97);
+        um_shape s = solve_for(kinds[i % 2], p);
+        p.exact_size = true;
+        um_shape exact = solve_for(kinds[i % 2], p);
+        assert_in_range(s.cells, exact.cells, exact.cells + exact.cells / 200);
+        assert_int_equal(s.hashes, exact.hashes);
+        assert_true(um_shape_error(&s, (double)p.capacity) <= UM_DEFAULT_FPR);
+        if (parts_of(&exact) >= 12 * 200) {
+            assert_int_equal(parts_of(&s) % 2, 0);
+            assert_true(parts_of(&s) % 3 == 0 || parts_of(&s) % 4 == 0);
+        }
+    }
+}
+
+/* Those of papers and of other programs are what they prescribe. */
+static void foreign_sizes_are_not_rounded(void **state)
+{
+    static const char *const addressings[] = {"universal", "chunks-md5",
+                                              "dcso"};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(addressings); i++) {
+        umbel_params p =
+            ASK(.addressing = addressings[i], .capacity = 40000, .fpr = 0.01);
+        um_shape s = solve_for("bloom", p);
+        p.exact_size = true;
+        assert_int_equal(s.cells, solve_for("bloom", p).cells);
+    }
 }
 
 static void every_addressing_can_be_sized_by_error(void **state)
@@ -400,6 +457,8 @@ int main(void)
         cmocka_unit_test(zero_means_the_default),
         cmocka_unit_test(addressings_of_papers_bring_their_hash),
         cmocka_unit_test(sizes_are_the_smallest_that_suffice),
+        cmocka_unit_test(sizes_can_be_folded),
+        cmocka_unit_test(foreign_sizes_are_not_rounded),
         cmocka_unit_test(every_addressing_can_be_sized_by_error),
         cmocka_unit_test(a_given_size_gets_the_best_hashes),
         cmocka_unit_test(
