@@ -42,12 +42,12 @@ typedef enum umbel_key_form {
 typedef struct umbel_params {
     size_t size;            /* sizeof(umbel_params): lets it grow */
     const char *addressing; /* NULL means "blocked512", or the kind's own */
-    const char *hash;       /* NULL means "xxh3-64", or that of the addressing */
-    uint64_t seed;          /* same seed, same keys, same order: same bytes */
-    uint64_t capacity;      /* number of keys expected */
-    double fpr;      /* false positive rate; 0 means 0.001, or the kind's */
-    uint64_t cells;  /* size instead of capacity: bits, for bloom */
-    uint32_t hashes; /* hash functions, cells per key; 0 means the best */
+    const char *hash;  /* NULL means "xxh3-64", or that of the addressing */
+    uint64_t seed;     /* same seed, same keys, same order: same bytes */
+    uint64_t capacity; /* number of keys expected */
+    double fpr;        /* false positive rate; 0 means 0.001, or the kind's */
+    uint64_t cells;    /* size instead of capacity: bits, for bloom */
+    uint32_t hashes;   /* hash functions, cells per key; 0 means the best */
     const uint8_t *secret; /* UMBEL_SECRET_LEN bytes, for keyed hashes */
     const umbel_setting *settings; /* nsettings parameters of the kind */
     size_t nsettings;

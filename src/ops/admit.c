@@ -303,7 +303,7 @@ static uint64_t used_at_least(const judging *j, double keys)
 
     if (j->f->shape.hash->entropy > 64)
         return j->used;
-    return j->used > spared ? j->used - (uint64_t)spared : 0;
+    return (double)j->used > spared ? j->used - (uint64_t)spared : 0;
 }
 
 static umbel_status hold_above(judging *j, double most, const char *who,

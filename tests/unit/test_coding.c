@@ -147,7 +147,7 @@ static void bits_of_any_density_come_back(void **state)
 {
     static const double density[] = {0,   0.0001, 0.001, 0.01, 0.05, 0.062,
                                      0.1, 0.25,   0.5,   0.75, 0.99, 1};
-    static const uint64_t sizes[] = {2,    63,   64,    65,     512,
+    static const uint64_t sizes[] = {2,    63,   64,    65,    512,
                                      1000, 4095, 65537, 300000};
 
     (void)state;

@@ -118,9 +118,10 @@ enum { UMBEL_PACKET_LEAST = 64, UMBEL_PACKET_MOST = 304 }; /* bits */
 typedef struct umbel_packet_params {
     size_t size; /* sizeof(umbel_packet_params): lets it grow */
     uint32_t bits;
-    uint32_t reset, set;   /* 1 to 32 each */
-    uint64_t seed;         /* the same for all that share packets */
-    const uint8_t *secret; /* UMBEL_SECRET_LEN bytes for hash sip; NULL: xxh3-64 */
+    uint32_t reset, set; /* 1 to 32 each */
+    uint64_t seed;       /* the same for all that share packets */
+    const uint8_t
+        *secret; /* UMBEL_SECRET_LEN bytes for hash sip; NULL: xxh3-64 */
     const umbel_alloc *alloc; /* NULL means the C library's */
 } umbel_packet_params;
 
