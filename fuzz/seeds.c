@@ -364,16 +364,16 @@ static const claim claims[] = {
     {"data-most", NUMBER(attached), UINT64_C(1) << 48, {0}, 0},
     {"keys-hex", NUMBER(key_form), 2, {0}, 0},
     {"keys-unknown", NUMBER(key_form), 99, {0}, 0},
-    {"states", NUMBER(from), 1, {0}, 0},
+    {"states", NUMBER(delta), 1, {0}, 0},
     {"field-kept", NUMBER(seed), 0, {2, 3, 7, 8, 9}, 5},
     {"field-unknown", NUMBER(seed), 0, {21, 1, 1}, 3},
     {"field-twice", NUMBER(seed), 5, {1, 1, 4}, 3},
     {"field-default", NUMBER(seed), 0, {9, 1, 0}, 3},
     {"field-cut", NUMBER(seed), 0, {2, 120, 1}, 3},
     {"flags-unknown", NUMBER(seed), 0, {5, 1, 16}, 3},
-    {"section-coded", NUMBER(seed), 0, {19, 2, 1, 125}, 4},
+    {"section-coded", NUMBER(seed), 0, {19, 2, 2, 125}, 4},
     {"section-coded-anew", NUMBER(seed), 0, {19, 2, 9, 125}, 4},
-    {"section-huge", NUMBER(seed), 0, {19, 5, 1, 255, 255, 255, 127}, 7},
+    {"section-huge", NUMBER(seed), 0, {19, 5, 2, 255, 255, 255, 127}, 7},
 };
 
 static void write_claims(void)
