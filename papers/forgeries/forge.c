@@ -147,9 +147,9 @@ static double by_number(const design *d, uint64_t x)
 
 static double by_lane(const design *d, uint64_t x)
 {
-    double rest = hashed(x + d->a * d->cells);
-    return ((double)(x % d->block / d->lane) + rest) /
-           (double)(d->block / d->lane);
+    uint64_t lane = x % d->block / d->lane, lanes = d->block / d->lane;
+
+    return ((double)lane + hashed(x + d->a * d->cells)) / (double)lanes;
 }
 
 /* Classes in an order of chance, or odd ones first, which walks keep to. */
@@ -189,9 +189,10 @@ static uint64_t inverse(uint64_t r, uint64_t m)
 static double by_digits(const design *d, uint64_t x)
 {
     enum { WAYS = 1469 };
-    uint64_t y = x * d->b % d->cells, tops = d->cells / WAYS + 1;
+    uint64_t y = x * d->b % d->cells, top = y / WAYS;
+    uint64_t tops = d->cells / WAYS + 1;
     double low = fabs((double)(y % WAYS) / WAYS - 0.5);
-    double high = fabs(((double)(y / WAYS) + 0.5) / (double)tops - 0.5);
+    double high = fabs(((double)top + 0.5) / (double)tops - 0.5);
 
     return 2 * fmin(fmax(low, high), 0.499);
 }
@@ -258,9 +259,10 @@ static void write_cells(const draft *d, double at_most)
 
     memset(f->payload, 0, f->payload_len);
     for (uint64_t i = 0; i < f->shape.cells; i++) {
-        if (d->score[i] < at_most)
+        double score = d->score[i]; /* NOLINT: there is one for every cell */
+        if (score < at_most)
             um_set_bit(f->payload, i * cells.width);
-        if (ages && 1 - d->score[i] < at_most)
+        if (ages && 1 - score < at_most)
             um_set_bit(f->payload + second, i);
     }
 }

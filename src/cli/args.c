@@ -459,23 +459,23 @@ static const char *advice(const um_args *args, const umbel_error *err)
     static const char keygen_sign[] = ": make one with umbel keygen --sign";
     static const struct {
         umbel_detail detail;
-        const char *option, *text;
         bool always; /* also when the option is given */
+        const char *option, *text;
     } rows[] = {
-        {UMBEL_D_SECRET_MISSING, "key-file", " (with --key-file FILE)", false},
-        {UMBEL_D_MEMORY_LIMIT, "max-memory",
-         ": allow more with --max-memory, if you trust the file", false},
-        {UMBEL_D_BYTES_LIMIT, "max-bytes", ": allow more with --max-bytes",
-         true},
-        {UMBEL_D_OTHER_KEY, "trust", "; if that is right, name it with --trust",
-         false},
-        {UMBEL_D_STATE, "output", " (remove FILE.pull beside FILE)", true},
-        {UMBEL_D_NOT_A_SECRET, "key-file", ": make one with umbel keygen",
-         true},
-        {UMBEL_D_NOT_A_KEY, "sign", keygen_sign, true},
-        {UMBEL_D_NOT_A_KEY, "trust", keygen_sign, true},
-        {UMBEL_D_DIFFERENCE, "as-counts",
-         "; if it is meant as plain counts, give --as-counts", false},
+        {UMBEL_D_SECRET_MISSING, false, "key-file", " (with --key-file FILE)"},
+        {UMBEL_D_MEMORY_LIMIT, false, "max-memory",
+         ": allow more with --max-memory, if you trust the file"},
+        {UMBEL_D_BYTES_LIMIT, true, "max-bytes",
+         ": allow more with --max-bytes"},
+        {UMBEL_D_OTHER_KEY, false, "trust",
+         "; if that is right, name it with --trust"},
+        {UMBEL_D_STATE, true, "output", " (remove FILE.pull beside FILE)"},
+        {UMBEL_D_NOT_A_SECRET, true, "key-file",
+         ": make one with umbel keygen"},
+        {UMBEL_D_NOT_A_KEY, true, "sign", keygen_sign},
+        {UMBEL_D_NOT_A_KEY, true, "trust", keygen_sign},
+        {UMBEL_D_DIFFERENCE, false, "as-counts",
+         "; if it is meant as plain counts, give --as-counts"},
     };
 
     for (size_t i = 0; i < UM_COUNT(rows); i++)

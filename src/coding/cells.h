@@ -21,7 +21,7 @@ typedef struct um_packed {
 /* The largest that a cell can be. */
 static inline uint64_t um_packed_max(const um_packed *c)
 {
-    return ~(uint64_t)0 >> (64 - c->bits);
+    return ~(uint64_t)0 >> (-c->bits & 63);
 }
 
 static inline uint64_t um_packed_bytes(const um_packed *c)

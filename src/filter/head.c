@@ -83,7 +83,9 @@ static double decimal(uint64_t code)
                                      1e6,  1e7,  1e8,  1e9, 1e10, 1e11,
                                      1e12, 1e13, 1e14, 1e15};
 
-    return (double)(code / 16) / power[code % 16];
+    uint64_t digits = code / 16;
+
+    return (double)digits / power[code % 16];
 }
 
 static uint64_t fpr_to_code(double fpr)
@@ -197,7 +199,8 @@ static void put_coding(um_writer *w, const um_shape *s, const uint64_t *code)
 size_t um_head_put(const um_shape *s, uint64_t payload_checksum,
                    const uint64_t *code, uint8_t out[UM_HEAD_MAX])
 {
-    um_writer w = {out, out + UM_HEAD_MAX - 2 * UM_SECTION_ALIGN, false};
+    um_writer w = {out, out + UM_HEAD_MAX - 2 * (size_t)UM_SECTION_ALIGN,
+                   false};
 
     um_put_bytes(&w, magic, sizeof magic);
     um_put_u32(&w, UM_HEAD_VERSION);
