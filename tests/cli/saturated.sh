@@ -13,8 +13,8 @@ umbel merge c.umb c.umb --op max -o m.umb | grep cells
 umbel check m.umb --values 8
 umbel merge c.umb c.umb --op add -o m.umb | grep cells
 umbel check m.umb --values 8
-seq 100 >more
-umbel add m.umb more --times 20 | grep cells
+seq 100 >extra
+umbel add m.umb extra --times 20 | grep cells
 
 # A limit that nothing reached is not mentioned.
 umbel build events --kind counting --cell-bits 8 -o wide.umb | grep -c limit
