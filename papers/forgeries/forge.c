@@ -259,7 +259,7 @@ static void write_cells(const draft *d, double at_most)
 
     memset(f->payload, 0, f->payload_len);
     for (uint64_t i = 0; i < f->shape.cells; i++) {
-        double score = d->score[i]; /* NOLINT: there is one for every cell */
+        double score = d->score[i];
         if (score < at_most)
             um_set_bit(f->payload, i * cells.width);
         if (ages && 1 - score < at_most)
@@ -359,7 +359,7 @@ static umbel_status forge_cells(const target *t, um_rng *rng, umbel_filter *f,
         claim(f, honest);
         return UMBEL_OK;
     }
-    w.score = malloc((size_t)f->shape.cells * sizeof *w.score);
+    w.score = calloc((size_t)f->shape.cells, sizeof *w.score);
     if (!w.score)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for scores");
     score_fn *score = designs[um_random_below(rng, UM_COUNT(designs))];

@@ -52,16 +52,14 @@ umbel_status um_top_take(um_top *t, const umbel_filter *f,
     UM_TRY(umbel_digest_many(f, key, 1, &new.digest, err));
     if (has_digest(t, &new.digest))
         return UMBEL_OK;
-    new.text = malloc(text->len + 1);
-    if (!new.text)
+    um_top_key *slot = &t->key[t->n < t->room ? t->n : t->weakest];
+    char *copy = realloc(t->n < t->room ? NULL : slot->text, text->len + 1);
+    if (!copy)
         return um_no_memory(err, text->len);
-    memcpy(new.text, text->data, text->len);
-    if (t->n == t->room) {
-        free(t->key[t->weakest].text);
-        t->key[t->weakest] = new;
-    } else {
-        t->key[t->n++] = new;
-    }
+    memcpy(copy, text->data, text->len);
+    *slot = new;
+    slot->text = copy;
+    t->n += t->n < t->room;
     if (t->n == t->room)
         find_weakest(t);
     return UMBEL_OK;

@@ -105,7 +105,7 @@ static double value(const chain *c, const state *s, double ones)
 /* After keys without end: every cell was touched. */
 static double settled(const chain *c)
 {
-    double v[SIDE][SIDE];
+    double v[SIDE][SIDE] = {{0}};
 
     for (uint32_t a = 0; a <= c->reset; a++)
         for (uint32_t b = 0; b <= c->set; b++) {
