@@ -245,7 +245,7 @@ UMBEL_API uint64_t umbel_added(const umbel_filter *f);
 
 /* Returns how its keys were read, as params said when it was created. */
 UMBEL_API umbel_key_form umbel_key_form_of(const umbel_filter *f);
-/* Returns the name of a form: "text", "hexadecimal"; NULL: there is none. */
+/* Returns the name of a form: "text", "hexadecimal"; NULL if unknown. */
 UMBEL_API const char *umbel_key_form_name(umbel_key_form form);
 /* Returns true if keys that were added may not match. */
 UMBEL_API bool umbel_may_deny(const umbel_filter *f);

@@ -102,36 +102,25 @@ static umbel_status check_stdin(const um_args *args, umbel_error *err)
     return UMBEL_OK;
 }
 
-static umbel_status check_hex(um_check_ctx *c, const umbel_slice *text,
-                              umbel_error *err)
+/* A typed key as it is hashed, where that is not as it was typed. */
+static umbel_status check_read(um_check_ctx *c, const um_key_format *format,
+                               const umbel_slice *text, umbel_error *err)
 {
     uint8_t bytes[4096];
-    umbel_slice key = {bytes, text->len / 2};
-
-    if (key.len > sizeof bytes)
-        return um_fail(err, UMBEL_E_KEY,
-                       "a key of more than %zu digits: give it with -f FILE",
-                       2 * sizeof bytes);
-    if (!um_hex_decode(text->data, text->len, bytes)) {
-        char why[UM_WHY_LEN];
-        um_why_not_hex(text->data, text->len, why);
-        return um_fail(err, UMBEL_E_KEY, "\"%.40s\": %s",
-                       (const char *)text->data, why);
-    }
-    return um_check_one(c, &key, text, err);
-}
-
-static umbel_status check_folded(um_check_ctx *c, const umbel_slice *text,
-                                 umbel_error *err)
-{
-    uint8_t bytes[4096];
-    umbel_slice key = {bytes, text->len};
+    umbel_slice key = {bytes, format->hex ? text->len / 2 : text->len};
 
     if (key.len > sizeof bytes)
         return um_fail(err, UMBEL_E_KEY,
                        "a key of more than %zu bytes: give it with -f FILE",
                        sizeof bytes);
-    um_fold_case(text->data, text->len, bytes);
+    if (!format->hex) {
+        um_fold_case(text->data, text->len, bytes);
+    } else if (!um_hex_decode(text->data, text->len, bytes)) {
+        char why[UM_WHY_LEN];
+        um_why_not_hex(text->data, text->len, why);
+        return um_fail(err, UMBEL_E_KEY, "\"%.40s\": %s",
+                       (const char *)text->data, why);
+    }
     return um_check_one(c, &key, text, err);
 }
 
@@ -190,9 +179,8 @@ static umbel_status check_typed(um_check_ctx *c, const um_args *args,
     for (size_t i = 0; i < a->operands.n; i++) {
         umbel_slice key = {a->operands.item[i], strlen(a->operands.item[i])};
         uint64_t before = c->selected;
-        umbel_status status = format.hex ? check_hex(c, &key, err)
-                              : format.fold_case
-                                  ? check_folded(c, &key, err)
+        umbel_status status = format.hex || format.fold_case
+                                  ? check_read(c, &format, &key, err)
                                   : um_check_one(c, &key, &key, err);
         if (status || (c->selected > before) == c->invert)
             hint_at_file(args, key.data);

@@ -14,7 +14,7 @@
 
 /* Starts, if somebody would see it: standard error is a terminal, and neither
  * --quiet nor --no-progress was given. The line appears after the seconds in
- * the environment variable UMBEL_PROGRESS_DELAY; 2 if there is none. */
+ * the environment variable UMBEL_PROGRESS_DELAY; 2 if it is unset. */
 void um_progress_begin(const um_args *args);
 /* Erases the line, and ends. */
 void um_progress_end(void);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The newest edition on the shelf; NULL when there is none to be like. */
+/* Returns the newest edition on the shelf; NULL if it has no such filter. */
 static umbel_filter *open_newest(const publish_args *a,
                                  const umbel_store *shelf, const char *name)
 {

@@ -237,7 +237,7 @@ umbel_status um_check_replaceable(const char *path, umbel_error *err)
     uint8_t start[UM_HEAD_START];
     struct stat st;
 
-    if (fd < 0) /* there is none, or saving will fail */
+    if (fd < 0) /* a new file, or saving will fail and say why */
         return UMBEL_OK;
     ssize_t len = 0; /* of a pipe nothing is read, and nothing is replaced */
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))

@@ -16,43 +16,19 @@ typedef struct smallest {
     uint64_t bytes;
 } smallest;
 
-static void consider(smallest *best, const char *name, const char *kind,
-                     const umbel_params *params)
+/* Takes the set over if it needs fewer bytes. */
+static void consider(smallest *best, const char *kind, const char *addressing,
+                     uint64_t keys, double fpr)
 {
+    umbel_params p = UMBEL_PARAMS_INIT;
     umbel_plan plan;
 
-    if (umbel_make_plan(kind, params, 0, &plan, NULL) ||
-        plan.bytes >= best->bytes)
+    p.addressing = addressing;
+    p.capacity = keys;
+    p.fpr = fpr;
+    if (umbel_make_plan(kind, &p, 0, &plan, NULL) || plan.bytes >= best->bytes)
         return;
-    best->name = name;
-    best->bytes = plan.bytes;
-}
-
-/* Keys anywhere in the filter; other addressings serve other purposes. */
-static smallest smallest_addressing(uint64_t keys, double fpr, uint64_t bytes)
-{
-    umbel_params p = UMBEL_PARAMS_INIT;
-    smallest best = {NULL, bytes};
-
-    p.capacity = keys;
-    p.fpr = fpr;
-    p.addressing = "classic";
-    consider(&best, p.addressing, NULL, &p);
-    return best;
-}
-
-static smallest smallest_static(uint64_t keys, double fpr, uint64_t bytes)
-{
-    umbel_params p = UMBEL_PARAMS_INIT;
-    smallest best = {NULL, bytes};
-    const char *kind;
-
-    p.capacity = keys;
-    p.fpr = fpr;
-    for (size_t i = 0; umbel_kind_at(i, &kind, NULL); i++)
-        if (umbel_is_static(kind))
-            consider(&best, kind, kind, &p);
-    return best;
+    *best = (smallest){kind ? kind : addressing, plan.bytes};
 }
 
 /* Appends how much s saves, if it is worth a word. */
@@ -71,11 +47,16 @@ void um_note_smaller(um_report *r, uint64_t keys, double fpr, uint64_t bytes,
                      double least)
 {
     enum { PAGE = 4096 }; /* less is not worth a sentence */
-    smallest spread = smallest_addressing(keys, fpr, bytes);
-    smallest fixed = smallest_static(keys, fpr, bytes);
-    uint64_t best = fixed.bytes < spread.bytes ? fixed.bytes : spread.bytes;
+    smallest spread = {NULL, bytes}, fixed = {NULL, bytes};
+    const char *kind;
     char text[256] = "";
 
+    /* Keys anywhere in the filter; other addressings serve other purposes. */
+    consider(&spread, NULL, "classic", keys, fpr);
+    for (size_t i = 0; umbel_kind_at(i, &kind, NULL); i++)
+        if (umbel_is_static(kind))
+            consider(&fixed, kind, NULL, keys, fpr);
+    uint64_t best = fixed.bytes < spread.bytes ? fixed.bytes : spread.bytes;
     if (bytes - best < PAGE || (double)(bytes - best) <= least * (double)bytes)
         return;
     put_saving(text, sizeof text, "--addressing", &spread, bytes, "");

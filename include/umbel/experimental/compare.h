@@ -46,7 +46,7 @@ typedef struct umbel_comparison {
     double weight;       /* of the negatives */
     double plain_left;   /* weight that a plain filter leaves; NAN: no plain */
     double plain_unseen; /* filter is that small; and its false positive rate */
-    uint64_t plain_next_bytes; /* of a plain filter; 0: there is none */
+    uint64_t plain_next_bytes; /* of a plain filter; 0: not measured */
     size_t n, best;            /* strategies; best is n when none is possible */
     umbel_strategy way[UMBEL_MAX_STRATEGIES];
 } umbel_comparison;
