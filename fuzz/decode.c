@@ -61,12 +61,12 @@ static void expect_limited(const uint8_t *data, size_t len,
 
 /* Ours opens what it is for, and is refused by everything else. */
 static void expect_unlocked(const uint8_t *data, size_t len,
-                            const umbel_source *plain, umbel_filter *f)
+                            const umbel_source *plain, umbel_status status)
 {
     umbel_source source = *plain;
 
     source.secret = um_fuzz_secret;
-    expect(data, len, &source, umbel_unlock(f, um_fuzz_secret, NULL));
+    expect(data, len, &source, status);
 }
 
 /* Whatever it holds, and whatever is demanded: reasons, or none. */
@@ -157,15 +157,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (!umbel_coded(f)) /* as much as the bytes given, at most */
         UM_WANT(memory.live <= len + UM_FUZZ_HANDLE);
     memory.limit = SIZE_MAX;
-    expect_verified(data, len, &source, f);
-    expect_limited(data, len, &source);
     if (um_fuzz_is_old(data))
         expect_renewed(f);
     else
         expect_same_bytes(f, data, len);
-    if (um_fuzz_effort_for(data, len) != UM_FUZZ_LITTLE)
+    if (um_fuzz_one_in(64, data, len))
         expect_ruling(data, len, &source, f);
-    expect_unlocked(data, len, &source, f);
+    status = umbel_unlock(f, um_fuzz_secret, NULL);
+    if (um_fuzz_one_in(8, data, len)) {
+        expect_verified(data, len, &source, f);
+        expect_limited(data, len, &source);
+        expect_unlocked(data, len, &source, status);
+    }
     um_fuzz_use(f, um_fuzz_effort_for(data, len));
     umbel_close(f);
     UM_WANT(memory.live == 0);

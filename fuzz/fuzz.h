@@ -51,12 +51,16 @@ typedef enum um_fuzz_effort {
 } um_fuzz_effort;
 
 void um_fuzz_use(const umbel_filter *f, um_fuzz_effort effort);
+
+/* Set by replay.c: every check on every input. */
+extern bool um_fuzz_thorough;
 /*
- * How much for a (decodable) file, by its head's checksum: the same each time,
- * and not inherited. The fuzzer prefers inputs that reach far, and would go on
- * changing only slow ones.
+ * Returns true for one input in n, by its checksum: the same each time, and not
+ * inherited. The fuzzer prefers inputs that reach far, and would go on changing
+ * only slow ones.
  */
-um_fuzz_effort um_fuzz_effort_for(const uint8_t *bytes, size_t len);
+bool um_fuzz_one_in(uint64_t n, const uint8_t *data, size_t len);
+um_fuzz_effort um_fuzz_effort_for(const uint8_t *data, size_t len);
 
 /* The encoding of f, to be freed. */
 uint8_t *um_fuzz_encode(const umbel_filter *f, size_t *len);

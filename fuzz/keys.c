@@ -13,6 +13,7 @@
  */
 #include "fuzz.h"
 
+#include "keys/sniff.h"
 #include "keys/source.h"
 
 #include <inttypes.h>
@@ -298,7 +299,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (len < HEAD || len - HEAD > MAX_TEXT)
         return 0;
     um_key_format format = read_format(data);
-    unsigned threads = data[0] & 8 ? 2 : 1;
+    unsigned threads = data[0] & 8 && um_fuzz_one_in(16, data, len) ? 2 : 1;
     feed f = {
         .text = data + HEAD, .len = len - HEAD, .step = (size_t)data[4] + 1};
     splitter s = {.format = format, .text = f.text, .len = f.len};
@@ -312,6 +313,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (status != UMBEL_OK)
         um_fuzz_check_error(status, &err);
     if (gzip || status == UMBEL_E_RANGE)
+        return 0;
+    bool refused = um_why_not_keys(f.text, f.len) != NULL;
+    UM_WANT((status == UMBEL_E_FORMAT) == refused);
+    if (refused)
         return 0;
     UM_WANT(!next_entry(&s, &more));
     UM_WANT(status == (s.bad ? UMBEL_E_KEY : UMBEL_OK));

@@ -44,7 +44,7 @@ static void take_routes(const um_manifest *m)
 }
 
 /* Whoever publishes after it gets a manifest that is read, and is newer. */
-static void follow(const um_manifest *m)
+static void follow(const um_manifest *m, bool sign_it)
 {
     um_blob step = {.len = 9};
     um_edition e = {.filter = {.digest = {7}, .len = 99},
@@ -58,7 +58,7 @@ static void follow(const um_manifest *m)
     if (m->serial == UINT64_MAX - 1)
         return;
     um_manifest_next(m, &e, &next);
-    size_t len = um_manifest_write(&next, secret, text);
+    size_t len = um_manifest_write(&next, sign_it ? secret : NULL, text);
     UM_WANT(um_manifest_read(text, len, &back, NULL) == UMBEL_OK);
     UM_WANT(back.serial == m->serial + 1 && back.nsteps <= UMBEL_MAX_STEPS);
 }
@@ -83,7 +83,8 @@ static void judge(const um_manifest *m)
             um_judge(m, &none, &terms, &err) == UMBEL_E_REFUSED);
 }
 
-static bool read_manifest(const char *text, size_t len, um_manifest *out)
+static bool read_manifest(const char *text, size_t len, bool dear,
+                          um_manifest *out)
 {
     umbel_error err;
     umbel_status status = um_manifest_read(text, len, out, &err);
@@ -95,7 +96,7 @@ static bool read_manifest(const char *text, size_t len, um_manifest *out)
     UM_WANT(um_name_is_fine(out->name, strlen(out->name)));
     UM_WANT(out->serial > 0 && out->nsteps <= UMBEL_MAX_STEPS);
     take_routes(out);
-    follow(out);
+    follow(out, dear);
     judge(out);
     return true;
 }
@@ -135,6 +136,19 @@ static char *sign(const char *text, size_t *len)
     return out;
 }
 
+/* Whatever is read unsigned is read when it is signed. */
+static void read_signed(const char *text, size_t len, bool fine)
+{
+    um_manifest ended;
+    size_t signed_len = len;
+    char *whole = sign(text, &signed_len);
+    bool fine_too = read_manifest(whole, signed_len, true, &ended);
+
+    UM_WANT(!fine || fine_too || len + 256 > UM_MANIFEST_MAX);
+    UM_WANT(!fine_too || memcmp(ended.key, key, sizeof key) == 0);
+    free(whole);
+}
+
 static void read_memory(const char *text, size_t len)
 {
     char again[UM_PULL_STATE_MAX];
@@ -155,23 +169,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     const char *text = (const char *)data;
     char again[UM_MANIFEST_MAX];
-    um_manifest plain, ended;
-    size_t signed_len = len;
+    um_manifest plain;
 
     if (!secret[0] && !key[0])
         make_keys();
     if (!data)
         text = "";
-    bool fine = read_manifest(text, len, &plain);
+    bool dear = um_fuzz_one_in(16, data, len); /* signatures */
+    bool fine = read_manifest(text, len, dear, &plain);
     if (fine && !plain.is_signed) {
         UM_WANT(um_manifest_write(&plain, NULL, again) == len);
         UM_WANT(memcmp(again, text, len) == 0);
     }
-    char *whole = sign(text, &signed_len);
-    bool fine_too = read_manifest(whole, signed_len, &ended);
-    UM_WANT(!fine || fine_too || len + 256 > UM_MANIFEST_MAX);
-    UM_WANT(!fine_too || memcmp(ended.key, key, sizeof key) == 0);
-    free(whole);
+    if (dear)
+        read_signed(text, len, fine);
     read_memory(text, len);
     return 0;
 }

@@ -268,6 +268,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     uint8_t i = get_u8(&r);
     get_request(&r, &q);
     q.params.alloc = &alloc;
+    if (!q.params.hashes && !um_fuzz_one_in(16, data, len))
+        q.params.hashes = 1 + q.params.seed % 16;
     verbs[i % UM_COUNT(verbs)](&q, &memory);
     UM_WANT(memory.live == 0);
     return 0;

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILES = 48, NAME = 80, STEPS = 60 };
+enum { FILES = 48, NAME = 80, STEPS = 24 };
 
 /* --- stores in memory -------------------------------------------------------
  */
@@ -429,7 +429,8 @@ static void open_world(world *w)
     umbel_fetcher fetcher = {sizeof fetcher, w, serve};
     umbel_store place = ops_of(&w->place);
 
-    shape.capacity = 100;
+    shape.cells = 512; /* to choose them would take most of the time */
+    shape.hashes = 8;
     params.url = "here/words";
     w->now = 1000;
     if (umbel_create(NULL, &shape, &w->filter, NULL) != UMBEL_OK ||

@@ -87,6 +87,7 @@ int main(int argc, char **argv)
 {
     int sum = 0;
 
+    um_fuzz_thorough = true;
     for (int i = 1; i < argc; i++) {
         int ran = run_path(argv[i]);
         if (ran < 0)

@@ -78,6 +78,14 @@ static const file_type *find_type(const void *bytes, size_t len)
     return &unknown_type;
 }
 
+bool um_may_begin_type(const void *bytes, size_t len)
+{
+    for (size_t i = 0; i < UM_COUNT(types); i++)
+        if (len < types[i].len && memcmp(bytes, types[i].magic, len) == 0)
+            return true;
+    return false;
+}
+
 const char *um_why_not_keys(const void *bytes, size_t len)
 {
     return find_type(bytes, len)->not_keys;

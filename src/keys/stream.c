@@ -206,15 +206,6 @@ static umbel_status read_stored(um_stream *s, void *to, size_t cap, size_t *got,
     return UMBEL_OK;
 }
 
-/* Returns true if the bytes so far may become the beginning of gzip data. */
-static bool may_be_gzip(const um_stream *s)
-{
-    size_t len =
-        s->raw_len < sizeof gzip_magic ? s->raw_len : sizeof gzip_magic;
-
-    return memcmp(s->raw, gzip_magic, len) == 0;
-}
-
 /* Reads the beginning of a file, and prepares to decompress it. */
 static umbel_status start_file(um_stream *s, umbel_error *err)
 {
@@ -225,11 +216,12 @@ static umbel_status start_file(um_stream *s, umbel_error *err)
         UM_TRY(read_stored(s, s->raw + s->raw_len, sizeof s->raw - s->raw_len,
                            &got, err));
         s->raw_len += got;
-    } while (got && s->raw_len < sizeof gzip_magic && may_be_gzip(s));
+    } while (got && um_may_begin_type(s->raw, s->raw_len));
     const char *why = um_why_not_keys(s->raw, s->raw_len);
     if (why)
         return um_fail(err, UMBEL_E_FORMAT, "%.100s: %s", s->name, why);
-    if (s->raw_len < sizeof gzip_magic || !may_be_gzip(s))
+    if (s->raw_len < sizeof gzip_magic ||
+        memcmp(s->raw, gzip_magic, sizeof gzip_magic) != 0)
         return UMBEL_OK;
     s->inflater = (z_stream){0};
     if (inflateInit2(&s->inflater, 16 + MAX_WBITS) != Z_OK)

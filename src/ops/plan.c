@@ -90,8 +90,13 @@ static umbel_status complete(um_shape *s, uint64_t bytes, umbel_error *err)
                               : um_solve_size(s, err));
     if (bytes)
         UM_TRY(fit_bytes(s, bytes, err));
-    if (ask_keys)
+    if (!ask_keys)
+        return UMBEL_OK;
+    s->capacity = um_most_keys(s, s->fpr);
+    if (bytes && !within(s, s->cells, bytes)) { /* the head has become longer */
+        UM_TRY(fit_bytes(s, bytes, err));
         s->capacity = um_most_keys(s, s->fpr);
+    }
     return UMBEL_OK;
 }
 

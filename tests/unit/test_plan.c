@@ -105,6 +105,20 @@ static void bytes_are_respected(void **state)
         }
 }
 
+/* The number of keys is known last, and takes bytes of the head. */
+static void keys_that_lengthen_the_head_are_within_the_bytes(void **state)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    uint64_t bytes = (UINT64_C(1) << 39) + 1000;
+
+    (void)state;
+    p.addressing = "classic";
+    p.seed = 1 << 20;
+    p.fpr = 0.0100000000001;
+    umbel_plan out = plan(&p, bytes);
+    assert_true(out.bytes <= bytes && out.bytes > bytes - 192);
+}
+
 static void given_hashes_are_kept(void **state)
 {
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -223,6 +237,7 @@ int main(void)
         cmocka_unit_test(a_million_keys_at_one_per_cent_take_the_known_bits),
         cmocka_unit_test(plans_agree_with_each_other_backwards),
         cmocka_unit_test(bytes_are_respected),
+        cmocka_unit_test(keys_that_lengthen_the_head_are_within_the_bytes),
         cmocka_unit_test(given_hashes_are_kept),
         cmocka_unit_test(opening_gives_what_was_planned),
         cmocka_unit_test(the_digests_part_of_the_error_is_stated),
