@@ -1,0 +1,27 @@
+/*
+ * file_text.h - a small text file, whole, in memory.
+ */
+#ifndef UM_CLEARINGHOUSE_FILE_TEXT_H
+#define UM_CLEARINGHOUSE_FILE_TEXT_H
+
+#include <umbel/base.h>
+
+enum { UM_FILE_TEXT_MAX = 16 << 20 };
+
+/*
+ * Reads a file of at most UM_FILE_TEXT_MAX bytes. *out is to be freed; its data
+ * is NULL if there is no such file.
+ */
+umbel_status um_file_text(const char *path, umbel_slice *out, umbel_error *err);
+
+/* Cuts the next line off text, without its end. False: there is none. */
+bool um_next_line(umbel_slice *text, umbel_slice *line);
+/* Cuts the next word off text: blanks separate them. */
+bool um_next_word(umbel_slice *text, umbel_slice *word);
+/* Without blanks at either end. */
+umbel_slice um_trim(umbel_slice s);
+/* Splits at each colon into n parts, trimmed. False: there are more or fewer.
+ */
+bool um_split_colons(umbel_slice line, umbel_slice *part, size_t n);
+
+#endif
