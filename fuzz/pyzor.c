@@ -68,6 +68,7 @@ static void sign_and_judge(umbel_slice text)
     um_pyzor_request r;
     um_pyzor_judged judged;
     static const char head[] = "User: u\nTime: 1794768499\nSig: ";
+    static const char tail[] = "\nX: so that the text continues no signature\n";
 
     UM_WANT(um_pyzor_accounts_read(&a, (umbel_slice){passwd, strlen(passwd)},
                                    (umbel_slice){access, strlen(access)}, NULL,
@@ -75,9 +76,9 @@ static void sign_and_judge(umbel_slice text)
     size_t at = strlen(head);
     memcpy(bytes, head, at);
     memset(bytes + at, '0', UM_SHA1_HEX);
-    bytes[at + UM_SHA1_HEX] = '\n';
-    memcpy(bytes + at + UM_SHA1_HEX + 1, text.data, text.len);
-    umbel_slice whole = {bytes, at + UM_SHA1_HEX + 1 + text.len};
+    memcpy(bytes + at + UM_SHA1_HEX, tail, strlen(tail));
+    umbel_slice whole = {bytes, at + UM_SHA1_HEX + strlen(tail) + text.len};
+    memcpy(bytes + whole.len - text.len, text.data, text.len);
     um_pyzor_sign(whole, NOW,
                   um_pyzor_account_find(&a, (umbel_slice){"u", 1})->hashed_key,
                   sig);
@@ -97,7 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     um_pyzor_request r;
     um_pyzor_judged judged;
 
-    if (len == 0 || text.len > UM_PYZOR_MAX - 100)
+    if (len == 0 || text.len > UM_PYZOR_MAX - 200)
         return 0;
     if (rest.data)
         passwd = cut(&rest);
