@@ -47,7 +47,8 @@ UMBEL_API const char *umbel_version(void);
     X(E_UNSUPPORTED, 11, "not supported by this kind of filter")               \
     X(E_READONLY, 12, "filter is read-only")                                   \
     X(E_IO, 13, "input or output error")                                       \
-    X(E_REFUSED, 14, "refused: not to be believed")
+    X(E_REFUSED, 14, "refused: not to be believed")                            \
+    X(E_FULL, 15, "no room for further keys")
 
 /* What a call that can fail returns. UMBEL_OK is 0. */
 typedef enum umbel_status {

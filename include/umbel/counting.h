@@ -30,6 +30,12 @@ UMBEL_API umbel_status umbel_add_amounts(umbel_filter *f,
                                          const umbel_slice *keys,
                                          const uint64_t *amounts, size_t n,
                                          bool *fresh, umbel_error *err);
+/* The same by digests (umbel_digest_many). */
+UMBEL_API umbel_status umbel_add_digest_amounts(umbel_filter *f,
+                                                const umbel_digest *digests,
+                                                const uint64_t *amounts,
+                                                size_t n, bool *fresh,
+                                                umbel_error *err);
 
 /*
  * Counts keys: counts[i] is the number of times keys[i] was added, or more. It

@@ -24,6 +24,35 @@ static void count_now(const umbel_filter *f, const umbel_digest *d, size_t n,
         (fast ? f->fast->count : kind->counting->count)(f->self, d, n, counts);
 }
 
+void um_fetch_counts(const umbel_filter *f, const umbel_digest *d, size_t n)
+{
+    const um_row_counting *row = f->shape.kind->counting;
+
+    if (row && row->fetch)
+        row->fetch(f->self, d, n);
+}
+
+static umbel_status check_add_amounts(const umbel_filter *f, umbel_error *err)
+{
+    if (!f->shape.kind->counting)
+        return um_cannot_count(f->shape.kind, err);
+    UM_TRY(um_check_writable(f, err));
+    return um_check_ready(f, err);
+}
+
+umbel_status umbel_add_digest_amounts(umbel_filter *f,
+                                      const umbel_digest *digests,
+                                      const uint64_t *amounts, size_t n,
+                                      bool *fresh, umbel_error *err)
+{
+    UM_TRY(check_add_amounts(f, err));
+    for (size_t i = 0, some; i < n; i += some) {
+        some = um_next_batch(n - i);
+        um_add_now(f, digests + i, amounts + i, some, fresh ? fresh + i : NULL);
+    }
+    return UMBEL_OK;
+}
+
 umbel_status umbel_add_amounts(umbel_filter *f, const umbel_slice *keys,
                                const uint64_t *amounts, size_t n, bool *fresh,
                                umbel_error *err)
@@ -31,10 +60,7 @@ umbel_status umbel_add_amounts(umbel_filter *f, const umbel_slice *keys,
     um_given given = {.n = n, .slices = keys};
     umbel_digest d[UM_BATCH];
 
-    if (!f->shape.kind->counting)
-        return um_cannot_count(f->shape.kind, err);
-    UM_TRY(um_check_writable(f, err));
-    UM_TRY(um_check_ready(f, err));
+    UM_TRY(check_add_amounts(f, err));
     UM_TRY(um_given_accept(f, &given, err));
     for (size_t i = 0, some; i < n; i += some) {
         some = um_given_digest(f, &given, i, d);

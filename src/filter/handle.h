@@ -92,6 +92,10 @@ umbel_status um_same_shape(const um_shape *x, const um_shape *y,
 void um_add_now(umbel_filter *f, const umbel_digest *d, const uint64_t *amounts,
                 size_t n, bool *fresh);
 
+/* Begins to fetch what counting these digests will read: for callers that ask
+ * several filters for a few digests. */
+void um_fetch_counts(const umbel_filter *f, const umbel_digest *d, size_t n);
+
 /* E_READONLY for mapped filters, E_SECRET for locked ones. */
 umbel_status um_check_writable(const umbel_filter *f, umbel_error *err);
 umbel_status um_check_ready(const umbel_filter *f, umbel_error *err);

@@ -107,6 +107,8 @@ typedef void um_count_fn(const void *self, const umbel_digest *d, size_t n,
 /* Kinds that count how often a key was added. */
 typedef struct um_row_counting {
     um_count_fn *count;
+    /* Begins to fetch what count will read of n digests; NULL: nothing. */
+    void (*fetch)(const void *self, const umbel_digest *d, size_t n);
     /* Returns the largest count that the cells can hold. */
     uint64_t (*most)(const void *self);
     /* Refuses removal, with the reason; NULL: any shape can. */

@@ -313,6 +313,12 @@ static void count(const void *self, const umbel_digest *d, size_t n,
     }
 }
 
+static void fetch(const void *self, const umbel_digest *d, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        __builtin_prefetch(line_of(self, &d[i]));
+}
+
 static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
 {
     uint64_t min[UM_BATCH];
@@ -385,7 +391,7 @@ static void info(const void *self, umbel_info *out)
 }
 
 static const um_row_counting counting = {
-    .count = count, .most = most, .may_remove = may_remove};
+    .count = count, .fetch = fetch, .most = most, .may_remove = may_remove};
 
 static const um_row_bits bits = {.used = used, .copy = copy_bits};
 

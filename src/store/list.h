@@ -1,0 +1,140 @@
+/*
+ * list.h - counts that expire: a named list of what was reported, and how
+ * often.
+ *
+ * A list has a few live epochs, each an ordinary filter of a counting kind.
+ * Adds go to the newest one; a count is the sum over all of them. An epoch ends
+ * when its time is over or when it holds as many digests as it was made for, so
+ * the error stays within what the configuration says. Then um_list_turn begins
+ * a new epoch, and the oldest one goes with all its counts.
+ *
+ * The list has no clock and never turns by itself: the caller asks um_list_due,
+ * records the turn, and then makes it. So a journal of adds and turns, replayed
+ * in order, gives the same list.
+ *
+ * All lists of one secret take the same digests (hash "sip", seed 0): a key is
+ * hashed once, with um_list_digest, for any number of them.
+ *
+ * A list is for one thread.
+ */
+#ifndef UM_STORE_LIST_H
+#define UM_STORE_LIST_H
+
+#include "store/pieces.h"
+
+#include <umbel/filter.h>
+
+enum {
+    UM_LIST_MAX_EPOCHS = 64,
+    UM_LIST_MAX_NAME = 32,
+    /* Digests that a list takes in one call, and always has room for unless it
+     * is due. */
+    UM_LIST_BATCH = 256
+};
+
+typedef struct um_list_config {
+    const char *name;       /* for messages; copied */
+    const char *kind;       /* one that counts */
+    uint64_t capacity;      /* different digests that an epoch holds */
+    double error;           /* chance of a count other than 0 for a digest that
+                               was never added, over all live epochs */
+    uint64_t epoch_seconds; /* an epoch ends after that time; 0: only when it
+                               is full */
+    unsigned epochs;        /* live ones */
+    unsigned cell_bits;     /* of a count; 0: the kind's default */
+    const umbel_alloc *alloc; /* NULL: the C library's */
+} um_list_config;
+
+typedef struct um_list um_list;
+
+/*
+ * Makes an empty list whose first epoch begins now. The secret has
+ * UMBEL_SECRET_LEN bytes. E_RANGE or E_UNKNOWN name what is wrong with the
+ * configuration. Release *out with um_list_close.
+ */
+umbel_status um_list_open(const um_list_config *c, const uint8_t *secret,
+                          uint64_t now, um_list **out, umbel_error *err);
+/* NULL is accepted. */
+void um_list_close(um_list *l);
+
+/* Hashes keys for all lists of the same secret. */
+void um_list_digest(const um_list *l, const umbel_slice *keys, size_t n,
+                    umbel_digest *out);
+
+/*
+ * Adds digest d[i] amount[i] times, n of them, at most UM_LIST_BATCH. E_FULL
+ * when the newest epoch has no room for them; then none is added. That cannot
+ * happen if um_list_due was false before the call.
+ */
+umbel_status um_list_add(um_list *l, const umbel_digest *d,
+                         const uint32_t *amount, size_t n, umbel_error *err);
+
+/* Sums the counts of each digest over the live epochs. Memory is fetched ahead,
+ * so many at once cost less than one after the other. */
+void um_list_count(const um_list *l, const umbel_digest *d, size_t n,
+                   uint64_t *count);
+
+/*
+ * Begins to fetch what um_list_count will read. For a request that asks several
+ * lists: fetch from all, then count in each.
+ */
+void um_list_fetch(const um_list *l, const umbel_digest *d, size_t n);
+
+/*
+ * When a digest was added, to the precision of an epoch: entered is the begin
+ * of the oldest epoch that has it, updated the end of the newest one (now, if
+ * that has not ended). Returns false if no live epoch has it.
+ */
+bool um_list_times(const um_list *l, const umbel_digest *d, uint64_t now,
+                   uint64_t *entered, uint64_t *updated);
+
+/* Returns true if the newest epoch has ended: by time, or because it is full.
+ */
+bool um_list_due(const um_list *l, uint64_t now);
+/*
+ * Ends the newest epoch and begins another. Epochs that are too old go: those
+ * beyond the configured number, and those that would have ended before if the
+ * list had been turned in time. When it fails (E_NOMEM) nothing has changed.
+ */
+umbel_status um_list_turn(um_list *l, uint64_t now, umbel_error *err);
+
+/* One live epoch. */
+typedef struct um_epoch_stats {
+    uint64_t begin, end; /* seconds; end 0: it has not ended */
+    uint64_t digests;    /* different ones */
+    uint64_t capacity;
+    double error; /* chance of a count for a digest never added */
+} um_epoch_stats;
+
+typedef struct um_list_stats {
+    const char *name, *kind;
+    uint64_t digests;     /* different ones in each epoch, summed over epochs */
+    double fill;          /* of the newest epoch: digests / capacity */
+    double error;         /* predicted from what the live epochs hold, summed */
+    double max_error;     /* as configured */
+    uint64_t bytes;       /* of memory */
+    uint64_t count_limit; /* largest count of an epoch; counts stay there */
+    unsigned n;           /* live epochs, newest first */
+    um_epoch_stats epoch[UM_LIST_MAX_EPOCHS];
+} um_list_stats;
+
+/* Takes constant time. name and kind live as long as the list. */
+void um_list_stats_get(const um_list *l, um_list_stats *out);
+
+/*
+ * Writes the list's epochs. Memory is not copied: a forked child may write
+ * while its parent goes on.
+ */
+umbel_status um_list_encode(const um_list *l, const um_sink *to,
+                            umbel_error *err);
+/*
+ * Makes a list from bytes of any origin, with the present configuration: kind,
+ * capacity, error and cell_bits may have changed and hold from the next epoch
+ * on; surplus epochs are dropped. E_SECRET when it was made with another
+ * secret, E_FORMAT, E_VERSION and E_CHECKSUM as umbel_decode. Takes no more
+ * memory than from->left and one epoch of the configuration.
+ */
+umbel_status um_list_decode(const um_list_config *c, const uint8_t *secret,
+                            um_feed *from, um_list **out, umbel_error *err);
+
+#endif

@@ -1,0 +1,708 @@
+/*
+ * test_list.c - lists: sums over epochs, turns, bytes and back.
+ */
+#include "support/test.h"
+
+#include "store/list.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DAY = 86400, T0 = 1000000 };
+
+static const um_list_config usual = {.name = "spam",
+                                     .kind = "counting",
+                                     .capacity = 1000,
+                                     .error = 1e-4,
+                                     .epoch_seconds = DAY,
+                                     .epochs = 3,
+                                     .cell_bits = 8};
+
+static um_list *open_list(const um_list_config *c)
+{
+    um_list *l = NULL;
+    assert_ok(um_list_open(c, test_secret, T0, &l, &test_refusal));
+    return l;
+}
+
+/* The digest of key number i. */
+static umbel_digest digest_of(const um_list *l, uint64_t i)
+{
+    char key[TEST_KEY_LEN];
+    umbel_slice slice = {key, sizeof key};
+    umbel_digest d;
+
+    test_key(i, key);
+    um_list_digest(l, &slice, 1, &d);
+    return d;
+}
+
+static void add_key(um_list *l, uint64_t i, uint32_t amount)
+{
+    umbel_digest d = digest_of(l, i);
+    assert_ok(um_list_add(l, &d, &amount, 1, &test_refusal));
+}
+
+static uint64_t count_key(const um_list *l, uint64_t i)
+{
+    umbel_digest d = digest_of(l, i);
+    uint64_t count;
+
+    um_list_count(l, &d, 1, &count);
+    return count;
+}
+
+static um_list_stats stats_of(const um_list *l)
+{
+    um_list_stats s;
+    um_list_stats_get(l, &s);
+    return s;
+}
+
+static void turn(um_list *l, uint64_t now)
+{
+    assert_ok(um_list_turn(l, now, &test_refusal));
+}
+
+/* --- counts --- */
+
+static void every_counting_kind_is_a_list(void **state)
+{
+    (void)state;
+    const char *name;
+
+    for (size_t i = 0; umbel_kind_at(i, &name, NULL); i++) {
+        um_list_config c = usual;
+        um_list *l;
+
+        c.kind = name;
+        c.cell_bits = 0;
+        if (!umbel_is_counting(name)) {
+            assert_refused(um_list_open(&c, test_secret, T0, &l, &test_refusal),
+                           UMBEL_E_UNKNOWN, name);
+            continue;
+        }
+        l = open_list(&c);
+        add_key(l, 1, 3);
+        add_key(l, 1, 4);
+        add_key(l, 2, 1);
+        assert_int_equal(count_key(l, 1), 7);
+        assert_int_equal(count_key(l, 2), 1);
+        assert_int_equal(count_key(l, 3), 0);
+        um_list_close(l);
+    }
+}
+
+static void counts_are_summed_over_live_epochs(void **state)
+{
+    (void)state;
+    um_list *l = open_list(&usual);
+
+    add_key(l, 1, 5);
+    turn(l, T0 + DAY);
+    add_key(l, 1, 7);
+    turn(l, T0 + 2 * DAY);
+    add_key(l, 1, 11);
+    add_key(l, 2, 1);
+    assert_int_equal(count_key(l, 1), 23);
+    turn(l, T0 + 3 * DAY);
+    assert_int_equal(count_key(l, 1), 18);
+    assert_int_equal(count_key(l, 2), 1);
+    turn(l, T0 + 4 * DAY);
+    turn(l, T0 + 5 * DAY);
+    assert_int_equal(count_key(l, 1), 0);
+    assert_int_equal(count_key(l, 2), 0);
+    um_list_close(l);
+}
+
+static void many_digests_count_as_one_by_one(void **state)
+{
+    (void)state;
+    enum { N = 3 * UM_LIST_BATCH - 1 };
+    um_list_config c = usual;
+    c.capacity = 2 * N;
+    um_list *l = open_list(&c);
+    umbel_digest d[N];
+    uint64_t count[N];
+
+    for (uint64_t i = 0; i < N; i++) {
+        d[i] = digest_of(l, i);
+        if (i % 2)
+            add_key(l, i, (uint32_t)(i % 100));
+    }
+    turn(l, T0 + DAY);
+    for (uint64_t i = 0; i < N; i += 3)
+        add_key(l, i, 1);
+    um_list_fetch(l, d, N);
+    um_list_count(l, d, N, count);
+    for (uint64_t i = 0; i < N; i++) {
+        assert_int_equal(count[i], (i % 2 ? i % 100 : 0) + (i % 3 == 0));
+        assert_int_equal(count[i], count_key(l, i));
+    }
+    um_list_close(l);
+}
+
+static void an_add_takes_a_batch_at_most(void **state)
+{
+    (void)state;
+    um_list *l = open_list(&usual);
+    umbel_digest d[UM_LIST_BATCH + 1] = {{0, 0}};
+    uint32_t amount[UM_LIST_BATCH + 1] = {0};
+
+    assert_refused(um_list_add(l, d, amount, UM_LIST_BATCH + 1, &test_refusal),
+                   UMBEL_E_RANGE, "at most 256");
+    assert_ok(um_list_add(l, d, amount, UM_LIST_BATCH, &test_refusal));
+    um_list_close(l);
+}
+
+/* --- epochs --- */
+
+static void an_epoch_ends_by_time(void **state)
+{
+    (void)state;
+    um_list_config c = usual;
+    um_list *l = open_list(&c);
+
+    assert_false(um_list_due(l, T0));
+    assert_false(um_list_due(l, T0 + DAY - 1));
+    assert_true(um_list_due(l, T0 + DAY));
+    assert_false(um_list_due(l, T0 - 1)); /* a clock that was set back */
+    turn(l, T0 + DAY + 5);
+    assert_false(um_list_due(l, T0 + 2 * DAY));
+    assert_true(um_list_due(l, T0 + 2 * DAY + 5));
+    um_list_close(l);
+
+    c.epoch_seconds = 0;
+    l = open_list(&c);
+    assert_false(um_list_due(l, UINT64_MAX - 1));
+    um_list_close(l);
+}
+
+static void an_epoch_ends_when_it_is_full(void **state)
+{
+    (void)state;
+    um_list_config c = usual;
+    c.capacity = 10;
+    um_list *l = open_list(&c);
+
+    for (uint64_t i = 0; i < 10; i++) {
+        assert_false(um_list_due(l, T0));
+        add_key(l, i, 1);
+        add_key(l, i, 1); /* not another digest */
+    }
+    assert_true(um_list_due(l, T0));
+    turn(l, T0 + 1);
+    assert_false(um_list_due(l, T0 + 1));
+    assert_int_equal(count_key(l, 3), 2);
+    um_list_close(l);
+}
+
+/* A full batch after the last look at um_list_due. */
+static void a_list_that_is_not_due_has_room_for_a_batch(void **state)
+{
+    (void)state;
+    const char *name;
+
+    for (size_t k = 0; umbel_kind_at(k, &name, NULL); k++) {
+        um_list_config c = usual;
+        umbel_digest d[UM_LIST_BATCH];
+        uint32_t one[UM_LIST_BATCH];
+
+        c.capacity = 100;
+        c.kind = name;
+        c.cell_bits = 0;
+        if (!umbel_is_counting(name))
+            continue;
+        um_list *l = open_list(&c);
+        for (uint64_t i = 0; i < 99; i++)
+            add_key(l, 1000 + i, 1);
+        assert_false(um_list_due(l, T0));
+        for (uint64_t i = 0; i < UM_LIST_BATCH; i++) {
+            d[i] = digest_of(l, i);
+            one[i] = 1;
+        }
+        assert_ok(um_list_add(l, d, one, UM_LIST_BATCH, &test_refusal));
+        assert_true(um_list_due(l, T0));
+        assert_true(stats_of(l).error <= c.error / c.epochs);
+        um_list_close(l);
+    }
+}
+
+/* The server was off for longer than counts may live. */
+static void epochs_expire_although_nobody_turned(void **state)
+{
+    (void)state;
+    um_list *l = open_list(&usual);
+
+    add_key(l, 1, 1);
+    turn(l, T0 + DAY);
+    add_key(l, 2, 1);
+    /* The first epoch ended at DAY, the second at 2 DAY. */
+    turn(l, T0 + 3 * DAY);
+    assert_int_equal(count_key(l, 1), 0);
+    assert_int_equal(count_key(l, 2), 1);
+    turn(l, T0 + 100 * DAY);
+    assert_int_equal(count_key(l, 2), 0);
+    assert_int_equal(stats_of(l).n, 1);
+    um_list_close(l);
+}
+
+static void a_single_epoch_forgets_at_its_turn(void **state)
+{
+    (void)state;
+    um_list_config c = usual;
+    c.epochs = 1;
+    um_list *l = open_list(&c);
+
+    add_key(l, 1, 1);
+    turn(l, T0 + 1);
+    assert_int_equal(count_key(l, 1), 0);
+    assert_int_equal(stats_of(l).n, 1);
+    um_list_close(l);
+}
+
+static void times_are_those_of_epochs(void **state)
+{
+    (void)state;
+    um_list *l = open_list(&usual);
+    uint64_t entered = 1, updated = 2, now = T0 + 2 * DAY + 9;
+    umbel_digest both = digest_of(l, 1), old = digest_of(l, 2);
+    umbel_digest none = digest_of(l, 3);
+
+    add_key(l, 1, 1);
+    add_key(l, 2, 1);
+    turn(l, T0 + DAY);
+    turn(l, T0 + 2 * DAY);
+    add_key(l, 1, 1);
+    assert_true(um_list_times(l, &both, now, &entered, &updated));
+    assert_int_equal(entered, T0);
+    assert_int_equal(updated, now);
+    assert_true(um_list_times(l, &old, now, &entered, &updated));
+    assert_int_equal(entered, T0);
+    assert_int_equal(updated, T0 + DAY);
+    assert_false(um_list_times(l, &none, now, &entered, &updated));
+    um_list_close(l);
+}
+
+/* --- configuration and statistics --- */
+
+static void senseless_configurations_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        um_list_config c;
+        umbel_status status;
+        const char *word;
+    } bad[] = {
+        {{"x", "counting", 0, 1e-4, 1, 3, 0, NULL}, UMBEL_E_RANGE, "capacity"},
+        {{"x", "counting", UINT64_MAX, 1e-4, 1, 3, 0, NULL},
+         UMBEL_E_RANGE,
+         "capacity"},
+        {{"x", "counting", 9, 0, 1, 3, 0, NULL}, UMBEL_E_RANGE, "error"},
+        {{"x", "counting", 9, 1, 1, 3, 0, NULL}, UMBEL_E_RANGE, "error"},
+        {{"x", "counting", 9, 0.1, 1, 0, 0, NULL}, UMBEL_E_RANGE, "epochs"},
+        {{"x", "counting", 9, 0.1, 1, 65, 0, NULL}, UMBEL_E_RANGE, "epochs"},
+        {{"x", "bloom", 9, 0.1, 1, 3, 0, NULL}, UMBEL_E_UNKNOWN, "bloom"},
+        {{"x", "tally", 9, 0.1, 1, 3, 8, NULL}, UMBEL_E_UNKNOWN, "cell_bits"},
+        {{"x", "counting", 9, 0.1, 1, 3, 40, NULL}, UMBEL_E_RANGE, "cell_bits"},
+    };
+    um_list *l = NULL;
+
+    for (size_t i = 0; i < TEST_COUNT(bad); i++)
+        assert_refused(
+            um_list_open(&bad[i].c, test_secret, T0, &l, &test_refusal),
+            bad[i].status, bad[i].word);
+    assert_null(l);
+}
+
+static void statistics_tell_what_epochs_hold(void **state)
+{
+    (void)state;
+    um_list *l = open_list(&usual);
+
+    for (uint64_t i = 0; i < 500; i++)
+        add_key(l, i, 2);
+    turn(l, T0 + 7);
+    for (uint64_t i = 0; i < 250; i++)
+        add_key(l, i, 1);
+    um_list_stats s = stats_of(l);
+    assert_string_equal(s.name, "spam");
+    assert_string_equal(s.kind, "counting");
+    assert_int_equal(s.digests, 750);
+    assert_near(s.fill, 0.25, 1e-9);
+    assert_int_equal(s.n, 2);
+    assert_int_equal(s.count_limit, 255);
+    assert_int_equal(s.epoch[0].begin, T0 + 7);
+    assert_int_equal(s.epoch[0].end, 0);
+    assert_int_equal(s.epoch[0].digests, 250);
+    assert_int_equal(s.epoch[1].begin, T0);
+    assert_int_equal(s.epoch[1].end, T0 + 7);
+    assert_int_equal(s.epoch[1].digests, 500);
+    assert_int_equal(s.epoch[1].capacity, 1000);
+    assert_true(s.epoch[0].error > 0);
+    assert_true(s.epoch[0].error < s.epoch[1].error);
+    assert_near(s.error, s.epoch[0].error + s.epoch[1].error, 1e-12);
+    assert_true(s.error <= s.max_error);
+    um_list_close(l);
+}
+
+/* Full epochs, and digests that were never added. */
+static void the_error_of_all_epochs_together_is_kept(void **state)
+{
+    (void)state;
+    enum { KEYS = 2000, TRIALS = 200000 };
+    um_list_config c = usual;
+    umbel_digest *d = calloc(TRIALS, sizeof *d);
+    uint64_t *count = calloc(TRIALS, sizeof *count);
+    size_t wrong = 0;
+
+    c.capacity = KEYS;
+    c.error = 0.01;
+    um_list *l = open_list(&c);
+    for (uint64_t e = 0; e < c.epochs; e++) {
+        for (uint64_t i = 0; i < KEYS; i++)
+            add_key(l, e * KEYS + i, 1);
+        if (e + 1 < c.epochs)
+            turn(l, T0 + 1 + e);
+    }
+    for (uint64_t i = 0; i < TRIALS; i++)
+        d[i] = digest_of(l, 1000000 + i);
+    um_list_count(l, d, TRIALS, count);
+    for (size_t i = 0; i < TRIALS; i++)
+        wrong += count[i] != 0;
+    double want = stats_of(l).error * TRIALS;
+    assert_near((double)wrong, want, 5 * 1.2 * sqrt(want));
+    assert_true(stats_of(l).error <= c.error);
+    free(d);
+    free(count);
+    um_list_close(l);
+}
+
+/* --- bytes --- */
+
+typedef struct bytes {
+    uint8_t *at;
+    size_t len, cap; /* of a sink: full at cap */
+    size_t pos;      /* of a feed */
+} bytes;
+
+static umbel_status write_bytes(void *ctx, const void *data, size_t len,
+                                umbel_error *err)
+{
+    bytes *b = ctx;
+
+    if (len > b->cap - b->len) {
+        err->status = UMBEL_E_IO;
+        strcpy(err->text, "disk full");
+        return UMBEL_E_IO;
+    }
+    memcpy(b->at + b->len, data, len);
+    b->len += len;
+    return UMBEL_OK;
+}
+
+static umbel_status read_bytes(void *ctx, void *out, size_t len,
+                               umbel_error *err)
+{
+    bytes *b = ctx;
+
+    (void)err;
+    assert_true(len <= b->len - b->pos);
+    memcpy(out, b->at + b->pos, len);
+    b->pos += len;
+    return UMBEL_OK;
+}
+
+static bytes encoded(const um_list *l)
+{
+    bytes b = {.cap = 1 << 20};
+
+    b.at = malloc(b.cap);
+    um_sink sink = {&b, write_bytes};
+    assert_ok(um_list_encode(l, &sink, &test_refusal));
+    return b;
+}
+
+static umbel_status decode(const um_list_config *c, const uint8_t *secret,
+                           const bytes *b, um_list **out)
+{
+    bytes from = {.at = b->at, .len = b->len};
+    um_feed feed = {&from, read_bytes, b->len};
+    return um_list_decode(c, secret, &feed, out, &test_refusal);
+}
+
+/* Two epochs, with keys 0 .. 99 in the first and 50 .. 149 in the second. */
+static um_list *two_epochs(const um_list_config *c)
+{
+    um_list *l = open_list(c);
+
+    for (uint64_t i = 0; i < 100; i++)
+        add_key(l, i, 2);
+    turn(l, T0 + DAY);
+    for (uint64_t i = 50; i < 150; i++)
+        add_key(l, i, 3);
+    return l;
+}
+
+static void decoding_gives_the_same_list(void **state)
+{
+    (void)state;
+    um_list *l = two_epochs(&usual), *again = NULL;
+    bytes b = encoded(l);
+
+    assert_ok(decode(&usual, test_secret, &b, &again));
+    um_list_stats s = stats_of(l), t = stats_of(again);
+    assert_int_equal(s.digests, t.digests);
+    assert_int_equal(s.n, t.n);
+    assert_int_equal(s.bytes, t.bytes);
+    assert_memory_equal(s.epoch, t.epoch, s.n * sizeof *s.epoch);
+    for (uint64_t i = 0; i < 200; i++)
+        assert_int_equal(count_key(again, i), count_key(l, i));
+    bytes twice = encoded(again);
+    assert_int_equal(b.len, twice.len);
+    assert_memory_equal(b.at, twice.at, b.len);
+    turn(again, T0 + 2 * DAY);
+    add_key(again, 60, 1);
+    assert_int_equal(count_key(again, 60), 6);
+    free(b.at);
+    free(twice.at);
+    um_list_close(l);
+    um_list_close(again);
+}
+
+static void another_configuration_holds_from_the_next_epoch_on(void **state)
+{
+    (void)state;
+    um_list *l = two_epochs(&usual), *again = NULL;
+    bytes b = encoded(l);
+    um_list_config c = usual;
+
+    c.kind = "tally";
+    c.cell_bits = 0;
+    c.capacity = 5000;
+    assert_ok(decode(&c, test_secret, &b, &again));
+    assert_int_equal(stats_of(again).epoch[0].capacity, 1000);
+    assert_int_equal(count_key(again, 60), 5);
+    turn(again, T0 + 2 * DAY);
+    assert_int_equal(stats_of(again).epoch[0].capacity, 5000);
+    add_key(again, 60, 1);
+    assert_int_equal(count_key(again, 60), 6);
+    um_list_close(again);
+
+    c = usual;
+    c.epochs = 1;
+    assert_ok(decode(&c, test_secret, &b, &again));
+    assert_int_equal(count_key(again, 60), 3);
+    um_list_close(again);
+    free(b.at);
+    um_list_close(l);
+}
+
+static void another_secret_is_refused(void **state)
+{
+    (void)state;
+    um_list *l = two_epochs(&usual), *again = NULL;
+    bytes b = encoded(l);
+
+    assert_refused_as(decode(&usual, test_other_secret, &b, &again),
+                      UMBEL_E_SECRET, UMBEL_D_SECRET_WRONG, "secret");
+    assert_null(again);
+    free(b.at);
+    um_list_close(l);
+}
+
+static void a_list_cut_short_is_refused(void **state)
+{
+    (void)state;
+    um_list_config c = usual;
+    c.capacity = 20;
+    c.error = 0.1;
+    um_list *l = open_list(&c), *again = NULL;
+    bytes b = encoded(l), cut = b;
+
+    for (cut.len = 0; cut.len < b.len; cut.len++)
+        assert_int_not_equal(decode(&c, test_secret, &cut, &again), UMBEL_OK);
+    assert_null(again);
+    free(b.at);
+    um_list_close(l);
+}
+
+/* No byte can change unnoticed, except the epochs' times. */
+static void a_changed_byte_is_refused_or_harmless(void **state)
+{
+    (void)state;
+    um_list_config c = usual;
+    c.capacity = 20;
+    c.error = 0.1;
+    um_list *l = open_list(&c), *again;
+    bytes b = encoded(l);
+
+    for (size_t i = 0; i < b.len; i++) {
+        bool time = i >= 8 && i < 16;
+        b.at[i] ^= 0x41;
+        umbel_status status = decode(&c, test_secret, &b, &again);
+        b.at[i] ^= 0x41;
+        assert_int_equal(status == UMBEL_OK, time);
+        if (status == UMBEL_OK)
+            um_list_close(again);
+    }
+    free(b.at);
+    um_list_close(l);
+}
+
+static void another_version_is_refused_by_name(void **state)
+{
+    (void)state;
+    um_list *l = open_list(&usual), *again = NULL;
+    bytes b = encoded(l);
+
+    b.at[0] = 9;
+    assert_refused(decode(&usual, test_secret, &b, &again), UMBEL_E_VERSION,
+                   "version 9");
+    b.at[0] = 1;
+    b.at[4] = 65;
+    assert_refused(decode(&usual, test_secret, &b, &again), UMBEL_E_FORMAT,
+                   "65 epochs");
+    b.at[4] = 0;
+    assert_refused(decode(&usual, test_secret, &b, &again), UMBEL_E_FORMAT,
+                   "0 epochs");
+    free(b.at);
+    um_list_close(l);
+}
+
+/* A filter of another origin where an epoch should be. */
+static void filters_that_are_no_epoch_are_refused(void **state)
+{
+    (void)state;
+    umbel_setting bits = {"cell_bits", 8};
+    umbel_params plain = {.size = sizeof plain, .capacity = 1000};
+    umbel_params sip = {.size = sizeof sip,
+                        .capacity = 1000,
+                        .hash = "sip",
+                        .secret = test_secret};
+    umbel_params few = sip;
+    few.capacity = UM_LIST_BATCH;
+    const struct {
+        const char *kind;
+        const umbel_params *p;
+        bool coded;
+        const char *word;
+    } bad[] = {{"counting", &plain, false, "hash xxh3-64"},
+               {"bloom", &sip, false, "no epoch"},
+               {"counting", &few, false, "no epoch"},
+               {"counting", &sip, true, "no epoch"}};
+
+    plain.settings = &bits;
+    plain.nsettings = 1;
+    for (size_t i = 0; i < TEST_COUNT(bad); i++) {
+        umbel_filter *f;
+        um_list *l = NULL;
+        size_t len;
+
+        assert_ok(umbel_create(bad[i].kind, bad[i].p, &f, &test_refusal));
+        umbel_set_coded(f, bad[i].coded);
+        uint8_t *file = test_encode(f, &len);
+        bytes b = {.at = calloc(1, len + 32), .len = len + 32};
+        b.at[0] = b.at[4] = 1;
+        memcpy(b.at + 24, (uint64_t[]){len}, 8); /* little-endian, in tests */
+        memcpy(b.at + 32, file, len);
+        assert_refused(decode(&usual, test_secret, &b, &l), UMBEL_E_FORMAT,
+                       bad[i].word);
+        free(file);
+        free(b.at);
+        umbel_close(f);
+    }
+}
+
+static void a_full_disk_is_reported(void **state)
+{
+    (void)state;
+    um_list *l = two_epochs(&usual);
+    bytes whole = encoded(l);
+
+    for (size_t cap = 0; cap < whole.len; cap += whole.len / 7 + 1) {
+        bytes b = {.at = malloc(whole.len), .cap = cap};
+        um_sink sink = {&b, write_bytes};
+        assert_refused(um_list_encode(l, &sink, &test_refusal), UMBEL_E_IO,
+                       "full");
+        free(b.at);
+    }
+    free(whole.at);
+    um_list_close(l);
+}
+
+/* --- memory --- */
+
+static void missing_memory_changes_nothing(void **state)
+{
+    (void)state;
+    test_memory m = {0};
+    umbel_alloc alloc = test_alloc(&m);
+    um_list_config c = usual;
+    um_list *l = NULL;
+
+    c.alloc = &alloc;
+    for (m.fail_at = 1; !l; m.fail_at++, m.calls = 0) {
+        if (um_list_open(&c, test_secret, T0, &l, &test_refusal) == UMBEL_OK)
+            break;
+        assert_int_equal(test_refusal.status, UMBEL_E_NOMEM);
+        assert_int_equal(m.live_blocks, 0);
+    }
+    assert_true(m.fail_at > 2);
+    m.fail_at = 0;
+    add_key(l, 1, 4);
+    bool turned = false;
+    for (m.fail_at = 1, m.calls = 0; !turned; m.fail_at++, m.calls = 0) {
+        turned = um_list_turn(l, T0 + 1, &test_refusal) == UMBEL_OK;
+        assert_int_equal(stats_of(l).n, turned ? 2 : 1);
+        assert_int_equal(count_key(l, 1), 4);
+    }
+    assert_true(m.fail_at > 2);
+    m.fail_at = 0;
+    bytes b = encoded(l);
+    um_list_close(l);
+    assert_int_equal(m.live_blocks, 0);
+
+    um_list *again = NULL;
+    for (m.fail_at = 1, m.calls = 0; !again; m.fail_at++, m.calls = 0) {
+        if (decode(&c, test_secret, &b, &again) == UMBEL_OK)
+            break;
+        assert_int_equal(test_refusal.status, UMBEL_E_NOMEM);
+        assert_int_equal(m.live_blocks, 0);
+    }
+    m.fail_at = 0;
+    assert_int_equal(count_key(again, 1), 4);
+    um_list_close(again);
+    assert_int_equal(m.live_blocks, 0);
+    free(b.at);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_counting_kind_is_a_list),
+        cmocka_unit_test(counts_are_summed_over_live_epochs),
+        cmocka_unit_test(many_digests_count_as_one_by_one),
+        cmocka_unit_test(an_add_takes_a_batch_at_most),
+        cmocka_unit_test(an_epoch_ends_by_time),
+        cmocka_unit_test(an_epoch_ends_when_it_is_full),
+        cmocka_unit_test(a_list_that_is_not_due_has_room_for_a_batch),
+        cmocka_unit_test(epochs_expire_although_nobody_turned),
+        cmocka_unit_test(a_single_epoch_forgets_at_its_turn),
+        cmocka_unit_test(times_are_those_of_epochs),
+        cmocka_unit_test(senseless_configurations_are_refused),
+        cmocka_unit_test(statistics_tell_what_epochs_hold),
+        cmocka_unit_test(the_error_of_all_epochs_together_is_kept),
+        cmocka_unit_test(decoding_gives_the_same_list),
+        cmocka_unit_test(another_configuration_holds_from_the_next_epoch_on),
+        cmocka_unit_test(another_secret_is_refused),
+        cmocka_unit_test(a_list_cut_short_is_refused),
+        cmocka_unit_test(a_changed_byte_is_refused_or_harmless),
+        cmocka_unit_test(another_version_is_refused_by_name),
+        cmocka_unit_test(filters_that_are_no_epoch_are_refused),
+        cmocka_unit_test(a_full_disk_is_reported),
+        cmocka_unit_test(missing_memory_changes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
