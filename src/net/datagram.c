@@ -173,33 +173,40 @@ static void release(um_datagrams *s)
     free(s);
 }
 
+static umbel_status check_ceiling(const um_datagrams_config *c,
+                                  umbel_error *err)
+{
+    if (c->ceiling >= 1 && c->ceiling <= UM_DATAGRAM_CEILING)
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_RANGE,
+                   "datagrams of 1 to %d bytes, got a ceiling of %zu",
+                   UM_DATAGRAM_CEILING, c->ceiling);
+}
+
 umbel_status um_datagrams_open(um_loop *l, int fd, const um_datagrams_config *c,
                                um_datagrams **out, umbel_error *err)
 {
-    umbel_status status;
-    um_datagrams *s;
+    umbel_status status = check_ceiling(c, err);
+    um_datagrams *s = status ? NULL : calloc(1, sizeof *s);
 
-    if (c->ceiling == 0 || c->ceiling > UM_DATAGRAM_CEILING)
-        return um_fail(err, UMBEL_E_RANGE,
-                       "datagrams of 1 to %d bytes, got a ceiling of %zu",
-                       UM_DATAGRAM_CEILING, c->ceiling);
-    s = calloc(1, sizeof *s);
-    if (!s)
-        return um_no_memory(err, sizeof *s);
+    if (!status && !s)
+        status = um_no_memory(err, sizeof *s);
+    if (!s) {
+        close(fd);
+        return status;
+    }
     s->config = *c;
     s->fd = fd;
-    if (!batch_init(&s->in, c->ceiling) || !batch_init(&s->out, c->reply)) {
+    if (!batch_init(&s->in, c->ceiling) || !batch_init(&s->out, c->reply))
         status = um_no_memory(err, c->ceiling * UM_DATAGRAM_BATCH);
-        release(s);
-        return status;
-    }
-    status = um_watch_open(l, fd, UM_READABLE, on_readable, s, &s->watch, err);
-    if (status) {
-        release(s);
-        return status;
-    }
-    *out = s;
-    return UMBEL_OK;
+    if (!status)
+        status =
+            um_watch_open(l, fd, UM_READABLE, on_readable, s, &s->watch, err);
+    if (status)
+        um_datagrams_close(s);
+    else
+        *out = s;
+    return status;
 }
 
 void um_datagrams_close(um_datagrams *s)

@@ -34,7 +34,7 @@ typedef struct um_datagrams_stats {
     uint64_t errors; /* of receiving */
 } um_datagrams_stats;
 
-/* Takes over fd, a bound socket, non-blocking; on failure it stays open. */
+/* Takes over fd, a bound socket; on failure it is closed. */
 umbel_status um_datagrams_open(um_loop *l, int fd, const um_datagrams_config *c,
                                um_datagrams **out, umbel_error *err);
 

@@ -256,8 +256,9 @@ static void ceilings_and_taken_ports_are_refused(void **state)
     um_datagrams *other = NULL;
     int fd = -1;
 
-    assert_refused(um_datagrams_open(s->loop, 0, &(um_datagrams_config){0},
-                                     &other, &test_refusal),
+    assert_refused(um_datagrams_open(s->loop, dup(s->client),
+                                     &(um_datagrams_config){0}, &other,
+                                     &test_refusal),
                    UMBEL_E_RANGE, "got a ceiling of 0");
     assert_refused(
         um_socket_listen(&s->address, SOCK_DGRAM, 0, &fd, &test_refusal),
