@@ -136,12 +136,14 @@ typedef struct umbel_publication {
     size_t keep;    /* differences to list, up to 64; 0: none */
     uint64_t memory_limit; /* for decoding the filter before this one; 0: as
                               umbel_source has it */
+    uint64_t reports;      /* false positives that were removed from the filter
+                              (umbel_take_back), noted in the manifest */
 } umbel_publication;
 
 #ifdef __cplusplus
 #define UMBEL_PUBLICATION_INIT                                                 \
     {                                                                          \
-        sizeof(umbel_publication), 0, 0, {0, 0}, 0, 0, 0, 16, 0                \
+        sizeof(umbel_publication), 0, 0, {0, 0}, 0, 0, 0, 16, 0, 0             \
     }
 #else
 #define UMBEL_PUBLICATION_INIT                                                 \
@@ -160,8 +162,8 @@ typedef struct umbel_published {
     bool is_signed;
     uint64_t expires; /* seconds since 1970; 0: never */
     bool expiry_gone; /* the last manifest was to expire, this one is not */
-    bool unchanged;   /* the same filter as in the last manifest */
-    bool has_last;    /* there was a manifest before this one */
+    bool unchanged;        /* the same filter as in the last manifest */
+    bool has_last;         /* there was a manifest before this one */
     uint8_t last[UMBEL_FILE_DIGEST_LEN]; /* the filter that it named */
     umbel_error no_step; /* why there is no difference: text is "" where one is,
                             or where none was asked for */

@@ -498,6 +498,19 @@ int um_trouble(const um_args *args, const umbel_error *err)
     return UM_EXIT_TROUBLE;
 }
 
+void um_warn(const um_args *args, const char *format, ...)
+{
+    va_list list;
+
+    um_progress_pause();
+    fprintf(stderr, "umbel %s: warning: ", args->command->name);
+    va_start(list, format);
+    vfprintf(stderr, format, list);
+    va_end(list);
+    putc('\n', stderr);
+    um_progress_resume();
+}
+
 int um_misuse(const um_args *args, const char *format, ...)
 {
     char text[256];

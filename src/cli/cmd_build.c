@@ -125,6 +125,7 @@ static umbel_status set_sources(const um_args *args, um_build_job *job,
     UM_TRY(um_key_source_from_args(args, &a->key, &a->threads, a->universe,
                                    &job->universe, err));
     job->members.pass = "reading members";
+    job->members.suggest_hex = !a->key.hex && !args->common.quiet;
     job->never.pass = "reading keys of --never";
     um_set_amounts(&a->amounts, &job->members.format);
     job->never.format.weights = a->weights ? UM_WEIGHTS_ALL : UM_WEIGHTS_TSV;
@@ -297,18 +298,19 @@ static void report_target(um_report *r, const build_args *a,
     note_repeated(r, a, b);
 }
 
-/* The next command to type, with the options that made keys of the lines. */
+/* The next command to type, with the options that made keys of the lines, as
+ * far as the file does not record them. */
 static void print_next(FILE *out, const um_args *args, bool again)
 {
     const build_args *a = args->values;
 
     fputs(again ? "next: umbel verify " : "next: umbel check ", out);
     um_print_quoted(out, a->output);
-    um_print_given(out, args, um_key_options);
+    um_print_given(out, args, um_key_options, "hex fold-case");
     if ((a->value_bits.given || a->amounts.amount_field.given) &&
         !a->key.field.given)
         fputs(" --field 1", out);
-    um_print_given(out, args, um_secret_options);
+    um_print_given(out, args, um_secret_options, NULL);
     fputs(again ? " --members " : " -f KEYS", out);
     if (again)
         um_print_quoted(out, a->keys.item[0]);

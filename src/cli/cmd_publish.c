@@ -153,10 +153,12 @@ static umbel_status publish(publishing *p, edition *e, umbel_error *err)
 {
     umbel_publication what = p->what;
 
-    if (p->a->never.n)
-        UM_TRY(um_publish_never(p->args, &p->shelf, e->name, e->filter,
-                                &e->taken_back, &e->report, err));
+    UM_TRY(p->a->never.n
+               ? um_publish_never(p->args, &p->shelf, e->name, e->filter,
+                                  &e->taken_back, &e->report, err)
+               : um_check_reports(p->args, &p->shelf, e->name, e->filter, err));
     what.name = e->name;
+    what.reports = e->taken_back.matched - e->taken_back.left;
     what.filter = e->filter;
     what.now = (uint64_t)time(NULL);
     if (!e->taken_back.rebuilt && e->taken_back.matched == e->taken_back.left)
@@ -302,5 +304,7 @@ const um_command um_cmd_publish = {
     .details = "DIR is made if it does not exist. Readers fetch with 'umbel "
                "pull ADDRESS-OF-DIR/NAME', where NAME is FILTER's file name "
                "without .umb. FILTER stays as it is. --sign, --valid and "
-               "--never hold for this call: repeat them next time.",
+               "--never hold for this call: repeat them next time. A plain "
+               "filter is refused without --never if the last edition was "
+               "published with it.",
 };

@@ -93,7 +93,10 @@ const um_option *um_option_at(const um_command *c, size_t i, size_t *base,
 
 /* Prints "umbel build: TEXT" to stderr; returns UM_EXIT_TROUBLE. */
 int um_trouble(const um_args *args, const umbel_error *err);
-/* The same, and where to find help. */
+/* Prints "umbel build: warning: TEXT" to stderr. */
+void um_warn(const um_args *args, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The same as um_trouble, and where to find help. */
 int um_misuse(const um_args *args, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -116,8 +119,10 @@ void um_print_usage(FILE *out, const um_command *command);
 /* Prints the arguments of a command: "FILE [KEYS...] -o FILE [options]". */
 int um_print_synopsis(FILE *out, const um_command *command);
 
-/* The options of a table that were given, as they can be typed again. */
-void um_print_given(FILE *out, const um_args *args, const um_option *rows);
+/* The options of a table that were given, as they can be typed again, without
+ * those of the list except, "a b"; NULL: all. */
+void um_print_given(FILE *out, const um_args *args, const um_option *rows,
+                    const char *except);
 /* A word as the shell wants it. */
 void um_print_quoted(FILE *out, const char *word);
 

@@ -69,12 +69,9 @@ static uint64_t field_number(const um_whole *field)
 static void warn_once(const void *ctx, const char *file, const char *text)
 {
     static bool done;
-    umbel_error err;
 
-    um_set_error(&err, UMBEL_E_KEY, "warning: %s%s: %s", um_path_dots(file),
-                 um_path_tail(file), text);
     if (!done)
-        um_trouble(ctx, &err);
+        um_warn(ctx, "%s%s: %s", um_path_dots(file), um_path_tail(file), text);
     done = true;
 }
 

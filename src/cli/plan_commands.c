@@ -34,8 +34,8 @@ static void put_text(const typing *t, const char *option, const char *value)
 
 static void put_input(const typing *t)
 {
-    um_print_given(t->out, t->args, um_key_options);
-    um_print_given(t->out, t->args, um_secret_options);
+    um_print_given(t->out, t->args, um_key_options, NULL);
+    um_print_given(t->out, t->args, um_secret_options, NULL);
 }
 
 static void put_never(const typing *t)

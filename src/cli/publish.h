@@ -32,6 +32,15 @@ umbel_status um_publish_never(const um_args *args, const umbel_store *shelf,
                               umbel_taken_back *out, um_report *r,
                               umbel_error *err);
 
+/*
+ * Refuses f, given without --never, if keys that were removed from the last
+ * edition would match again. A filter with groups may exclude them itself:
+ * where the last one had groups, too, a warning is printed.
+ */
+umbel_status um_check_reports(const um_args *args, const umbel_store *shelf,
+                              const char *name, const umbel_filter *f,
+                              umbel_error *err);
+
 /* Reports what it did. */
 void um_report_taken_back(const um_args *args, const umbel_filter *f,
                           const umbel_taken_back *t, um_report *r);

@@ -108,6 +108,42 @@ done:
     return status;
 }
 
+static bool has_groups(const umbel_filter *f)
+{
+    umbel_field groups = {.value.count = 1};
+
+    return f && !umbel_info_get(f, "groups", &groups, NULL) &&
+           groups.value.count > 1;
+}
+
+umbel_status um_check_reports(const um_args *args, const umbel_store *shelf,
+                              const char *name, const umbel_filter *f,
+                              umbel_error *err)
+{
+    um_manifest last;
+
+    if (um_shelf_manifest(shelf, name, &last, NULL) || !last.serial ||
+        !last.reports || umbel_denied(f))
+        return UMBEL_OK;
+    um_text n = um_counted(last.reports, "false positive was removed",
+                           "false positives were removed");
+    if (!has_groups(f))
+        return um_fail(err, UMBEL_E_REFUSED,
+                       "%s from the last edition of %s with --never, and would "
+                       "match again: give --never and --members again, or "
+                       "build the filter with --never (to let them match: "
+                       "--never /dev/null)",
+                       n.text, name);
+    umbel_filter *newest = open_newest(args->values, shelf, name);
+    if (has_groups(newest))
+        um_warn(args,
+                "%s from the last edition of %s with --never: they match again "
+                "unless this filter was built with --never",
+                n.text, name);
+    umbel_close(newest);
+    return UMBEL_OK;
+}
+
 /* --- the command that loses no member ---------------------------------------
  */
 
@@ -151,8 +187,8 @@ static void put_build(FILE *out, const um_args *args, const umbel_filter *f,
     put_files(out, " --never ", &a->never);
     if (t->members)
         fputs(" --allow-members", out);
-    um_print_given(out, args, um_key_options);
-    um_print_given(out, args, um_secret_options);
+    um_print_given(out, args, um_key_options, NULL);
+    um_print_given(out, args, um_secret_options, NULL);
     put_shape(out, f);
     put_files(out, " -o ", &a->filters);
 }

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/progress.h"
+#include "cli/rules.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -409,11 +410,13 @@ void um_print_quoted(FILE *out, const char *word)
     putc('\'', out);
 }
 
-void um_print_given(FILE *out, const um_args *args, const um_option *rows)
+void um_print_given(FILE *out, const um_args *args, const um_option *rows,
+                    const char *except)
 {
     for (size_t i = 0; i < args->ngiven; i++)
         for (const um_option *o = rows; o->name; o++) {
-            if (args->given[i].option != o)
+            if (args->given[i].option != o ||
+                um_has_word(except, o->name, strlen(o->name)))
                 continue;
             fprintf(out, " --%s", o->name);
             if (!o->arg)

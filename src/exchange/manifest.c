@@ -6,6 +6,7 @@
  *     serial 7
  *     made 1794768519
  *     expires 1795373319
+ *     reports 17                    unless there are none
  *     filter DIGEST LENGTH
  *     step FROM DIGEST LENGTH       any number, oldest first
  *     key PUBLIC                    the last two when it is signed:
@@ -146,6 +147,8 @@ static void put_body(page *p, const um_manifest *m)
     put(p, "umbel-manifest 1\nname %s\n", m->name);
     put(p, "serial %" PRIu64 "\nmade %" PRIu64 "\nexpires %" PRIu64 "\n",
         m->serial, m->made, m->expires);
+    if (m->reports)
+        put(p, "reports %" PRIu64 "\n", m->reports);
     put(p, "filter");
     put_piece(p, &m->filter);
     for (size_t i = 0; i < m->nsteps; i++) {
@@ -215,9 +218,14 @@ static size_t scan_body(const char *text, um_manifest *m)
 
     sscanf(at,
            "umbel-manifest 1 name %64s serial %" SCNu64 " made %" SCNu64
-           " expires %" SCNu64 " filter %64s %" SCNu64 "\n%n",
-           m->name, &m->serial, &m->made, &m->expires, filter, &m->filter.len,
-           &used);
+           " expires %" SCNu64 "\n%n",
+           m->name, &m->serial, &m->made, &m->expires, &used);
+    at += used;
+    used = 0;
+    sscanf(at, "reports %" SCNu64 "\n%n", &m->reports, &used);
+    at += used;
+    used = 0;
+    sscanf(at, "filter %64s %" SCNu64 "\n%n", filter, &m->filter.len, &used);
     if (!used || !um_digest_read(filter, m->filter.digest))
         return 0;
     while (at += used, m->nsteps < UMBEL_MAX_STEPS &&

@@ -38,6 +38,7 @@ typedef struct um_manifest {
     uint64_t serial;  /* grows with every manifest; from 1 to 2^64 - 2 */
     uint64_t made;    /* seconds since 1970 */
     uint64_t expires; /* 0: never */
+    uint64_t reports; /* reported keys that the filter excludes */
     um_blob filter;   /* the current one */
     /* Oldest first: each makes what the next is from, the last the filter. */
     size_t nsteps;

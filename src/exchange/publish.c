@@ -53,6 +53,8 @@ void um_manifest_next(const um_manifest *last, const um_edition *e,
     out->made = e->now;
     out->expires = e->valid ? e->now + e->valid : 0;
     out->filter = e->filter;
+    if (e->reports || !um_same_digest(last->filter.digest, e->filter.digest))
+        out->reports = e->reports;
     if (!first && um_same_digest(last->filter.digest, e->filter.digest)) {
         if (out->nsteps > keep)
             drop_first(out, out->nsteps - keep);
@@ -164,6 +166,7 @@ static umbel_status put_manifest(edition *e, umbel_error *err)
                        .step = e->has_step ? &e->step : NULL,
                        .now = w->now,
                        .valid = w->valid,
+                       .reports = w->reports,
                        .keep = w->keep};
 
     um_manifest_next(&e->last, &next, &e->next);

@@ -12,6 +12,7 @@ typedef struct um_edition {
     const um_blob *step; /* from the last filter to it; NULL: there is none */
     uint64_t now;        /* seconds since 1970 */
     uint64_t valid;      /* seconds; 0: for ever */
+    uint64_t reports;    /* reported keys that the filter excludes */
     size_t keep;         /* most steps that are listed, up to UMBEL_MAX_STEPS */
 } um_edition;
 

@@ -12,6 +12,7 @@
 #include "base/pipeline.h"
 #include "base/text.h"
 #include "keys/grow.h"
+#include "keys/sniff.h"
 #include "keys/split.h"
 
 #include <inttypes.h>
@@ -91,11 +92,13 @@ static umbel_status judge_piece(reading *r, const um_piece *p)
                    p->bad);
 }
 
-/* Looks at the beginning of each file, which is enough to find binary ones. */
-static bool has_nul(const reading *r, const um_piece *p)
+/* Looks at the beginning of each file, which is enough to find most. */
+static void warn_of_piece(const um_key_source *s, const um_piece *p)
 {
-    return p->first && p->len && !r->source->format.null_ended &&
-           memchr(p->text, '\0', p->len);
+    const char *text = s->warn && p->first ? um_what_is_odd(s, p) : NULL;
+
+    if (text)
+        s->warn(s->warn_ctx, p->file, text);
 }
 
 static bool drain_slot(void *ctx, void *piece)
@@ -105,10 +108,7 @@ static bool drain_slot(void *ctx, void *piece)
     um_key_batch batch = batch_of(&s->piece);
     const bool *stop = r->source->stop;
 
-    if (r->source->warn && has_nul(r, &s->piece))
-        r->source->warn(r->source->warn_ctx, s->piece.file,
-                        "there are NUL bytes in it: is it a list of keys, one "
-                        "per line? Keys that end with NUL need -0");
+    warn_of_piece(r->source, &s->piece);
     if (batch.n)
         r->status = r->job->use(r->job->ctx, &batch, s->result, r->err);
     if (r->source->flush && um_stream_waits(r->reader.stream))

@@ -4,6 +4,7 @@
 #include "keys/sniff.h"
 
 #include "base/error.h"
+#include "keys/split.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -99,6 +100,67 @@ const char *um_why_not_filter(int fd)
         got < 8 && got >= 0 && memcmp(bytes, FILTER_MAGIC, (size_t)got) == 0;
 
     return got < 0 || cut ? NULL : find_type(bytes, (size_t)got)->not_filter;
+}
+
+/* --- odd lists --------------------------------------------------------------
+ */
+
+static bool has_nul(const um_key_source *s, const um_piece *p)
+{
+    return p->len && !s->format.null_ended && memchr(p->text, '\0', p->len);
+}
+
+/* Every line has a tab, where only names of files announce weights. */
+static bool has_silent_weights(const um_key_source *s, const um_piece *p)
+{
+    const um_key_format *f = &s->format;
+    size_t i = 0;
+
+    if (f->weights != UM_WEIGHTS_TSV || f->field ||
+        um_file_has_weights(f, p->file))
+        return false;
+    while (i < p->n &&
+           memchr(p->lines[i].data, f->delimiter ? f->delimiter : '\t',
+                  p->lines[i].len))
+        i++;
+    return i && i == p->n;
+}
+
+/* As many digits as MD5 has or more, in every key. */
+static bool has_silent_hex(const um_key_source *s, const um_piece *p)
+{
+    enum { LOOK_AT = 1000, SHORTEST = 32, LONGEST = 256 };
+    uint8_t bytes[LONGEST / 2];
+    size_t i = 0, n = p->n < LOOK_AT ? p->n : LOOK_AT;
+
+    while (s->suggest_hex && i < n && p->keys[i].len >= SHORTEST &&
+           p->keys[i].len <= LONGEST &&
+           um_hex_decode(p->keys[i].data, p->keys[i].len, bytes))
+        i++;
+    return i && i == n;
+}
+
+const char *um_what_is_odd(const um_key_source *s, const um_piece *p)
+{
+    static const struct {
+        bool (*found)(const um_key_source *s, const um_piece *p);
+        const char *text;
+    } rows[] = {
+        {has_nul, "there are NUL bytes in it: is it a list of keys, one per "
+                  "line? Keys that end with NUL need -0"},
+        {has_silent_weights,
+         "every line has a tab in it, and is taken as a key, tab included: if "
+         "a weight follows the tab, name the file *.tsv; if the key comes "
+         "first, give --field 1"},
+        {has_silent_hex,
+         "all keys look like hexadecimal, but are taken as text, where upper "
+         "and lower case differ: did you mean --hex?"},
+    };
+
+    for (size_t i = 0; i < UM_COUNT(rows); i++)
+        if (rows[i].found(s, p))
+            return rows[i].text;
+    return NULL;
 }
 
 void um_explain_not_filter(const char *path, umbel_error *err)

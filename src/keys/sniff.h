@@ -4,6 +4,8 @@
 #ifndef UM_KEYS_SNIFF_H
 #define UM_KEYS_SNIFF_H
 
+#include "keys/piece.h"
+
 #include <umbel/base.h>
 
 /* Returns why a file that begins with these bytes is not a list of keys, and
@@ -14,6 +16,10 @@ bool um_may_begin_type(const void *bytes, size_t len);
 /* Why an open file is not a filter. Its offset stays. Of a pipe nothing is
  * known. */
 const char *um_why_not_filter(int fd);
+
+/* Returns what is odd about the first piece of a list of keys, and what to do;
+ * NULL: nothing. */
+const char *um_what_is_odd(const um_key_source *s, const um_piece *p);
 
 /* Replaces *err, by which path was refused as a filter, by a better reason
  * where one is known. */

@@ -39,6 +39,7 @@ typedef struct um_key_source {
     /* Called, in the order of the input, with what is odd about a file; or NULL
      */
     void (*warn)(const void *ctx, const char *file, const char *text);
+    bool suggest_hex; /* warn of keys that look like hexadecimal ones */
     const void *warn_ctx;
 } um_key_source;
 

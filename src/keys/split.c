@@ -60,9 +60,9 @@ static bool is_tsv(const char *path)
     return len >= 4 && strcmp(path + len - 4, ".tsv") == 0;
 }
 
-static bool has_weights(const um_key_format *f, const um_piece *p)
+bool um_file_has_weights(const um_key_format *f, const char *file)
 {
-    return f->weights == UM_WEIGHTS_TSV ? is_tsv(p->file)
+    return f->weights == UM_WEIGHTS_TSV ? is_tsv(file)
                                         : f->weights == UM_WEIGHTS_ALL;
 }
 
@@ -271,7 +271,7 @@ static bool take_line(const um_key_format *f, um_piece *p, const uint8_t *at,
     p->weights[p->n] = 1;
     p->amounts[p->n] = f->times ? f->times : 1;
     if ((f->amount_field && !take_amount(f, p, line)) ||
-        (has_weights(f, p) && !take_weight(f, p, &key)) ||
+        (um_file_has_weights(f, p->file) && !take_weight(f, p, &key)) ||
         !take_field(f, p, &key) || (f->hex && !take_hex(p, &key)))
         return false;
     if (f->fold_case)

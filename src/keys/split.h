@@ -12,6 +12,9 @@
  */
 void um_split_piece(const um_key_format *f, um_piece *p);
 
+/* Returns true if lines of that file end in a weight. */
+bool um_file_has_weights(const um_key_format *f, const char *file);
+
 /* Returns the length of the UTF-8 byte order mark at text: 3 or 0. */
 size_t um_mark_len(const uint8_t *text, size_t len);
 

@@ -123,6 +123,7 @@ mkdir loop # a manifest that cannot be looked at is not one that is not there
 ln -s list.manifest loop/list.manifest
 try umbel publish loop list.umb
 ls loop
+umbel publish shelf list.umb --sign key --members members --never empty.txt -q
 try umbel publish shelf list.umb
 try umbel publish shelf list.umb --sign key.pub
 try umbel publish shelf list.umb --sign secret

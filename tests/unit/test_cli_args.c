@@ -616,7 +616,7 @@ static void assert_given(const char *line, const char *want)
     accept(line);
     FILE *out = open_memstream(&text, &len);
     assert_non_null(out);
-    um_print_given(out, &accepted, rows);
+    um_print_given(out, &accepted, rows, "input copy");
     assert_int_equal(fclose(out), 0);
     assert_string_equal(text, want);
     free(text);
@@ -627,6 +627,7 @@ static void given_options_can_be_typed_again(void **state)
     (void)state;
     assert_given("", "");
     assert_given("-vs5 --json", " --verbose --size 5");
+    assert_given("-vs5 --input /dev/null", " --verbose --size 5");
     assert_given("--text=a;b -i x -i y", " --text 'a;b' --item x --item y");
     assert_given("--slow --depth 3 x", " --slow"); /* another table */
 }

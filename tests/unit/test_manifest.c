@@ -84,6 +84,25 @@ static void what_is_written_is_read(void **state)
     }
 }
 
+static void reports_are_kept_while_the_filter_is_the_same(void **state)
+{
+    um_manifest m = after("a", 16), next, back;
+    um_edition e = {.filter = m.filter, .now = 1, .keep = 16, .reports = 17};
+    char text[UM_MANIFEST_MAX];
+
+    (void)state;
+    um_manifest_next(&m, &e, &next);
+    size_t len = um_manifest_write(&next, secret, text);
+    assert_ok(um_manifest_read(text, len, &back, &test_refusal));
+    assert_int_equal(back.reports, 17);
+    e.reports = 0;
+    um_manifest_next(&back, &e, &next);
+    assert_int_equal(next.reports, 17);
+    e.filter = piece("b", 1000);
+    um_manifest_next(&back, &e, &next);
+    assert_int_equal(next.reports, 0);
+}
+
 static void a_text_reads_as_documented(void **state)
 {
     char text[UM_MANIFEST_MAX];
@@ -388,6 +407,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(reports_are_kept_while_the_filter_is_the_same),
         cmocka_unit_test(a_text_reads_as_documented),
         cmocka_unit_test(no_other_text_is_taken),
         cmocka_unit_test(unsigned_texts_have_one_form),
