@@ -142,8 +142,11 @@ static void set_limits(um_stream_limits *l)
 
 void um_listener_release(um_listener *l)
 {
-    if (l->let_go && l->gone && l->connections == 0)
-        free(l);
+    if (!l->let_go || !l->gone || l->connections)
+        return;
+    if (l->config.gone)
+        l->config.gone(l->config.ctx);
+    free(l);
 }
 
 static void on_listener_closed(uv_handle_t *handle)
@@ -193,10 +196,12 @@ umbel_status um_listener_open(um_loop *loop, int fd,
     uint64_t period = sweep_period(&l->config.limits);
     if (!status)
         status = um_timer_open(loop, period, period, sweep, l, &l->sweep, err);
-    if (status)
+    if (status) {
+        l->config.gone = NULL;
         um_listener_close(l);
-    else
+    } else {
         *out = l;
+    }
     return status;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <uv.h>
 
@@ -55,6 +56,7 @@ umbel_status um_loop_open(um_loop **out, umbel_error *err)
 
     if (!l)
         return um_no_memory(err, sizeof *l);
+    signal(SIGPIPE, SIG_IGN);
     code = uv_loop_init(&l->uv);
     if (code) {
         free(l);

@@ -20,6 +20,8 @@ typedef struct um_hook um_hook;
 /* Events of a descriptor. */
 enum { UM_READABLE = 1, UM_WRITABLE = 2 };
 
+/* Also makes the process ignore SIGPIPE: libuv writes to connections that the
+ * client may have closed. */
 umbel_status um_loop_open(um_loop **out, umbel_error *err);
 
 /* Closes the loop and everything that is still open on it, without a callback.

@@ -71,6 +71,9 @@ typedef struct um_listener_config {
     um_places *places; /* may be shared by listeners; NULL: no limit */
     /* Called once for each connection, refused ones included; may be NULL. */
     void (*ended)(void *ctx, const um_address *client, um_end why);
+    /* The last call after um_listener_close: places and ctx are free to go.
+     * May be NULL. */
+    void (*gone)(void *ctx);
     void *ctx;
 } um_listener_config;
 
@@ -80,8 +83,8 @@ umbel_status um_listener_open(um_loop *l, int fd, const um_listener_config *c,
 /* Accepts no more; connections go on. */
 void um_listener_stop(um_listener *l);
 size_t um_listener_connections(const um_listener *l);
-/* Closes the listener and its connections; their callbacks run in a later turn,
- * um_loop_close at the latest, and need config.places and ctx. NULL is fine. */
+/* Closes the listener and its connections; the last callbacks run in a later
+ * turn, um_loop_close at the latest. NULL is fine. */
 void um_listener_close(um_listener *l);
 
 /* Sends bytes, which are copied if the system does not take them at once. */

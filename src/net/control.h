@@ -1,0 +1,45 @@
+/*
+ * control.h - a unix socket of mode 0600: one line in, one document out.
+ *
+ * Whoever runs the server, and root, may ask it; the file's mode decides.
+ */
+#ifndef UM_NET_CONTROL_H
+#define UM_NET_CONTROL_H
+
+#include "net/loop.h"
+#include "net/stream.h"
+
+#include <stdio.h>
+
+typedef struct um_control um_control;
+
+enum {
+    UM_CONTROL_LINE = 1024,      /* bytes of a request, with its newline */
+    UM_CONTROL_REPLY = 16 << 20, /* bytes of a reply */
+    UM_CONTROL_CLIENTS = 16      /* at the same time */
+};
+
+typedef struct um_control_config {
+    const char *path;
+    int fd; /* a socket that was passed; -1: open one at path */
+    /* Writes the reply to a line, which has no newline and no NUL. */
+    void (*answer)(void *ctx, const char *line, FILE *out);
+    /* As in um_listener_config; may be NULL. */
+    void (*ended)(void *ctx, const um_address *client, um_end why);
+    void *ctx;
+    uint64_t timeout_ms; /* of a connection; 0: 10 s */
+} um_control_config;
+
+umbel_status um_control_open(um_loop *l, const um_control_config *c,
+                             um_control **out, umbel_error *err);
+/* Closes it and removes its file. NULL is fine. */
+void um_control_close(um_control *c);
+
+/*
+ * The other side: sends line to the server at path, and copies its reply to
+ * out; blocks for at most timeout_ms. Nothing listens at path: E_IO.
+ */
+umbel_status um_control_ask(const char *path, const char *line,
+                            uint64_t timeout_ms, FILE *out, umbel_error *err);
+
+#endif
