@@ -7,35 +7,25 @@
  * encoder writes. Odd shapes come with cells instead of a code: these must come
  * back.
  *
- *   byte 0   bits of a cell: 1, 2, 3, 4, 8, 13, 32, 64; bit 7: cells follow
- *   byte 1   cells, in steps of 5, and one
+ *   byte 0   0-2 width of cells   3 many   4 ones behind the input, not zeros
+ *            5 the input again and again   6 the present rule, not version 1
+ *            7 cells follow
+ *   byte 1   cells, in steps, and one
+ *
+ * Bits 4 and 5 are for cells. Many cells take milliseconds, and are tried for
+ * one input in 64.
  */
 #include "fuzz.h"
-
-#include "coding/code.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHAPE = 2, STEP = 5 };
-
-/* Words with zeros behind the last cell, as decoders want them. */
-static um_packed new_cells(const uint8_t *shape)
-{
-    static const unsigned bits[] = {1, 2, 3, 4, 8, 13, 32, 64};
-    um_packed c = {.n = 1 + (uint64_t)STEP * shape[1],
-                   .bits = bits[shape[0] & 7]};
-
-    c.at = calloc((um_packed_bytes(&c) + 15) / 8, 8);
-    if (!c.at)
-        abort();
-    return c;
-}
+enum { MANY = 8, NOW = 64, CELLS = 128 };
 
 /* Both rules: most cells here are few, which the second codes adaptively. */
 static um_code_version rule_of(const uint8_t *shape)
 {
-    return shape[0] & 64 ? UM_CODE_NOW : UM_CODE_V1;
+    return shape[0] & NOW ? UM_CODE_NOW : UM_CODE_V1;
 }
 
 static size_t encode(const um_packed *c, um_code_version rule, uint8_t **out)
@@ -52,7 +42,7 @@ static size_t encode(const um_packed *c, um_code_version rule, uint8_t **out)
 
 static void check_code(const uint8_t *shape, const uint8_t *code, size_t len)
 {
-    um_packed c = new_cells(shape);
+    um_packed c = um_fuzz_cells(shape);
     uint8_t *again;
 
     if (um_code_decode(code, len, rule_of(shape), &c)) {
@@ -65,16 +55,13 @@ static void check_code(const uint8_t *shape, const uint8_t *code, size_t len)
 
 static void check_cells(const uint8_t *shape, const uint8_t *data, size_t len)
 {
-    um_packed c = new_cells(shape), back = new_cells(shape);
-    uint64_t bytes = um_packed_bytes(&c);
+    um_packed c = um_fuzz_cells(shape), back = um_fuzz_cells(shape);
     uint8_t *code;
 
-    memcpy(c.at, data, len < bytes ? len : bytes);
-    if (c.n * c.bits % 8)
-        c.at[bytes - 1] &= (uint8_t)((1u << c.n * c.bits % 8) - 1);
+    um_fuzz_fill(&c, shape[0], data, len);
     len = encode(&c, rule_of(shape), &code);
     UM_WANT(um_code_decode(code, len, rule_of(shape), &back));
-    UM_WANT(memcmp(c.at, back.at, bytes) == 0);
+    UM_WANT(memcmp(c.at, back.at, um_packed_bytes(&c)) == 0);
     free(code);
     free(back.at);
     free(c.at);
@@ -82,11 +69,12 @@ static void check_cells(const uint8_t *shape, const uint8_t *data, size_t len)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-    if (len < SHAPE)
+    if (len < UM_FUZZ_SHAPE ||
+        (data[0] & MANY && !um_fuzz_one_in(64, data, len)))
         return 0;
-    if (data[0] & 128)
-        check_cells(data, data + SHAPE, len - SHAPE);
+    if (data[0] & CELLS)
+        check_cells(data, data + UM_FUZZ_SHAPE, len - UM_FUZZ_SHAPE);
     else
-        check_code(data, data + SHAPE, len - SHAPE);
+        check_code(data, data + UM_FUZZ_SHAPE, len - UM_FUZZ_SHAPE);
     return 0;
 }

@@ -4,6 +4,8 @@
 #ifndef UM_FUZZ_H
 #define UM_FUZZ_H
 
+#include "coding/code.h"
+
 #include <umbel/umbel.h>
 
 /* A promise of the library; a broken one is a finding, as a crash is. */
@@ -64,6 +66,20 @@ um_fuzz_effort um_fuzz_effort_for(const uint8_t *data, size_t len);
 
 /* The encoding of f, to be freed. */
 uint8_t *um_fuzz_encode(const umbel_filter *f, size_t *len);
+
+/*
+ * Filters of the keys 0 .. n-1, as numbers, that differences are between: bits,
+ * counts, a static one, bits with data.
+ */
+enum { UM_FUZZ_OLD = 4, UM_FUZZ_OLD_KEYS = 60 };
+umbel_filter *um_fuzz_old(unsigned which, size_t n);
+
+/* Zeros for the cells of a shape of code.c; at is to be freed. */
+enum { UM_FUZZ_SHAPE = 2 };
+um_packed um_fuzz_cells(const uint8_t shape[UM_FUZZ_SHAPE]);
+/* Fills them with data, and what its flags say; nothing behind the last. */
+void um_fuzz_fill(const um_packed *c, uint8_t flags, const uint8_t *data,
+                  size_t len);
 
 /* libFuzzer's names. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);

@@ -101,6 +101,27 @@ static void use_mapping(const char *path, const umbel_filter *decoded)
     umbel_close(f);
 }
 
+/* A descriptor is admitted as the bytes are. */
+static void admit_descriptor(int fd, const uint8_t *data, size_t len)
+{
+    umbel_admission wants = UMBEL_ADMISSION_INIT;
+    umbel_filter *f = NULL, *g = NULL;
+    umbel_ruling a, b;
+
+    UM_WANT(umbel_admit_bytes(data, len, NULL, &wants, &f, &a, NULL) ==
+            UMBEL_OK);
+    for (int to_end = 0; to_end < 2; to_end++) {
+        uint64_t n = to_end ? UMBEL_TO_END : len;
+        UM_WANT(lseek(fd, 0, SEEK_SET) == 0);
+        UM_WANT(umbel_admit_read(fd, n, NULL, &wants, &g, &b, NULL) ==
+                UMBEL_OK);
+        UM_WANT(a.admitted == b.admitted && (f != NULL) == (g != NULL));
+        umbel_close(g);
+        g = NULL;
+    }
+    umbel_close(f);
+}
+
 /* A descriptor is read to its end, as a pipe is. */
 static void try_descriptor(int fd, const umbel_source *source,
                            const umbel_filter *decoded)
@@ -144,6 +165,8 @@ static void try_way(int fd, const way *w, const uint8_t *data, size_t len)
         try_descriptor(fd, &source, decoded);
         if (w == ways && want == UMBEL_OK)
             use_mapping(path, decoded);
+        if (w == ways && um_fuzz_one_in(16, data, len))
+            admit_descriptor(fd, data, len);
     }
     umbel_close(decoded);
 }

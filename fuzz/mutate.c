@@ -66,7 +66,8 @@ static void change_number(um_shape *s, um_rng *rng)
         &s->cells,      &s->capacity,
         &s->added,      &s->denied,
         &s->attached,   &s->key_form,
-        &s->setting[0], &s->setting[1 + um_random_below(rng, 9)]};
+        &s->setting[0], &s->setting[1 + um_random_below(rng, 9)],
+        &s->delta.from, &s->delta.to};
     uint64_t which = um_random_below(rng, UM_COUNT(numbers) + 2);
     bool *const flags[] = {&s->estimated, &s->intersected, &s->joined,
                            &s->difference};

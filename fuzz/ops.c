@@ -1,7 +1,7 @@
 /*
  * ops.c - programs of operations on three filters, against exact sets.
  *
- * The keys are the numbers 0..255, so a set is 256 bits and may be asked whole.
+ * The keys are the numbers 0..63, so a set is 64 bits and may be asked whole.
  * Promised: a filter finds every key that its exact set holds; what only adding
  * and OR made is, byte for byte, what adding the set's keys to an empty filter
  * of that size gives, also after folding; equal programs give equal bytes.
@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 3, KEYS = 256, MOST_STEPS = 40 };
+enum { SLOTS = 3, KEYS = 64, MOST_STEPS = 40 };
 
 typedef struct slot {
     umbel_filter *f;
@@ -100,7 +100,7 @@ static void op_add(machine *m, const step *s)
     note(m, fresh);
 }
 
-/* A run of keys at once, more than one batch when it is long. */
+/* A run of keys at once. */
 static void op_add_many(machine *m, const step *s)
 {
     size_t n = KEYS - s->key;
@@ -417,7 +417,7 @@ static void run(machine *m, um_reader *r)
         uint8_t op = get_u8(r), slots = get_u8(r);
         step s = {.a = &m->slot[slots % SLOTS],
                   .b = &m->slot[slots / SLOTS % SLOTS],
-                  .key = get_u8(r),
+                  .key = get_u8(r) % KEYS,
                   .amount = slots / (SLOTS * SLOTS)};
         operations[op % UM_COUNT(operations)](m, &s);
     }

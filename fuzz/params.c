@@ -16,12 +16,14 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "filter/kind.h"
+#include "filter/sizing.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MEMORY = 16 << 20, MOST_SETTINGS = 3, NKEYS = 100, SMALL = 1 << 16 };
+enum { MEMORY = 1 << 20, MOST_SETTINGS = 3, NKEYS = 100, SMALL = 1 << 16 };
 
 enum { FLAG_SECRET = 1, FLAG_SIZE = 2 };
 
@@ -160,9 +162,14 @@ static void expect_works(umbel_filter *f, const request *q)
     }
 }
 
-static double asked_fpr(const umbel_params *p)
+static double asked_fpr(const request *q)
 {
-    return p->fpr == 0 ? 0.001 : p->fpr;
+    const umbel_params *p = &q->params;
+    const um_kind *kind = um_kind_find(q->kind);
+
+    return p->fpr != 0             ? p->fpr
+           : kind && kind->fpr > 0 ? kind->fpr
+                                   : UM_DEFAULT_FPR;
 }
 
 /* On success a filter, on failure none and a reason. */
@@ -188,7 +195,7 @@ static void try_open(const request *q, um_fuzz_memory *m)
     UM_WANT(umbel_cells(f) >= p->cells);
     UM_WANT(p->hashes == 0 || umbel_hashes(f) == p->hashes);
     if (!p->cells)
-        UM_WANT(umbel_fpr_at(f, (double)p->capacity) <= asked_fpr(p));
+        UM_WANT(umbel_fpr_at(f, (double)p->capacity) <= asked_fpr(q));
     m->limit = SIZE_MAX;
     expect_works(f, q);
     umbel_close(f);
@@ -234,7 +241,7 @@ static void try_plan(const request *q, um_fuzz_memory *m)
     UM_WANT(q->bytes == 0 || plan.bytes <= q->bytes);
     UM_WANT(p->capacity == 0 || plan.keys == p->capacity);
     if (!p->capacity || (!p->cells && !q->bytes))
-        UM_WANT(plan.error <= asked_fpr(p));
+        UM_WANT(plan.error <= asked_fpr(q));
     open_plan(q, &plan, m);
 }
 
@@ -268,7 +275,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     uint8_t i = get_u8(&r);
     get_request(&r, &q);
     q.params.alloc = &alloc;
-    if (!q.params.hashes && !um_fuzz_one_in(16, data, len))
+    if (!q.params.hashes && !um_fuzz_one_in(64, data, len))
         q.params.hashes = 1 + q.params.seed % 16;
     verbs[i % UM_COUNT(verbs)](&q, &memory);
     UM_WANT(memory.live == 0);

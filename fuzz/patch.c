@@ -1,9 +1,11 @@
 /*
  * patch.c - differences from anyone: the filter that they name, or a status.
  *
- * The input is the difference; the old filter is always the same. What a
- * changed difference could not guess is put right first, its length, its
- * checksum and the name of the old filter, so that the rest is reached.
+ * The input is the difference, and the first byte of its magic names the old
+ * filter, one of four. It is tried as it is. Then what a changed difference
+ * could not guess is put right, its length, its checksums and the name of the
+ * old filter, so that the rest is reached; a name that begins with 0 is left
+ * alone.
  */
 #include "fuzz.h"
 
@@ -12,42 +14,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OLD_AT = 16, TOTAL_AT = 88, LEAST = 104, CELLS = 4096, KEYS = 120 };
-
-/* The same that seeds.c has: bits, or counters. */
-static umbel_filter *make_old(bool counting)
-{
-    umbel_params p = UMBEL_PARAMS_INIT;
-    umbel_filter *f = NULL;
-    uint64_t keys[KEYS];
-
-    p.addressing = "classic";
-    p.cells = CELLS;
-    p.hashes = 4;
-    for (size_t i = 0; i < KEYS; i++)
-        keys[i] = um_le64(i);
-    UM_WANT(umbel_create(counting ? "counting" : "bloom", &p, &f, NULL) ==
-            UMBEL_OK);
-    UM_WANT(umbel_add_fixed(f, keys, sizeof *keys, KEYS, NULL, NULL) ==
-            UMBEL_OK);
-    return f;
-}
+enum {
+    MAGIC = 0x89,
+    HEAD_LEN_AT = 12,
+    OLD_AT = 16,
+    TOTAL_AT = 88,
+    HEAD_AT = 96,
+    LEAST = 104
+};
 
 /* Made once, and never changed. */
-static const umbel_filter *old_filter(bool counting)
+static const umbel_filter *old_filter(unsigned which)
 {
-    static umbel_filter *old[2];
+    static umbel_filter *old[UM_FUZZ_OLD];
 
-    if (!old[counting])
-        old[counting] = make_old(counting);
-    return old[counting];
+    if (!old[which])
+        old[which] = um_fuzz_old(which, UM_FUZZ_OLD_KEYS);
+    return old[which];
 }
 
 static void put_right(uint8_t *bytes, size_t len, const umbel_filter *old)
 {
     if (len < LEAST)
         return;
-    umbel_content_name(old, bytes + OLD_AT);
+    size_t head = bytes[HEAD_LEN_AT] | (size_t)bytes[HEAD_LEN_AT + 1] << 8;
+    if (head <= len - LEAST)
+        um_fuzz_repair(bytes + HEAD_AT, head, false);
+    if (bytes[OLD_AT])
+        umbel_content_name(old, bytes + OLD_AT);
     um_store64(bytes + TOTAL_AT, len);
     um_store64(bytes + len - 8, um_checksum(bytes, len - 8));
 }
@@ -71,27 +65,34 @@ static void use(const umbel_filter *old, const umbel_filter *now)
     free(bytes);
 }
 
+static void try_patch(const umbel_filter *old, const uint8_t *bytes, size_t len)
+{
+    umbel_filter *now = NULL;
+    umbel_error err;
+    umbel_status status = umbel_patch(old, bytes, len, &now, &err);
+
+    UM_WANT((status == UMBEL_OK) == (now != NULL));
+    if (status != UMBEL_OK)
+        um_fuzz_check_error(status, &err);
+    else if (um_fuzz_one_in(4, bytes, len))
+        use(old, now);
+    umbel_close(now);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-    const umbel_filter *old = old_filter(len && data[0] == 0x88);
-    umbel_filter *now = NULL;
-    uint8_t *bytes = malloc(len + !len);
-    umbel_error err;
+    unsigned which = len ? (data[0] ^ MAGIC) % UM_FUZZ_OLD : 0;
+    const umbel_filter *old = old_filter(which);
+    uint8_t *bytes = malloc(len + 1);
 
     if (!bytes)
         abort();
     if (len)
         memcpy(bytes, data, len);
-    if (len)
-        bytes[0] |= 1; /* the magic; 0x88 stands for counters */
+    bytes[0] = MAGIC;
+    try_patch(old, bytes, len);
     put_right(bytes, len, old);
-    umbel_status status = umbel_patch(old, bytes, len, &now, &err);
-    if (status == UMBEL_OK)
-        use(old, now);
-    else
-        um_fuzz_check_error(status, &err);
-    UM_WANT((status == UMBEL_OK) == (now != NULL));
-    umbel_close(now);
+    try_patch(old, bytes, len);
     free(bytes);
     return 0;
 }

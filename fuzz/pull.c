@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILES = 48, NAME = 80, STEPS = 24 };
+enum { FILES = 48, NAME = 80, STEPS = 20 };
 
 /* --- stores in memory -------------------------------------------------------
  */
@@ -429,8 +429,9 @@ static void open_world(world *w)
     umbel_fetcher fetcher = {sizeof fetcher, w, serve};
     umbel_store place = ops_of(&w->place);
 
-    shape.cells = 512; /* to choose them would take most of the time */
-    shape.hashes = 8;
+    shape.addressing = "classic";
+    shape.cells = 128; /* to choose them would take most of the time */
+    shape.hashes = 4;
     params.url = "here/words";
     w->now = 1000;
     if (umbel_create(NULL, &shape, &w->filter, NULL) != UMBEL_OK ||

@@ -22,6 +22,12 @@ enum { ROOM = 2048, NKEYS = 8 };
 
 static const char *top;
 
+_Noreturn static void give_up(const char *what, const umbel_error *err)
+{
+    fprintf(stderr, "%s: %s\n", what, err->text);
+    exit(EXIT_FAILURE);
+}
+
 static void write_seed(const char *target, const char *name, const void *bytes,
                        size_t len)
 {
@@ -61,10 +67,8 @@ static size_t make_kind(const char *kind, const umbel_params *p, size_t nkeys,
     }
     if (status == UMBEL_OK)
         status = umbel_encode(f, out, ROOM, &len, &err);
-    if (status != UMBEL_OK) {
-        fprintf(stderr, "%s: %s\n", p->addressing, err.text);
-        exit(EXIT_FAILURE);
-    }
+    if (status != UMBEL_OK)
+        give_up(p->addressing, &err);
     umbel_close(f);
     return len;
 }
@@ -185,6 +189,81 @@ static uint8_t *reshape(uint8_t *bytes, size_t *len, const um_shape *s)
     return out;
 }
 
+/* --- what only some kinds have ----------------------------------------------
+ */
+
+static void write_filter(const char *name, umbel_filter *f)
+{
+    char coded_name[64];
+
+    for (int as_coded = 0; as_coded < 2; as_coded++) {
+        size_t len;
+        umbel_set_coded(f, as_coded);
+        uint8_t *bytes = um_fuzz_encode(f, &len);
+        snprintf(coded_name, sizeof coded_name, "%s%s", name,
+                 as_coded ? "-coded" : "");
+        if (len <= ROOM)
+            write_file(coded_name, bytes, len, true);
+        free(bytes);
+    }
+}
+
+/* Every kind, with data behind its sections, and each form of keys. */
+static void write_kinds(void)
+{
+    const char *kind;
+
+    for (size_t i = 0; umbel_kind_at(i, &kind, NULL); i++) {
+        umbel_params p = UMBEL_PARAMS_INIT;
+        umbel_filter *f = NULL;
+        umbel_slice key = {"umbel", 5};
+        umbel_error err;
+        char name[64];
+
+        p.fpr = 0.05;
+        p.key_form = i % 3 * 2; /* text, hexadecimal, folded text */
+        p.capacity = umbel_is_static(kind) ? 0 : 20;
+        umbel_status status =
+            umbel_is_static(kind)
+                ? umbel_build_keys(kind, &p, &key, NULL, 1, &f, &err)
+                : umbel_create(kind, &p, &f, &err);
+        if (status == UMBEL_OK)
+            status = umbel_set_data(f, "data", 4, &err);
+        if (status != UMBEL_OK)
+            give_up(kind, &err);
+        if (!umbel_is_static(kind))
+            umbel_add_many(f, &key, 1, NULL, NULL);
+        snprintf(name, sizeof name, "data-%s", kind);
+        write_filter(name, f);
+        umbel_close(f);
+    }
+}
+
+/* What a later state of counts has more than an earlier one. */
+static void write_states(void)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_setting update = {"update", 0};
+
+    p.cells = 256;
+    p.hashes = 4;
+    p.settings = &update;
+    p.nsettings = 1;
+    for (; update.value < 2; update.value++) {
+        umbel_filter *f = NULL, *before = NULL;
+        umbel_error err;
+        if (umbel_create("counting", &p, &f, &err) != UMBEL_OK ||
+            umbel_add(f, "one", 3, NULL, &err) != UMBEL_OK ||
+            umbel_copy(f, &before, &err) != UMBEL_OK ||
+            umbel_add(f, "two", 3, NULL, &err) != UMBEL_OK ||
+            umbel_merge(f, before, UMBEL_MINUS, &err) != UMBEL_OK)
+            give_up("counting", &err);
+        write_filter(update.value ? "difference-refined" : "difference", f);
+        umbel_close(before);
+        umbel_close(f);
+    }
+}
+
 /* --- coded files, and differences ------------------------------------------
  */
 
@@ -245,21 +324,29 @@ static void write_coded(void)
     }
 }
 
-static void write_patch(const char *name, const char *kind, size_t nkeys,
-                        bool as_coded)
+/* Differences from each old filter of patch.c to one of other keys. */
+static void write_patch(unsigned which, size_t nkeys, bool as_coded)
 {
-    umbel_filter *old = numbers(kind, 4096, 120);
-    umbel_filter *now = numbers(kind, 4096, nkeys);
+    static const char *const old_names[] = {"bits", "counts", "static", "data"};
+    umbel_filter *old = um_fuzz_old(which, UM_FUZZ_OLD_KEYS);
+    umbel_filter *now = um_fuzz_old(which, nkeys);
     umbel_diff_result bill;
     size_t room = umbel_diff_room(now);
     uint8_t *bytes = malloc(room);
+    umbel_error err;
+    char name[64];
 
     umbel_set_coded(now, as_coded);
-    if (!bytes || umbel_diff(old, now, bytes, room, &bill, NULL) != UMBEL_OK)
+    if (!bytes)
         exit(EXIT_FAILURE);
-    if (strcmp(kind, "counting") == 0)
-        bytes[0] = 0x88; /* patch.c: the old filter counts */
-    write_seed("patch", name, bytes, (size_t)bill.bytes);
+    if (umbel_diff(old, now, bytes, room, &bill, &err) == UMBEL_OK) {
+        bytes[0] ^= (uint8_t)which;
+        snprintf(name, sizeof name, "%s-%zu%s", old_names[which], nkeys,
+                 as_coded ? "-coded" : "");
+        write_seed("patch", name, bytes, (size_t)bill.bytes);
+    } else if (which != 2) { /* static ones of other sizes have none */
+        give_up("difference", &err);
+    }
     free(bytes);
     umbel_close(old);
     umbel_close(now);
@@ -267,13 +354,11 @@ static void write_patch(const char *name, const char *kind, size_t nkeys,
 
 static void write_patches(void)
 {
-    write_patch("bits-same", "bloom", 120, false);
-    write_patch("bits-more", "bloom", 150, false);
-    write_patch("bits-fewer", "bloom", 90, true);
-    write_patch("bits-whole", "bloom", 1000, false);
-    write_patch("counts-more", "counting", 150, false);
-    write_patch("counts-fewer", "counting", 90, true);
-    write_patch("counts-whole", "counting", 2, false);
+    static const size_t keys[] = {2, 30, 59, 60, 61, 90, 500};
+
+    for (unsigned which = 0; which < UM_FUZZ_OLD; which++)
+        for (size_t i = 0; i < UM_COUNT(keys); i++)
+            write_patch(which, keys[i], i % 2);
     write_seed("patch", "empty", "", 0);
     write_seed("patch", "magic-only", "\x89UMD\r\n\x1A\n", 8);
 }
@@ -357,7 +442,10 @@ static const claim claims[] = {
     {"fpr-1", NUMBER(fpr), UINT64_C(0x3FF0000000000000), {0}, 0},
     {"fpr-nan", NUMBER(fpr), UINT64_C(0x7FF8000000000000), {0}, 0},
     {"added-most", NUMBER(added), UINT64_MAX, {0}, 0},
+    {"added-takes-for-ever", NUMBER(added), UINT64_C(1) << 50, {0}, 0},
+    {"added-has-no-error", NUMBER(added), UINT64_C(1) << 63, {0}, 0},
     {"denied-most", NUMBER(denied), UINT64_MAX, {0}, 0},
+    {"denied-wraps", NUMBER(denied), UINT64_C(1) << 63, {0}, 0},
     {"groups-0", NUMBER(setting), 0, {0}, 0},
     {"groups-9", NUMBER(setting), 9, {0}, 0},
     {"groups-most", NUMBER(setting), UINT64_MAX, {0}, 0},
@@ -370,6 +458,8 @@ static const claim claims[] = {
     {"field-twice", NUMBER(seed), 5, {1, 1, 4}, 3},
     {"field-default", NUMBER(seed), 0, {9, 1, 0}, 3},
     {"field-cut", NUMBER(seed), 0, {2, 120, 1}, 3},
+    {"field-zeros", NUMBER(seed), 0, {2, 0}, 2},
+    {"field-long", NUMBER(seed), 0, {2, 126, 1}, 128},
     {"flags-unknown", NUMBER(seed), 0, {5, 1, 16}, 3},
     {"section-coded", NUMBER(seed), 0, {19, 2, 2, 125}, 4},
     {"section-coded-anew", NUMBER(seed), 0, {19, 2, 9, 125}, 4},
@@ -383,7 +473,8 @@ static void write_claims(void)
         uint8_t *bytes = calloc(1, ROOM);
         if (!bytes)
             exit(EXIT_FAILURE);
-        size_t len = make("classic", NULL, 1000, 7, 1, NKEYS, bytes);
+        /* Fewer keys than decode.c adds: some are new to it. */
+        size_t len = make("classic", NULL, 1000, 7, 1, NKEYS / 2, bytes);
         um_shape s = shape_of(bytes, len);
         size_t width = c->at == NUMBER(hashes)                       ? 4
                        : c->number < 2 && c->at >= NUMBER(estimated) ? 1
@@ -397,45 +488,108 @@ static void write_claims(void)
     }
 }
 
-/*
- * Counts that no filter of this size has seen, on files whose checksum makes
- * decode.c go as far as is needed to trip over them.
- */
-typedef struct counted {
+/* Cells as code.c reads them, and their codes. */
+typedef struct cells {
     const char *name;
-    size_t nkeys;
-    uint64_t added, denied;
-    um_fuzz_effort effort;
-} counted;
+    uint8_t shape[UM_FUZZ_SHAPE]; /* bit 7 of the first is added */
+    uint8_t fill[8];              /* again and again; the rest is zero */
+    size_t nfill;
+} cells;
 
-static const counted counts[] = {
-    {"added-takes-for-ever", NKEYS, UINT64_C(1) << 50, 0, UM_FUZZ_ALL},
-    {"added-has-no-error", NKEYS, UINT64_C(1) << 63, 0, UM_FUZZ_ALL},
-    {"added-wraps", 0, UINT64_MAX, 0, UM_FUZZ_LITTLE},
-    {"denied-wraps", NKEYS, NKEYS, UINT64_C(1) << 63, UM_FUZZ_MORE},
+enum { REPEAT = 32, NOW = 64, ONES = 16, MANY = 8, AS_CELLS = 128 };
+
+static const cells codes[] = {
+    {"plain", {0, 200}, {0x5A, 0xC3}, 2},
+    {"bits-half", {0 | REPEAT, 200}, {0x5A, 0xC3, 1}, 3},
+    {"bits-dense", {0 | REPEAT, 200}, {0xFF, 0xF7, 0xBF, 0xFE}, 4},
+    {"bits-few", {0, 250}, {1, 0, 0, 64, 0, 8}, 6},
+    {"bits-adaptive", {0 | NOW | REPEAT, 90}, {0x10, 0, 0, 3}, 4},
+    {"bits-all", {0 | NOW | ONES, 90}, {0}, 0},
+    {"holes", {0 | ONES | MANY, 255}, {0xFE, 0x7F}, 2},
+    {"holes-adaptive", {0 | ONES | NOW, 255}, {0xFE, 0x7F}, 2},
+    {"values-2", {1 | REPEAT, 250}, {0x1B, 0x04, 0x40, 1}, 4},
+    {"values-2-many", {1 | REPEAT | MANY, 255}, {0x1B, 0x04, 0x40, 1}, 4},
+    {"values-3", {2 | REPEAT, 250}, {0x1B, 0x04, 0x40, 1}, 4},
+    {"values-8", {4 | REPEAT, 250}, {1, 200, 3, 0, 0}, 5},
+    {"values-13", {5 | REPEAT, 250}, {1, 200, 3, 0, 0, 77}, 6},
+    {"values-32", {6 | REPEAT, 250}, {1, 200, 3, 0, 0, 77, 9}, 7},
+    {"values-64", {7 | REPEAT, 250}, {1, 200, 3, 0, 0, 77, 9}, 7},
+    {"gaps-4", {3, 255}, {1, 0, 0, 64, 0, 8}, 6},
+    {"gaps-32", {6, 255}, {1, 0, 0, 64, 0, 8, 0, 1}, 8},
+    {"gaps-64", {7, 255}, {1, 0, 0, 64, 0, 8, 0, 1}, 8},
+    {"adaptive-4", {3 | NOW | REPEAT, 80}, {1, 0, 0, 64, 0, 8}, 6},
+    {"adaptive-13", {5 | NOW | REPEAT, 80}, {1, 0, 0, 64, 0, 8}, 6},
+    {"adaptive-64", {7 | NOW | REPEAT, 20}, {1, 0, 0, 64, 0, 8, 255}, 7},
+    {"adaptive-full", {7 | NOW | ONES, 20}, {0}, 0},
 };
 
-static void write_counts(void)
+static void write_codes(void)
 {
-    for (size_t i = 0; i < UM_COUNT(counts); i++) {
-        const counted *c = &counts[i];
-        uint8_t *bytes = calloc(1, ROOM);
-        if (!bytes)
-            exit(EXIT_FAILURE);
-        size_t len =
-            make("blocked512", "xxh3-128", 1024, 8, 1, c->nkeys, bytes);
-        um_shape s = shape_of(bytes, len);
+    for (size_t i = 0; i < UM_COUNT(codes); i++) {
+        const cells *t = &codes[i];
+        uint8_t input[UM_FUZZ_SHAPE + sizeof t->fill], *out;
+        char name[64];
+        input[0] = t->shape[0] | AS_CELLS;
+        input[1] = t->shape[1];
+        memcpy(input + UM_FUZZ_SHAPE, t->fill, sizeof t->fill);
+        snprintf(name, sizeof name, "cells-%s", t->name);
+        write_seed("code", name, input, UM_FUZZ_SHAPE + t->nfill);
 
-        s.added = c->added;
-        s.denied = c->denied;
-        for (s.capacity = 0;; s.capacity++) {
-            bytes = reshape(bytes, &len, &s);
-            if (um_fuzz_effort_for(bytes, len) == c->effort)
-                break;
-        }
-        write_file(c->name, bytes, len, false);
-        free(bytes);
+        um_packed c = um_fuzz_cells(t->shape);
+        um_fuzz_fill(&c, t->shape[0], t->fill, t->nfill);
+        out = malloc(UM_FUZZ_SHAPE + um_code_most(&c) + UM_CODE_ROOM);
+        if (!out)
+            exit(EXIT_FAILURE);
+        memcpy(out, t->shape, UM_FUZZ_SHAPE);
+        size_t len =
+            um_code_encode(&c, t->shape[0] & NOW ? UM_CODE_NOW : UM_CODE_V1,
+                           out + UM_FUZZ_SHAPE);
+        snprintf(name, sizeof name, "code-%s", t->name);
+        if (len <= ROOM)
+            write_seed("code", name, out, UM_FUZZ_SHAPE + len);
+        free(out);
+        free(c.at);
     }
+}
+
+/* Files of DCSO's bloom: words of 64 bits, and perhaps data. */
+typedef struct foreign {
+    const char *name;
+    uint64_t word[9]; /* version n p k m N, bits */
+    size_t len;
+} foreign;
+
+#define HALF UINT64_C(0x3FE0000000000000)
+
+static const foreign foreigns[] = {
+    {"dcso", {1, 9, HALF, 3, 128, 2, 0x8001, 77}, 64},
+    {"dcso-data", {1, 9, HALF, 3, 100, 2, 0x8001, 77, 5}, 72},
+    {"dcso-cut", {1, 9, HALF, 3, 129, 2, 0x8001, 77}, 64},
+    {"dcso-cut-in-head", {1, 9, HALF, 3}, 33},
+    {"dcso-bits-behind", {1, 9, HALF, 3, 100, 2, 1, UINT64_MAX}, 64},
+    {"dcso-version-2", {2, 9, HALF, 3, 64, 2, 1}, 56},
+    {"dcso-no-hashes", {1, 9, HALF, 0, 64, 2, 1}, 56},
+    {"dcso-65-hashes", {1, 9, HALF, 65, 64, 2, 1}, 56},
+    {"dcso-1-bit", {1, 9, HALF, 3, 1, 2, 1}, 56},
+    {"dcso-many-bits", {1, 9, HALF, 3, UINT64_MAX, 2, 1}, 56},
+    {"dcso-many-keys", {1, UINT64_MAX, HALF, 3, 64, 2, 1}, 56},
+    {"dcso-error-0", {1, 9, 0, 3, 64, 2, 1}, 56},
+    {"dcso-error-nan", {1, 9, UINT64_MAX, 3, 64, 2, 1}, 56},
+    {"dcso-odd-cells", {1, 9, HALF, 3, 63, UINT64_MAX, 1}, 56},
+};
+
+static void write_foreigns(void)
+{
+    static const uint8_t damaged[] = {0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 9};
+
+    for (size_t i = 0; i < UM_COUNT(foreigns); i++) {
+        uint8_t bytes[sizeof foreigns[i].word];
+        for (size_t j = 0; j < UM_COUNT(foreigns[i].word); j++)
+            um_store64(bytes + 8 * j, foreigns[i].word[j]);
+        write_seed("foreign", foreigns[i].name, bytes, foreigns[i].len);
+    }
+    write_seed("foreign", "gzip-cut", damaged, 10);
+    write_seed("foreign", "gzip-damaged", damaged, sizeof damaged);
 }
 
 /* As params.c reads it: rows of the tables count from 1. */
@@ -623,6 +777,45 @@ static void write_programs(void)
     }
 }
 
+/* A line of each kind, and what may be wrong with it. */
+static void write_key_files(void)
+{
+    static const struct {
+        const char *name, *start;
+        size_t digits;
+        const char *end;
+    } lines[] = {
+        {"secret", "umbel-secret-1 ", 32, "\n"},
+        {"secret-cut", "umbel-secret-1 ", 31, "\n"},
+        {"secret-no-end", "umbel-secret-1 ", 32, ""},
+        {"secret-not-hex", "umbel-secret-1 ", 31, "x\n"},
+        {"secret-for-all", "umbel-secret-1 ", 32, "\r"},
+        {"sign-halves", "umbel-sign-1 ", 128, "\n"},
+        {"trust", "umbel-trust-1 ", 64, "\n"},
+        {"trust-for-all", "umbel-trust-1 ", 64, "\r"},
+        {"trust-long", "umbel-trust-1 ", 290, "\n"},
+        {"other", "umbel-other-1 ", 32, "\n"},
+        {"start-only", "umbel-sign-1 ", 0, ""},
+        {"nothing", "", 0, ""},
+    };
+    static const char sign[] =
+        "umbel-sign-1 "
+        "0000000000000000000000000000000000000000000000000000000000000000"
+        "3b6a27bcceb6a42d62a3a8d02a6f0d73653215771de243a63ac048a18b59da29"
+        "\n"; /* of a seed of zeros, as in RFC 8032's reference code */
+
+    for (size_t i = 0; i < UM_COUNT(lines); i++) {
+        char text[512];
+        int len = snprintf(text, sizeof text, "%s%0*d%s", lines[i].start,
+                           (int)lines[i].digits, 0, lines[i].end);
+        if (!lines[i].digits)
+            len = snprintf(text, sizeof text, "%s%s", lines[i].start,
+                           lines[i].end);
+        write_seed("key_file", lines[i].name, text, (size_t)len);
+    }
+    write_seed("key_file", "sign", sign, sizeof sign - 1);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -633,10 +826,14 @@ int main(int argc, char **argv)
     write_goods();
     write_tallies();
     write_coded();
+    write_kinds();
+    write_states();
     write_patches();
+    write_codes();
+    write_foreigns();
+    write_key_files();
     write_wrongs();
     write_claims();
-    write_counts();
     write_asks();
     write_programs();
     return EXIT_SUCCESS;
