@@ -1,0 +1,46 @@
+/*
+ * record.h - one change of the store's state, as it is journaled.
+ *
+ * docs/STORE.md describes the bytes.
+ */
+#ifndef UM_STORE_RECORD_H
+#define UM_STORE_RECORD_H
+
+#include "base/bytes.h"
+
+#include <umbel/base.h>
+
+typedef enum um_record_type {
+    UM_RECORD_COUNT = 1, /* a digest was reported */
+    UM_RECORD_ONCE = 2,  /* a signed request was seen */
+    UM_RECORD_TURN = 3,  /* a list began a new epoch */
+    UM_RECORD_NOTE = 4,  /* a note got a value */
+    UM_RECORD_DROP = 5   /* a note was removed */
+} um_record_type;
+
+enum {
+    UM_NOTE_NAME_MAX = 255,
+    UM_NOTE_VALUE_MAX = 65535,
+    /* The longest record, a note. */
+    UM_RECORD_MAX = 8 + ((UM_NOTE_NAME_MAX + UM_NOTE_VALUE_MAX + 7) & ~7),
+    UM_RECORD_COUNT_LEN = 24,
+    UM_RECORD_ONCE_LEN = 16,
+    UM_RECORD_TURN_LEN = 8
+};
+
+typedef struct um_record {
+    um_record_type type;
+    unsigned list;           /* COUNT, TURN */
+    uint32_t amount;         /* COUNT */
+    umbel_digest digest;     /* COUNT */
+    uint64_t once;           /* ONCE */
+    umbel_slice name, value; /* NOTE; of DROP the name */
+} um_record;
+
+/* Writes r to w, which remembers if it did not fit. */
+void um_record_encode(const um_record *r, um_writer *w);
+
+/* Reads one record; false if the bytes are not one. Slices point into them. */
+bool um_record_decode(um_reader *from, um_record *out);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * recover.h - from the files of a directory to the state.
+ */
+#ifndef UM_STORE_RECOVER_H
+#define UM_STORE_RECOVER_H
+
+#include "store/state.h"
+
+/* What the directory holds. */
+typedef struct um_found {
+    um_disk *disk;
+    const char *dir;   /* for messages */
+    uint64_t snapshot; /* the newest; 0: there is none */
+    uint64_t *journal; /* those from there on, ascending */
+    size_t n, cap;
+    uint64_t last; /* the largest number of any file */
+    umbel_status status;
+} um_found;
+
+/* What recovery has seen. */
+typedef struct um_recovered {
+    uint64_t seq;  /* of the last block */
+    uint64_t time; /* of the snapshot */
+    uint64_t snapshot_bytes, journal_bytes;
+    uint64_t records, torn;
+    bool rewrite; /* a new snapshot must come before new records */
+} um_recovered;
+
+/* Lists the directory. Release with um_found_fini. */
+umbel_status um_found_init(um_found *f, um_disk *disk, const char *dir,
+                           umbel_error *err);
+void um_found_fini(um_found *f);
+
+/*
+ * Reads the snapshot, replays the journals, and syncs them: what is read now
+ * may have been written by a process that was killed, and is not durable yet.
+ * sync_error is set if that failed. st is empty.
+ */
+umbel_status um_recover(const um_found *f, const um_store_config *c,
+                        const uint8_t *secret, um_state *st, um_recovered *out,
+                        int *sync_error, umbel_error *err);
+
+#endif

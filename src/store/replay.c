@@ -1,0 +1,104 @@
+/*
+ * replay.c - blocks of the journal, applied to the state.
+ *
+ * The counts of a list are collected over many blocks: a list fetches memory
+ * ahead for a batch, and a restart is to take little longer than reading the
+ * files. The order of the counts within an epoch does not matter; a turn, and
+ * another time, applies what was collected before.
+ */
+#include "base/error.h"
+#include "store/state.h"
+
+#include <stdlib.h>
+
+umbel_status um_replay_init(um_replay *p, um_state *st, const uint8_t *order,
+                            uint32_t nlists, umbel_error *err)
+{
+    *p = (um_replay){.state = st, .order = order, .nlists = nlists};
+    p->batch = calloc(nlists ? nlists : 1, sizeof *p->batch);
+    return p->batch ? UMBEL_OK : um_no_memory(err, nlists * sizeof *p->batch);
+}
+
+void um_replay_fini(um_replay *p)
+{
+    free(p->batch);
+    p->batch = NULL;
+}
+
+static umbel_status apply_batch(um_replay *p, unsigned list, umbel_error *err)
+{
+    struct um_replay_batch *b = &p->batch[list];
+    size_t n = b->n;
+
+    b->n = 0;
+    if (n == 0)
+        return UMBEL_OK;
+    return um_state_count(p->state, p->order[list], b->digest, b->amount, n,
+                          b->time, err);
+}
+
+umbel_status um_replay_flush(um_replay *p, umbel_error *err)
+{
+    for (unsigned i = 0; i < p->nlists; i++)
+        UM_TRY(apply_batch(p, i, err));
+    return UMBEL_OK;
+}
+
+static umbel_status collect(um_replay *p, const um_record *r, uint64_t time,
+                            umbel_error *err)
+{
+    struct um_replay_batch *b = &p->batch[r->list];
+
+    if (b->n == UM_LIST_BATCH || (b->n && b->time != time))
+        UM_TRY(apply_batch(p, r->list, err));
+    b->time = time;
+    b->digest[b->n] = r->digest;
+    b->amount[b->n++] = r->amount;
+    return UMBEL_OK;
+}
+
+static umbel_status apply_record(um_replay *p, const um_record *r,
+                                 uint64_t time, umbel_error *err)
+{
+    um_state *st = p->state;
+
+    if (r->list >= p->nlists &&
+        (r->type == UM_RECORD_COUNT || r->type == UM_RECORD_TURN))
+        return um_fail(err, UMBEL_E_FORMAT, "a record of list %u of %u",
+                       r->list, p->nlists);
+    switch (r->type) {
+    case UM_RECORD_COUNT:
+        return collect(p, r, time, err);
+    case UM_RECORD_TURN:
+        UM_TRY(apply_batch(p, r->list, err));
+        return um_state_turn(st, p->order[r->list], time, err);
+    case UM_RECORD_ONCE:
+        UM_TRY(um_once_reserve(&st->once, 1, time, err));
+        um_once_put(&st->once, r->once, time);
+        return UMBEL_OK;
+    case UM_RECORD_NOTE:
+        return um_notes_put(&st->notes, r->name, r->value, err);
+    case UM_RECORD_DROP:
+        um_notes_drop(&st->notes, r->name);
+        return UMBEL_OK;
+    }
+    return UMBEL_OK;
+}
+
+umbel_status um_replay_block(um_replay *p, const uint8_t *records, size_t len,
+                             uint64_t time, umbel_error *err)
+{
+    um_reader from = {records, records + len, false};
+    um_record r;
+
+    if (time < p->state->time)
+        return um_fail(err, UMBEL_E_FORMAT, "a block before its time");
+    p->state->time = time;
+    while (from.at < from.end) {
+        if (!um_record_decode(&from, &r))
+            return um_fail(err, UMBEL_E_FORMAT, "a record that is none");
+        UM_TRY(apply_record(p, &r, time, err));
+        p->records++;
+    }
+    return UMBEL_OK;
+}

@@ -1,0 +1,52 @@
+/*
+ * secret.c - the secret that keys are hashed with.
+ */
+#include "store/secret.h"
+
+#include "base/error.h"
+#include "exchange/key_file.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* By way of another name, so that a file of this name is whole. */
+static umbel_status make_secret(const char *path, uint8_t out[UMBEL_SECRET_LEN],
+                                umbel_error *err)
+{
+    char new[PATH_MAX];
+    uint8_t secret[UMBEL_SECRET_LEN];
+
+    if (snprintf(new, sizeof new, "%s.new", path) >= PATH_MAX)
+        return um_fail(err, UMBEL_E_IO, "the secret's name is too long");
+    if (sodium_init() < 0)
+        return um_fail(err, UMBEL_E_IO, "the system gives no random numbers");
+    randombytes_buf(secret, sizeof secret);
+    unlink(new);
+    UM_TRY(um_secret_save(secret, new, err));
+    if (rename(new, path) != 0)
+        return um_fail_path(err, path);
+    UM_TRY(um_secret_load(path, out, err));
+    return UMBEL_OK;
+}
+
+umbel_status um_store_secret(const char *dir, const char *path, bool has_data,
+                             uint8_t out[UMBEL_SECRET_LEN], umbel_error *err)
+{
+    char usual[PATH_MAX];
+
+    if (snprintf(usual, sizeof usual, "%s/secret", dir) >= PATH_MAX)
+        return um_fail(err, UMBEL_E_IO, "the directory's name is too long");
+    if (!path)
+        path = usual;
+    if (access(path, F_OK) == 0 || errno != ENOENT)
+        return um_secret_load(path, out, err);
+    if (!has_data)
+        return make_secret(path, out, err);
+    return um_fail_detail(err, UMBEL_E_SECRET, UMBEL_D_SECRET_MISSING,
+                          "%.100s is missing, and %.80s has data made with it: "
+                          "restore the file",
+                          path, dir);
+}

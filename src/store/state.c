@@ -1,0 +1,120 @@
+/*
+ * state.c - lists, marks and notes, and their bytes in a snapshot.
+ */
+#include "store/state.h"
+
+#include "base/error.h"
+#include "base/hash.h"
+
+#include <stdio.h>
+#include <string.h>
+
+umbel_status um_state_fill(um_state *st, const um_store_config *c,
+                           const uint8_t *secret, uint64_t now,
+                           umbel_error *err)
+{
+    st->nlists = c->nlists;
+    for (size_t i = 0; i < c->nlists; i++) {
+        snprintf(st->name[i], sizeof st->name[i], "%s", c->lists[i].name);
+        if (!st->list[i])
+            UM_TRY(um_list_open(&c->lists[i], secret, now, &st->list[i], err));
+    }
+    return UMBEL_OK;
+}
+
+void um_state_fini(um_state *st)
+{
+    for (size_t i = 0; i < UM_STORE_MAX_LISTS; i++)
+        um_list_close(st->list[i]);
+    um_once_fini(&st->once);
+    um_notes_fini(&st->notes);
+    *st = (um_state){0};
+}
+
+uint64_t um_state_lists_id(const um_store_config *c, const uint8_t *order,
+                           size_t n)
+{
+    uint64_t id = n;
+
+    for (size_t i = 0; i < n; i++) {
+        const char *name = c->lists[order[i]].name;
+        id = um_remix(id ^ um_checksum(name, strlen(name)));
+    }
+    return id;
+}
+
+umbel_status um_state_count(um_state *st, unsigned list, const umbel_digest *d,
+                            const uint32_t *amount, size_t n, uint64_t time,
+                            umbel_error *err)
+{
+    (void)time;
+    return um_list_add(st->list[list], d, amount, n, err);
+}
+
+umbel_status um_state_turn(um_state *st, unsigned list, uint64_t time,
+                           umbel_error *err)
+{
+    return um_list_turn(st->list[list], time, err);
+}
+
+/* --- bytes --------------------------------------------------------------- */
+
+static umbel_status put_name(const um_sink *to, const char *name,
+                             umbel_error *err)
+{
+    uint8_t len = (uint8_t)strlen(name);
+
+    UM_TRY(um_sink_put(to, &len, 1, err));
+    return um_sink_put(to, name, len, err);
+}
+
+umbel_status um_state_encode(const um_state *st, const um_sink *to,
+                             umbel_error *err)
+{
+    for (size_t i = 0; i < st->nlists; i++) {
+        UM_TRY(put_name(to, st->name[i], err));
+        UM_TRY(um_list_encode(st->list[i], to, err));
+    }
+    UM_TRY(um_once_encode(&st->once, st->time, to, err));
+    return um_notes_encode(&st->notes, to, err);
+}
+
+static umbel_status get_place(const um_store_config *c, const um_state *st,
+                              um_feed *from, uint8_t *place, umbel_error *err)
+{
+    char name[256];
+    uint8_t len;
+
+    UM_TRY(um_feed_get(from, &len, 1, err));
+    UM_TRY(um_feed_get(from, name, len, err));
+    name[len] = '\0';
+    for (size_t i = 0; i < c->nlists; i++) {
+        if (strcmp(c->lists[i].name, name) != 0)
+            continue;
+        if (st->list[i])
+            return um_fail(err, UMBEL_E_FORMAT, "list \"%s\" is there twice",
+                           name);
+        *place = (uint8_t)i;
+        return UMBEL_OK;
+    }
+    return um_fail(err, UMBEL_E_MISMATCH,
+                   "it has a list \"%s\", which the configuration has not",
+                   name);
+}
+
+umbel_status um_state_decode(um_state *st, const um_store_config *c,
+                             const uint8_t *secret, um_feed *from, uint32_t n,
+                             uint8_t order[UM_STORE_MAX_LISTS],
+                             umbel_error *err)
+{
+    if (n > UM_STORE_MAX_LISTS)
+        return um_fail(err, UMBEL_E_FORMAT, "%u lists, more than %d", n,
+                       UM_STORE_MAX_LISTS);
+    for (uint32_t i = 0; i < n; i++) {
+        UM_TRY(get_place(c, st, from, &order[i], err));
+        UM_TRY(um_list_decode(&c->lists[order[i]], secret, from,
+                              &st->list[order[i]], err));
+    }
+    UM_TRY(um_once_decode(&st->once, from, err));
+    return um_notes_decode(&st->notes, from, err);
+}
