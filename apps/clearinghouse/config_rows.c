@@ -1,0 +1,143 @@
+/*
+ * config_rows.c - the settings that belong to no front.
+ */
+#include "clearinghouse/config_rows.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DAY 864e5 /* milliseconds */
+
+const char *const um_durability_names[] = {"always", "interval", "none", NULL};
+
+const um_setting um_top_settings[] = {
+    {"data", &um_type_text, offsetof(um_config, data), "clearinghouse",
+     .help = "directory of the store; it is made if it does not exist"},
+    {"secret", &um_type_text, offsetof(um_config, secret), NULL,
+     .help = "key file of umbel keygen; default: secret in the data directory, "
+             "made "
+             "if it does not exist"},
+    {"control", &um_type_text, offsetof(um_config, control), NULL,
+     .help =
+         "socket of umbel-clearinghouse status; default: control in the data "
+         "directory"},
+    {"durability", &um_type_choice, offsetof(um_config, durability), "always",
+     .help = "when a report is answered: after fdatasync (always), or before",
+     .choices = um_durability_names},
+    {"memory", &um_type_size, offsetof(um_config, memory), "256MB",
+     .help = "bytes that the server may use", .low = 16e6, .high = 1e13},
+    {0}};
+
+const um_setting um_limit_rows[] = {
+    {"requests", &um_type_count, offsetof(um_limit_settings, requests), "5000",
+     .help = "requests of a client network in a second; 0: any", .live = true},
+    {"reports", &um_type_count, offsetof(um_limit_settings, reports), "500",
+     .help = "digests that a client network reports in a second; 0: any",
+     .live = true},
+    {"burst", &um_type_count, offsetof(um_limit_settings, burst), "2",
+     .help = "seconds of a limit that may be used at once", .low = 1,
+     .high = 3600, .live = true},
+    {"networks", &um_type_count, offsetof(um_limit_settings, networks), "65536",
+     .help = "client networks that are remembered", .low = 1, .high = 1e7},
+    {"prefix_v4", &um_type_count, offsetof(um_limit_settings, prefix_v4), "24",
+     .help = "bits of an IPv4 address that make its network", .low = 1,
+     .high = 32, .live = true},
+    {"prefix_v6", &um_type_count, offsetof(um_limit_settings, prefix_v6), "56",
+     .help = "bits of an IPv6 address that make its network", .low = 1,
+     .high = 128, .live = true},
+    {"loopback", &um_type_flag, offsetof(um_limit_settings, loopback), "false",
+     .help = "limits also hold for clients on loopback", .live = true},
+    {0}};
+
+const um_setting um_list_rows[] = {
+    {"kind", &um_type_text, offsetof(um_list_settings, kind), "table",
+     .help = "a kind of filter that counts"},
+    {"capacity", &um_type_count, offsetof(um_list_settings, capacity), "500000",
+     .help = "different digests that an epoch holds", .low = 1, .high = 1e10},
+    {"error", &um_type_share, offsetof(um_list_settings, error), "1e-5",
+     .help = "share of digests never reported that have a count other than 0"},
+    {"epoch", &um_type_duration, offsetof(um_list_settings, epoch), "30d",
+     .help = "an epoch ends after this time, or when it is full", .low = 1000,
+     .high = 3650 * DAY},
+    {"epochs", &um_type_count, offsetof(um_list_settings, epochs), "4",
+     .help = "epochs that are kept", .low = 1, .high = 64},
+    {"cell_bits", &um_type_count, offsetof(um_list_settings, cell_bits), "0",
+     .help = "bits of a counter; 0: as the kind chooses", .low = 0, .high = 64},
+    {0}};
+
+const um_setting um_account_rows[] = {
+    {"weight", &um_type_count, offsetof(um_account_settings, weight), "1",
+     .help = "a report of this account counts so often; 0: not at all",
+     .low = 0, .high = 10000, .live = true},
+    {0}};
+
+/* --- sections ------------------------------------------------------------- */
+
+static void *top_target(um_config *c, const char *title)
+{
+    (void)title;
+    return c;
+}
+
+static void *limits_target(um_config *c, const char *title)
+{
+    (void)title;
+    return &c->limits;
+}
+
+static void *list_target(um_config *c, const char *title)
+{
+    size_t i = um_front_list_find(title);
+
+    return um_front_list(i) ? &c->list[i] : NULL;
+}
+
+static void *account_target(um_config *c, const char *title)
+{
+    um_account_settings *more =
+        realloc(c->account, (c->naccounts + 1) * sizeof *more);
+
+    if (!more)
+        return NULL;
+    c->account = more;
+    more += c->naccounts;
+    *more = (um_account_settings){.name = strdup(title)};
+    if (!more->name)
+        return NULL;
+    um_settings_init(um_account_rows, more);
+    c->naccounts++;
+    return more;
+}
+
+static void *front_target(um_config *c, const char *title)
+{
+    size_t i = 0;
+
+    while (um_front_row(i) != um_front_find(title))
+        i++;
+    return c->front[i];
+}
+
+static const um_section_row sections[] = {
+    {"", um_top_settings, false, top_target, NULL},
+    {"limits", um_limit_rows, false, limits_target, NULL},
+    {"list", um_list_rows, true, list_target, um_front_list},
+    {"account", um_account_rows, true, account_target, NULL},
+};
+
+bool um_config_section(size_t i, um_section_row *out)
+{
+    const um_front *f;
+
+    if (i < UM_COUNT(sections)) {
+        *out = sections[i];
+        return true;
+    }
+    f = um_front_row(i - UM_COUNT(sections));
+    if (f)
+        *out =
+            (um_section_row){f->name, f->settings, false, front_target, NULL};
+    return f;
+}

@@ -1,0 +1,38 @@
+/*
+ * front.h - a front speaks the protocol of some mail software: one file with
+ * one row. A new front is a file and a line in fronts.c; configuration, lists,
+ * metrics and status pages pick it up from the row.
+ */
+#ifndef UM_CLEARINGHOUSE_FRONT_H
+#define UM_CLEARINGHOUSE_FRONT_H
+
+#include "clearinghouse/setting.h"
+#include "clearinghouse/verdict.h"
+
+typedef struct um_front um_front;
+
+enum { UM_MAX_FRONT_LISTS = 4 };
+
+struct um_front {
+    const char *name; /* of its section, in metrics and in messages */
+    const char *summary;
+    const um_setting *settings; /* of its section */
+    size_t settings_len;        /* of the struct that they fill */
+    const char *lists[UM_MAX_FRONT_LISTS + 1]; /* names; NULL ends */
+    const char *const *ops;                    /* in metrics; NULL ends */
+    const um_verdict *verdicts;                /* a row with code 0 ends */
+};
+
+/* The table: NULL past the end, or if no front has that name. */
+const um_front *um_front_row(size_t i);
+const um_front *um_front_find(const char *name);
+
+/* The lists of all fronts, in the order of the table; NULL past the end. The
+ * order is that of the data directory: append, never insert. */
+const char *um_front_list(size_t i);
+/* The number of a list of that name; the number of lists if there is none. */
+size_t um_front_list_find(const char *name);
+
+extern const um_front um_front_pyzor, um_front_http;
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * config.c - configuration files from anyone: refused with a line of plain
+ * text, or a configuration that changes nothing when it is read again.
+ */
+#include "fuzz.h"
+
+#include "clearinghouse/config.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    umbel_slice text = {data, len};
+    um_config c, again;
+    umbel_error err;
+    char changes[256];
+
+    /* libconfuse replaces ${NAME} by the environment: not our subject. */
+    umbel_status status = um_config_parse(&c, text, "fuzz.conf", &err);
+    if (status != UMBEL_OK) {
+        um_fuzz_check_error(status, &err);
+        return 0;
+    }
+    UM_WANT(um_config_parse(&again, text, "fuzz.conf", NULL) == UMBEL_OK);
+    UM_WANT(um_config_fixed_changes(&c, &again, changes, sizeof changes) == 0);
+    UM_WANT(c.naccounts == again.naccounts);
+    um_config_fini(&c);
+    um_config_fini(&again);
+    return 0;
+}
