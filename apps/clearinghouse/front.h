@@ -9,7 +9,10 @@
 #include "clearinghouse/setting.h"
 #include "clearinghouse/verdict.h"
 
+#include <stdio.h>
+
 typedef struct um_front um_front;
+typedef struct um_house um_house;
 
 enum { UM_MAX_FRONT_LISTS = 4 };
 
@@ -21,6 +24,21 @@ struct um_front {
     const char *lists[UM_MAX_FRONT_LISTS + 1]; /* names; NULL ends */
     const char *const *ops;                    /* in metrics; NULL ends */
     const um_verdict *verdicts;                /* a row with code 0 ends */
+
+    /* Listens. *state is the front's own, for the calls below. */
+    umbel_status (*open)(um_house *h, void **state, umbel_error *err);
+    /* Takes over what um_house_config says now; on failure nothing changes. */
+    umbel_status (*reload)(void *state, umbel_error *err);
+    /* Answers what waited for the store: its committed ticket, or its failure,
+     * has moved. NULL: nothing waits. */
+    void (*committed)(void *state);
+    /* Takes no more requests. */
+    void (*stop)(void *state);
+    /* Returns true while answers are owed. */
+    bool (*busy)(const void *state);
+    void (*close)(void *state);
+    /* Writes what to configure in mail software; NULL: nothing. */
+    void (*hint)(const void *state, FILE *out);
 };
 
 /* The table: NULL past the end, or if no front has that name. */

@@ -1,7 +1,13 @@
 /*
  * front_http.c - status documents over HTTP.
  */
-#include "clearinghouse/front.h"
+#include "base/error.h"
+#include "clearinghouse/house.h"
+#include "net/http.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 
 typedef struct http_settings {
     um_texts listen;
@@ -12,9 +18,177 @@ static const um_setting settings[] = {
      "127.0.0.1:8053", .help = "TCP addresses"},
     {0}};
 
+typedef struct http_front {
+    um_house *house;
+    um_http **http;
+    size_t n;
+} http_front;
+
+/* --- documents ------------------------------------------------------------ */
+
+static unsigned write_page(void *ctx, FILE *out)
+{
+    um_status s;
+
+    um_house_status(((http_front *)ctx)->house, &s);
+    um_status_print_page(out, &s);
+    return 200;
+}
+
+static unsigned write_json(void *ctx, FILE *out)
+{
+    um_status s;
+
+    um_house_status(((http_front *)ctx)->house, &s);
+    um_status_print_json(out, &s);
+    return 200;
+}
+
+static unsigned write_metrics(void *ctx, FILE *out)
+{
+    um_status s;
+
+    um_house_status(((http_front *)ctx)->house, &s);
+    um_status_print_metrics(out, &s);
+    return 200;
+}
+
+static unsigned write_health(void *ctx, FILE *out)
+{
+    um_status s;
+
+    um_house_status(((http_front *)ctx)->house, &s);
+    um_status_print_health(out, &s);
+    return um_status_health(&s);
+}
+
+static const um_http_row documents[] = {
+    {"/", "text/html; charset=utf-8", write_page},
+    {"/status.json", "application/json", write_json},
+    {"/metrics", "text/plain; version=0.0.4; charset=utf-8", write_metrics},
+    {"/health", "text/plain; charset=utf-8", write_health},
+    {0}};
+
+/* --- metrics -------------------------------------------------------------- */
+
+/* Operations are the documents, in the same order; then unknown paths, and
+ * connections that ended otherwise. */
+static const char *const ops[] = {"page",  "status",     "metrics", "health",
+                                  "other", "connection", NULL};
+enum { OTHER = UM_COUNT(documents) - 1, CONNECTION };
+
+/* Codes of answers, then ends of connections. */
+enum { ENDS = 5 };
+static const um_verdict verdicts[] = {
+    {200, "OK", NULL},
+    {404, "Not Found", "not_found"},
+    {405, "Method Not Allowed", "method"},
+    {503, "Service Unavailable", NULL},
+    {400, "Bad Request", "malformed"},
+    [ENDS + UM_END_DONE] = {200, "served", NULL},
+    [ENDS + UM_END_CLIENT] = {200, "closed by the client", NULL},
+    [ENDS + UM_END_BAD] = {400, "malformed", "bad_request"},
+    [ENDS + UM_END_TOO_LONG] = {431, "too long", "too_long"},
+    [ENDS + UM_END_TOO_MUCH] = {413, "too much", "too_much"},
+    [ENDS + UM_END_IDLE] = {408, "idle", "idle"},
+    [ENDS + UM_END_TOO_SLOW] = {408, "too slow", "too_slow"},
+    [ENDS + UM_END_UNREAD] = {408, "does not read", "unread"},
+    [ENDS + UM_END_NETWORK_FULL] = {429, "too many connections of its network",
+                                    "network_full"},
+    [ENDS + UM_END_ALL_FULL] = {503, "too many connections", "full"},
+    [ENDS + UM_END_IO] = {400, "the connection broke", "io"},
+    [ENDS + UM_END_MEMORY] = {503, "no memory", "memory"},
+    [ENDS + UM_END_SHUTDOWN] = {200, "the server stops", NULL},
+    [ENDS + UM_END_COUNT] = {0}};
+_Static_assert(UM_COUNT(verdicts) <= UM_MAX_VERDICTS, "room for verdicts");
+
+static void count_served(void *ctx, const um_address *client,
+                         const um_http_row *row, unsigned code)
+{
+    http_front *f = ctx;
+    unsigned op = row ? (unsigned)(row - documents) : (unsigned)OTHER;
+    unsigned v = 0;
+
+    while (v < ENDS - 1 && verdicts[v].code != code)
+        v++;
+    um_front_count(um_house_stats(f->house, &um_front_http), op, v);
+    if (verdicts[v].reason)
+        um_house_log_refusal(f->house, &um_front_http, v, client);
+}
+
+static void count_ended(void *ctx, const um_address *client, um_end why)
+{
+    http_front *f = ctx;
+    unsigned v = ENDS + (unsigned)why;
+
+    if (!um_end_is_refusal(why))
+        return;
+    um_front_count(um_house_stats(f->house, &um_front_http), CONNECTION, v);
+    um_house_log_refusal(f->house, &um_front_http, v, client);
+}
+
+/* --- the front ------------------------------------------------------------ */
+
+static umbel_status open_server(http_front *f, const char *address,
+                                umbel_error *err)
+{
+    um_http_config c = {.rows = documents,
+                        .served = count_served,
+                        .ended = count_ended,
+                        .ctx = f};
+    int fd;
+
+    UM_TRY(um_house_listen(f->house, &um_front_http, address, SOCK_STREAM, &fd,
+                           err));
+    UM_TRY(um_http_open(f->house->loop, fd, &c, &f->http[f->n], err));
+    f->n++;
+    return UMBEL_OK;
+}
+
+static umbel_status open_front(um_house *h, void **state, umbel_error *err)
+{
+    const http_settings *s = um_config_front(&h->config, &um_front_http);
+    http_front *f = calloc(1, sizeof *f);
+
+    if (!f)
+        return um_no_memory(err, sizeof *f);
+    *state = f; /* closed with the house */
+    f->house = h;
+    f->http = calloc(s->listen.n + 1, sizeof *f->http);
+    if (!f->http)
+        return um_no_memory(err, sizeof *f->http);
+    for (size_t i = 0; i < s->listen.n; i++)
+        UM_TRY(open_server(f, s->listen.item[i], err));
+    return UMBEL_OK;
+}
+
+static void close_front(void *state)
+{
+    http_front *f = state;
+
+    for (size_t i = 0; i < f->n; i++)
+        um_http_close(f->http[i]);
+    free(f->http);
+    free(f);
+}
+
+static void hint(const void *state, FILE *out)
+{
+    const http_front *f = state;
+    const char *address = um_house_address_of(f->house, &um_front_http);
+
+    if (address)
+        fprintf(out, "status:\n    http://%s/\n", address);
+}
+
 const um_front um_front_http = {
     .name = "http",
     .summary = "status documents, over HTTP",
     .settings = settings,
     .settings_len = sizeof(http_settings),
+    .ops = ops,
+    .verdicts = verdicts,
+    .open = open_front,
+    .close = close_front,
+    .hint = hint,
 };

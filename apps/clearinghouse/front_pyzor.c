@@ -1,10 +1,11 @@
 /*
  * front_pyzor.c - Pyzor over UDP.
  */
-#include "clearinghouse/front_pyzor.h"
+#include "base/error.h"
+#include "clearinghouse/pyzor_front.h"
 
-#include "clearinghouse/front.h"
-#include "clearinghouse/pyzor_rules.h"
+#include <stdlib.h>
+#include <sys/socket.h>
 
 static const um_setting settings[] = {
     {"listen", &um_type_addresses, offsetof(um_pyzor_settings, listen),
@@ -26,6 +27,160 @@ static const um_setting settings[] = {
 static const char *const ops[] = {"ping",   "pong",      "check", "info",
                                   "report", "whitelist", "other", NULL};
 
+static const um_pyzor_settings *settings_of(const um_house *h)
+{
+    return um_config_front(&h->config, &um_front_pyzor);
+}
+
+/* --- accounts ------------------------------------------------------------- */
+
+static void log_line(void *ctx, const char *file, size_t line, const char *what)
+{
+    um_house *h = ctx;
+    const um_pyzor_settings *s = settings_of(h);
+    const char *path = file[0] == 'p' ? s->passwd : s->access;
+
+    um_log_event(&h->log, "%s:%zu: %s", path, line, what);
+}
+
+static umbel_status load_accounts(um_house *h, um_pyzor_accounts *out,
+                                  umbel_error *err)
+{
+    const um_pyzor_settings *s = settings_of(h);
+    um_line_warning warning = {log_line, h};
+
+    UM_TRY(um_pyzor_accounts_init(out, s->passwd, s->access, &warning, err));
+    for (size_t i = 0; i < out->n; i++)
+        out->account[i].weight =
+            um_config_weight(&h->config, out->account[i].name);
+    return UMBEL_OK;
+}
+
+static umbel_status reload(void *state, umbel_error *err)
+{
+    um_pyzor_front *f = state;
+    const um_pyzor_settings *s = settings_of(f->house);
+    um_pyzor_accounts fresh;
+
+    UM_TRY(load_accounts(f->house, &fresh, err));
+    if (s->once_per_reporter && !f->once) {
+        umbel_status status =
+            um_pyzor_once_open(s->once_capacity, &f->once, err);
+        if (status != UMBEL_OK) {
+            um_pyzor_accounts_fini(&fresh);
+            return status;
+        }
+    } else if (!s->once_per_reporter) {
+        um_pyzor_once_close(f->once);
+        f->once = NULL;
+    }
+    um_pyzor_accounts_fini(&f->accounts);
+    f->accounts = fresh;
+    return UMBEL_OK;
+}
+
+/* --- sockets -------------------------------------------------------------- */
+
+static umbel_status open_socket(um_pyzor_front *f, const char *address,
+                                umbel_error *err)
+{
+    um_pyzor_socket *s = &f->socket[f->nsockets];
+    um_datagrams_config c = {.ceiling = UM_PYZOR_MAX,
+                             .reply = UM_PYZOR_REPLY_MAX,
+                             .take = um_pyzor_take,
+                             .ctx = s};
+    int fd;
+
+    s->front = f;
+    UM_TRY(um_house_listen(f->house, &um_front_pyzor, address, SOCK_DGRAM, &fd,
+                           err));
+    UM_TRY(um_datagrams_open(f->house->loop, fd, &c, &s->datagrams, err));
+    f->nsockets++;
+    return UMBEL_OK;
+}
+
+static umbel_status open_sockets(um_pyzor_front *f, umbel_error *err)
+{
+    const um_texts *listen = &settings_of(f->house)->listen;
+
+    f->socket = calloc(listen->n + 1, sizeof *f->socket);
+    if (!f->socket)
+        return um_no_memory(err, sizeof *f->socket);
+    for (size_t i = 0; i < listen->n; i++)
+        UM_TRY(open_socket(f, listen->item[i], err));
+    return UMBEL_OK;
+}
+
+static umbel_status open_front(um_house *h, void **state, umbel_error *err)
+{
+    um_pyzor_front *f = calloc(1, sizeof *f);
+
+    if (!f)
+        return um_no_memory(err, sizeof *f);
+    *state = f; /* closed with the house */
+    f->house = h;
+    f->stats = um_house_stats(h, &um_front_pyzor);
+    f->list = um_house_first_list(&um_front_pyzor);
+    UM_TRY(um_pyzor_pending_init(&f->pending, err));
+    UM_TRY(reload(f, err));
+    return open_sockets(f, err);
+}
+
+static void committed(void *state)
+{
+    um_pyzor_front *f = state;
+
+    um_pyzor_answer_pending(f);
+    for (size_t i = 0; i < f->nsockets; i++)
+        um_datagrams_flush(f->socket[i].datagrams);
+}
+
+static void stop(void *state)
+{
+    um_pyzor_front *f = state;
+
+    for (size_t i = 0; i < f->nsockets; i++)
+        um_datagrams_pause(f->socket[i].datagrams, true);
+}
+
+static bool busy(const void *state)
+{
+    const um_pyzor_front *f = state;
+
+    return um_pyzor_pending_first(&f->pending);
+}
+
+static void close_front(void *state)
+{
+    um_pyzor_front *f = state;
+
+    for (size_t i = 0; i < f->nsockets; i++)
+        um_datagrams_close(f->socket[i].datagrams);
+    free(f->socket);
+    um_pyzor_pending_fini(&f->pending);
+    um_pyzor_once_close(f->once);
+    um_pyzor_accounts_fini(&f->accounts);
+    free(f);
+}
+
+static void hint(const void *state, FILE *out)
+{
+    const um_pyzor_front *f = state;
+    const char *address = um_house_address_of(f->house, &um_front_pyzor);
+
+    if (!address)
+        return;
+    fprintf(out,
+            "pyzor, in ~/.pyzor/servers:\n"
+            "    %s\n"
+            "SpamAssassin, in local.cf (count_min: reports that make a hit):\n"
+            "    use_pyzor 1\n"
+            "    pyzor_options --homedir /etc/spamassassin/pyzor\n"
+            "    pyzor_count_min 5\n"
+            "with the same line in /etc/spamassassin/pyzor/servers\n",
+            address);
+}
+
 const um_front um_front_pyzor = {
     .name = "pyzor",
     .summary = "Pyzor clients, over UDP",
@@ -34,4 +189,11 @@ const um_front um_front_pyzor = {
     .lists = {"pyzor-reports", "pyzor-whitelist"},
     .ops = ops,
     .verdicts = um_pyzor_verdicts,
+    .open = open_front,
+    .reload = reload,
+    .committed = committed,
+    .stop = stop,
+    .busy = busy,
+    .close = close_front,
+    .hint = hint,
 };

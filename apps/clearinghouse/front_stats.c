@@ -1,0 +1,67 @@
+/*
+ * front_stats.c - sums of what a front counted.
+ */
+#include "clearinghouse/front_stats.h"
+
+void um_front_stats_init(um_front_stats *s, const um_front *f)
+{
+    *s = (um_front_stats){.front = f};
+    for (size_t i = 0; i < um_front_verdicts(f); i++)
+        s->topic[i].name = f->verdicts[i].reason;
+}
+
+size_t um_front_ops(const um_front *f)
+{
+    size_t n = 0;
+
+    while (f->ops && f->ops[n])
+        n++;
+    return n;
+}
+
+size_t um_front_verdicts(const um_front *f)
+{
+    size_t n = 0;
+
+    while (f->verdicts && f->verdicts[n].code)
+        n++;
+    return n;
+}
+
+uint64_t um_front_with_verdict(const um_front_stats *s, unsigned verdict)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < um_front_ops(s->front); i++)
+        sum += s->count[i][verdict];
+    return sum;
+}
+
+uint64_t um_front_with_code(const um_front_stats *s, unsigned op, unsigned code)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < um_front_verdicts(s->front); i++)
+        if (s->front->verdicts[i].code == code)
+            sum += s->count[op][i];
+    return sum;
+}
+
+uint64_t um_front_requests(const um_front_stats *s)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < um_front_verdicts(s->front); i++)
+        sum += um_front_with_verdict(s, i);
+    return sum;
+}
+
+uint64_t um_front_refused(const um_front_stats *s)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < um_front_verdicts(s->front); i++)
+        if (s->front->verdicts[i].reason)
+            sum += um_front_with_verdict(s, i);
+    return sum;
+}

@@ -1,0 +1,41 @@
+/*
+ * front_stats.h - what a front was asked and how it answered.
+ *
+ * One count for each operation and verdict: metrics of codes and of reasons are
+ * sums of these, so they cannot disagree.
+ */
+#ifndef UM_CLEARINGHOUSE_FRONT_STATS_H
+#define UM_CLEARINGHOUSE_FRONT_STATS_H
+
+#include "clearinghouse/front.h"
+#include "clearinghouse/log.h"
+
+enum { UM_MAX_OPS = 16, UM_MAX_VERDICTS = 24 };
+
+typedef struct um_front_stats {
+    const um_front *front;
+    uint64_t count[UM_MAX_OPS][UM_MAX_VERDICTS];
+    uint64_t hits;
+    um_log_topic topic[UM_MAX_VERDICTS]; /* of the log, for refusals */
+} um_front_stats;
+
+void um_front_stats_init(um_front_stats *s, const um_front *f);
+
+static inline void um_front_count(um_front_stats *s, unsigned op,
+                                  unsigned verdict)
+{
+    s->count[op][verdict]++;
+}
+
+size_t um_front_ops(const um_front *f);
+size_t um_front_verdicts(const um_front *f);
+
+uint64_t um_front_requests(const um_front_stats *s);
+uint64_t um_front_refused(const um_front_stats *s);
+/* Requests of one operation that were answered with a code. */
+uint64_t um_front_with_code(const um_front_stats *s, unsigned op,
+                            unsigned code);
+/* Requests of any operation that had one verdict. */
+uint64_t um_front_with_verdict(const um_front_stats *s, unsigned verdict);
+
+#endif

@@ -1,0 +1,269 @@
+/*
+ * house.c - the server: opening, turns of the loop, reload, end.
+ *
+ * A turn of the loop: fronts take their requests, look-ups are answered at
+ * once, and reports go into the store's buffer. At the end of the turn the
+ * store writes them all at once. Their answers wait until the store says that
+ * they are committed: at once, or when its thread has called fdatasync.
+ */
+#include "clearinghouse/house.h"
+
+#include "base/error.h"
+#include "clearinghouse/house_control.h"
+#include "clearinghouse/house_memory.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+enum {
+    TICK_MS = 1000,
+    DRAIN_MS = 10000 /* after which answers that are owed are given up */
+};
+
+struct house_parts {
+    um_hook *hook;
+    um_timer *tick, *drain;
+    um_watch *event;
+    um_signal *signals[3];
+    um_house_control *control;
+};
+
+/* --- turns ---------------------------------------------------------------- */
+
+static uint64_t wall_clock(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec;
+}
+
+/* Logs that the store failed, or that it works again. */
+static void note_failure(um_house *h)
+{
+    const char *failure = um_store_failed(h->store);
+
+    if (failure && !h->failure)
+        um_log_event(&h->log,
+                     "store: %s; reports are refused until it can be written",
+                     failure);
+    if (!failure && h->failure)
+        um_log_event(&h->log, "store: written again, reports are accepted");
+    h->failure = failure;
+}
+
+static bool owes_answers(const um_house *h)
+{
+    for (size_t i = 0; um_front_row(i); i++)
+        if (h->front[i] && um_front_row(i)->busy &&
+            um_front_row(i)->busy(h->front[i]))
+            return true;
+    return false;
+}
+
+static void tell_fronts(um_house *h)
+{
+    for (size_t i = 0; um_front_row(i); i++)
+        if (h->front[i] && um_front_row(i)->committed)
+            um_front_row(i)->committed(h->front[i]);
+    if (h->stopping && !owes_answers(h))
+        um_loop_stop(h->loop);
+}
+
+static void end_turn(void *ctx)
+{
+    um_house *h = ctx;
+
+    um_store_flush(h->store, NULL); /* a failure is seen below */
+    note_failure(h);
+    tell_fronts(h);
+}
+
+static void store_event(void *ctx, unsigned events)
+{
+    um_house *h = ctx;
+
+    (void)events;
+    um_store_tick(h->store, h->now);
+}
+
+static void tick(void *ctx)
+{
+    um_house *h = ctx;
+
+    h->now = wall_clock();
+    um_log_tick(&h->log, h->now);
+    um_store_tick(h->store, h->now);
+}
+
+/* --- signals -------------------------------------------------------------- */
+
+static void give_up(void *ctx)
+{
+    um_house *h = ctx;
+
+    um_log_event(&h->log, "stopped; some reports could not be answered");
+    um_loop_stop(h->loop);
+}
+
+static void begin_stop(um_house *h, int number)
+{
+    if (h->stopping) /* a second signal does not wait */
+        give_up(h);
+    h->stopping = true;
+    um_log_event(&h->log, "stopping: %s",
+                 number == SIGINT ? "interrupted" : "terminated");
+    um_notify("STOPPING=1", NULL);
+    for (size_t i = 0; um_front_row(i); i++)
+        if (h->front[i] && um_front_row(i)->stop)
+            um_front_row(i)->stop(h->front[i]);
+    if (!h->parts->drain)
+        um_timer_open(h->loop, DRAIN_MS, 0, give_up, h, &h->parts->drain, NULL);
+}
+
+static void on_signal(void *ctx, int number)
+{
+    if (number == SIGHUP)
+        um_house_reload(ctx);
+    else
+        begin_stop(ctx, number);
+}
+
+/* --- reload --------------------------------------------------------------- */
+
+static umbel_status reload_fronts(um_house *h, umbel_error *err)
+{
+    for (size_t i = 0; um_front_row(i); i++)
+        if (h->front[i] && um_front_row(i)->reload)
+            UM_TRY(um_front_row(i)->reload(h->front[i], err));
+    return UMBEL_OK;
+}
+
+/* Keeps the old configuration if a front refuses the new one. */
+static void apply_config(um_house *h, um_config *fresh)
+{
+    um_config old = h->config;
+    umbel_error err;
+
+    h->config = *fresh;
+    if (reload_fronts(h, &err) != UMBEL_OK) {
+        um_log_event(&h->log, "not reloaded: %s", err.text);
+        h->config = old;
+        um_config_fini(fresh);
+        reload_fronts(h, NULL);
+        return;
+    }
+    um_limits_set(h->limits, &h->config.limits);
+    um_config_fini(&old);
+    um_log_event(&h->log, "reloaded");
+}
+
+void um_house_reload(um_house *h)
+{
+    um_config fresh;
+    umbel_error err;
+    char fixed[256];
+
+    umbel_status status = h->config_path
+                              ? um_config_read(&fresh, h->config_path, &err)
+                              : um_config_default(&fresh, &err);
+    if (status != UMBEL_OK) {
+        um_log_event(&h->log, "not reloaded: %s", err.text);
+        return;
+    }
+    if (um_config_fixed_changes(&h->config, &fresh, fixed, sizeof fixed))
+        um_log_event(&h->log, "changed only by a restart: %s", fixed);
+    apply_config(h, &fresh);
+}
+
+/* --- opening -------------------------------------------------------------- */
+
+static umbel_status open_store(um_house *h, umbel_error *err)
+{
+    um_list_config lists[UM_MAX_LISTS];
+    um_store_config c = {.dir = h->config.data,
+                         .secret = h->config.secret,
+                         .durability = (um_durability)h->config.durability,
+                         .lists = lists};
+
+    for (size_t i = 0; um_front_list(i); i++)
+        lists[c.nlists++] = um_house_list_config(&h->config, i);
+    UM_TRY(um_store_open(&c, h->now, &h->store, err));
+    return um_house_check_memory(h, err);
+}
+
+static umbel_status open_fronts(um_house *h, umbel_error *err)
+{
+    for (size_t i = 0; um_front_row(i); i++) {
+        um_front_stats_init(&h->stats[i], um_front_row(i));
+        UM_TRY(um_front_row(i)->open(h, &h->front[i], err));
+    }
+    return UMBEL_OK;
+}
+
+static umbel_status open_loop(um_house *h, umbel_error *err)
+{
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+    struct house_parts *p = h->parts;
+
+    UM_TRY(um_loop_open(&h->loop, err));
+    UM_TRY(um_hook_open(h->loop, end_turn, h, &p->hook, err));
+    UM_TRY(um_timer_open(h->loop, TICK_MS, TICK_MS, tick, h, &p->tick, err));
+    UM_TRY(um_watch_open(h->loop, um_store_event(h->store), UM_READABLE,
+                         store_event, h, &p->event, err));
+    for (size_t i = 0; i < UM_COUNT(signals); i++)
+        UM_TRY(um_signal_open(h->loop, signals[i], on_signal, h, &p->signals[i],
+                              err));
+    return UMBEL_OK;
+}
+
+static umbel_status open_parts(um_house *h, umbel_error *err)
+{
+    UM_TRY(um_passed_open(&h->passed, err));
+    UM_TRY(um_limits_open(&h->config.limits, &h->limits, err));
+    UM_TRY(open_store(h, err));
+    UM_TRY(open_loop(h, err));
+    UM_TRY(open_fronts(h, err));
+    UM_TRY(um_house_control_open(h, &h->parts->control, err));
+    if (um_passed_close(&h->passed))
+        um_log_event(&h->log, "a socket of systemd has no address of the "
+                              "configuration and was closed");
+    return UMBEL_OK;
+}
+
+umbel_status um_house_open(um_house *h, um_config *config, const char *path,
+                           umbel_error *err)
+{
+    *h = (um_house){.config = *config, .config_path = path};
+    *config = (um_config){0};
+    h->now = h->started = wall_clock();
+    um_log_init(&h->log, h->now);
+    h->parts = calloc(1, sizeof *h->parts);
+    if (!h->parts)
+        return um_no_memory(err, sizeof *h->parts);
+    umask(077);
+    return open_parts(h, err);
+}
+
+void um_house_run(um_house *h)
+{
+    um_loop_run(h->loop);
+}
+
+void um_house_close(um_house *h)
+{
+    for (size_t i = 0; um_front_row(i); i++)
+        if (h->front[i])
+            um_front_row(i)->close(h->front[i]);
+    if (h->parts)
+        um_house_control_close(h->parts->control);
+    um_loop_close(h->loop);
+    um_store_close(h->store);
+    um_limits_close(h->limits);
+    um_config_fini(&h->config);
+    free(h->parts);
+    *h = (um_house){0};
+}

@@ -1,0 +1,80 @@
+/*
+ * house.h - the server: one store, one loop, and the fronts that share them.
+ */
+#ifndef UM_CLEARINGHOUSE_HOUSE_H
+#define UM_CLEARINGHOUSE_HOUSE_H
+
+#include "clearinghouse/config.h"
+#include "clearinghouse/front_stats.h"
+#include "clearinghouse/limits.h"
+#include "clearinghouse/status.h"
+#include "net/loop.h"
+#include "net/notify.h"
+#include "store/store.h"
+
+enum { UM_MAX_ADDRESSES = 64 };
+
+/* Where a front listens, with its real port. */
+typedef struct um_house_address {
+    const um_front *front;
+    char text[UM_ADDRESS_TEXT];
+} um_house_address;
+
+struct um_house {
+    const char *config_path; /* NULL: the defaults */
+    um_config config;
+    um_log log;
+    um_loop *loop;
+    um_store *store;
+    um_limits *limits;
+    um_passed passed; /* sockets of systemd */
+    um_house_address address[UM_MAX_ADDRESSES];
+    size_t naddresses;
+    um_front_stats stats[UM_MAX_FRONTS];
+    void *front[UM_MAX_FRONTS]; /* states; NULL: not open */
+    uint64_t now, started;      /* seconds since 1970 */
+    bool stopping;
+    const char *failure;       /* of the store, as it was logged last */
+    struct house_parts *parts; /* house.c's own */
+};
+
+/* Opens everything and listens; config is taken over. path is where a reload
+ * reads it again, NULL: nowhere. */
+umbel_status um_house_open(um_house *h, um_config *config, const char *path,
+                           umbel_error *err);
+/* Serves until SIGTERM or SIGINT, and until what was asked is answered. */
+void um_house_run(um_house *h);
+/* Accepts half-open ones. */
+void um_house_close(um_house *h);
+
+/* Reads the configuration again, and applies what can change. */
+void um_house_reload(um_house *h);
+
+/* The statistics of a front, and its place in the table. */
+um_front_stats *um_house_stats(um_house *h, const um_front *f);
+/* The address that a front listens on first; NULL: none. */
+const char *um_house_address_of(const um_house *h, const um_front *f);
+/* How a list is configured, for the store. */
+um_list_config um_house_list_config(const um_config *c, size_t list);
+/* The number of the front's first list in the store. */
+unsigned um_house_first_list(const um_front *f);
+
+/* Opens a socket for a front: one that was passed, or a new one. Notes where it
+ * listens. */
+umbel_status um_house_listen(um_house *h, const um_front *f, const char *text,
+                             int type, int *fd, umbel_error *err);
+
+/* Logs a refusal, within the limit of its reason. */
+void um_house_log_refusal(um_house *h, const um_front *f, unsigned verdict,
+                          const um_address *client);
+
+/* Fills *out with the state at this moment. */
+void um_house_status(const um_house *h, um_status *out);
+
+/* Milliseconds that only grow. */
+static inline uint64_t um_house_ms(const um_house *h)
+{
+    return um_loop_now(h->loop);
+}
+
+#endif

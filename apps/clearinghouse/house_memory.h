@@ -1,0 +1,16 @@
+/*
+ * house_memory.h - the memory that the server uses, and may use.
+ */
+#ifndef UM_CLEARINGHOUSE_HOUSE_MEMORY_H
+#define UM_CLEARINGHOUSE_HOUSE_MEMORY_H
+
+#include "clearinghouse/house.h"
+
+/* Resident memory of the process, in bytes; 0 if the system does not say. */
+uint64_t um_house_memory(void);
+
+/* E_LIMIT if the lists, when all their epochs are there, need more than the
+ * configuration allows. */
+umbel_status um_house_check_memory(const um_house *h, umbel_error *err);
+
+#endif

@@ -1,0 +1,103 @@
+/*
+ * house_use.c - what fronts and documents ask of the server.
+ */
+#include "base/error.h"
+#include "clearinghouse/house.h"
+#include "clearinghouse/house_memory.h"
+#include "net/socket.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+um_front_stats *um_house_stats(um_house *h, const um_front *f)
+{
+    size_t i = 0;
+
+    while (um_front_row(i) != f)
+        i++;
+    return &h->stats[i];
+}
+
+unsigned um_house_first_list(const um_front *f)
+{
+    return (unsigned)um_front_list_find(f->lists[0]);
+}
+
+um_list_config um_house_list_config(const um_config *c, size_t list)
+{
+    const um_list_settings *s = &c->list[list];
+
+    return (um_list_config){.name = um_front_list(list),
+                            .kind = s->kind,
+                            .capacity = s->capacity,
+                            .error = s->error,
+                            .epoch_seconds = s->epoch / 1000,
+                            .epochs = (unsigned)s->epochs,
+                            .cell_bits = (unsigned)s->cell_bits};
+}
+
+/* Keeps the address of a socket, with its real port. */
+static umbel_status note_address(um_house *h, const um_front *f, int fd,
+                                 umbel_error *err)
+{
+    char path[UM_ADDRESS_TEXT];
+    um_address a;
+
+    if (h->naddresses == UM_MAX_ADDRESSES)
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "more than %d addresses to listen on", UM_MAX_ADDRESSES);
+    UM_TRY(um_socket_address(fd, path, &a, err));
+    um_house_address *to = &h->address[h->naddresses++];
+    to->front = f;
+    um_address_print(&a, to->text);
+    return UMBEL_OK;
+}
+
+umbel_status um_house_listen(um_house *h, const um_front *f, const char *text,
+                             int type, int *fd, umbel_error *err)
+{
+    um_address a;
+
+    UM_TRY(um_address_parse(text, &a, err));
+    *fd = um_passed_take(&h->passed, &a, type);
+    if (*fd < 0)
+        UM_TRY(um_socket_listen(&a, type, 0, fd, err));
+    umbel_status status = note_address(h, f, *fd, err);
+    if (status != UMBEL_OK)
+        close(*fd);
+    return status;
+}
+
+const char *um_house_address_of(const um_house *h, const um_front *f)
+{
+    for (size_t i = 0; i < h->naddresses; i++)
+        if (h->address[i].front == f)
+            return h->address[i].text;
+    return NULL;
+}
+
+void um_house_log_refusal(um_house *h, const um_front *f, unsigned verdict,
+                          const um_address *client)
+{
+    um_front_stats *s = um_house_stats(h, f);
+    const um_verdict *v = &f->verdicts[verdict];
+    char text[UM_ADDRESS_TEXT];
+
+    um_log_limited(&h->log, &s->topic[verdict], "%s: refused %s: %s (%s)",
+                   f->name, um_address_print(client, text), v->diag, v->reason);
+}
+
+void um_house_status(const um_house *h, um_status *out)
+{
+    *out = (um_status){.now = h->now,
+                       .uptime = h->now - h->started,
+                       .memory = um_house_memory(),
+                       .memory_limit = h->config.memory};
+    for (size_t i = 0; um_front_row(i); i++)
+        if (h->front[i])
+            out->front[out->nfronts++] = &h->stats[i];
+    for (unsigned i = 0; um_front_list(i); i++)
+        um_list_stats_get(um_store_list(h->store, i),
+                          &out->list[out->nlists++]);
+    um_store_stats_get(h->store, &out->store);
+}

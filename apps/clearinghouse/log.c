@@ -1,0 +1,93 @@
+/*
+ * log.c - lines for people, limited in rate.
+ */
+#include "clearinghouse/log.h"
+
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <time.h>
+
+void um_log_init(um_log *l, uint64_t now)
+{
+    *l = (um_log){
+        .to = stderr, .now = now, .dated = getenv("JOURNAL_STREAM") == NULL};
+}
+
+static void write_line(const um_log *l, char *line)
+{
+    char date[32] = "";
+    time_t seconds = (time_t)l->now;
+    struct tm t;
+
+    if (l->dated && gmtime_r(&seconds, &t))
+        strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ ", &t);
+    um_disarm(line);
+    fprintf(l->to, "%s%s\n", date, line);
+    fflush(l->to);
+}
+
+__attribute__((format(printf, 2, 0))) static void
+write_formatted(const um_log *l, const char *format, va_list args)
+{
+    char line[UM_LOG_LINE_LEN];
+
+    vsnprintf(line, sizeof line, format, args);
+    write_line(l, line);
+}
+
+void um_log_event(um_log *l, const char *format, ...)
+{
+    va_list args;
+
+    if (!l)
+        return;
+    va_start(args, format);
+    write_formatted(l, format, args);
+    va_end(args);
+}
+
+/* Ends the interval of a topic, if it is over. */
+static void end_interval(um_log *l, um_log_topic *t)
+{
+    if (l->now - t->since < UM_LOG_INTERVAL)
+        return;
+    if (t->left_out)
+        um_log_event(l, "%s: %llu more like this in %llu s", t->name,
+                     (unsigned long long)t->left_out,
+                     (unsigned long long)(l->now - t->since));
+    t->since = l->now;
+    t->lines = 0;
+    t->left_out = 0;
+}
+
+void um_log_limited(um_log *l, um_log_topic *t, const char *format, ...)
+{
+    va_list args;
+
+    if (!l)
+        return;
+    if (!t->linked) {
+        t->next = l->topics;
+        l->topics = t;
+        t->linked = true;
+        t->since = l->now;
+    }
+    end_interval(l, t);
+    if (t->lines == UM_LOG_LINES) {
+        t->left_out++;
+        return;
+    }
+    t->lines++;
+    va_start(args, format);
+    write_formatted(l, format, args);
+    va_end(args);
+}
+
+void um_log_tick(um_log *l, uint64_t now)
+{
+    l->now = now;
+    for (um_log_topic *t = l->topics; t; t = t->next)
+        end_interval(l, t);
+}

@@ -1,0 +1,210 @@
+/*
+ * pyzor_batch.c - a batch of datagrams: judge all, count reports, then hash and
+ * query all look-ups at once, so that their memory fetches overlap.
+ */
+#include "clearinghouse/pyzor_front.h"
+
+void um_pyzor_send(um_pyzor_front *f, um_datagrams *to,
+                   const um_address *client, unsigned op,
+                   um_pyzor_outcome outcome, um_pyzor_reply *r)
+{
+    uint8_t *room = um_datagrams_room(to);
+
+    r->code = um_pyzor_verdicts[outcome].code;
+    r->diag = um_pyzor_verdicts[outcome].diag;
+    um_datagrams_put(to, client, um_pyzor_print(r, (char *)room));
+    um_front_count(f->stats, op, outcome);
+    if (outcome != UM_PYZOR_OK)
+        um_house_log_refusal(f->house, &um_front_pyzor, outcome, client);
+}
+
+static void send_job(um_pyzor_front *f, um_datagrams *to,
+                     const um_pyzor_job *job, um_pyzor_reply *r)
+{
+    r->thread = job->request.thread;
+    um_pyzor_send(f, to, job->datagram->from, job->judged.op, job->outcome, r);
+}
+
+/* --- judging -------------------------------------------------------------- */
+
+static bool is_report(const um_pyzor_job *job)
+{
+    return job->outcome == UM_PYZOR_OK &&
+           (job->judged.op == UM_PYZOR_REPORT ||
+            job->judged.op == UM_PYZOR_WHITELIST);
+}
+
+static um_pyzor_outcome judge_datagram(um_pyzor_front *f, um_pyzor_job *job)
+{
+    um_house *h = f->house;
+    const um_datagram *d = job->datagram;
+
+    job->judged = (um_pyzor_judged){.op = UM_PYZOR_OPS};
+    job->request = (um_pyzor_request){0};
+    if (!um_limits_take(h->limits, d->from, UM_LIMIT_REQUESTS, 1,
+                        um_house_ms(h)))
+        return UM_PYZOR_RATE_LIMIT;
+    if (d->cut)
+        return UM_PYZOR_TOO_LONG;
+    um_pyzor_parse(d->data, d->len, &job->request);
+    return um_pyzor_judge(&job->request, &f->accounts, h->now, &job->judged);
+}
+
+/* Reports have a limit of their own, by the digests they name. */
+static void judge_job(um_pyzor_front *f, um_pyzor_job *job)
+{
+    um_house *h = f->house;
+
+    job->outcome = judge_datagram(f, job);
+    if (is_report(job) && job->request.ndigests &&
+        !um_limits_take(h->limits, job->datagram->from, UM_LIMIT_REPORTS,
+                        job->request.ndigests, um_house_ms(h)))
+        job->outcome = UM_PYZOR_RATE_LIMIT;
+}
+
+/* --- reports -------------------------------------------------------------- */
+
+static void take_report(um_pyzor_front *f, um_datagrams *to, um_pyzor_job *job)
+{
+    um_pyzor_reply r = {0};
+    uint64_t ticket = 0;
+
+    job->outcome = um_pyzor_pending_full(&f->pending)
+                       ? UM_PYZOR_NOT_STORED
+                       : um_pyzor_count(f, job, &ticket);
+    if (job->outcome == UM_PYZOR_OK &&
+        ticket > um_store_committed(f->house->store))
+        um_pyzor_pending_put(&f->pending,
+                             &(um_pyzor_answer){.to = to,
+                                                .client = *job->datagram->from,
+                                                .ticket = ticket,
+                                                .op = job->judged.op},
+                             job->request.thread);
+    else
+        send_job(f, to, job, &r);
+}
+
+void um_pyzor_answer_pending(um_pyzor_front *f)
+{
+    const um_store *store = f->house->store;
+    uint64_t committed = um_store_committed(store);
+    bool failed = um_store_failed(store);
+    const um_pyzor_answer *a;
+
+    while ((a = um_pyzor_pending_first(&f->pending)) &&
+           (failed || a->ticket <= committed)) {
+        um_pyzor_reply r = {.thread = {a->thread, a->thread_len}};
+        um_pyzor_send(
+            f, a->to, &a->client, a->op,
+            a->ticket <= committed ? UM_PYZOR_OK : UM_PYZOR_NOT_STORED, &r);
+        um_pyzor_pending_drop(&f->pending);
+    }
+}
+
+/* --- look-ups ------------------------------------------------------------- */
+
+/* Look-ups of a batch: counts[i] belongs to job[i]. */
+typedef struct lookups {
+    um_pyzor_job *job[UM_DATAGRAM_BATCH];
+    umbel_slice key[UM_DATAGRAM_BATCH];
+    umbel_digest digest[UM_DATAGRAM_BATCH];
+    uint64_t count[2][UM_DATAGRAM_BATCH];
+    size_t n;
+} lookups;
+
+static bool is_lookup(const um_pyzor_job *job)
+{
+    return job->outcome == UM_PYZOR_OK && job->request.ndigests &&
+           (job->judged.op == UM_PYZOR_CHECK ||
+            job->judged.op == UM_PYZOR_INFO);
+}
+
+static void query_all(const um_pyzor_front *f, lookups *l)
+{
+    const um_store *s = f->house->store;
+
+    um_store_digest(s, l->key, l->n, l->digest);
+    for (unsigned i = 0; i < 2; i++)
+        um_list_fetch(um_store_list(s, f->list + i), l->digest, l->n);
+    for (unsigned i = 0; i < 2; i++)
+        um_store_count(s, f->list + i, l->digest, l->n, l->count[i]);
+}
+
+static um_pyzor_times times_of(const um_pyzor_front *f, const umbel_digest *d)
+{
+    const um_house *h = f->house;
+    um_pyzor_times t = {0};
+
+    um_store_times(h->store, f->list + UM_PYZOR_REPORTS, d, h->now, &t.entered,
+                   &t.updated);
+    um_store_times(h->store, f->list + UM_PYZOR_WHITELISTED, d, h->now,
+                   &t.wl_entered, &t.wl_updated);
+    return t;
+}
+
+static void answer_lookup(um_pyzor_front *f, um_datagrams *to, const lookups *l,
+                          size_t i)
+{
+    um_pyzor_reply r = {.body = UM_PYZOR_COUNTS};
+    const um_pyzor_job *job = l->job[i];
+    bool never = um_pyzor_is_empty_text(job->request.digest);
+
+    if (!never) {
+        r.count = l->count[UM_PYZOR_REPORTS][i];
+        r.wl_count = l->count[UM_PYZOR_WHITELISTED][i];
+    }
+    if (job->judged.op == UM_PYZOR_INFO) {
+        r.body = UM_PYZOR_TIMES_AND_COUNTS;
+        if (!never)
+            r.times = times_of(f, &l->digest[i]);
+    } else {
+        f->stats->hits += r.count > 0;
+    }
+    send_job(f, to, job, &r);
+}
+
+/* Ping, pong, look-ups without a digest, and refusals. */
+static void answer_plain(um_pyzor_front *f, um_datagrams *to,
+                         const um_pyzor_job *job)
+{
+    um_pyzor_reply r = {0};
+
+    if (job->outcome == UM_PYZOR_RATE_LIMIT) { /* no answer: it may be forged */
+        um_front_count(f->stats, job->judged.op, job->outcome);
+        um_house_log_refusal(f->house, &um_front_pyzor, job->outcome,
+                             job->datagram->from);
+        return;
+    }
+    if (job->outcome == UM_PYZOR_OK && job->judged.op == UM_PYZOR_PONG &&
+        job->request.ndigests) {
+        r.body = UM_PYZOR_COUNTS;
+        r.count = INT64_MAX;
+    }
+    send_job(f, to, job, &r);
+}
+
+/* --- the batch ------------------------------------------------------------ */
+
+void um_pyzor_take(void *ctx, const um_datagram *d, size_t n)
+{
+    um_pyzor_socket *s = ctx;
+    um_pyzor_front *f = s->front;
+    lookups l = {.n = 0};
+
+    for (size_t i = 0; i < n; i++) {
+        um_pyzor_job *job = &f->job[i];
+        job->datagram = &d[i];
+        judge_job(f, job);
+        if (is_report(job)) {
+            take_report(f, s->datagrams, job);
+        } else if (is_lookup(job)) {
+            l.key[l.n] = job->request.digest;
+            l.job[l.n++] = job;
+        } else {
+            answer_plain(f, s->datagrams, job);
+        }
+    }
+    query_all(f, &l);
+    for (size_t i = 0; i < l.n; i++)
+        answer_lookup(f, s->datagrams, &l, i);
+}

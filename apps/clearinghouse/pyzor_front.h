@@ -1,0 +1,63 @@
+/*
+ * pyzor_front.h - the running Pyzor front, for its own files.
+ *
+ *     front_pyzor.c     the row: settings, opening, reload
+ *     pyzor_batch.c     a batch of datagrams: judge all, hash all, query all
+ *     pyzor_count.c     reports: what is counted, and what is not
+ *     pyzor_pending.c   answers that wait for the store
+ */
+#ifndef UM_CLEARINGHOUSE_PYZOR_FRONT_H
+#define UM_CLEARINGHOUSE_PYZOR_FRONT_H
+
+#include "clearinghouse/front_pyzor.h"
+#include "clearinghouse/house.h"
+#include "clearinghouse/pyzor_once.h"
+#include "clearinghouse/pyzor_pending.h"
+#include "clearinghouse/pyzor_rules.h"
+#include "net/datagram.h"
+
+/* A request on its way through a batch. */
+typedef struct um_pyzor_job {
+    const um_datagram *datagram;
+    um_pyzor_request request;
+    um_pyzor_judged judged;
+    um_pyzor_outcome outcome;
+} um_pyzor_job;
+
+typedef struct um_pyzor_socket {
+    struct um_pyzor_front *front;
+    um_datagrams *datagrams;
+} um_pyzor_socket;
+
+typedef struct um_pyzor_front {
+    um_house *house;
+    um_front_stats *stats;
+    unsigned list; /* the first of its lists in the store */
+    um_pyzor_accounts accounts;
+    um_pyzor_once *once; /* NULL: every report counts */
+    uint64_t last_ticket;
+    um_pyzor_pending pending;
+    um_pyzor_socket *socket;
+    size_t nsockets;
+    um_pyzor_job job[UM_DATAGRAM_BATCH];
+} um_pyzor_front;
+
+/* Takes a batch: um_datagrams_config.take, with a um_pyzor_socket. */
+void um_pyzor_take(void *ctx, const um_datagram *d, size_t n);
+
+/*
+ * Counts what a report or whitelisting names. *ticket is what the store has to
+ * commit before it is answered; 0: nothing was counted, answer at once.
+ */
+um_pyzor_outcome um_pyzor_count(um_pyzor_front *f, const um_pyzor_job *job,
+                                uint64_t *ticket);
+
+/* Answers reports that the store has committed, or cannot. */
+void um_pyzor_answer_pending(um_pyzor_front *f);
+
+/* Sends a reply, and counts it. */
+void um_pyzor_send(um_pyzor_front *f, um_datagrams *to,
+                   const um_address *client, unsigned op,
+                   um_pyzor_outcome outcome, um_pyzor_reply *r);
+
+#endif

@@ -1,0 +1,144 @@
+/*
+ * serve.c - what the command does: serve, check a configuration, ask a server.
+ */
+#include "clearinghouse/serve.h"
+
+#include "base/error.h"
+#include "clearinghouse/front_pyzor.h"
+#include "clearinghouse/house_control.h"
+#include "clearinghouse/pyzor_accounts.h"
+#include "net/control.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ASK_MS = 5000 };
+
+static umbel_status load_config(um_config *c, const char *path,
+                                umbel_error *err)
+{
+    return path ? um_config_read(c, path, err) : um_config_default(c, err);
+}
+
+/* --- serve ---------------------------------------------------------------- */
+
+/* What to type so that mail software uses this server. */
+static void print_hints(const um_house *h)
+{
+    for (size_t i = 0; um_front_row(i); i++)
+        if (h->front[i] && um_front_row(i)->hint)
+            um_front_row(i)->hint(h->front[i], stderr);
+}
+
+static void print_ready(um_house *h)
+{
+    char line[UM_LOG_LINE_LEN] = "ready";
+    size_t len = strlen(line);
+
+    for (size_t i = 0; i < h->naddresses && len < sizeof line; i++)
+        len += (size_t)snprintf(line + len, sizeof line - len, " %s=%s",
+                                h->address[i].front->name, h->address[i].text);
+    fprintf(stderr, "%s\n", line);
+    fflush(stderr);
+    um_notify("READY=1", NULL);
+}
+
+umbel_status um_serve(const char *config, umbel_error *err)
+{
+    um_house h = {0};
+    um_config c = {0};
+    umbel_status status = load_config(&c, config, err);
+
+    if (status == UMBEL_OK)
+        status = um_house_open(&h, &c, config, err);
+    if (status == UMBEL_OK) {
+        if (!config)
+            print_hints(&h);
+        print_ready(&h);
+        um_house_run(&h);
+        um_log_event(&h.log, "stopped");
+    }
+    um_house_close(&h);
+    um_config_fini(&c);
+    return status;
+}
+
+/* --- check ---------------------------------------------------------------- */
+
+static void print_warning(void *ctx, const char *file, size_t line,
+                          const char *what)
+{
+    const um_pyzor_settings *s = ctx;
+
+    printf("%s:%zu: %s\n", file[0] == 'p' ? s->passwd : s->access, line, what);
+}
+
+static umbel_status check_accounts(const um_config *c, umbel_error *err)
+{
+    um_pyzor_settings *s = um_config_front(c, &um_front_pyzor);
+    um_line_warning warning = {print_warning, s};
+    um_pyzor_accounts a;
+
+    UM_TRY(um_pyzor_accounts_init(&a, s->passwd, s->access, &warning, err));
+    um_pyzor_accounts_fini(&a);
+    return UMBEL_OK;
+}
+
+/* Makes each list once, which refuses wrong kinds and sizes. */
+static umbel_status check_lists(const um_config *c, umbel_error *err)
+{
+    static const uint8_t secret[UMBEL_SECRET_LEN];
+
+    for (size_t i = 0; um_front_list(i); i++) {
+        um_list_config list = um_house_list_config(c, i);
+        um_list *made;
+        UM_TRY(um_list_open(&list, secret, 0, &made, err));
+        um_list_close(made);
+    }
+    return UMBEL_OK;
+}
+
+umbel_status um_serve_check(const char *config, umbel_error *err)
+{
+    um_config c = {0};
+    umbel_status status = load_config(&c, config, err);
+
+    if (status == UMBEL_OK)
+        status = check_accounts(&c, err);
+    if (status == UMBEL_OK)
+        status = check_lists(&c, err);
+    if (status == UMBEL_OK)
+        printf("%s: fine\n", config ? config : "the default settings");
+    um_config_fini(&c);
+    return status;
+}
+
+/* --- status --------------------------------------------------------------- */
+
+static umbel_status ask(const um_config *c, const char *line, umbel_error *err)
+{
+    char *path = um_house_control_path(c);
+
+    if (!path)
+        return um_no_memory(err, 1);
+    umbel_status status = um_control_ask(path, line, ASK_MS, stdout, err);
+    free(path);
+    return status;
+}
+
+umbel_status um_serve_status(const char *config, const char *question,
+                             bool json, umbel_error *err)
+{
+    um_config c = {0};
+
+    if (strcmp(question, "status") != 0)
+        return um_fail(err, UMBEL_E_UNKNOWN,
+                       "\"%s\" is not known; type umbel clearinghouse status, "
+                       "or nothing to serve",
+                       question);
+    UM_TRY(load_config(&c, config, err));
+    umbel_status status = ask(&c, json ? "status --json" : "status", err);
+    um_config_fini(&c);
+    return status;
+}

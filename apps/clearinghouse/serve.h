@@ -1,0 +1,21 @@
+/*
+ * serve.h - what the command does: serve, check a configuration, ask a server.
+ */
+#ifndef UM_CLEARINGHOUSE_SERVE_H
+#define UM_CLEARINGHOUSE_SERVE_H
+
+#include <umbel/base.h>
+
+/* Serves until SIGTERM. config NULL: on loopback, with data in
+ * ./clearinghouse. */
+umbel_status um_serve(const char *config, umbel_error *err);
+
+/* Checks the configuration, the files it names, and the data directory if there
+ * is one; prints what it found. */
+umbel_status um_serve_check(const char *config, umbel_error *err);
+
+/* Asks the server of this configuration, and prints its answer. */
+umbel_status um_serve_status(const char *config, const char *question,
+                             bool json, umbel_error *err);
+
+#endif

@@ -1,0 +1,69 @@
+/*
+ * status_words.c - numbers as people read them in status documents.
+ */
+#include "clearinghouse/status_words.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+um_words um_words_count(uint64_t n)
+{
+    um_words w;
+    char digits[24]; /* at most 20 and six commas */
+    int len = snprintf(digits, sizeof digits, "%" PRIu64, n);
+    char *at = w.text;
+
+    for (int i = 0; i < len; i++) {
+        if (i && (len - i) % 3 == 0)
+            *at++ = ',';
+        *at++ = digits[i];
+    }
+    *at = '\0';
+    return w;
+}
+
+um_words um_words_bytes(uint64_t n)
+{
+    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
+    double x = (double)n;
+    unsigned i = 0;
+    um_words w;
+
+    for (; x >= 999.95 && i < 4; i++)
+        x /= 1000;
+    snprintf(w.text, sizeof w.text, i ? "%.1f %s" : "%.0f %s", x, units[i]);
+    return w;
+}
+
+um_words um_words_duration(uint64_t seconds)
+{
+    static const struct {
+        const char *name;
+        uint64_t seconds;
+    } units[] = {{"d", 86400}, {"h", 3600}, {"min", 60}, {"s", 1}};
+    unsigned i = 0;
+    um_words w;
+
+    while (i < 3 && seconds < units[i].seconds)
+        i++;
+    uint64_t whole = seconds / units[i].seconds;
+    uint64_t rest = seconds % units[i].seconds;
+    if (i < 3 && rest / units[i + 1].seconds)
+        snprintf(w.text, sizeof w.text, "%" PRIu64 " %s %" PRIu64 " %s", whole,
+                 units[i].name, rest / units[i + 1].seconds, units[i + 1].name);
+    else
+        snprintf(w.text, sizeof w.text, "%" PRIu64 " %s", whole, units[i].name);
+    return w;
+}
+
+um_words um_words_chance(double p)
+{
+    um_words w;
+
+    if (!(p > 1e-18))
+        snprintf(w.text, sizeof w.text, "0");
+    else
+        snprintf(w.text, sizeof w.text, "1 in %.32s",
+                 um_words_count((uint64_t)(1 / p + 0.5)).text);
+    return w;
+}

@@ -1,0 +1,22 @@
+/*
+ * status_words.h - numbers as people read them in status documents.
+ */
+#ifndef UM_CLEARINGHOUSE_STATUS_WORDS_H
+#define UM_CLEARINGHOUSE_STATUS_WORDS_H
+
+#include <stdint.h>
+
+typedef struct um_words {
+    char text[64];
+} um_words;
+
+/* "1,234,567" */
+um_words um_words_count(uint64_t n);
+/* "12.3 MB" */
+um_words um_words_bytes(uint64_t n);
+/* "3 d 4 h", "5 min 10 s" */
+um_words um_words_duration(uint64_t seconds);
+/* "1 in 123,456"; 0 is "0" */
+um_words um_words_chance(double p);
+
+#endif
