@@ -491,9 +491,15 @@ static const char *advice(const um_args *args, const umbel_error *err)
 
 int um_trouble(const um_args *args, const umbel_error *err)
 {
+    const char *filter =
+        err->status == UMBEL_E_FORMAT ? um_suggest_filter(args) : NULL;
+
     um_progress_pause();
-    fprintf(stderr, "umbel %s: %s%s\n", args->command->name, err->text,
+    fprintf(stderr, "umbel %s: %s%s", args->command->name, err->text,
             advice(args, err));
+    if (filter)
+        fprintf(stderr, "; %s is a filter: did you mean it as FILE?", filter);
+    putc('\n', stderr);
     um_progress_resume();
     return UM_EXIT_TROUBLE;
 }

@@ -6,6 +6,7 @@
 #include "cli/report.h"
 #include "cli/table.h"
 #include "filter/kind.h"
+#include "filter/sizing.h"
 #include "keys/build.h"
 
 #include <inttypes.h>
@@ -95,6 +96,14 @@ static bool has_lists(const build_args *a)
     return a->never.n || a->universe.n;
 }
 
+/* Keys that no list names match at the default rate. (The smallest exact file
+ * would let half of them match.) Of a universe there are none. */
+static bool has_default_fpr(const build_args *a)
+{
+    return umbel_is_static(a->shape.kind) && a->never.n && !a->universe.n &&
+           !has_size(a) && !a->shape.fpr.given;
+}
+
 /* A list of keys that must not match decides, with the size, on the error. */
 static umbel_status check_size(const build_args *a, umbel_error *err)
 {
@@ -144,6 +153,8 @@ static umbel_status build_filter(const um_args *args, um_filter_params *params,
                         .max_memory = a->max_memory.n};
 
     UM_TRY(set_sources(args, &job, err));
+    if (has_default_fpr(a))
+        params->params.fpr = UM_DEFAULT_FPR;
     if (a->value_bits.given)
         UM_TRY(um_params_add(params, "value_bits", a->value_bits.n, err));
     job.params = params->params;
@@ -238,13 +249,14 @@ static void report_exclusion(um_report *r, const build_args *a,
     if (b->matched)
         um_report_note(r, "The size does not suffice to exclude all keys: "
                           "allow more bits or bytes.");
-    if (!a->shape.fpr.given && !a->universe.n)
+    if (!a->shape.fpr.given && has_size(a) && !a->universe.n)
         um_report_note(r, "The predicted error is that of keys in none of the "
                           "lists: choose another with --fpr.");
 }
 
 /* What a key takes, where all keys that were added are in it. */
-static void report_cost(um_report *r, const umbel_filter *f)
+static void report_cost(um_report *r, const build_args *a,
+                        const umbel_filter *f)
 {
     bool in_cells = umbel_count_limit(f) && !umbel_coded(f);
     double size = umbel_coded(f) ? 8 * (double)umbel_encoded_len(f)
@@ -253,8 +265,12 @@ static void report_cost(um_report *r, const umbel_filter *f)
     if (umbel_added(f) && !umbel_may_deny(f))
         um_report_real(r, in_cells ? "cells_per_key" : "bits_per_key", NULL,
                        NULL, size / (double)umbel_added(f));
-    if (umbel_value_bits(f))
-        um_report_count(r, "value_bits", NULL, NULL, umbel_value_bits(f));
+    if (!umbel_value_bits(f))
+        return;
+    um_report_count(r, "value_bits", NULL, NULL, umbel_value_bits(f));
+    if (!a->shape.fpr.given)
+        um_report_note(r, "Every key matches, and gets some value: give --fpr "
+                          "to deny keys that are not in the list.");
 }
 
 /* A filter sized for lines that repeat others is larger than it must be. */
@@ -288,7 +304,8 @@ static void report_target(um_report *r, const build_args *a,
 {
     const umbel_filter *f = b->filter;
 
-    if (!a->shape.fpr.given && (has_size(a) || b->exact || umbel_value_bits(f)))
+    if (!a->shape.fpr.given && !has_default_fpr(a) &&
+        (has_size(a) || b->exact || umbel_value_bits(f)))
         return;
     um_report_rate(r, "target_error", NULL, umbel_target_fpr(f));
     um_note_overfull(r, f, b->distinct ? b->distinct : b->keys);
@@ -351,7 +368,7 @@ static void report(const um_args *args, const um_build_result *b)
         report_choice(&r, a, &b->choice);
     if (b->exact)
         report_exclusion(&r, a, &b->exclusion);
-    report_cost(&r, f);
+    report_cost(&r, a, f);
     if (b->distinct && b->distinct < b->keys)
         um_report_note(&r, "Sized for the different keys, about %s.",
                        um_grouped(b->distinct).text);

@@ -279,7 +279,7 @@ static int run(const um_args *args)
         return um_misuse(args,
                          "nothing to do: give --fold D, --fpr P, --to "
                          "FORM, --from FORMAT, --coded, --raw or --data FILE");
-    if ((!foreign && um_check_replaceable(a->output, &err)) ||
+    if ((!foreign && um_check_replaceable(a->output, UM_UMBEL_OUTPUT, &err)) ||
         open_input(a, &f, &err))
         return um_trouble(args, &err);
     umbel_status status = convert(args, f, &missed, &err);

@@ -78,14 +78,14 @@ static void print_pulled(const um_args *args, const umbel_pulled *p)
     fflush(stdout);
 }
 
-/* Runs the command after a new filter is in place, whose file and edition its
- * environment says. */
+/* Runs the command for a new filter, whose file and edition its environment
+ * says. */
 static umbel_status run_command(const pull_args *a, const umbel_pulled *p,
                                 umbel_error *err)
 {
     char serial[24];
 
-    if (!a->exec || p->route == UMBEL_PULL_CURRENT)
+    if (!a->exec)
         return UMBEL_OK;
     snprintf(serial, sizeof serial, "%" PRIu64, p->serial);
     if (setenv("UMBEL_FILE", a->output, 1) != 0 ||
@@ -97,23 +97,30 @@ static umbel_status run_command(const pull_args *a, const umbel_pulled *p,
     return status;
 }
 
-/* Reports trouble and tries again: a reader outlives its server's bad days. */
+/* Reports trouble and tries again: a reader outlives its server's bad days, and
+ * a filter in place may still wait for its command. */
 static _Noreturn void watch(const um_args *args, umbel_puller *p)
 {
     const pull_args *a = args->values;
-    umbel_pulled pulled;
+    umbel_pulled pulled = {0};
     umbel_error err;
     unsigned failures = 0;
+    bool due = false; /* the command */
 
     um_watch_signals();
     um_progress_end(); /* a watcher logs, and waits most of the time */
     for (;; um_watch_wait(a->watch.n, failures)) {
         bool fine = !umbel_pull_round(p, (uint64_t)time(NULL), &pulled, &err);
         failures = fine ? 0 : failures + 1;
-        if (fine && pulled.route != UMBEL_PULL_CURRENT)
-            print_pulled(args, &pulled);
-        if (!fine || run_command(a, &pulled, &err))
+        if (!fine)
             um_trouble(args, &err);
+        if (fine && pulled.route != UMBEL_PULL_CURRENT) {
+            print_pulled(args, &pulled);
+            due = true;
+        }
+        due = due && run_command(a, &pulled, &err);
+        if (due)
+            um_warn(args, "trying again after the next look: %s", err.text);
     }
 }
 
@@ -167,7 +174,8 @@ static umbel_status pull(const um_args *args, pulling *p, umbel_error *err)
     if (status)
         return status;
     print_pulled(args, &pulled);
-    return run_command(a, &pulled, err);
+    return pulled.route == UMBEL_PULL_CURRENT ? UMBEL_OK
+                                              : run_command(a, &pulled, err);
 }
 
 /* Suggests an address for what looks like a path. */

@@ -26,8 +26,8 @@ static const um_option options[] = {
     {"outside", 0, "FILE", "keys that are not in it; may be repeated",
      UM_TARGET(verify_args, outside), .role = UM_INPUT},
     {"false-positives", 0, "FILE",
-     "write outside keys that match to FILE; - is standard output",
-     UM_TARGET(verify_args, false_positives), .role = UM_OUTPUT,
+     "write outside keys that match to FILE, a new file; - is standard output",
+     UM_TARGET(verify_args, false_positives), .role = UM_NEW_OUTPUT,
      .needs = "outside", .formerly = "list"},
     {0}};
 
@@ -182,6 +182,9 @@ static void report_outside(const umbel_verdict *v, um_report *r)
     um_report_count(r, "dropped", "dropped as members", NULL, v->dropped);
     um_report_interval(r, rate, "measured error", &measured, UM_OF_RATE);
     um_report_rate(r, "predicted", "predicted error", v->predicted);
+    if (!none && v->false_positives == v->outside && v->predicted < 0.5)
+        um_report_note(r, "Every outside key matches: are these members? They "
+                          "are given with --members.");
     if (none)
         um_report_note(r, "Nothing was measured: no key of --outside is left.");
 }

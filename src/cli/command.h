@@ -107,8 +107,10 @@ umbel_status um_claim_stdin(const um_args *args, umbel_error *err);
  * and operands with a role are checked already. */
 umbel_status um_refuse_overwrite(const char *path, const char *input,
                                  umbel_error *err);
-/* E_IO when path exists, is not empty, and umbel did not make it. */
-umbel_status um_check_replaceable(const char *path, umbel_error *err);
+/* E_IO when path exists and is not empty, unless the role is UM_UMBEL_OUTPUT
+ * and umbel made it. */
+umbel_status um_check_replaceable(const char *path, um_role role,
+                                  umbel_error *err);
 
 /* Breaks words into lines of a terminal: the first begins at column at, where
  * the caller already is, the others at indent. */

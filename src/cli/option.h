@@ -62,10 +62,11 @@ typedef enum um_option_type {
 /* What a text names. "-" is standard input, or output. */
 typedef enum um_role {
     UM_PLAIN_TEXT,
-    UM_INPUT,       /* a file that is read, and that no output may replace */
-    UM_REPLACEABLE, /* a file that is read before an output may replace it */
-    UM_OUTPUT,      /* a file that is written */
-    UM_UMBEL_OUTPUT /* the same, and it replaces only files that umbel made */
+    UM_INPUT,        /* a file that is read, and that no output may replace */
+    UM_REPLACEABLE,  /* a file that is read before an output may replace it */
+    UM_OUTPUT,       /* a file that is written */
+    UM_UMBEL_OUTPUT, /* the same, and it replaces only files that umbel made */
+    UM_NEW_OUTPUT    /* the same, and it replaces no file but an empty one */
 } um_role;
 
 /* The member of a command's struct that an option fills; its C type decides how

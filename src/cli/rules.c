@@ -162,7 +162,8 @@ static bool visit_files(const um_args *a, visit_file *visit, void *ctx,
 
 static bool is_output(um_role role)
 {
-    return role == UM_OUTPUT || role == UM_UMBEL_OUTPUT;
+    return role == UM_OUTPUT || role == UM_UMBEL_OUTPUT ||
+           role == UM_NEW_OUTPUT;
 }
 
 static bool count_standard(void *ctx, const char *path, um_role role,
@@ -217,7 +218,7 @@ static bool check_output(void *ctx, const char *path, um_role role,
 
     return !is_output(role) ||
            (visit_files(ctx, spare_input, &w, err) &&
-            (role == UM_OUTPUT || !um_check_replaceable(path, err)));
+            (role == UM_OUTPUT || !um_check_replaceable(path, role, err)));
 }
 
 umbel_status um_refuse_overwrite(const char *path, const char *input,
@@ -230,25 +231,67 @@ umbel_status um_refuse_overwrite(const char *path, const char *input,
                    um_path_dots(path), um_path_tail(path));
 }
 
-umbel_status um_check_replaceable(const char *path, umbel_error *err)
+/* Reads how a regular file begins. Returns the length, 0 of any other: of a
+ * pipe nothing is read, and nothing is replaced. */
+static size_t read_start(const char *path, uint8_t start[UM_HEAD_START])
 {
     bool piped = strcmp(path, "-") == 0;
     int fd = piped ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    uint8_t start[UM_HEAD_START];
+    ssize_t len = 0;
     struct stat st;
 
     if (fd < 0) /* a new file, or saving will fail and say why */
-        return UMBEL_OK;
-    ssize_t len = 0; /* of a pipe nothing is read, and nothing is replaced */
+        return 0;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-        len = pread(fd, start, sizeof start, 0);
+        len = pread(fd, start, UM_HEAD_START, 0);
     close(fd);
-    if (len <= 0 || um_is_umbel_file(start, (size_t)len))
+    return len > 0 ? (size_t)len : 0;
+}
+
+umbel_status um_check_replaceable(const char *path, um_role role,
+                                  umbel_error *err)
+{
+    uint8_t start[UM_HEAD_START];
+    size_t len = read_start(path, start);
+    bool ours = role == UM_UMBEL_OUTPUT;
+
+    if (!len || (ours && um_is_umbel_file(start, len)))
         return UMBEL_OK;
     return um_fail(err, UMBEL_E_IO,
-                   "%s%s exists, and is not a file of umbel: remove it first, "
-                   "or write to another file",
-                   um_path_dots(path), um_path_tail(path));
+                   "%s%s exists%s: remove it first, or write to another file",
+                   um_path_dots(path), um_path_tail(path),
+                   ours ? ", and is not a file of umbel" : "");
+}
+
+static bool is_made_by_umbel(const char *path)
+{
+    uint8_t start[UM_HEAD_START];
+
+    return um_is_umbel_file(start, read_start(path, start));
+}
+
+static bool find_filter(void *ctx, const char *path, um_role role,
+                        umbel_error *err)
+{
+    const char **found = ctx;
+
+    (void)err;
+    if (is_output(role) || !is_made_by_umbel(path))
+        return true;
+    *found = path;
+    return false;
+}
+
+const char *um_suggest_filter(const um_args *args)
+{
+    const um_operand *first = args->command->operands;
+    const char *found = NULL;
+
+    if (!args->noperands || first->type != UM_TEXT ||
+        strcmp(first->name, "FILE") != 0 || is_made_by_umbel(args->texts[0]))
+        return NULL;
+    visit_files(args, find_filter, &found, NULL);
+    return found;
 }
 
 bool um_check_rules(um_args *args, umbel_error *err)

@@ -25,6 +25,10 @@ bool um_has_word(const char *words, const char *word, size_t len);
 bool um_refuse(umbel_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Returns a filter among the files of the command line, if its operand FILE,
+ * the first one, is another file; NULL: there is none. */
+const char *um_suggest_filter(const um_args *args);
+
 /* Checks a command line whose values are set. */
 bool um_check_rules(um_args *args, umbel_error *err);
 

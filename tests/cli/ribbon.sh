@@ -31,3 +31,7 @@ try umbel plan --kind ribbon -n 1000000 --bytes 1000000
 try umbel build nothing --kind ribbon -q -o empty.umb
 try umbel check empty.umb 1
 try umbel build nothing --kind ribbon --universe all -q -o empty.umb
+# Keys in none of the lists match at the usual rate, unless asked otherwise.
+try umbel build members --kind ribbon --never list.tsv -o never.umb
+umbel build members --kind ribbon --never list.tsv --fpr 50% -q -o least.umb
+wc -c < least.umb

@@ -36,3 +36,14 @@ absent no.umb
 
 echo "more keys than it was made for:"
 try umbel build keys -n 10 -o full.umb
+
+# Operands that changed places.
+seq 100 > list
+umbel build list -q -o f.umb
+for words in 'check list f.umb' 'check list -f f.umb' 'add list f.umb' \
+    'verify list --members f.umb' 'retouch list --members f.umb --never list --dry-run'; do
+    # shellcheck disable=SC2086
+    try umbel $words 2>&1 | sed 's/it does.*formats/.../'
+done
+# Members that were given as other keys.
+try umbel verify f.umb --outside list
