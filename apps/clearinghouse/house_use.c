@@ -83,8 +83,10 @@ void um_house_log_refusal(um_house *h, const um_front *f, unsigned verdict,
     const um_verdict *v = &f->verdicts[verdict];
     char text[UM_ADDRESS_TEXT];
 
-    um_log_limited(&h->log, &s->topic[verdict], "%s: refused %s: %s (%s)",
-                   f->name, um_address_print(client, text), v->diag, v->reason);
+    if (um_log_wants(&h->log, &s->topic[verdict]))
+        um_log_limited(&h->log, &s->topic[verdict], "%s: refused %s: %s (%s)",
+                       f->name, um_address_print(client, text), v->diag,
+                       v->reason);
 }
 
 void um_house_status(const um_house *h, um_status *out)

@@ -41,8 +41,6 @@ void um_log_event(um_log *l, const char *format, ...)
 {
     va_list args;
 
-    if (!l)
-        return;
     va_start(args, format);
     write_formatted(l, format, args);
     va_end(args);
@@ -62,23 +60,28 @@ static void end_interval(um_log *l, um_log_topic *t)
     t->left_out = 0;
 }
 
+static void link_topic(um_log *l, um_log_topic *t)
+{
+    t->next = l->topics;
+    l->topics = t;
+    t->linked = true;
+    t->since = l->now;
+}
+
+bool um_log_wants(um_log *l, um_log_topic *t)
+{
+    if (!t->linked)
+        link_topic(l, t);
+    end_interval(l, t);
+    bool wanted = t->lines < UM_LOG_LINES;
+    t->left_out += !wanted;
+    return wanted;
+}
+
 void um_log_limited(um_log *l, um_log_topic *t, const char *format, ...)
 {
     va_list args;
 
-    if (!l)
-        return;
-    if (!t->linked) {
-        t->next = l->topics;
-        l->topics = t;
-        t->linked = true;
-        t->since = l->now;
-    }
-    end_interval(l, t);
-    if (t->lines == UM_LOG_LINES) {
-        t->left_out++;
-        return;
-    }
     t->lines++;
     va_start(args, format);
     write_formatted(l, format, args);

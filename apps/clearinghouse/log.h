@@ -40,11 +40,13 @@ typedef struct um_log {
 /* Lines go to standard error. */
 void um_log_init(um_log *l, uint64_t now);
 
-/* Logs an event of the server itself. A NULL log is fine: nothing is logged. */
+/* Logs an event of the server itself. */
 void um_log_event(um_log *l, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Logs what a stranger caused, within the limit of its topic. */
+/* Logs what a stranger caused, within the limit of its topic. Call it only if
+ * um_log_wants says so: then a flood costs no printing. */
+bool um_log_wants(um_log *l, um_log_topic *t);
 void um_log_limited(um_log *l, um_log_topic *t, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -1,0 +1,184 @@
+"""A clearinghouse for tests: starts it on free ports, speaks Pyzor to it."""
+
+import hashlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+PATIENCE = 60  # seconds until something hangs, on the slowest machine
+CONFIG = """
+data = "{dir}/data"
+durability = "{durability}"
+pyzor {{ listen = {{"127.0.0.1:0"}} passwd = "{dir}/passwd" access = "{dir}/access" {pyzor} }}
+http {{ listen = {{"127.0.0.1:0"}} }}
+list "pyzor-reports" {{ capacity = 10000 }}
+list "pyzor-whitelist" {{ capacity = 10000 }}
+{more}
+"""
+
+
+def server_program():
+    return os.path.realpath(sys.argv[1])
+
+
+def wait_until(ready, what):
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        got = ready()
+        if got:
+            return got
+        time.sleep(0.01)
+    raise SystemExit("FAILED: waited in vain until " + what)
+
+
+def sha1(data):
+    return hashlib.sha1(data)
+
+
+class House:
+    """A server with its files in a directory of its own."""
+
+    def __init__(self, durability="none", pyzor="", more=""):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.dir = self.temporary.name
+        self.settings = {"dir": self.dir, "durability": durability, "pyzor": pyzor, "more": more}
+        self.process = None
+        self.configure()
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def configure(self, **changes):
+        self.settings.update(changes)
+        self.write("house.conf", CONFIG.format(**self.settings))
+
+    def command(self, *more):
+        return [server_program(), "--config", self.path("house.conf"), *more]
+
+    def start(self, prefix=(), **more):
+        log = open(self.path("log"), "w", encoding="utf-8")
+        self.process = subprocess.Popen([*prefix, *self.command()], stderr=log, **more)
+        log.close()
+        line = wait_until(self.ready_line, "the server is ready")
+        places = dict(word.split("=", 1) for word in line.split()[1:])
+        host, port = places["pyzor"].rsplit(":", 1)
+        self.pyzor = (host, int(port))
+        self.http = "http://" + places["http"]
+        return self
+
+    def log(self):
+        with open(self.path("log"), encoding="utf-8") as file:
+            return file.read()
+
+    def ready_line(self):
+        for line in self.log().splitlines():
+            if line.startswith("ready"):
+                return line
+        if self.process.poll() is not None:
+            raise SystemExit("FAILED: the server ended: " + self.log())
+        return None
+
+    def stop(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        code = self.process.wait(PATIENCE)
+        self.process = None
+        return code
+
+    def reload(self):
+        before = self.log().count("reloaded")
+        self.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: self.log().count("reloaded") > before, "it is reloaded")
+
+    def run(self, *more):
+        return subprocess.run(self.command(*more), capture_output=True, text=True, check=False)
+
+    def get(self, path):
+        try:
+            with urllib.request.urlopen(self.http + path, timeout=PATIENCE) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    def status(self):
+        return json.loads(self.get("/status.json")[1])
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *ignored):
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+        self.temporary.cleanup()
+
+
+class Client:
+    """Asks a server, one datagram at a time."""
+
+    def __init__(self, address):
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.settimeout(PATIENCE)
+        self.socket.connect(address)
+
+    def send(self, data):
+        self.socket.send(data)
+        return self.socket.recv(65536)
+
+    def ask(self, data):
+        """The fields of the answer to a datagram."""
+        if isinstance(data, str):
+            data = data.encode()
+        reply = self.send(data).decode()
+        assert reply.endswith("\n\n"), reply
+        return dict(line.split(": ", 1) for line in reply[:-2].split("\n"))
+
+    def op(self, op, *digests, more=""):
+        text = f"Op: {op}\n" + "".join(f"Op-Digest: {d}\n" for d in digests)
+        return self.ask(text + f"Thread: 4711\nPV: 2.1\n{more}\n")
+
+    def counts(self, digest):
+        answer = self.op("check", digest)
+        assert answer["Code"] == "200" and answer["Thread"] == "4711", answer
+        return int(answer["Count"]), int(answer["WL-Count"])
+
+
+def signed(user, key, op, *digests, when=None, thread=4711):
+    """A request as an account signs it."""
+    when = int(time.time()) if when is None else when
+    text = f"Op: {op}\n" + "".join(f"Op-Digest: {d}\n" for d in digests)
+    text += f"Thread: {thread}\nPV: 2.1\nUser: {user}\nTime: {when}"
+    hashed = sha1(f"{user}:{key.lower()}".encode()).hexdigest()
+    tail = f":{when}:{hashed}".encode()
+    signature = sha1(sha1(text.encode()).digest() + tail).hexdigest()
+    return f"{text}\nSig: {signature}\n\n"
+
+
+def digest(text):
+    return sha1(str(text).encode()).hexdigest()
+
+
+def check(what, got, want):
+    if got != want:
+        raise SystemExit(f"FAILED: {what}: {got!r} instead of {want!r}")
+
+
+def run_tests(tests):
+    """Runs functions whose names say what they test."""
+    for test in tests:
+        try:
+            test()
+        except BaseException:
+            print("in:", test.__name__, flush=True)
+            raise
+    print(len(tests), "tests passed")
