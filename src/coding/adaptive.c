@@ -95,14 +95,11 @@ static inline unsigned decide(coder *c, uint32_t chance, unsigned one,
 
     if (decoding)
         one = c->at < lower;
-    if (one) {
-        c->range = lower;
-    } else {
-        c->range -= lower;
-        c->at += decoding ? 0 - lower : lower;
-        if (!decoding && c->at < lower)
-            carry(c);
-    }
+    uint64_t skipped = one ? 0 : lower; /* nothing branches by surprises */
+    c->range = one ? lower : c->range - lower;
+    c->at += decoding ? 0 - skipped : skipped;
+    if (!decoding && c->at < skipped)
+        carry(c);
     while (c->range < LEAST_RANGE) {
         c->range <<= 8;
         if (decoding)
@@ -148,6 +145,8 @@ static inline uint64_t code_cell(coder *c, unsigned bits, uint64_t value,
     unsigned want = value ? 64 - (unsigned)__builtin_clzll(value) : 0;
     unsigned len = 0;
 
+    if (bits == 1)
+        return learn(c, &c->length[0], want, decoding);
     while (len < bits && learn(c, &c->length[len], len < want, decoding))
         len++;
     return len < 2 ? len : code_below(c, len, value, decoding);

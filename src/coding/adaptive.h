@@ -19,6 +19,7 @@
 
 enum {
     UM_ADAPTIVE_CELLS = 1 << 21, /* of a section, or more: rans.h codes it */
+    UM_ADAPTIVE_DENSE = 1 << 17, /* ... if they are bits, and neither is rare */
     UM_ADAPTIVE_USED = 1 << 18   /* cells that are not zero, likewise */
 };
 
