@@ -47,13 +47,13 @@ UM_INLINE size_t um_each_add(void *self, const um_layout *l,
                              size_t n, bool *fresh)
 {
     uint64_t pos[UM_EACH_POSITIONS];
-    size_t added = 0;
+    size_t hashes = l->hashes, added = 0;
 
     for (size_t done = 0, some; done < n; done += some) {
         some = um_each_batch(self, l, locate, d + done, n - done, pos);
         for (size_t i = 0; i < some; i++) {
             um_each_key key = {.digest = d[done + i],
-                               .pos = pos + i * l->hashes,
+                               .pos = pos + i * hashes,
                                .amount = amounts ? amounts[done + i] : 1};
             bool is_new = one(self, key);
             added += is_new;
@@ -71,11 +71,12 @@ UM_INLINE void um_each_query(const void *self, const um_layout *l,
                              const umbel_digest *d, size_t n, bool *hit)
 {
     uint64_t pos[UM_EACH_POSITIONS];
+    size_t hashes = l->hashes; /* read once: answers may alias the layout */
 
     for (size_t done = 0, some; done < n; done += some) {
         some = um_each_batch(self, l, locate, d + done, n - done, pos);
         for (size_t i = 0; i < some; i++)
-            hit[done + i] = one(self, pos + i * l->hashes);
+            hit[done + i] = one(self, pos + i * hashes);
     }
 }
 
@@ -86,11 +87,12 @@ um_each_count(const void *self, const um_layout *l, um_locate_fn *locate,
               const umbel_digest *d, size_t n, uint64_t *out)
 {
     uint64_t pos[UM_EACH_POSITIONS];
+    size_t hashes = l->hashes; /* read once: answers may alias the layout */
 
     for (size_t done = 0, some; done < n; done += some) {
         some = um_each_batch(self, l, locate, d + done, n - done, pos);
         for (size_t i = 0; i < some; i++)
-            out[done + i] = one(self, pos + i * l->hashes);
+            out[done + i] = one(self, pos + i * hashes);
     }
 }
 
