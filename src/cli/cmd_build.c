@@ -373,8 +373,7 @@ static void report(const um_args *args, const um_build_result *b)
         um_report_note(&r, "Sized for the different keys, about %s.",
                        um_grouped(b->distinct).text);
     report_target(&r, a, b);
-    um_note_saturated(&r, f);
-    um_note_uncounted(&r, f);
+    um_note_counts(&r, f);
     if (!umbel_is_static(a->shape.kind))
         um_note_rounding(&r, um_size_asked(&a->shape).n, umbel_cells(f));
     note_next(&r, args);

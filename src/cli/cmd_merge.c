@@ -119,7 +119,7 @@ static void make_report(const merge_args *a, const umbel_filter *f,
     um_report_rate(r, "predicted_error", NULL, umbel_predict(f));
     um_report_hex(r, "payload_checksum", NULL, umbel_payload_checksum(f));
     um_note_overfull(r, f, umbel_added(f));
-    um_note_saturated(r, f);
+    um_note_counts(r, f);
     note_difference(r, f);
     um_note_retouched(r, f, "merging may bring back keys that were removed");
 }

@@ -91,12 +91,11 @@ void um_report_note(um_report *r, const char *format, ...)
 
 /* Notes on a filter, each only where it applies; keys is how many came. */
 void um_note_overfull(um_report *r, const umbel_filter *f, uint64_t keys);
-void um_note_saturated(um_report *r, const umbel_filter *f);
+void um_note_counts(um_report *r, const umbel_filter *f);
 /* Other sets of the same keys and error, if one saves more than that share of
  * bytes (smaller.c). */
 void um_note_smaller(um_report *r, uint64_t keys, double fpr, uint64_t bytes,
                      double least);
-void um_note_uncounted(um_report *r, const umbel_filter *f);
 void um_note_retouched(um_report *r, const umbel_filter *f, const char *what);
 void um_note_rounding(um_report *r, uint64_t asked, uint64_t got);
 

@@ -323,35 +323,42 @@ void um_note_overfull(um_report *r, const umbel_filter *f, uint64_t keys)
                        um_rate(asked).text);
 }
 
-void um_note_saturated(um_report *r, const umbel_filter *f)
+static void note_saturated(um_report *r, const umbel_filter *f, uint64_t stuck)
 {
-    umbel_field stuck;
-
-    if (umbel_info_get(f, "cells_at_limit", &stuck, NULL) ||
-        stuck.value.count <= umbel_cells(f) / 10000)
+    if (stuck <= umbel_cells(f) / 10000)
         return;
     um_report_note(r,
                    "%s of %s cells are at their limit, %s: counts that reach "
                    "it may have been larger. Build with more --cell-bits.",
-                   um_grouped(stuck.value.count).text,
-                   um_grouped(umbel_cells(f)).text,
+                   um_grouped(stuck).text, um_grouped(umbel_cells(f)).text,
                    um_grouped(umbel_count_limit(f)).text);
 }
 
-void um_note_uncounted(um_report *r, const umbel_filter *f)
+static void note_uncounted(um_report *r, const umbel_filter *f, uint64_t missed)
 {
-    umbel_info info;
+    if (missed)
+        um_report_note(r,
+                       "The table of frequent keys is full, so %s of them are "
+                       "not counted beyond %s: build the filter with a larger "
+                       "--param heavy=N.",
+                       um_grouped(missed).text,
+                       um_grouped(umbel_count_limit(f)).text);
+}
 
-    umbel_describe(f, &info);
-    for (size_t i = 0; i < info.n; i++)
-        if (strcmp(info.field[i].name, "not_counted") == 0 &&
-            info.field[i].value.count)
-            um_report_note(r,
-                           "The table of frequent keys is full, so %s of them "
-                           "are not counted beyond %s: build the filter with "
-                           "a larger --param heavy=N.",
-                           um_grouped(info.field[i].value.count).text,
-                           um_grouped(umbel_count_limit(f)).text);
+/* A filter is described once: that reads all its cells. */
+void um_note_counts(um_report *r, const umbel_filter *f)
+{
+    umbel_info info = {.n = 0};
+
+    if (umbel_count_limit(f))
+        umbel_describe(f, &info);
+    for (size_t i = 0; i < info.n; i++) {
+        const umbel_field *field = &info.field[i];
+        if (strcmp(field->name, "cells_at_limit") == 0)
+            note_saturated(r, f, field->value.count);
+        if (strcmp(field->name, "not_counted") == 0)
+            note_uncounted(r, f, field->value.count);
+    }
 }
 
 void um_note_retouched(um_report *r, const umbel_filter *f, const char *what)
