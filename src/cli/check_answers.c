@@ -273,6 +273,20 @@ static umbel_status take_top(const um_check_ctx *c, const um_key_batch *b,
     return UMBEL_OK;
 }
 
+void um_check_print_bad(const um_check_ctx *c, const umbel_slice *line,
+                        const char *what)
+{
+    if (!c->json || c->count || c->quiet || c->top)
+        return;
+    um_progress_pause();
+    putc('{', c->out);
+    um_print_json_key(c->out, line);
+    fputs(", \"error\": ", c->out);
+    um_print_json_string(c->out, what, strlen(what));
+    fputs("}\n", c->out);
+    um_progress_resume();
+}
+
 void um_check_print_top(um_check_ctx *c)
 {
     bool hit = true;

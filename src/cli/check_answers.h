@@ -31,6 +31,7 @@ typedef struct um_check_ctx {
 
     umbel_unless_cost cost;
     uint64_t selected;
+    uint64_t bad; /* lines that have no key to query */
     bool decided; /* no further key can change the exit code */
 } um_check_ctx;
 
@@ -42,6 +43,10 @@ um_key_job um_check_job(um_check_ctx *c);
  * Allocates nothing. */
 umbel_status um_check_one(um_check_ctx *c, const umbel_slice *key,
                           const umbel_slice *line, umbel_error *err);
+
+/* Answers a line that has no key to query, where every line is answered. */
+void um_check_print_bad(const um_check_ctx *c, const umbel_slice *line,
+                        const char *what);
 
 /* Prints the keys in c->top. */
 void um_check_print_top(um_check_ctx *c);

@@ -169,6 +169,27 @@ static umbel_status obey_key_forms(const um_check_ctx *c, const check_args *a,
     return UMBEL_OK;
 }
 
+enum { SHOWN = 10 }; /* bad lines that are reported one by one */
+
+/* As grep goes on after a file that it cannot read: a line that has no key does
+ * not end the answers, but decides on the exit code. */
+typedef struct bad_lines {
+    const um_args *args;
+    um_check_ctx *c;
+} bad_lines;
+
+static void take_bad_line(void *ctx, const char *where, umbel_slice line,
+                          const char *what)
+{
+    const bad_lines *b = ctx;
+    umbel_error err;
+
+    um_set_error(&err, UMBEL_E_KEY, "%s: %s", where, what);
+    if (b->c->bad++ < SHOWN)
+        um_trouble(b->args, &err);
+    um_check_print_bad(b->c, &line, what);
+}
+
 static umbel_status check_typed(um_check_ctx *c, const um_args *args,
                                 umbel_error *err)
 {
@@ -184,7 +205,13 @@ static umbel_status check_typed(um_check_ctx *c, const um_args *args,
                                   : um_check_one(c, &key, &key, err);
         if (status || (c->selected > before) == c->invert)
             hint_at_file(args, key.data);
-        UM_TRY(status);
+        if (status == UMBEL_E_KEY) {
+            c->bad++;
+            um_trouble(args, err);
+            um_check_print_bad(c, &key, err->text);
+        } else {
+            UM_TRY(status);
+        }
     }
     return UMBEL_OK;
 }
@@ -200,6 +227,7 @@ static umbel_status check_keys(um_check_ctx *c, const um_args *args,
 {
     const check_args *a = args->values;
     um_key_job job = um_check_job(c);
+    bad_lines bad = {args, c};
     um_key_source source;
 
     if (are_typed(a))
@@ -215,6 +243,9 @@ static umbel_status check_keys(um_check_ctx *c, const um_args *args,
     source.stop = &c->decided;
     source.flush = flush_answers;
     source.flush_ctx = c->out;
+    source.format.skip_bad = true;
+    source.bad_line = take_bad_line;
+    source.bad_ctx = &bad;
     return um_keys_each(&source, &job, err);
 }
 
@@ -322,6 +353,9 @@ static umbel_status check(um_check_ctx *c, const um_args *args,
             *err = late;
         return status ? status : closed;
     }
+    if (c->bad > SHOWN && !are_typed(a))
+        um_warn(args, "%s no key, and were not checked",
+                um_counted(c->bad, "line has", "lines have").text);
     if (c->count && !c->quiet)
         print_count(args, c);
     if (c->top)
@@ -344,6 +378,8 @@ static int run(const um_args *args)
     um_top_fini(&top);
     if (status)
         return um_trouble(args, &err);
+    if (c.bad && !c.decided)
+        return UM_EXIT_TROUBLE;
     return c.selected ? UM_EXIT_FINE : UM_EXIT_NO;
 }
 
@@ -368,7 +404,9 @@ const um_command um_cmd_check = {
     .mode = mode,
     .run = run,
     .example = "words.umb -f lines",
-    .details = "Without KEY, keys come from standard input, one per line. Exit "
-               "codes are those of grep: 0 if some keys match, 1 if none does, "
-               "2 for an error.",
+    .details =
+        "Without KEY, keys come from standard input, one per line. Exit "
+        "codes are those of grep: 0 if some keys match, 1 if none does, "
+        "2 for an error. A line that has no key (not hexadecimal, too few "
+        "fields) is reported, and the others are answered.",
 };

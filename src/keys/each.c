@@ -16,10 +16,13 @@
 #include "keys/split.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
-/* With its result a piece takes up to 3 MB; together they stay below 64 MB. */
+/* With its result a piece takes up to 4 MB; together they stay below 64 MB. */
 enum { MAX_PIECES = 16 };
+
+enum { LINE_NAME = 160 }; /* bytes of a path's tail, and a number */
 
 typedef struct slot {
     um_piece piece;
@@ -76,8 +79,31 @@ static void work_on_slot(void *ctx, void *piece)
     }
 }
 
-/* Returns what is wrong with a piece. Only in its turn is the number of a line
- * known. */
+/* Returns "list, line 7", which the caller's text has room for. */
+static const char *line_name(const um_piece *p, uint64_t line,
+                             char out[LINE_NAME])
+{
+    snprintf(out, LINE_NAME, "%s%s, line %" PRIu64, um_path_dots(p->file),
+             um_path_tail(p->file), line);
+    return out;
+}
+
+/* Only in the turn of a piece are the numbers of its lines known. */
+static void report_skipped(const reading *r, const um_piece *p)
+{
+    char where[LINE_NAME], why[UM_WHY_LEN];
+
+    for (size_t i = 0; i < p->nskipped; i++) {
+        const um_bad_line *b = &p->skipped[i];
+        if (!b->what)
+            um_why_not_hex(b->key.data, b->key.len, why);
+        line_name(p, (p->first ? 0 : r->line) + b->number, where);
+        r->source->bad_line(r->source->bad_ctx, where, b->line,
+                            b->what ? b->what : why);
+    }
+}
+
+/* Returns what is wrong with a piece. */
 static umbel_status judge_piece(reading *r, const um_piece *p)
 {
     r->line = (p->first ? 0 : r->line) + p->nlines;
@@ -87,8 +113,8 @@ static umbel_status judge_piece(reading *r, const um_piece *p)
     }
     if (!p->bad)
         return UMBEL_OK;
-    return um_fail(r->err, UMBEL_E_KEY, "%s%s, line %" PRIu64 ": %s",
-                   um_path_dots(p->file), um_path_tail(p->file), r->line,
+    char where[LINE_NAME];
+    return um_fail(r->err, UMBEL_E_KEY, "%s: %s", line_name(p, r->line, where),
                    p->bad);
 }
 
@@ -111,6 +137,7 @@ static bool drain_slot(void *ctx, void *piece)
     warn_of_piece(r->source, &s->piece);
     if (batch.n)
         r->status = r->job->use(r->job->ctx, &batch, s->result, r->err);
+    report_skipped(r, &s->piece);
     if (r->source->flush && um_stream_waits(r->reader.stream))
         r->source->flush(r->source->flush_ctx);
     if (r->status == UMBEL_OK)

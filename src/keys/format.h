@@ -32,6 +32,7 @@ typedef struct um_key_format {
     uint64_t times;        /* amount of every key without an amount_field;
                               0: 1, and um_keys_add adds to any kind */
     um_weights weights;
+    bool skip_bad; /* bad lines do not end the input: um_key_source.bad_line */
 } um_key_format;
 
 /* Returns true if keys get amounts, which only counting kinds take. */

@@ -23,6 +23,7 @@ void um_piece_fini(um_piece *p)
     free(p->weights);
     free(p->amounts);
     free(p->decoded);
+    free(p->skipped);
 }
 
 /* Makes room for one more read. */

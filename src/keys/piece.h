@@ -6,6 +6,13 @@
 
 #include "keys/stream.h"
 
+/* A line that has no key. */
+typedef struct um_bad_line {
+    uint64_t number;  /* in its piece, from 1 */
+    const char *what; /* is wrong with it; NULL: key is not hexadecimal */
+    umbel_slice line, key;
+} um_bad_line;
+
 /*
  * Whole lines of one file, then the keys in them (keys/split.h). Zeroed at
  * first; the next piece reuses its memory.
@@ -25,6 +32,8 @@ typedef struct um_piece {
     uint64_t nlines;      /* read so far */
     const char *bad;      /* what is wrong with the last of them, or NULL */
     char why[UM_WHY_LEN]; /* memory for it */
+    um_bad_line *skipped; /* bad lines before that, if the format skips them */
+    size_t nskipped, skipped_room;
 
     umbel_status status; /* why the piece is not complete */
     umbel_error err;

@@ -39,6 +39,11 @@ typedef struct um_key_source {
     /* Called, in the order of the input, with what is odd about a file; or NULL
      */
     void (*warn)(const void *ctx, const char *file, const char *text);
+    /* With format.skip_bad: called with each bad line, without its end, in the
+     * order of the input, after the keys that were read with it */
+    void (*bad_line)(void *ctx, const char *where, umbel_slice line,
+                     const char *what);
+    void *bad_ctx;
     bool suggest_hex; /* warn of keys that look like hexadecimal ones */
     const void *warn_ctx;
 } um_key_source;

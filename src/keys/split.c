@@ -174,6 +174,7 @@ static bool take_hex(um_piece *p, umbel_slice *key)
     uint8_t *out = p->decoded + p->decoded_len;
 
     if (!um_hex_decode(key->data, key->len, out)) {
+        p->keys[p->n] = *key;
         um_why_not_hex(key->data, key->len, p->why);
         return is_bad(p, p->why);
     }
@@ -261,13 +262,13 @@ static bool take_line(const um_key_format *f, um_piece *p, const uint8_t *at,
     umbel_slice line = trim_line(f, p, at, len), key = line;
 
     p->nlines++;
-    if (line.len > UM_MAX_KEY_LEN)
-        return is_bad(p, "longer than 1 MiB, the limit for a key");
     if (line.len == 0)
         return true;
     if (!grow_keys(p))
         return false;
     p->lines[p->n] = line;
+    if (line.len > UM_MAX_KEY_LEN)
+        return is_bad(p, "longer than 1 MiB, the limit for a key");
     p->weights[p->n] = 1;
     p->amounts[p->n] = f->times ? f->times : 1;
     if ((f->amount_field && !take_amount(f, p, line)) ||
@@ -281,10 +282,29 @@ static bool take_line(const um_key_format *f, um_piece *p, const uint8_t *at,
     return true;
 }
 
+/* Keeps the bad line, which was the last one, and lets the others go on. */
+static bool skip_line(um_piece *p)
+{
+    size_t room = p->skipped_room ? 2 * p->skipped_room : 16;
+
+    if (p->nskipped == p->skipped_room) {
+        if (!um_grow(&p->skipped, room, sizeof *p->skipped))
+            return no_memory(p);
+        p->skipped_room = room;
+    }
+    p->skipped[p->nskipped++] =
+        (um_bad_line){.number = p->nlines,
+                      .what = p->bad == p->why ? NULL : p->bad,
+                      .line = p->lines[p->n],
+                      .key = p->keys[p->n]};
+    p->bad = NULL;
+    return true;
+}
+
 void um_split_piece(const um_key_format *f, um_piece *p)
 {
     p->n = p->decoded_len = 0;
-    p->nlines = 0;
+    p->nlines = p->nskipped = 0;
     p->bad = NULL;
     if (p->len == 0 || !grow_decoded(f, p))
         return;
@@ -293,7 +313,8 @@ void um_split_piece(const um_key_format *f, um_piece *p)
         const uint8_t *end = memchr(at, um_format_end(f), (size_t)(stop - at));
         if (!end)
             end = stop; /* the last line of a file may lack its end */
-        good = take_line(f, p, at, (size_t)(end - at));
+        good = take_line(f, p, at, (size_t)(end - at)) ||
+               (f->skip_bad && p->bad && skip_line(p));
         at = end + 1;
     }
 }

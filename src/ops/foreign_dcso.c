@@ -98,6 +98,7 @@ static umbel_status import(const uint8_t *bytes, size_t len,
             "the filter takes %zu bytes, the limit is %" PRIu64, len,
             source->memory_limit);
     p.addressing = "dcso";
+    p.key_form = UMBEL_KEYS_UNRECORDED; /* the format has no word of it */
     p.alloc = source->alloc;
     UM_TRY(umbel_create("bloom", &p, &f, err));
     f->shape.added = added;

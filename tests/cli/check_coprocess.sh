@@ -45,3 +45,26 @@ os.write(1, z.flush())
 END
 pipe() { python3 compress.py | umbel check f.umb; }
 talk pipe
+
+# A line that has no key is reported, and the next one is answered.
+printf '%s\n' 00ff beef > digits
+umbel build digits --hex -q -o h.umb
+talk_hex() {
+    coproc co { umbel check h.umb "$@" 2> bad; }
+    pid=$!
+    ask '00ff\n' && answer
+    ask 'none\n'
+    case $* in *json*) answer ;; esac
+    ask 'BEEF\n' && answer
+    eval "exec ${co[1]}>&-"
+    wait "$pid"
+    echo "[$?]"
+    cat bad
+}
+talk_hex
+talk_hex --json --threads 2
+{ seq -f 'no %.0f' 100; cat digits; } > mixed
+try umbel check h.umb -f mixed
+try umbel check h.umb -f mixed -c --threads 3 2> /dev/null
+try umbel check h.umb -f mixed -q 2> /dev/null
+try umbel check h.umb 00ff 0g beef

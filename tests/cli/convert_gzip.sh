@@ -4,17 +4,22 @@ seq 1000 > keys
 umbel build keys --addressing dcso -q -o f.umb
 umbel convert f.umb --to dcso -q -o f.bloom
 gzip -n -k f.bloom
+# The format does not say how keys were written: --hex is not contradicted.
+umbel convert f.bloom --from dcso -q -o plain.umb
+umbel info plain.umb | grep -i "key form"
+[ "$(cells plain.umb)" = "$(cells f.umb)" ] || echo other cells
+try umbel check plain.umb 31 --hex
 from() {
     try umbel convert "$@" --from dcso -q -o x.umb 2>&1
 }
 from f.bloom.gz
-cmp x.umb f.umb
+cmp x.umb plain.umb
 from - < <(cat f.bloom.gz)
-cmp x.umb f.umb
+cmp x.umb plain.umb
 head -c 900 f.bloom | gzip -n > parts.gz
 tail -c +901 f.bloom | gzip -n >> parts.gz
 from parts.gz
-cmp x.umb f.umb
+cmp x.umb plain.umb
 rm x.umb
 
 head -c 500 f.bloom.gz > cut.gz
@@ -51,4 +56,4 @@ from - --max-memory 1KiB < <(cat f.bloom)
 from f.bloom --max-memory 1KiB
 absent x.umb
 from f.bloom.gz --max-memory 1848
-cmp x.umb f.umb
+cmp x.umb plain.umb

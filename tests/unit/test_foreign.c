@@ -22,6 +22,7 @@ static umbel_filter *three_words(void)
     umbel_params p = UMBEL_PARAMS_INIT;
 
     p.addressing = "dcso";
+    p.key_form = UMBEL_KEYS_UNRECORDED;
     p.capacity = 1000;
     p.fpr = 1e-6;
     umbel_filter *f = test_open(&p);
@@ -82,6 +83,7 @@ static void what_is_written_comes_back_with_its_data(void **state)
     uint8_t *bytes = exported(f, &len);
     assert_int_equal(len, 48 + 450 * 8 + sizeof note);
     assert_ok(import(bytes, len, &back));
+    assert_int_equal(umbel_key_form_of(back), UMBEL_KEYS_UNRECORDED);
     test_assert_same_file(f, back);
     uint8_t *second = exported(back, &again);
     assert_int_equal(len, again);
@@ -179,6 +181,7 @@ static void whole_words_without_data_come_back(void **state)
 
     (void)state;
     p.addressing = "dcso";
+    p.key_form = UMBEL_KEYS_UNRECORDED;
     p.cells = 64 * 40;
     p.capacity = 100;
     umbel_filter *f = test_open(&p);
