@@ -1,88 +1,22 @@
 /*
- * store.c - counts, marks and notes that survive crashes.
+ * store.c - changes of the state, and the journal's blocks.
  *
- * The journal. A change is applied and appended to a block in memory; at the
- * end of a turn of the loop all blocks are written with one call, and the
- * worker's thread syncs them, as many as have come by then.
- *
- * A snapshot has three steps: the worker makes journal-N ready; we begin to
- * write to it, and at that moment fork; the child writes snapshot-N. Whatever
- * happens between, the old snapshot and all journals since are there. Then the
- * worker removes what is older than N.
+ * A change is applied and appended to a block in memory; at the end of a turn
+ * of the loop all blocks are written with one call, and the worker's thread
+ * syncs them, as many as have come by then.
  *
  * A failed write, or sync, leaves a journal whose end nobody knows. It is not
  * written again. The state in memory has all that was acknowledged and more, so
  * the next snapshot repairs everything, with new files.
  */
-#define _GNU_SOURCE /* pipe2 */
-#include "store/store.h"
+#include "store/inside.h"
 
 #include "base/error.h"
-#include "base/hash.h"
-#include "store/journal.h"
-#include "store/recover.h"
-#include "store/secret.h"
-#include "store/snapshot.h"
-#include "store/state.h"
-#include "store/worker.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum {
-    BUFFER = 1 << 20,
-    JOURNAL_BYTES = 4 << 20, /* before a snapshot is taken, at least */
-    SNAPSHOT_SHARE = 4,      /* and that part of the snapshot */
-    JOURNAL_FILES = 16,      /* restarts each leave one */
-    JOURNAL_MOST = 8,        /* times that, and reports are refused */
-    RETRY_MOST = 16          /* seconds between tries to write a snapshot */
-};
-
-typedef enum phase { IDLE, PREPARING, WRITING } phase;
-
-struct um_store {
-    um_disk *disk;
-    um_worker *worker;
-    um_hasher hasher;
-    um_durability durability;
-    um_state state;
-    int event[2];
-    uint64_t now;
-
-    /* The journal. */
-    int file; /* -1: none */
-    uint64_t number, end;
-    uint64_t seq;       /* of the last block that was begun */
-    uint64_t written;   /* of the last that was written */
-    uint64_t old_bytes; /* of earlier journals that are still needed */
-    unsigned old_files;
-    uint64_t least_bytes;
-    uint64_t marked; /* when the last mark was asked for */
-    uint64_t marked_seq;
-    uint64_t lists_id;
-
-    /* Blocks that are not written yet; the last one may be open. */
-    uint8_t *buffer;
-    size_t used, block;
-    bool open;
-    uint64_t block_time;
-
-    /* The snapshot. */
-    phase phase;
-    bool wanted;
-    pid_t child;
-    uint64_t snapshot_seq;
-    uint64_t retry_at, retry_after;
-
-    bool has_failed;
-    char reason[200];
-    um_store_stats stats;
-};
+enum { RETRY_MOST = 16 }; /* seconds between tries to write a snapshot */
 
 static const char *const durabilities[] = {"always", "interval", "none"};
 
@@ -103,22 +37,21 @@ const char *um_durability_name(um_durability d)
 
 /* --- failure ------------------------------------------------------------- */
 
-static void put_off(um_store *s)
+void um_store_put_off(um_store *s)
 {
     s->retry_at = s->now + s->retry_after;
     if (s->retry_after < RETRY_MOST)
         s->retry_after *= 2;
 }
 
-static void retire(um_store *s)
+void um_store_retire(um_store *s)
 {
     if (s->file >= 0)
         um_worker_retire(s->worker, (um_written){s->file, s->end, s->written});
     s->file = -1;
 }
 
-/* From here on changes are refused, until a snapshot is written. */
-static void fail(um_store *s, int number, const char *what)
+void um_store_fail(um_store *s, int number, const char *what)
 {
     if (s->has_failed)
         return;
@@ -128,8 +61,8 @@ static void fail(um_store *s, int number, const char *what)
     s->used = 0;
     s->open = false;
     s->retry_after = 1;
-    put_off(s);
-    retire(s);
+    um_store_put_off(s);
+    um_store_retire(s);
 }
 
 const char *um_store_failed(const um_store *s)
@@ -166,7 +99,7 @@ umbel_status um_store_flush(um_store *s, umbel_error *err)
         int number =
             s->disk->ops->write(s->disk, s->file, s->end, s->buffer, s->used);
         if (number)
-            fail(s, number, "the journal could not be written");
+            um_store_fail(s, number, "the journal could not be written");
     }
     UM_TRY(check_accepting(s, err));
     if (s->used == 0)
@@ -180,9 +113,8 @@ umbel_status um_store_flush(um_store *s, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Gives room for len bytes of records at that time, in an open block. */
-static umbel_status begin_records(um_store *s, size_t len, uint64_t now,
-                                  umbel_error *err)
+umbel_status um_store_begin_records(um_store *s, size_t len, uint64_t now,
+                                    umbel_error *err)
 {
     UM_TRY(check_accepting(s, err));
     if (now < s->state.time)
@@ -190,7 +122,7 @@ static umbel_status begin_records(um_store *s, size_t len, uint64_t now,
     if (s->open && (s->block_time != now ||
                     s->used - s->block - UM_BLOCK_HEAD + len > UM_BLOCK_MAX))
         seal(s);
-    if (s->used + UM_BLOCK_HEAD + len > BUFFER)
+    if (s->used + UM_BLOCK_HEAD + len > UM_STORE_BUFFER)
         UM_TRY(um_store_flush(s, err));
     if (!s->open) {
         s->open = true;
@@ -206,7 +138,7 @@ static umbel_status begin_records(um_store *s, size_t len, uint64_t now,
 /* For which there is room. */
 static void add_record(um_store *s, const um_record *r)
 {
-    um_writer w = {s->buffer + s->used, s->buffer + BUFFER, false};
+    um_writer w = {s->buffer + s->used, s->buffer + UM_STORE_BUFFER, false};
 
     um_record_encode(r, &w);
     s->used = (size_t)(w.at - s->buffer);
@@ -214,7 +146,7 @@ static void add_record(um_store *s, const um_record *r)
 
 /* --- changes ------------------------------------------------------------- */
 
-static umbel_status turn(um_store *s, unsigned list, umbel_error *err)
+umbel_status um_store_turn(um_store *s, unsigned list, umbel_error *err)
 {
     UM_TRY(um_state_turn(&s->state, list, s->block_time, err));
     add_record(s, &(um_record){.type = UM_RECORD_TURN, .list = list});
@@ -246,7 +178,7 @@ static umbel_status turn_due(um_store *s, const um_entry *e, size_t n,
             continue;
         checked |= UINT64_C(1) << list;
         if (um_list_due(s->state.list[list], s->block_time))
-            UM_TRY(turn(s, list, err));
+            UM_TRY(um_store_turn(s, list, err));
     }
     return UMBEL_OK;
 }
@@ -287,7 +219,7 @@ umbel_status um_store_append(um_store *s, const um_entry *e, size_t n,
     uint64_t mark = 0;
 
     UM_TRY(check_entries(s, e, n, err));
-    UM_TRY(begin_records(s, most, now, err));
+    UM_TRY(um_store_begin_records(s, most, now, err));
     UM_TRY(um_once_reserve(&s->state.once, n, s->block_time, err));
     UM_TRY(turn_due(s, e, n, err));
     for (size_t i = 0, run; i < n; i += run) {
@@ -308,7 +240,7 @@ umbel_status um_store_put(um_store *s, umbel_slice name, umbel_slice value,
                    .name = name,
                    .value = value};
 
-    UM_TRY(begin_records(s, UM_RECORD_MAX, now, err));
+    UM_TRY(um_store_begin_records(s, UM_RECORD_MAX, now, err));
     if (value.data)
         UM_TRY(um_notes_put(&s->state.notes, name, value, err));
     else if (!um_notes_drop(&s->state.notes, name))
@@ -376,391 +308,7 @@ void um_store_stats_get(const um_store *s, um_store_stats *out)
     out->durability = s->durability;
     out->failed = um_store_failed(s);
     out->journal_bytes = s->old_bytes + s->end;
-    out->snapshot_running = s->phase != IDLE;
+    out->snapshot_running = s->phase != UM_IDLE;
     out->notes = s->state.notes.n;
     out->note_bytes = s->state.notes.bytes;
-}
-
-/* --- snapshots ----------------------------------------------------------- */
-
-static uint64_t journal_limit(const um_store *s)
-{
-    uint64_t share = s->stats.snapshot_bytes / SNAPSHOT_SHARE;
-
-    return share > s->least_bytes ? share : s->least_bytes;
-}
-
-static bool is_due(const um_store *s)
-{
-    if (s->phase != IDLE || s->now < s->retry_at)
-        return false;
-    return s->wanted || s->has_failed || s->old_files >= JOURNAL_FILES ||
-           s->old_bytes + s->end > journal_limit(s);
-}
-
-void um_store_snapshot(um_store *s)
-{
-    s->wanted = true;
-}
-
-/* Journals may grow while a snapshot fails, but not for ever. */
-static void check_growth(um_store *s)
-{
-    if (s->old_bytes + s->end > JOURNAL_MOST * journal_limit(s) &&
-        s->stats.snapshot_error)
-        fail(s, s->stats.snapshot_error,
-             "the journal is too long, and no snapshot could be written");
-}
-
-static int write_snapshot(const um_store *s, uint64_t number, uint64_t *bytes,
-                          umbel_error *err)
-{
-    um_snapshot_head head = {.number = number,
-                             .secret_id = um_secret_id(s->hasher.secret),
-                             .seq = s->seq,
-                             .time = s->state.time,
-                             .lists = (uint32_t)s->state.nlists};
-    um_snapshot_writer w;
-
-    umbel_status status = um_snapshot_create(&w, s->disk, &head, err);
-    if (status == UMBEL_OK)
-        status = um_state_encode(&s->state, &w.sink, err);
-    if (status == UMBEL_OK)
-        status = um_snapshot_finish(&w, err);
-    *bytes = w.at;
-    int result = status == UMBEL_OK ? 0 : w.number ? w.number : ENOMEM;
-    um_snapshot_writer_fini(&w);
-    return result;
-}
-
-/* In the child. */
-static int snapshot_job(void *arg)
-{
-    const um_store *s = arg;
-    uint64_t bytes;
-    int result = write_snapshot(s, s->number, &bytes, NULL);
-
-    /* Wakes the parent, if its pipe is not full already. */
-    if (write(s->event[1], "", 1) < 0)
-        errno = 0;
-    return result;
-}
-
-static void begin_snapshot(um_store *s)
-{
-    um_journal_head head = {.number = ++s->stats.last_number,
-                            .secret_id = um_secret_id(s->hasher.secret),
-                            .lists_id = s->lists_id};
-
-    s->phase = PREPARING;
-    um_worker_prepare(s->worker, &head);
-}
-
-static void snapshot_failed(um_store *s, int number)
-{
-    s->phase = IDLE;
-    s->stats.snapshot_error = number;
-    put_off(s);
-}
-
-/* From now on journal-N is written; the child has the state until here. */
-static void switch_journal(um_store *s, int file)
-{
-    um_store_flush(s, NULL);
-    retire(s);
-    s->old_bytes += s->end;
-    s->old_files++;
-    s->file = file;
-    s->end = UM_JOURNAL_HEAD;
-    s->number = s->stats.last_number;
-    s->snapshot_seq = s->seq;
-    int number = s->disk->ops->start(s->disk, snapshot_job, s, &s->child);
-    if (number)
-        snapshot_failed(s, number);
-    else
-        s->phase = WRITING;
-}
-
-static uint64_t size_of_snapshot(um_store *s)
-{
-    char name[UM_DISK_NAME];
-    uint64_t size = 0;
-    int file;
-
-    snprintf(name, sizeof name, "snapshot-%" PRIu64, s->number);
-    if (s->disk->ops->open(s->disk, name, UM_DISK_READ, &file) != 0)
-        return s->stats.snapshot_bytes;
-    s->disk->ops->size(s->disk, file, &size);
-    s->disk->ops->close(s->disk, file);
-    return size;
-}
-
-static void snapshot_done(um_store *s)
-{
-    s->phase = IDLE;
-    s->wanted = false;
-    s->stats.snapshots++;
-    s->stats.snapshot_error = 0;
-    s->stats.snapshot_time = s->now;
-    s->stats.snapshot_bytes = size_of_snapshot(s);
-    s->old_bytes = 0;
-    s->old_files = 0;
-    s->retry_after = 1;
-    um_worker_clean(s->worker, s->number);
-    if (s->has_failed) {
-        s->has_failed = false;
-        s->written = s->snapshot_seq;
-        um_worker_mend(s->worker, s->snapshot_seq);
-    }
-}
-
-/* --- once a second, and when something happened -------------------------- */
-
-static void collect_work(um_store *s)
-{
-    um_work_done done;
-
-    um_worker_run(s->worker);
-    um_worker_collect(s->worker, &done);
-    s->stats.syncs += done.syncs;
-    if (done.sync_error)
-        fail(s, done.sync_error, "the journal could not be synced");
-    if (done.prepared && done.prepare_error == 0)
-        switch_journal(s, done.file);
-    else if (done.prepared)
-        snapshot_failed(s, done.prepare_error);
-}
-
-static void collect_child(um_store *s)
-{
-    int result;
-
-    if (s->phase != WRITING || !s->disk->ops->ended(s->disk, s->child, &result))
-        return;
-    if (result)
-        snapshot_failed(s, result);
-    else
-        snapshot_done(s);
-}
-
-/*
- * Turns lists whose epoch is over. While the store has failed that is not
- * written down: the next snapshot has it, or a restart turns again.
- */
-static void turn_all(um_store *s, uint64_t now)
-{
-    for (unsigned i = 0; i < s->state.nlists; i++) {
-        if (!um_list_due(s->state.list[i], now))
-            continue;
-        if (s->has_failed)
-            um_state_turn(&s->state, i, now, NULL);
-        else if (begin_records(s, UM_RECORD_TURN_LEN, now, NULL) == UMBEL_OK)
-            turn(s, i, NULL);
-    }
-}
-
-/* The sync of `interval`, and the mark in the journal's head. */
-static void sync_each_second(um_store *s)
-{
-    if (s->file < 0 || s->has_failed || s->durability == UM_DURABILITY_NONE ||
-        s->marked == s->now || s->marked_seq == s->written)
-        return;
-    s->marked = s->now;
-    s->marked_seq = s->written;
-    um_worker_sync(s->worker, (um_written){s->file, s->end, s->written}, true);
-}
-
-static void drain(int fd)
-{
-    char bytes[64];
-
-    while (read(fd, bytes, sizeof bytes) > 0)
-        ;
-}
-
-void um_store_tick(um_store *s, uint64_t now)
-{
-    if (now > s->now)
-        s->now = now;
-    drain(s->event[0]);
-    collect_work(s);
-    collect_child(s);
-    turn_all(s, s->now);
-    um_store_flush(s, NULL);
-    sync_each_second(s);
-    check_growth(s);
-    if (is_due(s))
-        begin_snapshot(s);
-}
-
-/* --- open and close ------------------------------------------------------ */
-
-static umbel_status check_config(const um_store_config *c, umbel_error *err)
-{
-    if (c->nlists > UM_STORE_MAX_LISTS)
-        return um_fail(err, UMBEL_E_RANGE, "%zu lists, more than %d", c->nlists,
-                       UM_STORE_MAX_LISTS);
-    for (size_t i = 0; i < c->nlists; i++) {
-        const char *name = c->lists[i].name;
-        if (!*name || strlen(name) >= UM_LIST_MAX_NAME)
-            return um_fail(err, UMBEL_E_RANGE,
-                           "the name of a list has 1 to %d bytes: \"%.40s\"",
-                           UM_LIST_MAX_NAME - 1, name);
-        for (size_t k = 0; k < i; k++)
-            if (strcmp(name, c->lists[k].name) == 0)
-                return um_fail(err, UMBEL_E_RANGE, "two lists \"%s\"", name);
-    }
-    return UMBEL_OK;
-}
-
-static umbel_status lock_directory(const um_store *s, const char *dir,
-                                   umbel_error *err)
-{
-    int number = s->disk->ops->lock(s->disk, "lock");
-
-    if (number == EWOULDBLOCK)
-        return um_fail(err, UMBEL_E_REFUSED,
-                       "%s is in use by another server: stop that one, or "
-                       "choose another directory",
-                       dir);
-    return um_disk_status(number, dir, err);
-}
-
-static umbel_status take_secret(um_store *s, const um_store_config *c,
-                                const um_found *found, umbel_error *err)
-{
-    uint8_t secret[UMBEL_SECRET_LEN];
-
-    if (c->secret_bytes)
-        memcpy(secret, c->secret_bytes, sizeof secret);
-    else
-        UM_TRY(um_store_secret(c->dir, c->secret, found->snapshot != 0, secret,
-                               err));
-    um_hasher_unlock(&s->hasher, secret);
-    return UMBEL_OK;
-}
-
-/* Begins journal-N, after snapshot-N if the data need one. */
-static int begin_journal(um_store *s, bool snapshot)
-{
-    um_journal_head head = {.number = s->number,
-                            .secret_id = um_secret_id(s->hasher.secret),
-                            .lists_id = s->lists_id};
-    int number = 0;
-
-    if (snapshot) {
-        number = write_snapshot(s, s->number, &s->stats.snapshot_bytes, NULL);
-        s->old_bytes = 0;
-        s->old_files = 0;
-        s->stats.snapshot_time = s->now;
-    }
-    if (number == 0)
-        number = um_journal_create(s->disk, &head, &s->file);
-    if (number)
-        s->file = -1;
-    s->end = UM_JOURNAL_HEAD;
-    return number;
-}
-
-static umbel_status load(um_store *s, const um_store_config *c,
-                         const um_found *found, umbel_error *err)
-{
-    uint8_t same[UM_STORE_MAX_LISTS];
-    um_recovered got = {.rewrite = true};
-    int number = 0;
-
-    for (uint8_t i = 0; i < UM_STORE_MAX_LISTS; i++)
-        same[i] = i;
-    s->lists_id = um_state_lists_id(c, same, c->nlists);
-    if (found->snapshot)
-        UM_TRY(um_recover(found, c, s->hasher.secret, &s->state, &got, &number,
-                          err));
-    UM_TRY(um_state_fill(&s->state, c, s->hasher.secret, s->now, err));
-    s->seq = s->written = got.seq;
-    s->old_bytes = got.journal_bytes;
-    s->old_files = (unsigned)found->n;
-    s->wanted = got.torn != 0;
-    s->stats.snapshot_bytes = got.snapshot_bytes;
-    s->stats.snapshot_time = got.time;
-    s->stats.replayed = got.records;
-    s->stats.torn = got.torn;
-    s->number = s->stats.last_number = found->last + 1;
-    um_worker_mend(s->worker, s->seq);
-    if (number == 0)
-        number = um_store_clean(s->disk, found->snapshot, true);
-    if (number == 0)
-        number = begin_journal(s, got.rewrite);
-    if (number && !found->snapshot)
-        return um_disk_status(number, found->dir, err);
-    if (number)
-        fail(s, number, "the journal could not be begun");
-    return UMBEL_OK;
-}
-
-static umbel_status open_store(um_store *s, const um_store_config *c,
-                               umbel_error *err)
-{
-    const char *dir = c->dir ? c->dir : "data";
-    um_found found = {0};
-
-    s->disk = c->disk;
-    UM_TRY(check_config(c, err));
-    if (!s->disk)
-        UM_TRY(um_disk_open(dir, &s->disk, err));
-    s->buffer = malloc(BUFFER);
-    if (!s->buffer)
-        return um_no_memory(err, BUFFER);
-    if (pipe2(s->event, O_NONBLOCK | O_CLOEXEC) != 0)
-        return um_fail_errno(err, "no pipe");
-    UM_TRY(lock_directory(s, dir, err));
-    UM_TRY(um_worker_open(s->disk, s->event[1], &s->worker, err));
-    umbel_status status = um_found_init(&found, s->disk, dir, err);
-    if (status == UMBEL_OK)
-        status = take_secret(s, c, &found, err);
-    if (status == UMBEL_OK)
-        status = load(s, c, &found, err);
-    um_found_fini(&found);
-    return status;
-}
-
-umbel_status um_store_open(const um_store_config *c, uint64_t now,
-                           um_store **out, umbel_error *err)
-{
-    um_store *s = calloc(1, sizeof *s);
-
-    if (!s)
-        return um_no_memory(err, sizeof *s);
-    s->file = s->event[0] = s->event[1] = -1;
-    s->now = now;
-    s->retry_after = 1;
-    s->durability = c->durability;
-    s->least_bytes = c->journal_bytes ? c->journal_bytes : JOURNAL_BYTES;
-    um_hasher_init(&s->hasher, um_hash_find("sip"), 0);
-    umbel_status status = open_store(s, c, err);
-    if (status == UMBEL_OK)
-        *out = s;
-    else
-        um_store_close(s);
-    return status;
-}
-
-void um_store_close(um_store *s)
-{
-    if (!s)
-        return;
-    if (s->worker) {
-        um_store_flush(s, NULL);
-        if (s->phase == WRITING)
-            s->disk->ops->stop(s->disk, s->child);
-        retire(s);
-        um_worker_close(s->worker);
-    }
-    um_state_fini(&s->state);
-    um_hasher_fini(&s->hasher);
-    um_disk_close(s->disk);
-    for (int i = 0; i < 2; i++)
-        if (s->event[i] >= 0)
-            close(s->event[i]);
-    free(s->buffer);
-    free(s);
 }

@@ -16,7 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One when a snapshot begins, and one if the disk fails right then. */
+/* One when a snapshot begins, and one if the disk fails right then; before
+ * there is another, the worker has prepared a journal, and done these. */
 enum { MOST_RETIRED = 2 };
 
 /* What there is to do; a place is free when its flag is false. */

@@ -1,0 +1,78 @@
+/*
+ * inside.h - the store's own memory, for its files: store.c changes the state,
+ * upkeep.c takes snapshots, opening.c opens and closes.
+ */
+#ifndef UM_STORE_INSIDE_H
+#define UM_STORE_INSIDE_H
+
+#include "base/hash.h"
+#include "store/journal.h"
+#include "store/state.h"
+#include "store/store.h"
+#include "store/worker.h"
+
+enum {
+    UM_STORE_BUFFER = 1 << 20,       /* blocks that are not written yet */
+    UM_STORE_JOURNAL_BYTES = 4 << 20 /* before a snapshot, at least */
+};
+
+/* Where a snapshot is: the worker prepares a journal, then a child writes. */
+typedef enum um_phase { UM_IDLE, UM_PREPARING, UM_WRITING } um_phase;
+
+struct um_store {
+    um_disk *disk;
+    um_worker *worker;
+    um_hasher hasher;
+    um_durability durability;
+    um_state state;
+    int event[2];
+    uint64_t now;
+
+    /* The journal. */
+    int file; /* -1: none */
+    uint64_t number, end;
+    uint64_t seq;       /* of the last block that was begun */
+    uint64_t written;   /* of the last that was written */
+    uint64_t old_bytes; /* of earlier journals that are still needed */
+    unsigned old_files;
+    uint64_t least_bytes;
+    uint64_t marked; /* when the last mark was asked for */
+    uint64_t marked_seq;
+    uint64_t lists_id;
+
+    /* Blocks that are not written yet; the last one may be open. */
+    uint8_t *buffer;
+    size_t used, block;
+    bool open;
+    uint64_t block_time;
+
+    /* The snapshot. */
+    um_phase phase;
+    bool wanted;
+    pid_t child;
+    uint64_t snapshot_seq;
+    uint64_t retry_at, retry_after;
+
+    bool has_failed;
+    char reason[200];
+    um_store_stats stats;
+};
+
+/* From here on changes are refused, until a snapshot is written. */
+void um_store_fail(um_store *s, int number, const char *what);
+/* Leaves the journal to the worker, which syncs and closes it. */
+void um_store_retire(um_store *s);
+/* Waits before the next snapshot is tried, each time longer. */
+void um_store_put_off(um_store *s);
+
+/* Gives room for len bytes of records at that time, in an open block. */
+umbel_status um_store_begin_records(um_store *s, size_t len, uint64_t now,
+                                    umbel_error *err);
+/* Begins a new epoch of a list; there is room for the record. */
+umbel_status um_store_turn(um_store *s, unsigned list, umbel_error *err);
+
+/* Writes snapshot-number of the present state; returns a number of errno.h. */
+int um_store_write_snapshot(const um_store *s, uint64_t number,
+                            uint64_t *bytes);
+
+#endif
