@@ -337,6 +337,60 @@ static void lists_may_be_added_and_change_places(void **state)
     test_dir_remove(dir);
 }
 
+/* --- the format ---------------------------------------------------------- */
+
+/* Each line of the file, as xxd prints it, is in the document. */
+static void assert_documented(const char *dir, const char *name)
+{
+    char *path = test_path(dir, name);
+    size_t len, doc_len;
+    uint8_t *bytes = test_read_file(path, &len);
+    char *doc =
+        (char *)test_read_file(UM_GOLDEN_DIR "/../../docs/STORE.md", &doc_len);
+
+    doc[doc_len - 1] = '\0';
+    for (size_t at = 0; at < len; at += 16) {
+        char line[64];
+        int n = snprintf(line, sizeof line, "%08zx:", at);
+        for (size_t i = at; i < at + 16 && i < len; i++)
+            n += snprintf(line + n, sizeof line - (size_t)n,
+                          i % 2 ? "%02x" : " %02x", bytes[i]);
+        if (!strstr(doc, line))
+            fail_msg("%s: not in STORE.md: %s", name, line);
+    }
+    free(doc);
+    free(bytes);
+    free(path);
+}
+
+static void the_format_is_the_documented_one(void **state)
+{
+    (void)state;
+    char *dir = test_dir_make();
+    um_store_config c = usual(dir);
+    um_entry e = {0, {0x1111, 0x2222}, 3, 0x4444};
+    uint64_t ticket;
+
+    c.secret_bytes = test_secret;
+    um_store_close(open_at(&c, T0));
+    um_store *s = open_at(&c, T0);
+    put_note(s, "greeting", "hello");
+    assert_ok(um_store_append(s, &e, 1, T0, &ticket, &test_refusal));
+    um_store_close(s);
+    assert_documented(dir, "journal-2");
+    test_dir_remove(dir);
+
+    dir = test_dir_make();
+    c.dir = dir;
+    c.nlists = 0;
+    s = open_at(&c, T0);
+    put_note(s, "greeting", "hello");
+    take_snapshot(s);
+    um_store_close(s);
+    assert_documented(dir, "snapshot-2");
+    test_dir_remove(dir);
+}
+
 /* --- what it refuses ----------------------------------------------------- */
 
 static void refuses(const um_store_config *c, umbel_status status,
@@ -542,6 +596,7 @@ int main(void)
         cmocka_unit_test(marks_are_remembered_for_ten_minutes),
         cmocka_unit_test(notes_change_and_stay),
         cmocka_unit_test(lists_may_be_added_and_change_places),
+        cmocka_unit_test(the_format_is_the_documented_one),
         cmocka_unit_test(a_second_server_is_refused),
         cmocka_unit_test(the_secret_is_made_once_and_for_the_owner),
         cmocka_unit_test(files_of_another_version_are_refused),
