@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 3, KEYS = 64, MOST_STEPS = 40 };
+enum { SLOTS = 3, KEYS = 64, MOST_STEPS = 24 };
 
 typedef struct slot {
     umbel_filter *f;
@@ -399,7 +399,7 @@ static bool begin(machine *m, um_reader *r)
     p->hashes = 1 + get_u8(r) % 64; /* 0 would search the best, slowly */
     p->seed = get_u8(r);
     p->cells = get_u8(r);
-    p->cells |= (uint64_t)(get_u8(r) % 16) << 8;
+    p->cells |= (uint64_t)(get_u8(r) % 8) << 8;
     choose_settings(m);
     for (size_t i = 0; i < SLOTS; i++) {
         if (umbel_create(m->kind, p, &m->slot[i].f, NULL) != UMBEL_OK)

@@ -5,8 +5,8 @@
 # executions ("2000000x"; TARGET=COUNT for one of them), JOBS of them at a time.
 # Prints a table in the end; exits 1 when one found something, and says which
 # file brings it back. Inputs that were found stay in OUT/corpus, crashes in
-# OUT/crashes, libFuzzer's words in OUT/logs. OUT is build/fuzz, or
-# $UMBEL_FUZZ_OUT.
+# OUT/crashes, libFuzzer's words in OUT/logs. Targets are those in build/fuzz, or
+# $UMBEL_FUZZ_BUILD, which is OUT as well unless $UMBEL_FUZZ_OUT is given.
 set -euo pipefail
 
 usage() {
@@ -23,7 +23,7 @@ fi
 limit=$1
 shift
 cd "$(dirname "$0")/.."
-build=build/fuzz
+build=${UMBEL_FUZZ_BUILD:-build/fuzz}
 out=${UMBEL_FUZZ_OUT:-$build}
 
 # Whatever was built is a target: the table is in fuzz/CMakeLists.txt.
