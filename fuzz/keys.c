@@ -3,7 +3,8 @@
  *
  * The input is a format and a text:
  *
- *     1 byte   flags: 1 NUL, 2 hexadecimal, 4 weights, 8 two threads
+ *     1 byte   flags: 1 NUL, 2 hexadecimal, 4 weights, 8 two threads, 16 lower
+ *              case, 32 bad lines are skipped, 64 seven times
  *     1 byte   field that is the key, modulo 5; 0: none
  *     1 byte   field that is the amount, modulo 5; 0: none, 4: the last
  *     1 byte   delimiter, 0: tab
@@ -39,7 +40,7 @@ typedef struct splitter {
     um_key_format format;
     const uint8_t *text;
     size_t len, at;
-    uint64_t line;
+    uint64_t line, skipped;
     bool bad;
 } splitter;
 
@@ -153,7 +154,7 @@ static bool read_entry(const splitter *s, part line, entry *e)
     uint64_t field = s->format.field;
     part key = line;
 
-    *e = (entry){.weight = 1, .amount = 1};
+    *e = (entry){.weight = 1, .amount = s->format.times ? s->format.times : 1};
     if (s->format.amount_field && !read_amount(s, line, &e->amount))
         return false;
     if (s->format.weights && !read_weight(s, &key, &e->weight))
@@ -165,6 +166,9 @@ static bool read_entry(const splitter *s, part line, entry *e)
     if (s->format.hex)
         return read_hex(key, e);
     memcpy(e->key, key.at, e->len = key.len);
+    for (size_t i = 0; s->format.fold_case && i < e->len; i++)
+        if (e->key[i] >= 'A' && e->key[i] <= 'Z')
+            e->key[i] = (uint8_t)(e->key[i] - 'A' + 'a');
     return true;
 }
 
@@ -196,8 +200,10 @@ static bool next_entry(splitter *s, entry *e)
         part line = next_line(s);
         if (line.len == 0)
             continue;
-        s->bad = !read_entry(s, line, e);
-        if (!s->bad && e->len)
+        bool fine = read_entry(s, line, e);
+        s->skipped += !fine && s->format.skip_bad;
+        s->bad = !fine && !s->format.skip_bad;
+        if (fine && e->len)
             return true;
     }
     return false;
@@ -248,6 +254,13 @@ static umbel_status compare(void *ctx, const um_key_batch *batch,
     return UMBEL_OK;
 }
 
+static void count_bad(void *ctx, const char *where, umbel_slice line,
+                      const char *what)
+{
+    UM_WANT(*where && line.len && *what);
+    ++*(uint64_t *)ctx;
+}
+
 static umbel_status ignore(void *ctx, const um_key_batch *batch,
                            umbel_error *err)
 {
@@ -259,7 +272,8 @@ static umbel_status ignore(void *ctx, const um_key_batch *batch,
 
 /* Reads the text through a pipe. */
 static umbel_status read_pipe(const um_key_format *format, unsigned threads,
-                              feed f, splitter *s, umbel_error *err)
+                              feed f, splitter *s, uint64_t *bad,
+                              umbel_error *err)
 {
     char path[32];
     int fds[2];
@@ -271,6 +285,8 @@ static umbel_status read_pipe(const um_key_format *format, unsigned threads,
                             .npaths = 1,
                             .format = *format,
                             .threads = threads,
+                            .bad_line = count_bad,
+                            .bad_ctx = bad,
                             .progress = send_next,
                             .progress_ctx = &f};
     umbel_status status =
@@ -287,6 +303,9 @@ static um_key_format read_format(const uint8_t head[HEAD])
 
     return (um_key_format){.null_ended = head[0] & 1,
                            .hex = head[0] & 2,
+                           .fold_case = head[0] & 16,
+                           .skip_bad = head[0] & 32,
+                           .times = head[0] & 64 ? 7 : 0,
                            .weights =
                                head[0] & 4 ? UM_WEIGHTS_ALL : UM_WEIGHTS_NONE,
                            .field = head[1] % 5,
@@ -305,11 +324,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     splitter s = {.format = format, .text = f.text, .len = f.len};
     bool gzip = f.len >= 3 && memcmp(f.text, "\x1F\x8B\x08", 3) == 0;
     static entry more;
+    uint64_t bad = 0;
     char line[32];
     umbel_error err;
 
     umbel_status status =
-        read_pipe(&format, threads, f, gzip ? NULL : &s, &err);
+        read_pipe(&format, threads, f, gzip ? NULL : &s, &bad, &err);
     if (status != UMBEL_OK)
         um_fuzz_check_error(status, &err);
     if (gzip || status == UMBEL_E_RANGE)
@@ -319,6 +339,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (refused)
         return 0;
     UM_WANT(!next_entry(&s, &more));
+    UM_WANT(bad == s.skipped);
     UM_WANT(status == (s.bad ? UMBEL_E_KEY : UMBEL_OK));
     snprintf(line, sizeof line, ", line %" PRIu64 ": ", s.line);
     UM_WANT(!s.bad || strstr(err.text, line));

@@ -102,18 +102,19 @@ static void use_mapping(const char *path, const umbel_filter *decoded)
 }
 
 /* A descriptor is admitted as the bytes are. */
-static void admit_descriptor(int fd, const uint8_t *data, size_t len)
+static void admit_descriptor(int fd, const umbel_source *source,
+                             const uint8_t *data, size_t len)
 {
     umbel_admission wants = UMBEL_ADMISSION_INIT;
     umbel_filter *f = NULL, *g = NULL;
     umbel_ruling a, b;
 
-    UM_WANT(umbel_admit_bytes(data, len, NULL, &wants, &f, &a, NULL) ==
+    UM_WANT(umbel_admit_bytes(data, len, source, &wants, &f, &a, NULL) ==
             UMBEL_OK);
     for (int to_end = 0; to_end < 2; to_end++) {
         uint64_t n = to_end ? UMBEL_TO_END : len;
         UM_WANT(lseek(fd, 0, SEEK_SET) == 0);
-        UM_WANT(umbel_admit_read(fd, n, NULL, &wants, &g, &b, NULL) ==
+        UM_WANT(umbel_admit_read(fd, n, source, &wants, &g, &b, NULL) ==
                 UMBEL_OK);
         UM_WANT(a.admitted == b.admitted && (f != NULL) == (g != NULL));
         umbel_close(g);
@@ -165,8 +166,8 @@ static void try_way(int fd, const way *w, const uint8_t *data, size_t len)
         try_descriptor(fd, &source, decoded);
         if (w == ways && want == UMBEL_OK)
             use_mapping(path, decoded);
-        if (w == ways && um_fuzz_one_in(16, data, len))
-            admit_descriptor(fd, data, len);
+        if (um_fuzz_one_in(16, data, len))
+            admit_descriptor(fd, &source, data, len);
     }
     umbel_close(decoded);
 }

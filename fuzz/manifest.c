@@ -63,6 +63,25 @@ static void follow(const um_manifest *m, bool sign_it)
     UM_WANT(back.serial == m->serial + 1 && back.nsteps <= UMBEL_MAX_STEPS);
 }
 
+/* Only what the trusted key signed is believed; a key that is new to the reader
+ * may start over. */
+static void judge_key(const um_manifest *m)
+{
+    um_manifest none = {.serial = 0}, last = *m;
+    um_terms terms = {.name = m->name, .now = m->expires, .trust = key};
+    bool ours = m->is_signed && memcmp(m->key, key, sizeof key) == 0;
+    umbel_status want = ours ? UMBEL_OK : UMBEL_E_REFUSED;
+
+    UM_WANT(um_judge(m, &none, &terms, NULL) == want);
+    UM_WANT(um_judge_unchanged(m, &terms) == ours);
+    last.serial++;
+    last.is_signed = true;
+    last.key[0] ^= 1;
+    UM_WANT(um_judge(m, &last, &terms, NULL) == want);
+    terms.trust = NULL;
+    UM_WANT(um_judge(m, &last, &terms, NULL) == UMBEL_E_REFUSED);
+}
+
 /* Believed once, it is believed again, and until it expires. */
 static void judge(const um_manifest *m)
 {
@@ -79,8 +98,10 @@ static void judge(const um_manifest *m)
     UM_WANT(strcmp(m->name, terms.name) == 0 ||
             um_judge(m, &none, &terms, &err) == UMBEL_E_REFUSED);
     terms = (um_terms){.name = m->name, .now = m->expires + 1};
-    UM_WANT(m->expires == 0 || terms.now == 0 ||
-            um_judge(m, &none, &terms, &err) == UMBEL_E_REFUSED);
+    bool expired = m->expires && terms.now;
+    UM_WANT(!expired || um_judge(m, &none, &terms, &err) == UMBEL_E_REFUSED);
+    UM_WANT((um_judge_again(m, terms.now, &err) == UMBEL_E_REFUSED) == expired);
+    judge_key(m);
 }
 
 static bool read_manifest(const char *text, size_t len, bool dear,

@@ -95,7 +95,7 @@ static void op_add(machine *m, const step *s)
     UM_WANT(umbel_add_many(s->a->f, &keys[s->key], 1, &fresh, NULL) ==
             UMBEL_OK);
     UM_WANT(fresh == !was);
-    UM_WANT(!(fresh && s->a->has[s->key]));
+    UM_WANT(!(fresh && s->a->has[s->key]) || umbel_may_deny(s->a->f));
     count_one(s->a, s->key);
     note(m, fresh);
 }
@@ -404,7 +404,8 @@ static bool begin(machine *m, um_reader *r)
     for (size_t i = 0; i < SLOTS; i++) {
         if (umbel_create(m->kind, p, &m->slot[i].f, NULL) != UMBEL_OK)
             return false;
-        m->any_order = m->plain || !umbel_count_limit(m->slot[i].f);
+        m->any_order = !umbel_may_deny(m->slot[i].f) &&
+                       (m->plain || !umbel_count_limit(m->slot[i].f));
         m->slot[i].exact = m->any_order;
         m->slot[i].sums = true;
     }

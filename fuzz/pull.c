@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "exchange/pull_state.h"
 
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,6 +230,7 @@ typedef struct world {
     umbel_filter *filter;
     uint64_t now, cut; /* bytes until a transfer breaks off; 0: never */
     bool from_start, bad_range;
+    unsigned key; /* that signs: none, or one of three */
     umbel_puller *puller;
     uint8_t known[STEPS][UMBEL_FILE_DIGEST_LEN]; /* files that were published */
     size_t nknown;
@@ -259,6 +261,17 @@ static umbel_status serve(void *ctx, const umbel_request *r,
     return UMBEL_OK;
 }
 
+static const uint8_t *sign_key(unsigned i)
+{
+    static uint8_t key[4][UMBEL_SIGN_KEY_LEN];
+    const uint8_t seed[crypto_sign_SEEDBYTES] = {(uint8_t)i};
+    uint8_t public[crypto_sign_PUBLICKEYBYTES];
+
+    if (i && !key[i][0])
+        crypto_sign_seed_keypair(public, key[i], seed);
+    return i ? key[i] : NULL;
+}
+
 static void publish(world *w, unsigned key, uint64_t valid)
 {
     umbel_publication what = UMBEL_PUBLICATION_INIT;
@@ -272,6 +285,7 @@ static void publish(world *w, unsigned key, uint64_t valid)
     what.now = w->now;
     what.valid = valid;
     what.keep = 3;
+    what.sign_key = sign_key(w->key);
     if (umbel_publish(&what, &shelf, &done, NULL) == UMBEL_OK) {
         memcpy(w->known[w->nknown++], done.digest, sizeof done.digest);
         umbel_shelf_tidy(&shelf, done.last, done.has_last, NULL);
@@ -398,6 +412,7 @@ static void step(world *w, unsigned what, unsigned n)
     case 4:
         w->from_start = n & 1;
         w->bad_range = n & 2;
+        w->key = n >> 2 & 3;
         break;
     case 5:
         if (what & 32)

@@ -1,0 +1,24 @@
+/*
+ * seeds.h - what the writers of seeds share.
+ */
+#ifndef UM_FUZZ_SEEDS_H
+#define UM_FUZZ_SEEDS_H
+
+#include "fuzz.h"
+
+enum { UM_SEED_ROOM = 2048 }; /* no file is longer */
+
+/* Prints the error, and ends the program. */
+_Noreturn void um_seed_fail(const char *what, const umbel_error *err);
+/* Writes an input of a target. */
+void um_seed_write(const char *target, const char *name, const void *bytes,
+                   size_t len);
+
+/* Write all inputs of some targets. */
+void um_seed_filters(void);  /* decode, load */
+void um_seed_patches(void);  /* patch */
+void um_seed_codes(void);    /* code */
+void um_seed_foreigns(void); /* foreign, key_file */
+void um_seed_programs(void); /* params, ops */
+
+#endif

@@ -1,0 +1,131 @@
+/*
+ * seeds_foreign.c - files of other programs, and files of keys.
+ */
+#include "seeds.h"
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "filter/head.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+/* Files of DCSO's bloom: words of 64 bits, and perhaps data. */
+typedef struct foreign {
+    const char *name;
+    uint64_t word[9]; /* version n p k m N, bits */
+    size_t len;
+} foreign;
+
+#define HALF UINT64_C(0x3FE0000000000000)
+
+static const foreign foreigns[] = {
+    {"dcso", {1, 9, HALF, 3, 128, 2, 0x8001, 77}, 64},
+    {"dcso-data", {1, 9, HALF, 3, 100, 2, 0x8001, 77, 5}, 72},
+    {"dcso-cut", {1, 9, HALF, 3, 129, 2, 0x8001, 77}, 64},
+    {"dcso-cut-in-head", {1, 9, HALF, 3}, 33},
+    {"dcso-bits-behind", {1, 9, HALF, 3, 100, 2, 1, UINT64_MAX}, 64},
+    {"dcso-version-2", {2, 9, HALF, 3, 64, 2, 1}, 56},
+    {"dcso-no-hashes", {1, 9, HALF, 0, 64, 2, 1}, 56},
+    {"dcso-65-hashes", {1, 9, HALF, 65, 64, 2, 1}, 56},
+    {"dcso-1-bit", {1, 9, HALF, 3, 1, 2, 1}, 56},
+    {"dcso-many-bits", {1, 9, HALF, 3, UINT64_MAX, 2, 1}, 56},
+    {"dcso-many-keys", {1, UINT64_MAX, HALF, 3, 64, 2, 1}, 56},
+    {"dcso-error-0", {1, 9, 0, 3, 64, 2, 1}, 56},
+    {"dcso-error-nan", {1, 9, UINT64_MAX, 3, 64, 2, 1}, 56},
+    {"dcso-odd-cells", {1, 9, HALF, 3, 63, UINT64_MAX, 1}, 56},
+};
+
+/* Much that is compressed to little: bits that are all zero. */
+static void write_packed(const char *name, uint64_t bits, size_t len,
+                         int members)
+{
+    enum { GZIP = 15 + 16, MEMORY = 9 };
+    uint8_t *plain = calloc(1, len), out[UM_SEED_ROOM];
+    static const uint64_t head[] = {1, 9, HALF, 3};
+    size_t n = 0;
+
+    if (!plain)
+        exit(EXIT_FAILURE);
+    for (size_t i = 0; i < UM_COUNT(head); i++)
+        um_store64(plain + 8 * i, head[i]);
+    um_store64(plain + 8 * UM_COUNT(head), bits);
+    for (int i = 0; i < members; i++) {
+        z_stream z = {.next_in = plain + (size_t)i * len / (size_t)members,
+                      .avail_in = (uInt)(len / (size_t)members),
+                      .next_out = out + n,
+                      .avail_out = (uInt)(sizeof out - n)};
+        if (deflateInit2(&z, 9, Z_DEFLATED, GZIP, MEMORY, 0) != Z_OK ||
+            deflate(&z, Z_FINISH) != Z_STREAM_END)
+            exit(EXIT_FAILURE);
+        n += z.total_out;
+        deflateEnd(&z);
+    }
+    um_seed_write("foreign", name, out, n);
+    free(plain);
+}
+
+static void write_foreigns(void)
+{
+    static const uint8_t damaged[] = {0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 9};
+
+    for (size_t i = 0; i < UM_COUNT(foreigns); i++) {
+        uint8_t bytes[sizeof foreigns[i].word];
+        for (size_t j = 0; j < UM_COUNT(foreigns[i].word); j++)
+            um_store64(bytes + 8 * j, foreigns[i].word[j]);
+        um_seed_write("foreign", foreigns[i].name, bytes, foreigns[i].len);
+    }
+    write_packed("gzip-two-members", 1024, 48 + 128, 2);
+    write_packed("gzip-large", 800000, 48 + 100000, 1);
+    write_packed("gzip-exceeds-limit", UINT64_C(1) << 30, 200000, 1);
+    write_packed("gzip-data-exceeds-limit", 1024, 1200000, 1);
+    um_seed_write("foreign", "gzip-cut", damaged, 10);
+    um_seed_write("foreign", "gzip-damaged", damaged, sizeof damaged);
+}
+
+/* A line of each kind, and what may be wrong with it. */
+static void write_key_files(void)
+{
+    static const struct {
+        const char *name, *start;
+        size_t digits;
+        const char *end;
+    } lines[] = {
+        {"secret", "umbel-secret-1 ", 32, "\n"},
+        {"secret-cut", "umbel-secret-1 ", 31, "\n"},
+        {"secret-no-end", "umbel-secret-1 ", 32, ""},
+        {"secret-not-hex", "umbel-secret-1 ", 31, "x\n"},
+        {"secret-for-all", "umbel-secret-1 ", 32, "\r"},
+        {"sign-halves", "umbel-sign-1 ", 128, "\n"},
+        {"trust", "umbel-trust-1 ", 64, "\n"},
+        {"trust-for-all", "umbel-trust-1 ", 64, "\r"},
+        {"trust-2", "umbel-trust-2 ", 64, "\n"},
+        {"trust-long", "umbel-trust-1 ", 290, "\n"},
+        {"other", "umbel-other-1 ", 32, "\n"},
+        {"start-only", "umbel-sign-1 ", 0, ""},
+        {"nothing", "", 0, ""},
+    };
+    static const char sign[] =
+        "umbel-sign-1 "
+        "0000000000000000000000000000000000000000000000000000000000000000"
+        "3b6a27bcceb6a42d62a3a8d02a6f0d73653215771de243a63ac048a18b59da29"
+        "\n"; /* of a seed of zeros, as in RFC 8032's reference code */
+
+    for (size_t i = 0; i < UM_COUNT(lines); i++) {
+        char text[512];
+        int len = snprintf(text, sizeof text, "%s%0*d%s", lines[i].start,
+                           (int)lines[i].digits, 0, lines[i].end);
+        if (!lines[i].digits)
+            len = snprintf(text, sizeof text, "%s%s", lines[i].start,
+                           lines[i].end);
+        um_seed_write("key_file", lines[i].name, text, (size_t)len);
+    }
+    um_seed_write("key_file", "sign", sign, sizeof sign - 1);
+}
+
+void um_seed_foreigns(void)
+{
+    write_foreigns();
+    write_key_files();
+}
