@@ -30,7 +30,7 @@ struct um_house {
     um_passed passed; /* sockets of systemd */
     um_house_address address[UM_MAX_ADDRESSES];
     size_t naddresses;
-    um_front_stats stats[UM_MAX_FRONTS];
+    um_front_stats stats[UM_MAX_FRONTS], control;
     void *front[UM_MAX_FRONTS]; /* states; NULL: not open */
     uint64_t now, started;      /* seconds since 1970 */
     bool stopping;

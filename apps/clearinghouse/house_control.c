@@ -11,40 +11,90 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A line and the document that answers it. */
+static void begin_snapshot(const um_house *h)
+{
+    um_store_snapshot(h->store);
+}
+
+/* A line, what it does, and the document that answers it. */
 static const struct {
     const char *line;
+    void (*act)(const um_house *h); /* NULL: nothing */
     void (*print)(FILE *out, const um_status *s);
 } rows[] = {
-    {"status", um_status_print_text},
-    {"status --json", um_status_print_json},
-    {"metrics", um_status_print_metrics},
+    {"status", NULL, um_status_print_text},
+    {"status --json", NULL, um_status_print_json},
+    {"metrics", NULL, um_status_print_metrics},
+    {"snapshot", begin_snapshot, um_status_print_text},
 };
+
+/* --- metrics -------------------------------------------------------------- */
+
+/* Codes as HTTP has them; connections that were refused have the reasons of
+ * um_end. */
+#define END_ROW(name, word, text) {408, text, word},
+static const um_verdict verdicts[] = {{200, "OK", NULL},
+                                      {404, "no such request", "not_found"},
+                                      UM_END_LIST(END_ROW){0}};
+enum { ANSWERED, NOT_KNOWN, ENDS };
+
+static const char *const ops[] = {"request", "connection", NULL};
+enum { REQUEST, CONNECTION };
+
+const um_front um_front_control = {.name = "control",
+                                   .summary = "questions of the operator",
+                                   .ops = ops,
+                                   .verdicts = verdicts};
+
+static const um_address nobody = {.path = ""};
+
+static void count_refusal(um_house *h, unsigned op, unsigned verdict)
+{
+    um_front_count(&h->control, op, verdict);
+    um_house_log_refusal(h, &um_front_control, verdict, &nobody);
+}
+
+static void count_ended(void *ctx, const um_address *client, um_end why)
+{
+    (void)client;
+    if (um_end_is_refusal(why))
+        count_refusal(ctx, CONNECTION, ENDS + (unsigned)why);
+}
+
+/* --- answers -------------------------------------------------------------- */
 
 struct um_house_control {
     um_control *control;
     char *path;
 };
 
-void um_house_control_answer(const um_house *h, const char *line, FILE *out)
+bool um_house_control_answer(const um_house *h, const char *line, FILE *out)
 {
     um_status s;
 
     for (size_t i = 0; i < UM_COUNT(rows); i++)
         if (strcmp(rows[i].line, line) == 0) {
+            if (rows[i].act)
+                rows[i].act(h);
             um_house_status(h, &s);
             rows[i].print(out, &s);
-            return;
+            return true;
         }
     fputs("not known; known are:", out);
     for (size_t i = 0; i < UM_COUNT(rows); i++)
         fprintf(out, "%s %s", i ? "," : "", rows[i].line);
     putc('\n', out);
+    return false;
 }
 
 static void answer(void *ctx, const char *line, FILE *out)
 {
-    um_house_control_answer(ctx, line, out);
+    um_house *h = ctx;
+
+    if (um_house_control_answer(h, line, out))
+        um_front_count(&h->control, REQUEST, ANSWERED);
+    else
+        count_refusal(h, REQUEST, NOT_KNOWN);
 }
 
 char *um_house_control_path(const um_config *c)
@@ -70,14 +120,17 @@ umbel_status um_house_control_open(um_house *h, um_house_control **out,
     if (!c)
         return um_no_memory(err, sizeof *c);
     *out = c; /* closed with the house */
+    um_front_stats_init(&h->control, &um_front_control);
     c->path = um_house_control_path(&h->config);
     if (!c->path)
         return um_no_memory(err, 1);
-    return um_control_open(
-        h->loop,
-        &(um_control_config){
-            .path = c->path, .fd = -1, .answer = answer, .ctx = h},
-        &c->control, err);
+    return um_control_open(h->loop,
+                           &(um_control_config){.path = c->path,
+                                                .fd = -1,
+                                                .answer = answer,
+                                                .ended = count_ended,
+                                                .ctx = h},
+                           &c->control, err);
 }
 
 void um_house_control_close(um_house_control *c)

@@ -9,6 +9,9 @@
 
 typedef struct um_house_control um_house_control;
 
+/* Its row for statistics; it is not one of the fronts' table. */
+extern const um_front um_front_control;
+
 umbel_status um_house_control_open(um_house *h, um_house_control **out,
                                    umbel_error *err);
 /* NULL is fine. */
@@ -18,7 +21,8 @@ void um_house_control_close(um_house_control *c);
  * directory. To be freed; NULL: no memory. */
 char *um_house_control_path(const um_config *c);
 
-/* Writes the answer to a line: a document, or which lines are known. */
-void um_house_control_answer(const um_house *h, const char *line, FILE *out);
+/* Writes the answer to a line: a document, or which lines are known and false.
+ */
+bool um_house_control_answer(const um_house *h, const char *line, FILE *out);
 
 #endif

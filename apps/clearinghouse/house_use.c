@@ -3,6 +3,7 @@
  */
 #include "base/error.h"
 #include "clearinghouse/house.h"
+#include "clearinghouse/house_control.h"
 #include "clearinghouse/house_memory.h"
 #include "net/socket.h"
 
@@ -13,6 +14,8 @@ um_front_stats *um_house_stats(um_house *h, const um_front *f)
 {
     size_t i = 0;
 
+    if (f == &um_front_control)
+        return &h->control;
     while (um_front_row(i) != f)
         i++;
     return &h->stats[i];
@@ -98,6 +101,8 @@ void um_house_status(const um_house *h, um_status *out)
     for (size_t i = 0; um_front_row(i); i++)
         if (h->front[i])
             out->front[out->nfronts++] = &h->stats[i];
+    if (h->control.front)
+        out->front[out->nfronts++] = &h->control;
     for (unsigned i = 0; um_front_list(i); i++)
         um_list_stats_get(um_store_list(h->store, i),
                           &out->list[out->nlists++]);

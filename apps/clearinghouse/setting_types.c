@@ -34,11 +34,6 @@ static bool parse_with_unit(const char *text, const unit *units, double *out)
     return false;
 }
 
-static bool has_limits(const um_setting *s)
-{
-    return s->low < s->high;
-}
-
 /* A whole number within the limits of the row. */
 static bool parse_whole(const um_setting *s, const char *text,
                         const unit *units, uint64_t *out)
@@ -47,7 +42,7 @@ static bool parse_whole(const um_setting *s, const char *text,
 
     if (!parse_with_unit(text, units, &x) || x >= 9e15 || x != floor(x))
         return false;
-    if (has_limits(s) && (x < s->low || x > s->high))
+    if ((s->low || s->high) && (x < s->low || x > s->high))
         return false;
     *out = (uint64_t)x;
     return true;
@@ -57,7 +52,7 @@ static void allow_range(const um_setting *s, const char *what, char *out)
 {
     int len = snprintf(out, UM_ALLOWED_LEN, "%s", what);
 
-    if (has_limits(s))
+    if (s->low || s->high)
         snprintf(out + len, (size_t)(UM_ALLOWED_LEN - len),
                  ", from %.15g to %.15g", s->low, s->high);
 }

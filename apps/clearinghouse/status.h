@@ -15,7 +15,7 @@ typedef struct um_status {
     uint64_t now;    /* seconds since 1970 */
     uint64_t uptime; /* seconds */
     uint64_t memory, memory_limit;
-    const um_front_stats *front[UM_MAX_FRONTS];
+    const um_front_stats *front[UM_MAX_FRONTS + 1];
     size_t nfronts;
     um_list_stats list[UM_MAX_LISTS];
     size_t nlists;

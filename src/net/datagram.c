@@ -10,10 +10,14 @@
  * no memory but what the system and the replies put there. Buffers lie a
  * multiple of 64 bytes apart that is no power of two, or the first lines of
  * all of them would share a few sets of the cache.
+ *
+ * Clients are spread over lanes (lanes.h), each with a queue of its own; a turn
+ * reads a bounded number from each.
  */
 #include "net/datagram.h"
 
 #include "base/error.h"
+#include "net/lanes.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,10 +37,16 @@ typedef struct batch {
     size_t stride;
 } batch;
 
-struct um_datagrams {
-    um_datagrams_config config;
+typedef struct lane {
+    um_datagrams *owner;
     um_watch *watch;
     int fd;
+} lane;
+
+struct um_datagrams {
+    um_datagrams_config config;
+    lane lanes[UM_LANES];
+    size_t nlanes;
     bool taking, closed; /* closed while take runs: released afterwards */
     size_t queued;
     batch in, out;
@@ -73,8 +83,9 @@ void um_datagrams_flush(um_datagrams *s)
     size_t at = 0;
 
     while (at < s->queued) {
-        int n = sendmmsg(s->fd, s->out.head + at, (unsigned)(s->queued - at),
-                         MSG_DONTWAIT | MSG_NOSIGNAL);
+        int n =
+            sendmmsg(s->lanes[0].fd, s->out.head + at,
+                     (unsigned)(s->queued - at), MSG_DONTWAIT | MSG_NOSIGNAL);
         if (n > 0) {
             s->stats.sent += (uint64_t)n;
             at += (size_t)n;
@@ -136,9 +147,9 @@ static void list_received(um_datagrams *s, size_t n)
 }
 
 /* Returns true if there may be more. */
-static bool take_batch(um_datagrams *s)
+static bool take_batch(um_datagrams *s, int fd)
 {
-    int n = recvmmsg(s->fd, s->in.head, UM_DATAGRAM_BATCH, MSG_DONTWAIT, NULL);
+    int n = recvmmsg(fd, s->in.head, UM_DATAGRAM_BATCH, MSG_DONTWAIT, NULL);
 
     if (n < 0 && errno != EAGAIN && errno != EINTR)
         s->stats.errors++;
@@ -152,11 +163,12 @@ static bool take_batch(um_datagrams *s)
 
 static void on_readable(void *ctx, unsigned events)
 {
-    um_datagrams *s = ctx;
+    const lane *from = ctx;
+    um_datagrams *s = from->owner;
 
     (void)events;
     s->taking = true;
-    for (int i = 0; i < BATCHES && take_batch(s); i++)
+    for (int i = 0; i < BATCHES && take_batch(s, from->fd); i++)
         ;
     s->taking = false;
     if (s->closed)
@@ -183,6 +195,27 @@ static umbel_status check_ceiling(const um_datagrams_config *c,
                    UM_DATAGRAM_CEILING, c->ceiling);
 }
 
+static void open_lanes(um_datagrams *s, int first)
+{
+    int fd[UM_LANES] = {first};
+
+    s->nlanes = um_lanes_open(fd);
+    for (size_t i = 0; i < s->nlanes; i++)
+        s->lanes[i] = (lane){.owner = s, .fd = fd[i]};
+}
+
+static umbel_status start(um_datagrams *s, um_loop *l, umbel_error *err)
+{
+    const um_datagrams_config *c = &s->config;
+
+    if (!batch_init(&s->in, c->ceiling) || !batch_init(&s->out, c->reply))
+        return um_no_memory(err, c->ceiling * UM_DATAGRAM_BATCH);
+    for (size_t i = 0; i < s->nlanes; i++)
+        UM_TRY(um_watch_open(l, s->lanes[i].fd, UM_READABLE, on_readable,
+                             &s->lanes[i], &s->lanes[i].watch, err));
+    return UMBEL_OK;
+}
+
 umbel_status um_datagrams_open(um_loop *l, int fd, const um_datagrams_config *c,
                                um_datagrams **out, umbel_error *err)
 {
@@ -196,12 +229,8 @@ umbel_status um_datagrams_open(um_loop *l, int fd, const um_datagrams_config *c,
         return status;
     }
     s->config = *c;
-    s->fd = fd;
-    if (!batch_init(&s->in, c->ceiling) || !batch_init(&s->out, c->reply))
-        status = um_no_memory(err, c->ceiling * UM_DATAGRAM_BATCH);
-    if (!status)
-        status =
-            um_watch_open(l, fd, UM_READABLE, on_readable, s, &s->watch, err);
+    open_lanes(s, fd);
+    status = start(s, l, err);
     if (status)
         um_datagrams_close(s);
     else
@@ -216,14 +245,17 @@ void um_datagrams_close(um_datagrams *s)
     if (!s || s->taking)
         return;
     um_datagrams_flush(s);
-    um_watch_close(s->watch);
-    close(s->fd);
+    for (size_t i = 0; i < s->nlanes; i++) {
+        um_watch_close(s->lanes[i].watch);
+        close(s->lanes[i].fd);
+    }
     release(s);
 }
 
 void um_datagrams_pause(um_datagrams *s, bool pause)
 {
-    um_watch_events(s->watch, pause ? 0 : UM_READABLE);
+    for (size_t i = 0; i < s->nlanes; i++)
+        um_watch_events(s->lanes[i].watch, pause ? 0 : UM_READABLE);
 }
 
 um_datagrams_stats um_datagrams_get_stats(const um_datagrams *s)

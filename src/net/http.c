@@ -307,6 +307,15 @@ static void on_ready(void *ctx, unsigned events)
     run_daemon(ctx);
 }
 
+/* The daemon waits for the rest of a request, also of a client that has ended
+ * its side. */
+static bool says_no_more(const visit *v)
+{
+    char byte;
+
+    return !v->replying && recv(v->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 /* Shut down, a connection is closed by the daemon when that runs again. */
 static void check_visit(um_http *h, visit *v)
 {
@@ -314,6 +323,8 @@ static void check_visit(um_http *h, visit *v)
 
     if (v->why != UM_END_DONE)
         return;
+    if (says_no_more(v))
+        shutdown(v->fd, SHUT_RDWR);
     if (now - v->opened >= h->config.limits.total_ms)
         v->why = UM_END_TOO_SLOW;
     else if (now - v->served >= h->config.limits.idle_ms)

@@ -14,7 +14,8 @@
 
 enum {
     BACKLOG = 1024,
-    /* Room for a burst while a turn lasts; the system may grant less. */
+    /* Room for a burst while the process waits for its turn: what does not fit
+     * is lost. The system may grant less. */
     DATAGRAM_ROOM = 4 << 20
 };
 
@@ -81,22 +82,55 @@ static int bind_unix(int fd, const char *path, unsigned mode)
     return bind(fd, (struct sockaddr *)&un, sizeof un);
 }
 
-static int bind_ip(int fd, const um_address *a, int type)
+static int bind_ip(int fd, const um_address *a)
 {
-    int on = 1, room = DATAGRAM_ROOM;
+    int on = 1;
 
     if (a->ip.any.sa_family == AF_INET6 &&
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) < 0)
         return -1;
-    if (type == SOCK_STREAM)
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    else if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room) < 0)
-        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
     return bind(fd, &a->ip.any, um_address_len(a));
 }
 
-umbel_status um_socket_listen(const um_address *a, int type, unsigned mode,
-                              int *fd, umbel_error *err)
+static int bind_stream(int fd, const um_address *a, unsigned mode)
+{
+    int on = 1;
+
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if ((a->path ? bind_unix(fd, a->path, mode) : bind_ip(fd, a)) < 0)
+        return -1;
+    return listen(fd, BACKLOG);
+}
+
+/* Sockets that share an address share its datagrams, too. So it is first bound
+ * by one that does not share: another server that has it is noticed. */
+static int reserve_datagram(int family, um_address *a)
+{
+    char path[UM_ADDRESS_TEXT];
+    int fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int bound = fd < 0 ? -1 : bind_ip(fd, a);
+
+    if (bound == 0 && um_address_port(a) == 0)
+        um_socket_address(fd, path, a, NULL);
+    int code = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = code;
+    return bound;
+}
+
+static int bind_datagram(int fd, const um_address *a)
+{
+    int on = 1, room = DATAGRAM_ROOM;
+
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room) < 0)
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
+    setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+    return bind_ip(fd, a);
+}
+
+static umbel_status open_bound(const um_address *a, int type, unsigned mode,
+                               int *fd, umbel_error *err)
 {
     char text[UM_ADDRESS_TEXT];
     int family = a->path ? AF_UNIX : a->ip.any.sa_family;
@@ -104,8 +138,8 @@ umbel_status um_socket_listen(const um_address *a, int type, unsigned mode,
 
     if (got < 0)
         return um_fail_errno(err, "a socket for %s", um_address_print(a, text));
-    if ((a->path ? bind_unix(got, a->path, mode) : bind_ip(got, a, type)) < 0 ||
-        (type == SOCK_STREAM && listen(got, BACKLOG) < 0)) {
+    if ((type == SOCK_STREAM ? bind_stream(got, a, mode)
+                             : bind_datagram(got, a)) < 0) {
         umbel_status status = um_fail_errno(err, "cannot listen on %s",
                                             um_address_print(a, text));
         close(got);
@@ -113,6 +147,27 @@ umbel_status um_socket_listen(const um_address *a, int type, unsigned mode,
     }
     *fd = got;
     return UMBEL_OK;
+}
+
+umbel_status um_socket_listen(const um_address *a, int type, unsigned mode,
+                              int *fd, umbel_error *err)
+{
+    char text[UM_ADDRESS_TEXT];
+    um_address real = *a;
+
+    if (type == SOCK_DGRAM && a->path)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "datagrams need an address with a port, not %s",
+                       um_address_print(a, text));
+    if (type == SOCK_DGRAM && reserve_datagram(a->ip.any.sa_family, &real) < 0)
+        return um_fail_errno(err, "cannot listen on %s",
+                             um_address_print(a, text));
+    return open_bound(&real, type, mode, fd, err);
+}
+
+umbel_status um_socket_share(const um_address *a, int *fd, umbel_error *err)
+{
+    return open_bound(a, SOCK_DGRAM, 0, fd, err);
 }
 
 umbel_status um_socket_address(int fd, char path[UM_ADDRESS_TEXT],

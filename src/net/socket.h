@@ -14,6 +14,10 @@
 umbel_status um_socket_listen(const um_address *a, int type, unsigned mode,
                               int *fd, umbel_error *err);
 
+/* Opens another datagram socket on the address of one that um_socket_listen
+ * opened in this process (lanes.h). */
+umbel_status um_socket_share(const um_address *a, int *fd, umbel_error *err);
+
 /* Gets the address a socket is bound to, with its real port; the path of a unix
  * socket is copied to path. */
 umbel_status um_socket_address(int fd, char path[UM_ADDRESS_TEXT],

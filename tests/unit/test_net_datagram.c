@@ -4,6 +4,7 @@
 #include "support/test.h"
 
 #include "net/datagram.h"
+#include "net/lanes.h"
 #include "net/socket.h"
 
 #include <poll.h>
@@ -20,7 +21,7 @@ typedef struct scene {
     um_timer *timer;
     um_address address, last_peer;
     int client;
-    size_t got, want, cut, biggest_batch, sum;
+    size_t got, got_before, want, cut, biggest_batch, sum;
     bool late, silent, close_inside;
     um_datagrams_stats stats;
 } scene;
@@ -250,6 +251,70 @@ static void ipv6_clients_are_answered(void **state)
     assert_memory_equal(um_address_print(&s->last_peer, text), "[::1]:", 6);
 }
 
+/* --- lanes ------------------------------------------------------------------
+ */
+
+enum { NETWORKS = 32, FLOOD = 20000 };
+
+/* Sends n datagrams from 127.0.NETWORK.1. */
+static int send_from(const scene *s, unsigned network, size_t n)
+{
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    um_address from;
+    char text[UM_ADDRESS_TEXT];
+
+    snprintf(text, sizeof text, "127.0.%u.1:0", network);
+    assert_ok(um_address_parse(text, &from, &test_refusal));
+    assert_int_equal(bind(fd, &from.ip.any, um_address_len(&from)), 0);
+    assert_int_equal(
+        connect(fd, &s->address.ip.any, um_address_len(&s->address)), 0);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(send(fd, "x", 1, 0), 1);
+    return fd;
+}
+
+static void stop_when_quiet(void *ctx)
+{
+    scene *s = ctx;
+
+    if (s->got == s->got_before)
+        um_loop_stop(s->loop);
+    s->got_before = s->got;
+}
+
+/* The system has dropped a part of the flood, and of the others' datagrams only
+ * those of the networks that share its lane. */
+static void a_flood_fills_the_queue_of_its_own_network(void **state)
+{
+    scene *s = *state;
+    int fd[NETWORKS];
+    size_t answered = 0;
+    char byte;
+
+    close(send_from(s, 200, FLOOD));
+    for (unsigned i = 0; i < NETWORKS; i++)
+        fd[i] = send_from(s, i, 1);
+    assert_ok(um_timer_open(s->loop, 20, 20, stop_when_quiet, s, &s->timer,
+                            &test_refusal));
+    s->want = SIZE_MAX;
+    um_loop_run(s->loop);
+    for (unsigned i = 0; i < NETWORKS; i++) {
+        answered += recv(fd[i], &byte, 1, MSG_DONTWAIT) == 1;
+        close(fd[i]);
+    }
+    assert_true(s->got < FLOOD);
+    assert_true(answered >= NETWORKS / 2); /* 15 of 16 on average */
+}
+
+static void a_socket_that_was_passed_is_one_lane(void **state)
+{
+    int fd[UM_LANES] = {socket(AF_INET, SOCK_DGRAM, 0)};
+
+    (void)state;
+    assert_int_equal(um_lanes_open(fd), 1);
+    close(fd[0]);
+}
+
 static void ceilings_and_taken_ports_are_refused(void **state)
 {
     scene *s = *state;
@@ -278,6 +343,8 @@ int main(void)
         ROW(it_may_be_closed_by_its_own_callback),
         ROW(a_paused_socket_takes_nothing_until_it_goes_on),
         ROW(ipv6_clients_are_answered),
+        ROW(a_flood_fills_the_queue_of_its_own_network),
+        ROW(a_socket_that_was_passed_is_one_lane),
         ROW(ceilings_and_taken_ports_are_refused),
     };
 

@@ -274,6 +274,21 @@ static void silent_and_slow_clients_are_ended(void **state)
     assert_int_equal(um_http_connections(s->http), 0);
 }
 
+static void half_a_request_and_its_end_close_soon(void **state)
+{
+    scene *s = *state;
+
+    serve_at(s, (um_http_limits){.idle_ms = PATIENCE_MS});
+    join(s, 0);
+    join(s, 1);
+    say(s, 0, "GET /hello HT");
+    shutdown(s->fd[0], SHUT_WR);
+    shutdown(s->fd[1], SHUT_WR);
+    run_until_ended(s, 2);
+    assert_int_equal(s->ended[UM_END_BAD], 1);
+    assert_int_equal(s->ended[UM_END_CLIENT], 1);
+}
+
 static void drip(void *ctx)
 {
     scene *s = ctx;
@@ -329,6 +344,7 @@ int main(void)
         ROW(several_requests_share_a_connection),
         ROW(garbage_ends_a_connection),
         ROW(silent_and_slow_clients_are_ended),
+        ROW(half_a_request_and_its_end_close_soon),
         ROW(a_drip_is_ended),
         ROW(more_clients_than_places_are_refused_at_once),
         ROW(a_network_has_its_share),
