@@ -132,6 +132,7 @@ UMBEL_API umbel_status umbel_share(umbel_filter *f, umbel_error *err);
  *
  * Adds wait while the cells are copied; queries do not.
  * The copy is not shared. For a filter that is not shared this is umbel_copy.
+ * E_UNSUPPORTED in a child of the process that shared f: take it before fork.
  */
 UMBEL_API umbel_status umbel_snapshot(const umbel_filter *f, umbel_filter **out,
                                       umbel_error *err);

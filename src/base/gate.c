@@ -12,6 +12,8 @@
 
 #include "base/gate.h"
 
+#include "base/error.h"
+
 #include <sched.h>
 #include <unistd.h>
 
@@ -39,6 +41,7 @@ static bool fence_all(int command)
 bool um_gate_init(um_gate *g)
 {
     g->barrier = fence_all(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+    g->process = getpid();
     return pthread_mutex_init(&g->keeper, NULL) == 0;
 }
 
@@ -61,11 +64,13 @@ static um_gate_pass pass_for(um_gate *g, um_gate_slot *slot, uint64_t self)
                                    : (um_gate_pass){&slot->others, false};
 }
 
+/* A gate that was closed at a fork stays so in the child, where its keeper does
+ * not exist, and where nobody else can close it: it is passed. */
 um_gate_pass um_gate_enter_slowly(um_gate *g, um_gate_slot *slot, uint64_t self)
 {
     um_gate_pass pass = pass_for(g, slot, self);
 
-    while (!um_gate_try(g, pass)) {
+    while (!um_gate_try(g, pass) && getpid() == g->process) {
         um_gate_leave(pass);
         pthread_mutex_lock(&g->keeper);
         pthread_mutex_unlock(&g->keeper);
@@ -81,16 +86,25 @@ static void wait_until_left(const uint64_t *inside)
         sched_yield();
 }
 
-void um_gate_close(um_gate *g)
+umbel_status um_gate_close(um_gate *g, umbel_error *err)
 {
+    if (getpid() != g->process)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "the filter was shared before fork(): take the snapshot "
+                       "in the parent, before it forks");
     pthread_mutex_lock(&g->keeper);
     __atomic_store_n(&g->closed, true, __ATOMIC_SEQ_CST);
-    if (g->barrier)
-        fence_all(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+    if (g->barrier && !fence_all(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) {
+        um_set_errno(err, "the kernel refuses membarrier, which a snapshot of "
+                          "a shared filter needs");
+        um_gate_open(g);
+        return UMBEL_E_IO;
+    }
     for (size_t i = 0; i < UM_GATE_SLOTS; i++) {
         wait_until_left(&g->slot[i].own);
         wait_until_left(&g->slot[i].others);
     }
+    return UMBEL_OK;
 }
 
 void um_gate_open(um_gate *g)

@@ -9,7 +9,10 @@
 
 #include "base/bits.h"
 
+#include <umbel/base.h>
+
 #include <pthread.h>
+#include <sys/types.h>
 
 enum { UM_GATE_SLOTS = 32 };
 
@@ -24,6 +27,7 @@ typedef struct um_gate {
     bool closed;
     bool barrier;           /* the kernel fences all threads at once */
     pthread_mutex_t keeper; /* held while it is closed */
+    pid_t process;          /* that made it */
 } um_gate;
 
 /* A thread inside: where it is counted, and if by it alone. */
@@ -75,7 +79,10 @@ static inline um_gate_pass um_gate_enter(um_gate *g)
     return um_gate_enter_slowly(g, slot, self);
 }
 
-void um_gate_close(um_gate *g);
+/* E_UNSUPPORTED in a child of the process that made the gate: threads that were
+ * inside at the fork never leave. (There it stays open.) E_IO if the kernel
+ * refuses to fence the threads. */
+umbel_status um_gate_close(um_gate *g, umbel_error *err);
 void um_gate_open(um_gate *g);
 
 #endif

@@ -178,11 +178,31 @@ static umbel_status pull(const um_args *args, pulling *p, umbel_error *err)
                                               : run_command(a, &pulled, err);
 }
 
-/* Suggests an address for what looks like a path. */
+/* Returns the scheme of what looks like a host and a path: a port, or a dot, in
+ * the first part of a path that does not exist; NULL: it looks like a path. */
+static const char *missing_scheme(const char *address)
+{
+    size_t len = strcspn(address, "/");
+    const char *port = memchr(address, ':', len);
+
+    if (*address == '.' || access(address, F_OK) == 0)
+        return NULL;
+    if (port)
+        return "http://";
+    return memchr(address, '.', len) ? "https://" : NULL;
+}
+
+/* Suggests an address for what looks like a path, or lacks its beginning. */
 static int refuse_path(const um_args *args, const char *path)
 {
+    const char *scheme = missing_scheme(path);
     char here[PATH_MAX] = "";
 
+    if (scheme)
+        return um_misuse(args,
+                         "%s is not an address: did you mean %s%s? (Addresses "
+                         "begin with http://, https:// or file://.)",
+                         path, scheme, path);
     if (*path != '/' && !getcwd(here, sizeof here))
         *here = '\0';
     return um_misuse(args,

@@ -53,12 +53,19 @@ static void stop(int number)
     kill(-(pid_t)running, number);
 }
 
+/* One that is ignored (nohup, a background job) stays so. */
+static void stop_at(int number)
+{
+    struct sigaction action = {.sa_handler = stop}, before;
+
+    if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(number, &action, NULL);
+}
+
 void um_watch_signals(void)
 {
-    struct sigaction action = {.sa_handler = stop};
-
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    stop_at(SIGINT);
+    stop_at(SIGTERM);
 }
 
 /* --- the command ------------------------------------------------------------

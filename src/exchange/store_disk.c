@@ -73,12 +73,26 @@ static bool make_directory(const char *dir)
     return um_sync_directory(above);
 }
 
+/* The user knows the directory, and not the state file in it. */
+static umbel_status lock_state(disk *d, umbel_error *err)
+{
+    const char *slash = strrchr(d->base, '/');
+    int len = slash ? (int)(slash - d->base) : 0;
+    struct stat st;
+
+    snprintf(d->path, sizeof d->path, "%.*s", len, d->base);
+    if (len && stat(d->path, &st) != 0)
+        return um_fail(err, UMBEL_E_IO, "%.200s: %s: make the directory first",
+                       d->path, strerror(errno));
+    return um_lock(path_of(d, state_name), O_RDWR | O_CREAT, &d->lock, err);
+}
+
 static umbel_status lock_store(void *ctx, umbel_error *err)
 {
     disk *d = ctx;
 
     if (!d->is_dir)
-        return um_lock(path_of(d, state_name), O_RDWR | O_CREAT, &d->lock, err);
+        return lock_state(d, err);
     if (!make_directory(d->base))
         return um_fail_path(err, d->base);
     return um_lock(d->base, O_RDONLY | O_DIRECTORY, &d->lock, err);

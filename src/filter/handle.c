@@ -236,11 +236,15 @@ umbel_status umbel_snapshot(const umbel_filter *f, umbel_filter **out,
 
     if (!f->gate)
         return umbel_copy(f, out, err);
-    um_gate_close(f->gate);
+    UM_TRY(um_gate_close(f->gate, err));
     um_shape shape = f->shape;
     um_gate_open(f->gate);
     UM_TRY(um_filter_make(&shape, &f->alloc, &copy, err));
-    um_gate_close(f->gate);
+    umbel_status status = um_gate_close(f->gate, err);
+    if (status) {
+        umbel_close(copy);
+        return status;
+    }
     fill_copy(copy, f);
     um_gate_open(f->gate);
     *out = copy;

@@ -40,5 +40,8 @@ double um_bloom_chance(const um_layout *l, um_used_in *used, const void *cells);
 /* The same where classes of cells follow from each other (classes.c). */
 double um_classes_chance(const um_layout *l, um_used_in *used,
                          const void *cells);
+/* The same with a sample, where one is taken, that the seed decides on. */
+double um_classes_sampled(const um_layout *l, um_used_in *used,
+                          const void *cells, uint64_t seed);
 
 #endif

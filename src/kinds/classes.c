@@ -4,10 +4,14 @@
  * A key begins in any class and goes through k of them; within each its cell is
  * any. So the error is the mean over classes of the product of k fills. Large
  * filters are sampled: the product of the fills of a few cells of each class
- * has the right mean, as the cells are drawn anew each time.
+ * has the right mean, as the cells are drawn anew each time. Admission relies
+ * on it, so whoever makes a filter must not know which cells are looked at: the
+ * system seeds the sample. Its figure varies by a few parts in a thousand.
  */
 #include "base/rng.h"
 #include "kinds/bloom.h"
+
+#include <sodium.h>
 
 enum {
     LOOKS = 1 << 24, /* at cells, in all: it bounds what a forged file costs */
@@ -54,12 +58,13 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-double um_classes_chance(const um_layout *l, um_used_in *used,
-                         const void *cells)
+double um_classes_sampled(const um_layout *l, um_used_in *used,
+                          const void *cells, uint64_t seed)
 {
     classes c = {.layout = l,
                  .used = used,
                  .cells = cells,
+                 .rng = {seed},
                  .size = l->cells / l->classes};
     uint64_t most = LOOKS / l->hashes, share = most / l->classes;
     double sum = 0;
@@ -72,4 +77,13 @@ double um_classes_chance(const um_layout *l, um_used_in *used,
         sum += chance_from(
             &c, starts < l->classes ? um_random_below(&c.rng, l->classes) : i);
     return sum / (double)starts;
+}
+
+double um_classes_chance(const um_layout *l, um_used_in *used,
+                         const void *cells)
+{
+    uint64_t seed;
+
+    randombytes_buf(&seed, sizeof seed);
+    return um_classes_sampled(l, used, cells, seed);
 }

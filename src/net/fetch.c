@@ -319,8 +319,12 @@ static umbel_status conclude(transfer *t, CURLcode code, const char *reason)
     if (code == CURLE_OK || code == CURLE_HTTP_RETURNED_ERROR)
         return um_fail(t->err, UMBEL_E_IO, "the server answers %ld to %.150s",
                        answer, url);
-    return um_fail(t->err, UMBEL_E_IO, "%.120s: %.100s", url,
-                   *reason ? reason : curl_easy_strerror(code));
+    return um_fail(t->err, UMBEL_E_IO, "%.120s: %.70s%s", url,
+                   *reason ? reason : curl_easy_strerror(code),
+                   code == CURLE_SSL_CONNECT_ERROR
+                       ? ": does the server speak https? If not, its address "
+                         "begins with http://"
+                       : "");
 }
 
 static umbel_status fetch(void *ctx, const umbel_request *request,

@@ -13,6 +13,7 @@
 #include "base/error.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -89,12 +90,19 @@ static uint64_t max_bytes(const um_meter *m)
     return m->max + m->max / 8 + UM_METER_EXTRA;
 }
 
+static uint64_t at_most(uint64_t x, uint64_t limit)
+{
+    return x < limit ? x : limit;
+}
+
+/* Limits beyond these are as good as none, and would overflow: here, or where
+ * libcurl counts milliseconds. */
 void um_meter_attach(um_meter *m, CURL *c, uint64_t timeout, uint64_t min_rate,
                      uint64_t max)
 {
-    m->timeout = timeout ? timeout : UM_METER_TIMEOUT;
+    m->timeout = timeout ? at_most(timeout, INT_MAX / 1000) : UM_METER_TIMEOUT;
     m->min_rate = min_rate ? min_rate : UM_METER_MIN_RATE;
-    m->max = max;
+    m->max = at_most(max, UINT64_MAX / 2);
     m->began = m->heard = now_ms();
     curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, (long)m->timeout);
     curl_easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, open_socket);

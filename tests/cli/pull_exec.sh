@@ -24,6 +24,7 @@ newer 5003
 umbel pull "file://$PWD/shelf/words" -o copy.umb --watch 1 -q \
     --exec 'echo "edition $UMBEL_SERIAL" >> log; [ "$(wc -l < log)" != 1 ]' 2> errors &
 lines log 2
+kill -INT $! # ignored in the background, as by nohup, and it stays so
 newer 5004
 lines log 3
 kill -TERM $!

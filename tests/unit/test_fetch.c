@@ -118,6 +118,33 @@ static void parameters_have_a_size(void **state)
                    "UMBEL_FETCH_INIT");
 }
 
+/* Each of these would be next to nothing if it overflowed. */
+static void limits_may_be_huge(void **state)
+{
+    char *dir = test_dir_make(), *path = test_path(dir, "file"), url[512];
+    umbel_fetch_params params = UMBEL_FETCH_INIT;
+    umbel_fetcher f = umbel_fetch_curl(&params);
+    static const uint8_t bytes[400000];
+    umbel_response out;
+    taken *t = calloc(1, sizeof *t);
+
+    (void)state;
+    assert_non_null(t);
+    test_write_file(path, bytes, sizeof bytes);
+    snprintf(url, sizeof url, "file://%s", path);
+    params.timeout = UINT64_MAX / 1000 + 1;
+    params.min_rate = UINT64_MAX;
+    umbel_request r = {.url = url,
+                       .max = (UINT64_MAX - (1 << 18)) / 9 * 8 + 64,
+                       .take = take,
+                       .ctx = t};
+    assert_ok(f.get(f.ctx, &r, &out, &test_refusal));
+    assert_int_equal(out.bytes, sizeof bytes);
+    free(t);
+    free(path);
+    test_dir_remove(dir);
+}
+
 static void a_password_is_not_shown(void **state)
 {
     umbel_response out;
@@ -138,6 +165,7 @@ int main(void)
         cmocka_unit_test(a_file_that_is_not_there_is_missing),
         cmocka_unit_test(other_addresses_are_refused),
         cmocka_unit_test(parameters_have_a_size),
+        cmocka_unit_test(limits_may_be_huge),
         cmocka_unit_test(a_password_is_not_shown),
     };
 

@@ -7,10 +7,21 @@
 
 #include "filter/handle.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#endif
 
 enum { ADDERS = 3, KEYS = 6000, SNAPSHOTS = 8, ALL = ADDERS * KEYS };
 
@@ -159,6 +170,82 @@ static void is_the_filter_at_one_moment_while_threads_add(void **state)
     }
 }
 
+/* --- other processes --- */
+
+/* Runs in a child; returns true if it ended well. The alarm is for one that
+ * waits for ever. */
+static bool in_child(bool (*holds)(umbel_filter *f), umbel_filter *f)
+{
+    int status = 1;
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        alarm(60);
+        _exit(holds(f) ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static bool adds_but_takes_none(umbel_filter *f)
+{
+    umbel_filter *copy = NULL;
+    bool hit = false;
+
+    return umbel_add(f, "child", 5, NULL, NULL) == UMBEL_OK &&
+           umbel_query(f, "child", 5, &hit, NULL) == UMBEL_OK && hit &&
+           umbel_snapshot(f, &copy, NULL) == UMBEL_E_UNSUPPORTED && !copy;
+}
+
+/* As if another thread took a snapshot at the fork. */
+static void a_gate_closed_at_a_fork_holds_up_no_child(void **state)
+{
+    umbel_filter *f = open_kind("bloom", NULL);
+
+    (void)state;
+    assert_ok(umbel_share(f, &test_refusal));
+    test_add(f, 0, 100);
+    assert_ok(um_gate_close(f->gate, &test_refusal));
+    bool fine = in_child(adds_but_takes_none, f);
+    um_gate_open(f->gate);
+    assert_true(fine);
+    umbel_close(snapshot_of(f));
+    umbel_close(f);
+}
+
+#ifdef __linux__
+/* The kernel took it at first, and refuses it from now on. */
+static bool refuses_without_barrier(umbel_filter *f)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog program = {TEST_COUNT(code), code};
+    umbel_filter *copy = NULL;
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+        return true; /* a machine without seccomp */
+    f->gate->process = getpid();
+    return umbel_snapshot(f, &copy, NULL) == UMBEL_E_IO && !copy &&
+           umbel_add(f, "more", 4, NULL, NULL) == UMBEL_OK;
+}
+
+static void without_the_barrier_it_is_refused(void **state)
+{
+    umbel_filter *f = open_kind("bloom", NULL);
+
+    (void)state;
+    assert_ok(umbel_share(f, &test_refusal));
+    if (f->gate->barrier)
+        assert_true(in_child(refuses_without_barrier, f));
+    umbel_close(f);
+}
+#endif
+
 /* --- memory --- */
 
 static void *get_some(void *ctx, size_t align, size_t len)
@@ -207,6 +294,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_a_copy_where_nobody_adds),
         cmocka_unit_test(is_the_filter_at_one_moment_while_threads_add),
+        cmocka_unit_test(a_gate_closed_at_a_fork_holds_up_no_child),
+#ifdef __linux__
+        cmocka_unit_test(without_the_barrier_it_is_refused),
+#endif
         cmocka_unit_test(without_memory_adds_go_on),
     };
 
