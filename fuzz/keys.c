@@ -4,11 +4,10 @@
  * The input is a format and a text:
  *
  *     1 byte   flags: 1 NUL, 2 hexadecimal, 4 weights, 8 two threads, 16 lower
- *              case, 32 bad lines are skipped, 64 seven times
- *     1 byte   field that is the key, modulo 5; 0: none
- *     1 byte   field that is the amount, modulo 5; 0: none, 4: the last
- *     1 byte   delimiter, 0: tab
- *     1 byte   bytes that a pipe brings at a time, less 1
+ *              case unless hexadecimal, 32 bad lines are skipped, 64 seven
+ * times 1 byte   field that is the key, modulo 5; 0: none 1 byte   field that
+ * is the amount, modulo 5; 0: none, 4: the last 1 byte   delimiter, 0: tab 1
+ * byte   bytes that a pipe brings at a time, less 1
  *
  * The keys of the text are those that the simplest possible splitter finds.
  */
@@ -303,7 +302,7 @@ static um_key_format read_format(const uint8_t head[HEAD])
 
     return (um_key_format){.null_ended = head[0] & 1,
                            .hex = head[0] & 2,
-                           .fold_case = head[0] & 16,
+                           .fold_case = (head[0] & 18) == 16,
                            .skip_bad = head[0] & 32,
                            .times = head[0] & 64 ? 7 : 0,
                            .weights =

@@ -64,7 +64,7 @@ static double chance(const cycle *c, uint32_t n)
 
 static double chance_of_singles(double mean, double k)
 {
-    return 1 - exp(-mean * k) * (1 - (k - 1) * expm1(-mean));
+    return (k - 1) * exp(-mean * k) * expm1(-mean) - expm1(-mean * k);
 }
 
 double um_classes_error(const um_layout *l, double keys, double independent)

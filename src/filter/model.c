@@ -176,6 +176,8 @@ double um_model_error(const um_layout *l, double keys)
 
     if (keys <= 0)
         return 0;
+    if (keys < 1) /* the variance would be that of rounding */
+        return keys * um_model_error(l, 1);
     double sum = l->blocks == 1 ? block_hit(l, &a, keys)
                                 : over_loads(l, &a, floor(keys));
     if (um_extra_can(l) && sum > EXACT_FROM)

@@ -160,6 +160,19 @@ static void more_keys_err_more(void **state)
         }
 }
 
+/* Rounding took over below some millionths of a key: the error was 1. */
+static void less_than_a_key_errs_less_than_one_key(void **state)
+{
+    static const char *const names[] = {"classic", "dcso"};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(names); i++) {
+        um_layout l = layout_of(names[i], 1 << 19, 12);
+        for (double keys = 1e-12; keys < 1; keys *= 4)
+            assert_true(um_model_error(&l, keys) <= um_model_error(&l, 1));
+    }
+}
+
 static void keys_undo_the_fill(void **state)
 {
     (void)state;
@@ -336,6 +349,7 @@ int main(void)
         cmocka_unit_test(a_single_hash_is_the_same_in_every_addressing),
         cmocka_unit_test(an_empty_filter_never_errs_and_a_full_one_always),
         cmocka_unit_test(more_keys_err_more),
+        cmocka_unit_test(less_than_a_key_errs_less_than_one_key),
         cmocka_unit_test(keys_undo_the_fill),
         cmocka_unit_test(the_slope_is_that_of_the_keys),
         cmocka_unit_test(the_model_is_the_mean_of_many_filters),
