@@ -14,6 +14,9 @@ write_basic_package_version_file(umbel-config-version.cmake
 
 install(TARGETS umbel_cli umbel_reproduce umbel_bench
   DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET umbel_clearinghouse)
+  install(TARGETS umbel_clearinghouse DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
 set_target_properties(umbel_shared PROPERTIES EXPORT_NAME umbel)
 set_target_properties(umbel_fetch_shared PROPERTIES EXPORT_NAME umbel-fetch)
 install(TARGETS umbel_shared umbel_fetch_shared EXPORT umbel-targets
@@ -29,7 +32,7 @@ install(FILES ${CMAKE_BINARY_DIR}/umbel-config.cmake
   ${CMAKE_BINARY_DIR}/umbel-config-version.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/umbel)
 install(DIRECTORY ${CMAKE_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}
-  FILES_MATCHING PATTERN "*.[135]")
+  FILES_MATCHING PATTERN "*.[1358]")
 install(FILES tools/completion/umbel.bash RENAME umbel
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES tools/completion/_umbel

@@ -4,7 +4,7 @@
 #include "clearinghouse/serve.h"
 #include "cli/program.h"
 
-#include <stdio.h>
+#include <string.h>
 
 typedef struct house_args {
     const char *action, *config;
@@ -52,6 +52,7 @@ const um_command um_cmd_clearinghouse = {
         "a line that begins with \"ready\" is printed once it listens. With "
         "status it asks the server of the same configuration how it does.",
     .example = "--config umbel-clearinghouse.conf --check",
+    .manual = "8 System Administration",
     .values_len = sizeof(house_args),
     .options = {{options, .base = 0}},
     .operands = {{"status", UM_TEXT, offsetof(house_args, action),
@@ -64,5 +65,9 @@ const um_command um_cmd_clearinghouse = {
 int main(int argc, char **argv)
 {
     (void)argc;
+    if (argv[0] && argv[1] && strcmp(argv[1], "--list-settings") == 0) {
+        um_serve_list_settings();
+        return UM_EXIT_FINE;
+    }
     return um_program_main(&um_cmd_clearinghouse, argv);
 }

@@ -142,3 +142,15 @@ umbel_status um_serve_status(const char *config, const char *question,
     um_config_fini(&c);
     return status;
 }
+
+/* --- settings ------------------------------------------------------------- */
+
+void um_serve_list_settings(void)
+{
+    um_section_row s;
+
+    for (size_t i = 0; um_config_section(i, &s); i++)
+        for (const um_setting *row = s.rows; row->name; row++)
+            printf("%s%s%s %s %s\n", s.name, s.name[0] ? "." : "", row->name,
+                   row->type->name, row->initial ? row->initial : "-");
+}

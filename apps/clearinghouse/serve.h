@@ -18,4 +18,8 @@ umbel_status um_serve_check(const char *config, umbel_error *err);
 umbel_status um_serve_status(const char *config, const char *question,
                              bool json, umbel_error *err);
 
+/* Prints "section.name", type and initial value of every setting: for
+ * tools/docs-match. */
+void um_serve_list_settings(void);
+
 #endif

@@ -70,8 +70,9 @@ static void print_head(FILE *out, const um_command *c)
     fprintf(out, ".TH UMBEL\\-");
     for (const char *p = c->name; *p; p++)
         putc(*p - 'a' + 'A', out);
-    fprintf(out, " 1 \"\" \"umbel %s\" \"User Commands\"\n.nh\n.ad l\n",
-            umbel_version());
+    fprintf(out, " %.1s \"\" \"umbel %s\" \"%s\"\n.nh\n.ad l\n",
+            c->manual ? c->manual : "1", umbel_version(),
+            c->manual ? c->manual + 2 : "User Commands");
     fprintf(out, ".SH NAME\numbel\\-%s \\- ", c->name);
     put_roff(out, c->summary);
     fputs("\n.SH SYNOPSIS\n", out);

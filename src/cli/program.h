@@ -30,6 +30,6 @@ bool um_print_man(FILE *out, const um_command *command, const char *word);
 int um_program_main(const um_command *command, char **argv);
 
 /* Such programs' commands, for the test of rows. */
-extern const um_command um_cmd_bench, um_cmd_reproduce;
+extern const um_command um_cmd_bench, um_cmd_reproduce, um_cmd_clearinghouse;
 
 #endif

@@ -113,7 +113,7 @@ static umbel_status fetch_rest(um_download *d, bool *again, umbel_error *err)
 static umbel_status check_part(const um_download *d, umbel_error *err)
 {
     um_blob got = {.len = 0};
-    umbel_status status = um_store_digest(d->store, d->part, &got, err);
+    umbel_status status = um_store_object_digest(d->store, d->part, &got, err);
 
     if (status != UMBEL_OK && status != UMBEL_E_UNKNOWN)
         return status;

@@ -188,7 +188,7 @@ static umbel_status spare_other_file(const umbel_puller *p, umbel_error *err)
 static umbel_status look_at_filter(umbel_puller *p, umbel_error *err)
 {
     umbel_status status =
-        um_store_digest(&p->store, filter_name, &p->have, err);
+        um_store_object_digest(&p->store, filter_name, &p->have, err);
 
     p->there = status == UMBEL_OK;
     if (p->there && p->have.len && !p->last.serial)

@@ -91,7 +91,7 @@ umbel_status um_shelf_put(const umbel_store *shelf, const um_blob *blob,
     um_blob there;
 
     um_blob_name(blob, kind, name);
-    if (um_store_digest(shelf, name, &there, NULL) == UMBEL_OK &&
+    if (um_store_object_digest(shelf, name, &there, NULL) == UMBEL_OK &&
         um_same_digest(there.digest, blob->digest))
         return UMBEL_OK;
     return shelf->put(shelf->ctx, name, parts, n, err);
@@ -160,7 +160,7 @@ static bool visit_blob(void *ctx, const char *name)
     um_blob there;
 
     if (um_blob_name_read(name, digest) && !is_named(t, digest) &&
-        um_store_digest(t->shelf, name, &there, NULL) == UMBEL_OK &&
+        um_store_object_digest(t->shelf, name, &there, NULL) == UMBEL_OK &&
         um_same_digest(there.digest, digest))
         t->shelf->remove(t->shelf->ctx, name, NULL);
     return true;

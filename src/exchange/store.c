@@ -17,8 +17,8 @@ umbel_status um_store_check(const umbel_store *s, bool for_reader,
     return UMBEL_OK;
 }
 
-umbel_status um_store_digest(const umbel_store *s, const char *name,
-                             um_blob *out, umbel_error *err)
+umbel_status um_store_object_digest(const umbel_store *s, const char *name,
+                                    um_blob *out, umbel_error *err)
 {
     umbel_slice all;
 

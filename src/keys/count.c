@@ -44,7 +44,7 @@ static uint64_t count_ends(const uint8_t *p, size_t len)
 
 /* Counts the lines of a file. Before each read the buffer holds the two bytes
  * before it. */
-static umbel_status count_file(um_stream *s, uint8_t *buffer, uint64_t *n,
+static umbel_status count_file(um_input *s, uint8_t *buffer, uint64_t *n,
                                umbel_error *err)
 {
     uint8_t *start = buffer + 2;
@@ -53,7 +53,7 @@ static umbel_status count_file(um_stream *s, uint8_t *buffer, uint64_t *n,
 
     memset(buffer, '\n', 2);
     for (;; first = false) {
-        UM_TRY(um_stream_read(s, start, COUNT_LEN, &got, err));
+        UM_TRY(um_input_read(s, start, COUNT_LEN, &got, err));
         if (!got)
             break;
         mark = first ? um_mark_len(start, got) : 0;
@@ -66,7 +66,7 @@ static umbel_status count_file(um_stream *s, uint8_t *buffer, uint64_t *n,
     return UMBEL_OK;
 }
 
-static umbel_status count_lines(um_stream *s, uint64_t *n, umbel_error *err)
+static umbel_status count_lines(um_input *s, uint64_t *n, umbel_error *err)
 {
     uint8_t *buffer = malloc(COUNT_LEN + 2);
     umbel_status status = UMBEL_OK;
@@ -75,7 +75,7 @@ static umbel_status count_lines(um_stream *s, uint64_t *n, umbel_error *err)
     if (!buffer)
         return um_fail(err, UMBEL_E_NOMEM, "no memory to count keys");
     while (status == UMBEL_OK && more) {
-        status = um_stream_next_file(s, &more, err);
+        status = um_input_next_file(s, &more, err);
         if (status == UMBEL_OK && more)
             status = count_file(s, buffer, n, err);
     }
@@ -87,14 +87,14 @@ umbel_status um_keys_count(const um_key_source *s, uint64_t *n,
                            umbel_error *err)
 {
     um_key_source source = *s;
-    um_stream *stream;
+    um_input *stream;
 
     *n = 0;
     source.pass = "counting keys";
     if (!lines_are_keys(&s->format))
         return um_keys_each_batch(&source, count_batch, n, err);
-    UM_TRY(um_stream_open(&source, false, &stream, err));
+    UM_TRY(um_input_open(&source, false, &stream, err));
     umbel_status status = count_lines(stream, n, err);
-    um_stream_close(stream);
+    um_input_close(stream);
     return status;
 }

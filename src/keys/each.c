@@ -138,13 +138,13 @@ static bool drain_slot(void *ctx, void *piece)
     if (batch.n)
         r->status = r->job->use(r->job->ctx, &batch, s->result, r->err);
     report_skipped(r, &s->piece);
-    if (r->source->flush && um_stream_waits(r->reader.stream))
+    if (r->source->flush && um_input_waits(r->reader.stream))
         r->source->flush(r->source->flush_ctx);
     if (r->status == UMBEL_OK)
         r->status = judge_piece(r, &s->piece);
     if (r->status == UMBEL_OK && !(stop && *stop))
         return true;
-    um_stream_stop(r->reader.stream);
+    um_input_stop(r->reader.stream);
     return false;
 }
 
@@ -216,9 +216,9 @@ umbel_status um_keys_each(const um_key_source *s, const um_key_job *job,
                  .err = err ? err : &ignored};
 
     UM_TRY(check_format(&s->format, err));
-    UM_TRY(um_stream_open(s, threads > 1, &r.reader.stream, err));
+    UM_TRY(um_input_open(s, threads > 1, &r.reader.stream, err));
     umbel_status status = run_pipeline(&r, threads);
-    um_stream_close(r.reader.stream);
+    um_input_close(r.reader.stream);
     return status;
 }
 

@@ -78,8 +78,8 @@ static umbel_status read_lines(um_piece_reader *r, um_piece *p,
     r->rest_len = 0;
     do {
         UM_TRY(grow_text(p, err));
-        UM_TRY(um_stream_read(r->stream, p->text + p->len, UM_READ_LEN, &got,
-                              err));
+        UM_TRY(
+            um_input_read(r->stream, p->text + p->len, UM_READ_LEN, &got, err));
         if (cut_lines(r, p, got))
             return UMBEL_OK;
     } while (got && p->len <= MAX_LINE);
@@ -94,8 +94,8 @@ static umbel_status read_piece(um_piece_reader *r, um_piece *p,
 
     p->len = 0;
     while (!r->ended && p->len == 0) {
-        if (!um_stream_has_file(r->stream)) {
-            UM_TRY(um_stream_next_file(r->stream, &more, err));
+        if (!um_input_has_file(r->stream)) {
+            UM_TRY(um_input_next_file(r->stream, &more, err));
             if (!more)
                 return UMBEL_OK;
             r->first = true;
@@ -112,7 +112,7 @@ bool um_piece_read(um_piece_reader *r, um_piece *p)
         p->len = 0;
         r->ended = true;
     }
-    p->file = um_stream_name(r->stream);
+    p->file = um_input_name(r->stream);
     p->first = r->first;
     r->first = false;
     return p->len > 0 || p->status != UMBEL_OK;

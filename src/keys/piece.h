@@ -43,7 +43,7 @@ void um_piece_fini(um_piece *p);
 
 /* Cuts a stream into pieces. Only stream and end are set by the caller. */
 typedef struct um_piece_reader {
-    um_stream *stream;
+    um_input *stream;
     char end; /* of a line */
     bool first, ended;
     uint8_t rest[UM_READ_LEN]; /* of the last read: the beginning of a line */

@@ -22,7 +22,7 @@
 
 static const uint8_t gzip_magic[] = {0x1F, 0x8B, 0x08};
 
-struct um_stream {
+struct um_input {
     const um_key_source *source;
     const char *const *paths;
     size_t npaths, next;
@@ -56,7 +56,7 @@ static uint64_t total_len(const char *const *paths, size_t npaths)
 }
 
 /* Who types the input needs no progress. */
-static void show_progress(um_stream *s, size_t more, bool ended)
+static void show_progress(um_input *s, size_t more, bool ended)
 {
     const char *pass = s->source->pass ? s->source->pass : "reading keys";
 
@@ -66,11 +66,11 @@ static void show_progress(um_stream *s, size_t more, bool ended)
                             s->done, s->total);
 }
 
-umbel_status um_stream_open(const um_key_source *source, bool waking,
-                            um_stream **out, umbel_error *err)
+umbel_status um_input_open(const um_key_source *source, bool waking,
+                           um_input **out, umbel_error *err)
 {
     static const char *const only_stdin[] = {"-"};
-    um_stream *s = calloc(1, sizeof *s);
+    um_input *s = calloc(1, sizeof *s);
 
     if (!s)
         return um_fail(err, UMBEL_E_NOMEM, "no memory to read keys");
@@ -88,7 +88,7 @@ umbel_status um_stream_open(const um_key_source *source, bool waking,
     return UMBEL_OK;
 }
 
-static void close_file(um_stream *s)
+static void close_file(um_input *s)
 {
     if (s->fd >= 0 && s->ours)
         close(s->fd);
@@ -100,7 +100,7 @@ static void close_file(um_stream *s)
     s->raw_at = s->raw_len = 0;
 }
 
-void um_stream_close(um_stream *s)
+void um_input_close(um_input *s)
 {
     show_progress(s, 0, true);
     close_file(s);
@@ -110,7 +110,7 @@ void um_stream_close(um_stream *s)
     free(s);
 }
 
-void um_stream_stop(um_stream *s)
+void um_input_stop(um_input *s)
 {
     ssize_t sent = 0;
 
@@ -119,12 +119,12 @@ void um_stream_stop(um_stream *s)
     while (sent < 0 && errno == EINTR);
 }
 
-bool um_stream_has_file(const um_stream *s)
+bool um_input_has_file(const um_input *s)
 {
     return s->fd >= 0;
 }
 
-const char *um_stream_name(const um_stream *s)
+const char *um_input_name(const um_input *s)
 {
     return s->name;
 }
@@ -140,7 +140,7 @@ static umbel_status fail_open(const char *path, umbel_error *err)
                    missing ? "; expected a file of keys, one per line" : "");
 }
 
-umbel_status um_stream_next_file(um_stream *s, bool *more, umbel_error *err)
+umbel_status um_input_next_file(um_input *s, bool *more, umbel_error *err)
 {
     *more = s->next < s->npaths;
     if (!*more)
@@ -159,7 +159,7 @@ umbel_status um_stream_next_file(um_stream *s, bool *more, umbel_error *err)
     return UMBEL_OK;
 }
 
-bool um_stream_waits(const um_stream *s)
+bool um_input_waits(const um_input *s)
 {
     return s->waits;
 }
@@ -169,7 +169,7 @@ bool um_stream_waits(const um_stream *s)
  * before the flush: a batch that another thread uses after it is flushed by
  * that thread.
  */
-static void wait_for_input(um_stream *s)
+static void wait_for_input(um_input *s)
 {
     struct pollfd fds[] = {{.fd = s->fd, .events = POLLIN},
                            {.fd = s->wake[0], .events = POLLIN}};
@@ -186,7 +186,7 @@ static void wait_for_input(um_stream *s)
 }
 
 /* Reads bytes as they are stored. A terminal is not asked again at its end. */
-static umbel_status read_stored(um_stream *s, void *to, size_t cap, size_t *got,
+static umbel_status read_stored(um_input *s, void *to, size_t cap, size_t *got,
                                 umbel_error *err)
 {
     ssize_t n = 0;
@@ -207,7 +207,7 @@ static umbel_status read_stored(um_stream *s, void *to, size_t cap, size_t *got,
 }
 
 /* Reads the beginning of a file, and prepares to decompress it. */
-static umbel_status start_file(um_stream *s, umbel_error *err)
+static umbel_status start_file(um_input *s, umbel_error *err)
 {
     size_t got;
 
@@ -230,7 +230,7 @@ static umbel_status start_file(um_stream *s, umbel_error *err)
     return UMBEL_OK;
 }
 
-static umbel_status fail_gzip(const um_stream *s, const char *what,
+static umbel_status fail_gzip(const um_input *s, const char *what,
                               umbel_error *err)
 {
     return um_fail(err, UMBEL_E_FORMAT, "%s%s: the gzip data %s",
@@ -238,7 +238,7 @@ static umbel_status fail_gzip(const um_stream *s, const char *what,
 }
 
 /* Decompresses stored bytes until they or the room for the result end. */
-static void inflate_stored(um_stream *s)
+static void inflate_stored(um_input *s)
 {
     z_stream *z = &s->inflater;
 
@@ -253,7 +253,7 @@ static void inflate_stored(um_stream *s)
 }
 
 /* Reads decompressed bytes. Those before damage are handed out first. */
-static umbel_status read_gzip(um_stream *s, void *to, size_t cap, size_t *got,
+static umbel_status read_gzip(um_input *s, void *to, size_t cap, size_t *got,
                               umbel_error *err)
 {
     z_stream *z = &s->inflater;
@@ -280,7 +280,7 @@ static umbel_status read_gzip(um_stream *s, void *to, size_t cap, size_t *got,
 }
 
 /* Hands out what was read at the start of a file, then reads on. */
-static umbel_status read_plain(um_stream *s, void *to, size_t cap, size_t *got,
+static umbel_status read_plain(um_input *s, void *to, size_t cap, size_t *got,
                                umbel_error *err)
 {
     size_t left = s->raw_len - s->raw_at;
@@ -293,8 +293,8 @@ static umbel_status read_plain(um_stream *s, void *to, size_t cap, size_t *got,
     return UMBEL_OK;
 }
 
-umbel_status um_stream_read(um_stream *s, void *to, size_t cap, size_t *got,
-                            umbel_error *err)
+umbel_status um_input_read(um_input *s, void *to, size_t cap, size_t *got,
+                           umbel_error *err)
 {
     if (!s->started)
         UM_TRY(start_file(s, err));

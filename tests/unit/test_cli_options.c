@@ -22,7 +22,11 @@ enum { MAX_WORDS = 48, MAX_GIVEN = 32, WORD_LEN = 96 };
 static const um_command *row_at(size_t i)
 {
     static const um_command *const programs[] = {&um_cmd_bench,
-                                                 &um_cmd_reproduce, NULL};
+                                                 &um_cmd_reproduce,
+#ifdef UM_HAVE_CLEARINGHOUSE
+                                                 &um_cmd_clearinghouse,
+#endif
+                                                 NULL};
     size_t n = 0;
 
     while (um_command_row(n))

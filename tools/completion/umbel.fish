@@ -3,7 +3,7 @@
 
 # Options of a command, each with what it takes.
 function __umbel_options
-    if contains -- $argv[1] bench reproduce
+    if contains -- $argv[1] bench reproduce clearinghouse
         umbel $argv[1] --list-options 2>/dev/null
     else
         umbel --list 2>/dev/null
@@ -50,6 +50,8 @@ function __umbel_words
         string replace -r -- '=.*' '' $rows
     else if contains -- $command bench reproduce
         umbel $command --list 2>/dev/null | string match -r -- '^[^ ]+'
+    else if test $command = clearinghouse
+        echo status
     else if test $command = help
         umbel --list commands 2>/dev/null
         printf '%s\n' kinds addressings hashes methods
