@@ -240,10 +240,10 @@ static void use_keys(umbel_filter *f)
     }
     uint64_t before = umbel_added(f);
     status = umbel_add_fixed(f, text, 1, KEYS, fresh, NULL);
-    if (status == UMBEL_E_UNSUPPORTED)
+    UM_WANT(umbel_added(f) >= before);
+    if (status == UMBEL_E_UNSUPPORTED || status == UMBEL_E_FULL)
         return;
     UM_WANT(status == UMBEL_OK);
-    UM_WANT(umbel_added(f) >= before);
     UM_WANT(!(hit[0] && fresh[0]) && (hit[0] || fresh[0]));
     UM_WANT(umbel_query_fixed(f, text, 1, KEYS, hit, NULL) == UMBEL_OK);
     for (size_t i = 0; i < KEYS && !umbel_may_deny(f); i++)
@@ -262,7 +262,10 @@ static void use_counts(umbel_filter *f)
         return; /* its secret is not known */
     UM_WANT(before <= limit || !exact);
     umbel_share(f, NULL);
-    UM_WANT(umbel_add_amounts(f, &key, &amount, 1, NULL, NULL) == UMBEL_OK);
+    umbel_status added = umbel_add_amounts(f, &key, &amount, 1, NULL, NULL);
+    UM_WANT(added == UMBEL_OK || (added == UMBEL_E_FULL && before == 0));
+    if (added == UMBEL_E_FULL)
+        return;
     UM_WANT(umbel_count_many(f, &key, 1, &after, NULL) == UMBEL_OK);
     limit = umbel_count_limit(f);
     uint64_t least = before < limit - 3 ? before + 3 : limit;

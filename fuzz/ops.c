@@ -20,6 +20,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "filter/kind.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,22 +93,30 @@ static void op_add(machine *m, const step *s)
 
     UM_WANT(umbel_query_many(s->a->f, &keys[s->key], 1, &was, NULL) ==
             UMBEL_OK);
-    UM_WANT(umbel_add_many(s->a->f, &keys[s->key], 1, &fresh, NULL) ==
-            UMBEL_OK);
+    umbel_status status =
+        umbel_add_many(s->a->f, &keys[s->key], 1, &fresh, NULL);
+    note(m, status);
+    UM_WANT(status == UMBEL_OK || (status == UMBEL_E_FULL && !was && !fresh));
+    if (status != UMBEL_OK)
+        return;
     UM_WANT(fresh == !was);
     UM_WANT(!(fresh && s->a->has[s->key]) || umbel_may_deny(s->a->f));
     count_one(s->a, s->key);
     note(m, fresh);
 }
 
-/* A run of keys at once. */
+/* A run of keys at once. Those that a full filter refuses do not match. */
 static void op_add_many(machine *m, const step *s)
 {
     size_t n = KEYS - s->key;
+    bool hit[KEYS];
+    umbel_status status = umbel_add_many(s->a->f, &keys[s->key], n, NULL, NULL);
 
-    UM_WANT(umbel_add_many(s->a->f, &keys[s->key], n, NULL, NULL) == UMBEL_OK);
-    for (size_t i = s->key; i < KEYS; i++)
-        count_one(s->a, i);
+    UM_WANT(status == UMBEL_OK || status == UMBEL_E_FULL);
+    UM_WANT(umbel_query_many(s->a->f, &keys[s->key], n, hit, NULL) == UMBEL_OK);
+    for (size_t i = 0; i < n; i++)
+        if (status == UMBEL_OK || hit[i])
+            count_one(s->a, s->key + i);
     note(m, umbel_added(s->a->f));
 }
 
@@ -121,8 +130,9 @@ static void op_add_amount(machine *m, const step *s)
             UMBEL_OK);
     umbel_status status =
         umbel_add_amounts(s->a->f, &keys[s->key], &amount, 1, &fresh, NULL);
-    UM_WANT(status ==
-            (umbel_count_limit(s->a->f) ? UMBEL_OK : UMBEL_E_UNSUPPORTED));
+    UM_WANT(umbel_count_limit(s->a->f)
+                ? status == UMBEL_OK || (status == UMBEL_E_FULL && !was)
+                : status == UMBEL_E_UNSUPPORTED);
     note(m, status);
     if (status != UMBEL_OK || amount == 0) {
         UM_WANT(!fresh);
@@ -394,6 +404,8 @@ static bool begin(machine *m, um_reader *r)
     if (!umbel_kind_at(get_u8(r), &m->kind, NULL) ||
         !umbel_addressing_at(get_u8(r), &p->addressing, NULL))
         return false;
+    if (um_kind_find(m->kind)->fixed_addressing)
+        p->addressing = NULL;
     umbel_hash_at(get_u8(r) - 1u, &p->hash, NULL, &keyed); /* 0: as implied */
     p->secret = keyed ? um_fuzz_secret : NULL;
     p->hashes = 1 + get_u8(r) % 64; /* 0 would search the best, slowly */

@@ -106,14 +106,18 @@ static void write_goods(void)
 typedef struct tallied {
     const char *name, *kind, *addressing;
     uint64_t cells, bits;
+    uint32_t hashes;
 } tallied;
 
 static const tallied tallies[] = {
-    {"counting-2-bits", "counting", "blocked256", 512, 2},
-    {"counting-5-bits", "counting", "classic", 501, 5},
-    {"counting-32-bits", "counting", "universal", 99, 32},
-    {"countmin-32-bits", "countmin", NULL, 96, 32},
-    {"countmin-64-bits", "countmin", "classic", 65, 64},
+    {"counting-2-bits", "counting", "blocked256", 512, 2, 3},
+    {"counting-5-bits", "counting", "classic", 501, 5, 3},
+    {"counting-32-bits", "counting", "universal", 99, 32, 3},
+    {"countmin-32-bits", "countmin", NULL, 96, 32, 3},
+    {"countmin-64-bits", "countmin", "classic", 65, 64, 3},
+    {"table-8-bits", "table", NULL, 1536, 1, 8},
+    {"table-23-bits", "table", NULL, 2560, 16, 23},
+    {"table-40-bits", "table", NULL, 4096, 32, 40},
 };
 
 static void write_tallies(void)
@@ -125,7 +129,7 @@ static void write_tallies(void)
         umbel_params p = UMBEL_PARAMS_INIT;
         p.addressing = tallies[i].addressing;
         p.cells = tallies[i].cells;
-        p.hashes = 3;
+        p.hashes = tallies[i].hashes;
         p.settings = &bits;
         p.nsettings = 1;
         size_t len = make_kind(tallies[i].kind, &p, NKEYS, bytes);

@@ -185,6 +185,16 @@ static const program programs[] = {
       {MINUS, PAIR(1, 0), 0},
       {4, PAIR(2, 0), 0},
       {2, 2, 0}}},
+    {"table-full",
+     {7, 0, 1, 22, 2, 0, 8},
+     {{1, 0, 40},
+      {AMOUNT, TIMES(27), 63},
+      {1, 0, 0},
+      {AMOUNT, TIMES(28), 2},
+      {0, 0, 1},
+      {8, 0, 0},
+      {REMOVE, 0, 1},
+      {SUM, PAIR(1, 0), 0}}},
 };
 
 static void write_programs(void)

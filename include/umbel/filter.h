@@ -140,7 +140,8 @@ UMBEL_API umbel_status umbel_snapshot(const umbel_filter *f, umbel_filter **out,
 /*
  * Adds n keys. fresh[i], when fresh is given, is set to true if keys[i] changed
  * the filter, so was certainly not in it before. If a key is refused (E_KEY)
- * none is added.
+ * none is added. E_FULL when a filter of kind "table" has no room for some of
+ * the keys; keys before them were added.
  */
 UMBEL_API umbel_status umbel_add_many(umbel_filter *f, const umbel_slice *keys,
                                       size_t n, bool *fresh, umbel_error *err);

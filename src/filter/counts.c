@@ -48,7 +48,8 @@ umbel_status umbel_add_digest_amounts(umbel_filter *f,
     UM_TRY(check_add_amounts(f, err));
     for (size_t i = 0, some; i < n; i += some) {
         some = um_next_batch(n - i);
-        um_add_now(f, digests + i, amounts + i, some, fresh ? fresh + i : NULL);
+        UM_TRY(um_add_now(f, digests + i, amounts + i, some,
+                          fresh ? fresh + i : NULL, err));
     }
     return UMBEL_OK;
 }
@@ -64,7 +65,8 @@ umbel_status umbel_add_amounts(umbel_filter *f, const umbel_slice *keys,
     UM_TRY(um_given_accept(f, &given, err));
     for (size_t i = 0, some; i < n; i += some) {
         some = um_given_digest(f, &given, i, d);
-        um_add_now(f, d, amounts + i, some, fresh ? fresh + i : NULL);
+        UM_TRY(
+            um_add_now(f, d, amounts + i, some, fresh ? fresh + i : NULL, err));
     }
     return UMBEL_OK;
 }

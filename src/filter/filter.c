@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "filter/given.h"
 
+#include <inttypes.h>
+
 static umbel_status make_gate(umbel_filter *f, umbel_error *err)
 {
     um_gate *gate = um_get(&f->alloc, sizeof *gate);
@@ -78,9 +80,24 @@ static void count_added(umbel_filter *f, size_t n, size_t fresh)
         ;
 }
 
+static umbel_status check_refused(umbel_filter *f, size_t n, umbel_error *err)
+{
+    const um_kind *kind = f->shape.kind;
+    uint64_t refused = kind->refused ? kind->refused(f->self) : 0;
+
+    if (refused == 0)
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_FULL,
+                   "the filter of kind %s is full: %" PRIu64 " of %zu keys "
+                   "were not added to its %" PRIu64 "; make it with a larger "
+                   "capacity",
+                   kind->name, refused, n, f->shape.added);
+}
+
 /* A shared filter is copied while no thread is inside its gate. */
-void um_add_now(umbel_filter *f, const umbel_digest *d, const uint64_t *amounts,
-                size_t n, bool *fresh)
+umbel_status um_add_now(umbel_filter *f, const umbel_digest *d,
+                        const uint64_t *amounts, size_t n, bool *fresh,
+                        umbel_error *err)
 {
     const um_kind *kind = f->shape.kind;
     um_gate_pass pass = {NULL, false};
@@ -95,6 +112,7 @@ void um_add_now(umbel_filter *f, const umbel_digest *d, const uint64_t *amounts,
                              : kind->add)(f->self, d, amounts, n, fresh));
     if (f->gate)
         um_gate_leave(pass);
+    return check_refused(f, n, err);
 }
 
 static umbel_status check_add(const umbel_filter *f, umbel_error *err)
@@ -111,7 +129,8 @@ umbel_status umbel_add_digests(umbel_filter *f, const umbel_digest *digests,
     UM_TRY(check_add(f, err));
     for (size_t i = 0, some; i < n; i += some) {
         some = f->gate ? um_next_batch(n - i) : n; /* a gate is left soon */
-        um_add_now(f, digests + i, NULL, some, fresh ? fresh + i : NULL);
+        UM_TRY(um_add_now(f, digests + i, NULL, some, fresh ? fresh + i : NULL,
+                          err));
     }
     return UMBEL_OK;
 }
@@ -124,7 +143,7 @@ static umbel_status add_given(umbel_filter *f, const um_given *keys,
     UM_TRY(um_given_accept(f, keys, err));
     for (size_t i = 0, some; i < keys->n; i += some) {
         some = um_given_digest(f, keys, i, d);
-        um_add_now(f, d, NULL, some, fresh ? fresh + i : NULL);
+        UM_TRY(um_add_now(f, d, NULL, some, fresh ? fresh + i : NULL, err));
     }
     return UMBEL_OK;
 }

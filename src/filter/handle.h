@@ -87,10 +87,12 @@ umbel_status um_same_shape(const um_shape *x, const um_shape *y,
 
 /*
  * Adds keys, amounts of each or (NULL) one, and counts the new ones. At most
- * UM_BATCH of them to a shared filter, so that no copy waits for long.
+ * UM_BATCH of them to a shared filter, so that no copy waits for long. E_FULL
+ * when some found no room; the others were added.
  */
-void um_add_now(umbel_filter *f, const umbel_digest *d, const uint64_t *amounts,
-                size_t n, bool *fresh);
+umbel_status um_add_now(umbel_filter *f, const umbel_digest *d,
+                        const uint64_t *amounts, size_t n, bool *fresh,
+                        umbel_error *err);
 
 /* Begins to fetch what counting these digests will read: for callers that ask
  * several filters for a few digests. */

@@ -214,6 +214,11 @@ struct um_kind {
 
     um_add_fn *add;
     um_query_fn *query;
+    /* Returns the keys that found no room since the last call of this, and were
+     * not added; NULL: there is always room. */
+    uint64_t (*refused)(void *self);
+    /* Counts the keys, where each has an entry of its own; NULL: none has. */
+    uint64_t (*entries)(const void *self);
     /* self is empty and by times smaller. */
     void (*fold)(void *self, const void *from, uint64_t by);
 

@@ -258,10 +258,10 @@ static umbel_status bad_hashes(const um_shape *s, umbel_error *err)
         below--;
     while (above < UM_MAX_HASHES && !um_granule(s->addressing, above))
         above++;
-    if (below == 0)
-        below = above = 1;
     if (above > UM_MAX_HASHES || !um_granule(s->addressing, above))
         above = below;
+    if (below == 0 || !um_granule(s->addressing, below))
+        below = above;
     if (above == below)
         return um_fail(err, UMBEL_E_RANGE,
                        "%s cannot have %" PRIu32 " hashes; the nearest is "

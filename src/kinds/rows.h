@@ -14,7 +14,8 @@
     X(tally)                                                                   \
     X(countmin)                                                                \
     X(generalized)                                                             \
-    X(ribbon)
+    X(ribbon)                                                                  \
+    X(table)
 
 #define UM_KIND_DECLARE(name) extern const um_kind um_kind_##name;
 UM_KINDS(UM_KIND_DECLARE)

@@ -8,6 +8,9 @@
  * it is held against the budget. Addressings whose cells depend on each other
  * are sampled as well (certify.h).
  *
+ * A kind in which each key has an entry is held by their number: it is that in
+ * the head, and a claim may exceed it by keys that share one.
+ *
  * The number in the head counts keys that were new. Others matched already and
  * changed nothing, so there may have been more. A key matches with the chance e
  * that the cells of that moment give it, at most that of the cells now; so, for
@@ -52,6 +55,7 @@ typedef struct judging {
     uint64_t fullest;
     bool bounded; /* n keys use at most a known number of cells */
     bool chance;  /* ... and more or less than that by chance only */
+    bool counted; /* each key has an entry, and used counts them */
     bool doubted; /* a claim was refused */
     double most;  /* keys, by the claims that were held; INFINITY: none was */
 } judging;
@@ -223,6 +227,9 @@ static umbel_status look_at_cells(judging *j, umbel_error *err)
         j->used = s->kind->bits->used(j->f->self, NULL);
         j->out->fill = (double)j->used / (double)s->cells;
     }
+    if (s->kind->entries)
+        j->used = s->kind->entries(j->f->self);
+    j->counted = s->kind->entries != NULL;
     j->bounded = s->kind->bits && !s->difference;
     j->chance = j->bounded && um_used_by_chance(j->f) && !s->hash->identity;
     j->out->error = umbel_predict(j->f);
@@ -357,11 +364,44 @@ static umbel_status hold_claim(judging *j, const char *who, uint64_t claimed,
                                 : UMBEL_OK;
 }
 
+static void refuse_entries(judging *j, uint64_t claimed, const char *who)
+{
+    bool many = j->used > claimed;
+
+    j->doubted = true;
+    refuse(j->out, many ? UMBEL_REFUSED_TOO_FULL : UMBEL_REFUSED_TOO_EMPTY,
+           "it has %" PRIu64 " entries, too %s for the %" PRIu64 " keys %s",
+           j->used, many ? "many" : "few", claimed, who);
+}
+
+/*
+ * The head counts entries. The receiver counts keys, some of which may share
+ * an entry with an earlier one.
+ */
+static void hold_entries(judging *j)
+{
+    const um_shape *s = &j->f->shape;
+    uint64_t claimed = j->wants->claimed;
+
+    j->out->held = true;
+    j->most = most_keys((double)j->used, j->out->error);
+    if (claimed && (j->used > claimed || (double)claimed > j->most))
+        refuse_entries(j, claimed, "claimed");
+    if (!claimed)
+        j->out->claimed = s->added;
+    if (s->added != j->used)
+        refuse_entries(j, s->added, "in its head");
+}
+
 static umbel_status hold_claims(judging *j, umbel_error *err)
 {
     const um_shape *s = &j->f->shape;
     uint64_t claimed = j->wants->claimed;
 
+    if (j->counted) {
+        hold_entries(j);
+        return UMBEL_OK;
+    }
     if (claimed && !j->bounded)
         refuse(j->out, UMBEL_REFUSED_UNTOLD,
                s->difference
@@ -402,13 +442,15 @@ static umbel_status keeps_on_average(const judging *j, bool *out,
     um_occupancy t;
 
     *out = false;
-    if (!j->chance || j->doubted || isinf(j->most) || j->f->shape.intersected ||
+    if (!(j->chance || j->counted) || j->doubted || isinf(j->most) ||
+        j->f->shape.intersected ||
         j->out->error > um_most_error(j->out->max_error) ||
         um_shape_error(&j->f->shape, (double)j->out->claimed) >
             j->out->max_error)
         return UMBEL_OK;
     *out = true;
-    if (l->blocks == 1 || is_usual_error(l, j->most, j->out->error))
+    if (j->counted || l->blocks == 1 ||
+        is_usual_error(l, j->most, j->out->error))
         return UMBEL_OK;
     UM_TRY(um_occupancy_init(&t, l, j->most, &j->f->alloc, err));
     *out = um_occupancy_error(&t, j->out->error) >= log(CHANCE);

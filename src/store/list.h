@@ -63,8 +63,8 @@ void um_list_digest(const um_list *l, const umbel_slice *keys, size_t n,
 
 /*
  * Adds digest d[i] amount[i] times, n of them, at most UM_LIST_BATCH. E_FULL
- * when the newest epoch has no room for them; then none is added. That cannot
- * happen if um_list_due was false before the call.
+ * when the newest epoch has no room for some of them; the others were added.
+ * That cannot happen if um_list_due was false before the call.
  */
 umbel_status um_list_add(um_list *l, const umbel_digest *d,
                          const uint32_t *amount, size_t n, umbel_error *err);

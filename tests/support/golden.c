@@ -30,8 +30,10 @@ umbel_filter *golden_build(const test_combo *c)
         p.fpr = 0.01;
         return test_build(c->kind, &p, 0, GOLDEN_KEYS);
     }
-    p.cells = 1000;
-    p.hashes = 4;
+    if (!um_kind_find(c->kind)->fixed_addressing) {
+        p.cells = 1000;
+        p.hashes = 4;
+    }
     p.capacity = GOLDEN_KEYS;
     p.fpr = 0.01;
     assert_ok(umbel_create(c->kind, &p, &f, &test_refusal));
