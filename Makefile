@@ -2,7 +2,7 @@
 PREFIX ?= /usr/local
 BUILD := build/release
 
-.PHONY: all programs run tour command test test-quick test-systems test-long coverage lint bench fuzz install deps clean
+.PHONY: all programs run tour demo-mail command test test-quick test-systems test-long coverage lint bench fuzz install deps clean
 
 all: $(BUILD)/build.ninja
 	@cmake --build $(BUILD) --target umbel_cli umbel_shared umbel_static
@@ -22,6 +22,13 @@ run: command
 # The same, with every command and all that it prints.
 tour: command
 	@tools/tour --all $(BUILD)/umbel
+
+# The clearinghouse with Debian's pyzor: five reports, then a check that hits.
+demo-mail:
+	@tools/deps build mail
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@cmake --build $(BUILD) --target umbel_clearinghouse -- --quiet
+	@tools/demo-mail $(BUILD)/umbel-clearinghouse
 
 command:
 	@tools/deps build run

@@ -52,7 +52,7 @@ const um_setting um_limit_rows[] = {
     {0}};
 
 const um_setting um_list_rows[] = {
-    {"kind", &um_type_text, offsetof(um_list_settings, kind), "counting",
+    {"kind", &um_type_text, offsetof(um_list_settings, kind), "table",
      .help = "a kind of filter that counts"},
     {"capacity", &um_type_count, offsetof(um_list_settings, capacity), "500000",
      .help = "different digests that an epoch holds", .low = 1, .high = 1e10},
@@ -63,7 +63,7 @@ const um_setting um_list_rows[] = {
      .high = 3650 * DAY},
     {"epochs", &um_type_count, offsetof(um_list_settings, epochs), "4",
      .help = "epochs that are kept", .low = 1, .high = 64},
-    {"cell_bits", &um_type_count, offsetof(um_list_settings, cell_bits), "8",
+    {"cell_bits", &um_type_count, offsetof(um_list_settings, cell_bits), "0",
      .help = "bits of a counter; 0: as the kind chooses", .low = 0, .high = 64},
     {0}};
 

@@ -19,7 +19,7 @@ static const char style[] =
     "p{margin:.3rem 0}.soft{color:var(--soft)}.bad{color:var(--bad)}\n"
     "table{border-collapse:collapse;width:100%;"
     "font-variant-numeric:tabular-nums}\n"
-    "th,td{text-align:right;padding:.3rem .6rem;"
+    "th,td{text-align:right;white-space:nowrap;padding:.3rem .6rem;"
     "border-bottom:1px solid var(--line)}\n"
     "th{font-weight:600;color:var(--soft);font-size:.85rem}\n"
     "th:first-child,td:first-child{text-align:left;padding-left:0}\n"
@@ -85,7 +85,7 @@ static void put_list(FILE *out, const um_list_stats *l, uint64_t now)
     uint64_t begin = l->n ? l->epoch[l->n - 1].begin : now;
 
     fprintf(out,
-            "<tr><td>%s<td>%s<td><meter max=1 value=%.3f></meter> %.0f&nbsp;%%"
+            "<tr><td>%s<td>%s<td><meter max=1 value=%.3f></meter> %.0f %%"
             "<td>%s<td>%s<td>%s<td>%s</tr>\n",
             l->name, um_words_count(l->digests).text, l->fill, 100 * l->fill,
             um_words_chance(l->error).text, um_words_chance(l->max_error).text,
@@ -125,6 +125,7 @@ void um_status_print_page(FILE *out, const um_status *s)
             "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\n"
             "<meta name=viewport content=\"width=device-width\">\n"
             "<meta http-equiv=refresh content=10>\n"
+            "<link rel=icon href=\"data:,\">\n"
             "<title>umbel-clearinghouse</title>\n<style>\n%s</style></head>\n"
             "<body><h1>umbel-clearinghouse</h1>\n",
             style);

@@ -60,8 +60,10 @@ um_words um_words_chance(double p)
 {
     um_words w;
 
-    if (!(p > 1e-18))
+    if (!(p > 0))
         snprintf(w.text, sizeof w.text, "0");
+    else if (p < 1e-9)
+        snprintf(w.text, sizeof w.text, "below 1e-9");
     else
         snprintf(w.text, sizeof w.text, "1 in %.32s",
                  um_words_count((uint64_t)(1 / p + 0.5)).text);

@@ -16,7 +16,7 @@ um_words um_words_count(uint64_t n);
 um_words um_words_bytes(uint64_t n);
 /* "3 d 4 h", "5 min 10 s" */
 um_words um_words_duration(uint64_t seconds);
-/* "1 in 123,456"; 0 is "0" */
+/* "1 in 123,456", "below 1e-9", "0" */
 um_words um_words_chance(double p);
 
 #endif

@@ -297,6 +297,7 @@ static void numbers_read_well(void **state)
     assert_string_equal(um_words_duration(86400).text, "1 d");
     assert_string_equal(um_words_chance(0).text, "0");
     assert_string_equal(um_words_chance(1e-5).text, "1 in 100,000");
+    assert_string_equal(um_words_chance(1e-20).text, "below 1e-9");
 }
 
 int main(void)
