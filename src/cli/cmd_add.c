@@ -40,7 +40,7 @@ static void report(const um_args *args, const umbel_filter *f, uint64_t n,
     else
         um_report_count(&r, "new", "new keys", NULL, now - before);
     um_report_rate(&r, "predicted_error", NULL, umbel_predict(f));
-    um_note_overfull(&r, f, a->remove ? now : before + n);
+    um_note_overfull(&r, f, a->remove ? now : before + n, false);
     um_note_counts(&r, f);
     um_note_retouched(&r, f, "new keys may bring back keys that were removed");
     um_report_print(args, &r);

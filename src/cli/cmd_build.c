@@ -308,7 +308,7 @@ static void report_target(um_report *r, const build_args *a,
         (has_size(a) || b->exact || umbel_value_bits(f)))
         return;
     um_report_rate(r, "target_error", NULL, umbel_target_fpr(f));
-    um_note_overfull(r, f, b->distinct ? b->distinct : b->keys);
+    um_note_overfull(r, f, b->distinct ? b->distinct : b->keys, a->like);
     if (is_plain_set(a))
         um_note_smaller(r, b->keys, umbel_target_fpr(f), umbel_encoded_len(f),
                         WORTH_SAYING);

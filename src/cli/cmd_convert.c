@@ -150,8 +150,10 @@ static umbel_status choose_fold(const convert_args *a, const umbel_filter *f,
     if (*by == 0)
         return um_fail(err, UMBEL_E_RANGE,
                        "the error of this filter is %s at its full size: "
-                       "folding cannot reach %s",
-                       um_rate(umbel_predict(f)).text, um_rate(a->fpr.x).text);
+                       "folding cannot reach %s; build it from its keys with "
+                       "--fpr %g",
+                       um_rate(umbel_predict(f)).text, um_rate(a->fpr.x).text,
+                       a->fpr.x);
     return UMBEL_OK;
 }
 
@@ -197,7 +199,8 @@ static bool is_not_shrunk(const convert_args *a, uint64_t by)
     return a->fpr.given && by == 1;
 }
 
-static void note_not_shrunk(um_report *r, const umbel_filter *f)
+static void note_not_shrunk(um_report *r, const convert_args *a,
+                            const umbel_filter *f)
 {
     uint64_t keys = 0, by;
     double error;
@@ -212,6 +215,9 @@ static void note_not_shrunk(um_report *r, const umbel_filter *f)
                        um_grouped(by).text, um_rate(error).text);
     else
         um_report_note(r, "It cannot be smaller: it has a single part.");
+    um_report_note(
+        r, "To make it smaller, %sbuild it from its keys with --fpr %g.",
+        umbel_coded(f) ? "" : "compress it with --coded, or ", a->fpr.x);
 }
 
 static void make_report(const convert_args *a, const umbel_filter *f,
@@ -236,7 +242,7 @@ static void make_report(const convert_args *a, const umbel_filter *f,
                       : is_exported(a) ? "the file has no place to say so"
                                        : "that is unchanged");
     if (is_not_shrunk(a, by))
-        note_not_shrunk(r, f);
+        note_not_shrunk(r, a, f);
 }
 
 static umbel_status convert(const um_args *args, umbel_filter *f, bool *missed,

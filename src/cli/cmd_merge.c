@@ -67,6 +67,8 @@ static umbel_status merge_one(const merge_args *a, umbel_filter *into,
     umbel_close(f);
     if (!status)
         return UMBEL_OK;
+    if (status == UMBEL_E_UNSUPPORTED) /* by the kind of the first */
+        path = a->filters.item[0];
     return um_fail_detail(err, status, inner.detail, "%s%s: %s",
                           um_path_dots(path), um_path_tail(path), inner.text);
 }
@@ -118,7 +120,7 @@ static void make_report(const merge_args *a, const umbel_filter *f,
     um_report_count(r, "bytes", NULL, NULL, umbel_encoded_len(f));
     um_report_rate(r, "predicted_error", NULL, umbel_predict(f));
     um_report_hex(r, "payload_checksum", NULL, umbel_payload_checksum(f));
-    um_note_overfull(r, f, umbel_added(f));
+    um_note_overfull(r, f, umbel_added(f), false);
     um_note_counts(r, f);
     note_difference(r, f);
     um_note_retouched(r, f, "merging may bring back keys that were removed");

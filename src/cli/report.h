@@ -89,8 +89,10 @@ void um_report_info(um_report *r, const umbel_info *info);
 void um_report_note(um_report *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Notes on a filter, each only where it applies; keys is how many came. */
-void um_note_overfull(um_report *r, const umbel_filter *f, uint64_t keys);
+/* Notes on a filter, each only where it applies; keys is how many came, like
+ * is true if another filter decided on its size. */
+void um_note_overfull(um_report *r, const umbel_filter *f, uint64_t keys,
+                      bool like);
 void um_note_counts(um_report *r, const umbel_filter *f);
 /* Other sets of the same keys and error, if one saves more than that share of
  * bytes (smaller.c). */

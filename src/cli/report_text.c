@@ -299,7 +299,8 @@ void um_report_to_table(FILE *out, const um_report *rows, size_t n)
 /* --- notes on filters -------------------------------------------------------
  */
 
-void um_note_overfull(um_report *r, const umbel_filter *f, uint64_t keys)
+void um_note_overfull(um_report *r, const umbel_filter *f, uint64_t keys,
+                      bool like)
 {
     double asked = umbel_target_fpr(f);
 
@@ -309,12 +310,13 @@ void um_note_overfull(um_report *r, const umbel_filter *f, uint64_t keys)
         return;
     if (umbel_info_get(f, "capacity", &capacity, NULL) == UMBEL_OK &&
         capacity.value.count && keys > capacity.value.count)
-        um_report_note(
-            r,
-            "The error is above the %s asked for: the filter was "
-            "sized for %s. Build it with --capacity %" PRIu64 " or more.",
-            um_rate(asked).text,
-            um_counted(capacity.value.count, "key", "keys").text, keys);
+        um_report_note(r,
+                       "The error is above the %s asked for: the filter was "
+                       "sized for %s. Build it %swith --capacity %" PRIu64
+                       " or more.",
+                       um_rate(asked).text,
+                       um_counted(capacity.value.count, "key", "keys").text,
+                       like ? "without --like, " : "", keys);
     else
         um_report_note(r,
                        "The error is above the %s asked for: blocks of a small "

@@ -198,6 +198,11 @@ static umbel_status write_key(const form *f, const char *path,
     text[len - 1] = '\n';
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
                   f->secret ? 0600 : 0644);
+    if (fd < 0 && errno == EEXIST)
+        return um_fail(err, UMBEL_E_IO,
+                       "%s%s exists: whatever uses that key would need the new "
+                       "one; write to another file, or remove it first",
+                       um_path_dots(path), um_path_tail(path));
     if (fd < 0)
         return um_fail_path(err, path);
     bool fine = write(fd, text, len) == (ssize_t)len && fsync(fd) == 0 &&

@@ -56,6 +56,7 @@ umbel_status um_same_shape(const um_shape *x, const um_shape *y,
                        "the filters differ in secret key: %016" PRIx64
                        " and %016" PRIx64 "; build both with the same",
                        x->secret_id, y->secret_id);
+    UM_TRY(settings_agree(x, y, err)); /* sizes follow from them */
     if (x->cells != y->cells)
         return um_fail(err, UMBEL_E_MISMATCH,
                        "the filters differ in cells (bits): %" PRIu64
@@ -70,7 +71,7 @@ umbel_status um_same_shape(const um_shape *x, const um_shape *y,
                             umbel_key_form_name((umbel_key_form)x->key_form),
                             umbel_key_form_name((umbel_key_form)y->key_form),
                             err);
-    return settings_agree(x, y, err);
+    return UMBEL_OK;
 }
 
 umbel_status umbel_same_shape(const umbel_filter *a, const umbel_filter *b,

@@ -151,7 +151,7 @@ umbel_status umbel_remove_many(umbel_filter *f, const umbel_slice *keys,
     if (row && row->may_remove)
         UM_TRY(row->may_remove(&f->shape, err));
     if (!row || !row->remove)
-        return um_cannot(f, "take keys back", err);
+        return um_cannot_remove(f->shape.kind, err);
     UM_TRY(um_check_writable(f, err));
     UM_TRY(um_check_ready(f, err));
     UM_TRY(um_given_accept(f, &given, err));

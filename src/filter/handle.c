@@ -319,19 +319,42 @@ umbel_status um_cannot(const umbel_filter *f, const char *verb,
                   err);
 }
 
-umbel_status um_cannot_count(const um_kind *kind, umbel_error *err)
+/* Refuses, and names the kinds that can. */
+static umbel_status refuse_for_others(const um_kind *kind, const char *verb,
+                                      bool (*can)(const um_kind *k),
+                                      umbel_error *err)
 {
-    char others[128];
+    char others[128] = "";
     size_t len = 0;
     const um_kind *k;
 
     for (size_t i = 0; (k = um_kind_row(i)) && len < sizeof others; i++)
-        if (k->counting)
+        if (can(k))
             len += (size_t)snprintf(others + len, sizeof others - len, "%s%s",
                                     len ? ", " : "", k->name);
     return um_fail(err, UMBEL_E_UNSUPPORTED,
-                   "kind %s cannot count; those that can are %s", kind->name,
+                   "kind %s cannot %s; those that can are %s", kind->name, verb,
                    others);
+}
+
+static bool can_count(const um_kind *k)
+{
+    return k->counting;
+}
+
+umbel_status um_cannot_count(const um_kind *kind, umbel_error *err)
+{
+    return refuse_for_others(kind, "count", can_count, err);
+}
+
+static bool can_remove(const um_kind *k)
+{
+    return k->counting && k->counting->remove;
+}
+
+umbel_status um_cannot_remove(const um_kind *kind, umbel_error *err)
+{
+    return refuse_for_others(kind, "take keys back", can_remove, err);
 }
 
 umbel_status um_cannot_join(const umbel_filter *f, const char *verb,

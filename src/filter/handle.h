@@ -107,6 +107,7 @@ umbel_status um_cannot(const umbel_filter *f, const char *verb,
                        umbel_error *err);
 /* The same of counts; names the kinds that have them. */
 umbel_status um_cannot_count(const um_kind *kind, umbel_error *err);
+umbel_status um_cannot_remove(const um_kind *kind, umbel_error *err);
 /* The same of merge and fold, which have a reason of their own. */
 umbel_status um_cannot_join(const umbel_filter *f, const char *verb,
                             umbel_error *err);

@@ -28,3 +28,15 @@ hint --help umbel wrong
 hint 'umbel help methods' umbel retouch plain.umb --members keys --never others --method best --dry-run
 chmod 600 keys
 hint 'umbel keygen' umbel check keyed.umb --key-file keys 1
+hint 'my.key exists.*another file' umbel keygen -q -o my.key
+hint 'can are counting' umbel add plain.umb keys --remove
+umbel build -q keys --kind tally -o tally.umb
+hint '^umbel merge: tally.umb: kind tally' umbel merge tally.umb plain.umb -o f.umb
+umbel build -q keys --groups 2 -o groups.umb
+hint 'differ in groups: 1 and 2' umbel merge plain.umb groups.umb -o f.umb
+hint 'from its keys with --fpr 1e-08' umbel convert plain.umb --fpr 1e-8 -o f.umb
+umbel build -q keys --bits 512 --hashes 4 -o block.umb
+umbel convert block.umb --fpr 5% -o f.umb | grep -o 'compress it with --coded.*'
+umbel build -q keys --never others -o old.umb
+seq 1000 2000 > more
+umbel build more --never others --like old.umb -o f.umb | grep -o 'without --like.*'
