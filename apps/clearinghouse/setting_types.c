@@ -42,7 +42,7 @@ static bool parse_whole(const um_setting *s, const char *text,
 
     if (!parse_with_unit(text, units, &x) || x >= 9e15 || x != floor(x))
         return false;
-    if ((s->low || s->high) && (x < s->low || x > s->high))
+    if ((s->low < 0 || s->high > 0) && (x < s->low || x > s->high))
         return false;
     *out = (uint64_t)x;
     return true;
@@ -52,7 +52,7 @@ static void allow_range(const um_setting *s, const char *what, char *out)
 {
     int len = snprintf(out, UM_ALLOWED_LEN, "%s", what);
 
-    if (s->low || s->high)
+    if (s->low < 0 || s->high > 0)
         snprintf(out + len, (size_t)(UM_ALLOWED_LEN - len),
                  ", from %.15g to %.15g", s->low, s->high);
 }

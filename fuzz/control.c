@@ -1,0 +1,173 @@
+/*
+ * control.c - the control socket, and connections in general.
+ *
+ * The input is what a client sends, in pieces whose length is its first byte.
+ * However it is cut, the server hears one line or none, answers it whole, and
+ * ends the connection once, for the reason that the bytes give.
+ */
+#include "fuzz.h"
+
+#include "net/control.h"
+#include "net/socket.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_INPUT = 8192 };
+
+typedef struct scene {
+    um_loop *loop;
+    um_control *control;
+    um_hook *hook;
+    char dir[64], path[80];
+    /* One input. */
+    int client;
+    const uint8_t *bytes;
+    size_t len, sent, piece;
+    bool shut;
+    unsigned asked, ended;
+    um_end why;
+    char line[UM_CONTROL_LINE];
+    char reply[2 * UM_CONTROL_LINE];
+    size_t nreply;
+} scene;
+
+static scene s;
+
+/* --- the server's side ------------------------------------------------------
+ */
+
+static void answer(void *ctx, const char *line, FILE *out)
+{
+    (void)ctx;
+    UM_WANT(strlen(line) < sizeof s.line);
+    strcpy(s.line, line);
+    s.asked++;
+    fprintf(out, "heard: %s\n", line);
+}
+
+static void count_end(void *ctx, const um_address *client, um_end why)
+{
+    (void)ctx;
+    UM_WANT(um_address_is_loopback(client));
+    s.ended++;
+    s.why = why;
+    um_loop_stop(s.loop);
+}
+
+/* --- the client's side, between the turns of the loop -----------------------
+ */
+
+static void send_piece(void)
+{
+    size_t n = s.len - s.sent < s.piece ? s.len - s.sent : s.piece;
+    ssize_t got =
+        send(s.client, s.bytes + s.sent, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+    if (got > 0)
+        s.sent += (size_t)got;
+    if (s.sent < s.len)
+        return;
+    shutdown(s.client, SHUT_WR);
+    s.shut = true;
+}
+
+static void act_as_client(void *ctx)
+{
+    ssize_t n = 0;
+
+    (void)ctx;
+    if (s.client < 0)
+        return;
+    if (!s.shut)
+        send_piece();
+    do {
+        s.nreply += (size_t)n;
+        n = recv(s.client, s.reply + s.nreply, sizeof s.reply - s.nreply,
+                 MSG_DONTWAIT);
+    } while (n > 0);
+}
+
+/* --- what must come out -----------------------------------------------------
+ */
+
+static void expect(um_end why, unsigned asked)
+{
+    UM_WANT(s.ended == 1);
+    UM_WANT(s.why == why);
+    UM_WANT(s.asked == asked);
+    UM_WANT(asked || s.nreply == 0);
+}
+
+static void judge(void)
+{
+    const uint8_t *end = s.len ? memchr(s.bytes, '\n', s.len) : NULL;
+    size_t n = end ? (size_t)(end - s.bytes) : s.len;
+    char want[2 * UM_CONTROL_LINE];
+
+    if (n >= UM_CONTROL_LINE) {
+        expect(UM_END_TOO_LONG, 0);
+    } else if (!end) {
+        expect(n ? UM_END_BAD : UM_END_CLIENT, 0);
+    } else if (memchr(s.bytes, '\0', n)) {
+        expect(UM_END_BAD, 0);
+    } else {
+        expect(UM_END_DONE, 1);
+        UM_WANT(strlen(s.line) == n && memcmp(s.line, s.bytes, n) == 0);
+        int len = snprintf(want, sizeof want, "heard: %s\n", s.line);
+        UM_WANT(s.nreply == (size_t)len &&
+                memcmp(s.reply, want, s.nreply) == 0);
+    }
+}
+
+/* --- life -------------------------------------------------------------------
+ */
+
+static void close_scene(void)
+{
+    um_control_close(s.control);
+    um_loop_close(s.loop);
+    rmdir(s.dir);
+}
+
+static void open_scene(void)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    snprintf(s.dir, sizeof s.dir, "%.40s/fuzz-XXXXXX", tmp ? tmp : "/tmp");
+    UM_WANT(mkdtemp(s.dir));
+    snprintf(s.path, sizeof s.path, "%s/control", s.dir);
+    UM_WANT(um_loop_open(&s.loop, NULL) == UMBEL_OK);
+    UM_WANT(um_control_open(s.loop,
+                            &(um_control_config){.path = s.path,
+                                                 .fd = -1,
+                                                 .answer = answer,
+                                                 .ended = count_end,
+                                                 .timeout_ms = 60000},
+                            &s.control, NULL) == UMBEL_OK);
+    UM_WANT(um_hook_open(s.loop, act_as_client, NULL, &s.hook, NULL) ==
+            UMBEL_OK);
+    atexit(close_scene);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+{
+    if (len == 0 || len > MAX_INPUT)
+        return 0;
+    if (!s.loop)
+        open_scene();
+    s.bytes = bytes + 1;
+    s.len = len - 1;
+    s.piece = bytes[0] ? bytes[0] : MAX_INPUT;
+    s.sent = s.nreply = s.asked = s.ended = 0;
+    s.shut = false;
+    UM_WANT(um_socket_connect(s.path, &s.client, NULL) == UMBEL_OK);
+    um_loop_run(s.loop);
+    act_as_client(NULL); /* the last of the reply */
+    close(s.client);
+    s.client = -1;
+    judge();
+    return 0;
+}
