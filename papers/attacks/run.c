@@ -143,6 +143,13 @@ static void conclude(um_study *s)
         "using what he claims to have finds that out.");
     um_record_note(
         &s->record,
+        "Filters made to pass admission (umbel admit) are searched for by "
+        "umbel reproduce forgeries. Its designs: cells at random, full blocks, "
+        "skewed lanes, closed sets, waves, digits and shifts of a walk, keys "
+        "that need the fewest cells, chosen seeds, and ribbons with forged "
+        "tails; papers/forgeries/README.md describes each.");
+    um_record_note(
+        &s->record,
         "Stops it: at most 0.5 %% of random keys or targets accepted (0.1 %% "
         "after pollution), at most 20 %% of members lost. %d bits; %d targets, "
         "%d keys that pollute, %d "

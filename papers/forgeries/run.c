@@ -17,7 +17,7 @@
 #define REFUSED (-1.0)
 #define TOO_MANY (2 * BUDGET)
 
-enum { FEW = 1024, MANY = 256 * FEW, BATCH = 256 };
+enum { FEW = 1024, MANY = 4096 * FEW, BATCH = 256 };
 
 /* --- strangers -------------------------------------------------------------*/
 
@@ -134,9 +134,9 @@ static void conclude(um_study *s)
     }
     um_record_note(&s->record,
                    "A hole is an admitted filter of which more strangers match "
-                   "than %.3g %% would by five sigma, of %d. Where fewer than "
-                   "%.3g %% of %d match, or of 16 times as many, no more are "
-                   "asked.",
+                   "than %.3g %% would by five sigma, of %d. Where no more "
+                   "than %.3g %% of %d match, or of 16 or 256 times as many, "
+                   "no more are asked.",
                    100 * TOO_MANY, MANY, 100 * TOO_MANY, FEW);
 }
 
