@@ -230,6 +230,7 @@ typedef struct world {
     umbel_filter *filter;
     uint64_t now, cut; /* bytes until a transfer breaks off; 0: never */
     bool from_start, bad_range;
+    bool dear;    /* signatures */
     unsigned key; /* that signs: none, or one of three */
     umbel_puller *puller;
     uint8_t known[STEPS][UMBEL_FILE_DIGEST_LEN]; /* files that were published */
@@ -412,7 +413,7 @@ static void step(world *w, unsigned what, unsigned n)
     case 4:
         w->from_start = n & 1;
         w->bad_range = n & 2;
-        w->key = n >> 2 & 3;
+        w->key = w->dear ? n >> 2 & 3 : 0;
         break;
     case 5:
         if (what & 32)
@@ -473,6 +474,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (!w)
         abort();
     open_world(w);
+    w->dear = um_fuzz_one_in(16, data, len);
     for (size_t i = 0; i + 1 < len && i < 2 * STEPS; i += 2)
         step(w, data[i], data[i + 1]);
     close_world(w);
