@@ -191,8 +191,7 @@ static umbel_status open_store(um_house *h, umbel_error *err)
 
     for (size_t i = 0; um_front_list(i); i++)
         lists[c.nlists++] = um_house_list_config(&h->config, i);
-    UM_TRY(um_store_open(&c, h->now, &h->store, err));
-    return um_house_check_memory(h, err);
+    return um_store_open(&c, h->now, &h->store, err);
 }
 
 static umbel_status open_fronts(um_house *h, umbel_error *err)
@@ -222,6 +221,7 @@ static umbel_status open_loop(um_house *h, umbel_error *err)
 
 static umbel_status open_parts(um_house *h, umbel_error *err)
 {
+    UM_TRY(um_house_check_lists(&h->config, err));
     UM_TRY(um_passed_open(&h->passed, err));
     UM_TRY(um_limits_open(&h->config.limits, &h->limits, err));
     UM_TRY(open_store(h, err));

@@ -25,26 +25,33 @@ uint64_t um_house_memory(void)
     return resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Bytes of a list once it has all its epochs. */
-static uint64_t full_bytes(const um_list_stats *l, uint64_t epochs)
+/* Adds the bytes of a list once it has all its epochs. */
+static umbel_status add_list(const um_config *c, size_t i, uint64_t *need,
+                             umbel_error *err)
 {
-    return l->n ? l->bytes / l->n * (l->n > epochs ? l->n : epochs) : 0;
+    static const uint8_t secret[UMBEL_SECRET_LEN];
+    um_list_config config = um_house_list_config(c, i);
+    um_list_stats stats;
+    um_list *list;
+
+    UM_TRY(um_list_open(&config, secret, 0, &list, err));
+    um_list_stats_get(list, &stats);
+    um_list_close(list);
+    *need += stats.bytes * c->list[i].epochs;
+    return UMBEL_OK;
 }
 
-umbel_status um_house_check_memory(const um_house *h, umbel_error *err)
+umbel_status um_house_check_lists(const um_config *c, umbel_error *err)
 {
-    uint64_t need = UM_HOUSE_BASE + um_limits_bytes(h->limits);
+    uint64_t need = UM_HOUSE_BASE + um_limits_bytes(&c->limits);
 
-    for (unsigned i = 0; um_front_list(i); i++) {
-        um_list_stats l;
-        um_list_stats_get(um_store_list(h->store, i), &l);
-        need += full_bytes(&l, h->config.list[i].epochs);
-    }
-    if (need > h->config.memory)
+    for (size_t i = 0; um_front_list(i); i++)
+        UM_TRY(add_list(c, i, &need, err));
+    if (need > c->memory)
         return um_fail(err, UMBEL_E_LIMIT,
                        "memory = %s: the lists need %s when they are full; "
                        "raise it, or lower capacity or epochs of a list",
-                       um_words_bytes(h->config.memory).text,
+                       um_words_bytes(c->memory).text,
                        um_words_bytes(need).text);
     return UMBEL_OK;
 }

@@ -9,8 +9,11 @@
 /* Resident memory of the process, in bytes; 0 if the system does not say. */
 uint64_t um_house_memory(void);
 
-/* E_LIMIT if the lists, when all their epochs are there, need more than the
- * configuration allows. */
-umbel_status um_house_check_memory(const um_house *h, umbel_error *err);
+/*
+ * Makes each list once, which refuses wrong kinds and sizes. E_LIMIT if the
+ * lists, when all their epochs are there, need more than the configuration
+ * allows.
+ */
+umbel_status um_house_check_lists(const um_config *c, umbel_error *err);
 
 #endif

@@ -31,16 +31,25 @@ struct um_limits {
     bucket bucket[];
 };
 
+static uint64_t sets_of(const um_limit_settings *s)
+{
+    return (s->networks + WAYS - 1) / WAYS;
+}
+
+uint64_t um_limits_bytes(const um_limit_settings *s)
+{
+    return sizeof(um_limits) + sets_of(s) * WAYS * sizeof(bucket);
+}
+
 umbel_status um_limits_open(const um_limit_settings *s, um_limits **out,
                             umbel_error *err)
 {
-    uint64_t sets = (s->networks + WAYS - 1) / WAYS;
-    size_t len = sizeof(um_limits) + sets * WAYS * sizeof(bucket);
+    size_t len = (size_t)um_limits_bytes(s);
     um_limits *l = calloc(1, len);
 
     if (!l)
         return um_no_memory(err, len);
-    l->sets = sets;
+    l->sets = sets_of(s);
     randombytes_buf(&l->seed, sizeof l->seed);
     um_limits_set(l, s);
     *out = l;
@@ -66,11 +75,6 @@ um_network um_limits_network(const um_limits *l, const um_address *client)
 const um_prefixes *um_limits_prefixes(const um_limits *l)
 {
     return &l->prefixes;
-}
-
-uint64_t um_limits_bytes(const um_limits *l)
-{
-    return sizeof *l + l->sets * WAYS * sizeof(bucket);
 }
 
 static uint64_t busy_until(const bucket *b)

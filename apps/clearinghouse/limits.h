@@ -32,6 +32,7 @@ bool um_limits_take(um_limits *l, const um_address *client, um_limit which,
 um_network um_limits_network(const um_limits *l, const um_address *client);
 const um_prefixes *um_limits_prefixes(const um_limits *l);
 
-uint64_t um_limits_bytes(const um_limits *l);
+/* Bytes that such limits need. */
+uint64_t um_limits_bytes(const um_limit_settings *s);
 
 #endif

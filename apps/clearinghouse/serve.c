@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "clearinghouse/front_pyzor.h"
 #include "clearinghouse/house_control.h"
+#include "clearinghouse/house_memory.h"
 #include "clearinghouse/pyzor_accounts.h"
 #include "net/control.h"
 
@@ -85,20 +86,6 @@ static umbel_status check_accounts(const um_config *c, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Makes each list once, which refuses wrong kinds and sizes. */
-static umbel_status check_lists(const um_config *c, umbel_error *err)
-{
-    static const uint8_t secret[UMBEL_SECRET_LEN];
-
-    for (size_t i = 0; um_front_list(i); i++) {
-        um_list_config list = um_house_list_config(c, i);
-        um_list *made;
-        UM_TRY(um_list_open(&list, secret, 0, &made, err));
-        um_list_close(made);
-    }
-    return UMBEL_OK;
-}
-
 umbel_status um_serve_check(const char *config, umbel_error *err)
 {
     um_config c = {0};
@@ -107,7 +94,7 @@ umbel_status um_serve_check(const char *config, umbel_error *err)
     if (status == UMBEL_OK)
         status = check_accounts(&c, err);
     if (status == UMBEL_OK)
-        status = check_lists(&c, err);
+        status = um_house_check_lists(&c, err);
     if (status == UMBEL_OK)
         printf("%s: fine\n", config ? config : "the default settings");
     um_config_fini(&c);
