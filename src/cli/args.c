@@ -373,8 +373,14 @@ static bool set_operands(um_args *a, umbel_error *err)
             *(const char **)(void *)(values + o->target) = a->texts[at++];
         }
     }
+    const char *meant = a->command->excess;
     return at == a->noperands ||
-           um_refuse(err, "\"%s\" is one operand too many", a->texts[at]);
+           (meant ? um_refuse(err,
+                              "\"%s\" is one operand too many: did you mean "
+                              "%s %s?",
+                              a->texts[at], meant, a->texts[at])
+                  : um_refuse(err, "\"%s\" is one operand too many",
+                              a->texts[at]));
 }
 
 static bool set_values(um_args *a, umbel_error *err)

@@ -27,7 +27,7 @@ enum { FROM_FILES = UM_MODE(0), TYPED = UM_MODE(1) };
 
 static const um_option options[] = {
     {"keys", 'f', "FILE", "read keys from FILE; - is standard input",
-     UM_TARGET(check_args, lists), .role = UM_INPUT, .formerly = "from"},
+     UM_TARGET(check_args, lists), .role = UM_INPUT, .formerly = "from file"},
     {"count", 'c', NULL, "print only how many match",
      UM_TARGET(check_args, count)},
     {"invert", 'v', NULL, "print keys that do not match",

@@ -126,6 +126,7 @@ const um_command um_cmd_plan = {
               [NEVER] = {"with --never", "--members KEYS --never OTHERS"}},
     .mode = choose_mode,
     .run = run,
+    .excess = "-n",
     .example = "--capacity 1e6 --fpr 0.1%",
     .details =
         "Give two of capacity, error and size; the third is computed. Without "

@@ -232,6 +232,7 @@ const um_command um_cmd_verify = {
                 {.rows = um_open_options, .base = offsetof(verify_args, open)}},
     .run = run,
     .example = "words.umb --members words",
+    .excess = "--members",
     .details = "Give --members, --outside, or both. The exit code is 1 if more "
                "members are missing than the filter records. Outside keys that "
                "are also members are dropped and counted.",

@@ -33,6 +33,7 @@ typedef struct um_command {
     um_help_section section;
     const char *details; /* a paragraph below the options; or NULL */
     const char *example; /* arguments that can be typed */
+    const char *excess;  /* an option that one operand too many may lack */
     const char *manual;  /* section of its page and its title; NULL: 1 */
     size_t values_len;   /* of the struct that options and operands fill */
     um_option_group options[UM_MAX_GROUPS]; /* NULL rows end */

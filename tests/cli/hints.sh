@@ -40,3 +40,6 @@ umbel convert block.umb --fpr 5% -o f.umb | grep -o 'compress it with --coded.*'
 umbel build -q keys --never others -o old.umb
 seq 1000 2000 > more
 umbel build more --never others --like old.umb -o f.umb | grep -o 'without --like.*'
+hint 'mean --members keys' umbel verify plain.umb keys
+hint 'mean -n 1000' umbel plan 1000
+hint 'mean --keys' umbel check plain.umb --file keys
