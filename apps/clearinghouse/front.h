@@ -32,7 +32,7 @@ struct um_front {
     /* Answers what waited for the store: its committed ticket, or its failure,
      * has moved. NULL: nothing waits. */
     void (*committed)(void *state);
-    /* Takes no more requests. */
+    /* Takes the requests that have arrived, and no more. */
     void (*stop)(void *state);
     /* Returns true while answers are owed. */
     bool (*busy)(const void *state);

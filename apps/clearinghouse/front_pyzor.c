@@ -140,7 +140,7 @@ static void stop(void *state)
     um_pyzor_front *f = state;
 
     for (size_t i = 0; i < f->nsockets; i++)
-        um_datagrams_pause(f->socket[i].datagrams, true);
+        um_datagrams_drain(f->socket[i].datagrams);
 }
 
 static bool busy(const void *state)

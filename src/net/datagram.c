@@ -25,7 +25,8 @@
 #include <unistd.h>
 
 enum {
-    BATCHES = 8, /* a turn reads, before others have theirs */
+    BATCHES = 8,          /* a turn reads, before others have theirs */
+    DRAIN_BATCHES = 1024, /* at the end: more than the system queues */
     LINE = 64
 };
 
@@ -256,6 +257,14 @@ void um_datagrams_pause(um_datagrams *s, bool pause)
 {
     for (size_t i = 0; i < s->nlanes; i++)
         um_watch_events(s->lanes[i].watch, pause ? 0 : UM_READABLE);
+}
+
+void um_datagrams_drain(um_datagrams *s)
+{
+    um_datagrams_pause(s, true);
+    for (size_t i = 0; i < s->nlanes; i++)
+        for (int n = 0; n < DRAIN_BATCHES && take_batch(s, s->lanes[i].fd); n++)
+            ;
 }
 
 um_datagrams_stats um_datagrams_get_stats(const um_datagrams *s)

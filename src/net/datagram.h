@@ -60,6 +60,10 @@ void um_datagrams_flush(um_datagrams *s);
  * them when its queue is full. */
 void um_datagrams_pause(um_datagrams *s, bool pause);
 
+/* Takes what the system has queued, and stops receiving. Not while take runs.
+ */
+void um_datagrams_drain(um_datagrams *s);
+
 um_datagrams_stats um_datagrams_get_stats(const um_datagrams *s);
 
 #endif
