@@ -19,8 +19,8 @@ static umbel_status read_text(FILE *in, const char *path, umbel_slice *out,
         return um_no_memory(err, UM_FILE_TEXT_MAX);
     size_t len = fread(data, 1, UM_FILE_TEXT_MAX + 1, in);
     if (!ferror(in) && len <= UM_FILE_TEXT_MAX) {
-        char *fitting = realloc(data, len + 1);
-        *out = (umbel_slice){fitting ? fitting : data, len};
+        out->data = data;
+        out->len = len;
         return UMBEL_OK;
     }
     free(data);

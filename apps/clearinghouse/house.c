@@ -157,7 +157,9 @@ static void apply_config(um_house *h, um_config *fresh)
         return;
     }
     um_limits_set(h->limits, &h->config.limits);
-    um_config_fini(&old);
+    if (h->reloaded)
+        um_config_fini(&old);
+    h->reloaded = true;
     um_log_event(&h->log, "reloaded");
 }
 
@@ -174,7 +176,7 @@ void um_house_reload(um_house *h)
         um_log_event(&h->log, "not reloaded: %s", err.text);
         return;
     }
-    if (um_config_fixed_changes(&h->config, &fresh, fixed, sizeof fixed))
+    if (um_config_fixed_changes(&h->opened, &fresh, fixed, sizeof fixed))
         um_log_event(&h->log, "changed only by a restart: %s", fixed);
     apply_config(h, &fresh);
 }
@@ -237,7 +239,7 @@ static umbel_status open_parts(um_house *h, umbel_error *err)
 umbel_status um_house_open(um_house *h, um_config *config, const char *path,
                            umbel_error *err)
 {
-    *h = (um_house){.config = *config, .config_path = path};
+    *h = (um_house){.opened = *config, .config = *config, .config_path = path};
     *config = (um_config){0};
     h->now = h->started = wall_clock();
     um_log_init(&h->log, h->now);
@@ -263,7 +265,9 @@ void um_house_close(um_house *h)
     um_loop_close(h->loop);
     um_store_close(h->store);
     um_limits_close(h->limits);
-    um_config_fini(&h->config);
+    um_config_fini(&h->opened);
+    if (h->reloaded)
+        um_config_fini(&h->config);
     free(h->parts);
     *h = (um_house){0};
 }

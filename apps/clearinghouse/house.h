@@ -22,7 +22,10 @@ typedef struct um_house_address {
 
 struct um_house {
     const char *config_path; /* NULL: the defaults */
-    um_config config;
+    um_config opened;        /* settings as they were at the start */
+    um_config config; /* as they are now: those that no reload changes differ
+                         from opened only here */
+    bool reloaded;    /* false: config is opened, and owns nothing */
     um_log log;
     um_loop *loop;
     um_store *store;

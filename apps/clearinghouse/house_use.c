@@ -97,7 +97,7 @@ void um_house_status(const um_house *h, um_status *out)
     *out = (um_status){.now = h->now,
                        .uptime = h->now - h->started,
                        .memory = um_house_memory(),
-                       .memory_limit = h->config.memory};
+                       .memory_limit = h->opened.memory};
     for (size_t i = 0; um_front_row(i); i++)
         if (h->front[i])
             out->front[out->nfronts++] = &h->stats[i];

@@ -8,7 +8,7 @@
 
 um_words um_words_count(uint64_t n)
 {
-    um_words w;
+    um_words w = {""};
     char digits[24]; /* at most 20 and six commas */
     int len = snprintf(digits, sizeof digits, "%" PRIu64, n);
     char *at = w.text;
@@ -27,7 +27,7 @@ um_words um_words_bytes(uint64_t n)
     static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
     double x = (double)n;
     unsigned i = 0;
-    um_words w;
+    um_words w = {""};
 
     for (; x >= 999.95 && i < 4; i++)
         x /= 1000;
@@ -42,7 +42,7 @@ um_words um_words_duration(uint64_t seconds)
         uint64_t seconds;
     } units[] = {{"d", 86400}, {"h", 3600}, {"min", 60}, {"s", 1}};
     unsigned i = 0;
-    um_words w;
+    um_words w = {""};
 
     while (i < 3 && seconds < units[i].seconds)
         i++;
@@ -58,7 +58,7 @@ um_words um_words_duration(uint64_t seconds)
 
 um_words um_words_chance(double p)
 {
-    um_words w;
+    um_words w = {""};
 
     if (!(p > 0))
         snprintf(w.text, sizeof w.text, "0");
