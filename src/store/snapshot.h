@@ -24,7 +24,7 @@ typedef struct um_snapshot_head {
     uint64_t number;
     uint64_t secret_id;
     uint64_t seq;  /* of the last block that is in it */
-    uint64_t time; /* of the last block */
+    uint64_t time; /* when it was taken */
     uint32_t lists;
 } um_snapshot_head;
 

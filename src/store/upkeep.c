@@ -30,7 +30,7 @@ static uint64_t journal_limit(const um_store *s)
     return share > s->least_bytes ? share : s->least_bytes;
 }
 
-static bool is_due(const um_store *s)
+bool um_store_is_due(const um_store *s)
 {
     if (s->phase != UM_IDLE || s->now < s->retry_at)
         return false;
@@ -53,12 +53,18 @@ static void check_growth(um_store *s)
             "the journal is too long, and no snapshot could be written");
 }
 
+/* Never before the last record, whatever the clock does. */
+static uint64_t snapshot_time(const um_store *s)
+{
+    return s->now > s->state.time ? s->now : s->state.time;
+}
+
 int um_store_write_snapshot(const um_store *s, uint64_t number, uint64_t *bytes)
 {
     um_snapshot_head head = {.number = number,
                              .secret_id = um_secret_id(s->hasher.secret),
                              .seq = s->seq,
-                             .time = s->state.time,
+                             .time = snapshot_time(s),
                              .lists = (uint32_t)s->state.nlists};
     um_snapshot_writer w;
 
@@ -231,6 +237,6 @@ void um_store_tick(um_store *s, uint64_t now)
     um_store_flush(s, NULL);
     sync_each_second(s);
     check_growth(s);
-    if (is_due(s))
+    if (um_store_is_due(s))
         begin_snapshot(s);
 }
