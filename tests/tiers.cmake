@@ -15,7 +15,7 @@ set(UMBEL_SLOW_CHECKED_TESTS cli_file_truncated cli_file_flipped cli_plan_never
   unit_compare unit_shared unit_coding cli_publish cli_escapes cli_file_forged)
 
 # With threads: these run once more under ThreadSanitizer, which builds them alone.
-set(UMBEL_THREAD_TESTS unit_shared unit_shared_counts unit_pipeline
+set(UMBEL_THREAD_TESTS unit_shared unit_shared_counts unit_pipeline unit_store
   cli_threads_build cli_threads_check)
 
 # Gives a test its tier, after it was added, in the same directory.

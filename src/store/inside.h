@@ -71,6 +71,8 @@ umbel_status um_store_begin_records(um_store *s, size_t len, uint64_t now,
 /* Begins a new epoch of a list; there is room for the record. */
 umbel_status um_store_turn(um_store *s, unsigned list, umbel_error *err);
 
+/* Returns the length of the journal from which on a snapshot is taken. */
+uint64_t um_store_journal_limit(const um_store *s);
 /* Returns true if the next tick should begin a snapshot. */
 bool um_store_is_due(const um_store *s);
 /* Writes snapshot-number of the present state; returns a number of errno.h. */

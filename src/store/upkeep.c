@@ -23,7 +23,7 @@ enum {
 
 /* --- snapshots ----------------------------------------------------------- */
 
-static uint64_t journal_limit(const um_store *s)
+uint64_t um_store_journal_limit(const um_store *s)
 {
     uint64_t share = s->stats.snapshot_bytes / SNAPSHOT_SHARE;
 
@@ -35,7 +35,7 @@ bool um_store_is_due(const um_store *s)
     if (s->phase != UM_IDLE || s->now < s->retry_at)
         return false;
     return s->wanted || s->has_failed || s->old_files >= JOURNAL_FILES ||
-           s->old_bytes + s->end > journal_limit(s);
+           s->old_bytes + s->end > um_store_journal_limit(s);
 }
 
 void um_store_snapshot(um_store *s)
@@ -46,7 +46,7 @@ void um_store_snapshot(um_store *s)
 /* Journals may grow while a snapshot fails, but not for ever. */
 static void check_growth(um_store *s)
 {
-    if (s->old_bytes + s->end > JOURNAL_MOST * journal_limit(s) &&
+    if (s->old_bytes + s->end > JOURNAL_MOST * um_store_journal_limit(s) &&
         s->stats.snapshot_error)
         um_store_fail(
             s, s->stats.snapshot_error,

@@ -20,19 +20,17 @@
 enum { T0 = 1000000, DAY = 86400, MANY = 600 };
 
 static const um_list_config lists[] = {{.name = "reports",
-                                        .kind = "counting",
+                                        .kind = "countmin",
                                         .capacity = 1000,
                                         .error = 1e-6,
                                         .epoch_seconds = DAY,
-                                        .epochs = 3,
-                                        .cell_bits = 16},
+                                        .epochs = 3},
                                        {.name = "whitelist",
-                                        .kind = "counting",
+                                        .kind = "countmin",
                                         .capacity = 1000,
                                         .error = 1e-6,
                                         .epoch_seconds = DAY,
-                                        .epochs = 3,
-                                        .cell_bits = 16}};
+                                        .epochs = 3}};
 
 static um_store_config usual(const char *dir)
 {
