@@ -16,8 +16,17 @@ enum {
     UM_STORE_JOURNAL_BYTES = 4 << 20 /* before a snapshot, at least */
 };
 
-/* Where a snapshot is: the worker prepares a journal, then a child writes. */
-typedef enum um_phase { UM_IDLE, UM_PREPARING, UM_WRITING } um_phase;
+/*
+ * Where a snapshot is: the worker prepares a journal, then a child writes.
+ * While it starts the store waits for its first journal; changes are kept in
+ * memory.
+ */
+typedef enum um_phase {
+    UM_IDLE,
+    UM_STARTING,
+    UM_PREPARING,
+    UM_WRITING
+} um_phase;
 
 struct um_store {
     um_disk *disk;

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -59,27 +60,32 @@ static umbel_status take_secret(um_store *s, const um_store_config *c,
     return UMBEL_OK;
 }
 
-/* Begins journal-N, after snapshot-N if the data need one. */
-static int begin_journal(um_store *s, bool snapshot)
+/* Writes snapshot-N now: there is none, or not of these lists. */
+static umbel_status write_first(um_store *s, const um_found *found,
+                                umbel_error *err)
+{
+    int number =
+        um_store_write_snapshot(s, s->number, &s->stats.snapshot_bytes);
+
+    s->stats.snapshot_time = s->now;
+    s->old_bytes = 0;
+    s->old_files = 0;
+    if (number && !found->snapshot)
+        return um_disk_status(number, found->dir, err);
+    if (number)
+        um_store_fail(s, number, "no snapshot could be written");
+    return UMBEL_OK;
+}
+
+/* Lets the worker begin journal-N: nobody has to wait for the disk. */
+static void begin_journal(um_store *s, uint64_t settle)
 {
     um_journal_head head = {.number = s->number,
                             .secret_id = um_secret_id(s->hasher.secret),
                             .lists_id = s->lists_id};
-    int number = 0;
 
-    if (snapshot) {
-        number =
-            um_store_write_snapshot(s, s->number, &s->stats.snapshot_bytes);
-        s->old_bytes = 0;
-        s->old_files = 0;
-        s->stats.snapshot_time = s->now;
-    }
-    if (number == 0)
-        number = um_journal_create(s->disk, &head, &s->file);
-    if (number)
-        s->file = -1;
-    s->end = UM_JOURNAL_HEAD;
-    return number;
+    s->phase = UM_STARTING;
+    um_worker_prepare(s->worker, &head, settle);
 }
 
 static umbel_status load(um_store *s, const um_store_config *c,
@@ -87,14 +93,12 @@ static umbel_status load(um_store *s, const um_store_config *c,
 {
     uint8_t same[UM_STORE_MAX_LISTS];
     um_recovered got = {.rewrite = true};
-    int number = 0;
 
     for (uint8_t i = 0; i < UM_STORE_MAX_LISTS; i++)
         same[i] = i;
     s->lists_id = um_state_lists_id(c, same, c->nlists);
     if (found->snapshot)
-        UM_TRY(um_recover(found, c, s->hasher.secret, &s->state, &got, &number,
-                          err));
+        UM_TRY(um_recover(found, c, s->hasher.secret, &s->state, &got, err));
     UM_TRY(um_state_fill(&s->state, c, s->hasher.secret, s->now, err));
     s->seq = s->written = got.seq;
     s->old_bytes = got.journal_bytes;
@@ -106,17 +110,10 @@ static umbel_status load(um_store *s, const um_store_config *c,
     s->stats.torn = got.torn;
     s->number = s->stats.last_number = found->last + 1;
     um_worker_mend(s->worker, s->seq);
-    if (number == 0)
-        number = um_store_clean(s->disk, found->snapshot, true);
-    if (number == 0)
-        number = begin_journal(s, got.rewrite);
-    if (number && !found->snapshot)
-        return um_disk_status(number, found->dir, err);
-    if (number)
-        um_store_fail(s, number, "the journal could not be begun");
-    /* A server that is killed each second takes its snapshots, too. */
-    if (um_store_is_due(s) && write(s->event[1], "", 1) < 0)
-        return um_fail_errno(err, "no pipe");
+    if (got.rewrite)
+        UM_TRY(write_first(s, found, err));
+    if (!s->has_failed)
+        begin_journal(s, got.rewrite ? s->number : found->snapshot);
     return UMBEL_OK;
 }
 
@@ -168,11 +165,24 @@ umbel_status um_store_open(const um_store_config *c, uint64_t now,
     return status;
 }
 
+/* What was appended meanwhile is to be written. */
+static void finish_start(um_store *s)
+{
+    struct pollfd event = {.fd = s->event[0], .events = POLLIN};
+
+    um_store_tick(s, s->now);
+    while (s->phase == UM_STARTING) {
+        poll(&event, 1, -1);
+        um_store_tick(s, s->now);
+    }
+}
+
 void um_store_close(um_store *s)
 {
     if (!s)
         return;
     if (s->worker) {
+        finish_start(s);
         um_store_flush(s, NULL);
         if (s->phase == UM_WRITING)
             s->disk->ops->stop(s->disk, s->child);

@@ -222,10 +222,9 @@ static umbel_status replay_file(chain *ch, um_journal_source source,
     return status;
 }
 
-/* Replays one file, and makes it durable. */
+/* Replays one file. */
 static umbel_status replay_journal(chain *ch, const um_found *f,
-                                   uint64_t number, int *sync_error,
-                                   umbel_error *err)
+                                   uint64_t number, umbel_error *err)
 {
     const um_disk_ops *ops = f->disk->ops;
     char name[UM_DISK_NAME], path[PATH_MAX];
@@ -241,20 +240,15 @@ static umbel_status replay_journal(chain *ch, const um_found *f,
     if (status == UMBEL_OK)
         status = replay_file(ch, (um_journal_source){&j, read_journal_file},
                              number, size, err);
-    if (status == UMBEL_OK && *sync_error == 0)
-        *sync_error = ops->sync(f->disk, j.file);
     ops->close(f->disk, j.file);
     return um_name_file(status, path, err);
 }
 
-static umbel_status replay_all(chain *ch, const um_found *f, int *sync_error,
-                               umbel_error *err)
+static umbel_status replay_all(chain *ch, const um_found *f, umbel_error *err)
 {
     for (size_t i = 0; i < f->n; i++)
-        UM_TRY(replay_journal(ch, f, f->journal[i], sync_error, err));
+        UM_TRY(replay_journal(ch, f, f->journal[i], err));
     UM_TRY(um_name_file(um_replay_flush(&ch->replay, err), f->dir, err));
-    if (*sync_error == 0)
-        *sync_error = f->disk->ops->sync_names(f->disk);
     return UMBEL_OK;
 }
 
@@ -268,13 +262,12 @@ static bool is_same_order(const uint8_t *order, size_t n, size_t configured)
 
 umbel_status um_recover(const um_found *f, const um_store_config *c,
                         const uint8_t *secret, um_state *st, um_recovered *out,
-                        int *sync_error, umbel_error *err)
+                        umbel_error *err)
 {
     uint8_t order[UM_STORE_MAX_LISTS] = {0};
     um_snapshot_head head;
 
     *out = (um_recovered){0};
-    *sync_error = 0;
     UM_TRY(read_snapshot(f, c, secret, st, &head, order, out, err));
     chain ch = {.secret_id = head.secret_id,
                 .lists_id = um_state_lists_id(c, order, head.lists),
@@ -283,7 +276,7 @@ umbel_status um_recover(const um_found *f, const um_store_config *c,
     umbel_status status =
         um_replay_init(&ch.replay, st, order, head.lists, err);
     if (status == UMBEL_OK)
-        status = replay_all(&ch, f, sync_error, err);
+        status = replay_all(&ch, f, err);
     um_replay_fini(&ch.replay);
     out->seq = ch.seq;
     out->time = head.time;

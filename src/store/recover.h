@@ -32,12 +32,12 @@ umbel_status um_found_init(um_found *f, um_disk *disk, const char *dir,
 void um_found_fini(um_found *f);
 
 /*
- * Reads the snapshot, replays the journals, and syncs them: what is read now
- * may have been written by a process that was killed, and is not durable yet.
- * sync_error is set if that failed. st is empty.
+ * Reads the snapshot and replays the journals. What is read may have been
+ * written by a process that was killed, and need not be durable yet. st is
+ * empty.
  */
 umbel_status um_recover(const um_found *f, const um_store_config *c,
                         const uint8_t *secret, um_state *st, um_recovered *out,
-                        int *sync_error, umbel_error *err);
+                        umbel_error *err);
 
 #endif

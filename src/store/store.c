@@ -95,6 +95,8 @@ static void seal(um_store *s)
 umbel_status um_store_flush(um_store *s, umbel_error *err)
 {
     seal(s);
+    if (s->phase == UM_STARTING)
+        return check_accepting(s, err);
     if (s->used && !s->has_failed) {
         int number =
             s->disk->ops->write(s->disk, s->file, s->end, s->buffer, s->used);
@@ -124,6 +126,8 @@ umbel_status um_store_begin_records(um_store *s, size_t len, uint64_t now,
         seal(s);
     if (s->used + UM_BLOCK_HEAD + len > UM_STORE_BUFFER)
         UM_TRY(um_store_flush(s, err));
+    if (s->used + UM_BLOCK_HEAD + len > UM_STORE_BUFFER)
+        return um_fail(err, UMBEL_E_IO, "the journal is not ready yet");
     if (!s->open) {
         s->open = true;
         s->seq++;

@@ -99,7 +99,7 @@ static void begin_snapshot(um_store *s)
                             .lists_id = s->lists_id};
 
     s->phase = UM_PREPARING;
-    um_worker_prepare(s->worker, &head);
+    um_worker_prepare(s->worker, &head, 0);
 }
 
 static void snapshot_failed(um_store *s, int number)
@@ -162,6 +162,19 @@ static void snapshot_done(um_store *s)
 
 /* --- once a second, and when something happened -------------------------- */
 
+/* The first journal is there, or not: all that the start has read is. */
+static void start_journal(um_store *s, int file, int number)
+{
+    s->phase = UM_IDLE;
+    if (number) {
+        um_store_fail(s, number, "the journal could not be begun");
+        return;
+    }
+    s->file = file;
+    s->end = UM_JOURNAL_HEAD;
+    um_store_flush(s, NULL);
+}
+
 static void collect_work(um_store *s)
 {
     um_work_done done;
@@ -171,7 +184,9 @@ static void collect_work(um_store *s)
     s->stats.syncs += done.syncs;
     if (done.sync_error)
         um_store_fail(s, done.sync_error, "the journal could not be synced");
-    if (done.prepared && done.prepare_error == 0)
+    if (done.prepared && s->phase == UM_STARTING)
+        start_journal(s, done.file, done.prepare_error);
+    else if (done.prepared && done.prepare_error == 0)
         switch_journal(s, done.file);
     else if (done.prepared)
         snapshot_failed(s, done.prepare_error);

@@ -27,7 +27,7 @@ typedef struct work {
     um_written retired[MOST_RETIRED];
     size_t nretired;
     um_journal_head head;
-    uint64_t below;
+    uint64_t settle, below;
     int broken;
 } work;
 
@@ -122,6 +122,51 @@ int um_store_clean(um_disk *disk, uint64_t below, bool unfinished)
     return 0;
 }
 
+typedef struct settling {
+    um_disk *disk;
+    uint64_t from;
+    int number;
+} settling;
+
+static void sync_one(void *ctx, const char *name)
+{
+    settling *s = ctx;
+    const um_disk_ops *ops = s->disk->ops;
+    uint64_t number;
+    bool unfinished;
+    int file;
+
+    if (s->number ||
+        !um_store_parse_name(name, "journal", &number, &unfinished) ||
+        unfinished || number < s->from)
+        return;
+    s->number = ops->open(s->disk, name, UM_DISK_READ, &file);
+    if (s->number)
+        return;
+    s->number = ops->sync(s->disk, file);
+    ops->close(s->disk, file);
+}
+
+/* Makes the files of a start durable, and removes those it does not need. */
+static int settle_files(um_disk *disk, uint64_t from)
+{
+    settling s = {.disk = disk, .from = from};
+    int number = disk->ops->names(disk, sync_one, &s);
+
+    if (number == 0)
+        number = s.number;
+    if (number == 0)
+        number = disk->ops->sync_names(disk);
+    return number ? number : um_store_clean(disk, from, true);
+}
+
+static int prepare(um_worker *w, const work *todo, int *file)
+{
+    int number = todo->settle ? settle_files(w->disk, todo->settle) : 0;
+
+    return number ? number : um_journal_create(w->disk, &todo->head, file);
+}
+
 static int write_mark(um_worker *w, um_written what)
 {
     uint8_t bytes[UM_JOURNAL_MARK];
@@ -169,8 +214,7 @@ static um_work_done do_work(um_worker *w, const work *todo)
 
     sync_all(w, todo, &done);
     if (todo->prepare) {
-        done.prepare_error =
-            um_journal_create(w->disk, &todo->head, &done.file);
+        done.prepare_error = prepare(w, todo, &done.file);
         done.prepared = true;
     }
     if (todo->clean) /* what stays is removed next time */
@@ -305,10 +349,12 @@ void um_worker_retire(um_worker *w, um_written what)
     leave(w);
 }
 
-void um_worker_prepare(um_worker *w, const um_journal_head *head)
+void um_worker_prepare(um_worker *w, const um_journal_head *head,
+                       uint64_t settle)
 {
     pthread_mutex_lock(&w->lock);
     w->todo.prepare = true;
+    w->todo.settle = settle;
     w->todo.head = *head;
     leave(w);
 }

@@ -42,8 +42,14 @@ void um_worker_close(um_worker *w);
 void um_worker_sync(um_worker *w, um_written what, bool mark);
 /* The last sync of a journal that is not written any more; closes it. */
 void um_worker_retire(um_worker *w, um_written what);
-/* Creates a journal and its name, durable. */
-void um_worker_prepare(um_worker *w, const um_journal_head *head);
+/*
+ * Creates a journal and its name, durable. settle: before that makes durable
+ * what a start has read, journals from number settle on, which a process that
+ * was killed may have written a moment ago; and removes what is older or was
+ * not finished.
+ */
+void um_worker_prepare(um_worker *w, const um_journal_head *head,
+                       uint64_t settle);
 /* Removes snapshots and journals below that number. */
 void um_worker_clean(um_worker *w, uint64_t below);
 

@@ -222,8 +222,9 @@ static void check_counts(load *l, bool may_lose)
             um_store_count(l->store, (unsigned)list, &l->digest[key], 1, &got);
             if (got < low || got > l->sent[list][key])
                 complain(l, "count", list, key, got, low, l->sent[list][key]);
-            if (!um_store_failed(l->store) || may_lose)
-                l->acked[list][key] = l->sent[list][key] = got;
+            l->sent[list][key] = got; /* what is lost does not come back */
+            if (l->acked[list][key] > got)
+                l->acked[list][key] = got;
         }
 }
 
@@ -241,7 +242,9 @@ static void check_notes(load *l, bool may_lose)
         uint64_t low = may_lose ? 0 : l->note_acked[note];
         if (got < low || got > l->note_sent[note])
             complain(l, "note", note, -1, got, low, l->note_sent[note]);
-        l->note_acked[note] = l->note_sent[note] = got;
+        l->note_sent[note] = got;
+        if (l->note_acked[note] > got)
+            l->note_acked[note] = got;
     }
 }
 
