@@ -38,8 +38,8 @@ hint 'from its keys with --fpr 1e-08' umbel convert plain.umb --fpr 1e-8 -o f.um
 umbel build -q keys --bits 512 --hashes 4 -o block.umb
 umbel convert block.umb --fpr 5% -o f.umb | grep -o 'compress it with --coded.*'
 umbel build -q keys --never others -o old.umb
-seq 1000 2000 > more
-umbel build more --never others --like old.umb -o f.umb | grep -o 'without --like.*'
+seq 1000 2000 > thousand
+umbel build thousand --never others --like old.umb -o f.umb | grep -o 'without --like.*'
 hint 'mean --members keys' umbel verify plain.umb keys
 hint 'mean -n 1000' umbel plan 1000
 hint 'mean --keys' umbel check plain.umb --file keys
