@@ -111,8 +111,8 @@ static void read_file(const uint8_t *bytes, size_t len)
 
     umbel_status status = um_snapshot_open(&r, &file.base, "s", &err);
     if (status == UMBEL_OK)
-        status = um_state_decode(&state, &c, um_fuzz_secret, &r.feed,
-                                 r.head.lists, order, &err);
+        status = um_state_decode(&state, &c, um_fuzz_secret, &r.feed, &r.head,
+                                 order, &err);
     if (status == UMBEL_OK)
         status = um_snapshot_check_end(&r, &err);
     if (status != UMBEL_OK) {

@@ -223,6 +223,12 @@ bool um_list_due(const um_list *l, uint64_t now)
            umbel_added(newest->filter) >= capacity_of(newest->filter);
 }
 
+bool um_list_has_room(const um_list *l, size_t n)
+{
+    const umbel_filter *f = l->epoch[0].filter;
+    return umbel_added(f) + n <= f->shape.capacity;
+}
+
 /*
  * Returns the number of epochs that stay beside a new one. One that ended goes
  * after the time of the others, even if nobody turned the list meanwhile.

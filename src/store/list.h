@@ -42,6 +42,8 @@ typedef struct um_list_config {
                                is full */
     unsigned epochs;        /* live ones */
     unsigned cell_bits;     /* of a count; 0: the kind's default */
+    unsigned times;         /* the store keeps times of the last hour, in this
+                               column of recent.h, from 1 on; 0: it does not */
     const umbel_alloc *alloc; /* NULL: the C library's */
 } um_list_config;
 
@@ -87,6 +89,10 @@ void um_list_fetch(const um_list *l, const umbel_digest *d, size_t n);
  */
 bool um_list_times(const um_list *l, const umbel_digest *d, uint64_t now,
                    uint64_t *entered, uint64_t *updated);
+
+/* Returns true if the newest epoch takes n more digests, whatever um_list_due
+ * says. */
+bool um_list_has_room(const um_list *l, size_t n);
 
 /* Returns true if the newest epoch has ended: by time, or because it is full.
  */

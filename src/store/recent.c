@@ -10,9 +10,9 @@
  * a free slot, and 0.
  *
  * A digest has three lines of 8 slots, and goes to the one with the most free
- * slots. So lines fill evenly: at 9/10 of the slots one insertion in 5,000
- * finds all three full, and then takes the slot that was entered first. No
- * search goes further than the three lines, so slots may become free in any
+ * slots. So lines fill evenly: of a million digests in a table for as many, 579
+ * find all three full, and then take the slot that was entered first. No search
+ * goes further than the three lines, so slots may become free in any
  * order. A false match takes 24 comparisons of 28 bits, 1 in 11 million.
  *
  * Old digests are swept with each tick, a part of the lines at a time. An age

@@ -117,7 +117,7 @@ static umbel_status read_state(um_snapshot_reader *r, const um_store_config *c,
                                uint8_t *order, umbel_error *err)
 {
     UM_TRY(check_secret(r->head.secret_id, secret, err));
-    UM_TRY(um_state_decode(st, c, secret, &r->feed, r->head.lists, order, err));
+    UM_TRY(um_state_decode(st, c, secret, &r->feed, &r->head, order, err));
     st->time = r->head.time;
     return um_snapshot_check_end(r, err);
 }

@@ -31,10 +31,15 @@ static umbel_status apply_batch(um_replay *p, unsigned list, umbel_error *err)
     size_t n = b->n;
 
     b->n = 0;
+    unsigned place = p->order[list];
+
     if (n == 0)
         return UMBEL_OK;
-    return um_state_count(p->state, p->order[list], b->digest, b->amount, n,
-                          b->time, err);
+    /* A capacity that was larger when this was written. */
+    if (!um_list_has_room(p->state->list[place], n))
+        UM_TRY(um_state_turn(p->state, place, p->time, err));
+    return um_state_count(p->state, place, b->digest, b->amount, n, p->time,
+                          err);
 }
 
 umbel_status um_replay_flush(um_replay *p, umbel_error *err)
@@ -49,9 +54,11 @@ static umbel_status collect(um_replay *p, const um_record *r, uint64_t time,
 {
     struct um_replay_batch *b = &p->batch[r->list];
 
-    if (b->n == UM_LIST_BATCH || (b->n && b->time != time))
+    if (p->time != time)
+        UM_TRY(um_replay_flush(p, err));
+    p->time = time;
+    if (b->n == UM_LIST_BATCH)
         UM_TRY(apply_batch(p, r->list, err));
-    b->time = time;
     b->digest[b->n] = r->digest;
     b->amount[b->n++] = r->amount;
     return UMBEL_OK;

@@ -41,7 +41,7 @@ static void encode_head(const um_snapshot_head *h,
     um_put_u64(&w, h->seq);
     um_put_u64(&w, h->time);
     um_put_u32(&w, h->lists);
-    um_put_u32(&w, 0);
+    um_put_u32(&w, h->has_times);
     um_put_u64(&w, um_checksum(out, SUMMED));
 }
 
@@ -58,7 +58,7 @@ static umbel_status decode_head(const uint8_t *bytes, size_t len,
                           .seq = um_get_u64(&r),
                           .time = um_get_u64(&r),
                           .lists = um_get_u32(&r)};
-    uint32_t zero = um_get_u32(&r);
+    uint32_t times = um_get_u32(&r);
     uint64_t sum = um_get_u64(&r);
     if (r.bad || memcmp(found, magic, sizeof magic) != 0)
         return um_fail(err, UMBEL_E_FORMAT, "not a snapshot, or cut short");
@@ -67,9 +67,10 @@ static umbel_status decode_head(const uint8_t *bytes, size_t len,
                        "a snapshot of version %u; this program reads version "
                        "%d",
                        version, UM_SNAPSHOT_VERSION);
-    if (length != UM_SNAPSHOT_HEAD || zero != 0 ||
+    if (length != UM_SNAPSHOT_HEAD || times > 1 ||
         sum != um_checksum(bytes, SUMMED))
         return um_fail(err, UMBEL_E_CHECKSUM, "the head is damaged");
+    h.has_times = times == 1;
     *out = h;
     return UMBEL_OK;
 }

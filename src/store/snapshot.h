@@ -26,6 +26,7 @@ typedef struct um_snapshot_head {
     uint64_t seq;  /* of the last block that is in it */
     uint64_t time; /* when it was taken */
     uint32_t lists;
+    bool has_times; /* of the last hour, behind everything else */
 } um_snapshot_head;
 
 /* A snapshot that is written. */

@@ -9,11 +9,33 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { RECENT = 1 << 20 }; /* digests, unless the configuration says it */
+
+/* Opens the table of times, if a list of the configuration has times. */
+static umbel_status open_recent(um_state *st, const um_store_config *c,
+                                umbel_error *err)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < c->nlists; i++) {
+        if (c->lists[i].times > UM_RECENT_COLUMNS)
+            return um_fail(err, UMBEL_E_RANGE, "list %s: no column %u of times",
+                           c->lists[i].name, c->lists[i].times);
+        st->times[i] = c->lists[i].times;
+        any |= st->times[i] != 0;
+    }
+    if (!any || st->recent)
+        return UMBEL_OK;
+    return um_recent_open(c->recent ? c->recent : RECENT, NULL, &st->recent,
+                          err);
+}
+
 umbel_status um_state_fill(um_state *st, const um_store_config *c,
                            const uint8_t *secret, uint64_t now,
                            umbel_error *err)
 {
     st->nlists = c->nlists;
+    UM_TRY(open_recent(st, c, err));
     for (size_t i = 0; i < c->nlists; i++) {
         snprintf(st->name[i], sizeof st->name[i], "%s", c->lists[i].name);
         if (!st->list[i])
@@ -26,6 +48,7 @@ void um_state_fini(um_state *st)
 {
     for (size_t i = 0; i < UM_STORE_MAX_LISTS; i++)
         um_list_close(st->list[i]);
+    um_recent_close(st->recent);
     um_once_fini(&st->once);
     um_notes_fini(&st->notes);
     *st = (um_state){0};
@@ -47,8 +70,14 @@ umbel_status um_state_count(um_state *st, unsigned list, const umbel_digest *d,
                             const uint32_t *amount, size_t n, uint64_t time,
                             umbel_error *err)
 {
-    (void)time;
-    return um_list_add(st->list[list], d, amount, n, err);
+    uint64_t before[UM_LIST_BATCH];
+
+    if (!st->times[list])
+        return um_list_add(st->list[list], d, amount, n, err);
+    um_list_count(st->list[list], d, n, before);
+    UM_TRY(um_list_add(st->list[list], d, amount, n, err));
+    um_recent_put(st->recent, st->times[list] - 1, d, before, n, time);
+    return UMBEL_OK;
 }
 
 umbel_status um_state_turn(um_state *st, unsigned list, uint64_t time,
@@ -76,7 +105,8 @@ umbel_status um_state_encode(const um_state *st, const um_sink *to,
         UM_TRY(um_list_encode(st->list[i], to, err));
     }
     UM_TRY(um_once_encode(&st->once, st->time, to, err));
-    return um_notes_encode(&st->notes, to, err);
+    UM_TRY(um_notes_encode(&st->notes, to, err));
+    return st->recent ? um_recent_encode(st->recent, to, err) : UMBEL_OK;
 }
 
 static umbel_status get_place(const um_store_config *c, const um_state *st,
@@ -102,11 +132,28 @@ static umbel_status get_place(const um_store_config *c, const um_state *st,
                    name);
 }
 
+/* Times that no list wants any more are read, and forgotten. */
+static umbel_status get_recent(um_state *st, um_feed *from, umbel_error *err)
+{
+    um_recent *none = NULL;
+
+    if (st->recent)
+        return um_recent_decode(st->recent, from, err);
+    UM_TRY(um_recent_open(1, NULL, &none, err));
+    umbel_status status = um_recent_decode(none, from, err);
+    um_recent_close(none);
+    return status;
+}
+
 umbel_status um_state_decode(um_state *st, const um_store_config *c,
-                             const uint8_t *secret, um_feed *from, uint32_t n,
+                             const uint8_t *secret, um_feed *from,
+                             const um_snapshot_head *head,
                              uint8_t order[UM_STORE_MAX_LISTS],
                              umbel_error *err)
 {
+    uint32_t n = head->lists;
+
+    UM_TRY(open_recent(st, c, err));
     if (n > UM_STORE_MAX_LISTS)
         return um_fail(err, UMBEL_E_FORMAT, "%u lists, more than %d", n,
                        UM_STORE_MAX_LISTS);
@@ -116,5 +163,6 @@ umbel_status um_state_decode(um_state *st, const um_store_config *c,
                               &st->list[order[i]], err));
     }
     UM_TRY(um_once_decode(&st->once, from, err));
-    return um_notes_decode(&st->notes, from, err);
+    UM_TRY(um_notes_decode(&st->notes, from, err));
+    return head->has_times ? get_recent(st, from, err) : UMBEL_OK;
 }

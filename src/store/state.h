@@ -11,13 +11,17 @@
 #include "store/list.h"
 #include "store/notes.h"
 #include "store/once.h"
+#include "store/recent.h"
 #include "store/record.h"
+#include "store/snapshot.h"
 #include "store/store.h"
 
 typedef struct um_state {
     size_t nlists;
     um_list *list[UM_STORE_MAX_LISTS];
     char name[UM_STORE_MAX_LISTS][UM_LIST_MAX_NAME];
+    unsigned times[UM_STORE_MAX_LISTS]; /* column of recent, from 1 on */
+    um_recent *recent;                  /* NULL: no list has times */
     um_once once;
     um_notes notes;
     uint64_t time; /* of the last record */
@@ -40,16 +44,18 @@ umbel_status um_state_count(um_state *st, unsigned list, const umbel_digest *d,
 umbel_status um_state_turn(um_state *st, unsigned list, uint64_t time,
                            umbel_error *err);
 
-/* Writes the state, with the names of its lists. */
+/* Writes the state, with the names of its lists; the times come last, if there
+ * are any (recent is not NULL). */
 umbel_status um_state_encode(const um_state *st, const um_sink *to,
                              umbel_error *err);
 /*
- * Reads a state of n lists into st, which is empty. order[i] is the place in
- * the configuration of list i of the data. E_MISMATCH names a list that the
- * configuration lacks.
+ * Reads the state of a snapshot with that head into st, which is empty.
+ * order[i] is the place in the configuration of list i of the data. E_MISMATCH
+ * names a list that the configuration lacks.
  */
 umbel_status um_state_decode(um_state *st, const um_store_config *c,
-                             const uint8_t *secret, um_feed *from, uint32_t n,
+                             const uint8_t *secret, um_feed *from,
+                             const um_snapshot_head *head,
                              uint8_t order[UM_STORE_MAX_LISTS],
                              umbel_error *err);
 
@@ -59,9 +65,9 @@ typedef struct um_replay {
     const uint8_t *order; /* of the lists in the journal */
     uint32_t nlists;
     uint64_t records;
+    uint64_t time; /* of what is collected: times are entered in order */
     struct um_replay_batch {
         size_t n;
-        uint64_t time;
         umbel_digest digest[UM_LIST_BATCH];
         uint32_t amount[UM_LIST_BATCH];
     } * batch; /* one a list */

@@ -282,7 +282,14 @@ void um_store_count(const um_store *s, unsigned list, const umbel_digest *d,
 bool um_store_times(const um_store *s, unsigned list, const umbel_digest *d,
                     uint64_t now, uint64_t *entered, uint64_t *updated)
 {
-    return um_list_times(s->state.list[list], d, now, entered, updated);
+    const um_state *st = &s->state;
+
+    if (!um_list_times(st->list[list], d, now, entered, updated))
+        return false;
+    if (st->times[list])
+        um_recent_times(st->recent, st->times[list] - 1, d, now, entered,
+                        updated);
+    return true;
 }
 
 const um_list *um_store_list(const um_store *s, unsigned list)
@@ -316,4 +323,11 @@ void um_store_stats_get(const um_store *s, um_store_stats *out)
     out->snapshot_running = s->phase != UM_IDLE;
     out->notes = s->state.notes.n;
     out->note_bytes = s->state.notes.bytes;
+    if (s->state.recent) {
+        um_recent_stats recent;
+        um_recent_stats_get(s->state.recent, &recent);
+        out->recent_digests = recent.digests;
+        out->recent_bytes = recent.bytes;
+        out->recent_pushed = recent.pushed;
+    }
 }

@@ -57,6 +57,8 @@ typedef struct um_store_config {
      * a quarter of the last snapshot. 0: 4 MiB.
      */
     uint64_t journal_bytes;
+    /* Digests of lists with times that are remembered for an hour. 0: 2^20. */
+    uint64_t recent;
 
     /* For tests: a disk other than dir, which the store takes over, and a
      * secret of UMBEL_SECRET_LEN bytes that needs no file. */
@@ -146,10 +148,13 @@ typedef struct um_store_stats {
     uint64_t last_number;    /* of a journal or snapshot */
     uint64_t failures;       /* of the disk, since the start */
     bool snapshot_running;
-    uint64_t blocks;   /* written since the start */
-    uint64_t syncs;    /* fdatasync of the journal */
-    uint64_t replayed; /* records, at the start */
-    uint64_t torn;     /* bytes that a crash left behind and were dropped */
+    uint64_t blocks;         /* written since the start */
+    uint64_t syncs;          /* fdatasync of the journal */
+    uint64_t recent_digests; /* whose times of the last hour are known */
+    uint64_t recent_bytes;   /* of memory, for that */
+    uint64_t recent_pushed;  /* that made room for others */
+    uint64_t replayed;       /* records, at the start */
+    uint64_t torn; /* bytes that a crash left behind and were dropped */
     size_t notes, note_bytes;
 } um_store_stats;
 

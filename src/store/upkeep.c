@@ -65,7 +65,8 @@ int um_store_write_snapshot(const um_store *s, uint64_t number, uint64_t *bytes)
                              .secret_id = um_secret_id(s->hasher.secret),
                              .seq = s->seq,
                              .time = snapshot_time(s),
-                             .lists = (uint32_t)s->state.nlists};
+                             .lists = (uint32_t)s->state.nlists,
+                             .has_times = s->state.recent != NULL};
     um_snapshot_writer w;
 
     umbel_status status = um_snapshot_create(&w, s->disk, &head, NULL);

@@ -224,6 +224,8 @@ static void a_list_that_is_not_due_has_room_for_a_batch(void **state)
         }
         assert_ok(um_list_add(l, d, one, UM_LIST_BATCH, &test_refusal));
         assert_true(um_list_due(l, T0));
+        assert_true(um_list_has_room(l, 1));
+        assert_false(um_list_has_room(l, 2));
         assert_true(stats_of(l).error <= c.error / c.epochs);
         um_list_close(l);
     }
@@ -295,17 +297,23 @@ static void senseless_configurations_are_refused(void **state)
         umbel_status status;
         const char *word;
     } bad[] = {
-        {{"x", "counting", 0, 1e-4, 1, 3, 0, NULL}, UMBEL_E_RANGE, "capacity"},
-        {{"x", "counting", UINT64_MAX, 1e-4, 1, 3, 0, NULL},
+        {{"x", "counting", 0, 1e-4, 1, 3, 0, 0, NULL},
          UMBEL_E_RANGE,
          "capacity"},
-        {{"x", "counting", 9, 0, 1, 3, 0, NULL}, UMBEL_E_RANGE, "error"},
-        {{"x", "counting", 9, 1, 1, 3, 0, NULL}, UMBEL_E_RANGE, "error"},
-        {{"x", "counting", 9, 0.1, 1, 0, 0, NULL}, UMBEL_E_RANGE, "epochs"},
-        {{"x", "counting", 9, 0.1, 1, 65, 0, NULL}, UMBEL_E_RANGE, "epochs"},
-        {{"x", "bloom", 9, 0.1, 1, 3, 0, NULL}, UMBEL_E_UNKNOWN, "bloom"},
-        {{"x", "tally", 9, 0.1, 1, 3, 8, NULL}, UMBEL_E_UNKNOWN, "cell_bits"},
-        {{"x", "counting", 9, 0.1, 1, 3, 40, NULL}, UMBEL_E_RANGE, "cell_bits"},
+        {{"x", "counting", UINT64_MAX, 1e-4, 1, 3, 0, 0, NULL},
+         UMBEL_E_RANGE,
+         "capacity"},
+        {{"x", "counting", 9, 0, 1, 3, 0, 0, NULL}, UMBEL_E_RANGE, "error"},
+        {{"x", "counting", 9, 1, 1, 3, 0, 0, NULL}, UMBEL_E_RANGE, "error"},
+        {{"x", "counting", 9, 0.1, 1, 0, 0, 0, NULL}, UMBEL_E_RANGE, "epochs"},
+        {{"x", "counting", 9, 0.1, 1, 65, 0, 0, NULL}, UMBEL_E_RANGE, "epochs"},
+        {{"x", "bloom", 9, 0.1, 1, 3, 0, 0, NULL}, UMBEL_E_UNKNOWN, "bloom"},
+        {{"x", "tally", 9, 0.1, 1, 3, 8, 0, NULL},
+         UMBEL_E_UNKNOWN,
+         "cell_bits"},
+        {{"x", "counting", 9, 0.1, 1, 3, 40, 0, NULL},
+         UMBEL_E_RANGE,
+         "cell_bits"},
     };
     um_list *l = NULL;
 

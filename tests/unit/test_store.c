@@ -335,6 +335,93 @@ static void lists_may_be_added_and_change_places(void **state)
     test_dir_remove(dir);
 }
 
+/* A capacity that was lowered: what the journal holds still has a place. */
+static void a_smaller_capacity_takes_the_journal(void **state)
+{
+    (void)state;
+    char *dir = test_dir_make();
+    um_list_config less[2] = {lists[0], lists[1]};
+    um_store_config c = usual(dir);
+
+    less[0].kind = less[1].kind = "table";
+    c.lists = less;
+    um_store *s = open_at(&c, T0);
+    append(s, 0, 5000, 1, 0, T0);
+    append(s, 0, 5001, 1, 0, T0 + DAY); /* another epoch */
+    for (uint64_t i = 0; i < MANY; i++)
+        append(s, 0, i, 2, 0, T0 + DAY);
+    um_store_close(s);
+    less[0].capacity = 10;
+    s = open_at(&c, T0 + DAY);
+    assert_int_equal(count(s, 0, MANY - 1), 2);
+    um_store_close(s);
+    test_dir_remove(dir);
+}
+
+/* --- times ---------------------------------------------------------------- */
+
+static void assert_times(const um_store *s, unsigned list, uint64_t key,
+                         uint64_t now, uint64_t entered, uint64_t updated)
+{
+    umbel_digest d = digest_of(s, key);
+    uint64_t e = 0, u = 0;
+
+    assert_true(um_store_times(s, list, &d, now, &e, &u));
+    assert_int_equal(e, entered);
+    assert_int_equal(u, updated);
+}
+
+static void assert_all_times(const um_store *s)
+{
+    umbel_digest never = digest_of(s, 77);
+    uint64_t e, u, now = T0 + 4000;
+
+    /* First seen within the hour: to ten seconds. */
+    assert_times(s, 0, 2, now, T0 + 1000, T0 + 2500);
+    assert_times(s, 1, 2, now, T0 + 3000, T0 + 3000);
+    assert_times(s, 1, 3, now, T0 + 3010, T0 + 3010);
+    /* Older: the begin and the end of the epoch so far. */
+    assert_times(s, 0, 1, now, T0, now);
+    assert_false(um_store_times(s, 0, &never, now, &e, &u));
+    assert_false(um_store_times(s, 0, &(umbel_digest){1, 1}, now, &e, &u));
+}
+
+static void times_of_the_last_hour_survive_restarts(void **state)
+{
+    (void)state;
+    char *dir = test_dir_make();
+    um_list_config timed[2] = {lists[0], lists[1]};
+    um_store_config c = usual(dir);
+
+    timed[0].times = 1;
+    timed[1].times = 2;
+    c.lists = timed;
+    c.recent = 1000;
+    um_store *s = open_at(&c, T0);
+    append(s, 0, 1, 1, 0, T0 + 7);
+    append(s, 0, 2, 1, 0, T0 + 1007);
+    append(s, 0, 2, 1, 0, T0 + 2509);
+    append(s, 1, 2, 1, 0, T0 + 3001);
+    append(s, 1, 3, 5, 0, T0 + 3019);
+    append(s, 0, 1, 1, 0, T0 + 3999);
+    assert_all_times(s);
+    um_store_close(s);
+    s = open_at(&c, T0 + 4000); /* from the journal */
+    assert_all_times(s);
+    take_snapshot(s);
+    um_store_close(s);
+    s = open_at(&c, T0 + 4000); /* from the snapshot */
+    assert_all_times(s);
+    assert_int_equal(stats_of(s).recent_digests, 3);
+    assert_true(stats_of(s).recent_bytes < 10000);
+    um_store_close(s);
+    c.lists = lists; /* without times */
+    s = open_at(&c, T0 + 4000);
+    assert_times(s, 0, 2, T0 + 4000, T0, T0 + 4000);
+    um_store_close(s);
+    test_dir_remove(dir);
+}
+
 /* --- the format ---------------------------------------------------------- */
 
 /* Each line of the file, as xxd prints it, is in the document. */
@@ -594,6 +681,8 @@ int main(void)
         cmocka_unit_test(marks_are_remembered_for_ten_minutes),
         cmocka_unit_test(notes_change_and_stay),
         cmocka_unit_test(lists_may_be_added_and_change_places),
+        cmocka_unit_test(a_smaller_capacity_takes_the_journal),
+        cmocka_unit_test(times_of_the_last_hour_survive_restarts),
         cmocka_unit_test(the_format_is_the_documented_one),
         cmocka_unit_test(a_second_server_is_refused),
         cmocka_unit_test(the_secret_is_made_once_and_for_the_owner),
