@@ -57,7 +57,7 @@ const um_setting um_list_rows[] = {
     {"capacity", &um_type_count, offsetof(um_list_settings, capacity),
      "1000000", .help = "different digests that an epoch holds", .low = 1,
      .high = 1e10},
-    {"error", &um_type_share, offsetof(um_list_settings, error), "1e-5",
+    {"error", &um_type_share, offsetof(um_list_settings, error), "5e-6",
      .help = "share of digests never reported that have a count other than 0"},
     {"epoch", &um_type_duration, offsetof(um_list_settings, epoch), "30d",
      .help = "an epoch ends after this time, or when it is full", .low = 1000,

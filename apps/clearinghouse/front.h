@@ -22,8 +22,10 @@ struct um_front {
     const um_setting *settings; /* of its section */
     size_t settings_len;        /* of the struct that they fill */
     const char *lists[UM_MAX_FRONT_LISTS + 1]; /* names; NULL ends */
-    const char *const *ops;                    /* in metrics; NULL ends */
-    const um_verdict *verdicts;                /* a row with code 0 ends */
+    bool times; /* the times of its first two lists are known to ten seconds,
+                   for an hour; for one front */
+    const char *const *ops;     /* in metrics; NULL ends */
+    const um_verdict *verdicts; /* a row with code 0 ends */
 
     /* Listens. *state is the front's own, for the calls below. */
     umbel_status (*open)(um_house *h, void **state, umbel_error *err);
@@ -48,6 +50,8 @@ const um_front *um_front_find(const char *name);
 /* The lists of all fronts, in the order of the table; NULL past the end. The
  * order is that of the data directory: append, never insert. */
 const char *um_front_list(size_t i);
+/* Where the times of list i are kept (um_list_config.times); 0: nowhere. */
+unsigned um_front_list_times(size_t i);
 /* The number of a list of that name; the number of lists if there is none. */
 size_t um_front_list_find(const char *name);
 

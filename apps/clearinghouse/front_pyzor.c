@@ -187,6 +187,7 @@ const um_front um_front_pyzor = {
     .settings = settings,
     .settings_len = sizeof(um_pyzor_settings),
     .lists = {"pyzor-reports", "pyzor-whitelist"},
+    .times = true,
     .ops = ops,
     .verdicts = um_pyzor_verdicts,
     .open = open_front,

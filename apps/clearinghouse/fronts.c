@@ -4,6 +4,7 @@
 #include "clearinghouse/front.h"
 
 #include "base/error.h"
+#include "store/recent.h"
 
 #include <string.h>
 
@@ -32,6 +33,15 @@ const char *um_front_list(size_t i)
             if (i-- == 0)
                 return fronts[f]->lists[j];
     return NULL;
+}
+
+unsigned um_front_list_times(size_t i)
+{
+    for (size_t f = 0; f < UM_COUNT(fronts); f++)
+        for (unsigned j = 0; fronts[f]->lists[j]; j++)
+            if (i-- == 0)
+                return fronts[f]->times && j < UM_RECENT_COLUMNS ? j + 1 : 0;
+    return 0;
 }
 
 size_t um_front_list_find(const char *name)

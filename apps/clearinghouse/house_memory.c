@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "clearinghouse/status_words.h"
+#include "store/recent.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -43,7 +44,8 @@ static umbel_status add_list(const um_config *c, size_t i, uint64_t *need,
 
 umbel_status um_house_check_lists(const um_config *c, umbel_error *err)
 {
-    uint64_t need = UM_HOUSE_BASE + um_limits_bytes(&c->limits);
+    uint64_t need = UM_HOUSE_BASE + um_limits_bytes(&c->limits) +
+                    um_recent_bytes(UM_STORE_RECENT);
 
     for (size_t i = 0; um_front_list(i); i++)
         UM_TRY(add_list(c, i, &need, err));

@@ -36,7 +36,8 @@ um_list_config um_house_list_config(const um_config *c, size_t list)
                             .error = s->error,
                             .epoch_seconds = s->epoch / 1000,
                             .epochs = (unsigned)s->epochs,
-                            .cell_bits = (unsigned)s->cell_bits};
+                            .cell_bits = (unsigned)s->cell_bits,
+                            .times = um_front_list_times(list)};
 }
 
 /* Keeps the address of a socket, with its real port. */

@@ -192,7 +192,7 @@ const um_option um_shape_options[] = {
      UM_TARGET(um_shape_args, groups)},
     {"cell-bits", 0, "W",
      "bits of a counter: 2-32 for counting (4), 32 or 64 for countmin (32), "
-     "1-32 for table (16)",
+     "1-32 for table (14)",
      UM_TARGET(um_shape_args, cell_bits)},
     {"update", 0, "U", "counting: plain (default) or refined",
      UM_TARGET(um_shape_args, update), .choices = updates},

@@ -55,7 +55,7 @@ enum {
 enum { CELL_BITS }; /* number of the setting */
 
 static const umbel_setting_info settings[] = {
-    [CELL_BITS] = {"cell_bits", "bits of a count, at least", 1, MOST_COUNT, 16},
+    [CELL_BITS] = {"cell_bits", "bits of a count, at least", 1, MOST_COUNT, 14},
     {NULL, NULL, 0, 0, 0}};
 
 #define ONES UINT64_C(0x0101010101010101)

@@ -57,6 +57,16 @@ struct um_recent {
     uint64_t digests, pushed;
 };
 
+static uint64_t lines_for(uint64_t capacity)
+{
+    return capacity * LOAD_DEN / LOAD_NUM / SLOTS + 1;
+}
+
+uint64_t um_recent_bytes(uint64_t capacity)
+{
+    return sizeof(um_recent) + lines_for(capacity) * UM_LINE;
+}
+
 umbel_status um_recent_open(uint64_t capacity, const umbel_alloc *alloc,
                             um_recent **out, umbel_error *err)
 {
@@ -66,16 +76,15 @@ umbel_status um_recent_open(uint64_t capacity, const umbel_alloc *alloc,
         return um_fail(err, UMBEL_E_RANGE,
                        "times are kept of 1 to 2^32 digests, got %" PRIu64,
                        capacity);
-    uint64_t slots = capacity * LOAD_DEN / LOAD_NUM + SLOTS;
     um_recent *r = um_get(&a, sizeof *r);
     if (!r)
         return um_no_memory(err, sizeof *r);
     r->alloc = a;
-    r->lines = slots / SLOTS;
+    r->lines = lines_for(capacity);
     r->slot = um_get(&a, r->lines * UM_LINE);
     if (!r->slot) {
         um_put(&a, r, sizeof *r);
-        return um_no_memory(err, slots * sizeof *r->slot);
+        return um_no_memory(err, um_recent_bytes(capacity));
     }
     *out = r;
     return UMBEL_OK;

@@ -24,6 +24,8 @@ enum {
 
 typedef struct um_recent um_recent;
 
+/* Returns the bytes that a table for that many digests takes. */
+uint64_t um_recent_bytes(uint64_t capacity);
 /* Makes a table for that many digests; alloc NULL: the C library's. */
 umbel_status um_recent_open(uint64_t capacity, const umbel_alloc *alloc,
                             um_recent **out, umbel_error *err);

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RECENT = 1 << 20 }; /* digests, unless the configuration says it */
-
 /* Opens the table of times, if a list of the configuration has times. */
 static umbel_status open_recent(um_state *st, const um_store_config *c,
                                 umbel_error *err)
@@ -26,8 +24,8 @@ static umbel_status open_recent(um_state *st, const um_store_config *c,
     }
     if (!any || st->recent)
         return UMBEL_OK;
-    return um_recent_open(c->recent ? c->recent : RECENT, NULL, &st->recent,
-                          err);
+    return um_recent_open(c->recent ? c->recent : UM_STORE_RECENT, NULL,
+                          &st->recent, err);
 }
 
 umbel_status um_state_fill(um_state *st, const um_store_config *c,

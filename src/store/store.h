@@ -30,7 +30,8 @@
 
 enum {
     UM_STORE_MAX_LISTS = 64,
-    UM_STORE_BATCH = UM_LIST_BATCH /* entries of one um_store_append */
+    UM_STORE_BATCH = UM_LIST_BATCH, /* entries of one um_store_append */
+    UM_STORE_RECENT = 1 << 20 /* digests whose times are known for an hour */
 };
 
 /* When a change is committed. */
@@ -57,7 +58,8 @@ typedef struct um_store_config {
      * a quarter of the last snapshot. 0: 4 MiB.
      */
     uint64_t journal_bytes;
-    /* Digests of lists with times that are remembered for an hour. 0: 2^20. */
+    /* Digests of lists with times that are remembered for an hour. 0:
+     * UM_STORE_RECENT. */
     uint64_t recent;
 
     /* For tests: a disk other than dir, which the store takes over, and a
