@@ -133,9 +133,10 @@ static int check_title(cfg_t *cfg, cfg_opt_t *opt)
 
 static cfg_opt_t value_opt(const um_setting *s)
 {
-    char *none = (char *)(uintptr_t)s->initial;
+    char *initial; /* libconfuse does not change it, but its type says so */
+    memcpy(&initial, &s->initial, sizeof initial);
     cfg_opt_t one = CFG_STR(s->name, s->initial, CFGF_NONE);
-    cfg_opt_t many = CFG_STR_LIST(s->name, none, CFGF_NONE);
+    cfg_opt_t many = CFG_STR_LIST(s->name, initial, CFGF_NONE);
     cfg_opt_t opt = s->type->many ? many : one;
 
     opt.validcb = check_value;
@@ -314,13 +315,14 @@ umbel_status um_config_parse(um_config *out, umbel_slice text, const char *path,
 
 umbel_status um_config_read(um_config *out, const char *path, umbel_error *err)
 {
-    umbel_slice text;
+    um_file_text text;
 
-    UM_TRY(um_file_text(path, &text, err));
+    UM_TRY(um_file_text_read(&text, path, err));
     if (!text.data)
         return um_fail(err, UMBEL_E_IO, "%s%s: no such file",
                        um_path_dots(path), um_path_tail(path));
-    umbel_status status = um_config_parse(out, text, path, err);
-    free((void *)(uintptr_t)text.data);
+    umbel_status status =
+        um_config_parse(out, (umbel_slice){text.data, text.len}, path, err);
+    free(text.data);
     return status;
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static umbel_status read_text(FILE *in, const char *path, umbel_slice *out,
+static umbel_status read_text(FILE *in, const char *path, um_file_text *out,
                               umbel_error *err)
 {
     char *data = malloc(UM_FILE_TEXT_MAX + 1);
@@ -30,12 +30,13 @@ static umbel_status read_text(FILE *in, const char *path, umbel_slice *out,
                    UM_FILE_TEXT_MAX);
 }
 
-umbel_status um_file_text(const char *path, umbel_slice *out, umbel_error *err)
+umbel_status um_file_text_read(um_file_text *out, const char *path,
+                               umbel_error *err)
 {
     FILE *in = fopen(path, "re");
 
     if (!in && errno == ENOENT) {
-        *out = (umbel_slice){NULL, 0};
+        *out = (um_file_text){NULL, 0};
         return UMBEL_OK;
     }
     if (!in)

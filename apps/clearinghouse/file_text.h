@@ -8,11 +8,14 @@
 
 enum { UM_FILE_TEXT_MAX = 16 << 20 };
 
-/*
- * Reads a file of at most UM_FILE_TEXT_MAX bytes. *out is to be freed; its data
- * is NULL if there is no such file.
- */
-umbel_status um_file_text(const char *path, umbel_slice *out, umbel_error *err);
+typedef struct um_file_text {
+    char *data; /* NULL: there is no such file */
+    size_t len;
+} um_file_text;
+
+/* Reads a file of at most UM_FILE_TEXT_MAX bytes; out->data is to be freed. */
+umbel_status um_file_text_read(um_file_text *out, const char *path,
+                               umbel_error *err);
 
 /* Cuts the next line off text, without its end. False: there is none. */
 bool um_next_line(umbel_slice *text, umbel_slice *line);

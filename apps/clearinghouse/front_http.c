@@ -18,9 +18,13 @@ static const um_setting settings[] = {
      "127.0.0.1:8053", .help = "TCP addresses"},
     {0}};
 
+typedef struct http_server {
+    um_http *http;
+} http_server;
+
 typedef struct http_front {
     um_house *house;
-    um_http **http;
+    http_server *server;
     size_t n;
 } http_front;
 
@@ -140,7 +144,7 @@ static umbel_status open_server(http_front *f, const char *address,
 
     UM_TRY(um_house_listen(f->house, &um_front_http, address, SOCK_STREAM, &fd,
                            err));
-    UM_TRY(um_http_open(f->house->loop, fd, &c, &f->http[f->n], err));
+    UM_TRY(um_http_open(f->house->loop, fd, &c, &f->server[f->n].http, err));
     f->n++;
     return UMBEL_OK;
 }
@@ -154,9 +158,9 @@ static umbel_status open_front(um_house *h, void **state, umbel_error *err)
         return um_no_memory(err, sizeof *f);
     *state = f; /* closed with the house */
     f->house = h;
-    f->http = calloc(s->listen.n + 1, sizeof *f->http);
-    if (!f->http)
-        return um_no_memory(err, sizeof *f->http);
+    f->server = calloc(s->listen.n + 1, sizeof *f->server);
+    if (!f->server)
+        return um_no_memory(err, sizeof *f->server);
     for (size_t i = 0; i < s->listen.n; i++)
         UM_TRY(open_server(f, s->listen.item[i], err));
     return UMBEL_OK;
@@ -167,8 +171,8 @@ static void close_front(void *state)
     http_front *f = state;
 
     for (size_t i = 0; i < f->n; i++)
-        um_http_close(f->http[i]);
-    free(f->http);
+        um_http_close(f->server[i].http);
+    free(f->server);
     free(f);
 }
 

@@ -287,15 +287,18 @@ umbel_status um_pyzor_accounts_init(um_pyzor_accounts *a, const char *passwd,
                                     const char *access,
                                     const um_line_warning *w, umbel_error *err)
 {
-    umbel_slice keys = {0}, rules = {0};
-    umbel_status status = passwd ? um_file_text(passwd, &keys, err) : UMBEL_OK;
+    um_file_text keys = {0}, rules = {0};
+    umbel_status status =
+        passwd ? um_file_text_read(&keys, passwd, err) : UMBEL_OK;
 
     if (status == UMBEL_OK && access)
-        status = um_file_text(access, &rules, err);
+        status = um_file_text_read(&rules, access, err);
     if (status == UMBEL_OK)
-        status = um_pyzor_accounts_read(a, keys, rules, w, err);
-    free((void *)(uintptr_t)keys.data);
-    free((void *)(uintptr_t)rules.data);
+        status = um_pyzor_accounts_read(a, (umbel_slice){keys.data, keys.len},
+                                        (umbel_slice){rules.data, rules.len}, w,
+                                        err);
+    free(keys.data);
+    free(rules.data);
     return status;
 }
 
