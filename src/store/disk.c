@@ -30,6 +30,7 @@ enum {
     LOCK_TRIES = 50,
     LOCK_PAUSE = 20 * 1000 * 1000, /* nanoseconds */
     CHILD_NICE = 10,
+    CHILD_REST = 200 * 1000 * 1000, /* nanoseconds */
     MODE = 0600
 };
 
@@ -37,6 +38,7 @@ typedef struct real_disk {
     um_disk base;
     int dir;
     int lock;
+    bool child; /* of the process that serves */
 } real_disk;
 
 static int dir_of(const um_disk *d)
@@ -175,8 +177,10 @@ static int real_sync_names(um_disk *d)
 }
 
 /* Signals stay blocked in the child: its parent's handlers are not its own. */
-_Noreturn static void run_child(int (*job)(void *arg), void *arg, pid_t parent)
+_Noreturn static void run_child(um_disk *d, int (*job)(void *arg), void *arg,
+                                pid_t parent)
 {
+    ((real_disk *)d)->child = true;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(EINTR);
@@ -192,17 +196,22 @@ static int real_start(um_disk *d, int (*job)(void *arg), void *arg,
     sigset_t all, before;
     pid_t parent = getpid();
 
-    (void)d;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
     pid_t pid = fork();
     int number = pid < 0 ? errno : 0;
     if (pid == 0)
-        run_child(job, arg, parent);
+        run_child(d, job, arg, parent);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (number == 0)
         *child = pid;
     return number;
+}
+
+static void real_rest(um_disk *d)
+{
+    if (((real_disk *)d)->child)
+        nanosleep(&(struct timespec){.tv_nsec = CHILD_REST}, NULL);
 }
 
 static bool reap(pid_t child, int flags, int *result)
@@ -259,6 +268,7 @@ static const um_disk_ops real_ops = {.lock = real_lock,
                                      .start = real_start,
                                      .ended = real_ended,
                                      .stop = real_stop,
+                                     .rest = real_rest,
                                      .release = real_release,
                                      .threads = true};
 

@@ -52,6 +52,9 @@ typedef struct um_disk_ops {
     int (*start)(um_disk *d, int (*job)(void *arg), void *arg, pid_t *child);
     bool (*ended)(um_disk *d, pid_t child, int *result);
     void (*stop)(um_disk *d, pid_t child);
+    /* Called by a job between two parts of its work: in a child, leaves the
+     * disk and the processor to the parent for a while. NULL: no need. */
+    void (*rest)(um_disk *d);
 
     void (*release)(um_disk *d);
 
