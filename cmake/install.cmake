@@ -12,7 +12,7 @@ configure_package_config_file(cmake/umbel-config.cmake.in umbel-config.cmake
 write_basic_package_version_file(umbel-config-version.cmake
   COMPATIBILITY SameMinorVersion)
 
-install(TARGETS umbel_cli umbel_reproduce umbel_bench
+install(TARGETS umbel_cli umbel_reproduce umbel_bench umbel_stopset
   DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(TARGET umbel_clearinghouse)
   install(TARGETS umbel_clearinghouse DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -3,12 +3,12 @@
  *
  * Figs 8 to 13 and Table I on a synthetic internet (world.c). The world is made
  * once, from the seed; a round draws another hash. Every setting is a way of
- * writing the stop set down, and a size.
+ * writing the stop set down, and a size. The replay is that of umbel-stopset.
  */
 #include "base/error.h"
 #include "papers/frame/paper.h"
-#include "papers/rbf-case-study/replay.h"
 #include "papers/rbf-case-study/ways.h"
+#include "stopset/replay.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -42,6 +42,15 @@ static const struct quote {
     {"Ratio, beta 1, m = 60,000", 60000, 1, 0.4575, 0.0038, 0.5387},
     {"Ratio, beta 0.25, m = 100,000", 100000, 0.25, 0.7564, NAN, NAN},
 };
+
+/* What comes of a setting: shares of the traces, and of what the list would
+ * have discovered. */
+typedef struct outcome {
+    double genuine, lucky, shorter, collision;
+    double nodes_missed, links_missed;
+} outcome;
+
+enum { OUTCOME = 6 }; /* numbers in it */
 
 /* The settings of a round, one after the other. */
 enum {
@@ -83,11 +92,50 @@ static way setting_at(size_t i, uint64_t *bits)
 
 typedef struct shared {
     world w;
-    discovery list;
+    ss_corpus probe; /* the second cycle */
+    ss_found list;   /* what an exact list discovers */
     outcome of_list;
 } shared;
 
 _Static_assert(sizeof(outcome) == OUTCOME * sizeof(double), "an array");
+
+static umbel_status make_corpus(const routes *r, ss_corpus *c, umbel_error *err)
+{
+    for (size_t t = 0; t < TRACES; t++) {
+        uint32_t n = r->start[t + 1] - r->start[t];
+        UM_TRY(ss_corpus_add_numbers(c, (uint32_t)(t / DESTINATIONS),
+                                     r->hop + r->start[t], (uint8_t)n, err));
+    }
+    return UMBEL_OK;
+}
+
+/* Replays the second cycle: match[a] says whether a trace stops at address a.
+ */
+static umbel_status replay(const shared *all, bool *match, ss_found *found,
+                           outcome *out, umbel_error *err)
+{
+    ss_replay r = {
+        .corpus = &all->probe, .red = {.hit = match}, .listed = all->w.stop};
+    ss_outcome o;
+
+    memset(found->node, 0, all->probe.nnodes * sizeof *found->node);
+    memset(found->link, 0, all->probe.links.n * sizeof *found->link);
+    UM_TRY(ss_replay_run(&r, found, &o, err));
+    out->genuine = (double)o.genuine / TRACES;
+    out->lucky = (double)o.lucky / TRACES;
+    out->shorter = (double)o.shorter / TRACES;
+    out->collision = (double)o.collision / TRACES;
+    return UMBEL_OK;
+}
+
+static void compare_found(const shared *all, const ss_found *found,
+                          outcome *out)
+{
+    out->nodes_missed =
+        ss_missed(all->list.node, found->node, all->probe.nnodes);
+    out->links_missed =
+        ss_missed(all->list.link, found->link, all->probe.links.n);
+}
 
 static umbel_status prepare(um_study *s, umbel_error *err)
 {
@@ -95,11 +143,12 @@ static umbel_status prepare(um_study *s, umbel_error *err)
     shared *all = calloc(1, sizeof *all);
 
     s->shared = all;
-    if (!all || !world_make(&all->w, &rng) ||
-        !discovery_init(&all->list, &all->w))
+    if (!all || !world_make(&all->w, &rng))
         return um_fail(err, UMBEL_E_NOMEM, "no memory for the routes");
-    replay_list(&all->w, &all->list, &all->of_list);
-    return UMBEL_OK;
+    UM_TRY(make_corpus(&all->w.probe, &all->probe, err));
+    if (!ss_found_init(&all->list, &all->probe))
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for the routes");
+    return replay(all, all->w.stop, &all->list, &all->of_list, err);
 }
 
 static void release(um_study *s)
@@ -108,14 +157,15 @@ static void release(um_study *s)
 
     if (!all)
         return;
-    discovery_fini(&all->list);
+    ss_found_fini(&all->list);
+    ss_corpus_fini(&all->probe);
     world_fini(&all->w);
     free(all);
     s->shared = NULL;
 }
 
 static umbel_status run_settings(const shared *all, const notebook *n,
-                                 bool *match, discovery *scratch, double *out,
+                                 bool *match, ss_found *scratch, double *out,
                                  umbel_error *err)
 {
     umbel_status status = UMBEL_OK;
@@ -125,9 +175,11 @@ static umbel_status run_settings(const shared *all, const notebook *n,
         way how = setting_at(i, &bits);
         outcome o;
         status = write_down(n, &how, bits, match, err);
+        if (status == UMBEL_OK)
+            status = replay(all, match, scratch, &o, err);
         if (status != UMBEL_OK)
             break;
-        replay(&all->w, match, &all->list, scratch, &o);
+        compare_found(all, scratch, &o);
         memcpy(out + i * OUTCOME, &o, sizeof o);
     }
     return status;
@@ -137,16 +189,16 @@ static umbel_status run_round(um_round *r, double *out, umbel_error *err)
 {
     const shared *all = r->study->shared;
     notebook n;
-    discovery scratch = {0};
+    ss_found scratch = {0};
     bool *match = calloc(all->w.addresses, sizeof *match);
     umbel_status status = notebook_init(&n, &all->w, um_random(&r->rng), err);
 
-    if (!match || !discovery_init(&scratch, &all->w))
+    if (!match || !ss_found_init(&scratch, &all->probe))
         status = um_fail(err, UMBEL_E_NOMEM, "no memory for a round");
     if (status == UMBEL_OK)
         status = run_settings(all, &n, match, &scratch, out, err);
     notebook_fini(&n);
-    discovery_fini(&scratch);
+    ss_found_fini(&scratch);
     free(match);
     return status;
 }

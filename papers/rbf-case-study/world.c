@@ -228,43 +228,6 @@ static void count_learned(world *w)
     }
 }
 
-/* Pairs of successive addresses get numbers, through a table with room. */
-static uint32_t number_of(uint64_t *table, uint32_t *number, size_t mask,
-                          uint64_t pair, uint32_t *next)
-{
-    um_rng scramble = {pair};
-    size_t i = um_random(&scramble) & mask;
-
-    while (table[i] && table[i] != pair)
-        i = (i + 1) & mask;
-    if (!table[i]) {
-        table[i] = pair;
-        number[i] = (*next)++;
-    }
-    return number[i];
-}
-
-static void number_links(world *w)
-{
-    enum { ROOM = 1 << 19 }; /* addresses have few neighbours */
-    routes *r = &w->probe;
-    uint64_t *table = calloc(ROOM, sizeof *table);
-    uint32_t *number = calloc(ROOM, sizeof *number);
-
-    r->link = calloc(r->n ? r->n : 1, sizeof *r->link);
-    w->bad |= !table || !number || !r->link;
-    for (size_t t = 0; !w->bad && t < TRACES; t++) {
-        uint64_t before = w->addresses; /* the monitor itself */
-        for (uint32_t i = r->start[t]; i < r->start[t + 1]; i++) {
-            uint64_t pair = before << 32 | (r->hop[i] + 1u);
-            r->link[i] = number_of(table, number, ROOM - 1, pair, &w->links);
-            before = r->hop[i];
-        }
-    }
-    free(table);
-    free(number);
-}
-
 static bool grow(world *w, growth *g)
 {
     if (!core_grow(&g->core, g->rng))
@@ -287,10 +250,8 @@ bool world_make(world *w, um_rng *rng)
     g.last = calloc(LAST_HOPS + DESTINATIONS, sizeof *g.last);
     g.place = calloc(DESTINATIONS, sizeof *g.place);
     bool fine = g.last && g.place && grow(w, &g);
-    if (fine) {
+    if (fine)
         count_learned(w);
-        number_links(w);
-    }
     core_fini(&g.core);
     free(g.last);
     free(g.place);
@@ -301,7 +262,6 @@ static void routes_fini(routes *r)
 {
     free(r->start);
     free(r->hop);
-    free(r->link);
 }
 
 void world_fini(world *w)

@@ -18,14 +18,12 @@ enum { MONITORS = 10, DESTINATIONS = 10000, TRACES = 100000 };
  * last is the penultimate node, the destination itself is not in it. */
 typedef struct routes {
     uint32_t *start, *hop;
-    uint32_t *link; /* number of the link by which each hop was reached */
-    size_t n, cap;  /* hops */
+    size_t n, cap; /* hops */
 } routes;
 
 typedef struct world {
     routes learn, probe;        /* the first cycle, and the second */
     uint32_t addresses;         /* in both */
-    uint32_t links;             /* between successive addresses, in probe */
     uint32_t *through, *ending; /* traces of the first cycle, by address */
     bool *stop;                 /* the red stop set: penultimate nodes */
     size_t stops;

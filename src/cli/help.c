@@ -49,7 +49,7 @@ void um_print_help(FILE *out)
     fputs("usage: umbel COMMAND [options] | --version    details: umbel help "
           "COMMAND\n"
           "Turns a list of keys into a small file that answers \"is this key "
-          "in the list?\".\n\n",
+          "in the list?\".\n",
           out);
     for (size_t s = 0; s < UM_COUNT(sections); s++) {
         fputs(sections[s], out);

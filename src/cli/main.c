@@ -68,6 +68,8 @@ static int help(char **argv)
 {
     char option[] = "--help";
 
+    if (argv[0] && argv[1] && !argv[2] && um_program_find(argv[0]))
+        return dispatch((char *[]){argv[0], argv[1], option, NULL});
     if (argv[0] && argv[1]) {
         fprintf(stderr,
                 "umbel: 'umbel help' takes one name; \"%.100s\" is too "

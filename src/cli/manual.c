@@ -65,17 +65,24 @@ static void put_synopsis(FILE *out, const um_command *c)
     fputs(".RI [ options ]\n", out);
 }
 
-static void print_head(FILE *out, const um_command *c)
+/* manual: the section and its title, as in a row; NULL: user commands. */
+static void print_name(FILE *out, const char *name, const char *summary,
+                       const char *manual)
 {
     fprintf(out, ".TH UMBEL\\-");
-    for (const char *p = c->name; *p; p++)
+    for (const char *p = name; *p; p++)
         putc(*p - 'a' + 'A', out);
     fprintf(out, " %.1s \"\" \"umbel %s\" \"%s\"\n.nh\n.ad l\n",
-            c->manual ? c->manual : "1", umbel_version(),
-            c->manual ? c->manual + 2 : "User Commands");
-    fprintf(out, ".SH NAME\numbel\\-%s \\- ", c->name);
-    put_roff(out, c->summary);
+            manual ? manual : "1", umbel_version(),
+            manual ? manual + 2 : "User Commands");
+    fprintf(out, ".SH NAME\numbel\\-%s \\- ", name);
+    put_roff(out, summary);
     fputs("\n.SH SYNOPSIS\n", out);
+}
+
+static void print_head(FILE *out, const um_command *c)
+{
+    print_name(out, c->name, c->summary, c->manual);
     put_synopsis(out, c);
 }
 
@@ -146,15 +153,20 @@ static void put_option(FILE *out, const um_command *c, const um_option *o,
     put_names(out, c, "Cannot be combined with", o->excludes);
 }
 
-static void print_options(FILE *out, const um_command *c)
+static void put_options(FILE *out, const um_command *c)
 {
     const um_option *o;
     size_t base;
     unsigned modes;
 
-    fputs(".SH OPTIONS\n", out);
     for (size_t i = 0; (o = um_option_at(c, i, &base, &modes)); i++)
         put_option(out, c, o, modes);
+}
+
+static void print_options(FILE *out, const um_command *c)
+{
+    fputs(".SH OPTIONS\n", out);
+    put_options(out, c);
 }
 
 bool um_print_man(FILE *out, const um_command *command, const char *word)
@@ -163,6 +175,37 @@ bool um_print_man(FILE *out, const um_command *command, const char *word)
         print_head(out, command);
     else if (strcmp(word, "--man-options") == 0)
         print_options(out, command);
+    else
+        return false;
+    return true;
+}
+
+static void print_group_head(FILE *out, const um_program_group *g)
+{
+    print_name(out, g->name, g->summary, NULL);
+    for (size_t i = 0; g->rows[i]; i++) {
+        if (i)
+            fputs(".br\n", out);
+        put_synopsis(out, g->rows[i]);
+    }
+}
+
+static void print_group_options(FILE *out, const um_program_group *g)
+{
+    fputs(".SH OPTIONS\n", out);
+    for (size_t i = 0; g->rows[i]; i++) {
+        fprintf(out, ".SS umbel %s\n", g->rows[i]->name);
+        put_options(out, g->rows[i]);
+    }
+}
+
+bool um_print_group_man(FILE *out, const um_program_group *group,
+                        const char *word)
+{
+    if (strcmp(word, "--man-head") == 0)
+        print_group_head(out, group);
+    else if (strcmp(word, "--man-options") == 0)
+        print_group_options(out, group);
     else
         return false;
     return true;

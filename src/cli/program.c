@@ -4,6 +4,7 @@
 #include "cli/program.h"
 
 #include "cli/progress.h"
+#include "cli/suggest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,20 +50,24 @@ int um_program_end(int code)
     return UM_EXIT_TROUBLE;
 }
 
+static void list_option(const char *command, const um_option *o)
+{
+    printf("%s --%s%s", command, o->name, o->arg ? "=" : "");
+    for (size_t j = 0; o->choices && o->choices[j]; j++)
+        printf(" %s", o->choices[j]);
+    if (o->names)
+        printf(" @%s", o->names);
+    putchar('\n');
+}
+
 void um_list_options(const um_command *command)
 {
     const um_option *o;
     size_t base;
     unsigned modes;
 
-    for (size_t i = 0; (o = um_option_at(command, i, &base, &modes)); i++) {
-        printf("%s --%s%s", command->name, o->name, o->arg ? "=" : "");
-        for (size_t j = 0; o->choices && o->choices[j]; j++)
-            printf(" %s", o->choices[j]);
-        if (o->names)
-            printf(" @%s", o->names);
-        putchar('\n');
-    }
+    for (size_t i = 0; (o = um_option_at(command, i, &base, &modes)); i++)
+        list_option(command->name, o);
 }
 
 int um_run_command(const um_command *command, char **argv)
@@ -103,5 +108,109 @@ int um_program_main(const um_command *command, char **argv)
     um_program_begin();
     if (!argv[0] || !argv[1] || !answer_list(command, argv[1]))
         code = um_run_command(command, argv + (argv[0] != NULL));
+    return um_program_end(code);
+}
+
+/* --- programs of several commands ------------------------------------------
+ */
+
+/* The part of a row's name behind that of the program. */
+static const char *own_name(const um_program_group *g, const um_command *c)
+{
+    return c->name + strlen(g->name) + 1;
+}
+
+static void print_group_help(FILE *out, const um_program_group *g)
+{
+    fprintf(out,
+            "usage: umbel %s COMMAND [options] | --version\n%s\n"
+            "details: umbel help %s COMMAND\n\n",
+            g->name, g->summary, g->name);
+    for (size_t i = 0; g->rows[i]; i++) {
+        int at = fprintf(out, "  %-10s ", own_name(g, g->rows[i]));
+        um_print_words(out, g->rows[i]->summary, at, at);
+    }
+}
+
+static bool has_option(const um_command *c, const char *name)
+{
+    const um_option *o;
+    size_t base;
+    unsigned modes;
+
+    for (size_t i = 0; (o = um_option_at(c, i, &base, &modes)); i++)
+        if (strcmp(o->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Options are listed under the name of the program, each once: completion and
+ * the manual know that name. */
+static void list_group_options(const um_program_group *g)
+{
+    const um_option *o;
+    size_t base;
+    unsigned modes;
+
+    for (size_t row = 0; g->rows[row]; row++)
+        for (size_t i = 0; (o = um_option_at(g->rows[row], i, &base, &modes));
+             i++) {
+            size_t first = 0;
+            while (!has_option(g->rows[first], o->name))
+                first++;
+            if (first == row)
+                list_option(g->name, o);
+        }
+}
+
+static void list_group(const um_program_group *g)
+{
+    for (size_t i = 0; g->rows[i]; i++)
+        puts(own_name(g, g->rows[i]));
+}
+
+static bool answer_group(const um_program_group *g, const char *word)
+{
+    if (strcmp(word, "--version") == 0)
+        printf("umbel-%s %s\n", g->name, umbel_version());
+    else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        print_group_help(stdout, g);
+    else if (strcmp(word, "--list-options") == 0)
+        list_group_options(g);
+    else if (strcmp(word, "--list") == 0)
+        list_group(g);
+    else
+        return um_print_group_man(stdout, g, word);
+    return true;
+}
+
+static int run_in_group(const um_program_group *g, char **argv)
+{
+    um_suggestion near = {0};
+
+    for (size_t i = 0; g->rows[i]; i++) {
+        if (strcmp(own_name(g, g->rows[i]), argv[0]) == 0)
+            return um_run_command(g->rows[i], argv + 1);
+        um_suggest(&near, argv[0], strlen(argv[0]), own_name(g, g->rows[i]));
+    }
+    fprintf(stderr,
+            "umbel %s: there is no command \"%.60s\"%s%s%s 'umbel help "
+            "%s' lists them\n",
+            g->name, argv[0], near.name ? ": did you mean " : "",
+            near.name ? near.name : "", near.name ? "?" : ";", g->name);
+    return UM_EXIT_TROUBLE;
+}
+
+int um_program_group_main(const um_program_group *group, char **argv)
+{
+    int code = UM_EXIT_FINE;
+
+    um_program_begin();
+    if (!argv[0] || !argv[1]) {
+        print_group_help(stderr, group);
+        return UM_EXIT_TROUBLE;
+    }
+    if (!answer_group(group, argv[1]))
+        code = run_in_group(group, argv + 1);
     return um_program_end(code);
 }

@@ -29,6 +29,21 @@ bool um_print_man(FILE *out, const um_command *command, const char *word);
  * starts. The result of main. */
 int um_program_main(const um_command *command, char **argv);
 
+/* A program that has several commands: 'umbel NAME COMMAND ...'. The names of
+ * its rows are "NAME COMMAND". */
+typedef struct um_program_group {
+    const char *name;
+    const char *summary;
+    const um_command *const *rows; /* up to NULL */
+} um_program_group;
+
+/* Runs such a program. The result of main. */
+int um_program_group_main(const um_program_group *group, char **argv);
+
+/* As um_print_man, one page for all commands. */
+bool um_print_group_man(FILE *out, const um_program_group *group,
+                        const char *word);
+
 /* Such programs' commands, for the test of rows. */
 extern const um_command um_cmd_bench, um_cmd_reproduce, um_cmd_clearinghouse;
 

@@ -29,6 +29,8 @@ typedef struct um_key_source {
     unsigned threads;          /* 0: one per core */
     const bool *stop;          /* reading ends when it becomes true; or NULL */
     const char *pass;          /* what reading is for; NULL: "reading keys" */
+    const char *expected;      /* what a file should be, where there is none;
+                                  NULL: "a file of keys, one per line" */
     um_key_progress *progress; /* or NULL */
     void *progress_ctx;
     /* Called when reading has to wait for input, and after each use of a batch

@@ -130,14 +130,15 @@ const char *um_input_name(const um_input *s)
 }
 
 /* A key where a file of keys is expected is a common mistake. */
-static umbel_status fail_open(const char *path, umbel_error *err)
+static umbel_status fail_open(const char *path, const char *expected,
+                              umbel_error *err)
 {
     bool missing = errno == ENOENT;
     umbel_error said;
     umbel_status status = um_fail_path(&said, path);
 
-    return um_fail(err, status, "%.200s%s", said.text,
-                   missing ? "; expected a file of keys, one per line" : "");
+    return um_fail(err, status, "%.200s%s%s", said.text,
+                   missing ? "; expected " : "", missing ? expected : "");
 }
 
 umbel_status um_input_next_file(um_input *s, bool *more, umbel_error *err)
@@ -154,7 +155,10 @@ umbel_status um_input_next_file(um_input *s, bool *more, umbel_error *err)
     }
     s->fd = open(s->name, O_RDONLY | O_CLOEXEC);
     if (s->fd < 0)
-        return fail_open(s->name, err);
+        return fail_open(s->name,
+                         s->source->expected ? s->source->expected
+                                             : "a file of keys, one per line",
+                         err);
     posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     return UMBEL_OK;
 }

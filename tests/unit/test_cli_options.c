@@ -8,6 +8,7 @@
 #include "support/test.h"
 
 #include "cli/program.h"
+#include "stopset/commands.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,17 +22,22 @@ enum { MAX_WORDS = 48, MAX_GIVEN = 32, WORD_LEN = 96 };
 /* The commands of umbel, then the programs that it runs. */
 static const um_command *row_at(size_t i)
 {
-    static const um_command *const programs[] = {&um_cmd_bench,
-                                                 &um_cmd_reproduce,
+    static const um_command *const programs[] = {
+        &um_cmd_bench,
+        &um_cmd_reproduce,
 #ifdef UM_HAVE_CLEARINGHOUSE
-                                                 &um_cmd_clearinghouse,
+        &um_cmd_clearinghouse,
 #endif
-                                                 NULL};
+    };
     size_t n = 0;
 
     while (um_command_row(n))
         n++;
-    return i < n ? um_command_row(i) : programs[i - n];
+    if (i < n)
+        return um_command_row(i);
+    i -= n;
+    return i < TEST_COUNT(programs) ? programs[i]
+                                    : ss_commands[i - TEST_COUNT(programs)];
 }
 
 #define EACH_COMMAND(c)                                                        \

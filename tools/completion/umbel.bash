@@ -6,7 +6,7 @@
 # Options of command $2, one per line with what they take.
 _umbel_options() {
     case $2 in
-    bench | reproduce | clearinghouse) "$1" "$2" --list-options 2>/dev/null ;;
+    bench | reproduce | clearinghouse | stopset) "$1" "$2" --list-options 2>/dev/null ;;
     *) "$1" --list 2>/dev/null | awk -v c="$2" '$1 == c' ;;
     esac
 }
@@ -23,11 +23,12 @@ _umbel_values() {
     esac
 }
 
-# Names of studies and cases, of programs that list them.
+# Names of studies, cases and commands, of programs that list them.
 _umbel_operands() {
     case $2 in
     bench | reproduce) "$1" "$2" --list 2>/dev/null | awk '/^[^ ]/ { print $1 }' ;;
     clearinghouse) echo status ;;
+    stopset) ((COMP_CWORD > 2)) || "$1" "$2" --list 2>/dev/null ;;
     help) "$1" --list commands; echo kinds addressings hashes methods ;;
     esac
 }

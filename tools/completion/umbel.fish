@@ -3,7 +3,7 @@
 
 # Options of a command, each with what it takes.
 function __umbel_options
-    if contains -- $argv[1] bench reproduce clearinghouse
+    if contains -- $argv[1] bench reproduce clearinghouse stopset
         umbel $argv[1] --list-options 2>/dev/null
     else
         umbel --list 2>/dev/null
@@ -52,6 +52,8 @@ function __umbel_words
         umbel $command --list 2>/dev/null | string match -r -- '^[^ ]+'
     else if test $command = clearinghouse
         echo status
+    else if test $command = stopset
+        test (count $before) -gt 2; or umbel $command --list 2>/dev/null
     else if test $command = help
         umbel --list commands 2>/dev/null
         printf '%s\n' kinds addressings hashes methods

@@ -1,0 +1,27 @@
+/*
+ * dump.c - stopset_dump FILE...: the traces of files, as our readers see them,
+ * in scamper's JSON. Tests compare it with what other readers see.
+ */
+#include "stopset/input.h"
+#include "stopset/write.h"
+
+static umbel_status dump_trace(void *ctx, const ss_trace *t, umbel_error *err)
+{
+    (void)err;
+    ss_trace_write_json(t, ctx);
+    return UMBEL_OK;
+}
+
+int main(int argc, char **argv)
+{
+    ss_sink sink = {.ctx = stdout, .trace = dump_trace};
+    ss_input_counts counts = {0};
+    umbel_error err;
+
+    if (argc < 2 || ss_input_each((const char *const *)argv + 1,
+                                  (size_t)argc - 1, &sink, &counts, &err)) {
+        fprintf(stderr, "stopset_dump: %s\n", argc < 2 ? "no file" : err.text);
+        return 2;
+    }
+    return 0;
+}
