@@ -87,6 +87,25 @@ static void write_good_codes(void)
     }
 }
 
+/* A hole near the end of many ones, taken for the code of fewer. */
+static void write_late_hole(void)
+{
+    static const uint8_t shape[] = {0 | ONES | MANY, 255};
+    static const uint8_t taken[] = {0 | MANY, 250};
+    um_packed c = um_fuzz_cells(shape);
+    uint8_t *out = malloc(UM_FUZZ_SHAPE + um_code_most(&c) + UM_CODE_ROOM);
+
+    if (!out)
+        exit(EXIT_FAILURE);
+    um_fuzz_fill(&c, shape[0], NULL, 0);
+    c.at[um_packed_bytes(&c) - 9] = 0x7F;
+    memcpy(out, taken, UM_FUZZ_SHAPE);
+    size_t len = um_code_encode(&c, UM_CODE_V1, out + UM_FUZZ_SHAPE);
+    um_seed_write("code", "code-late-hole", out, UM_FUZZ_SHAPE + len);
+    free(out);
+    free(c.at);
+}
+
 /* Codes of other cells than they are taken for. */
 static void write_wrong_codes(void)
 {
@@ -96,12 +115,6 @@ static void write_wrong_codes(void)
         uint8_t taken[UM_FUZZ_SHAPE];
     } wrongs_of[] = {
         {"wider", {"", {2 | REPEAT, 250}, {0x1B, 0x04, 0x40, 1}, 4}, {1, 125}},
-        {"more-holes",
-         {"",
-          {0 | MANY | REPEAT, 255},
-          {254, 255, 255, 255, 255, 255, 255, 255},
-          8},
-         {0 | MANY, 254}},
         {"more-gaps", {"", {3, 255}, {1, 0, 0, 64, 0, 8}, 6}, {3, 240}},
     };
     /* Zeros are ones throughout: more wide cells in use than there may be. */
@@ -120,4 +133,5 @@ void um_seed_codes(void)
 {
     write_good_codes();
     write_wrong_codes();
+    write_late_hole();
 }
