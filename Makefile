@@ -72,6 +72,7 @@ bench: all
 	@bench/run $(BUILD)/umbel
 	@$(BUILD)/bench/bench_retouch 3
 	@$(BUILD)/bench/bench_coding 5
+	@$(BUILD)/bench/bench_lists
 
 # FUZZ_SECONDS for each target.
 FUZZ_SECONDS ?= 60

@@ -31,7 +31,7 @@
 enum {
     UM_STORE_MAX_LISTS = 64,
     UM_STORE_BATCH = UM_LIST_BATCH, /* entries of one um_store_append */
-    UM_STORE_RECENT = 1 << 20 /* digests whose times are known for an hour */
+    UM_STORE_RECENT = 1000000 /* digests whose times are known for an hour */
 };
 
 /* When a change is committed. */
