@@ -46,5 +46,7 @@ const um_pyzor_answer *um_pyzor_pending_first(const um_pyzor_pending *p)
 
 void um_pyzor_pending_drop(um_pyzor_pending *p)
 {
-    p->first++;
+    /* A queue that is empty begins again, and so touches little memory. */
+    if (++p->first == p->last)
+        p->first = p->last = 0;
 }
