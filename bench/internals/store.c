@@ -23,7 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ROUNDS = 9, T0 = 1000000, SOME = 64 };
+enum { ROUNDS = 30, T0 = 1000000, SOME = 64 };
 
 static char dir[PATH_MAX];
 static um_list_config lists[2];
@@ -226,9 +226,11 @@ static void describe(const char *kind, uint64_t n)
                                 .error = 1e-5,
                                 .epoch_seconds = 86400 * 30,
                                 .epochs = 4,
-                                .cell_bits = 16};
+                                .cell_bits = 16,
+                                .times = 1};
     lists[1] = lists[0];
     lists[1].name = "whitelist";
+    lists[1].times = 2;
 }
 
 int main(int argc, char **argv)

@@ -13,7 +13,7 @@
 
 enum {
     UM_STORE_BUFFER = 1 << 20,       /* blocks that are not written yet */
-    UM_STORE_JOURNAL_BYTES = 4 << 20 /* before a snapshot, at least */
+    UM_STORE_JOURNAL_BYTES = 1 << 20 /* before a snapshot, at least */
 };
 
 /*

@@ -371,7 +371,7 @@ static umbel_status get_filter(um_list *l, um_feed *from, uint64_t len,
                                umbel_filter **out, umbel_error *err)
 {
     umbel_source source = {.size = sizeof source,
-                           .verify = true,
+                           .verify = !from->checked,
                            .secret = l->secret,
                            .alloc = &l->alloc};
     um_head head;

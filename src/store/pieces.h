@@ -25,6 +25,7 @@ typedef struct um_feed {
     /* Reads exactly len bytes, or fails. */
     umbel_status (*read)(void *ctx, void *out, size_t len, umbel_error *err);
     uint64_t left;
+    bool checked; /* these bytes have a checksum, and it was right */
 } um_feed;
 
 umbel_status um_sink_put(const um_sink *to, const void *bytes, size_t len,

@@ -341,63 +341,74 @@ void um_recent_stats_get(const um_recent *r, um_recent_stats *out)
 
 /* --- bytes ---------------------------------------------------------------
  *
- *   u32 version | u32 0 | u64 lines | u64 tick | for each line: a byte n, 0 to
- *   8, and n words
+ *   u32 version | u32 0 | u64 lines | u64 tick | for each group of 64 lines
+ * (the last one may have fewer): a byte n for each line, 0 to 8; their words
+ *
+ * A call for each line would take longer than reading the words.
  */
 
-/* Lines on their way; a line takes 65 bytes at most. */
-enum { LINE_MOST = 1 + UM_LINE, BUFFER = 64 * LINE_MOST };
+enum { GROUP = 64, GROUP_MOST = GROUP * (1 + UM_LINE) };
 
-static void put_line(const uint64_t *line, um_writer *w)
+static uint64_t group_len(uint64_t lines, uint64_t first)
 {
-    uint8_t n = (uint8_t)(SLOTS - count_free(line));
+    return lines - first < GROUP ? lines - first : GROUP;
+}
 
-    um_put_bytes(w, &n, 1);
-    for (int j = 0; j < SLOTS; j++)
-        if (line[j])
-            um_put_u64(w, line[j]);
+static void put_group(const uint64_t *line, uint64_t n, um_writer *w)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        uint8_t used = (uint8_t)(SLOTS - count_free(line + i * SLOTS));
+        um_put_bytes(w, &used, 1);
+    }
+    for (uint64_t i = 0; i < n * SLOTS; i++)
+        if (line[i])
+            um_put_u64(w, line[i]);
 }
 
 umbel_status um_recent_encode(const um_recent *r, const um_sink *to,
                               umbel_error *err)
 {
-    uint8_t buffer[BUFFER];
+    uint8_t buffer[GROUP_MOST];
     um_writer w = {buffer, buffer + sizeof buffer, false};
 
     um_put_u32(&w, VERSION);
     um_put_u32(&w, 0);
     um_put_u64(&w, r->lines);
     um_put_u64(&w, r->tick);
-    for (uint64_t i = 0; i < r->lines; i++) {
-        if (w.end - w.at < LINE_MOST) {
-            UM_TRY(um_sink_put(to, buffer, (size_t)(w.at - buffer), err));
-            w.at = buffer;
-        }
-        put_line(r->slot + i * SLOTS, &w);
+    UM_TRY(um_sink_put(to, buffer, (size_t)(w.at - buffer), err));
+    for (uint64_t i = 0; i < r->lines; i += GROUP) {
+        w.at = buffer;
+        put_group(r->slot + i * SLOTS, group_len(r->lines, i), &w);
+        UM_TRY(um_sink_put(to, buffer, (size_t)(w.at - buffer), err));
     }
-    return um_sink_put(to, buffer, (size_t)(w.at - buffer), err);
+    return UMBEL_OK;
 }
 
-/* Reads a line; keeps it where to is given. */
-static umbel_status get_line(um_feed *from, uint64_t *to, uint64_t *digests,
-                             umbel_error *err)
+/* Reads n lines; keeps them where to is given. */
+static umbel_status get_group(um_feed *from, uint64_t *to, uint64_t n,
+                              uint64_t *digests, umbel_error *err)
 {
-    uint8_t n, bytes[UM_LINE];
+    uint8_t used[GROUP], bytes[GROUP * UM_LINE], *at = bytes;
+    size_t sum = 0;
 
-    UM_TRY(um_feed_get(from, &n, 1, err));
-    if (n > SLOTS)
-        return um_fail(err, UMBEL_E_FORMAT, "recent: a line of %d digests", n);
-    UM_TRY(um_feed_get(from, bytes, (size_t)n * 8, err));
-    for (unsigned j = 0; j < n; j++) {
-        uint64_t word = um_load64(bytes + 8 * (size_t)j);
-        if (!(word & COLUMNS_MASK))
-            return um_fail(err, UMBEL_E_FORMAT,
-                           "recent: a digest without "
-                           "times");
-        if (to)
-            to[j] = word;
+    UM_TRY(um_feed_get(from, used, (size_t)n, err));
+    for (uint64_t i = 0; i < n; i++) {
+        if (used[i] > SLOTS)
+            return um_fail(err, UMBEL_E_FORMAT, "recent: a line of %d digests",
+                           used[i]);
+        sum += used[i];
     }
-    *digests += n;
+    UM_TRY(um_feed_get(from, bytes, 8 * sum, err));
+    for (uint64_t i = 0; i < n; i++)
+        for (unsigned j = 0; j < used[i]; j++, at += 8) {
+            uint64_t word = um_load64(at);
+            if (!(word & COLUMNS_MASK))
+                return um_fail(err, UMBEL_E_FORMAT,
+                               "recent: a digest without times");
+            if (to)
+                to[i * SLOTS + j] = word;
+        }
+    *digests += sum;
     return UMBEL_OK;
 }
 
@@ -418,9 +429,9 @@ static umbel_status get_lines(um_recent *r, um_feed *from, umbel_error *err)
     if (lines > from->left || tick > UINT64_MAX / UM_RECENT_TICK)
         return um_fail(err, UMBEL_E_FORMAT, "recent is cut short, or damaged");
     bool keep = lines == r->lines;
-    for (uint64_t i = 0; i < lines; i++)
-        UM_TRY(
-            get_line(from, keep ? r->slot + i * SLOTS : NULL, &digests, err));
+    for (uint64_t i = 0; i < lines; i += GROUP)
+        UM_TRY(get_group(from, keep ? r->slot + i * SLOTS : NULL,
+                         group_len(lines, i), &digests, err));
     r->tick = tick;
     r->digests = keep ? digests : 0;
     return UMBEL_OK;

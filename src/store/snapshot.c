@@ -182,30 +182,55 @@ static umbel_status read_bytes(um_snapshot_reader *r, void *out, size_t len,
     return um_disk_status(number, "read", err);
 }
 
-static umbel_status read_piece(um_snapshot_reader *r, umbel_error *err)
+/* Reads the head of the next piece: its length and checksum. */
+static umbel_status read_piece_head(um_snapshot_reader *r, size_t *len,
+                                    uint64_t *sum, umbel_error *err)
 {
     uint8_t bytes[UM_PIECE_HEAD];
     um_reader head = {bytes, bytes + sizeof bytes, false};
     size_t got = 0;
 
     UM_TRY(read_bytes(r, bytes, sizeof bytes, &got, err));
-    size_t len = um_get_u32(&head);
+    *len = um_get_u32(&head);
     uint32_t last = um_get_u32(&head);
-    uint64_t sum = um_get_u64(&head);
+    *sum = um_get_u64(&head);
     if (got < sizeof bytes)
         return um_fail(err, UMBEL_E_FORMAT, "cut short after %" PRIu64 " bytes",
                        r->at);
-    if (r->last || len > UM_PIECE_MAX || last > 1 ||
-        (last == 0 && len != UM_PIECE_MAX))
+    if (r->last || *len > UM_PIECE_MAX || last > 1 ||
+        (last == 0 && *len != UM_PIECE_MAX))
         return um_fail(err, UMBEL_E_FORMAT, "damaged at byte %" PRIu64, r->at);
-    UM_TRY(read_bytes(r, r->buffer, len, &got, err));
-    if (got < len || um_xxh3_any(r->buffer, len, r->piece++) != sum)
-        return um_fail(err, UMBEL_E_CHECKSUM,
-                       "damaged, or cut short, before byte %" PRIu64, r->at);
-    r->used = 0;
-    r->len = len;
     r->last = last == 1;
     return UMBEL_OK;
+}
+
+static umbel_status read_piece_bytes(um_snapshot_reader *r, uint8_t *out,
+                                     size_t len, uint64_t sum, umbel_error *err)
+{
+    size_t got = 0;
+
+    UM_TRY(read_bytes(r, out, len, &got, err));
+    if (got < len || um_xxh3_any(out, len, r->piece++) != sum)
+        return um_fail(err, UMBEL_E_CHECKSUM,
+                       "damaged, or cut short, before byte %" PRIu64, r->at);
+    return UMBEL_OK;
+}
+
+/*
+ * Reads the next piece: into out if the reader wants all of it there, *direct
+ * bytes, else into the buffer.
+ */
+static umbel_status read_piece(um_snapshot_reader *r, uint8_t *out, size_t room,
+                               size_t *direct, umbel_error *err)
+{
+    size_t len;
+    uint64_t sum;
+
+    UM_TRY(read_piece_head(r, &len, &sum, err));
+    *direct = len <= room ? len : 0;
+    r->used = 0;
+    r->len = len - *direct;
+    return read_piece_bytes(r, *direct ? out : r->buffer, len, sum, err);
 }
 
 static umbel_status get_stream(void *ctx, void *out, size_t len,
@@ -220,8 +245,11 @@ static umbel_status get_stream(void *ctx, void *out, size_t len,
         r->used += n;
         to += n;
         len -= n;
-        if (len)
-            UM_TRY(read_piece(r, err));
+        if (len == 0)
+            break;
+        UM_TRY(read_piece(r, to, len, &n, err));
+        to += n;
+        len -= n;
     }
     return UMBEL_OK;
 }
@@ -245,14 +273,16 @@ umbel_status um_snapshot_open(um_snapshot_reader *r, um_disk *disk,
     UM_TRY(um_disk_status(number, "open", err));
     UM_TRY(read_bytes(r, bytes, sizeof bytes, &got, err));
     UM_TRY(decode_head(bytes, got, &r->head, err));
-    r->feed = (um_feed){r, get_stream, r->size - r->at};
+    r->feed = (um_feed){r, get_stream, r->size - r->at, true};
     return UMBEL_OK;
 }
 
 umbel_status um_snapshot_check_end(um_snapshot_reader *r, umbel_error *err)
 {
+    size_t none;
+
     if (!r->last && r->used == r->len) /* the last piece may be empty */
-        UM_TRY(read_piece(r, err));
+        UM_TRY(read_piece(r, NULL, 0, &none, err));
     if (!r->last || r->used != r->len || r->at != r->size)
         return um_fail(err, UMBEL_E_FORMAT, "more bytes than its state has");
     return UMBEL_OK;

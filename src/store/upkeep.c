@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 enum {
-    SNAPSHOT_SHARE = 4, /* of the snapshot that the journal may reach */
-    JOURNAL_FILES = 16, /* restarts each leave one */
-    JOURNAL_MOST = 8    /* times its limit, and changes are refused */
+    SNAPSHOT_SHARE = 16, /* of the snapshot that the journal may reach */
+    JOURNAL_FILES = 16,  /* restarts each leave one */
+    JOURNAL_MOST = 8     /* times its limit, and changes are refused */
 };
 
 /* --- snapshots ----------------------------------------------------------- */

@@ -13,11 +13,13 @@
 enum { T0 = 1000000 };
 
 static const um_list_config lists[LOAD_LISTS] = {{.name = "a",
-                                                  .kind = "countmin",
+                                                  .kind = "table",
                                                   .capacity = 64,
-                                                  .error = 1e-9,
+                                                  .error = 1e-6,
                                                   .epoch_seconds = 500,
-                                                  .epochs = 60},
+                                                  .epochs = 60,
+                                                  .cell_bits = 16,
+                                                  .times = 1},
                                                  {.name = "b",
                                                   .kind = "countmin",
                                                   .capacity = 64,
@@ -65,6 +67,7 @@ bool load_start(load *l)
                          .durability = l->durability,
                          .lists = lists,
                          .nlists = LOAD_LISTS,
+                         .recent = 64,
                          .journal_bytes = 3000};
     umbel_error err;
 

@@ -436,7 +436,7 @@ static umbel_status decode(const um_list_config *c, const uint8_t *secret,
                            const bytes *b, um_list **out)
 {
     bytes from = {.at = b->at, .len = b->len};
-    um_feed feed = {&from, read_bytes, b->len};
+    um_feed feed = {&from, read_bytes, b->len, false};
     return um_list_decode(c, secret, &feed, out, &test_refusal);
 }
 

@@ -277,7 +277,7 @@ static bytes encoded(const um_recent *r)
 static umbel_status decode(um_recent *r, const bytes *b)
 {
     bytes from = {.at = b->at, .len = b->len};
-    um_feed feed = {&from, read_bytes, b->len};
+    um_feed feed = {&from, read_bytes, b->len, false};
     return um_recent_decode(r, &feed, &test_refusal);
 }
 

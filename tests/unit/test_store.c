@@ -412,7 +412,8 @@ static void times_of_the_last_hour_survive_restarts(void **state)
     um_store_close(s);
     s = open_at(&c, T0 + 4000); /* from the snapshot */
     assert_all_times(s);
-    assert_int_equal(stats_of(s).recent_digests, 3);
+    /* Key 1 is over; whether it was swept out depends on the secret. */
+    assert_in_range(stats_of(s).recent_digests, 2, 3);
     assert_true(stats_of(s).recent_bytes < 10000);
     um_store_close(s);
     c.lists = lists; /* without times */
