@@ -80,6 +80,10 @@ umbel_status um_store_begin_records(um_store *s, size_t len, uint64_t now,
 /* Begins a new epoch of a list; there is room for the record. */
 umbel_status um_store_turn(um_store *s, unsigned list, umbel_error *err);
 
+/* Returns the time of the next record at least: never before a tick or another
+ * record, whatever the clock does. */
+uint64_t um_store_time(const um_store *s);
+
 /* Returns the length of the journal from which on a snapshot is taken. */
 uint64_t um_store_journal_limit(const um_store *s);
 /* Returns true if the next tick should begin a snapshot. */

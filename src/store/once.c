@@ -2,7 +2,8 @@
  * once.c - a table of marks with linear probing.
  *
  * Nothing is removed one by one. When the table is half full it is made anew
- * from the marks that are young enough.
+ * from the marks that are young enough. The largest table is half full with
+ * UM_ONCE_MAX marks; while it has no room, its marks are counted once a second.
  */
 #include "store/once.h"
 
@@ -52,19 +53,28 @@ static size_t count_young(const um_once *o, uint64_t now)
     return n;
 }
 
+static umbel_status refuse_mark(umbel_error *err)
+{
+    return um_fail(err, UMBEL_E_LIMIT,
+                   "more than %d signed requests within %d s", UM_ONCE_MAX,
+                   UM_ONCE_SECONDS);
+}
+
 umbel_status um_once_reserve(um_once *o, size_t n, uint64_t now,
                              umbel_error *err)
 {
     um_once bigger = {.cap = LEAST};
 
-    if (o->cap && o->used + n <= o->cap / 2)
+    if (n == 0 || (o->cap && o->used + n <= o->cap / 2))
         return UMBEL_OK;
+    if (o->full_at && o->full_at == now)
+        return refuse_mark(err);
     size_t young = count_young(o, now);
-    if (n > UM_ONCE_MAX - young)
-        return um_fail(err, UMBEL_E_LIMIT,
-                       "more than %d signed requests within %d s", UM_ONCE_MAX,
-                       UM_ONCE_SECONDS);
-    while (bigger.cap / 4 < young + n)
+    if (young + n > UM_ONCE_MAX) {
+        o->full_at = now;
+        return refuse_mark(err);
+    }
+    while (bigger.cap / 4 < young + n && bigger.cap < 2 * UM_ONCE_MAX)
         bigger.cap *= 2;
     bigger.slot = calloc(bigger.cap, sizeof *bigger.slot);
     if (!bigger.slot)

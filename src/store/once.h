@@ -11,7 +11,8 @@
 
 enum {
     UM_ONCE_SECONDS = 600,
-    UM_ONCE_MAX = 1 << 20 /* marks within that time */
+    UM_ONCE_MAX = 1 << 20, /* marks within that time; a power of two */
+    UM_ONCE_MAX_BYTES = 2 * UM_ONCE_MAX * 16 /* of memory */
 };
 
 /* Zeroed, it is empty. */
@@ -19,8 +20,9 @@ typedef struct um_once {
     struct um_once_slot {
         uint64_t mark, time;
     } * slot;
-    size_t cap;  /* a power of two, or 0 */
-    size_t used; /* old ones included */
+    size_t cap;       /* a power of two, or 0 */
+    size_t used;      /* old ones included */
+    uint64_t full_at; /* when it was found to have UM_ONCE_MAX young ones */
 } um_once;
 
 void um_once_fini(um_once *o);

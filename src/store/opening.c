@@ -165,15 +165,16 @@ umbel_status um_store_open(const um_store_config *c, uint64_t now,
     return status;
 }
 
-/* What was appended meanwhile is to be written. */
+/* What was appended meanwhile is to be written. A store that could not be
+ * opened has begun nothing, and may lack lists. */
 static void finish_start(um_store *s)
 {
     struct pollfd event = {.fd = s->event[0], .events = POLLIN};
 
-    um_store_tick(s, s->now);
     while (s->phase == UM_STARTING) {
-        poll(&event, 1, -1);
         um_store_tick(s, s->now);
+        if (s->phase == UM_STARTING)
+            poll(&event, 1, -1);
     }
 }
 

@@ -115,12 +115,18 @@ umbel_status um_store_flush(um_store *s, umbel_error *err)
     return UMBEL_OK;
 }
 
+/* A snapshot has this time: what is journaled after it must not be older. */
+uint64_t um_store_time(const um_store *s)
+{
+    return s->now > s->state.time ? s->now : s->state.time;
+}
+
 umbel_status um_store_begin_records(um_store *s, size_t len, uint64_t now,
                                     umbel_error *err)
 {
     UM_TRY(check_accepting(s, err));
-    if (now < s->state.time)
-        now = s->state.time;
+    if (now < um_store_time(s))
+        now = um_store_time(s);
     if (s->open && (s->block_time != now ||
                     s->used - s->block - UM_BLOCK_HEAD + len > UM_BLOCK_MAX))
         seal(s);
@@ -215,6 +221,16 @@ static void add_entry(um_store *s, const um_entry *e, uint64_t *mark)
                                .digest = e->digest});
 }
 
+/* Marks that the entries have, or more: one of several entries counts again. */
+static size_t count_marks(const um_entry *e, size_t n)
+{
+    size_t marks = 0;
+
+    for (size_t i = 0; i < n; i++)
+        marks += e[i].once != 0;
+    return marks;
+}
+
 umbel_status um_store_append(um_store *s, const um_entry *e, size_t n,
                              uint64_t now, uint64_t *ticket, umbel_error *err)
 {
@@ -224,7 +240,8 @@ umbel_status um_store_append(um_store *s, const um_entry *e, size_t n,
 
     UM_TRY(check_entries(s, e, n, err));
     UM_TRY(um_store_begin_records(s, most, now, err));
-    UM_TRY(um_once_reserve(&s->state.once, n, s->block_time, err));
+    UM_TRY(
+        um_once_reserve(&s->state.once, count_marks(e, n), s->block_time, err));
     UM_TRY(turn_due(s, e, n, err));
     for (size_t i = 0, run; i < n; i += run) {
         for (run = 1; i + run < n && e[i + run].list == e[i].list;)

@@ -53,18 +53,12 @@ static void check_growth(um_store *s)
             "the journal is too long, and no snapshot could be written");
 }
 
-/* Never before the last record, whatever the clock does. */
-static uint64_t snapshot_time(const um_store *s)
-{
-    return s->now > s->state.time ? s->now : s->state.time;
-}
-
 int um_store_write_snapshot(const um_store *s, uint64_t number, uint64_t *bytes)
 {
     um_snapshot_head head = {.number = number,
                              .secret_id = um_secret_id(s->hasher.secret),
                              .seq = s->seq,
-                             .time = snapshot_time(s),
+                             .time = um_store_time(s),
                              .lists = (uint32_t)s->state.nlists,
                              .has_times = s->state.recent != NULL};
     um_snapshot_writer w;

@@ -3,6 +3,7 @@
  */
 #include "support/test.h"
 
+#include "store/inside.h"
 #include "store/journal.h"
 #include "store/snapshot.h"
 #include "store/store.h"
@@ -207,6 +208,25 @@ static void snapshots_replace_the_journal(void **state)
     test_dir_remove(dir);
 }
 
+/* The journal after a snapshot is not older than the snapshot. */
+static void a_clock_that_is_set_back_does_no_harm(void **state)
+{
+    (void)state;
+    char *dir = test_dir_make();
+    um_store *s = open_store(dir);
+
+    append(s, 0, 1, 1, 0, T0);
+    um_store_tick(s, T0 + 500);
+    take_snapshot(s);
+    append(s, 0, 2, 1, 0, T0 + 100);
+    um_store_close(s);
+    s = open_store(dir);
+    assert_int_equal(count(s, 0, 1), 1);
+    assert_int_equal(count(s, 0, 2), 1);
+    um_store_close(s);
+    test_dir_remove(dir);
+}
+
 static void epochs_end_the_same_way_when_replayed(void **state)
 {
     (void)state;
@@ -249,6 +269,32 @@ static void marks_are_remembered_for_ten_minutes(void **state)
         take_snapshot(s);
         um_store_close(s);
     }
+    test_dir_remove(dir);
+}
+
+static void marks_are_refused_beyond_their_limit(void **state)
+{
+    (void)state;
+    char *dir = test_dir_make();
+    um_store *s = open_store(dir);
+    um_once *o = &s->state.once;
+    um_entry e = {0, digest_of(s, 1), 1, 77};
+    uint64_t n = 0, later = T0 + UM_ONCE_SECONDS + 1, ticket;
+
+    while (n <= UM_ONCE_MAX && um_once_reserve(o, 1, T0, NULL) == UMBEL_OK)
+        um_once_put(o, 1000 + n++, T0);
+    assert_int_equal(n, UM_ONCE_MAX);
+    assert_true(o->cap * sizeof *o->slot <= UM_ONCE_MAX_BYTES);
+    assert_refused(um_store_append(s, &e, 1, T0, &ticket, &test_refusal),
+                   UMBEL_E_LIMIT, "signed requests");
+    append(s, 0, 1, 1, 0, T0); /* without a mark */
+    take_snapshot(s);
+    um_store_close(s);
+    s = open_store(dir); /* all of them */
+    assert_true(um_store_seen(s, 1000 + n - 1, T0));
+    assert_int_equal(count(s, 0, 1), 1);
+    append(s, 0, 1, 1, 77, later);
+    um_store_close(s);
     test_dir_remove(dir);
 }
 
@@ -499,6 +545,19 @@ static char *make_data(void)
     return dir;
 }
 
+static void lists_that_cannot_be_made_are_refused(void **state)
+{
+    (void)state;
+    char *dir = test_dir_make();
+    um_list_config wrong[2] = {lists[0], lists[1]};
+    um_store_config c = usual(dir);
+
+    wrong[1].kind = "bloom";
+    c.lists = wrong;
+    refuses(&c, UMBEL_E_UNKNOWN, "no kind \"bloom\" that counts");
+    test_dir_remove(dir);
+}
+
 static void a_second_server_is_refused(void **state)
 {
     (void)state;
@@ -678,13 +737,16 @@ int main(void)
         cmocka_unit_test(counts_are_there_after_a_restart),
         cmocka_unit_test(killed_servers_lose_nothing_committed),
         cmocka_unit_test(snapshots_replace_the_journal),
+        cmocka_unit_test(a_clock_that_is_set_back_does_no_harm),
         cmocka_unit_test(epochs_end_the_same_way_when_replayed),
         cmocka_unit_test(marks_are_remembered_for_ten_minutes),
+        cmocka_unit_test(marks_are_refused_beyond_their_limit),
         cmocka_unit_test(notes_change_and_stay),
         cmocka_unit_test(lists_may_be_added_and_change_places),
         cmocka_unit_test(a_smaller_capacity_takes_the_journal),
         cmocka_unit_test(times_of_the_last_hour_survive_restarts),
         cmocka_unit_test(the_format_is_the_documented_one),
+        cmocka_unit_test(lists_that_cannot_be_made_are_refused),
         cmocka_unit_test(a_second_server_is_refused),
         cmocka_unit_test(the_secret_is_made_once_and_for_the_owner),
         cmocka_unit_test(files_of_another_version_are_refused),
