@@ -202,10 +202,14 @@ static void collect_child(um_store *s)
 
 /*
  * Turns lists whose epoch is over. While the store has failed that is not
- * written down: the next snapshot has it, or a restart turns again.
+ * written down: the next snapshot has it, or a restart turns again. A snapshot
+ * that is being written does not have it, and its journal has no room yet: the
+ * turn waits.
  */
 static void turn_all(um_store *s, uint64_t now)
 {
+    if (s->has_failed && s->phase == UM_WRITING)
+        return;
     for (unsigned i = 0; i < s->state.nlists; i++) {
         if (!um_list_due(s->state.list[i], now))
             continue;

@@ -7,6 +7,8 @@
 #include "support/store_load.h"
 #include "support/test.h"
 
+#include "store/inside.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,12 +168,59 @@ static void disk_errors_refuse_changes_until_the_disk_is_well(void **state)
     assert_true(t.refused > 0);
 }
 
+static void tick(load *l, uint64_t seconds)
+{
+    l->now += seconds;
+    um_store_tick(l->store, l->now);
+}
+
+/* Fails, and goes on until a child writes the snapshot that ends the failure.
+ */
+static void fail_and_write_snapshot(load *l)
+{
+    um_entry e = {0, l->digest[0], 1, 0};
+    uint64_t ticket;
+
+    for (int i = 0; i < 5; i++)
+        tick(l, 1);
+    assert_ok(um_store_append(l->store, &e, 1, l->now, &ticket, &test_refusal));
+    sim_fail(l->disk, 1);
+    assert_int_equal(um_store_flush(l->store, NULL), UMBEL_E_IO);
+    sim_fail(l->disk, 0);
+    while (l->store->phase != UM_WRITING)
+        tick(l, 1);
+    assert_non_null(um_store_failed(l->store));
+}
+
+/* Neither that snapshot nor its journal would have the turn. */
+static void epochs_that_end_during_a_failure_end_after_a_restart(void **state)
+{
+    (void)state;
+    load *l = load_open(1, UM_DURABILITY_ALWAYS);
+    um_list_stats before, after;
+
+    assert_true(load_start(l));
+    fail_and_write_snapshot(l);
+    tick(l, 500);
+    assert_true(recovers(l));
+    tick(l, 1);
+    um_list_stats_get(um_store_list(l->store, 0), &before);
+    assert_int_equal(before.n, 2);
+    load_kill(l, false);
+    assert_true(load_start(l));
+    um_list_stats_get(um_store_list(l->store, 0), &after);
+    assert_int_equal(after.n, before.n);
+    assert_int_equal(after.epoch[0].begin, before.epoch[0].begin);
+    load_close(l);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(power_cuts_lose_nothing_acknowledged),
         cmocka_unit_test(without_sync_power_cuts_still_leave_a_store),
         cmocka_unit_test(disk_errors_refuse_changes_until_the_disk_is_well),
+        cmocka_unit_test(epochs_that_end_during_a_failure_end_after_a_restart),
     };
 
     if (argc > 1)
