@@ -70,7 +70,7 @@ const um_setting um_list_rows[] = {
 
 const um_setting um_account_rows[] = {
     {"weight", &um_type_count, offsetof(um_account_settings, weight), "1",
-     .help = "a report of this account counts so often; 0: not at all",
+     .help = "a report of this account counts that many times; 0: not at all",
      .low = 0, .high = 10000, .live = true},
     {0}};
 

@@ -114,8 +114,10 @@ bool um_limits_take(um_limits *l, const um_address *client, um_limit which,
     bucket *b = bucket_of(l, um_limits_network(l, client));
     uint64_t *full_at = &b->full_at[which];
     uint64_t from = *full_at > us ? *full_at : us;
-    uint64_t next = from + (n * 1000000 + rate - 1) / rate;
-    if (next - us > l->settings.burst * 1000000)
+    uint64_t burst = l->settings.burst * 1000000;
+    uint64_t cost = (n * 1000000 + rate - 1) / rate;
+    uint64_t next = from + (cost < burst ? cost : burst);
+    if (next - us > burst)
         return false;
     *full_at = next;
     return true;

@@ -23,7 +23,8 @@ void um_limits_set(um_limits *l, const um_limit_settings *s);
 
 /*
  * Returns true if the client may do n more; false: refuse it, and nothing was
- * taken. now is in milliseconds.
+ * taken. More than a whole burst is granted to a client that has taken nothing
+ * for that long. now is in milliseconds.
  */
 bool um_limits_take(um_limits *l, const um_address *client, um_limit which,
                     uint64_t n, uint64_t now);

@@ -43,16 +43,27 @@ static size_t next_keys(counting *c, um_pyzor_walk *w)
     return n;
 }
 
+/* Returns true if once_per_reporter leaves out a digest: it was reported
+ * before, or is among the n entries of this request. */
+static bool is_repeated(const counting *c, const umbel_digest *d, size_t n)
+{
+    if (!c->front->once)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (c->entry[i].digest.lo == d->lo && c->entry[i].digest.hi == d->hi)
+            return true;
+    return um_pyzor_once_seen(c->front->once, &c->reporter, d);
+}
+
 /* Makes entries of those digests that count; returns how many. */
 static size_t make_entries(counting *c, size_t n)
 {
     umbel_digest digest[UM_STORE_BATCH];
-    const um_pyzor_once *once = c->front->once;
     size_t made = 0;
 
     um_store_digest(c->front->house->store, c->key, n, digest);
     for (size_t i = 0; i < n; i++)
-        if (!once || !um_pyzor_once_seen(once, &c->reporter, &digest[i]))
+        if (!is_repeated(c, &digest[i], made))
             c->entry[made++] = (um_entry){.list = c->reporter.list,
                                           .digest = digest[i],
                                           .amount = c->amount};

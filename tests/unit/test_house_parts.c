@@ -56,6 +56,10 @@ static void a_network_gets_its_burst_and_then_its_rate(void **state)
     /* Reports have a bucket of their own. */
     assert_true(um_limits_take(l, &a, UM_LIMIT_REPORTS, 10, 1000));
     assert_false(um_limits_take(l, &a, UM_LIMIT_REPORTS, 1, 1000));
+    /* More than the burst at once takes all of it. */
+    assert_true(um_limits_take(l, &far, UM_LIMIT_REPORTS, 1000, 1000));
+    assert_false(um_limits_take(l, &far, UM_LIMIT_REPORTS, 1, 1000));
+    assert_true(um_limits_take(l, &far, UM_LIMIT_REPORTS, 1, 1200));
     /* A tenth of a second is worth one request. */
     assert_true(um_limits_take(l, &a, UM_LIMIT_REQUESTS, 1, 1100));
     assert_false(um_limits_take(l, &a, UM_LIMIT_REQUESTS, 1, 1100));
@@ -73,7 +77,8 @@ static void loopback_is_limited_only_if_asked_for(void **state)
         assert_true(um_limits_take(l, &a, UM_LIMIT_REQUESTS, 1, 1));
     s.loopback = true;
     um_limits_set(l, &s);
-    assert_false(um_limits_take(l, &a, UM_LIMIT_REQUESTS, 21, 1));
+    assert_true(um_limits_take(l, &a, UM_LIMIT_REQUESTS, 20, 1));
+    assert_false(um_limits_take(l, &a, UM_LIMIT_REQUESTS, 1, 1));
     um_limits_close(l);
 }
 
