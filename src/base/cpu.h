@@ -1,9 +1,10 @@
 /*
- * cpu.h - what the processor can do.
+ * cpu.h - what the processor can do: for files that use AVX-512.
  */
 #ifndef UM_BASE_CPU_H
 #define UM_BASE_CPU_H
 
+#include <immintrin.h> /* where tests emulate it, what it has, too */
 #include <stdbool.h>
 
 /* Returns true if it has the parts of AVX-512 that the fast paths use. */
