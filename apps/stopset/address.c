@@ -27,6 +27,14 @@ ss_addr ss_addr_from_bytes(const uint8_t *bytes, size_t len)
     return (ss_addr){load_be(bytes, 8), load_be(bytes + 8, 8)};
 }
 
+void ss_addr_to_bytes(ss_addr a, uint8_t out[16])
+{
+    for (int i = 0; i < 8; i++) {
+        out[i] = (uint8_t)(a.hi >> (56 - 8 * i));
+        out[8 + i] = (uint8_t)(a.lo >> (56 - 8 * i));
+    }
+}
+
 /* The first bits of a word, 0 to 64 of them. */
 static uint64_t keep_first(uint64_t word, unsigned bits)
 {

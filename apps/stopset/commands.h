@@ -10,6 +10,7 @@
 #define SS_COMMANDS(X)                                                         \
     X(learn)                                                                   \
     X(build)                                                                   \
+    X(trace)                                                                   \
     X(replay)                                                                  \
     X(report)
 
