@@ -482,6 +482,228 @@ def part_interrupted(tool):
         if "%d of %d destinations were not begun" % (len(targets) - len(traces), len(targets)) not in err:
             raise AssertionError("says %r" % err)
 
+# ------------------------------------------------------- the distributed system
+NGINX = """
+daemon off; pid {dir}/nginx.pid; error_log {dir}/nginx.err; worker_processes 1; user root;
+events {{ }}
+http {{
+  log_format bytes "$request_method $uri $status $bytes_sent $request_length";
+  access_log {dir}/nginx.log bytes;
+  client_body_temp_path {dir}/tmp; proxy_temp_path {dir}/tmp; fastcgi_temp_path {dir}/tmp;
+  uwsgi_temp_path {dir}/tmp; scgi_temp_path {dir}/tmp;
+  server {{ listen {listen}; root {dir}/www; location /in/ {{ dav_methods PUT; }} }}
+}}
+"""
+SERVER, PORT = "d0", "10.200.0.1:8080"
+
+
+class Web:
+    """nginx in a namespace behind the lab's routers."""
+    def __init__(self, lab):
+        self.lab, self.dir = lab, lab.path("web")
+        for d in ("www/in", "www/shelf", "tmp"):
+            os.makedirs(os.path.join(self.dir, d))
+        with open(os.path.join(self.dir, "conf"), "w") as f:
+            f.write(NGINX.format(dir=self.dir, listen=PORT))
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.lab.command(SERVER, "nginx", "-c", os.path.join(self.dir, "conf"), "-e", "stderr"),
+                                        stderr=subprocess.DEVNULL)
+        wait_for(lambda: os.path.exists(os.path.join(self.dir, "nginx.pid")), "nginx")
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+    def path(self, name):
+        return os.path.join(self.dir, "www", name)
+
+    def bytes(self, begins):
+        """(sent, received) for addresses that begin so, since the last call"""
+        log = os.path.join(self.dir, "nginx.log")
+        rows = [l.split() for l in open(log)]
+        open(log, "w").close()
+        rows = [r for r in rows if r[1].startswith(begins)]
+        return sum(int(r[3]) for r in rows), sum(int(r[4]) for r in rows)
+
+
+def wait_for(condition, what, seconds=60):
+    end = time.time() + seconds
+    while not condition():
+        if time.time() > end:
+            raise AssertionError("%s: not within %d s" % (what, seconds))
+        time.sleep(0.02)
+
+
+def same_file(a, b):
+    try:
+        return open(a, "rb").read() == open(b, "rb").read()
+    except OSError:
+        return False
+
+
+class Monitor:
+    """Traces, sends what it learns, and keeps a set that it pulls."""
+    def __init__(self, tool, umbel, lab, name):
+        self.tool, self.umbel, self.lab, self.name = tool, umbel, lab, name
+        self.set, self.watcher = lab.path("set-%s.umb" % name), None
+
+    def watch(self, address):
+        self.watcher = subprocess.Popen(self.lab.command(self.name, self.umbel, "pull", address, "-o", self.set, "--watch", "1", "--quiet"),
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def stop(self, number=signal.SIGTERM):
+        if self.watcher:
+            self.watcher.send_signal(number)
+            self.watcher.wait()
+            self.watcher = None
+
+    def send(self, path, name):
+        self.lab.run(self.name, "curl", "-sf", "-T", path, "http://%s/in/%s" % (PORT, name))
+
+
+FORMS = {"bloom": ["--form", "bloom"], "retouched": ["--form", "retouched"], "groups": ["--form", "groups"], "exact": ["--form", "exact"]}
+
+
+def publish_forms(tool, umbel, web, table):
+    """Every form at equal bytes, on the shelf; the list beside it."""
+    build = ["build", table, "--set", "red", "--key", "hop+prefix"]
+    tool(*build, "-o", web.path("shelf/list"), "--quiet")
+    for form, options in FORMS.items():
+        path = web.path("%s.umb" % form)
+        tool(*build, *options, "--bytes", "320", "-o", path, "--quiet")
+        umbel("publish", web.path("shelf"), path, "--quiet")
+    umbel("convert", web.path("bloom.umb"), "--coded", "-o", web.path("coded.umb"), "--quiet")
+    umbel("publish", web.path("shelf"), web.path("coded.umb"), "--quiet")
+
+
+def fetch_all(lab, umbel, monitors, web, form):
+    """Bytes that ten monitors move for a form."""
+    web.bytes("/")
+    for m in monitors:
+        address = "http://%s/shelf/%s" % (PORT, form)
+        if form == "list":
+            lab.run(m.name, "curl", "-sf", address, "-o", lab.path("%s.%s" % (form, m.name)))
+        else:
+            lab.run(m.name, umbel.program, "pull", address, "-o", lab.path("%s.%s" % (form, m.name)), "--quiet")
+    return web.bytes("/shelf/")[0]
+
+
+def part_distribution(tool):
+    """Ten monitors, a server behind the routers, five cycles, links cut between them."""
+    need("nginx", "curl", "iptables")
+    umbel = Tool(os.path.join(os.path.dirname(tool.program), "umbel"))
+    with Lab(*LARGE) as lab, Web(lab) as web:
+        truth, lines = lab.truth(), []
+        monitors = [Monitor(tool, umbel.program, lab, m) for m in MONITORS]
+        for m in monitors:
+            lab.count_probes(m.name)
+
+        # Cycle 1: full traces; monitors send their tables, and filters of their own.
+        full = 0
+        for m in monitors:
+            full += tool.trace(lab, m.name, targets_of(truth, m.name), lab.path("c1." + m.name))["probes"]
+            tool("learn", lab.path("c1." + m.name), "-o", lab.path(m.name + ".table"), "--quiet")
+            m.send(lab.path(m.name + ".table"), m.name + ".table")
+            tool("build", lab.path(m.name + ".table"), "--set", "red", "--key", "hop+prefix", "--form", "bloom", "--bits", "4096", "--hashes", "5",
+                 "-o", lab.path(m.name + ".umb"), "--quiet")
+            m.send(lab.path(m.name + ".umb"), m.name + ".umb")
+        tables, filters = (sum(os.path.getsize(f) for f in glob.glob(web.path("in/*." + e))) for e in ("table", "umb"))
+        check(full, 72840, "probes of the first cycle")
+
+        # What the monitors built, merged, is what the server builds from everything.
+        tool("learn", *glob.glob(web.path("in/*.table")), "-o", web.path("table"), "--quiet")
+        tool("build", web.path("table"), "--set", "red", "--key", "hop+prefix", "--form", "bloom", "--bits", "4096", "--hashes", "5",
+             "-o", web.path("plain.umb"), "--quiet")
+        umbel("merge", *sorted(glob.glob(web.path("in/*.umb"))), "-o", web.path("merged.umb"), "--quiet")
+        open(web.path("nothing"), "w").close()
+        for name in ("plain", "merged"):
+            umbel("convert", web.path(name + ".umb"), "--data", web.path("nothing"), "-o", web.path(name + ".bare"), "--quiet")
+        check(cells_of(umbel, web.path("merged.bare")), cells_of(umbel, web.path("plain.bare")), "merged and plain cells")
+
+        # The second cycle: what each form costs, and what it misses.
+        publish_forms(tool, umbel, web, web.path("table"))
+        for form in ["list", *FORMS, "coded"]:
+            sent = fetch_all(lab, umbel, monitors, web, form)
+            total = {}
+            for m in monitors:
+                lab.counted(m.name)
+                add_up(total, tool.trace(lab, m.name, targets_of(truth, m.name), lab.path("c2-%s.%s" % (form, m.name)), "--red",
+                                         lab.path("%s.%s" % (form, m.name))))
+                total["counted"] = total.get("counted", 0) + lab.counted(m.name)
+            check(total["counted"], total["probes"], form + ": probes")
+            lines.append("%-10s %6d bytes to ten monitors, %d probes, %d destination probes, nodes and links missed %s" % (
+                form, sent, total["probes"], total["destination_probes"], missed(lab, truth, "c2-" + form)))
+
+        # Cycles 3 to 5 with pull --watch, while the network changes.
+        for m in monitors:
+            m.watch("http://%s/shelf/exact" % PORT)
+        try:
+            lines += drift(tool, umbel, lab, web, monitors)
+        finally:
+            for m in monitors:
+                m.stop()
+        lines.append("sent by monitors: %d bytes as tables, %d as filters" % (tables, filters))
+        return "\n  " + "\n  ".join(lines)
+
+
+def cells_of(umbel, path):
+    """the file behind its head, which has the number of keys"""
+    info = json.loads(umbel("info", path, "--json").stdout)
+    return open(path, "rb").read()[-int(info["payload_bytes"]):] if "payload_bytes" in info else open(path, "rb").read()[64:]
+
+
+def drift(tool, umbel, lab, web, monitors):
+    lines = []
+    for cycle, cut in ((3, ("r0", "r1")), (4, ("r1", "r4")), (5, None)):
+        published = web.path("exact.umb")
+        for m in monitors:
+            wait_for(lambda: same_file(m.set, published), "%s has the set of cycle %d" % (m.name, cycle))
+        if cycle == 4:
+            kill_and_restart(monitors[3], published)
+            refuse_ones(umbel, lab, web, monitors[4])
+        if cut:
+            lab.netlab("cut", *cut)
+        truth, total = lab.truth(), {}
+        for m in monitors:
+            add_up(total, tool.trace(lab, m.name, targets_of(truth, m.name), lab.path("c%d.%s" % (cycle, m.name)), "--red", m.set,
+                                     "--refresh", "5%", "--seed", str(cycle)))
+            tool("learn", lab.path(m.name + ".table"), lab.path("c%d.%s" % (cycle, m.name)), "-o", lab.path(m.name + ".new"), "--quiet")
+            os.replace(lab.path(m.name + ".new"), lab.path(m.name + ".table"))
+            m.send(lab.path(m.name + ".table"), m.name + ".table")
+        tool("learn", *glob.glob(web.path("in/*.table")), "-o", web.path("table"), "--quiet")
+        web.bytes("/")
+        publish_forms(tool, umbel, web, web.path("table"))
+        for m in monitors:
+            wait_for(lambda: same_file(m.set, published), "%s has the new set" % m.name)
+        lines.append("cycle %d: %d probes, %d destination probes, missed %s; new set: %d bytes to ten monitors" % (
+            cycle, total["probes"], total["destination_probes"], missed(lab, truth, "c%d" % cycle), web.bytes("/shelf/")[0]))
+    return lines
+
+
+def kill_and_restart(m, published):
+    address = m.watcher.args[-6]
+    m.stop(signal.SIGKILL)
+    os.unlink(m.set)
+    m.watch(address)
+    wait_for(lambda: same_file(m.set, published), "a restarted monitor has the set")
+
+
+def refuse_ones(umbel, lab, web, m):
+    """A filter that matches nearly everything is refused, and the old one stays."""
+    with open(lab.path("many"), "w") as f:
+        f.write("".join("10.0.%d.%d 10.200.%d.0/24\n" % (i >> 8 & 255, i & 255, i % 50) for i in range(20000)))
+    umbel("build", lab.path("many"), "--bits", "4096", "--addressing", "classic", "-o", web.path("exact-ones.umb"), "--quiet")
+    umbel("publish", web.path("shelf"), web.path("exact-ones.umb"), "--quiet")
+    before = open(m.set, "rb").read()
+    p = subprocess.run(lab.command(m.name, umbel.program, "pull", "http://%s/shelf/exact-ones" % PORT, "-o", m.set, "--max-error", "5%"),
+                       text=True, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    if p.returncode == 0:
+        raise AssertionError("a filter of ones was taken")
+    check(open(m.set, "rb").read(), before, "the set after a refused one")
+
+
 
 def main(argv):
     if len(argv) < 2:
