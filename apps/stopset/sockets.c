@@ -290,7 +290,7 @@ static bool take_error(ss_sockets *s, bool v6, bool *ours, ss_answer *out)
     const struct sock_extended_err *e = find_report(&m);
     if (!e)
         return true;
-    memcpy(&from, SO_EE_OFFENDER(e),
+    memcpy(&from, e + 1, /* SO_EE_OFFENDER, without its cast */
            v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in));
     *out = (ss_answer){.from = endpoint_address(&from),
                        .icmp_type = e->ee_type,
