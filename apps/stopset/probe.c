@@ -249,6 +249,7 @@ bool ss_read_icmp4(const ss_stamp *s, const uint8_t *packet, size_t len,
         packet[9] != PROTOCOL_ICMP)
         return false;
     *out = (ss_answer){.from = ss_addr_from_bytes(packet + 12, 4),
+                       .at = ss_addr_from_bytes(packet + 16, 4),
                        .reply_tos = packet[1],
                        .reply_len = get16(packet + 2),
                        .reply_id = get16(packet + 4),

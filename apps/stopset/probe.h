@@ -40,6 +40,7 @@ typedef enum ss_outcome {
 typedef struct ss_answer {
     ss_probe probe;
     ss_addr from;
+    ss_addr at; /* our address; none: not known */
     ss_outcome outcome;
     uint8_t icmp_type, icmp_code; /* as received; of ICMPv6 in IPv6 */
     uint8_t reply_ttl, reply_tos; /* 0: not known */

@@ -203,6 +203,8 @@ static umbel_status send_probe(void *self, const ss_probe *p, umbel_error *err)
     for (int tries = 0; tries < 4; tries++) {
         if (sendmsg(s->fd[v6], &m, 0) >= 0)
             return UMBEL_OK;
+        if (errno == ENOBUFS || errno == EAGAIN)
+            return UMBEL_OK; /* lost before the first hop, as others behind it */
         if (!udp && errno != EINTR)
             break;
     }

@@ -327,6 +327,8 @@ void ss_tracer_answer(ss_tracer *t, uint64_t now, const ss_answer *a)
                   .icmp_type = a->icmp_type,
                   .icmp_code = a->icmp_code};
     t->counts.replies++;
+    if (!ss_addr_none(a->at))
+        s->trace.src = a->at;
     t->counts.destination_probes += a->outcome == SS_REACHED;
     s->hops[s->trace.nhops++] = hop;
     if (ttl == s->walk.ttl || (a->outcome == SS_REACHED && !s->walk.back)) {
