@@ -2,7 +2,7 @@
 PREFIX ?= /usr/local
 BUILD := build/release
 
-.PHONY: all programs run tour demo-mail command test test-quick test-systems test-long coverage lint bench fuzz install deps clean
+.PHONY: all programs run tour demo-mail demo-stopset command test test-quick test-systems test-long coverage lint bench fuzz install deps clean
 
 all: $(BUILD)/build.ninja
 	@cmake --build $(BUILD) --target umbel_cli umbel_shared umbel_static
@@ -81,6 +81,13 @@ fuzz:
 	@cmake --preset fuzz >/dev/null
 	@cmake --build build/fuzz --target fuzzers
 	@fuzz/run.sh $(FUZZ_SECONDS)
+
+# Stop sets in a network of twelve routers, which it makes. Needs root.
+demo-stopset:
+	@tools/deps build lab
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@cmake --build $(BUILD) --target umbel_stopset -- --quiet
+	@tools/demo-stopset $(BUILD)/umbel-stopset
 
 install: programs
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix $(PREFIX)
