@@ -11,7 +11,7 @@
 #include "fuzz.h"
 
 #include "stopset/input.h"
-#include "stopset/write.h"
+#include "stopset/output.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -287,7 +287,7 @@ static void name_the_rest(const ss_session *s)
             "output, %u of %u destinations were not begun\n",
             all->n - s->begun, all->n);
     for (uint32_t i = s->begun; i < all->n && i < s->begun + NAMED; i++) {
-        text[ss_addr_format(all->key[i], text)] = '\0';
+        ss_addr_format(all->key[i], text);
         fprintf(stderr, "  %s\n", text);
     }
     if (all->n - s->begun > NAMED)

@@ -8,9 +8,8 @@ int main(int argc, char **argv)
 {
     static const um_program_group group = {
         .name = "stopset",
-        .summary =
-            "stop sets for route tracing: made from recorded traces, and "
-            "replayed on others",
+        .summary = "route tracing that stops where others have been: sets from "
+                   "traces, and traces with sets",
         .rows = ss_commands};
 
     (void)argc;

@@ -18,12 +18,6 @@ const ss_output_format *ss_output_find(const char *name)
     return NULL;
 }
 
-static const char *address_text(ss_addr a, char text[SS_ADDR_TEXT])
-{
-    text[ss_addr_format(a, text)] = '\0';
-    return text;
-}
-
 static void write_start(FILE *out, uint64_t start)
 {
     struct tm t;
@@ -37,45 +31,66 @@ static void write_start(FILE *out, uint64_t start)
             start, text);
 }
 
-static void write_hop(FILE *out, const ss_run_facts *run, const ss_hop *hop)
+static void write_hop(FILE *out, const ss_hop *hop, unsigned probe_size)
 {
     char text[SS_ADDR_TEXT];
 
+    ss_addr_format(hop->addr, text);
+    fprintf(out, "{\"addr\":\"%s\", \"probe_ttl\":%u, \"probe_id\":%u, ", text,
+            hop->ttl, hop->attempt + 1);
+    if (probe_size)
+        fprintf(out, "\"probe_size\":%u, ", probe_size);
     fprintf(out,
-            "{\"addr\":\"%s\", \"probe_ttl\":%u, \"probe_id\":%u, "
-            "\"probe_size\":%u, \"rtt\":%" PRIu32 ".%03" PRIu32
+            "\"rtt\":%" PRIu32 ".%03" PRIu32
             ", \"icmp_type\":%u, \"icmp_code\":%u}",
-            address_text(hop->addr, text), hop->ttl, hop->attempt + 1,
-            run->probe_size, hop->rtt / 1000, hop->rtt % 1000, hop->icmp_type,
-            hop->icmp_code);
+            hop->rtt / 1000, hop->rtt % 1000, hop->icmp_type, hop->icmp_code);
+}
+
+static void write_head(FILE *out, const ss_trace *t)
+{
+    char src[SS_ADDR_TEXT], dst[SS_ADDR_TEXT];
+
+    ss_addr_format(t->src, src);
+    ss_addr_format(t->dst, dst);
+    fprintf(out,
+            "{\"type\":\"trace\", \"version\":\"0.1\", \"src\":\"%s\", "
+            "\"dst\":\"%s\", \"stop_reason\":\"%s\", ",
+            src, dst, ss_stop_name(t->stop));
+    write_start(out, t->start);
+    fprintf(out, "\"hop_count\":%u, \"firsthop\":%u, ",
+            t->last, t->first ? t->first : 1);
+}
+
+static void write_hops(FILE *out, const ss_trace *t, unsigned probe_size)
+{
+    fputs("\"hops\":[", out);
+    for (size_t i = 0; i < t->nhops; i++) {
+        if (i)
+            putc(',', out);
+        write_hop(out, &t->hop[i], probe_size);
+    }
+    fputs("]}\n", out);
+}
+
+void ss_trace_write_json(const ss_trace *t, FILE *out)
+{
+    write_head(out, t);
+    write_hops(out, t, 0);
 }
 
 static void write_json(FILE *out, const ss_run_facts *run, const ss_trace *t,
                        unsigned probes)
 {
-    char src[SS_ADDR_TEXT], dst[SS_ADDR_TEXT];
-
+    write_head(out, t);
     fprintf(out,
-            "{\"type\":\"trace\", \"version\":\"0.1\", \"userid\":0, "
-            "\"method\":\"%s\", \"src\":\"%s\", \"dst\":\"%s\", "
-            "\"stop_reason\":\"%s\", \"stop_data\":0, ",
-            run->udp ? "udp-paris" : "icmp-echo-paris",
-            address_text(t->src, src), address_text(t->dst, dst),
-            ss_stop_name(t->stop));
-    write_start(out, t->start);
-    fprintf(out,
-            "\"hop_count\":%u, \"attempts\":%u, \"hoplimit\":%u, "
-            "\"firsthop\":%u, \"wait\":%u, \"wait_probe\":0, \"tos\":0, "
-            "\"probe_size\":%u, \"probe_count\":%u, \"hops\":[",
-            t->nhops ? t->hop[t->nhops - 1].ttl : 0, run->attempts,
-            run->policy.max_ttl, run->policy.first, run->wait, run->probe_size,
+            "\"userid\":0, \"method\":\"%s\", \"stop_data\":%u, "
+            "\"attempts\":%u, \"hoplimit\":%u, \"wait\":%u, "
+            "\"wait_probe\":0, \"tos\":0, \"probe_size\":%u, "
+            "\"probe_count\":%u, ",
+            run->udp ? "udp-paris" : "icmp-echo-paris", t->stop == SS_STOP_RED,
+            run->attempts, run->policy.max_ttl, run->wait, run->probe_size,
             probes);
-    for (size_t i = 0; i < t->nhops; i++) {
-        if (i)
-            putc(',', out);
-        write_hop(out, run, &t->hop[i]);
-    }
-    fputs("]}\n", out);
+    write_hops(out, t, run->probe_size);
 }
 
 const ss_output_format ss_output_json = {.name = "json", .trace = write_json};

@@ -176,7 +176,7 @@ static void put_trace(bytes *b, addresses *a, const ss_run_facts *run,
     put_field(&f, 12, run->probe_size, 2);
     put_field(&f, 15, run->policy.first, 1);
     put_field(&f, 17, run->wait, 1);
-    put_field(&f, 19, t->nhops ? t->hop[t->nhops - 1].ttl : 0, 2);
+    put_field(&f, 19, t->last, 2);
     put_field(&f, 20, run->policy.gap_limit, 1);
     put_field(&f, 23, probes, 2);
     put_field(&f, 26, 0, 0);

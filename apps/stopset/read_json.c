@@ -143,7 +143,9 @@ static void read_probe_ttl(ss_json *j, draft *d)
 
 static void read_probe_id(ss_json *j, draft *d)
 {
-    d->hop.attempt = read_byte(j);
+    uint8_t id = read_byte(j); /* from 1; 0: the file does not say */
+
+    d->hop.attempt = id ? (uint8_t)(id - 1) : 0;
 }
 
 static void read_icmp_type(ss_json *j, draft *d)

@@ -152,7 +152,7 @@ static umbel_status send_queued(scamper *s, umbel_error *err)
     while (s->allowed && s->n) {
         const ss_probe *p = &s->queue[s->first % QUEUE];
         char address[SS_ADDR_TEXT], line[LINE_MAX_LEN];
-        address[ss_addr_format(p->to, address)] = '\0';
+        ss_addr_format(p->to, address);
         int len = snprintf(line, sizeof line,
                            "trace -P icmp-paris -q 1 -w 1 -f %u -m %u %s\n",
                            p->ttl, p->ttl, address);

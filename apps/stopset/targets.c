@@ -197,7 +197,7 @@ umbel_status ss_targets_check(const ss_targets *t, const ss_prefixes *allow,
         if (!why && ss_prefixes_have(deny, t->set.key[i]))
             why = "it is in --deny";
         if (why) {
-            text[ss_addr_format(t->set.key[i], text)] = '\0';
+            ss_addr_format(t->set.key[i], text);
             return um_fail(err, UMBEL_E_RANGE,
                            "%s must not be probed: %s; nothing was sent", text,
                            why);

@@ -18,7 +18,7 @@ def number(x):
 
 
 def scamper(t):
-    hops = [(h["probe_ttl"], h["probe_id"], address(h["addr"]), number(h["rtt"]), h["icmp_type"], h["icmp_code"])
+    hops = [(h["probe_ttl"], max(h["probe_id"], 1), address(h["addr"]), number(h["rtt"]), h["icmp_type"], h["icmp_code"])
             for h in t["hops"]]
     hops.sort(key=lambda h: h[0])  # sc_warts2json sorts by TTL
     return address(t["src"]), address(t["dst"]), t["start"]["sec"], t["stop_reason"], t["hop_count"], hops

@@ -3,7 +3,7 @@
  * in scamper's JSON. Tests compare it with what other readers see.
  */
 #include "stopset/input.h"
-#include "stopset/write.h"
+#include "stopset/output.h"
 
 static umbel_status dump_trace(void *ctx, const ss_trace *t, umbel_error *err)
 {

@@ -4,7 +4,7 @@
  */
 #include "papers/frame/paper.h"
 #include "papers/rbf-case-study/world.h"
-#include "stopset/write.h"
+#include "stopset/output.h"
 
 #include <stdlib.h>
 #include <string.h>
