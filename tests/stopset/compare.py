@@ -27,7 +27,7 @@ def scamper(t):
 def atlas(t):
     """late replies answer an earlier probe"""
     hops = [(h["hop"], i, address(r["from"]), number(r.get("rtt", 0)), 0, 0)
-            for h in t["result"] for i, r in enumerate(h.get("result", [])) if "from" in r and "late" not in r]
+            for h in t["result"] for i, r in enumerate(h.get("result", []), 1) if "from" in r and "late" not in r]
     last = max([h["hop"] for h in t["result"]], default=0)
     return address(t.get("src_addr") or t["from"]), address(t["dst_addr"]), t["timestamp"], "NONE", last, hops
 
