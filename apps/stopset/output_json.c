@@ -3,6 +3,8 @@
  */
 #include "stopset/output.h"
 
+#include "base/error.h"
+
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
@@ -12,7 +14,7 @@ const ss_output_format *ss_output_find(const char *name)
     static const ss_output_format *const rows[] = {&ss_output_json,
                                                    &ss_output_warts};
 
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < UM_COUNT(rows); i++)
         if (strcmp(rows[i]->name, name) == 0)
             return rows[i];
     return NULL;
@@ -37,7 +39,7 @@ static void write_hop(FILE *out, const ss_hop *hop, unsigned probe_size)
 
     ss_addr_format(hop->addr, text);
     fprintf(out, "{\"addr\":\"%s\", \"probe_ttl\":%u, \"probe_id\":%u, ", text,
-            hop->ttl, hop->attempt + 1);
+            hop->ttl, hop->attempt + 1u);
     if (probe_size)
         fprintf(out, "\"probe_size\":%u, ", probe_size);
     fprintf(out,
@@ -57,8 +59,8 @@ static void write_head(FILE *out, const ss_trace *t)
             "\"dst\":\"%s\", \"stop_reason\":\"%s\", ",
             src, dst, ss_stop_name(t->stop));
     write_start(out, t->start);
-    fprintf(out, "\"hop_count\":%u, \"firsthop\":%u, ",
-            t->last, t->first ? t->first : 1);
+    fprintf(out, "\"hop_count\":%u, \"firsthop\":%u, ", t->last,
+            t->first ? t->first : 1u);
 }
 
 static void write_hops(FILE *out, const ss_trace *t, unsigned probe_size)

@@ -85,12 +85,10 @@ static void seal(const ss_stamp *s, const ss_probe *p, bool whole,
 
 static size_t put_contact(uint8_t *at, const char *contact)
 {
-    size_t len = contact ? strlen(contact) : 0;
+    size_t len = 0;
 
-    if (len > SS_CONTACT_MAX)
-        len = SS_CONTACT_MAX;
-    if (len)
-        memcpy(at, contact, len);
+    for (; contact && contact[len] && len < SS_CONTACT_MAX; len++)
+        at[len] = (uint8_t)contact[len];
     return len;
 }
 

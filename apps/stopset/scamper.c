@@ -241,7 +241,7 @@ static umbel_status connect_to(scamper *s, const char *path, umbel_error *err)
     if (strlen(path) >= sizeof to.sun_path)
         return um_fail(err, UMBEL_E_RANGE,
                        "the name of scamper's socket is too long");
-    strcpy(to.sun_path, path);
+    memcpy(to.sun_path, path, strlen(path) + 1);
     s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (s->fd < 0 ||
         connect(s->fd, (const struct sockaddr *)&to, sizeof to) != 0)

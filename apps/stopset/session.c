@@ -94,15 +94,13 @@ static void send_due(ss_session *s)
 
 static umbel_status trace_targets(ss_session *s, umbel_error *err)
 {
-    uint64_t due;
-
-    while ((due = ss_tracer_due(s->tracer)) != UINT64_MAX && !s->failed) {
+    while (ss_tracer_due(s->tracer) != UINT64_MAX && !s->failed) {
         if (*s->interrupted) {
             ss_tracer_halt(s->tracer);
             break;
         }
         send_due(s);
-        due = ss_tracer_due(s->tracer);
+        uint64_t due = ss_tracer_due(s->tracer);
         uint64_t now = now_us(CLOCK_MONOTONIC);
         if (due == UINT64_MAX)
             break;

@@ -170,6 +170,8 @@ static void put_ttl(struct msghdr *m, bool v6, int ttl)
 {
     struct cmsghdr *c = CMSG_FIRSTHDR(m);
 
+    if (!c)
+        return;
     c->cmsg_level = v6 ? IPPROTO_IPV6 : IPPROTO_IP;
     c->cmsg_type = v6 ? IPV6_HOPLIMIT : IP_TTL;
     c->cmsg_len = CMSG_LEN(sizeof ttl);
@@ -204,7 +206,8 @@ static umbel_status send_probe(void *self, const ss_probe *p, umbel_error *err)
         if (sendmsg(s->fd[v6], &m, 0) >= 0)
             return UMBEL_OK;
         if (errno == ENOBUFS || errno == EAGAIN)
-            return UMBEL_OK; /* lost before the first hop, as others behind it */
+            return UMBEL_OK; /* lost before the first hop, as others behind it
+                              */
         if (!udp && errno != EINTR)
             break;
     }

@@ -3,8 +3,8 @@
  */
 #include "support/test.h"
 
-#include "stopset/probe.h"
 #include "base/rng.h"
+#include "stopset/probe.h"
 
 #include <stdlib.h>
 #include <string.h>
