@@ -128,8 +128,7 @@ static void print_note(const char *text)
     fprintf(stderr, "umbel stopset trace: %s\n", text);
 }
 
-/* --- what is asked for
- * ---------------------------------------------------------- */
+/* --- what is asked for --------------------------------------------------- */
 
 static umbel_status read_prefixes(const um_list *texts, ss_prefixes *out,
                                   umbel_error *err)
@@ -247,8 +246,7 @@ static umbel_status open_prober(const trace_args *a, const ss_targets *t,
     return ss_drop_privileges(a->user ? a->user : "nobody", err);
 }
 
-/* --- what came of it
- * -------------------------------------------------------------- */
+/* --- what came of it ----------------------------------------------------- */
 
 static void make_report(const ss_session *s, um_report *r)
 {

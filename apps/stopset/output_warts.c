@@ -91,8 +91,7 @@ static void end_warts(FILE *out, const ss_run_facts *run, uint64_t now)
     write_object(out, WARTS_CYCLE_STOP, object, b);
 }
 
-/* --- flags -------------------------------------------------------------------
- */
+/* --- flags --------------------------------------------------------------- */
 
 /* The fields in their order; each is noted in the flags as it is written. */
 typedef struct fields {
@@ -121,8 +120,7 @@ static void put_fields(bytes *b, const fields *f)
     b->at += len;
 }
 
-/* --- a trace -----------------------------------------------------------------
- */
+/* --- a trace ------------------------------------------------------------- */
 
 /* Addresses of an object are numbered as they come; again means by number. */
 typedef struct addresses {

@@ -92,8 +92,7 @@ static size_t put_contact(uint8_t *at, const char *contact)
     return len;
 }
 
-/* --- ICMP echo
- * ---------------------------------------------------------------- */
+/* --- ICMP echo ----------------------------------------------------------- */
 
 /* The sum that the message shall have: any but 0, which no sum has. */
 static uint16_t wanted_sum(const uint8_t flow_seal[SEAL])
@@ -152,8 +151,7 @@ static bool name_echo(const ss_stamp *s, ss_addr to, const uint8_t *m,
     return true;
 }
 
-/* --- UDP
- * ---------------------------------------------------------------------- */
+/* --- UDP ----------------------------------------------------------------- */
 
 size_t ss_write_udp(const ss_stamp *s, const ss_probe *p, const char *contact,
                     uint8_t out[SS_PROBE_MAX])
@@ -179,8 +177,7 @@ bool ss_read_udp(const ss_stamp *s, ss_addr to, const uint8_t *payload,
     return true;
 }
 
-/* --- what the network sends back
- * ------------------------------------------------ */
+/* --- what the network sends back ----------------------------------------- */
 
 ss_outcome ss_outcome_of(bool v6, uint8_t type, uint8_t code, bool from_target)
 {

@@ -40,8 +40,7 @@ typedef struct scamper {
     uint8_t bytes[ROOM];
 } scamper;
 
-/* --- messages ----------------------------------------------------------------
- */
+/* --- messages ------------------------------------------------------------ */
 
 static bool begins(const uint8_t *line, size_t len, const char *word)
 {
@@ -129,8 +128,7 @@ bool ss_scamper_answer(const uint8_t *json, size_t len, ss_answer *out)
     return is_answer;
 }
 
-/* --- the socket
- * ------------------------------------------------------------------ */
+/* --- the socket ---------------------------------------------------------- */
 
 static umbel_status write_all(scamper *s, const char *text, size_t len,
                               umbel_error *err)

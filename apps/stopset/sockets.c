@@ -85,8 +85,7 @@ static ss_addr endpoint_address(const endpoint *e)
     return (ss_addr){0, 0};
 }
 
-/* --- opening
- * ------------------------------------------------------------------- */
+/* --- opening ------------------------------------------------------------- */
 
 static umbel_status prepare(const ss_sockets *s, int fd, umbel_error *err)
 {
@@ -162,8 +161,7 @@ static umbel_status open_udp(ss_sockets *s, bool v6, int *fd, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* --- sending
- * --------------------------------------------------------------------- */
+/* --- sending ------------------------------------------------------------- */
 
 /* A message's TTL, in the form that the version of IP wants it. */
 static void put_ttl(struct msghdr *m, bool v6, int ttl)
@@ -216,8 +214,7 @@ static umbel_status send_probe(void *self, const ss_probe *p, umbel_error *err)
     return um_fail_errno(err, "cannot send to %s", text);
 }
 
-/* --- receiving
- * ------------------------------------------------------------------- */
+/* --- receiving ----------------------------------------------------------- */
 
 static uint8_t hop_limit(struct msghdr *m)
 {
@@ -353,8 +350,7 @@ static umbel_status wait_for_answers(void *self, uint64_t timeout,
     return UMBEL_OK;
 }
 
-/* --- life
- * -------------------------------------------------------------------------- */
+/* --- life ---------------------------------------------------------------- */
 
 static void close_sockets(void *self)
 {

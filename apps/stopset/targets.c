@@ -12,8 +12,7 @@
 
 enum { LINE_ROOM = 512 };
 
-/* --- prefixes --------------------------------------------------------------
- */
+/* --- prefixes ------------------------------------------------------------ */
 
 /* "/24": the length of a prefix; without it that of an address. */
 static bool parse_len(const char *text, size_t len, bool v4, uint8_t *out)
@@ -100,8 +99,7 @@ bool ss_prefixes_have_all(const ss_prefixes *p)
     return false;
 }
 
-/* --- destinations ------------------------------------------------------------
- */
+/* --- destinations -------------------------------------------------------- */
 
 static umbel_status add_target(ss_targets *t, ss_addr a, umbel_error *err)
 {
@@ -206,8 +204,7 @@ umbel_status ss_targets_check(const ss_targets *t, const ss_prefixes *allow,
     return UMBEL_OK;
 }
 
-/* --- order
- * ---------------------------------------------------------------------- */
+/* --- order --------------------------------------------------------------- */
 
 typedef struct placed {
     uint32_t round, prefix; /* its number in its prefix; the prefix */

@@ -51,8 +51,7 @@ struct ss_tracer {
     ss_tracer_counts counts;
 };
 
-/* --- queues
- * --------------------------------------------------------------------- */
+/* --- queues -------------------------------------------------------------- */
 
 static void queue_push(ss_tracer *t, queue *q, uint32_t i)
 {
@@ -77,8 +76,7 @@ static void queue_remove(ss_tracer *t, uint32_t i)
     s->in = NULL;
 }
 
-/* --- slots by destination
- * --------------------------------------------------------- */
+/* --- slots by destination ------------------------------------------------ */
 
 static uint32_t *chain_of(const ss_tracer *t, ss_addr dst)
 {
@@ -103,8 +101,7 @@ static void unchain(ss_tracer *t, uint32_t i)
     *at = t->slots[i].chain;
 }
 
-/* --- a trace begins and ends
- * -------------------------------------------------------- */
+/* --- a trace begins and ends --------------------------------------------- */
 
 static bool wants_refresh(ss_tracer *t)
 {
@@ -194,9 +191,7 @@ static void step(ss_tracer *t, uint32_t i, const ss_reply *reply)
         queue_push(t, &t->ready, i);
 }
 
-/* --- time
- * -----------------------------------------------------------------------------
- */
+/* --- time ---------------------------------------------------------------- */
 
 static const ss_reply silence = {.silent = true};
 
@@ -261,9 +256,7 @@ uint64_t ss_tracer_due(const ss_tracer *t)
     return due;
 }
 
-/* --- answers
- * -----------------------------------------------------------------------------
- */
+/* --- answers ------------------------------------------------------------- */
 
 static bool is_answered(const ss_trace *t, uint8_t ttl)
 {
@@ -354,9 +347,7 @@ const ss_tracer_counts *ss_tracer_counted(const ss_tracer *t)
     return &t->counts;
 }
 
-/* --- life
- * ----------------------------------------------------------------------------------
- */
+/* --- life ---------------------------------------------------------------- */
 
 static umbel_status check_config(const ss_tracer_config *c, umbel_error *err)
 {
