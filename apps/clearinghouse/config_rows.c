@@ -54,8 +54,10 @@ const um_setting um_limit_rows[] = {
 const um_setting um_list_rows[] = {
     {"kind", &um_type_text, offsetof(um_list_settings, kind), "table",
      .help = "a kind of filter that counts"},
+    /* A million reports do not begin a second epoch, and take less than 20
+     * bytes each with both counts and times. */
     {"capacity", &um_type_count, offsetof(um_list_settings, capacity),
-     "1048576", .help = "different digests that an epoch holds", .low = 1,
+     "1010000", .help = "different digests that an epoch holds", .low = 1,
      .high = 1e10},
     {"error", &um_type_share, offsetof(um_list_settings, error), "5e-6",
      .help = "share of digests never reported that have a count other than 0"},

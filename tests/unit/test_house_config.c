@@ -68,7 +68,7 @@ static void lists_and_accounts_have_sections_of_their_own(void **state)
                         "= 2e6 error = 0.1% epoch = 7d epochs = 3 }\n"
                         "account \"alice\" { weight = 5 }\n"
                         "account \"bob\" { weight = 0 }\n"));
-    assert_int_equal(c.list[0].capacity, 1048576);
+    assert_int_equal(c.list[0].capacity, 1010000);
     assert_string_equal(c.list[1].kind, "tally");
     assert_int_equal(c.list[1].capacity, 2000000);
     assert_near(c.list[1].error, 0.001, 1e-12);
