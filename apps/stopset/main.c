@@ -8,8 +8,9 @@ int main(int argc, char **argv)
 {
     static const um_program_group group = {
         .name = "stopset",
-        .summary = "route tracing that stops where others have been: sets from "
-                   "traces, and traces with sets",
+        .summary =
+            "route tracing that stops where others have been, and the sets "
+            "for it",
         .rows = ss_commands};
 
     (void)argc;
