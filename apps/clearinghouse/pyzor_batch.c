@@ -163,13 +163,19 @@ static void answer_lookup(um_pyzor_front *f, um_datagrams *to, const lookups *l,
     send_job(f, to, job, &r);
 }
 
+/* Answers of servers would come back, and a flood may have forged senders. */
+static bool is_silent(um_pyzor_outcome outcome)
+{
+    return outcome == UM_PYZOR_RATE_LIMIT || outcome == UM_PYZOR_ANSWER;
+}
+
 /* Ping, pong, look-ups without a digest, and refusals. */
 static void answer_plain(um_pyzor_front *f, um_datagrams *to,
                          const um_pyzor_job *job)
 {
     um_pyzor_reply r = {0};
 
-    if (job->outcome == UM_PYZOR_RATE_LIMIT) { /* no answer: it may be forged */
+    if (is_silent(job->outcome)) {
         um_front_count(f->stats, job->judged.op, job->outcome);
         um_house_log_refusal(f->house, &um_front_pyzor, job->outcome,
                              job->datagram->from);

@@ -116,6 +116,7 @@ static void keep_field(um_pyzor_request *r, const um_pyzor_field *f)
     } rows[] = {
         {"Op", &r->op},     {"Thread", &r->thread}, {"PV", &r->pv},
         {"User", &r->user}, {"Time", &r->time},     {"Sig", &r->sig},
+        {"Code", &r->code},
     };
 
     if (um_pyzor_is_named(f, "Op-Digest")) {

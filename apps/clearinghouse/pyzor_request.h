@@ -18,6 +18,7 @@ typedef struct um_pyzor_request {
     umbel_slice text; /* as it was received */
     umbel_slice op, thread, pv, user, time, sig;
     umbel_slice digest; /* the first Op-Digest */
+    umbel_slice code;   /* which only answers have */
     size_t ndigests;
 } um_pyzor_request;
 

@@ -1,6 +1,9 @@
 /*
  * pyzor_rules.c - whether a request is answered: checks in pyzord's order.
  *
+ * An answer gets no answer: a forged datagram would make two servers answer
+ * each other for ever.
+ *
  * Codes are pyzord's, but for two. A request that is too long gets 413, where
  * pyzord counts what fits. A signed request without a time gets 401, where
  * pyzord answers with the text of an exception. An unknown account and a wrong
@@ -29,6 +32,7 @@ const um_verdict um_pyzor_verdicts[UM_PYZOR_OUTCOMES + 1] = {
     [UM_PYZOR_NOT_IMPLEMENTED] = {501, "Not implemented", "not_implemented"},
     [UM_PYZOR_NOT_STORED] = {503, "Service Unavailable: not counted, try later",
                              "not_stored"},
+    [UM_PYZOR_ANSWER] = {400, "Bad request: the answer of a server", "answer"},
     [UM_PYZOR_RATE_LIMIT] = {429, "Too Many Requests", "rate_limit"},
 };
 
@@ -90,6 +94,8 @@ um_pyzor_outcome um_pyzor_judge(const um_pyzor_request *r,
     um_pyzor_outcome outcome = UM_PYZOR_OK;
 
     *out = (um_pyzor_judged){.op = UM_PYZOR_OPS};
+    if (r->code.data)
+        return UM_PYZOR_ANSWER;
     if (r->user.len && !um_slice_is(r->user, UM_PYZOR_ANONYMOUS)) {
         user = r->user;
         out->is_signed = true;
