@@ -59,7 +59,8 @@ typedef struct umbel_count_plan {
     bool is_bound;         /* f_compound is an upper bound: update refined, and
                               countmin, outside blocks */
     double f_paper;        /* the same by Yan and Cho 2006, equation (4), which
-                              assumes that every key comes once */
+                              assumes that every key comes once. This and the
+                              rest: NAN for kind table, which has no cells */
     double overflow;       /* probability that a cell exceeds its limit when
                               every key comes once: survey, section 2.5 */
     double overflow_bound; /* the bound given there; 1.37e-15 per cell for 4

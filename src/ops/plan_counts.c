@@ -346,6 +346,19 @@ static bool raises_the_least(const um_shape *s)
     return row->may_remove && row->may_remove(s, NULL) != UMBEL_OK;
 }
 
+/* A key that never came is taken for one of the others, any of them. */
+static umbel_count_plan plan_entries(const um_shape *s, const shares *p,
+                                     uint64_t threshold)
+{
+    double error = um_shape_error(s, (double)p->keys);
+
+    return (umbel_count_plan){.keys = p->keys,
+                              .f_compound = error * p->times[threshold],
+                              .f_paper = NAN,
+                              .overflow = NAN,
+                              .overflow_bound = NAN};
+}
+
 umbel_status umbel_plan_counts(const char *kind, const umbel_params *params,
                                uint64_t threshold, const uint64_t *counts,
                                size_t n, umbel_count_plan *out,
@@ -361,6 +374,10 @@ umbel_status umbel_plan_counts(const char *kind, const umbel_params *params,
     UM_TRY(um_solve_size(&s, err));
     um_layout_init(&l, s.addressing, s.cells, s.hashes, s.seed);
     fill_shares(counts, n, threshold, &p);
+    if (s.kind->entries) {
+        *out = plan_entries(&s, &p, threshold);
+        return UMBEL_OK;
+    }
     s.kind->sections(&s, section);
     double throws = (double)p.keys * s.hashes, cells = (double)s.cells;
     double full = ldexp(1, (int)section[0].cell_bits);

@@ -3,6 +3,7 @@
  */
 #include "support/test.h"
 
+#include "base/bits.h"
 #include "store/list.h"
 
 #include <math.h>
@@ -613,7 +614,7 @@ static void filters_that_are_no_epoch_are_refused(void **state)
         uint8_t *file = test_encode(f, &len);
         bytes b = {.at = calloc(1, len + 32), .len = len + 32};
         b.at[0] = b.at[4] = 1;
-        memcpy(b.at + 24, (uint64_t[]){len}, 8); /* little-endian, in tests */
+        um_store64(b.at + 24, len);
         memcpy(b.at + 32, file, len);
         assert_refused(decode(&usual, test_secret, &b, &l), UMBEL_E_FORMAT,
                        bad[i].word);

@@ -248,6 +248,35 @@ static void a_key_takes_few_bytes(void **state)
     umbel_close(f);
 }
 
+static void counts_reach_a_threshold_as_planned(void **state)
+{
+    (void)state;
+    enum { TRIALS = 100000, THRESHOLD = 5 };
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_filter *f;
+    uint64_t counts[KEYS], reached = 0;
+    umbel_count_plan plan;
+
+    p.capacity = KEYS;
+    p.fpr = 0.02;
+    assert_ok(umbel_create("table", &p, &f, &test_refusal));
+    for (uint64_t i = 0; i < KEYS; i++) {
+        counts[i] = i % 3 ? 1 : 9;
+        test_add_times(f, i, counts[i]);
+    }
+    assert_ok(umbel_plan_counts("table", &p, THRESHOLD, counts, KEYS, &plan,
+                                &test_refusal));
+    for (uint64_t i = 0; i < TRIALS; i++)
+        reached += test_count(f, (1 << 24) + i) >= THRESHOLD;
+    double want = plan.f_compound * TRIALS;
+    assert_true(want > 100);
+    /* The keys that share an entry, and how full lines are, vary as well. */
+    assert_near((double)reached, want, 5 * sqrt(want) + 0.05 * want);
+    assert_false(plan.is_bound);
+    assert_true(isnan(plan.f_paper));
+    umbel_close(f);
+}
+
 /* --- forged tables --- */
 
 static umbel_admission demand(double error, uint64_t claimed)
@@ -397,6 +426,7 @@ int main(void)
         cmocka_unit_test(the_error_is_as_predicted),
         cmocka_unit_test(the_error_of_wide_fingerprints_is_small),
         cmocka_unit_test(a_key_takes_few_bytes),
+        cmocka_unit_test(counts_reach_a_threshold_as_planned),
         cmocka_unit_test(honest_tables_are_admitted),
         cmocka_unit_test(claims_are_held_against_entries),
         cmocka_unit_test(a_table_of_full_lines_is_refused_for_its_error),
