@@ -9,11 +9,12 @@
 #include <inttypes.h>
 
 static const char style[] =
-    ":root{color-scheme:light dark;--line:#8883;--soft:#888;--bar:#3a7bd5;"
+    ":root{color-scheme:light dark;--line:#8883;--soft:#666;--bar:#3a7bd5;"
     "--bad:#c0392b}\n"
     "body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;"
     "padding:0 1rem;background:#fdfdfc;color:#1c1c1a}\n"
-    "@media(prefers-color-scheme:dark){:root{--bar:#6ea8fe;--bad:#ff7b6b}"
+    "@media(prefers-color-scheme:dark){:root{--soft:#a0a0a0;--bar:#6ea8fe;--"
+    "bad:#ff7b6b}"
     "body{background:#16181b;color:#e6e6e3}}\n"
     "h1{font-size:1.4rem;margin:0}h2{font-size:1.05rem;margin:2rem 0 .4rem}\n"
     "p{margin:.3rem 0}.soft{color:var(--soft)}.bad{color:var(--bad)}\n"
