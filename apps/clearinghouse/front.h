@@ -27,6 +27,9 @@ struct um_front {
     const char *const *ops;     /* in metrics; NULL ends */
     const um_verdict *verdicts; /* a row with code 0 ends */
 
+    /* Adds the bytes that it may need beside its lists; NULL: few. */
+    umbel_status (*memory)(const void *settings, uint64_t *need,
+                           umbel_error *err);
     /* Listens. *state is the front's own, for the calls below. */
     umbel_status (*open)(um_house *h, void **state, umbel_error *err);
     /* Takes over what um_house_config says now; on failure nothing changes. */

@@ -3,6 +3,7 @@
  */
 #include "base/error.h"
 #include "clearinghouse/pyzor_front.h"
+#include "store/once.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -76,6 +77,24 @@ static umbel_status reload(void *state, umbel_error *err)
     }
     um_pyzor_accounts_fini(&f->accounts);
     f->accounts = fresh;
+    return UMBEL_OK;
+}
+
+/* --- memory --------------------------------------------------------------- */
+
+static umbel_status add_memory(const void *section, uint64_t *need,
+                               umbel_error *err)
+{
+    const um_pyzor_settings *s = section;
+    um_pyzor_once *once;
+
+    if (s->passwd) /* marks of signed reports; and again while they move */
+        *need += 2 * (uint64_t)UM_ONCE_MAX_BYTES;
+    if (!s->once_per_reporter)
+        return UMBEL_OK;
+    UM_TRY(um_pyzor_once_open(s->once_capacity, &once, err));
+    *need += um_pyzor_once_bytes(once);
+    um_pyzor_once_close(once);
     return UMBEL_OK;
 }
 
@@ -190,6 +209,7 @@ const um_front um_front_pyzor = {
     .times = true,
     .ops = ops,
     .verdicts = um_pyzor_verdicts,
+    .memory = add_memory,
     .open = open_front,
     .reload = reload,
     .committed = committed,

@@ -163,16 +163,24 @@ static void apply_config(um_house *h, um_config *fresh)
     um_log_event(&h->log, "reloaded");
 }
 
+static umbel_status read_again(const um_house *h, um_config *out,
+                               umbel_error *err)
+{
+    UM_TRY(h->config_path ? um_config_read(out, h->config_path, err)
+                          : um_config_default(out, err));
+    umbel_status status = um_house_check_memory(out, err);
+    if (status != UMBEL_OK)
+        um_config_fini(out);
+    return status;
+}
+
 void um_house_reload(um_house *h)
 {
     um_config fresh;
     umbel_error err;
     char fixed[256];
 
-    umbel_status status = h->config_path
-                              ? um_config_read(&fresh, h->config_path, &err)
-                              : um_config_default(&fresh, &err);
-    if (status != UMBEL_OK) {
+    if (read_again(h, &fresh, &err) != UMBEL_OK) {
         um_log_event(&h->log, "not reloaded: %s", err.text);
         return;
     }
@@ -223,7 +231,7 @@ static umbel_status open_loop(um_house *h, umbel_error *err)
 
 static umbel_status open_parts(um_house *h, umbel_error *err)
 {
-    UM_TRY(um_house_check_lists(&h->config, err));
+    UM_TRY(um_house_check_memory(&h->config, err));
     UM_TRY(um_passed_open(&h->passed, err));
     UM_TRY(um_limits_open(&h->config.limits, &h->limits, err));
     UM_TRY(open_store(h, err));

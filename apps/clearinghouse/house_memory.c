@@ -42,18 +42,28 @@ static umbel_status add_list(const um_config *c, size_t i, uint64_t *need,
     return UMBEL_OK;
 }
 
-umbel_status um_house_check_lists(const um_config *c, umbel_error *err)
+static umbel_status add_fronts(const um_config *c, uint64_t *need,
+                               umbel_error *err)
+{
+    for (size_t i = 0; um_front_row(i); i++)
+        if (um_front_row(i)->memory)
+            UM_TRY(um_front_row(i)->memory(c->front[i], need, err));
+    return UMBEL_OK;
+}
+
+umbel_status um_house_check_memory(const um_config *c, umbel_error *err)
 {
     uint64_t need = UM_HOUSE_BASE + um_limits_bytes(&c->limits) +
                     um_recent_bytes(UM_STORE_RECENT);
 
     for (size_t i = 0; um_front_list(i); i++)
         UM_TRY(add_list(c, i, &need, err));
+    UM_TRY(add_fronts(c, &need, err));
     if (need > c->memory)
-        return um_fail(err, UMBEL_E_LIMIT,
-                       "memory = %s: the lists need %s when they are full; "
-                       "raise it, or lower capacity or epochs of a list",
-                       um_words_bytes(c->memory).text,
-                       um_words_bytes(need).text);
+        return um_fail(
+            err, UMBEL_E_LIMIT,
+            "memory = %s: the server needs %s when its lists are full; "
+            "raise it, or lower capacity or epochs of a list",
+            um_words_bytes(c->memory).text, um_words_bytes(need).text);
     return UMBEL_OK;
 }

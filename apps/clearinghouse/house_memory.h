@@ -11,9 +11,9 @@ uint64_t um_house_memory(void);
 
 /*
  * Makes each list once, which refuses wrong kinds and sizes. E_LIMIT if the
- * lists, when all their epochs are there, need more than the configuration
- * allows.
+ * lists, when all their epochs are there, and the fronts need more than the
+ * configuration allows.
  */
-umbel_status um_house_check_lists(const um_config *c, umbel_error *err);
+umbel_status um_house_check_memory(const um_config *c, umbel_error *err);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "filter/handle.h"
 
 #include <umbel/umbel.h>
 
@@ -50,6 +51,11 @@ umbel_status um_pyzor_once_open(uint64_t capacity, um_pyzor_once **out,
     else
         free(o);
     return status;
+}
+
+uint64_t um_pyzor_once_bytes(const um_pyzor_once *o)
+{
+    return o->filter->payload_len + sizeof *o->filter;
 }
 
 void um_pyzor_once_close(um_pyzor_once *o)

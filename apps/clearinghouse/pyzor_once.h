@@ -21,6 +21,8 @@ typedef struct um_reporter {
 
 umbel_status um_pyzor_once_open(uint64_t capacity, um_pyzor_once **out,
                                 umbel_error *err);
+/* Returns the bytes of memory that it takes. */
+uint64_t um_pyzor_once_bytes(const um_pyzor_once *o);
 /* NULL is fine. */
 void um_pyzor_once_close(um_pyzor_once *o);
 

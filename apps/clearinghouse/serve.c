@@ -94,7 +94,7 @@ umbel_status um_serve_check(const char *config, umbel_error *err)
     if (status == UMBEL_OK)
         status = check_accounts(&c, err);
     if (status == UMBEL_OK)
-        status = um_house_check_lists(&c, err);
+        status = um_house_check_memory(&c, err);
     if (status == UMBEL_OK)
         printf("%s: fine\n", config ? config : "the default settings");
     um_config_fini(&c);

@@ -54,8 +54,8 @@ static void put_store(FILE *out, const um_store_stats *s)
             "{\"journal_bytes\": %" PRIu64 ", \"snapshot_bytes\": %" PRIu64
             ", \"snapshot_time\": %" PRIu64 ", \"snapshots\": %" PRIu64
             ", \"recent_bytes\": %" PRIu64 ", \"durability\": ",
-            s->journal_bytes, s->snapshot_bytes, s->snapshot_time,
-            s->snapshots, s->recent_bytes);
+            s->journal_bytes, s->snapshot_bytes, s->snapshot_time, s->snapshots,
+            s->recent_bytes);
     put_string(out, um_durability_name(s->durability));
     fprintf(out,
             ", \"failed\": %s, \"failure\": ", s->failed ? "true" : "false");
