@@ -219,6 +219,7 @@ static umbel_status open_loop(um_house *h, umbel_error *err)
     struct house_parts *p = h->parts;
 
     UM_TRY(um_loop_open(&h->loop, err));
+    h->started = um_house_ms(h);
     UM_TRY(um_hook_open(h->loop, end_turn, h, &p->hook, err));
     UM_TRY(um_timer_open(h->loop, TICK_MS, TICK_MS, tick, h, &p->tick, err));
     UM_TRY(um_watch_open(h->loop, um_store_event(h->store), UM_READABLE,
@@ -249,7 +250,7 @@ umbel_status um_house_open(um_house *h, um_config *config, const char *path,
 {
     *h = (um_house){.opened = *config, .config = *config, .config_path = path};
     *config = (um_config){0};
-    h->now = h->started = wall_clock();
+    h->now = wall_clock();
     um_log_init(&h->log, h->now);
     h->parts = calloc(1, sizeof *h->parts);
     if (!h->parts)

@@ -35,7 +35,8 @@ struct um_house {
     size_t naddresses;
     um_front_stats stats[UM_MAX_FRONTS], control;
     void *front[UM_MAX_FRONTS]; /* states; NULL: not open */
-    uint64_t now, started;      /* seconds since 1970 */
+    uint64_t now;               /* seconds since 1970 */
+    uint64_t started;           /* by um_house_ms, which no clock changes */
     bool stopping;
     const char *failure;       /* of the store, as it was logged last */
     struct house_parts *parts; /* house.c's own */

@@ -96,7 +96,7 @@ void um_house_log_refusal(um_house *h, const um_front *f, unsigned verdict,
 void um_house_status(const um_house *h, um_status *out)
 {
     *out = (um_status){.now = h->now,
-                       .uptime = h->now - h->started,
+                       .uptime = (um_house_ms(h) - h->started) / 1000,
                        .memory = um_house_memory(),
                        .memory_limit = h->opened.memory};
     for (size_t i = 0; um_front_row(i); i++)

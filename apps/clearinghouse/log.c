@@ -46,9 +46,12 @@ void um_log_event(um_log *l, const char *format, ...)
     va_end(args);
 }
 
-/* Ends the interval of a topic, if it is over. */
+/* Ends the interval of a topic, if it is over. A clock that was set back begins
+ * it again. */
 static void end_interval(um_log *l, um_log_topic *t)
 {
+    if (l->now < t->since)
+        t->since = l->now;
     if (l->now - t->since < UM_LOG_INTERVAL)
         return;
     if (t->left_out)

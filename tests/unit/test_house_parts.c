@@ -123,6 +123,26 @@ static void a_flood_gets_a_few_lines_and_a_sum(void **state)
     free(text);
 }
 
+static void a_clock_that_is_set_back_keeps_the_limit(void **state)
+{
+    char *text = NULL;
+    size_t len = 0;
+    um_log log = {.to = open_memstream(&text, &len), .now = 100};
+    um_log_topic topic = {.name = "flood"};
+
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        um_log_tick(&log, i < 500 ? 100 : 50);
+        if (um_log_wants(&log, &topic))
+            um_log_limited(&log, &topic, "line");
+    }
+    um_log_tick(&log, 60);
+    fclose(log.to);
+    assert_string_equal(text, "line\nline\nline\nline\nline\n"
+                              "flood: 995 more like this in 10 s\n");
+    free(text);
+}
+
 /* --- waiting answers ------------------------------------------------------
  */
 
@@ -312,6 +332,7 @@ int main(void)
         cmocka_unit_test(loopback_is_limited_only_if_asked_for),
         cmocka_unit_test(a_busy_network_keeps_its_bucket_among_many_idle_ones),
         cmocka_unit_test(a_flood_gets_a_few_lines_and_a_sum),
+        cmocka_unit_test(a_clock_that_is_set_back_keeps_the_limit),
         cmocka_unit_test(answers_leave_in_the_order_they_came),
         cmocka_unit_test(a_reporter_is_remembered_for_each_digest_and_list),
         cmocka_unit_test(metrics_add_up),
