@@ -16,6 +16,9 @@ install(TARGETS umbel_cli umbel_reproduce umbel_bench umbel_stopset
   DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(TARGET umbel_clearinghouse)
   install(TARGETS umbel_clearinghouse DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(DIRECTORY examples/clearinghouse
+    DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
+    FILES_MATCHING PATTERN "umbel-clearinghouse.*")
 endif()
 set_target_properties(umbel_shared PROPERTIES EXPORT_NAME umbel)
 set_target_properties(umbel_fetch_shared PROPERTIES EXPORT_NAME umbel-fetch)
