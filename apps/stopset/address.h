@@ -50,7 +50,8 @@ static inline bool ss_addr_is_v4(ss_addr a)
 /* Returns the address of 4 or 16 bytes in network order. */
 ss_addr ss_addr_from_bytes(const uint8_t *bytes, size_t len);
 
-/* Writes the 16 bytes in network order; of IPv4 the last four are the address. */
+/* Writes the 16 bytes in network order; of IPv4 the last four are the address.
+ */
 void ss_addr_to_bytes(ss_addr a, uint8_t out[16]);
 
 /* Keeps the first bits of an address: v4 of an IPv4 address, v6 of others. */

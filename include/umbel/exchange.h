@@ -162,8 +162,8 @@ typedef struct umbel_published {
     bool is_signed;
     uint64_t expires; /* seconds since 1970; 0: never */
     bool expiry_gone; /* the last manifest was to expire, this one is not */
-    bool unchanged;        /* the same filter as in the last manifest */
-    bool has_last;         /* there was a manifest before this one */
+    bool unchanged;   /* the same filter as in the last manifest */
+    bool has_last;    /* there was a manifest before this one */
     uint8_t last[UMBEL_FILE_DIGEST_LEN]; /* the filter that it named */
     umbel_error no_step; /* why there is no difference: text is "" where one is,
                             or where none was asked for */

@@ -111,7 +111,7 @@ static uint64_t clear_seen(const void *cells, uint64_t from, uint64_t n)
     const umbel_filter *f = cells;
 
     (void)n;
-    f->payload[from / 8] &= (uint8_t)~(1u << from % 8);
+    f->payload[from / 8] &= (uint8_t) ~(1u << from % 8);
     return 0;
 }
 
