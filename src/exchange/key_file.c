@@ -176,17 +176,6 @@ umbel_status umbel_trust_key_load(const char *path,
     return read_key(&trust_key, path, out, err);
 }
 
-/* A key that is lost keeps readers out for ever: its name is synced, too. */
-static bool sync_name(const char *path)
-{
-    char dir[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    int len = slash ? (int)(slash - path) + 1 : 0;
-
-    snprintf(dir, sizeof dir, "%.*s.", len, path);
-    return um_sync_directory(dir);
-}
-
 static umbel_status write_key(const form *f, const char *path,
                               const uint8_t *key, umbel_error *err)
 {
@@ -205,8 +194,10 @@ static umbel_status write_key(const form *f, const char *path,
                        um_path_dots(path), um_path_tail(path));
     if (fd < 0)
         return um_fail_path(err, path);
+    /* A key that is lost keeps readers out for ever: its name is synced, too.
+     */
     bool fine = write(fd, text, len) == (ssize_t)len && fsync(fd) == 0 &&
-                sync_name(path);
+                um_sync_name(path);
     if (!fine)
         um_set_error_path(err, path);
     close(fd);

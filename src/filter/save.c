@@ -266,6 +266,13 @@ bool um_sync_directory(const char *dir)
     return fine;
 }
 
+bool um_sync_name(const char *path)
+{
+    char dir[PATH_MAX];
+
+    return beside(dir, path, ".") && um_sync_directory(dir);
+}
+
 /*
  * Owner and group where we may; a group that we cannot keep must not pass its
  * rights on to ours.

@@ -27,6 +27,8 @@ umbel_status um_save_held(const umbel_slice *parts, size_t nparts,
                           const char *path, int *fd, umbel_error *err);
 /* Names that came to be in it, or went, stay so when the power fails. */
 bool um_sync_directory(const char *dir);
+/* The same for the directory that path is in. */
+bool um_sync_name(const char *path);
 /* Returns true if that file still has this name. */
 bool um_is_at(int fd, const char *path);
 /* Parts to an open descriptor. */

@@ -10,10 +10,12 @@
 #include "store/disk.h"
 
 #include "base/error.h"
+#include "filter/save.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -272,9 +274,20 @@ static const um_disk_ops real_ops = {.lock = real_lock,
                                      .release = real_release,
                                      .threads = true};
 
+/* Makes the directory if it is absent, durable. */
+static bool make_directory(const char *path)
+{
+    char above[PATH_MAX + 4];
+
+    if (mkdir(path, 0700) != 0)
+        return errno == EEXIST;
+    snprintf(above, sizeof above, "%s/..", path);
+    return um_sync_directory(above);
+}
+
 umbel_status um_disk_open(const char *path, um_disk **out, umbel_error *err)
 {
-    if (mkdir(path, 0700) != 0 && errno != EEXIST)
+    if (!make_directory(path))
         return um_fail_path(err, path);
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0)

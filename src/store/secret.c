@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "exchange/key_file.h"
+#include "filter/save.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -26,7 +27,8 @@ static umbel_status make_secret(const char *path, uint8_t out[UMBEL_SECRET_LEN],
     randombytes_buf(secret, sizeof secret);
     unlink(new);
     UM_TRY(um_secret_save(secret, new, err));
-    if (rename(new, path) != 0)
+    /* Without its secret nothing that was acknowledged is of use. */
+    if (rename(new, path) != 0 || !um_sync_name(path))
         return um_fail_path(err, path);
     UM_TRY(um_secret_load(path, out, err));
     return UMBEL_OK;
