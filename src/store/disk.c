@@ -4,7 +4,8 @@
  * The child that writes a snapshot shares its parent's lock, because flock
  * belongs to the open file. If the parent is killed the kernel kills the child,
  * and until then the lock is held: no second server can meet a child of the
- * first. So `lock` waits a moment before it gives up.
+ * first. A child that waits for a slow disk takes its time to die, so `lock`
+ * waits if the process that is named in the file is gone already.
  */
 #define _GNU_SOURCE /* prctl, flock, O_DIRECTORY */
 #include "store/disk.h"
@@ -29,7 +30,7 @@
 #include <unistd.h>
 
 enum {
-    LOCK_TRIES = 50,
+    LOCK_TRIES = 500,
     LOCK_PAUSE = 20 * 1000 * 1000, /* nanoseconds */
     CHILD_NICE = 10,
     CHILD_REST = 200 * 1000 * 1000, /* nanoseconds */
@@ -48,22 +49,56 @@ static int dir_of(const um_disk *d)
     return ((const real_disk *)d)->dir;
 }
 
-static int real_lock(um_disk *d, const char *name)
+/* The process whose number is in the lock's file, if it is alive; else 0. */
+static pid_t holder_of(int fd)
 {
-    real_disk *r = (real_disk *)d;
-    const struct timespec pause = {.tv_nsec = LOCK_PAUSE};
-    int fd = openat(r->dir, name, O_RDWR | O_CREAT | O_CLOEXEC, MODE);
+    char text[24] = "";
+    ssize_t n = pread(fd, text, sizeof text - 1, 0);
+    long pid = n > 0 ? strtol(text, NULL, 10) : 0;
 
-    if (fd < 0)
-        return errno;
+    return pid > 0 && (kill((pid_t)pid, 0) == 0 || errno == EPERM) ? (pid_t)pid
+                                                                   : 0;
+}
+
+/* For people, and for holder_of; the lock is what counts. */
+static void write_holder(int fd)
+{
+    char text[24];
+    int n = snprintf(text, sizeof text, "%ld\n", (long)getpid());
+
+    if (ftruncate(fd, 0) != 0 || pwrite(fd, text, (size_t)n, 0) < 0)
+        errno = 0;
+}
+
+static int wait_lock(int fd, pid_t *holder)
+{
+    const struct timespec pause = {.tv_nsec = LOCK_PAUSE};
+
     for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; i++) {
-        int number = errno;
-        if ((number != EWOULDBLOCK && number != EINTR) || i == LOCK_TRIES) {
-            close(fd);
-            return number;
-        }
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return errno;
+        *holder = holder_of(fd);
+        if (*holder || i == LOCK_TRIES)
+            return EWOULDBLOCK;
         nanosleep(&pause, NULL);
     }
+    return 0;
+}
+
+static int real_lock(um_disk *d, const char *name, pid_t *holder)
+{
+    real_disk *r = (real_disk *)d;
+    int fd = openat(r->dir, name, O_RDWR | O_CREAT | O_CLOEXEC, MODE);
+
+    *holder = 0;
+    if (fd < 0)
+        return errno;
+    int number = wait_lock(fd, holder);
+    if (number) {
+        close(fd);
+        return number;
+    }
+    write_holder(fd);
     r->lock = fd;
     return 0;
 }

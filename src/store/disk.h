@@ -22,8 +22,9 @@ typedef enum um_disk_mode {
 } um_disk_mode;
 
 typedef struct um_disk_ops {
-    /* E_AGAIN (EWOULDBLOCK): another process holds it. Held until close. */
-    int (*lock)(um_disk *d, const char *name);
+    /* EWOULDBLOCK: a process holds it, *holder, or 0 if that is not known.
+     * Else it is held until release. */
+    int (*lock)(um_disk *d, const char *name, pid_t *holder);
     int (*names)(um_disk *d, void (*each)(void *ctx, const char *name),
                  void *ctx);
 

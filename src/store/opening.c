@@ -36,8 +36,14 @@ static umbel_status check_config(const um_store_config *c, umbel_error *err)
 static umbel_status lock_directory(const um_store *s, const char *dir,
                                    umbel_error *err)
 {
-    int number = s->disk->ops->lock(s->disk, "lock");
+    pid_t holder = 0;
+    int number = s->disk->ops->lock(s->disk, "lock", &holder);
 
+    if (number == EWOULDBLOCK && holder)
+        return um_fail(err, UMBEL_E_REFUSED,
+                       "%s is in use by another server, process %ld: stop that "
+                       "one, or choose another directory",
+                       dir, (long)holder);
     if (number == EWOULDBLOCK)
         return um_fail(err, UMBEL_E_REFUSED,
                        "%s is in use by another server: stop that one, or "

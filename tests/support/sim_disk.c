@@ -314,11 +314,12 @@ static sim_disk *sim_of(um_disk *base)
 
 /* --- the row ------------------------------------------------------------- */
 
-static int sim_lock(um_disk *base, const char *name)
+static int sim_lock(um_disk *base, const char *name, pid_t *holder)
 {
     sim_disk *d = sim_of(base);
 
     (void)name;
+    *holder = 0;
     if (d->locked)
         return EWOULDBLOCK;
     if (d->off)

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { T0 = 1000000, DAY = 86400, MANY = 600 };
@@ -565,8 +566,29 @@ static void a_second_server_is_refused(void **state)
     um_store *s = open_store(dir);
     um_store_config c = usual(dir);
 
-    refuses(&c, UMBEL_E_REFUSED, "in use by another server");
+    char holder[64];
+    snprintf(holder, sizeof holder, "another server, process %ld: stop",
+             (long)getpid());
+    refuses(&c, UMBEL_E_REFUSED, holder);
     um_store_close(s);
+    um_store_close(open_store(dir));
+    test_dir_remove(dir);
+}
+
+/* A snapshot's child that waits for the disk dies later than its parent. */
+static void the_last_child_of_a_killed_server_is_waited_for(void **state)
+{
+    (void)state;
+    char *dir = test_dir_make();
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        open_store(dir);
+        if (fork() == 0)
+            nanosleep(&(struct timespec){.tv_nsec = 100 * 1000 * 1000}, NULL);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
     um_store_close(open_store(dir));
     test_dir_remove(dir);
 }
@@ -748,6 +770,7 @@ int main(void)
         cmocka_unit_test(the_format_is_the_documented_one),
         cmocka_unit_test(lists_that_cannot_be_made_are_refused),
         cmocka_unit_test(a_second_server_is_refused),
+        cmocka_unit_test(the_last_child_of_a_killed_server_is_waited_for),
         cmocka_unit_test(the_secret_is_made_once_and_for_the_owner),
         cmocka_unit_test(files_of_another_version_are_refused),
         cmocka_unit_test(damage_is_refused_by_name),
