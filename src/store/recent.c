@@ -341,92 +341,78 @@ void um_recent_stats_get(const um_recent *r, um_recent_stats *out)
 
 /* --- bytes ---------------------------------------------------------------
  *
- *   u32 version | u32 0 | u64 lines | u64 tick | for each group of 64 lines,
- * the last may be shorter: a byte a line, n, 0 to 8 | n words of each line
+ *   u32 version | u32 0 | u64 lines | u64 tick | for each group of 64 lines
+ * (the last one may have fewer): a byte n for each line, 0 to 8; their words
+ *
+ * A call for each line would take longer than reading the words.
  */
 
-enum { GROUP = 64 };
+enum { GROUP = 64, GROUP_MOST = GROUP * (1 + UM_LINE) };
 
-/* Lines of the group that begins at a line. */
-static size_t group_len(uint64_t lines, uint64_t from)
+static uint64_t group_len(uint64_t lines, uint64_t first)
 {
-    return lines - from < GROUP ? (size_t)(lines - from) : GROUP;
+    return lines - first < GROUP ? lines - first : GROUP;
 }
 
-static umbel_status put_group(const uint64_t *slot, size_t lines,
-                              const um_sink *to, umbel_error *err)
+static void put_group(const uint64_t *line, uint64_t n, um_writer *w)
 {
-    uint8_t bytes[GROUP * (1 + UM_LINE)];
-    um_writer w = {bytes, bytes + sizeof bytes, false};
-
-    for (size_t i = 0; i < lines; i++) {
-        uint8_t n = (uint8_t)(SLOTS - count_free(slot + i * SLOTS));
-        um_put_bytes(&w, &n, 1);
+    for (uint64_t i = 0; i < n; i++) {
+        uint8_t used = (uint8_t)(SLOTS - count_free(line + i * SLOTS));
+        um_put_bytes(w, &used, 1);
     }
-    for (size_t i = 0; i < lines * SLOTS; i++)
-        if (slot[i])
-            um_put_u64(&w, slot[i]);
-    return um_sink_put(to, bytes, (size_t)(w.at - bytes), err);
+    for (uint64_t i = 0; i < n * SLOTS; i++)
+        if (line[i])
+            um_put_u64(w, line[i]);
 }
 
 umbel_status um_recent_encode(const um_recent *r, const um_sink *to,
                               umbel_error *err)
 {
-    uint8_t head[HEAD_LEN];
-    um_writer w = {head, head + sizeof head, false};
+    uint8_t buffer[GROUP_MOST];
+    um_writer w = {buffer, buffer + sizeof buffer, false};
 
     um_put_u32(&w, VERSION);
     um_put_u32(&w, 0);
     um_put_u64(&w, r->lines);
     um_put_u64(&w, r->tick);
-    UM_TRY(um_sink_put(to, head, sizeof head, err));
-    for (uint64_t i = 0; i < r->lines; i += GROUP)
-        UM_TRY(put_group(r->slot + i * SLOTS, group_len(r->lines, i), to, err));
+    UM_TRY(um_sink_put(to, buffer, (size_t)(w.at - buffer), err));
+    for (uint64_t i = 0; i < r->lines; i += GROUP) {
+        w.at = buffer;
+        put_group(r->slot + i * SLOTS, group_len(r->lines, i), &w);
+        UM_TRY(um_sink_put(to, buffer, (size_t)(w.at - buffer), err));
+    }
     return UMBEL_OK;
 }
 
-/* Copies the words of a line; NULL: checks them only. Returns false if one has
- * no times. */
-static bool take_words(const uint8_t *bytes, unsigned n, uint64_t *to)
-{
-    bool all = true;
-
-    for (unsigned j = 0; j < n; j++) {
-        uint64_t word = um_load64(bytes + 8 * (size_t)j);
-        all &= (word & COLUMNS_MASK) != 0;
-        if (to)
-            to[j] = word;
-    }
-    return all;
-}
-
-/* Reads a group, into slot where that is given. */
-static umbel_status get_group(um_feed *from, size_t lines, uint64_t *slot,
+/* Reads n lines; keeps them where to is given. */
+static umbel_status get_group(um_feed *from, uint64_t *to, uint64_t n,
                               uint64_t *digests, umbel_error *err)
 {
-    uint8_t n[GROUP], bytes[GROUP * UM_LINE];
-    const uint8_t *at = bytes;
-    size_t words = 0;
+    uint8_t used[GROUP], bytes[GROUP * UM_LINE], *at = bytes;
+    size_t sum = 0;
 
-    UM_TRY(um_feed_get(from, n, lines, err));
-    for (size_t i = 0; i < lines; i++) {
-        if (n[i] > SLOTS)
+    UM_TRY(um_feed_get(from, used, (size_t)n, err));
+    for (uint64_t i = 0; i < n; i++) {
+        if (used[i] > SLOTS)
             return um_fail(err, UMBEL_E_FORMAT, "recent: a line of %d digests",
-                           n[i]);
-        words += n[i];
+                           used[i]);
+        sum += used[i];
     }
-    UM_TRY(um_feed_get(from, bytes, words * 8, err));
-    for (size_t i = 0; i < lines; i++) {
-        if (!take_words(at, n[i], slot ? slot + i * SLOTS : NULL))
-            return um_fail(err, UMBEL_E_FORMAT,
-                           "recent: a digest without times");
-        at += 8 * (size_t)n[i];
-    }
-    *digests += words;
+    UM_TRY(um_feed_get(from, bytes, 8 * sum, err));
+    for (uint64_t i = 0; i < n; i++)
+        for (unsigned j = 0; j < used[i]; j++, at += 8) {
+            uint64_t word = um_load64(at);
+            if (!(word & COLUMNS_MASK))
+                return um_fail(err, UMBEL_E_FORMAT,
+                               "recent: a digest without times");
+            if (to)
+                to[i * SLOTS + j] = word;
+        }
+    *digests += sum;
     return UMBEL_OK;
 }
 
-static umbel_status get_groups(um_recent *r, um_feed *from, umbel_error *err)
+static umbel_status get_lines(um_recent *r, um_feed *from, umbel_error *err)
 {
     uint8_t head[HEAD_LEN];
     um_reader in = {head, head + sizeof head, false};
@@ -444,8 +430,8 @@ static umbel_status get_groups(um_recent *r, um_feed *from, umbel_error *err)
         return um_fail(err, UMBEL_E_FORMAT, "recent is cut short, or damaged");
     bool keep = lines == r->lines;
     for (uint64_t i = 0; i < lines; i += GROUP)
-        UM_TRY(get_group(from, group_len(lines, i),
-                         keep ? r->slot + i * SLOTS : NULL, &digests, err));
+        UM_TRY(get_group(from, keep ? r->slot + i * SLOTS : NULL,
+                         group_len(lines, i), &digests, err));
     r->tick = tick;
     r->digests = keep ? digests : 0;
     return UMBEL_OK;
@@ -453,10 +439,9 @@ static umbel_status get_groups(um_recent *r, um_feed *from, umbel_error *err)
 
 umbel_status um_recent_decode(um_recent *r, um_feed *from, umbel_error *err)
 {
-    if (r->digests)
-        forget_all(r);
+    forget_all(r);
     r->tick = 0;
-    umbel_status status = get_groups(r, from, err);
+    umbel_status status = get_lines(r, from, err);
     /* How far the sweep had come is unknown: the next tick begins anew. */
     r->swept = 0;
     if (status != UMBEL_OK)
