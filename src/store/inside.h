@@ -35,7 +35,9 @@ struct um_store {
     um_durability durability;
     um_state state;
     int event[2];
-    uint64_t now;
+    uint64_t now;    /* the latest tick: a clock set back stands still */
+    uint64_t ticked; /* the last tick, by the clock */
+    uint64_t age;    /* seconds between ticks; what upkeep counts by */
 
     /* The journal. */
     int file; /* -1: none */
@@ -45,7 +47,7 @@ struct um_store {
     uint64_t old_bytes; /* of earlier journals that are still needed */
     unsigned old_files;
     uint64_t least_bytes;
-    uint64_t marked; /* when the last mark was asked for */
+    uint64_t marked; /* age when the last mark was asked for */
     uint64_t marked_seq;
     uint64_t lists_id;
 
@@ -60,7 +62,7 @@ struct um_store {
     bool wanted;
     pid_t child;
     uint64_t snapshot_seq;
-    uint64_t retry_at, retry_after;
+    uint64_t retry_at, retry_after; /* an age, seconds */
 
     bool has_failed;
     char reason[200];

@@ -157,7 +157,7 @@ umbel_status um_store_open(const um_store_config *c, uint64_t now,
     if (!s)
         return um_no_memory(err, sizeof *s);
     s->file = s->event[0] = s->event[1] = -1;
-    s->now = now;
+    s->now = s->ticked = now;
     s->retry_after = 1;
     s->durability = c->durability;
     s->least_bytes =

@@ -39,7 +39,7 @@ const char *um_durability_name(um_durability d)
 
 void um_store_put_off(um_store *s)
 {
-    s->retry_at = s->now + s->retry_after;
+    s->retry_at = s->age + s->retry_after;
     if (s->retry_after < RETRY_MOST)
         s->retry_after *= 2;
 }

@@ -32,7 +32,7 @@ uint64_t um_store_journal_limit(const um_store *s)
 
 bool um_store_is_due(const um_store *s)
 {
-    if (s->phase != UM_IDLE || s->now < s->retry_at)
+    if (s->phase != UM_IDLE || s->age < s->retry_at)
         return false;
     return s->wanted || s->has_failed || s->old_files >= JOURNAL_FILES ||
            s->old_bytes + s->end > um_store_journal_limit(s);
@@ -225,9 +225,9 @@ static void turn_all(um_store *s, uint64_t now)
 static void sync_each_second(um_store *s)
 {
     if (s->file < 0 || s->has_failed || s->durability == UM_DURABILITY_NONE ||
-        s->marked == s->now || s->marked_seq == s->written)
+        s->marked == s->age || s->marked_seq == s->written)
         return;
-    s->marked = s->now;
+    s->marked = s->age;
     s->marked_seq = s->written;
     um_worker_sync(s->worker, (um_written){s->file, s->end, s->written}, true);
 }
@@ -242,6 +242,9 @@ static void drain(int fd)
 
 void um_store_tick(um_store *s, uint64_t now)
 {
+    if (now > s->ticked)
+        s->age += now - s->ticked;
+    s->ticked = now;
     if (now > s->now)
         s->now = now;
     drain(s->event[0]);

@@ -187,8 +187,9 @@ static void fail_and_write_snapshot(load *l)
     sim_fail(l->disk, 1);
     assert_int_equal(um_store_flush(l->store, NULL), UMBEL_E_IO);
     sim_fail(l->disk, 0);
-    while (l->store->phase != UM_WRITING)
+    for (int i = 0; i < 100 && l->store->phase != UM_WRITING; i++)
         tick(l, 1);
+    assert_int_equal(l->store->phase, UM_WRITING);
     assert_non_null(um_store_failed(l->store));
 }
 
@@ -214,6 +215,28 @@ static void epochs_that_end_during_a_failure_end_after_a_restart(void **state)
     load_close(l);
 }
 
+/* Retries and syncs go on, though the time of records stands still. */
+static void a_clock_that_is_set_back_stops_no_upkeep(void **state)
+{
+    (void)state;
+    load *l = load_open(1, UM_DURABILITY_INTERVAL);
+    um_store_stats before, after;
+
+    assert_true(load_start(l));
+    tick(l, 5000);
+    l->now -= 4000;
+    fail_and_write_snapshot(l);
+    assert_true(recovers(l));
+    um_store_stats_get(l->store, &before);
+    for (int i = 0; i < 5; i++) {
+        load_step(l);
+        tick(l, 1);
+    }
+    um_store_stats_get(l->store, &after);
+    assert_true(after.syncs >= before.syncs + 3);
+    load_close(l);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +244,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(without_sync_power_cuts_still_leave_a_store),
         cmocka_unit_test(disk_errors_refuse_changes_until_the_disk_is_well),
         cmocka_unit_test(epochs_that_end_during_a_failure_end_after_a_restart),
+        cmocka_unit_test(a_clock_that_is_set_back_stops_no_upkeep),
     };
 
     if (argc > 1)
