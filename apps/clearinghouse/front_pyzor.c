@@ -41,7 +41,10 @@ static void log_line(void *ctx, const char *file, size_t line, const char *what)
     const um_pyzor_settings *s = settings_of(h);
     const char *path = file[0] == 'p' ? s->passwd : s->access;
 
-    um_log_event(&h->log, "%s:%zu: %s", path, line, what);
+    if (line)
+        um_log_event(&h->log, "%s:%zu: %s", path, line, what);
+    else
+        um_log_event(&h->log, "%s: %s", path, what);
 }
 
 static umbel_status load_accounts(um_house *h, um_pyzor_accounts *out,

@@ -283,6 +283,16 @@ umbel_status um_pyzor_accounts_read(um_pyzor_accounts *a, umbel_slice passwd,
     return status;
 }
 
+/* As pyzord does, a server starts without them; but a path that was mistyped
+ * opens it to anonymous reports. */
+static void warn_missing(const um_line_warning *w, const char *file,
+                         const char *path, const um_file_text *text,
+                         const char *what)
+{
+    if (path && !text->data && w)
+        w->warn(w->ctx, file, 0, what);
+}
+
 umbel_status um_pyzor_accounts_init(um_pyzor_accounts *a, const char *passwd,
                                     const char *access,
                                     const um_line_warning *w, umbel_error *err)
@@ -293,6 +303,12 @@ umbel_status um_pyzor_accounts_init(um_pyzor_accounts *a, const char *passwd,
 
     if (status == UMBEL_OK && access)
         status = um_file_text_read(&rules, access, err);
+    if (status == UMBEL_OK) {
+        warn_missing(w, "passwd", passwd, &keys,
+                     "no such file: there are no accounts");
+        warn_missing(w, "access", access, &rules,
+                     "no such file: anonymous may do all but whitelist");
+    }
     if (status == UMBEL_OK)
         status = um_pyzor_accounts_read(a, (umbel_slice){keys.data, keys.len},
                                         (umbel_slice){rules.data, rules.len}, w,

@@ -72,7 +72,12 @@ static void print_warning(void *ctx, const char *file, size_t line,
 {
     const um_pyzor_settings *s = ctx;
 
-    printf("%s:%zu: %s\n", file[0] == 'p' ? s->passwd : s->access, line, what);
+    const char *path = file[0] == 'p' ? s->passwd : s->access;
+
+    if (line)
+        printf("%s:%zu: %s\n", path, line, what);
+    else
+        printf("%s: %s\n", path, what);
 }
 
 static umbel_status check_accounts(const um_config *c, umbel_error *err)
@@ -92,9 +97,9 @@ umbel_status um_serve_check(const char *config, umbel_error *err)
     umbel_status status = load_config(&c, config, err);
 
     if (status == UMBEL_OK)
-        status = check_accounts(&c, err);
-    if (status == UMBEL_OK)
         status = um_house_check_memory(&c, err);
+    if (status == UMBEL_OK)
+        status = check_accounts(&c, err);
     if (status == UMBEL_OK)
         printf("%s: fine\n", config ? config : "the default settings");
     um_config_fini(&c);
