@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 
 static const um_setting settings[] = {
-    {"listen", &um_type_addresses, offsetof(um_pyzor_settings, listen),
+    {"listen", &um_type_ports, offsetof(um_pyzor_settings, listen),
      "127.0.0.1:24441", .help = "UDP addresses"},
     {"passwd", &um_type_text, offsetof(um_pyzor_settings, passwd), NULL,
      .help = "file of accounts, as pyzord reads it", .live = true},

@@ -263,6 +263,12 @@ static bool parse_addresses(const um_setting *s, const char *text, void *target)
            um_texts_add(target, text);
 }
 
+/* Datagrams need a port. */
+static bool parse_ports(const um_setting *s, const char *text, void *target)
+{
+    return text[0] != '/' && parse_addresses(s, text, target);
+}
+
 static void allow_addresses(const um_setting *s, char out[UM_ALLOWED_LEN])
 {
     (void)s;
@@ -291,3 +297,7 @@ static void fini_addresses(void *target)
 const um_setting_type um_type_addresses = {"addresses",     true,
                                            parse_addresses, allow_addresses,
                                            equal_addresses, fini_addresses};
+
+const um_setting_type um_type_ports = {"addresses",     true,
+                                       parse_ports,     allow_addresses,
+                                       equal_addresses, fini_addresses};

@@ -98,6 +98,7 @@ static void mistakes_are_refused_with_line_and_what_is_allowed(void **state)
         {"# c\n// c\n/* c\n c */\ndta = 1\n", "x.conf:5: ", "data, secret"},
         {"\n\ndurability = \"soon\"\n",
          "x.conf:3: ", "always, interval or none"},
+        {"pyzor { listen = {\"/run/x\"} }\n", "x.conf:1: ", "127.0.0.1:24441"},
         {"memory = 3\n", "x.conf:1: ", "64MB or 1GiB"},
         {"memory = \"5 apples\"\n", "x.conf:1: ", "apples"},
         {"list \"pyzor-reports\" { epoch = 5 }", "x.conf:1: ", "10s, 5min"},
