@@ -23,7 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ROUNDS = 30, T0 = 1000000, SOME = 64 };
+enum { ROUNDS = 30, T0 = 1000000, SOME = 64, ONE_REPORT = 2 * SOME * 24 + 48 };
 
 static char dir[PATH_MAX];
 static um_list_config lists[2];
@@ -81,8 +81,8 @@ static void report(um_store *s, uint64_t from, uint64_t n)
     for (uint64_t i = from; i < from + n; i += SOME) {
         size_t k = 0;
         for (uint64_t j = i; j < i + SOME && j < from + n; j++) {
-            e[k++] = (um_entry){0, digest_of(j), 1, 0};
-            e[k++] = (um_entry){1, digest_of(j), 1, 0};
+            e[k++] = (um_entry){0, 1, digest_of(j), 0};
+            e[k++] = (um_entry){1, 1, digest_of(j), 0};
         }
         need(um_store_append(s, e, k, T0, &ticket, &err));
         need(um_store_flush(s, &err));
@@ -134,7 +134,8 @@ static reading read_all(bool keep)
         if (strchr(e->d_name, '-'))
             read_file(path, keep, &r);
     }
-    closedir(d);
+    if (d)
+        closedir(d);
     r.wall = um_seconds() - r.wall;
     r.cpu = cpu_seconds() - r.cpu;
     return r;
@@ -151,7 +152,8 @@ static void remove_all(void)
         if (e->d_name[0] != '.')
             unlink(path);
     }
-    closedir(d);
+    if (d)
+        closedir(d);
     rmdir(dir);
 }
 
@@ -224,7 +226,7 @@ static void describe(const char *kind, uint64_t n)
                                 .kind = kind,
                                 .capacity = n,
                                 .error = 1e-5,
-                                .epoch_seconds = 86400 * 30,
+                                .epoch_seconds = 2592000,
                                 .epochs = 4,
                                 .cell_bits = 16,
                                 .times = 1};
@@ -257,8 +259,7 @@ int main(int argc, char **argv)
     measure_restart("after a snapshot");
     s = open_store();
     wait_journal(s);
-    while (stats_of(s).journal_bytes + 2 * SOME * 24 + 48 <
-           stats_of(s).journal_limit)
+    while (stats_of(s).journal_bytes + ONE_REPORT < stats_of(s).journal_limit)
         report(s, 0, SOME);
     um_store_close(s);
     measure_restart("before the next");

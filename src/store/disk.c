@@ -333,7 +333,7 @@ umbel_status um_disk_open(const char *path, um_disk **out, umbel_error *err)
         return um_no_memory(err, sizeof *r);
     }
     *r = (real_disk){.base = {&real_ops}, .dir = dir, .lock = -1};
-    *out = &r->base;
+    *out = (um_disk *)r;
     return UMBEL_OK;
 }
 

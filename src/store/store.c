@@ -235,7 +235,7 @@ umbel_status um_store_append(um_store *s, const um_entry *e, size_t n,
                              uint64_t now, uint64_t *ticket, umbel_error *err)
 {
     size_t most = n * (UM_RECORD_ONCE_LEN + UM_RECORD_COUNT_LEN) +
-                  UM_STORE_MAX_LISTS * UM_RECORD_TURN_LEN;
+                  UM_STORE_MAX_LISTS * (size_t)UM_RECORD_TURN_LEN;
     uint64_t mark = 0;
 
     UM_TRY(check_entries(s, e, n, err));

@@ -89,8 +89,8 @@ void um_store_digest(const um_store *s, const umbel_slice *keys, size_t n,
 
 typedef struct um_entry {
     unsigned list; /* its place in the configuration */
-    umbel_digest digest;
     uint32_t amount;
+    umbel_digest digest;
     uint64_t once; /* mark of a signed request, or 0 */
 } um_entry;
 

@@ -149,8 +149,8 @@ static void send_counts(load *l)
     for (size_t i = 0; i < n; i++) {
         key[i] = (int)sim_below(l->disk, LOAD_KEYS);
         e[i] = (um_entry){(unsigned)sim_below(l->disk, LOAD_LISTS),
-                          l->digest[key[i]],
-                          (uint32_t)(1 + sim_below(l->disk, 3)), once};
+                          (uint32_t)(1 + sim_below(l->disk, 3)),
+                          l->digest[key[i]], once};
     }
     if (um_store_append(l->store, e, n, l->now, &ticket, NULL) != UMBEL_OK) {
         check_refusal(l);

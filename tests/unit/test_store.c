@@ -69,7 +69,7 @@ static umbel_digest digest_of(const um_store *s, uint64_t i)
 static uint64_t append(um_store *s, unsigned list, uint64_t key,
                        uint32_t amount, uint64_t once, uint64_t now)
 {
-    um_entry e = {list, digest_of(s, key), amount, once};
+    um_entry e = {list, amount, digest_of(s, key), once};
     uint64_t ticket = 0;
 
     assert_ok(um_store_append(s, &e, 1, now, &ticket, &test_refusal));
@@ -279,7 +279,7 @@ static void marks_are_refused_beyond_their_limit(void **state)
     char *dir = test_dir_make();
     um_store *s = open_store(dir);
     um_once *o = &s->state.once;
-    um_entry e = {0, digest_of(s, 1), 1, 77};
+    um_entry e = {0, 1, digest_of(s, 1), 77};
     uint64_t n = 0, later = T0 + UM_ONCE_SECONDS + 1, ticket;
 
     while (n <= UM_ONCE_MAX && um_once_reserve(o, 1, T0, NULL) == UMBEL_OK)
@@ -501,7 +501,7 @@ static void the_format_is_the_documented_one(void **state)
     (void)state;
     char *dir = test_dir_make();
     um_store_config c = usual(dir);
-    um_entry e = {0, {0x1111, 0x2222}, 3, 0x4444};
+    um_entry e = {0, 3, {0x1111, 0x2222}, 0x4444};
     uint64_t ticket;
 
     c.secret_bytes = test_secret;
@@ -733,7 +733,7 @@ static void bad_entries_change_nothing(void **state)
     (void)state;
     char *dir = test_dir_make();
     um_store *s = open_store(dir);
-    um_entry e[2] = {{0, digest_of(s, 1), 1, 0}, {2, digest_of(s, 1), 1, 0}};
+    um_entry e[2] = {{0, 1, digest_of(s, 1), 0}, {2, 1, digest_of(s, 1), 0}};
     char long_name[300];
     uint64_t ticket = 5;
 
