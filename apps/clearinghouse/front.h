@@ -30,6 +30,9 @@ struct um_front {
     /* Adds the bytes that it may need beside its lists; NULL: few. */
     umbel_status (*memory)(const void *settings, uint64_t *need,
                            umbel_error *err);
+    /* Checks the files that the settings name, and prints what was ignored in
+     * them. NULL: they name none. */
+    umbel_status (*check)(const void *settings, FILE *out, umbel_error *err);
     /* Listens. *state is the front's own, for the calls below. */
     umbel_status (*open)(um_house *h, void **state, umbel_error *err);
     /* Takes over what um_house_config says now; on failure nothing changes. */

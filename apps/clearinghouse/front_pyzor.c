@@ -38,22 +38,40 @@ static const um_pyzor_settings *settings_of(const um_house *h)
 static void log_line(void *ctx, const char *file, size_t line, const char *what)
 {
     um_house *h = ctx;
-    const um_pyzor_settings *s = settings_of(h);
-    const char *path = file[0] == 'p' ? s->passwd : s->access;
 
     if (line)
-        um_log_event(&h->log, "%s:%zu: %s", path, line, what);
+        um_log_event(&h->log, "%s:%zu: %s", file, line, what);
     else
-        um_log_event(&h->log, "%s: %s", path, what);
+        um_log_event(&h->log, "%s: %s", file, what);
+}
+
+static void print_line(void *ctx, const char *file, size_t line,
+                       const char *what)
+{
+    if (line)
+        fprintf(ctx, "%s:%zu: %s\n", file, line, what);
+    else
+        fprintf(ctx, "%s: %s\n", file, what);
+}
+
+static umbel_status check_files(const void *settings_given, FILE *out,
+                                umbel_error *err)
+{
+    const um_pyzor_settings *s = settings_given;
+    um_pyzor_accounts a;
+
+    UM_TRY(
+        um_pyzor_accounts_init(&a, s->passwd, s->access, print_line, out, err));
+    um_pyzor_accounts_fini(&a);
+    return UMBEL_OK;
 }
 
 static umbel_status load_accounts(um_house *h, um_pyzor_accounts *out,
                                   umbel_error *err)
 {
     const um_pyzor_settings *s = settings_of(h);
-    um_line_warning warning = {log_line, h};
 
-    UM_TRY(um_pyzor_accounts_init(out, s->passwd, s->access, &warning, err));
+    UM_TRY(um_pyzor_accounts_init(out, s->passwd, s->access, log_line, h, err));
     for (size_t i = 0; i < out->n; i++)
         out->account[i].weight =
             um_config_weight(&h->config, out->account[i].name);
@@ -213,6 +231,7 @@ const um_front um_front_pyzor = {
     .ops = ops,
     .verdicts = um_pyzor_verdicts,
     .memory = add_memory,
+    .check = check_files,
     .open = open_front,
     .reload = reload,
     .committed = committed,

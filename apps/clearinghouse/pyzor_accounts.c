@@ -123,7 +123,7 @@ typedef struct line_reader {
     size_t line;
 } line_reader;
 
-static void warn(const line_reader *r, const char *what)
+static void warn_line(const line_reader *r, const char *what)
 {
     if (r->warning)
         r->warning->warn(r->warning->ctx, r->file, r->line, what);
@@ -135,11 +135,11 @@ static umbel_status read_account(line_reader *r, umbel_slice line,
     umbel_slice part[2];
 
     if (!um_split_colons(line, part, 2)) {
-        warn(r, "ignored; a line is \"user : key\"");
+        warn_line(r, "ignored; a line is \"user : key\"");
         return UMBEL_OK;
     }
     if (memchr(part[0].data, '\0', part[0].len)) {
-        warn(r, "ignored; the name has a NUL byte");
+        warn_line(r, "ignored; the name has a NUL byte");
         return UMBEL_OK;
     }
     um_pyzor_account *a = account_get(r->accounts, part[0]);
@@ -163,7 +163,7 @@ static uint64_t rule_operations(line_reader *r, umbel_slice names)
         if (op < UM_PYZOR_MAX_OPS)
             bits |= bit_of(op);
         else
-            warn(r, "an operation is ignored; there are 64 already");
+            warn_line(r, "an operation is ignored; there are 64 already");
     }
     return bits;
 }
@@ -200,7 +200,8 @@ static umbel_status read_rule(line_reader *r, umbel_slice line,
 
     (void)err;
     if (!allow && !(split && um_slice_is(part[2], "deny")))
-        warn(r, "ignored; a line is \"operations : users : allow\" (or deny)");
+        warn_line(
+            r, "ignored; a line is \"operations : users : allow\" (or deny)");
     else
         apply_rule_to(r->accounts, part[1], rule_operations(r, part[0]), allow);
     return UMBEL_OK;
@@ -259,10 +260,10 @@ static umbel_status read_files(um_pyzor_accounts *a, umbel_slice passwd,
     }
     if (!account_get(a, anonymous))
         return um_no_memory(err, sizeof *a->account);
-    r.file = "passwd";
+    r.file = w ? w->passwd : NULL;
     if (passwd.data)
         UM_TRY(read_lines(&r, passwd, read_account, err));
-    r.file = "access";
+    r.file = w ? w->access : NULL;
     if (access.data)
         return read_access(&r, access, err);
     grant_default(um_pyzor_account_find(a, anonymous));
@@ -283,36 +284,37 @@ umbel_status um_pyzor_accounts_read(um_pyzor_accounts *a, umbel_slice passwd,
     return status;
 }
 
-/* As pyzord does, a server starts without them; but a path that was mistyped
- * opens it to anonymous reports. */
-static void warn_missing(const um_line_warning *w, const char *file,
-                         const char *path, const um_file_text *text,
-                         const char *what)
+/* Reads a file, if there is one. As pyzord does, a server starts without; but a
+ * path that was mistyped opens it to anonymous reports, so it is named. */
+static umbel_status read_optional(um_file_text *out, const char *path,
+                                  const um_line_warning *w, const char *what,
+                                  umbel_error *err)
 {
-    if (path && !text->data && w)
-        w->warn(w->ctx, file, 0, what);
+    if (!path)
+        return UMBEL_OK;
+    UM_TRY(um_file_text_read(out, path, err));
+    if (!out->data)
+        w->warn(w->ctx, path, 0, what);
+    return UMBEL_OK;
 }
 
 umbel_status um_pyzor_accounts_init(um_pyzor_accounts *a, const char *passwd,
-                                    const char *access,
-                                    const um_line_warning *w, umbel_error *err)
+                                    const char *access, um_warn_line *warn,
+                                    void *ctx, umbel_error *err)
 {
+    um_line_warning w = {warn, ctx, passwd, access};
     um_file_text keys = {0}, rules = {0};
-    umbel_status status =
-        passwd ? um_file_text_read(&keys, passwd, err) : UMBEL_OK;
+    umbel_status status = read_optional(
+        &keys, passwd, &w, "no such file: there are no accounts", err);
 
-    if (status == UMBEL_OK && access)
-        status = um_file_text_read(&rules, access, err);
-    if (status == UMBEL_OK) {
-        warn_missing(w, "passwd", passwd, &keys,
-                     "no such file: there are no accounts");
-        warn_missing(w, "access", access, &rules,
-                     "no such file: anonymous may do all but whitelist");
-    }
+    if (status == UMBEL_OK)
+        status = read_optional(
+            &rules, access, &w,
+            "no such file: anonymous may do all but whitelist", err);
     if (status == UMBEL_OK)
         status = um_pyzor_accounts_read(a, (umbel_slice){keys.data, keys.len},
-                                        (umbel_slice){rules.data, rules.len}, w,
-                                        err);
+                                        (umbel_slice){rules.data, rules.len},
+                                        &w, err);
     free(keys.data);
     free(rules.data);
     return status;

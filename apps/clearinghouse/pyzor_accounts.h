@@ -44,11 +44,15 @@ typedef struct um_pyzor_accounts {
     char *op[UM_PYZOR_MAX_OPS]; /* names; NULL behind the last */
 } um_pyzor_accounts;
 
-/* Is called for each line that is no rule and is ignored; and, with line 0, for
- * a file that does not exist. */
+/* Is called for each line that is no rule and is ignored; with line 0 for a
+ * file that does not exist. */
+typedef void um_warn_line(void *ctx, const char *file, size_t line,
+                          const char *what);
+
 typedef struct um_line_warning {
-    void (*warn)(void *ctx, const char *file, size_t line, const char *what);
+    um_warn_line *warn;
     void *ctx;
+    const char *passwd, *access; /* what the files are called */
 } um_line_warning;
 
 /*
@@ -56,8 +60,8 @@ typedef struct um_line_warning {
  * no accounts, and anonymous may check, report, ping, pong and info.
  */
 umbel_status um_pyzor_accounts_init(um_pyzor_accounts *a, const char *passwd,
-                                    const char *access,
-                                    const um_line_warning *w, umbel_error *err);
+                                    const char *access, um_warn_line *warn,
+                                    void *ctx, umbel_error *err);
 /* The same from texts; data NULL: there is no such file. */
 umbel_status um_pyzor_accounts_read(um_pyzor_accounts *a, umbel_slice passwd,
                                     umbel_slice access,

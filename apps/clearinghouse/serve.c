@@ -4,10 +4,8 @@
 #include "clearinghouse/serve.h"
 
 #include "base/error.h"
-#include "clearinghouse/front_pyzor.h"
 #include "clearinghouse/house_control.h"
 #include "clearinghouse/house_memory.h"
-#include "clearinghouse/pyzor_accounts.h"
 #include "net/control.h"
 
 #include <stdio.h>
@@ -67,27 +65,11 @@ umbel_status um_serve(const char *config, umbel_error *err)
 
 /* --- check ---------------------------------------------------------------- */
 
-static void print_warning(void *ctx, const char *file, size_t line,
-                          const char *what)
+static umbel_status check_fronts(const um_config *c, umbel_error *err)
 {
-    const um_pyzor_settings *s = ctx;
-
-    const char *path = file[0] == 'p' ? s->passwd : s->access;
-
-    if (line)
-        printf("%s:%zu: %s\n", path, line, what);
-    else
-        printf("%s: %s\n", path, what);
-}
-
-static umbel_status check_accounts(const um_config *c, umbel_error *err)
-{
-    um_pyzor_settings *s = um_config_front(c, &um_front_pyzor);
-    um_line_warning warning = {print_warning, s};
-    um_pyzor_accounts a;
-
-    UM_TRY(um_pyzor_accounts_init(&a, s->passwd, s->access, &warning, err));
-    um_pyzor_accounts_fini(&a);
+    for (size_t i = 0; um_front_row(i); i++)
+        if (um_front_row(i)->check)
+            UM_TRY(um_front_row(i)->check(c->front[i], stdout, err));
     return UMBEL_OK;
 }
 
@@ -99,7 +81,7 @@ umbel_status um_serve_check(const char *config, umbel_error *err)
     if (status == UMBEL_OK)
         status = um_house_check_memory(&c, err);
     if (status == UMBEL_OK)
-        status = check_accounts(&c, err);
+        status = check_fronts(&c, err);
     if (status == UMBEL_OK)
         printf("%s: fine\n", config ? config : "the default settings");
     um_config_fini(&c);
@@ -114,9 +96,12 @@ static umbel_status ask(const um_config *c, const char *line, umbel_error *err)
 
     if (!path)
         return um_no_memory(err, 1);
-    umbel_status status = um_control_ask(path, line, ASK_MS, stdout, err);
+    umbel_error why;
+    umbel_status status = um_control_ask(path, line, ASK_MS, stdout, &why);
     free(path);
-    return status;
+    if (status != UMBEL_OK)
+        return um_fail(err, status, "no server answers: %s", why.text);
+    return UMBEL_OK;
 }
 
 umbel_status um_serve_status(const char *config, const char *question,

@@ -235,7 +235,7 @@ static void collect_warning(void *ctx, const char *file, size_t line,
 static void lines_that_are_no_rules_are_ignored_and_reported(void **state)
 {
     warnings w = {""};
-    um_line_warning warning = {collect_warning, &w};
+    um_line_warning warning = {collect_warning, &w, "passwd", "access"};
     um_pyzor_accounts a;
 
     (void)state;
