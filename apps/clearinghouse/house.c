@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "clearinghouse/house_control.h"
 #include "clearinghouse/house_memory.h"
+#include "clearinghouse/status_words.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -55,6 +56,23 @@ static void note_failure(um_house *h)
     h->failure = failure;
 }
 
+/* Logs that no snapshot could be written, or that one was. */
+static void note_snapshot(um_house *h)
+{
+    um_store_stats s;
+
+    um_store_stats_get(h->store, &s);
+    if (s.snapshot_error && !h->snapshot_error)
+        um_log_event(&h->log,
+                     "store: no snapshot could be written: %s; reports are "
+                     "accepted until the journal has %s",
+                     strerror(s.snapshot_error),
+                     um_words_bytes(s.journal_most).text);
+    if (!s.snapshot_error && h->snapshot_error)
+        um_log_event(&h->log, "store: a snapshot was written");
+    h->snapshot_error = s.snapshot_error;
+}
+
 static bool owes_answers(const um_house *h)
 {
     for (size_t i = 0; um_front_row(i); i++)
@@ -97,6 +115,7 @@ static void tick(void *ctx)
     h->now = wall_clock();
     um_log_tick(&h->log, h->now);
     um_store_tick(h->store, h->now);
+    note_snapshot(h);
 }
 
 /* --- signals -------------------------------------------------------------- */

@@ -39,6 +39,7 @@ struct um_house {
     uint64_t started;           /* by um_house_ms, which no clock changes */
     bool stopping;
     const char *failure;       /* of the store, as it was logged last */
+    int snapshot_error;        /* of the last snapshot, the same */
     struct house_parts *parts; /* house.c's own */
 };
 

@@ -129,6 +129,9 @@ void um_status_print_metrics(FILE *out, const um_status *s)
                "Bytes of the last snapshot.", s->store.snapshot_bytes);
     put_number(out, "umbel_snapshots_total", "counter",
                "Snapshots since the start.", s->store.snapshots);
+    put_number(out, "umbel_snapshot_failed", "gauge",
+               "1 if the last snapshot could not be written.",
+               s->store.snapshot_error != 0);
     put_number(out, "umbel_syncs_total", "counter",
                "Calls of fdatasync for the journal.", s->store.syncs);
     put_number(out, "umbel_store_failed", "gauge",

@@ -12,8 +12,9 @@
 #include "store/worker.h"
 
 enum {
-    UM_STORE_BUFFER = 1 << 20,       /* blocks that are not written yet */
-    UM_STORE_JOURNAL_BYTES = 1 << 20 /* before a snapshot, at least */
+    UM_STORE_BUFFER = 1 << 20,        /* blocks that are not written yet */
+    UM_STORE_JOURNAL_BYTES = 1 << 20, /* before a snapshot, at least */
+    UM_STORE_JOURNAL_MOST = 8 /* times its limit, and changes are refused */
 };
 
 /*

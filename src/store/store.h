@@ -144,6 +144,7 @@ typedef struct um_store_stats {
     const char *failed;      /* NULL: it has not */
     uint64_t journal_bytes;  /* of all journals that a restart would read */
     uint64_t journal_limit;  /* a snapshot is taken when they have more */
+    uint64_t journal_most;   /* changes are refused when they have more */
     uint64_t snapshot_bytes; /* of the last one */
     uint64_t snapshot_time;  /* when it was taken */
     uint64_t snapshots;      /* taken since the start */

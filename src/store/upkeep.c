@@ -17,8 +17,7 @@
 
 enum {
     SNAPSHOT_SHARE = 16, /* of the snapshot that the journal may reach */
-    JOURNAL_FILES = 16,  /* restarts each leave one */
-    JOURNAL_MOST = 8     /* times its limit, and changes are refused */
+    JOURNAL_FILES = 16   /* restarts each leave one */
 };
 
 /* --- snapshots ----------------------------------------------------------- */
@@ -46,7 +45,8 @@ void um_store_snapshot(um_store *s)
 /* Journals may grow while a snapshot fails, but not for ever. */
 static void check_growth(um_store *s)
 {
-    if (s->old_bytes + s->end > JOURNAL_MOST * um_store_journal_limit(s) &&
+    if (s->old_bytes + s->end >
+            UM_STORE_JOURNAL_MOST * um_store_journal_limit(s) &&
         s->stats.snapshot_error)
         um_store_fail(
             s, s->stats.snapshot_error,
