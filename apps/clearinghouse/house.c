@@ -28,7 +28,7 @@ struct house_parts {
     um_hook *hook;
     um_timer *tick, *drain;
     um_watch *event;
-    um_signal *signals[3];
+    um_signal *signals[4];
     um_house_control *control;
 };
 
@@ -145,7 +145,7 @@ static void begin_stop(um_house *h, int number)
 
 static void on_signal(void *ctx, int number)
 {
-    if (number == SIGHUP)
+    if (number == SIGHUP || number == SIGUSR1) /* the second as pyzord */
         um_house_reload(ctx);
     else
         begin_stop(ctx, number);
@@ -234,7 +234,7 @@ static umbel_status open_fronts(um_house *h, umbel_error *err)
 
 static umbel_status open_loop(um_house *h, umbel_error *err)
 {
-    static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
     struct house_parts *p = h->parts;
 
     UM_TRY(um_loop_open(&h->loop, err));
