@@ -17,6 +17,9 @@ typedef struct um_address {
         struct sockaddr_in v4;
         struct sockaddr_in6 v6;
     } ip;
+    /* Of a datagram's sender: our address that it was sent to, IPv4 in the
+     * first bytes; zeros: any (local.h). */
+    struct in6_addr local;
 } um_address;
 
 /* The network that limits are counted for: an IPv6 prefix, with zeros behind

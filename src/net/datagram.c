@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "net/lanes.h"
+#include "net/local.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ typedef struct batch {
     struct mmsghdr head[UM_DATAGRAM_BATCH];
     struct iovec part[UM_DATAGRAM_BATCH];
     um_address peer[UM_DATAGRAM_BATCH];
+    um_local_room local[UM_DATAGRAM_BATCH];
     uint8_t *bytes;
     size_t stride;
 } batch;
@@ -48,6 +50,7 @@ struct um_datagrams {
     um_datagrams_config config;
     lane lanes[UM_LANES];
     size_t nlanes;
+    bool any_address;    /* bound to all: replies say which one was asked */
     bool taking, closed; /* closed while take runs: released afterwards */
     size_t queued;
     batch in, out;
@@ -113,6 +116,9 @@ void um_datagrams_put(um_datagrams *s, const um_address *to, size_t len)
     s->out.peer[s->queued] = *to;
     s->out.head[s->queued].msg_hdr.msg_namelen = um_address_len(to);
     s->out.part[s->queued].iov_len = len;
+    if (s->any_address)
+        um_local_put(to, &s->out.local[s->queued],
+                     &s->out.head[s->queued].msg_hdr);
     s->queued++;
 }
 
@@ -143,6 +149,10 @@ static void list_received(um_datagrams *s, size_t n)
                                    .from = &s->in.peer[i]};
         s->stats.cut += s->list[i].cut;
         h->msg_namelen = sizeof s->in.peer[i].ip;
+        if (s->any_address) {
+            um_local_get(h, &s->in.peer[i]);
+            h->msg_controllen = sizeof s->in.local[i];
+        }
     }
     s->stats.received += n;
 }
@@ -201,8 +211,10 @@ static void open_lanes(um_datagrams *s, int first)
     int fd[UM_LANES] = {first};
 
     s->nlanes = um_lanes_open(fd);
-    for (size_t i = 0; i < s->nlanes; i++)
+    for (size_t i = 0; i < s->nlanes; i++) {
         s->lanes[i] = (lane){.owner = s, .fd = fd[i]};
+        s->any_address = um_local_enable(fd[i]);
+    }
 }
 
 static umbel_status start(um_datagrams *s, um_loop *l, umbel_error *err)
@@ -211,6 +223,10 @@ static umbel_status start(um_datagrams *s, um_loop *l, umbel_error *err)
 
     if (!batch_init(&s->in, c->ceiling) || !batch_init(&s->out, c->reply))
         return um_no_memory(err, c->ceiling * UM_DATAGRAM_BATCH);
+    for (size_t i = 0; s->any_address && i < UM_DATAGRAM_BATCH; i++) {
+        s->in.head[i].msg_hdr.msg_control = &s->in.local[i];
+        s->in.head[i].msg_hdr.msg_controllen = sizeof s->in.local[i];
+    }
     for (size_t i = 0; i < s->nlanes; i++)
         UM_TRY(um_watch_open(l, s->lanes[i].fd, UM_READABLE, on_readable,
                              &s->lanes[i], &s->lanes[i].watch, err));

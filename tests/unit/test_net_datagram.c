@@ -251,6 +251,49 @@ static void ipv6_clients_are_answered(void **state)
     assert_memory_equal(um_address_print(&s->last_peer, text), "[::1]:", 6);
 }
 
+/* Who asks 127.0.0.5 hears 127.0.0.5, and no other address. */
+static void assert_answered_by_whom_it_asked(scene *s, const char *all,
+                                             const char *one)
+{
+    char bytes[20], text[UM_ADDRESS_TEXT];
+    unsigned port;
+
+    um_datagrams_close(s->server);
+    close(s->client);
+    open_server(s, all);
+    close(s->client);
+    port = um_address_port(&s->address);
+    snprintf(text, sizeof text, "%s:%u", one, port);
+    assert_ok(um_address_parse(text, &s->address, &test_refusal));
+    s->client = open_client(&s->address);
+    for (int i = 0; i < 2; i++) {
+        s->got = 0;
+        assert_int_equal(send(s->client, "ask", 3, 0), 3);
+        serve(s, 1);
+        assert_int_equal(reply(s, bytes, sizeof bytes), 3);
+    }
+    um_datagrams_reply(s->server, &s->last_peer, (umbel_slice){"late", 4});
+    um_datagrams_flush(s->server);
+    assert_int_equal(reply(s, bytes, sizeof bytes), 4);
+}
+
+static void replies_come_from_the_address_that_was_asked(void **state)
+{
+    assert_answered_by_whom_it_asked(*state, "0.0.0.0:0", "127.0.0.5");
+}
+
+static void so_do_those_of_ipv6(void **state)
+{
+    um_address six;
+    int fd;
+
+    assert_ok(um_address_parse("[::1]:0", &six, &test_refusal));
+    if (um_socket_listen(&six, SOCK_DGRAM, 0, &fd, &test_refusal))
+        skip(); /* a machine without IPv6 */
+    close(fd);
+    assert_answered_by_whom_it_asked(*state, "[::]:0", "[::1]");
+}
+
 /* --- lanes ------------------------------------------------------------------
  */
 
@@ -343,6 +386,8 @@ int main(void)
         ROW(it_may_be_closed_by_its_own_callback),
         ROW(a_paused_socket_takes_nothing_until_it_goes_on),
         ROW(ipv6_clients_are_answered),
+        ROW(replies_come_from_the_address_that_was_asked),
+        ROW(so_do_those_of_ipv6),
         ROW(a_flood_fills_the_queue_of_its_own_network),
         ROW(a_socket_that_was_passed_is_one_lane),
         ROW(ceilings_and_taken_ports_are_refused),
