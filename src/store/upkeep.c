@@ -94,12 +94,14 @@ static void begin_snapshot(um_store *s)
                             .lists_id = s->lists_id};
 
     s->phase = UM_PREPARING;
+    s->wanted = false;
     um_worker_prepare(s->worker, &head, 0);
 }
 
 static void snapshot_failed(um_store *s, int number)
 {
     s->phase = UM_IDLE;
+    s->wanted = true;
     s->stats.snapshot_error = number;
     um_store_put_off(s);
 }
@@ -139,7 +141,6 @@ static uint64_t size_of_snapshot(um_store *s)
 static void snapshot_done(um_store *s)
 {
     s->phase = UM_IDLE;
-    s->wanted = false;
     s->stats.snapshots++;
     s->stats.snapshot_error = 0;
     s->stats.snapshot_time = s->now;

@@ -187,6 +187,23 @@ static void take_snapshot(um_store *s)
         wait_event(s, T0);
 }
 
+static void a_snapshot_asked_for_while_one_is_written_follows_it(void **state)
+{
+    (void)state;
+    char *dir = test_dir_make();
+    um_store *s = open_store(dir);
+
+    fill(s, 0, MANY);
+    um_store_snapshot(s);
+    while (!stats_of(s).snapshot_running)
+        wait_event(s, T0);
+    um_store_snapshot(s);
+    while (stats_of(s).snapshots < 2)
+        wait_event(s, T0);
+    um_store_close(s);
+    test_dir_remove(dir);
+}
+
 static void snapshots_replace_the_journal(void **state)
 {
     (void)state;
@@ -758,6 +775,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_are_there_after_a_restart),
         cmocka_unit_test(killed_servers_lose_nothing_committed),
+        cmocka_unit_test(a_snapshot_asked_for_while_one_is_written_follows_it),
         cmocka_unit_test(snapshots_replace_the_journal),
         cmocka_unit_test(a_clock_that_is_set_back_does_no_harm),
         cmocka_unit_test(epochs_end_the_same_way_when_replayed),
