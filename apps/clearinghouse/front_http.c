@@ -9,6 +9,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
+/* Connections of a client network, of 64 in all. */
+enum { PER_NETWORK = 16 };
+
 typedef struct http_settings {
     um_texts listen;
 } http_settings;
@@ -136,7 +139,11 @@ static void count_ended(void *ctx, const um_address *client, um_end why)
 static umbel_status open_server(http_front *f, const char *address,
                                 umbel_error *err)
 {
+    const um_house *h = f->house;
     um_http_config c = {.rows = documents,
+                        .limits = {.per_network = PER_NETWORK,
+                                   .limit_loopback = h->config.limits.loopback,
+                                   .prefixes = *um_limits_prefixes(h->limits)},
                         .served = count_served,
                         .ended = count_ended,
                         .ctx = f};

@@ -83,6 +83,12 @@ static void report_end(um_http *h, const um_address *client, um_end why)
         h->config.ended(h->config.ctx, client, why);
 }
 
+static bool is_limited(const um_http_limits *l, const um_address *client)
+{
+    return l->per_network &&
+           (l->limit_loopback || !um_address_is_loopback(client));
+}
+
 static enum MHD_Result admit(void *ctx, const struct sockaddr *name,
                              socklen_t len)
 {
@@ -95,7 +101,7 @@ static enum MHD_Result admit(void *ctx, const struct sockaddr *name,
     peer_from(name, &client);
     if (h->connections >= limits->total)
         why = UM_END_ALL_FULL;
-    else if (limits->per_network &&
+    else if (is_limited(limits, &client) &&
              count_network(h, &client) >= limits->per_network)
         why = UM_END_NETWORK_FULL;
     if (why == UM_END_DONE)

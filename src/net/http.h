@@ -22,6 +22,7 @@ typedef struct um_http_row {
 typedef struct um_http_limits {
     size_t total;         /* connections: 64 */
     size_t per_network;   /* of one client network: no limit */
+    bool limit_loopback;  /* per_network holds for local clients, too */
     um_prefixes prefixes; /* of client networks */
     size_t request;       /* bytes of a request, and room for the reply's head:
                              16 KiB */

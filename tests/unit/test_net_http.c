@@ -327,11 +327,25 @@ static void a_network_has_its_share(void **state)
 {
     scene *s = *state;
 
-    serve_at(s, (um_http_limits){.per_network = 2, .idle_ms = PATIENCE_MS});
+    serve_at(s, (um_http_limits){.per_network = 2,
+                                 .limit_loopback = true,
+                                 .idle_ms = PATIENCE_MS});
     for (int i = 0; i < 5; i++)
         join(s, i);
     run_until_ended(s, 3);
     assert_int_equal(s->ended[UM_END_NETWORK_FULL], 3);
+}
+
+static void local_clients_have_no_share_unless_told(void **state)
+{
+    scene *s = *state;
+
+    serve_at(s, (um_http_limits){
+                    .total = 4, .per_network = 2, .idle_ms = PATIENCE_MS});
+    for (int i = 0; i < 5; i++)
+        join(s, i);
+    run_until_ended(s, 1);
+    assert_int_equal(s->ended[UM_END_ALL_FULL], 1);
 }
 
 int main(void)
@@ -348,6 +362,7 @@ int main(void)
         ROW(a_drip_is_ended),
         ROW(more_clients_than_places_are_refused_at_once),
         ROW(a_network_has_its_share),
+        ROW(local_clients_have_no_share_unless_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
