@@ -5,7 +5,6 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (size > 2 && ss_format_json.begins(data + 1, size - 1))
-        um_fuzz_traces(data, size);
+    um_fuzz_traces(data, size);
     return 0;
 }

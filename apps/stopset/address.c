@@ -50,28 +50,33 @@ ss_addr ss_addr_mask(ss_addr a, ss_prefix_len len)
     return a;
 }
 
+/* Parses a number of one to three digits, at most 255; NULL: there is none. */
+static const char *parse_part(const char *at, const char *end, uint32_t *out)
+{
+    uint32_t part = 0;
+    const char *start = at;
+
+    for (; at < end && at - start < 3 && *at >= '0' && *at <= '9'; at++)
+        part = part * 10 + (uint32_t)(*at - '0');
+    *out = part;
+    return at == start || part > 255 ? NULL : at;
+}
+
 static bool parse_v4(const char *text, size_t len, ss_addr *out)
 {
-    uint32_t address = 0, part = 0;
-    unsigned digits = 0, dots = 0;
+    const char *end = text + len;
+    uint32_t address = 0, part;
 
-    for (size_t i = 0; i < len; i++) {
-        unsigned digit = (unsigned)(text[i] - '0');
-        if (digit <= 9) {
-            part = part * 10 + digit;
-            if (++digits > 3 || part > 255)
-                return false;
-        } else {
-            if (text[i] != '.' || digits == 0 || ++dots > 3)
-                return false;
-            address = address << 8 | part;
-            part = digits = 0;
-        }
+    for (unsigned i = 0; i < 4; i++) {
+        if (i && (text == end || *text++ != '.'))
+            return false;
+        text = parse_part(text, end, &part);
+        if (!text)
+            return false;
+        address = address << 8 | part;
     }
-    if (dots != 3 || digits == 0)
-        return false;
-    *out = ss_addr_v4(address << 8 | part);
-    return true;
+    *out = ss_addr_v4(address);
+    return text == end;
 }
 
 bool ss_addr_parse(const char *text, size_t len, ss_addr *out)

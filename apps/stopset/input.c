@@ -134,14 +134,28 @@ static umbel_status take_lines(ss_feed *f, bool last, umbel_error *err)
     }
 }
 
+/* A file may begin with any number of blanks. */
+static void drop_blanks(ss_feed *f)
+{
+    size_t len;
+    const uint8_t *bytes = waiting(f, &len);
+    size_t n = 0;
+
+    while (n < len && (bytes[n] == ' ' || bytes[n] == '\n' ||
+                       bytes[n] == '\r' || bytes[n] == '\t'))
+        n++;
+    drop(f, n);
+}
+
 /* Recognises the file by its first bytes; last: there are no more. */
 static umbel_status recognise(ss_feed *f, bool last, umbel_error *err)
 {
     static const char head[] = SS_TABLE_HEAD;
     size_t len;
-    const uint8_t *bytes = waiting(f, &len);
 
-    if (len < sizeof head - 1 && !last)
+    drop_blanks(f);
+    const uint8_t *bytes = waiting(f, &len);
+    if (len < sizeof head - 1 && (!last || !len))
         return UMBEL_OK;
     if (len >= sizeof head - 1 && memcmp(bytes, head, sizeof head - 1) == 0) {
         if (!f->sink->line)
@@ -173,7 +187,8 @@ static umbel_status take_what_came(ss_feed *f, bool last, umbel_error *err)
     return UMBEL_OK;
 }
 
-static bool append(ss_feed *f, const void *bytes, size_t len)
+/* Returns a place for len bytes behind those that wait. NULL: no memory. */
+static uint8_t *make_room(ss_feed *f, size_t len)
 {
     size_t left = f->to - f->from;
 
@@ -184,21 +199,21 @@ static bool append(ss_feed *f, const void *bytes, size_t len)
     if (f->cap - left < len) {
         size_t cap = 2 * (left + len);
         if (!um_grow(&f->window, cap, 1))
-            return false;
+            return NULL;
         f->cap = cap;
     }
-    memcpy(f->window + left, bytes, len);
-    f->to += len;
-    return true;
+    return f->window + left;
 }
 
 umbel_status ss_feed_push(ss_feed *f, const void *bytes, size_t len,
                           umbel_error *err)
 {
-    if (!len)
-        return UMBEL_OK;
-    if (!append(f, bytes, len))
+    uint8_t *room = make_room(f, len);
+
+    if (!room)
         return um_no_memory(err, len);
+    memcpy(room, bytes, len);
+    f->to += len;
     return take_what_came(f, false, err);
 }
 
@@ -216,27 +231,35 @@ umbel_status ss_feed_end(ss_feed *f, umbel_error *err)
     return f->is_table ? f->sink->end(f->sink->ctx, err) : UMBEL_OK;
 }
 
+/* Reads the next bytes of a file; *more is false at its end. */
+static umbel_status read_some(um_input *s, ss_feed *f, bool *more,
+                              umbel_error *err)
+{
+    uint8_t *room = make_room(f, UM_READ_LEN);
+    size_t got;
+
+    if (!room)
+        return um_no_memory(err, UM_READ_LEN);
+    UM_TRY(um_input_read(s, room, UM_READ_LEN, &got, err));
+    f->to += got;
+    *more = got > 0;
+    return um_name_file(*more ? take_what_came(f, false, err)
+                              : ss_feed_end(f, err),
+                        um_input_name(s), err);
+}
+
 static umbel_status read_file(um_input *s, const ss_sink *sink,
                               ss_input_counts *counts, umbel_error *err)
 {
     ss_feed *f = ss_feed_open(sink, counts);
-    uint8_t *bytes = malloc(UM_READ_LEN);
-    umbel_status status =
-        f && bytes ? UMBEL_OK : um_no_memory(err, UM_READ_LEN);
+    umbel_status status = UMBEL_OK;
+    bool more = true;
 
-    while (status == UMBEL_OK) {
-        size_t got;
-        status = um_input_read(s, bytes, UM_READ_LEN, &got, err);
-        if (status == UMBEL_OK && !got)
-            break;
-        if (status == UMBEL_OK)
-            status = um_name_file(ss_feed_push(f, bytes, got, err),
-                                  um_input_name(s), err);
-    }
-    if (status == UMBEL_OK)
-        status = um_name_file(ss_feed_end(f, err), um_input_name(s), err);
+    if (!f)
+        return um_no_memory(err, sizeof *f);
+    while (status == UMBEL_OK && more)
+        status = read_some(s, f, &more, err);
     ss_feed_close(f);
-    free(bytes);
     return status;
 }
 

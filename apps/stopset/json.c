@@ -149,6 +149,11 @@ bool ss_json_member(ss_json *j, bool *first, ss_json_text *key)
 
 bool ss_json_element(ss_json *j, bool *first)
 {
+    if (!*first && j->end - j->at >= 2 && j->at[0] == ',' && j->at[1] == '{' &&
+        !ss_json_bad(j)) { /* most often */
+        j->at++;
+        return true;
+    }
     return next_item(j, first, '[', ']');
 }
 
@@ -157,26 +162,33 @@ enum { PLAIN, OPEN, CLOSE, QUOTE };
 static const uint8_t nesting[256] = {
     ['{'] = OPEN, ['['] = OPEN, ['}'] = CLOSE, [']'] = CLOSE, ['"'] = QUOTE};
 
-/* Crosses an object or array: brackets must pair up, of either kind. */
+/* Crosses an object or array: brackets must pair up, of either kind. at is a
+ * copy: the compiler must believe that a byte could be part of *j. */
 static void skip_nested(ss_json *j)
 {
+    const uint8_t *at = j->at, *end = j->end;
     unsigned depth = 0;
 
-    while (j->at < j->end) {
-        uint8_t what = nesting[*j->at];
-        if (what == QUOTE) {
-            take_string(j);
-            if (ss_json_bad(j))
-                return;
+    while (at < end) {
+        uint8_t what = nesting[*at++];
+        if (what == PLAIN)
             continue;
-        }
-        j->at++;
-        if (what == OPEN && ++depth + j->depth > SS_JSON_DEPTH) {
-            go_wrong(j, "values lie too deep inside each other");
+        if (what == QUOTE) {
+            while ((at = find_quote(at, end)) && *at == '\\')
+                at = end - at < 2 ? end : at + 2;
+            if (!at)
+                break;
+            at++;
+        } else if (what == OPEN) {
+            if (++depth + j->depth > SS_JSON_DEPTH) {
+                j->at = at;
+                go_wrong(j, "values lie too deep inside each other");
+                return;
+            }
+        } else if (--depth == 0) {
+            j->at = at;
             return;
         }
-        if (what == CLOSE && --depth == 0)
-            return;
     }
     run_out(j);
 }
@@ -194,15 +206,17 @@ static bool begins_word(uint8_t c)
 /* Takes a number, true, false or null. */
 static ss_json_text take_word(ss_json *j)
 {
-    const uint8_t *start = j->at;
+    const uint8_t *start = j->at, *at = start, *end = j->end;
 
-    while (j->at < j->end && !ends_word[*j->at])
-        j->at++;
-    if (j->at == j->end)
+    while (at < end && !ends_word[*at])
+        at++;
+    if (at == end)
         run_out(j);
     else if (!begins_word(*start))
         go_wrong(j, "a value should stand here");
-    return (ss_json_text){(const char *)start, (size_t)(j->at - start), false};
+    else
+        j->at = at;
+    return (ss_json_text){(const char *)start, (size_t)(at - start), false};
 }
 
 void ss_json_skip(ss_json *j)

@@ -95,16 +95,18 @@ static ss_addr parse_address(ss_json_text text)
     return ss_addr_parse(text.at, text.len, &a) ? a : (ss_addr){0};
 }
 
-/* Replies of one hop mostly come from one address, which is parsed once. */
+/* Replies of one hop mostly come from one address, which is parsed once. Both
+ * quotes belong to the text that is compared. */
 static ss_addr read_address(ss_json *j, draft *d)
 {
-    ss_json_text text = ss_json_string(j);
+    const ss_json_text *last = &d->last_text;
 
-    if (text.len != d->last_text.len ||
-        memcmp(text.at, d->last_text.at, text.len) != 0) {
-        d->last_text = text;
-        d->last = parse_address(text);
+    if (last->len && ss_json_begins(j, last->at - 1, last->len + 2)) {
+        j->at += last->len + 2;
+        return d->last;
     }
+    d->last_text = ss_json_string(j);
+    d->last = parse_address(d->last_text);
     return d->last;
 }
 
@@ -299,7 +301,7 @@ static void read_reply(ss_json *j, const field *fields, draft *d)
     }
     while (ss_json_member(j, &first, &key)) {
         read_member(j, fields, &key, d);
-        if (!ss_json_bad(j) && *j->at == ',')
+        if (j->at < j->end && *j->at == ',')
             read_plain_members(j, d);
     }
 }
@@ -323,6 +325,28 @@ static void read_replies(ss_json *j, draft *d)
     d->hop.ttl = ttl;
 }
 
+/* As with replies, the usual beginning {"hop":1,"result":[ is read by a shorter
+ * way. */
+static void read_atlas_hop(ss_json *j, const field *fields, draft *d)
+{
+    bool first = false;
+    ss_json_text key;
+
+    if (j->depth == SS_JSON_DEPTH || !ss_json_begins(j, "{\"hop\":", 7)) {
+        read_object(j, fields, d);
+        return;
+    }
+    j->depth++;
+    j->at += 7;
+    d->hop.ttl = read_byte(j);
+    if (!ss_json_bad(j) && ss_json_begins(j, ",\"result\":[", 11)) {
+        j->at += 10;
+        read_replies(j, d);
+    }
+    while (ss_json_member(j, &first, &key))
+        read_member(j, fields, &key, d);
+}
+
 /* "hop" comes before "result" in all that RIPE Atlas sends; where it does not,
  * the replies have no TTL and are left out. */
 static void read_result(ss_json *j, draft *d)
@@ -334,7 +358,7 @@ static void read_result(ss_json *j, draft *d)
         return;
     for (bool first = true; ss_json_element(j, &first);) {
         d->hop = (ss_hop){0};
-        read_object(j, fields, d);
+        read_atlas_hop(j, fields, d);
         if (!ss_json_bad(j) && d->hop.ttl)
             ss_trace_probed(d->trace, d->hop.ttl, d->hop.ttl);
     }
@@ -469,11 +493,7 @@ static umbel_status take_json(ss_format_state *s, const uint8_t *bytes,
 
 static bool begins_json(const uint8_t *bytes, size_t len)
 {
-    size_t i = 0;
-
-    while (i < len && is_blank(bytes[i]))
-        i++;
-    return i < len && (bytes[i] == '{' || bytes[i] == '[');
+    return len && (*bytes == '{' || *bytes == '[');
 }
 
 const ss_format ss_format_json = {

@@ -47,7 +47,8 @@ bool ss_trace_add(ss_trace *t, const ss_hop *hop)
     if (t->nhops == SS_MAX_REPLIES)
         return false;
     t->hop[t->nhops++] = *hop;
-    ss_trace_probed(t, hop->ttl, hop->ttl);
+    if (!um_bit(t->probed, hop->ttl))
+        ss_trace_probed(t, hop->ttl, hop->ttl);
     return true;
 }
 

@@ -10,8 +10,8 @@ trap 'rm -rf "$dir"' EXIT
 cd "$dir"
 failed=0
 
-# expect WANT REPLAY-ARGUMENT...: what has these names, then nodes and links
-# missed in percent.
+# expect WANT REPLAY-ARGUMENT...: a line for each set: what has these names, then
+# nodes and links missed in percent.
 all="genuine short collision never probes probes_full destination_probes"
 names=$all
 expect() {
@@ -19,9 +19,10 @@ expect() {
     shift
     got=$("$umbel" stopset replay "$@" --json | python3 -c '
 import json, sys
-r = json.loads(sys.stdin.read())
-print(*[r[k] for k in sys.argv[1].split()],
-      *["%.1f" % (100 * r[k]) for k in ("nodes_missed", "links_missed")])' "$names")
+for line in sys.stdin:
+    r = json.loads(line)
+    print(*[r[k] for k in sys.argv[1].split()],
+          *["%.1f" % (100 * r[k]) for k in ("nodes_missed", "links_missed")])' "$names")
     [ "$got" = "$want" ] && return
     failed=1
     echo "replay $*: $got"
@@ -43,16 +44,20 @@ done
 grep -h ^members flat.hop flat.hop+prefix flat.hop+destination | paste -s -d ' ' |
     grep -qx 'members 79 members 111 members 2220' || failed=1
 
-for key in hop hop+prefix hop+destination; do
-    expect "10000 0 0 0 62840 72840 0 0.0 0.0" "stubs.$key" --on stubs
-    expect "10000 0 0 0 64260 74260 0 0.0 0.0" "stubs.$key" --on stubs.cut
-done
-expect "1240 8760 0 0 21140 62840 0 58.1 76.4" flat.hop --on flat
-expect "1560 8440 0 0 23780 64260 0 57.9 74.5" flat.hop --on flat.cut
-for key in hop+prefix hop+destination; do
-    expect "10000 0 0 0 52840 62840 0 0.0 0.0" "flat.$key" --on flat
-    expect "9960 0 40 0 54300 64260 40 0.0 0.0" "flat.$key" --on flat.cut
-done
+all_stop="10000 0 0 0 62840 72840 0 0.0 0.0"
+after="10000 0 0 0 64260 74260 0 0.0 0.0"
+expect "$(printf '%s\n' "$all_stop" "$all_stop" "$all_stop")" \
+    stubs.hop stubs.hop+prefix stubs.hop+destination --on stubs
+expect "$(printf '%s\n' "$after" "$after" "$after")" \
+    stubs.hop stubs.hop+prefix stubs.hop+destination --on stubs.cut
+expect "1240 8760 0 0 21140 62840 0 58.1 76.4
+10000 0 0 0 52840 62840 0 0.0 0.0
+10000 0 0 0 52840 62840 0 0.0 0.0" \
+    flat.hop flat.hop+prefix flat.hop+destination --on flat
+expect "1560 8440 0 0 23780 64260 0 57.9 74.5
+9960 0 40 0 54300 64260 40 0.0 0.0
+9960 0 40 0 54300 64260 40 0.0 0.0" \
+    flat.hop flat.hop+prefix flat.hop+destination --on flat.cut
 
 # Doubletree, with the red set: 0.285, 0.284, 0.290 and 0.304 of all probes.
 tree() { # FIRST WANT
