@@ -70,7 +70,8 @@ umbel_status um_journal_head_decode(const uint8_t *bytes, size_t len,
         return um_fail(err, UMBEL_E_FORMAT, "not a journal, or cut short");
     if (version != UM_JOURNAL_VERSION)
         return um_fail(err, UMBEL_E_VERSION,
-                       "a journal of version %u; this program reads version %d",
+                       "a journal of version %u; this program reads version "
+                       "%d: use the program that wrote it",
                        version, UM_JOURNAL_VERSION);
     if (length != UM_JOURNAL_HEAD || sum != um_checksum(bytes, SUMMED))
         return um_fail(err, UMBEL_E_CHECKSUM, "the head is damaged");

@@ -100,6 +100,17 @@ void um_found_fini(um_found *f)
     f->journal = NULL;
 }
 
+/* Says what to do about a damaged file. */
+static umbel_status advise(umbel_status status, umbel_error *err)
+{
+    char text[160];
+
+    if (!err || (status != UMBEL_E_FORMAT && status != UMBEL_E_CHECKSUM))
+        return status;
+    snprintf(text, sizeof text, "%.159s", err->text);
+    return um_fail(err, status, "%s: restore the directory from a copy", text);
+}
+
 /* --- the snapshot -------------------------------------------------------- */
 
 static umbel_status check_secret(uint64_t made_with, const uint8_t *secret,
@@ -141,7 +152,7 @@ static umbel_status read_snapshot(const um_found *f, const um_store_config *c,
     *head = r.head;
     out->snapshot_bytes = r.size;
     um_snapshot_reader_fini(&r);
-    return um_name_file(status, path, err);
+    return um_name_file(advise(status, err), path, err);
 }
 
 /* --- the journals -------------------------------------------------------- */
@@ -173,9 +184,7 @@ static umbel_status check_head(const chain *ch, const um_journal_head *head,
         return um_fail(err, UMBEL_E_FORMAT, "is journal %" PRIu64,
                        head->number);
     if (head->secret_id != ch->secret_id || head->lists_id != ch->lists_id)
-        return um_fail(err, UMBEL_E_FORMAT,
-                       "does not belong to the snapshot: restore the directory "
-                       "from a copy");
+        return um_fail(err, UMBEL_E_FORMAT, "does not belong to the snapshot");
     return UMBEL_OK;
 }
 
@@ -204,6 +213,7 @@ static umbel_status replay_file(chain *ch, um_journal_source source,
     umbel_status status = um_journal_begin(&w, source, err);
     if (status == UMBEL_OK)
         status = check_head(ch, &w.head, number, err);
+    status = advise(status, err);
     if (status == UMBEL_OK)
         status = replay_blocks(ch, &w, err);
     if (status == UMBEL_OK && w.at < (w.head.mark > size ? w.head.mark : size))

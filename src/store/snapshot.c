@@ -67,7 +67,7 @@ static umbel_status decode_head(const uint8_t *bytes, size_t len,
     if (version != UM_SNAPSHOT_VERSION)
         return um_fail(err, UMBEL_E_VERSION,
                        "a snapshot of version %u; this program reads version "
-                       "%d",
+                       "%d: use the program that wrote it",
                        version, UM_SNAPSHOT_VERSION);
     if (length != UM_SNAPSHOT_HEAD || times > 1 ||
         sum != um_checksum(bytes, SUMMED))

@@ -126,7 +126,8 @@ static umbel_status get_place(const um_store_config *c, const um_state *st,
         return UMBEL_OK;
     }
     return um_fail(err, UMBEL_E_MISMATCH,
-                   "it has a list \"%s\", which the configuration has not",
+                   "it has a list \"%.32s\", which the configuration has not: "
+                   "use the one that has it",
                    name);
 }
 

@@ -691,6 +691,7 @@ static void damage_is_refused_by_name(void **state)
                           status, test_refusal.text);
         assert_true(status == UMBEL_E_FORMAT || status == UMBEL_E_CHECKSUM);
         assert_non_null(strstr(test_refusal.text, cases[i].word));
+        assert_non_null(strstr(test_refusal.text, "restore the directory"));
         test_dir_remove(dir);
     }
 }
@@ -726,6 +727,7 @@ static void half_a_journal_or_snapshot_is_refused(void **state)
         assert_int_not_equal(um_store_open(&c, T0, &s, &test_refusal),
                              UMBEL_OK);
         assert_non_null(strstr(test_refusal.text, cases[i].word));
+        assert_non_null(strstr(test_refusal.text, "restore the directory"));
         test_dir_remove(dir);
     }
 }
