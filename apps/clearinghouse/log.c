@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <time.h>
@@ -15,21 +16,37 @@ void um_log_init(um_log *l, uint64_t now)
         .to = stderr, .now = now, .dated = getenv("JOURNAL_STREAM") == NULL};
 }
 
-static void write_line(const um_log *l, char *line)
+/* A pipe that nobody reads must not stop the server. */
+static bool has_room(FILE *to)
+{
+    struct pollfd p = {.fd = fileno(to), .events = POLLOUT};
+
+    return p.fd < 0 || poll(&p, 1, 0) != 0;
+}
+
+static void write_line(um_log *l, char *line)
 {
     char date[32] = "";
     time_t seconds = (time_t)l->now;
     struct tm t;
 
+    if (!has_room(l->to)) {
+        l->lost++;
+        return;
+    }
     if (l->dated && gmtime_r(&seconds, &t))
         strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ ", &t);
     um_disarm(line);
+    if (l->lost)
+        fprintf(l->to, "%s%llu lines of the log were lost\n", date,
+                (unsigned long long)l->lost);
+    l->lost = 0;
     fprintf(l->to, "%s%s\n", date, line);
     fflush(l->to);
 }
 
 __attribute__((format(printf, 2, 0))) static void
-write_formatted(const um_log *l, const char *format, va_list args)
+write_formatted(um_log *l, const char *format, va_list args)
 {
     char line[UM_LOG_LINE_LEN];
 

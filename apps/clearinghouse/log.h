@@ -34,6 +34,7 @@ typedef struct um_log {
     FILE *to;
     bool dated; /* lines begin with the time: not for the journal of systemd */
     uint64_t now;
+    uint64_t lost; /* lines, since the last one that could be written */
     um_log_topic *topics;
 } um_log;
 
