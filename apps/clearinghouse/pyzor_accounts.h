@@ -44,7 +44,7 @@ typedef struct um_pyzor_accounts {
     char *op[UM_PYZOR_MAX_OPS]; /* names; NULL behind the last */
 } um_pyzor_accounts;
 
-/* Is called for each line that is no rule and is ignored; with line 0 for a
+/* Called for each line that is no rule and is ignored; with line 0 for a
  * file that does not exist. */
 typedef void um_warn_line(void *ctx, const char *file, size_t line,
                           const char *what);

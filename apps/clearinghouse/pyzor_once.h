@@ -12,7 +12,7 @@
 
 typedef struct um_pyzor_once um_pyzor_once;
 
-/* Who reports: an account, or a network if account is NULL. */
+/* A reporter: an account, or a network if account is NULL. */
 typedef struct um_reporter {
     const char *account;
     um_network network;

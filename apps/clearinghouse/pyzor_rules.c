@@ -1,5 +1,5 @@
 /*
- * pyzor_rules.c - whether a request is answered: checks in pyzord's order.
+ * pyzor_rules.c - decides how a request is answered: checks in pyzord's order.
  *
  * An answer gets no answer: a forged datagram would make two servers answer
  * each other for ever.

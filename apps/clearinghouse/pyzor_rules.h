@@ -1,5 +1,5 @@
 /*
- * pyzor_rules.h - whether a request is answered: checks in pyzord's order.
+ * pyzor_rules.h - decides how a request is answered: checks in pyzord's order.
  */
 #ifndef UM_CLEARINGHOUSE_PYZOR_RULES_H
 #define UM_CLEARINGHOUSE_PYZOR_RULES_H
@@ -29,7 +29,7 @@ typedef enum um_pyzor_outcome {
 
 extern const um_verdict um_pyzor_verdicts[UM_PYZOR_OUTCOMES + 1];
 
-/* Who asks for what; set as far as the request was believed. */
+/* The account and the operation of a request; set as far as it was believed. */
 typedef struct um_pyzor_judged {
     const um_pyzor_account *account; /* NULL: not believed */
     unsigned op;                     /* UM_PYZOR_OPS: none of the protocol's */

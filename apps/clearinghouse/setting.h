@@ -32,13 +32,13 @@ typedef struct um_setting_type {
 } um_setting_type;
 
 /* Targets: */
-extern const um_setting_type um_type_text;     /* char *, NULL: none */
-extern const um_setting_type um_type_size;     /* uint64_t, bytes */
-extern const um_setting_type um_type_duration; /* uint64_t, milliseconds */
-extern const um_setting_type um_type_count;    /* uint64_t */
-extern const um_setting_type um_type_share;    /* double, 0 to 1 exclusive */
-extern const um_setting_type um_type_choice;   /* unsigned, an index */
-extern const um_setting_type um_type_flag;     /* bool */
+extern const um_setting_type um_type_text;      /* char *, NULL: none */
+extern const um_setting_type um_type_size;      /* uint64_t, bytes */
+extern const um_setting_type um_type_duration;  /* uint64_t, milliseconds */
+extern const um_setting_type um_type_count;     /* uint64_t */
+extern const um_setting_type um_type_share;     /* double, 0 to 1 exclusive */
+extern const um_setting_type um_type_choice;    /* unsigned, an index */
+extern const um_setting_type um_type_flag;      /* bool */
 extern const um_setting_type um_type_addresses; /* um_texts */
 extern const um_setting_type um_type_ports;     /* the same, without paths */
 
