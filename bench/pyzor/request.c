@@ -12,10 +12,7 @@ enum { DIGEST_LEN = 40 };
 
 static size_t put_text(char *out, const char *text)
 {
-    size_t len = strlen(text);
-
-    memcpy(out, text, len);
-    return len;
+    return (size_t)(stpcpy(out, text) - out);
 }
 
 static size_t put_digest(char *out, uint64_t number)

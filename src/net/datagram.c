@@ -191,6 +191,11 @@ static void on_readable(void *ctx, unsigned events)
 
 static void release(um_datagrams *s)
 {
+    um_datagrams_flush(s);
+    for (size_t i = 0; i < s->nlanes; i++) {
+        um_watch_close(s->lanes[i].watch);
+        close(s->lanes[i].fd);
+    }
     free(s->in.bytes);
     free(s->out.bytes);
     free(s);
@@ -249,7 +254,7 @@ umbel_status um_datagrams_open(um_loop *l, int fd, const um_datagrams_config *c,
     open_lanes(s, fd);
     status = start(s, l, err);
     if (status)
-        um_datagrams_close(s);
+        release(s);
     else
         *out = s;
     return status;
@@ -259,14 +264,8 @@ void um_datagrams_close(um_datagrams *s)
 {
     if (s && s->taking)
         s->closed = true;
-    if (!s || s->taking)
-        return;
-    um_datagrams_flush(s);
-    for (size_t i = 0; i < s->nlanes; i++) {
-        um_watch_close(s->lanes[i].watch);
-        close(s->lanes[i].fd);
-    }
-    release(s);
+    else if (s)
+        release(s);
 }
 
 void um_datagrams_pause(um_datagrams *s, bool pause)

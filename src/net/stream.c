@@ -176,6 +176,17 @@ static void write_later(um_stream *s, const char *bytes, size_t len)
         uv_read_stop(&s->uv.stream);
 }
 
+/* libuv's buffers are not const, also those that it only reads. */
+static uv_buf_t to_send(const char *bytes, size_t len)
+{
+    union {
+        const char *given;
+        char *wanted;
+    } p = {.given = bytes};
+
+    return (uv_buf_t){.base = p.wanted, .len = len};
+}
+
 void um_stream_write(um_stream *s, umbel_slice bytes)
 {
     const char *p = bytes.data;
@@ -184,7 +195,7 @@ void um_stream_write(um_stream *s, umbel_slice bytes)
     if (uv_is_closing(&s->uv.handle) || s->linger || left == 0)
         return;
     if (s->unread == 0) {
-        uv_buf_t buf = {.base = (char *)(uintptr_t)p, .len = left};
+        uv_buf_t buf = to_send(p, left);
         int n = uv_try_write(&s->uv.stream, &buf, 1);
 
         if (n < 0 && n != UV_EAGAIN) {

@@ -168,7 +168,7 @@ static void a_reply_may_come_later(void **state)
     for (int i = 0; i < UM_DATAGRAM_BATCH + 1; i++)
         um_datagrams_reply(s->server, &s->last_peer, (umbel_slice){"late", 4});
     uint8_t *room = um_datagrams_room(s->server);
-    memcpy(room, "room", 4);
+    memset(room, 'r', 4);
     um_datagrams_put(s->server, &s->last_peer, 4);
     um_datagrams_flush(s->server);
     for (int i = 0; i < UM_DATAGRAM_BATCH + 1; i++) {
@@ -176,7 +176,7 @@ static void a_reply_may_come_later(void **state)
         assert_memory_equal(bytes, "late", 4);
     }
     assert_int_equal(reply(s, bytes, sizeof bytes), 4);
-    assert_memory_equal(bytes, "room", 4);
+    assert_memory_equal(bytes, "rrrr", 4);
 }
 
 /* A forged sender may have any port; 0 makes the system refuse the reply. */

@@ -338,7 +338,8 @@ static void a_client_that_never_reads_is_ended(void **state)
 {
     scene *s = *state;
 
-    listen_tcp(s, (um_stream_limits){.idle_ms = 40, .unread = 2 * FLOOD});
+    listen_tcp(s,
+               (um_stream_limits){.idle_ms = 40, .unread = (size_t)2 * FLOOD});
     s->fd[0] = join(s);
     say(s->fd[0], "flood\nflood\nflood\n");
     run_until_ended(s, 1);
@@ -375,7 +376,7 @@ static void a_slow_reader_gets_everything_in_order(void **state)
 {
     scene *s = *state;
 
-    listen_tcp(s, (um_stream_limits){.unread = 2 * FLOOD});
+    listen_tcp(s, (um_stream_limits){.unread = (size_t)2 * FLOOD});
     s->fd[0] = join(s);
     say(s->fd[0], "flood\nflood\nend\n");
     shutdown(s->fd[0], SHUT_WR);
@@ -384,7 +385,7 @@ static void a_slow_reader_gets_everything_in_order(void **state)
     run_until_ended(s, 1);
     while (read_some(s, 0))
         ;
-    assert_int_equal(s->ngot, 2 * FLOOD + 4);
+    assert_int_equal(s->ngot, (size_t)2 * FLOOD + 4);
     assert_int_equal(s->ended[UM_END_DONE], 1);
 }
 
