@@ -237,6 +237,25 @@ static void a_clock_that_is_set_back_stops_no_upkeep(void **state)
     load_close(l);
 }
 
+/* Two snapshots, and a journal that is waiting for the next one. */
+static void the_disk_does_not_fill_up(void **state)
+{
+    (void)state;
+    load *l = load_open(1, UM_DURABILITY_INTERVAL);
+    um_store_stats st;
+
+    assert_true(load_start(l));
+    for (int i = 0; i < 20000; i++) {
+        load_step(l);
+        um_store_stats_get(l->store, &st);
+        assert_true(sim_bytes(l->disk) <=
+                    3 * st.snapshot_bytes + 4 * st.journal_limit);
+    }
+    assert_true(st.snapshots > 10);
+    assert_string_equal(l->wrong, "");
+    load_close(l);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +264,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(disk_errors_refuse_changes_until_the_disk_is_well),
         cmocka_unit_test(epochs_that_end_during_a_failure_end_after_a_restart),
         cmocka_unit_test(a_clock_that_is_set_back_stops_no_upkeep),
+        cmocka_unit_test(the_disk_does_not_fill_up),
     };
 
     if (argc > 1)
