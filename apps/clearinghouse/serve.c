@@ -111,8 +111,8 @@ umbel_status um_serve_status(const char *config, const char *question,
 
     if (strcmp(question, "status") != 0)
         return um_fail(err, UMBEL_E_UNKNOWN,
-                       "\"%s\" is not known; type umbel clearinghouse status, "
-                       "or nothing to serve",
+                       "\"%s\" is not known; give a file of settings with "
+                       "--config, or status to ask a running server",
                        question);
     UM_TRY(load_config(&c, config, err));
     umbel_status status = ask(&c, json ? "status --json" : "status", err);

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "keys/grow.h"
+#include "stopset/input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -227,6 +228,11 @@ static umbel_status parse_set(ss_set *s, const char *bytes, size_t len,
 
     if (len >= sizeof HEAD - 1 && memcmp(bytes, HEAD, sizeof HEAD - 1) == 0)
         return read_list(s, bytes, len, err);
+    if (len >= sizeof SS_TABLE_HEAD - 1 &&
+        memcmp(bytes, SS_TABLE_HEAD, sizeof SS_TABLE_HEAD - 1) == 0)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "this is a table: make a set of it with 'umbel stopset "
+                       "build'");
     source.verify = true;
     UM_TRY(umbel_decode(bytes, len, &source, &s->filter, err));
     umbel_slice data = umbel_data(s->filter);

@@ -4,6 +4,7 @@
 #include "stopset/targets.h"
 
 #include "base/error.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -156,6 +157,11 @@ umbel_status ss_targets_read(ss_targets *t, const char *operand,
     if (strcmp(operand, "-") == 0)
         return add_lines(t, stdin, "standard input", err);
     FILE *in = fopen(operand, "re");
+    if (!in && errno == ENOENT)
+        return um_fail(err, UMBEL_E_IO,
+                       "%s%s: neither an address nor a file; names are not "
+                       "looked up",
+                       um_path_dots(operand), um_path_tail(operand));
     if (!in)
         return um_fail_path(err, operand);
     umbel_status status = add_lines(t, in, operand, err);

@@ -27,12 +27,12 @@ static void put_roff(FILE *out, const char *text)
 }
 
 /* Writes a sentence of its own: "keys are ..." becomes "Keys are ....". A name
- * at its beginning ("generalized: ...") stays as it is. */
+ * at its beginning ("generalized: ...", "hop (default)") stays as it is. */
 static void put_sentence(FILE *out, const char *text)
 {
     size_t word = strcspn(text, " ");
 
-    if (word && text[word - 1] == ':') {
+    if (word && (text[word - 1] == ':' || strncmp(text + word, " (", 2) == 0)) {
         put_roff(out, text);
     } else {
         putc(toupper((unsigned char)*text), out);

@@ -210,6 +210,19 @@ static umbel_status read_stored(um_input *s, void *to, size_t cap, size_t *got,
     return UMBEL_OK;
 }
 
+/* The advice behind the type is for keys: where something else is expected,
+ * that is named instead. */
+static umbel_status fail_type(const um_input *s, const char *why,
+                              umbel_error *err)
+{
+    const char *expected = s->source->expected;
+
+    if (!expected)
+        return um_fail(err, UMBEL_E_FORMAT, "%.100s: %s", s->name, why);
+    return um_fail(err, UMBEL_E_FORMAT, "%.100s: %.*s; expected %s", s->name,
+                   (int)strcspn(why, ",:"), why, expected);
+}
+
 /* Reads the beginning of a file, and prepares to decompress it. */
 static umbel_status start_file(um_input *s, umbel_error *err)
 {
@@ -223,7 +236,7 @@ static umbel_status start_file(um_input *s, umbel_error *err)
     } while (got && um_may_begin_type(s->raw, s->raw_len));
     const char *why = um_why_not_keys(s->raw, s->raw_len);
     if (why)
-        return um_fail(err, UMBEL_E_FORMAT, "%.100s: %s", s->name, why);
+        return fail_type(s, why, err);
     if (s->raw_len < sizeof gzip_magic ||
         memcmp(s->raw, gzip_magic, sizeof gzip_magic) != 0)
         return UMBEL_OK;

@@ -21,6 +21,18 @@ static void set_timeouts(int fd, uint64_t ms)
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof t);
 }
 
+static umbel_status connect_to(const char *path, int *fd, umbel_error *err)
+{
+    umbel_error why;
+    umbel_status status = um_socket_connect(path, fd, &why);
+
+    if (status == UMBEL_OK)
+        return UMBEL_OK;
+    return um_fail(err, status,
+                   "%s; is the server of this configuration running?",
+                   why.text);
+}
+
 static umbel_status send_line(int fd, const char *line, umbel_error *err)
 {
     char text[UM_CONTROL_LINE];
@@ -68,7 +80,7 @@ umbel_status um_control_ask(const char *path, const char *line,
     umbel_status status;
     int fd;
 
-    UM_TRY(um_socket_connect(path, &fd, err));
+    UM_TRY(connect_to(path, &fd, err));
     set_timeouts(fd, timeout_ms);
     status = send_line(fd, line, err);
     if (!status)

@@ -24,6 +24,9 @@ try umbel stopset build day1.table --form exact --hashes 3 -o x.umb
 try umbel stopset build day1.table --form bloom --beta 0.5 --bytes 700 -o x.umb
 try umbel stopset build day1.table --form bloom --set global --success 0.9 -o x.umb
 try umbel stopset build day1.table --compare
+try umbel stopset learn global.umb -o x.table
+try umbel stopset trace localhost --allow 127.0.0.1
+try umbel stopset trace 127.0.0.1 --allow 127.0.0.1 --red day1.table
 try umbel stopset replay red.list --on day1.table
 try umbel stopset replay words --on day1.json
 try umbel stopset replay day1.table --on day1.json
