@@ -208,8 +208,10 @@ static uint8_t *make_room(ss_feed *f, size_t len)
 umbel_status ss_feed_push(ss_feed *f, const void *bytes, size_t len,
                           umbel_error *err)
 {
-    uint8_t *room = make_room(f, len);
+    uint8_t *room = len ? make_room(f, len) : NULL;
 
+    if (!len)
+        return UMBEL_OK;
     if (!room)
         return um_no_memory(err, len);
     memcpy(room, bytes, len);

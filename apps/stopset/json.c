@@ -326,10 +326,14 @@ static char unescape(const char *at, size_t left, size_t *len)
     if (at[1] == 'u') {
         int x = hex4(at + 2, left - 2);
         *len = x < 0 ? 2 : 6;
-        return x >= 0 && x < 128 ? (char)x : '?';
+        if (x >= 0 && x < 128)
+            return (char)x;
+        return '?';
     }
     const char *found = at[1] ? strchr(plain, at[1]) : NULL;
-    return found ? means[found - plain] : '?';
+    if (found)
+        return means[found - plain];
+    return '?';
 }
 
 size_t ss_json_copy(const ss_json_text *text, char *out, size_t cap)

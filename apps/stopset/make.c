@@ -251,7 +251,8 @@ static umbel_status write_list(const ss_task *t, char **bytes, size_t *len,
 
     info.form = SS_LIST;
     if (out) {
-        fwrite(text, 1, ss_info_format(&info, text), out);
+        size_t head = ss_info_format(&info, text);
+        fwrite(text, 1, head, out);
         for (size_t i = 0; i < t->nmembers; i++) {
             size_t n = ss_key_format(&info, list[i].hop, list[i].dst, text);
             text[n++] = '\n';
@@ -259,9 +260,12 @@ static umbel_status write_list(const ss_task *t, char **bytes, size_t *len,
         }
     }
     free(list);
-    if (!out || fclose(out) != 0)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for the list");
-    return UMBEL_OK;
+    if (out && fclose(out) == 0)
+        return UMBEL_OK;
+    if (out)
+        free(*bytes);
+    *bytes = NULL;
+    return um_fail(err, UMBEL_E_NOMEM, "no memory for the list");
 }
 
 static umbel_status encode(const umbel_filter *f, char **bytes, size_t *len,
@@ -272,8 +276,10 @@ static umbel_status encode(const umbel_filter *f, char **bytes, size_t *len,
     if (!*bytes)
         return um_no_memory(err, *len);
     umbel_status status = umbel_encode(f, *bytes, *len, len, err);
-    if (status != UMBEL_OK)
+    if (status != UMBEL_OK) {
         free(*bytes);
+        *bytes = NULL;
+    }
     return status;
 }
 

@@ -50,8 +50,9 @@ size_t ss_key_format(const ss_set_info *info, ss_addr hop, ss_addr target,
     len += ss_addr_format(target, out + len);
     if (info->key == SS_HOP_PREFIX)
         len += (size_t)snprintf(out + len, SS_KEY_TEXT - len, "/%u",
-                                ss_addr_is_v4(target) ? info->prefix.v4
-                                                      : info->prefix.v6);
+                                (unsigned)(ss_addr_is_v4(target)
+                                               ? info->prefix.v4
+                                               : info->prefix.v6));
     return len;
 }
 

@@ -273,6 +273,7 @@ static void scamper_json_is_read(void **state)
     assert_ok(feed("                          \n{}", 29, 1, &s));
     assert_int_equal(s.counts.others, 1);
     assert_ok(feed("\n \n", 3, 1, &s)); /* nothing in it */
+    assert_ok(feed("", 0, 1, &s));
     assert_ok(feed_text("{\"type\":\"cycle-start\", \"id\":0}\n" TRACE(
                             HOP(1, "192.0.2.254") "," HOP(4, "203.0.113.7")),
                         &s));
