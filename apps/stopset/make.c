@@ -160,21 +160,33 @@ static umbel_status describe(const ss_task *t, ss_form form, umbel_filter *f,
     return umbel_set_data(f, text, ss_info_format(&info, text), err);
 }
 
+/* What is left for the cells when the file was that much too long. */
+static uint64_t fewer_bits(uint64_t bits, uint64_t excess)
+{
+    uint64_t over = (excess + UM_LINE - 1) / UM_LINE * UM_LINE * 8;
+
+    return over < bits ? bits - over : bits / 2;
+}
+
 /*
  * Fills a file of at most p->bytes bytes: head and description take some, and
  * how many is known when the filter is there. Payloads are whole lines, so the
- * second try fits a filter, and a third or fourth one a static set.
+ * second try fits a filter, and a few more a static set, unless it has to be
+ * smaller than its members allow.
  */
 static umbel_status fill_bytes(const ss_task *t, ss_form form,
                                const ss_make_params *p, umbel_filter **out,
                                umbel_error *err)
 {
-    uint64_t bits = 8 * p->bytes;
+    uint64_t bits = 8 * p->bytes, least = 0;
 
-    for (unsigned tries = 0; tries < 4; tries++) {
+    while (bits > 0) {
         umbel_filter *f;
-        UM_TRY(forms[form].fill(t, p, bits, &f, err));
-        umbel_status status = describe(t, form, f, err);
+        umbel_status status = forms[form].fill(t, p, bits, &f, err);
+        if (status == UMBEL_E_RANGE && least)
+            break;
+        UM_TRY(status);
+        status = describe(t, form, f, err);
         uint64_t len = umbel_encoded_len(f);
         if (status == UMBEL_OK && len <= p->bytes) {
             *out = f;
@@ -182,15 +194,14 @@ static umbel_status fill_bytes(const ss_task *t, ss_form form,
         }
         umbel_close(f);
         UM_TRY(status);
-        uint64_t over = (len - p->bytes + UM_LINE - 1) / UM_LINE * UM_LINE * 8;
-        if (over + 64 > bits)
-            break;
-        bits -= over;
+        least = least && least < len ? least : len;
+        bits = fewer_bits(bits, len - p->bytes);
     }
     return um_fail(err, UMBEL_E_RANGE,
-                   "%s does not fit into %llu bytes: its description alone "
-                   "takes about 400",
-                   ss_form_names[form], (unsigned long long)p->bytes);
+                   "%s does not fit into %llu bytes: with its description and "
+                   "%zu members it takes %llu",
+                   ss_form_names[form], (unsigned long long)p->bytes,
+                   t->nmembers, (unsigned long long)least);
 }
 
 static umbel_status make_filter(const ss_task *t, ss_form form,
