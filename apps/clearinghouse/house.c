@@ -210,6 +210,13 @@ void um_house_reload(um_house *h)
 
 /* --- opening -------------------------------------------------------------- */
 
+umbel_status um_house_check_store(const um_config *c, umbel_error *err)
+{
+    um_store_config store = {.dir = c->data, .secret = c->secret};
+
+    return um_store_check(&store, err);
+}
+
 static umbel_status open_store(um_house *h, umbel_error *err)
 {
     um_list_config lists[UM_MAX_LISTS];
@@ -218,6 +225,8 @@ static umbel_status open_store(um_house *h, umbel_error *err)
                          .durability = (um_durability)h->config.durability,
                          .lists = lists};
 
+    /* First, so that a start that is refused makes no directory. */
+    UM_TRY(um_house_check_store(&h->config, err));
     for (size_t i = 0; um_front_list(i); i++)
         lists[c.nlists++] = um_house_list_config(&h->config, i);
     return um_store_open(&c, h->now, &h->store, err);

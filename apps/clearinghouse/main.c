@@ -19,7 +19,9 @@ static const um_option options[] = {
      "read settings from FILE; see "
      "umbel-clearinghouse.conf(5)",
      UM_TARGET(house_args, config), .role = UM_INPUT},
-    {"check", 0, NULL, "check the settings and the files they name, then exit",
+    {"check", 0, NULL,
+     "check the settings, the files they name, the data directory and its "
+     "secret, then exit; ports are not tried",
      UM_TARGET(house_args, check), .modes = UM_MODE(SERVE)},
     {0}};
 

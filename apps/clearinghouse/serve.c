@@ -81,6 +81,8 @@ umbel_status um_serve_check(const char *config, umbel_error *err)
     if (status == UMBEL_OK)
         status = um_house_check_memory(&c, err);
     if (status == UMBEL_OK)
+        status = um_house_check_store(&c, err);
+    if (status == UMBEL_OK)
         status = check_fronts(&c, err);
     if (status == UMBEL_OK)
         printf("%s: fine\n", config ? config : "the default settings");

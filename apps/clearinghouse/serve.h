@@ -10,8 +10,8 @@
  * ./clearinghouse. */
 umbel_status um_serve(const char *config, umbel_error *err);
 
-/* Checks the configuration, the files it names, and the data directory if there
- * is one; prints what it found. */
+/* Checks the configuration, the files it names, and the data directory; binds
+ * no port and makes nothing; prints what it found. */
 umbel_status um_serve_check(const char *config, umbel_error *err);
 
 /* Asks the server of this configuration, and prints its answer. */

@@ -11,11 +11,13 @@
 #include "store/disk.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "filter/save.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -335,6 +337,18 @@ umbel_status um_disk_open(const char *path, um_disk **out, umbel_error *err)
     *r = (real_disk){.base = {&real_ops}, .dir = dir, .lock = -1};
     *out = (um_disk *)r;
     return UMBEL_OK;
+}
+
+umbel_status um_check_makeable(const char *path, umbel_error *err)
+{
+    char above[PATH_MAX];
+
+    if (snprintf(above, sizeof above, "%s", path) >= PATH_MAX)
+        return um_fail(err, UMBEL_E_IO, "a name is too long");
+    if (access(dirname(above), W_OK | X_OK) == 0)
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_IO, "%s%s cannot be made: %s",
+                   um_path_dots(path), um_path_tail(path), strerror(errno));
 }
 
 void um_disk_close(um_disk *d)

@@ -72,6 +72,9 @@ struct um_disk {
  * there. Release with um_disk_close.
  */
 umbel_status um_disk_open(const char *path, um_disk **out, umbel_error *err);
+/* Returns OK if the directory that would hold path exists and can be written.
+ */
+umbel_status um_check_makeable(const char *path, umbel_error *err);
 /* NULL is accepted. */
 void um_disk_close(um_disk *d);
 

@@ -123,11 +123,44 @@ static umbel_status check_secret(uint64_t made_with, const uint8_t *secret,
                           "with an empty directory");
 }
 
+static umbel_status open_snapshot(const um_found *f, const uint8_t *secret,
+                                  um_snapshot_reader *r, umbel_error *err)
+{
+    char name[UM_DISK_NAME];
+
+    snprintf(name, sizeof name, "snapshot-%" PRIu64, f->snapshot);
+    UM_TRY(um_snapshot_open(r, f->disk, name, err));
+    if (r->head.number != f->snapshot)
+        return um_fail(err, UMBEL_E_FORMAT, "is snapshot %" PRIu64,
+                       r->head.number);
+    return check_secret(r->head.secret_id, secret, err);
+}
+
+/* Releases the reader; a refusal names the file and what to do. */
+static umbel_status close_snapshot(const um_found *f, um_snapshot_reader *r,
+                                   umbel_status status, umbel_error *err)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof path, "%s/snapshot-%" PRIu64, f->dir, f->snapshot);
+    um_snapshot_reader_fini(r);
+    return um_name_file(advise(status, err), path, err);
+}
+
+umbel_status um_found_check(const um_found *f, const uint8_t *secret,
+                            umbel_error *err)
+{
+    um_snapshot_reader r;
+
+    if (!f->snapshot)
+        return UMBEL_OK;
+    return close_snapshot(f, &r, open_snapshot(f, secret, &r, err), err);
+}
+
 static umbel_status read_state(um_snapshot_reader *r, const um_store_config *c,
                                const uint8_t *secret, um_state *st,
                                uint8_t *order, umbel_error *err)
 {
-    UM_TRY(check_secret(r->head.secret_id, secret, err));
     UM_TRY(um_state_decode(st, c, secret, &r->feed, &r->head, order, err));
     st->time = r->head.time;
     return um_snapshot_check_end(r, err);
@@ -139,20 +172,13 @@ static umbel_status read_snapshot(const um_found *f, const um_store_config *c,
                                   um_recovered *out, umbel_error *err)
 {
     um_snapshot_reader r;
-    char name[UM_DISK_NAME], path[PATH_MAX];
+    umbel_status status = open_snapshot(f, secret, &r, err);
 
-    snprintf(name, sizeof name, "snapshot-%" PRIu64, f->snapshot);
-    snprintf(path, sizeof path, "%s/%s", f->dir, name);
-    umbel_status status = um_snapshot_open(&r, f->disk, name, err);
-    if (status == UMBEL_OK && r.head.number != f->snapshot)
-        status =
-            um_fail(err, UMBEL_E_FORMAT, "is snapshot %" PRIu64, r.head.number);
     if (status == UMBEL_OK)
         status = read_state(&r, c, secret, st, order, err);
     *head = r.head;
     out->snapshot_bytes = r.size;
-    um_snapshot_reader_fini(&r);
-    return um_name_file(advise(status, err), path, err);
+    return close_snapshot(f, &r, status, err);
 }
 
 /* --- the journals -------------------------------------------------------- */

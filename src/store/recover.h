@@ -31,6 +31,11 @@ umbel_status um_found_init(um_found *f, um_disk *disk, const char *dir,
                            umbel_error *err);
 void um_found_fini(um_found *f);
 
+/* Opens the snapshot, if there is one, and checks that it was made with this
+ * secret. Reads only its head. */
+umbel_status um_found_check(const um_found *f, const uint8_t *secret,
+                            umbel_error *err);
+
 /*
  * Reads the snapshot and replays the journals. What is read may have been
  * written by a process that was killed, and need not be durable yet. st is

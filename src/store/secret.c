@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "exchange/key_file.h"
 #include "filter/save.h"
+#include "store/disk.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -34,21 +35,56 @@ static umbel_status make_secret(const char *path, uint8_t out[UMBEL_SECRET_LEN],
     return UMBEL_OK;
 }
 
+/* Says which file to restore: the data may have a secret of their own. */
+static umbel_status refuse_missing(const char *dir, const char *path,
+                                   const char *usual, umbel_error *err)
+{
+    if (path != usual && access(usual, F_OK) == 0)
+        return um_fail_detail(
+            err, UMBEL_E_SECRET, UMBEL_D_SECRET_MISSING,
+            "%.80s does not exist, and the data in %.60s have their own "
+            "secret, %.80s: leave out the setting, or name that file",
+            path, dir, usual);
+    return um_fail_detail(err, UMBEL_E_SECRET, UMBEL_D_SECRET_MISSING,
+                          "%.100s is missing, and %.80s has data made with a "
+                          "secret: restore the file",
+                          path, dir);
+}
+
+/* Reads the file; *found is false if one may be made, as *path. */
+static umbel_status find_secret(const char *dir, const char **path,
+                                char usual[PATH_MAX], bool has_data,
+                                bool *found, uint8_t out[UMBEL_SECRET_LEN],
+                                umbel_error *err)
+{
+    if (snprintf(usual, PATH_MAX, "%s/secret", dir) >= PATH_MAX)
+        return um_fail(err, UMBEL_E_IO, "the directory's name is too long");
+    if (!*path)
+        *path = usual;
+    *found = access(*path, F_OK) == 0 || errno != ENOENT;
+    if (*found)
+        return um_secret_load(*path, out, err);
+    return has_data ? refuse_missing(dir, *path, usual, err) : UMBEL_OK;
+}
+
 umbel_status um_store_secret(const char *dir, const char *path, bool has_data,
                              uint8_t out[UMBEL_SECRET_LEN], umbel_error *err)
 {
     char usual[PATH_MAX];
+    bool found;
 
-    if (snprintf(usual, sizeof usual, "%s/secret", dir) >= PATH_MAX)
-        return um_fail(err, UMBEL_E_IO, "the directory's name is too long");
-    if (!path)
-        path = usual;
-    if (access(path, F_OK) == 0 || errno != ENOENT)
-        return um_secret_load(path, out, err);
-    if (!has_data)
-        return make_secret(path, out, err);
-    return um_fail_detail(err, UMBEL_E_SECRET, UMBEL_D_SECRET_MISSING,
-                          "%.100s is missing, and %.80s has data made with it: "
-                          "restore the file",
-                          path, dir);
+    UM_TRY(find_secret(dir, &path, usual, has_data, &found, out, err));
+    return found ? UMBEL_OK : make_secret(path, out, err);
+}
+
+umbel_status um_store_secret_check(const char *dir, const char *path,
+                                   bool has_data, bool *found,
+                                   uint8_t out[UMBEL_SECRET_LEN],
+                                   umbel_error *err)
+{
+    char usual[PATH_MAX];
+
+    UM_TRY(find_secret(dir, &path, usual, has_data, found, out, err));
+    /* The store makes its directory before its secret. */
+    return *found || path == usual ? UMBEL_OK : um_check_makeable(path, err);
 }

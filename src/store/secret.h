@@ -14,4 +14,13 @@
 umbel_status um_store_secret(const char *dir, const char *path, bool has_data,
                              uint8_t out[UMBEL_SECRET_LEN], umbel_error *err);
 
+/*
+ * The same, but makes no file: where one would be made, it checks that this is
+ * possible, and *found is false.
+ */
+umbel_status um_store_secret_check(const char *dir, const char *path,
+                                   bool has_data, bool *found,
+                                   uint8_t out[UMBEL_SECRET_LEN],
+                                   umbel_error *err);
+
 #endif

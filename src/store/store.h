@@ -80,6 +80,12 @@ typedef struct um_store um_store;
  */
 umbel_status um_store_open(const um_store_config *c, uint64_t now,
                            um_store **out, umbel_error *err);
+/*
+ * Checks what um_store_open would need, without making or locking anything: the
+ * directory, the secret, and that the newest snapshot was made with it. The
+ * counts and the journal are not read.
+ */
+umbel_status um_store_check(const um_store_config *c, umbel_error *err);
 /* Flushes, syncs, releases. NULL is accepted. */
 void um_store_close(um_store *s);
 
