@@ -7,6 +7,7 @@
 #include "clearinghouse/file_text.h"
 
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,6 +130,18 @@ static void warn_line(const line_reader *r, const char *what)
         r->warning->warn(r->warning->ctx, r->file, r->line, what);
 }
 
+/* Warns of a word that means nothing. */
+static void warn_word(const line_reader *r, const char *kind, umbel_slice word,
+                      const char *hint)
+{
+    char what[160];
+    int len = word.len < 40 ? (int)word.len : 40;
+
+    snprintf(what, sizeof what, "no %s \"%.*s\"%s", kind, len,
+             (const char *)word.data, hint);
+    warn_line(r, what);
+}
+
 static umbel_status read_account(line_reader *r, umbel_slice line,
                                  umbel_error *err)
 {
@@ -160,10 +173,12 @@ static uint64_t rule_operations(line_reader *r, umbel_slice names)
         return bit_of(UM_PYZOR_OPS) - 1;
     while (um_next_word(&names, &word)) {
         unsigned op = op_get(r->accounts, word);
+        if (op >= UM_PYZOR_OPS)
+            warn_word(r, "operation", word,
+                      "; there are ping, pong, check, info, report and "
+                      "whitelist");
         if (op < UM_PYZOR_MAX_OPS)
             bits |= bit_of(op);
-        else
-            warn_line(r, "an operation is ignored; there are 64 already");
     }
     return bits;
 }
@@ -173,9 +188,10 @@ static void apply_rule(um_pyzor_account *a, uint64_t operations, bool allow)
     a->granted = allow ? a->granted | operations : a->granted & ~operations;
 }
 
-static void apply_rule_to(um_pyzor_accounts *a, umbel_slice users,
+static void apply_rule_to(const line_reader *r, umbel_slice users,
                           uint64_t operations, bool allow)
 {
+    um_pyzor_accounts *a = r->accounts;
     umbel_slice word;
 
     if (um_slice_is(users, "all")) {
@@ -186,8 +202,12 @@ static void apply_rule_to(um_pyzor_accounts *a, umbel_slice users,
     }
     while (um_next_word(&users, &word)) {
         um_pyzor_account *found = um_pyzor_account_find(a, word);
-        if (found) /* any other cannot sign */
+        if (found)
             apply_rule(found, operations, allow);
+        else /* it cannot sign */
+            warn_word(r, "user", word,
+                      " in the passwd file (this file is read in lower "
+                      "case)");
     }
 }
 
@@ -203,7 +223,7 @@ static umbel_status read_rule(line_reader *r, umbel_slice line,
         warn_line(
             r, "ignored; a line is \"operations : users : allow\" (or deny)");
     else
-        apply_rule_to(r->accounts, part[1], rule_operations(r, part[0]), allow);
+        apply_rule_to(r, part[1], rule_operations(r, part[0]), allow);
     return UMBEL_OK;
 }
 

@@ -44,8 +44,9 @@ typedef struct um_pyzor_accounts {
     char *op[UM_PYZOR_MAX_OPS]; /* names; NULL behind the last */
 } um_pyzor_accounts;
 
-/* Called for each line that is no rule and is ignored; with line 0 for a
- * file that does not exist. */
+/* Called for each line that is no rule and is ignored, for each unknown
+ * operation or user in a rule, and with line 0 for a file that does not exist.
+ */
 typedef void um_warn_line(void *ctx, const char *file, size_t line,
                           const char *what);
 

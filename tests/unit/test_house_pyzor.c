@@ -232,6 +232,35 @@ static void collect_warning(void *ctx, const char *file, size_t line,
     snprintf(w->text + len, sizeof w->text - len, "%s:%zu ", file, line);
 }
 
+static void collect_words(void *ctx, const char *file, size_t line,
+                          const char *what)
+{
+    warnings *w = ctx;
+    size_t len = strlen(w->text);
+
+    snprintf(w->text + len, sizeof w->text - len, "%s:%zu: %.20s\n", file, line,
+             what);
+}
+
+static void unknown_names_in_rules_are_reported(void **state)
+{
+    warnings w = {""};
+    um_line_warning warning = {collect_words, &w, "passwd", "access"};
+    um_pyzor_accounts a;
+
+    (void)state;
+    assert_ok(um_pyzor_accounts_read(
+        &a, slice("alice : 1\nBob : 2"),
+        slice("check raport : alice : allow\n\ninfo : bob alice : allow\n"
+              "all : all anonymous : allow\nping : anonymous : deny\n"),
+        &warning, &test_refusal));
+    assert_string_equal(w.text, "access:1: no operation \"raport\n"
+                                "access:3: no user \"bob\" in the\n"
+                                "access:4: no user \"all\" in the\n");
+    assert_granted(&a, "alice", "ci");
+    um_pyzor_accounts_fini(&a);
+}
+
 static void lines_that_are_no_rules_are_ignored_and_reported(void **state)
 {
     warnings w = {""};
@@ -403,6 +432,7 @@ int main(void)
         cmocka_unit_test(without_files_anonymous_may_do_all_but_whitelist),
         cmocka_unit_test(the_last_rule_that_matches_wins),
         cmocka_unit_test(lines_that_are_no_rules_are_ignored_and_reported),
+        cmocka_unit_test(unknown_names_in_rules_are_reported),
         cmocka_unit_test(checks_come_in_the_order_of_pyzord),
         cmocka_unit_test(signatures_of_anonymous_are_not_looked_at),
         cmocka_unit_test(a_changed_byte_breaks_a_signature),
