@@ -214,7 +214,7 @@ umbel_status um_house_check_store(const um_config *c, umbel_error *err)
 {
     um_store_config store = {.dir = c->data, .secret = c->secret};
 
-    return um_store_check(&store, err);
+    return um_store_examine(&store, err);
 }
 
 static umbel_status open_store(um_house *h, umbel_error *err)

@@ -52,7 +52,7 @@ static umbel_status check_new(const um_store_config *c, umbel_error *err)
                                  err);
 }
 
-umbel_status um_store_check(const um_store_config *c, umbel_error *err)
+umbel_status um_store_examine(const um_store_config *c, umbel_error *err)
 {
     um_disk *disk;
     umbel_status status = UMBEL_E_IO;

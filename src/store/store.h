@@ -85,7 +85,7 @@ umbel_status um_store_open(const um_store_config *c, uint64_t now,
  * directory, the secret, and that the newest snapshot was made with it. The
  * counts and the journal are not read.
  */
-umbel_status um_store_check(const um_store_config *c, umbel_error *err);
+umbel_status um_store_examine(const um_store_config *c, umbel_error *err);
 /* Flushes, syncs, releases. NULL is accepted. */
 void um_store_close(um_store *s);
 
