@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "clearinghouse/config_text.h"
 #include "clearinghouse/file_text.h"
+#include "cli/suggest.h"
 
 #include <confuse.h>
 #include <stdio.h>
@@ -38,16 +39,17 @@ static bool section_of(const cfg_t *cfg, um_section_row *out)
 }
 
 /* What may stand in a section, and in the file beside settings. */
-static void allowed_names(const um_section_row *s, char *out, size_t cap)
+static size_t names_in(const um_section_row *s,
+                       const char *out[MAX_ROWS + MAX_SECTIONS])
 {
     um_section_row other;
+    size_t n = 0;
 
-    um_setting_names(s->rows, out, cap);
-    for (size_t i = 1; s->name[0] == '\0' && um_config_section(i, &other);
-         i++) {
-        size_t len = strlen(out);
-        snprintf(out + len, cap - len, ", %s", other.name);
-    }
+    for (; s->rows[n].name; n++)
+        out[n] = s->rows[n].name;
+    for (size_t i = 1; s->name[0] == '\0' && um_config_section(i, &other); i++)
+        out[n++] = other.name;
+    return n;
 }
 
 /* Keeps the first refusal, with file and line. */
@@ -61,16 +63,36 @@ static void refuse(const cfg_t *cfg, const char *what, const char *allowed)
                  what, allowed);
 }
 
+/* Replaces libconfuse's words for an unknown name by ours. */
+static void describe_unknown(char *what, size_t cap, const char *const *names,
+                             size_t n)
+{
+    char typed[48];
+    um_suggestion best = {0};
+
+    if (sscanf(what, "no such option '%47[^']'", typed) != 1)
+        return;
+    for (size_t i = 0; i < n; i++)
+        um_suggest(&best, typed, strlen(typed), names[i]);
+    snprintf(what, cap, "no such setting: %s%s%s%s", typed,
+             best.name ? " (did you mean " : "", best.name ? best.name : "",
+             best.name ? "?)" : "");
+}
+
 /* Messages of libconfuse itself: syntax, and names that it does not know. */
 __attribute__((format(printf, 2, 0))) static void
 on_error(cfg_t *cfg, const char *format, va_list args)
 {
-    char what[96], allowed[160] = "";
+    const char *names[MAX_ROWS + MAX_SECTIONS];
+    char what[128], allowed[160] = "";
     um_section_row s;
 
     vsnprintf(what, sizeof what, format, args);
-    if (section_of(cfg, &s))
-        allowed_names(&s, allowed, sizeof allowed);
+    if (section_of(cfg, &s)) {
+        size_t n = names_in(&s, names);
+        describe_unknown(what, sizeof what, names, n);
+        um_join_or(names, n, allowed, sizeof allowed);
+    }
     refuse(cfg, what, allowed);
 }
 
@@ -112,6 +134,8 @@ static bool is_allowed_title(const um_section_row *s, const char *title)
 
 static int check_title(cfg_t *cfg, cfg_opt_t *opt)
 {
+    const char *names[UM_MAX_LISTS];
+    size_t n = 0;
     char what[96], allowed[160] = "";
     cfg_t *section = cfg_opt_getnsec(opt, cfg_opt_size(opt) - 1);
     um_section_row s;
@@ -120,11 +144,9 @@ static int check_title(cfg_t *cfg, cfg_opt_t *opt)
         is_allowed_title(&s, cfg_title(section)))
         return 0;
     snprintf(what, sizeof what, "%s \"%s\"", s.name, cfg_title(section));
-    for (size_t i = 0; s.title(i); i++) {
-        size_t len = strlen(allowed);
-        snprintf(allowed + len, sizeof allowed - len, "%s%s", i ? ", " : "",
-                 s.title(i));
-    }
+    while (n < UM_MAX_LISTS && (names[n] = s.title(n)) != NULL)
+        n++;
+    um_join_or(names, n, allowed, sizeof allowed);
     refuse(cfg, what, allowed);
     return -1;
 }

@@ -67,6 +67,9 @@ size_t um_config_fixed_changes(const um_config *old, const um_config *new,
 /* The weight of an account's reports; 1 unless it was configured. */
 uint32_t um_config_weight(const um_config *c, const char *account);
 
+/* Refuses a configuration in which no front listens. */
+umbel_status um_config_check_listens(const um_config *c, umbel_error *err);
+
 /* The section of a front. */
 void *um_config_front(const um_config *c, const um_front *f);
 

@@ -52,7 +52,7 @@ const um_setting um_limit_rows[] = {
     {0}};
 
 const um_setting um_list_rows[] = {
-    {"kind", &um_type_text, offsetof(um_list_settings, kind), "table",
+    {"kind", &um_type_kind, offsetof(um_list_settings, kind), "table",
      .help = "a kind of filter that counts"},
     /* A million reports do not begin a second epoch, and take less than 20
      * bytes each with both counts and times. */

@@ -210,10 +210,12 @@ void um_house_reload(um_house *h)
 
 /* --- opening -------------------------------------------------------------- */
 
-umbel_status um_house_check_store(const um_config *c, umbel_error *err)
+umbel_status um_house_check(const um_config *c, umbel_error *err)
 {
     um_store_config store = {.dir = c->data, .secret = c->secret};
 
+    UM_TRY(um_config_check_listens(c, err));
+    UM_TRY(um_house_check_memory(c, err));
     return um_store_examine(&store, err);
 }
 
@@ -225,8 +227,6 @@ static umbel_status open_store(um_house *h, umbel_error *err)
                          .durability = (um_durability)h->config.durability,
                          .lists = lists};
 
-    /* First, so that a start that is refused makes no directory. */
-    UM_TRY(um_house_check_store(&h->config, err));
     for (size_t i = 0; um_front_list(i); i++)
         lists[c.nlists++] = um_house_list_config(&h->config, i);
     return um_store_open(&c, h->now, &h->store, err);
@@ -260,7 +260,8 @@ static umbel_status open_loop(um_house *h, umbel_error *err)
 
 static umbel_status open_parts(um_house *h, umbel_error *err)
 {
-    UM_TRY(um_house_check_memory(&h->config, err));
+    /* First, so that a start that is refused makes no directory. */
+    UM_TRY(um_house_check(&h->config, err));
     UM_TRY(um_passed_open(&h->passed, err));
     UM_TRY(um_limits_open(&h->config.limits, &h->limits, err));
     UM_TRY(open_store(h, err));

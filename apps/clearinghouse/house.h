@@ -43,8 +43,9 @@ struct um_house {
     struct house_parts *parts; /* house.c's own */
 };
 
-/* Checks that the data directory and the secret can be used; makes nothing. */
-umbel_status um_house_check_store(const um_config *c, umbel_error *err);
+/* Checks that a front listens, the memory, the data directory and the secret;
+ * makes nothing. */
+umbel_status um_house_check(const um_config *c, umbel_error *err);
 
 /* Opens everything and listens; config is taken over. path is where a reload
  * reads it again, NULL: nowhere. */

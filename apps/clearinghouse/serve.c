@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "clearinghouse/house_control.h"
-#include "clearinghouse/house_memory.h"
 #include "net/control.h"
 
 #include <stdio.h>
@@ -79,9 +78,7 @@ umbel_status um_serve_check(const char *config, umbel_error *err)
     umbel_status status = load_config(&c, config, err);
 
     if (status == UMBEL_OK)
-        status = um_house_check_memory(&c, err);
-    if (status == UMBEL_OK)
-        status = um_house_check_store(&c, err);
+        status = um_house_check(&c, err);
     if (status == UMBEL_OK)
         status = check_fronts(&c, err);
     if (status == UMBEL_OK)

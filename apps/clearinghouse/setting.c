@@ -30,15 +30,17 @@ const um_setting *um_setting_find(const um_setting *rows, const char *name)
     return NULL;
 }
 
-void um_setting_names(const um_setting *rows, char *out, size_t cap)
+void um_join_or(const char *const *names, size_t n, char *out, size_t cap)
 {
     size_t len = 0;
 
-    for (size_t i = 0; rows[i].name && len < cap; i++) {
-        const char *before = i == 0 ? "" : rows[i + 1].name ? ", " : " or ";
-        len += (size_t)snprintf(out + len, cap - len, "%s%s", before,
-                                rows[i].name);
-    }
+    out[0] = '\0';
+    for (size_t i = 0; i < n && len < cap; i++)
+        len += (size_t)snprintf(out + len, cap - len, "%s%s",
+                                i == 0      ? ""
+                                : i + 1 < n ? ", "
+                                            : " or ",
+                                names[i]);
 }
 
 bool um_texts_add(um_texts *t, const char *text)

@@ -33,6 +33,7 @@ typedef struct um_setting_type {
 
 /* Targets: */
 extern const um_setting_type um_type_text;      /* char *, NULL: none */
+extern const um_setting_type um_type_kind;      /* the same, that counts */
 extern const um_setting_type um_type_size;      /* uint64_t, bytes */
 extern const um_setting_type um_type_duration;  /* uint64_t, milliseconds */
 extern const um_setting_type um_type_count;     /* uint64_t */
@@ -60,7 +61,7 @@ void um_settings_fini(const um_setting *rows, void *target);
 /* NULL: no row has that name. */
 const um_setting *um_setting_find(const um_setting *rows, const char *name);
 /* Writes "name, name or name". */
-void um_setting_names(const um_setting *rows, char *out, size_t cap);
+void um_join_or(const char *const *names, size_t n, char *out, size_t cap);
 
 /* Appends a copy; false: no memory. */
 bool um_texts_add(um_texts *t, const char *text);

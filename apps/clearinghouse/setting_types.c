@@ -6,6 +6,9 @@
 #include "base/error.h"
 #include "net/address.h"
 
+#include <umbel/counting.h>
+#include <umbel/filter.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,6 +103,27 @@ static void fini_text(void *target)
 
 const um_setting_type um_type_text = {"text",     false,      parse_text,
                                       allow_text, equal_text, fini_text};
+
+static bool parse_kind(const um_setting *s, const char *text, void *target)
+{
+    return umbel_is_counting(text) && parse_text(s, text, target);
+}
+
+static void allow_kind(const um_setting *s, char out[UM_ALLOWED_LEN])
+{
+    enum { MAX_KINDS = 64 };
+    const char *names[MAX_KINDS], *name, *summary;
+    size_t n = 0;
+
+    (void)s;
+    for (size_t i = 0; n < MAX_KINDS && umbel_kind_at(i, &name, &summary); i++)
+        if (umbel_is_counting(name))
+            names[n++] = name;
+    um_join_or(names, n, out, UM_ALLOWED_LEN);
+}
+
+const um_setting_type um_type_kind = {"kind",     false,      parse_kind,
+                                      allow_kind, equal_text, fini_text};
 
 /* --- numbers with units --------------------------------------------------- */
 
@@ -206,14 +230,11 @@ static bool parse_choice(const um_setting *s, const char *text, void *target)
 
 static void allow_choice(const um_setting *s, char out[UM_ALLOWED_LEN])
 {
-    int len = 0;
+    size_t n = 0;
 
-    for (unsigned i = 0; s->choices[i] && len < UM_ALLOWED_LEN; i++)
-        len += snprintf(out + len, (size_t)(UM_ALLOWED_LEN - len), "%s%s",
-                        i == 0              ? ""
-                        : s->choices[i + 1] ? ", "
-                                            : " or ",
-                        s->choices[i]);
+    while (s->choices[n])
+        n++;
+    um_join_or(s->choices, n, out, UM_ALLOWED_LEN);
 }
 
 static bool equal_choice(const void *a, const void *b)

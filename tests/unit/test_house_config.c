@@ -95,7 +95,12 @@ static void mistakes_are_refused_with_line_and_what_is_allowed(void **state)
     static const struct {
         const char *text, *line, *why;
     } rows[] = {
-        {"# c\n// c\n/* c\n c */\ndta = 1\n", "x.conf:5: ", "data, secret"},
+        {"# c\n// c\n/* c\n c */\ndta = 1\n",
+         "x.conf:5: ", "no such setting: dta (did you mean data?)"},
+        {"zzzzzz = 1\n", "x.conf:1: no such setting: zzzzzz; ",
+         "pyzor or http"},
+        {"\nlist \"pyzor-reports\" { kind = \"bloom\" }",
+         "x.conf:2: kind = \"bloom\"; allowed: ", "table"},
         {"\n\ndurability = \"soon\"\n",
          "x.conf:3: ", "always, interval or none"},
         {"pyzor { listen = {\"/run/x\"} }\n", "x.conf:1: ", "127.0.0.1:24441"},
@@ -105,7 +110,7 @@ static void mistakes_are_refused_with_line_and_what_is_allowed(void **state)
         {"pyzor {\n  listen = {\"127.0.0.1:1\",\n    \"localhost:1\"}\n}",
          "x.conf:3: ", "127.0.0.1:24441"},
         {"pyzor {\n  passwort = \"x\"\n}", "x.conf:2: ", "listen, passwd"},
-        {"list \"x\" {}", "x.conf:1: ", "pyzor-reports, pyzor-whitelist"},
+        {"list \"x\" {}", "x.conf:1: ", "pyzor-reports or pyzor-whitelist"},
         {"list \"pyzor-reports\" { error = 2 }",
          "x.conf:1: ", "between 0 and 1"},
         {"list \"pyzor-reports\" { epochs = 0 }", "x.conf:1: ", "from 1 to 64"},
