@@ -19,6 +19,13 @@ if(TARGET umbel_clearinghouse)
   install(DIRECTORY examples/clearinghouse
     DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
     FILES_MATCHING PATTERN "umbel-clearinghouse.*")
+  # The prefix of the unit is known only now: cmake --install may change it.
+  install(CODE "
+    set(UMBEL_UNIT \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}/examples/clearinghouse/umbel-clearinghouse.service\")
+    file(READ \"\${UMBEL_UNIT}\" UMBEL_UNIT_TEXT)
+    string(REPLACE \"ExecStart=/usr/bin/\" \"ExecStart=\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/\"
+      UMBEL_UNIT_TEXT \"\${UMBEL_UNIT_TEXT}\")
+    file(WRITE \"\${UMBEL_UNIT}\" \"\${UMBEL_UNIT_TEXT}\")")
 endif()
 set_target_properties(umbel_shared PROPERTIES EXPORT_NAME umbel)
 set_target_properties(umbel_fetch_shared PROPERTIES EXPORT_NAME umbel-fetch)
