@@ -120,7 +120,7 @@ static void count_served(void *ctx, const um_address *client,
         v++;
     um_front_count(um_house_stats(f->house, &um_front_http), op, v);
     if (verdicts[v].reason)
-        um_house_log_refusal(f->house, &um_front_http, v, client);
+        um_house_log_refusal(f->house, &um_front_http, v, client, NULL);
 }
 
 static void count_ended(void *ctx, const um_address *client, um_end why)
@@ -131,7 +131,7 @@ static void count_ended(void *ctx, const um_address *client, um_end why)
     if (!um_end_is_refusal(why))
         return;
     um_front_count(um_house_stats(f->house, &um_front_http), CONNECTION, v);
-    um_house_log_refusal(f->house, &um_front_http, v, client);
+    um_house_log_refusal(f->house, &um_front_http, v, client, NULL);
 }
 
 /* --- the front ------------------------------------------------------------ */

@@ -73,9 +73,15 @@ unsigned um_house_first_list(const um_front *f);
 umbel_status um_house_listen(um_house *h, const um_front *f, const char *text,
                              int type, int *fd, umbel_error *err);
 
-/* Logs a refusal, within the limit of its reason. */
+/* What a client says that it wants, and is; data NULL: it does not. */
+typedef struct um_house_claim {
+    umbel_slice op, user;
+} um_house_claim;
+
+/* Logs a refusal, within the limit of its reason. claim NULL: not known. */
 void um_house_log_refusal(um_house *h, const um_front *f, unsigned verdict,
-                          const um_address *client);
+                          const um_address *client,
+                          const um_house_claim *claim);
 
 /* Fills *out with the state at this moment. */
 void um_house_status(const um_house *h, um_status *out);

@@ -51,7 +51,7 @@ static const um_address nobody = {.path = ""};
 static void count_refusal(um_house *h, unsigned op, unsigned verdict)
 {
     um_front_count(&h->control, op, verdict);
-    um_house_log_refusal(h, &um_front_control, verdict, &nobody);
+    um_house_log_refusal(h, &um_front_control, verdict, &nobody, NULL);
 }
 
 static void count_ended(void *ctx, const um_address *client, um_end why)

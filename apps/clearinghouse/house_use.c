@@ -2,11 +2,14 @@
  * house_use.c - what fronts and documents ask of the server.
  */
 #include "base/error.h"
+#include "base/text.h"
 #include "clearinghouse/house.h"
 #include "clearinghouse/house_control.h"
 #include "clearinghouse/house_memory.h"
 #include "net/socket.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -80,17 +83,35 @@ const char *um_house_address_of(const um_house *h, const um_front *f)
     return NULL;
 }
 
+/* Appends ", NAME TEXT"; strangers choose the text. */
+static void add_claim(char *out, size_t cap, const char *name, umbel_slice text)
+{
+    enum { LONGEST = 32 };
+    size_t len = strlen(out);
+    int shown = text.len < LONGEST ? (int)text.len : LONGEST;
+
+    if (text.len)
+        snprintf(out + len, cap - len, ", %s %.*s", name, shown,
+                 (const char *)text.data);
+    um_disarm(out);
+}
+
 void um_house_log_refusal(um_house *h, const um_front *f, unsigned verdict,
-                          const um_address *client)
+                          const um_address *client, const um_house_claim *claim)
 {
     um_front_stats *s = um_house_stats(h, f);
     const um_verdict *v = &f->verdicts[verdict];
-    char text[UM_ADDRESS_TEXT];
+    char text[UM_ADDRESS_TEXT], claimed[128] = "";
 
-    if (um_log_wants(&h->log, &s->topic[verdict]))
-        um_log_limited(&h->log, &s->topic[verdict], "%s: refused %s: %s (%s)",
-                       f->name, um_address_print(client, text), v->diag,
-                       v->reason);
+    if (!um_log_wants(&h->log, &s->topic[verdict]))
+        return;
+    if (claim) {
+        add_claim(claimed, sizeof claimed, "operation", claim->op);
+        add_claim(claimed, sizeof claimed, "user", claim->user);
+    }
+    um_log_limited(&h->log, &s->topic[verdict], "%s: refused %s: %s (%s)%s",
+                   f->name, um_address_print(client, text), v->diag, v->reason,
+                   claimed);
 }
 
 void um_house_status(const um_house *h, um_status *out)

@@ -6,7 +6,8 @@
 
 void um_pyzor_send(um_pyzor_front *f, um_datagrams *to,
                    const um_address *client, unsigned op,
-                   um_pyzor_outcome outcome, um_pyzor_reply *r)
+                   um_pyzor_outcome outcome, const um_house_claim *claim,
+                   um_pyzor_reply *r)
 {
     uint8_t *room = um_datagrams_room(to);
 
@@ -15,14 +16,22 @@ void um_pyzor_send(um_pyzor_front *f, um_datagrams *to,
     um_datagrams_put(to, client, um_pyzor_print(r, (char *)room));
     um_front_count(f->stats, op, outcome);
     if (outcome != UM_PYZOR_OK)
-        um_house_log_refusal(f->house, &um_front_pyzor, outcome, client);
+        um_house_log_refusal(f->house, &um_front_pyzor, outcome, client, claim);
+}
+
+static um_house_claim claim_of(const um_pyzor_job *job)
+{
+    return (um_house_claim){job->request.op, job->request.user};
 }
 
 static void send_job(um_pyzor_front *f, um_datagrams *to,
                      const um_pyzor_job *job, um_pyzor_reply *r)
 {
+    um_house_claim claim = claim_of(job);
+
     r->thread = job->request.thread;
-    um_pyzor_send(f, to, job->datagram->from, job->judged.op, job->outcome, r);
+    um_pyzor_send(f, to, job->datagram->from, job->judged.op, job->outcome,
+                  &claim, r);
 }
 
 /* --- judging -------------------------------------------------------------- */
@@ -94,9 +103,10 @@ void um_pyzor_answer_pending(um_pyzor_front *f)
     while ((a = um_pyzor_pending_first(&f->pending)) &&
            (failed || a->ticket <= committed)) {
         um_pyzor_reply r = {.thread = {a->thread, a->thread_len}};
-        um_pyzor_send(
-            f, a->to, &a->client, a->op,
-            a->ticket <= committed ? UM_PYZOR_OK : UM_PYZOR_NOT_STORED, &r);
+        um_pyzor_send(f, a->to, &a->client, a->op,
+                      a->ticket <= committed ? UM_PYZOR_OK
+                                             : UM_PYZOR_NOT_STORED,
+                      NULL, &r);
         um_pyzor_pending_drop(&f->pending);
     }
 }
@@ -174,11 +184,12 @@ static void answer_plain(um_pyzor_front *f, um_datagrams *to,
                          const um_pyzor_job *job)
 {
     um_pyzor_reply r = {0};
+    um_house_claim claim = claim_of(job);
 
     if (is_silent(job->outcome)) {
         um_front_count(f->stats, job->judged.op, job->outcome);
         um_house_log_refusal(f->house, &um_front_pyzor, job->outcome,
-                             job->datagram->from);
+                             job->datagram->from, &claim);
         return;
     }
     if (job->outcome == UM_PYZOR_OK && job->judged.op == UM_PYZOR_PONG &&

@@ -55,9 +55,10 @@ um_pyzor_outcome um_pyzor_count(um_pyzor_front *f, const um_pyzor_job *job,
 /* Answers reports that the store has committed, or cannot. */
 void um_pyzor_answer_pending(um_pyzor_front *f);
 
-/* Sends a reply, and counts it. */
+/* Sends a reply, and counts it. claim is for the log of refusals. */
 void um_pyzor_send(um_pyzor_front *f, um_datagrams *to,
                    const um_address *client, unsigned op,
-                   um_pyzor_outcome outcome, um_pyzor_reply *r);
+                   um_pyzor_outcome outcome, const um_house_claim *claim,
+                   um_pyzor_reply *r);
 
 #endif
