@@ -174,11 +174,14 @@ static int by_time(const void *a, const void *b)
 static double better_half(double *seconds, size_t n, size_t per)
 {
     double sum = 0;
+    size_t half = n / 2;
 
+    if (!seconds || half == 0)
+        return 0;
     qsort(seconds, n, sizeof *seconds, by_time);
-    for (size_t i = 0; i < n / 2; i++)
+    for (size_t i = 0; i < half; i++)
         sum += seconds[i];
-    return sum / (double)(n / 2) / (double)per * 1e9;
+    return sum / (double)half / (double)per * 1e9;
 }
 
 static double time_adds(umbel_filter *f, uint64_t keys)

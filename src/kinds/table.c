@@ -154,14 +154,16 @@ static inline uint64_t zero_bytes(uint64_t word)
 
 static inline uint64_t rest_at(const table *t, const uint8_t *line, uint32_t i)
 {
-    uint64_t bit = TAG_BITS * t->form.slots + (uint64_t)i * t->form.rest_bits;
+    uint64_t bit =
+        (uint64_t)TAG_BITS * t->form.slots + (uint64_t)i * t->form.rest_bits;
     return um_get_field(line, bit, t->form.rest_bits, t->rest_max);
 }
 
 static inline void set_rest(const table *t, uint8_t *line, uint32_t i,
                             uint64_t print, uint64_t count)
 {
-    uint64_t bit = TAG_BITS * t->form.slots + (uint64_t)i * t->form.rest_bits;
+    uint64_t bit =
+        (uint64_t)TAG_BITS * t->form.slots + (uint64_t)i * t->form.rest_bits;
     um_set_field(line, bit, t->form.rest_bits, t->rest_max,
                  print | (count - 1) << t->form.print_bits);
 }
@@ -175,8 +177,9 @@ static inline uint64_t count_at(const table *t, const uint8_t *line, uint32_t i)
 static inline int find_slot(const table *t, const uint8_t *line, sought key)
 {
     for (uint32_t word = 0; word < 2; word++) {
-        uint64_t like = zero_bytes(um_load64(line + 8 * word) ^ key.tags) &
-                        t->slot_tops[word];
+        uint64_t like =
+            zero_bytes(um_load64(line + (size_t)8 * word) ^ key.tags) &
+            t->slot_tops[word];
         for (; like; like &= like - 1) {
             uint32_t i = 8 * word + (uint32_t)__builtin_ctzll(like) / 8;
             bool same = (rest_at(t, line, i) & t->print_max) == key.print;
@@ -192,7 +195,7 @@ static inline int free_slot(const table *t, const uint8_t *line)
 {
     for (uint32_t word = 0; word < 2; word++) {
         uint64_t open =
-            zero_bytes(um_load64(line + 8 * word)) & t->slot_tops[word];
+            zero_bytes(um_load64(line + (size_t)8 * word)) & t->slot_tops[word];
         if (open)
             return (int)(8 * word) + __builtin_ctzll(open) / 8;
     }
