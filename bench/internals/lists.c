@@ -164,19 +164,30 @@ static umbel_filter *make_thing(const thing *t, double error, uint64_t keys)
     return f;
 }
 
-/* Nanoseconds of CPU time a digest: the mean of the better half of chunks. */
+static double *new_seconds(size_t n)
+{
+    double *seconds = calloc(n, sizeof *seconds);
+
+    if (!seconds) {
+        fputs("lists: no memory for times\n", stderr);
+        exit(2);
+    }
+    return seconds;
+}
+
 static int by_time(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
+/* Nanoseconds of CPU time a digest: the mean of the better half of chunks. */
 static double better_half(double *seconds, size_t n, size_t per)
 {
     double sum = 0;
     size_t half = n / 2;
 
-    if (!seconds || half == 0)
+    if (half == 0)
         return 0;
     qsort(seconds, n, sizeof *seconds, by_time);
     for (size_t i = 0; i < half; i++)
@@ -188,13 +199,13 @@ static double time_adds(umbel_filter *f, uint64_t keys)
 {
     static uint64_t one[CHUNK];
     size_t n = (size_t)keys / CHUNK, at = 0;
-    double *seconds = calloc(n, sizeof *seconds);
+    double *seconds = new_seconds(n);
     umbel_digest d[CHUNK];
     umbel_error err;
 
     for (size_t i = 0; i < CHUNK; i++)
         one[i] = 1;
-    for (; seconds && at < n; at++) {
+    for (; at < n; at++) {
         draw(at * CHUNK, CHUNK, d);
         double start = cpu_seconds();
         want(umbel_add_digest_amounts(f, d, one, CHUNK, NULL, &err), &err);
@@ -208,12 +219,12 @@ static double time_adds(umbel_filter *f, uint64_t keys)
 static double time_counts(const umbel_filter *f, uint64_t from, uint64_t keys)
 {
     size_t n = (size_t)keys / CHUNK;
-    double *seconds = calloc(n, sizeof *seconds);
+    double *seconds = new_seconds(n);
     umbel_digest d[CHUNK];
     uint64_t count[CHUNK];
     umbel_error err;
 
-    for (size_t at = 0; seconds && at < n; at++) {
+    for (size_t at = 0; at < n; at++) {
         draw(from + at * CHUNK, CHUNK, d);
         double start = cpu_seconds();
         want(umbel_count_digests(f, d, CHUNK, count, &err), &err);

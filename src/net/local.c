@@ -53,6 +53,8 @@ static void put_header(struct msghdr *h, int level, int type, const void *data,
 {
     struct cmsghdr *c = CMSG_FIRSTHDR(h);
 
+    if (!c)
+        return;
     c->cmsg_level = level;
     c->cmsg_type = type;
     c->cmsg_len = CMSG_LEN(len);

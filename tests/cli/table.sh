@@ -4,8 +4,8 @@ try umbel build keys keys --kind table --capacity 1000 --fpr 1e-5 -o t.umb
 umbel info t.umb | grep -E '^(count|entries|slots|room|fingerprint|counts|largest|table)'
 umbel check t.umb --values 1 1000 1001
 seq 1 2000 | umbel check t.umb --threshold 2 | wc -l
-seq 2000 3000 > more
-try umbel add t.umb more
+seq 2000 3000 > further
+try umbel add t.umb further
 umbel check t.umb --values 2000
 umbel admit t.umb --claimed 1000 --max-error 1e-5 | head -n 1
 umbel admit t.umb --claimed 900 --max-error 1e-5 | grep -o 'it has .*'
