@@ -17,7 +17,7 @@ typedef struct um_file_text {
 umbel_status um_file_text_read(um_file_text *out, const char *path,
                                umbel_error *err);
 
-/* Cuts the next line off text, without its end. False: there is none. */
+/* Takes the next line off text, without its newline. False at the end. */
 bool um_next_line(umbel_slice *text, umbel_slice *line);
 /* Cuts the next word off text: blanks separate them. */
 bool um_next_word(umbel_slice *text, umbel_slice *word);

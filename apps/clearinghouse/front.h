@@ -58,7 +58,7 @@ const um_front *um_front_find(const char *name);
 const char *um_front_list(size_t i);
 /* Where the times of list i are kept (um_list_config.times); 0: nowhere. */
 unsigned um_front_list_times(size_t i);
-/* The number of a list of that name; the number of lists if there is none. */
+/* Returns the index of the list of that name, or the number of lists. */
 size_t um_front_list_find(const char *name);
 
 extern const um_front um_front_pyzor, um_front_http;

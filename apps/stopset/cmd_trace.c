@@ -242,8 +242,7 @@ static umbel_status open_prober(const trace_args *a, const ss_targets *t,
     if (a->scamper)
         return ss_scamper_open(a->scamper, out, err);
     randombytes_buf(c.stamp.key, sizeof c.stamp.key);
-    UM_TRY(ss_sockets_open(&c, out, err));
-    return ss_drop_privileges(a->user ? a->user : "nobody", err);
+    return ss_sockets_open(&c, out, err);
 }
 
 /* --- what came of it ----------------------------------------------------- */
@@ -292,13 +291,11 @@ static void name_the_rest(const ss_session *s)
         fprintf(stderr, "  and %u more\n", all->n - s->begun - NAMED);
 }
 
-static umbel_status open_output(const um_args *args, const char *path,
-                                FILE **out, umbel_error *err)
+static umbel_status open_output(const char *path, FILE **out, umbel_error *err)
 {
     *out = stdout;
     if (!path || strcmp(path, "-") == 0)
         return UMBEL_OK;
-    (void)args;
     *out = fopen(path, "we");
     return *out ? UMBEL_OK : um_fail_path(err, path);
 }
@@ -325,9 +322,12 @@ static int run(const um_args *args)
     if (!status)
         status = order_targets(&live, &targets, &config, &err);
     if (!status)
-        status = open_output(args, a->output, &out, &err);
-    if (!status)
         status = open_prober(a, &targets, udp, &prober, &err);
+    /* A run that cannot begin leaves the last one's output as it is. */
+    if (!status)
+        status = open_output(a->output, &out, &err);
+    if (!status && !a->scamper)
+        status = ss_drop_privileges(a->user ? a->user : "nobody", &err);
     if (status)
         goto done;
 

@@ -81,8 +81,13 @@ void ss_live_fini(ss_live *l)
 
 umbel_status ss_live_refresh(ss_live *l, umbel_error *err)
 {
-    UM_TRY(open_file(&l->red, SS_RED, err));
-    return open_file(&l->global, SS_GLOBAL, err);
+    umbel_status red = open_file(&l->red, SS_RED, err);
+    umbel_error second;
+    umbel_status global = open_file(&l->global, SS_GLOBAL, &second);
+
+    if (!red && global)
+        *err = second;
+    return red ? red : global;
 }
 
 static umbel_status ask_set(const ss_set *s, ss_addr hop, ss_addr dst,

@@ -31,7 +31,7 @@ extern const ss_output_format ss_output_json, ss_output_warts;
 /* Writes a trace of an unknown run as scamper's JSON, a line. */
 void ss_trace_write_json(const ss_trace *t, FILE *out);
 
-/* NULL: there is none of that name. */
+/* Returns the format of that name, or NULL. */
 const ss_output_format *ss_output_find(const char *name);
 
 #endif

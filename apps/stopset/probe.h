@@ -17,7 +17,7 @@ enum {
 };
 
 /*
- * Of a run. The key is random: who has not seen a probe cannot answer it.
+ * Of a run. The key is random: only those who saw a probe can answer it.
  * Routers that share load by flow show one path for each flow.
  */
 typedef struct ss_stamp {

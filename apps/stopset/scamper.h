@@ -30,8 +30,7 @@ typedef enum ss_scamper_event {
 ss_scamper_event ss_scamper_take(const uint8_t *bytes, size_t len, size_t *used,
                                  const uint8_t **data, size_t *data_len);
 
-/* The answer that a result is. False: it is none, the end of a cycle perhaps.
- */
+/* Reads a result. False: it holds no answer, as at the end of a cycle. */
 bool ss_scamper_answer(const uint8_t *json, size_t len, ss_answer *out);
 
 /* Connects to the socket. E_IO: nobody is there, or it is not scamper. */

@@ -67,7 +67,8 @@ static void write_trace(void *ctx, const ss_trace *t, unsigned probes)
 
     if (ss_addr_none(t->src))
         whole.src = ss_sockets_source(t->dst);
-    whole.start = now_us(CLOCK_REALTIME) / 1000000;
+    whole.start =
+        (t->start + now_us(CLOCK_REALTIME) - now_us(CLOCK_MONOTONIC)) / 1000000;
     s->format->trace(s->out, s->facts, &whole, probes);
     fail(s, ss_live_learn(s->live, t, &err), &err);
 }

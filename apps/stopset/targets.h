@@ -25,9 +25,9 @@ typedef struct ss_prefixes {
 } ss_prefixes;
 
 /*
- * Appends prefixes or addresses with commas between them:
- * "10.0.0.0/8,fd00::/8". E_RANGE names the one that is none; so does a prefix
- * with bits behind its end.
+ * Appends prefixes or addresses, separated by commas:
+ * "10.0.0.0/8,fd00::/8". E_RANGE quotes what is not a prefix, or has bits set
+ * behind its length.
  */
 umbel_status ss_prefixes_parse(ss_prefixes *p, const char *text,
                                umbel_error *err);

@@ -33,7 +33,7 @@ typedef enum ss_stop { SS_STOP_LIST(SS_STOP_ENUM) SS_STOPS } ss_stop;
 
 /* Returns the name: "COMPLETED". */
 const char *ss_stop_name(ss_stop stop);
-/* Returns the stop of that name, SS_STOP_OTHER if there is none. */
+/* Returns the stop of that name, or SS_STOP_OTHER. */
 ss_stop ss_stop_find(const char *name, size_t len);
 
 /* A reply. */

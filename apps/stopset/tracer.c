@@ -229,7 +229,8 @@ bool ss_tracer_send(ss_tracer *t, uint64_t now, ss_probe *out)
     *out = (ss_probe){s->trace.dst, s->walk.ttl, s->attempt++};
     ss_trace_probed(&s->trace, out->ttl, out->ttl);
     s->sent = now;
-    s->probes++;
+    if (s->probes++ == 0)
+        s->trace.start = now;
     t->counts.probes++;
     if (now - t->allowed > CATCH_UP)
         t->allowed = now - CATCH_UP;

@@ -30,7 +30,8 @@ typedef struct ss_tracer_config {
     bool (*next)(void *ctx, ss_addr *dst);
     /* Says which sets have a node; all are false before. NULL: no sets. */
     void (*ask)(void *ctx, ss_addr hop, ss_addr dst, ss_reply *reply);
-    /* Takes a finished trace, valid during the call, and its probes. */
+    /* Takes a finished trace, valid during the call, and its probes. Its
+     * start is a time of the tracer's clock. */
     void (*finished)(void *ctx, const ss_trace *t, unsigned probes);
 } ss_tracer_config;
 

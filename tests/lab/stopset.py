@@ -472,6 +472,10 @@ def part_refusals(tool):
         refused("10.200.0.1", *allow, "--via-scamper", "/nonexistent", word="/nonexistent")
         refused("10.200.0.1", "--allow", "10.200.0.1/16", word="bits behind the prefix")
         refused("example.org", *allow, word="example.org")
+        with open(lab.path("yesterday"), "w") as f:
+            f.write("traces\n")
+        refused("10.200.0.1", *allow, "--interface", "nosuch0", "-o", lab.path("yesterday"), word="nosuch0")
+        check(open(lab.path("yesterday")).read(), "traces\n", "the output of an earlier run, after a refused one")
         check(lab.counted("m0"), 0, "packets sent by refused runs")
         lab.run("m0", "ip", "route", "del", "default")
         p = lab.run("m0", tool.program, "trace", "10.200.0.1", *allow, "--json", "-o", lab.path("t"))
