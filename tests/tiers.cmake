@@ -18,6 +18,11 @@ set(UMBEL_SLOW_CHECKED_TESTS cli_file_truncated cli_file_flipped cli_plan_never
 set(UMBEL_THREAD_TESTS unit_shared unit_shared_counts unit_pipeline unit_store
   cli_threads_build cli_threads_check)
 
+# They hold printed figures and pages, at length: as users get them, not under a
+# sanitizer, where unit tests run the same code.
+set(UMBEL_FIGURE_TESTS docs_kinds docs_manpages cli_sizes cli_bench cli_plan_wire
+  cli_reproduce)
+
 # Gives a test its tier, after it was added, in the same directory.
 function(umbel_tier name)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${UMBEL_PATIENCE})
@@ -31,5 +36,8 @@ function(umbel_tier name)
   endif()
   if(name IN_LIST UMBEL_THREAD_TESTS)
     set_property(TEST ${name} APPEND PROPERTY LABELS threads)
+  endif()
+  if(name IN_LIST UMBEL_FIGURE_TESTS)
+    set_property(TEST ${name} APPEND PROPERTY LABELS figures)
   endif()
 endfunction()
