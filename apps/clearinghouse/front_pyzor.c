@@ -6,6 +6,7 @@
 #include "store/once.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 static const um_setting settings[] = {
@@ -66,6 +67,21 @@ static umbel_status check_files(const void *settings_given, FILE *out,
     return UMBEL_OK;
 }
 
+/* A weight that weighs nobody's reports is most often a name misspelt. */
+static void log_strange_weights(um_house *h, const um_pyzor_accounts *a)
+{
+    for (size_t i = 0; i < h->config.naccounts; i++) {
+        const char *name = h->config.account[i].name;
+        umbel_slice slice = {name, strlen(name)};
+
+        if (!um_pyzor_account_find(a, slice))
+            um_log_event(&h->log,
+                         "account \"%s\" of the settings is not in the passwd "
+                         "file: its weight is not used",
+                         name);
+    }
+}
+
 static umbel_status load_accounts(um_house *h, um_pyzor_accounts *out,
                                   umbel_error *err)
 {
@@ -75,6 +91,7 @@ static umbel_status load_accounts(um_house *h, um_pyzor_accounts *out,
     for (size_t i = 0; i < out->n; i++)
         out->account[i].weight =
             um_config_weight(&h->config, out->account[i].name);
+    log_strange_weights(h, out);
     return UMBEL_OK;
 }
 
