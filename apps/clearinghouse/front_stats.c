@@ -7,7 +7,8 @@ void um_front_stats_init(um_front_stats *s, const um_front *f)
 {
     *s = (um_front_stats){.front = f};
     for (size_t i = 0; i < um_front_verdicts(f); i++)
-        s->topic[i].name = f->verdicts[i].reason;
+        s->topic[i] =
+            (um_log_topic){.source = f->name, .name = f->verdicts[i].reason};
 }
 
 size_t um_front_ops(const um_front *f)

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
     TICK_MS = 1000,
@@ -293,8 +294,17 @@ void um_house_run(um_house *h)
     um_loop_run(h->loop);
 }
 
+/* Before they are closed: afterwards another server may have the path. */
+static void remove_unix_sockets(const um_house *h)
+{
+    for (size_t i = 0; i < h->naddresses; i++)
+        if (h->address[i].made && h->address[i].text[0] == '/')
+            unlink(h->address[i].text);
+}
+
 void um_house_close(um_house *h)
 {
+    remove_unix_sockets(h);
     for (size_t i = 0; um_front_row(i); i++)
         if (h->front[i])
             um_front_row(i)->close(h->front[i]);

@@ -18,6 +18,7 @@ enum { UM_MAX_ADDRESSES = 64 };
 typedef struct um_house_address {
     const um_front *front;
     char text[UM_ADDRESS_TEXT];
+    bool made; /* false: the socket was passed, and its path stays */
 } um_house_address;
 
 struct um_house {

@@ -45,7 +45,7 @@ um_list_config um_house_list_config(const um_config *c, size_t list)
 
 /* Keeps the address of a socket, with its real port. */
 static umbel_status note_address(um_house *h, const um_front *f, int fd,
-                                 umbel_error *err)
+                                 bool made, umbel_error *err)
 {
     char path[UM_ADDRESS_TEXT];
     um_address a;
@@ -56,6 +56,7 @@ static umbel_status note_address(um_house *h, const um_front *f, int fd,
     UM_TRY(um_socket_address(fd, path, &a, err));
     um_house_address *to = &h->address[h->naddresses++];
     to->front = f;
+    to->made = made;
     um_address_print(&a, to->text);
     return UMBEL_OK;
 }
@@ -67,9 +68,10 @@ umbel_status um_house_listen(um_house *h, const um_front *f, const char *text,
 
     UM_TRY(um_address_parse(text, &a, err));
     *fd = um_passed_take(&h->passed, &a, type);
-    if (*fd < 0)
+    bool made = *fd < 0;
+    if (made)
         UM_TRY(um_socket_listen(&a, type, 0, fd, err));
-    umbel_status status = note_address(h, f, *fd, err);
+    umbel_status status = note_address(h, f, *fd, made, err);
     if (status != UMBEL_OK)
         close(*fd);
     return status;

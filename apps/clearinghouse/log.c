@@ -72,8 +72,8 @@ static void end_interval(um_log *l, um_log_topic *t)
     if (l->now - t->since < UM_LOG_INTERVAL)
         return;
     if (t->left_out)
-        um_log_event(l, "%s: %llu more like this in %llu s", t->name,
-                     (unsigned long long)t->left_out,
+        um_log_event(l, "%s: %s: %llu more like this in %llu s", t->source,
+                     t->name, (unsigned long long)t->left_out,
                      (unsigned long long)(l->now - t->since));
     t->since = l->now;
     t->lines = 0;

@@ -22,9 +22,9 @@ typedef struct um_log_topic um_log_topic;
 
 /* Zero to begin, in its owner's memory; it must outlive the log. */
 struct um_log_topic {
-    const char *name;
-    um_log_topic *next; /* of those that have something to say */
-    uint64_t since;     /* begin of the interval, in seconds */
+    const char *source, *name; /* "pyzor", "rate_limit" */
+    um_log_topic *next;        /* of those that have something to say */
+    uint64_t since;            /* begin of the interval, in seconds */
     unsigned lines;
     uint64_t left_out;
     bool linked;

@@ -113,16 +113,20 @@ static enum MHD_Result admit(void *ctx, const struct sockaddr *name,
 static visit *open_visit(um_http *h, struct MHD_Connection *connection)
 {
     visit *v = calloc(1, sizeof *v);
-    const union MHD_ConnectionInfo *info;
+    um_address peer;
 
-    if (!v)
-        return NULL; /* it is served, within the daemon's own limits */
-    info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    peer_from(info->client_addr, &v->peer);
-    info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    v->fd = info->connect_fd;
+    peer_from(
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)
+            ->client_addr,
+        &peer);
+    if (!v) {
+        report_end(h, &peer, UM_END_MEMORY);
+        return NULL; /* its first request closes it */
+    }
+    v->peer = peer;
+    v->fd =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)
+            ->connect_fd;
     v->opened = v->served = um_loop_now(h->loop);
     v->next = h->first;
     if (h->first)
@@ -256,6 +260,8 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection,
 
     (void)version;
     (void)body;
+    if (!v)
+        return MHD_NO;
     if (get && !*request) { /* the head has come; a reply waits for the end */
         *request = h;
         return MHD_YES;
@@ -267,12 +273,10 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection,
     unsigned code = write_document(h, row, get, &text, &len);
     if (!code)
         return MHD_NO;
-    if (v) {
-        v->requests++;
-        v->replying = true;
-    }
+    v->requests++;
+    v->replying = true;
     if (h->config.served)
-        h->config.served(h->config.ctx, v ? &v->peer : NULL, row, code);
+        h->config.served(h->config.ctx, &v->peer, row, code);
     return send_document(connection, code,
                          row && get ? row->type : "text/plain; charset=utf-8",
                          text, len);

@@ -107,7 +107,7 @@ static void a_flood_gets_a_few_lines_and_a_sum(void **state)
     char *text = NULL;
     size_t len = 0;
     um_log log = {.to = open_memstream(&text, &len), .now = 100};
-    um_log_topic topic = {.name = "flood"};
+    um_log_topic topic = {.source = "pyzor", .name = "flood"};
 
     (void)state;
     for (int i = 0; i < 1000; i++)
@@ -119,7 +119,7 @@ static void a_flood_gets_a_few_lines_and_a_sum(void **state)
     fclose(log.to);
     assert_string_equal(text, "line 0?[2J\nline 1?[2J\nline 2?[2J\nline 3?[2J\n"
                               "line 4?[2J\n"
-                              "flood: 995 more like this in 10 s\n");
+                              "pyzor: flood: 995 more like this in 10 s\n");
     free(text);
 }
 
@@ -128,7 +128,7 @@ static void a_clock_that_is_set_back_keeps_the_limit(void **state)
     char *text = NULL;
     size_t len = 0;
     um_log log = {.to = open_memstream(&text, &len), .now = 100};
-    um_log_topic topic = {.name = "flood"};
+    um_log_topic topic = {.source = "pyzor", .name = "flood"};
 
     (void)state;
     for (int i = 0; i < 1000; i++) {
@@ -139,7 +139,7 @@ static void a_clock_that_is_set_back_keeps_the_limit(void **state)
     um_log_tick(&log, 60);
     fclose(log.to);
     assert_string_equal(text, "line\nline\nline\nline\nline\n"
-                              "flood: 995 more like this in 10 s\n");
+                              "pyzor: flood: 995 more like this in 10 s\n");
     free(text);
 }
 

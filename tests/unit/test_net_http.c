@@ -12,6 +12,15 @@
 
 enum { CLIENTS = 20, BIG = 8 << 20, PATIENCE_MS = 20000 };
 
+static bool no_memory;
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return no_memory ? NULL : __real_calloc(n, size);
+}
+
 typedef struct scene {
     um_loop *loop;
     um_http *http;
@@ -289,6 +298,21 @@ static void half_a_request_and_its_end_close_soon(void **state)
     assert_int_equal(s->ended[UM_END_CLIENT], 1);
 }
 
+static void a_client_without_memory_is_ended(void **state)
+{
+    scene *s = *state;
+
+    serve_at(s, (um_http_limits){.idle_ms = PATIENCE_MS});
+    join(s, 0);
+    say(s, 0, "GET /hello" CLOSE);
+    no_memory = true;
+    run_until_ended(s, 1);
+    no_memory = false;
+    assert_int_equal(s->ended[UM_END_MEMORY], 1);
+    ask(s, "GET /hello" CLOSE);
+    assert_int_equal(s->served, 1);
+}
+
 static void drip(void *ctx)
 {
     scene *s = ctx;
@@ -359,6 +383,7 @@ int main(void)
         ROW(garbage_ends_a_connection),
         ROW(silent_and_slow_clients_are_ended),
         ROW(half_a_request_and_its_end_close_soon),
+        ROW(a_client_without_memory_is_ended),
         ROW(a_drip_is_ended),
         ROW(more_clients_than_places_are_refused_at_once),
         ROW(a_network_has_its_share),
