@@ -7,6 +7,7 @@
  */
 #include "fuzz.h"
 
+#include "base/rng.h"
 #include "filter/head.h"
 
 #include <stdlib.h>
@@ -139,6 +140,34 @@ static void expect_same_bytes(const umbel_filter *f, const uint8_t *data,
     free(again);
 }
 
+/* In pieces, whose sizes follow from the input, it gets the same answer. */
+static void expect_fed(const uint8_t *data, size_t len,
+                       const umbel_source *source, umbel_status want)
+{
+    umbel_decoder *d = NULL;
+    umbel_filter *f = NULL;
+    um_rng rng = {um_checksum(data, len)};
+    uint64_t total = um_random_below(&rng, 2) ? len : UMBEL_TO_END;
+    uint64_t most = (uint64_t)1 << um_random_below(&rng, 12);
+    umbel_status status;
+
+    UM_WANT(umbel_decoder_open(source, total, &d, NULL) == UMBEL_OK);
+    for (size_t at = 0, some; at < len; at += some) {
+        some = (size_t)(1 + um_random_below(&rng, most));
+        some = some < len - at ? some : len - at;
+        if (umbel_decoder_feed(d, data + at, some, NULL) != UMBEL_OK)
+            break;
+    }
+    status = umbel_decoder_finish(d, &f, NULL);
+    UM_WANT((status == UMBEL_OK) == (f != NULL));
+    if (total == len || want == UMBEL_OK)
+        UM_WANT(status == want);
+    else /* of two faults it meets another one first */
+        UM_WANT(status != UMBEL_OK);
+    umbel_decoder_close(d);
+    umbel_close(f);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     um_fuzz_memory memory = {.limit = LIMIT + UM_FUZZ_HANDLE};
@@ -150,10 +179,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     source.memory_limit = LIMIT;
     umbel_status status = decode(data, len, &source, &f);
     UM_WANT(!memory.refused); /* as much as the limit, at most */
-    if (status != UMBEL_OK) {
+    if (status != UMBEL_OK)
         UM_WANT(!f && memory.live == 0);
+    memory.limit = 3 * LIMIT + 4 * UM_FUZZ_HANDLE; /* f, a code, its filter */
+    expect_fed(data, len, &source, status);
+    UM_WANT(!memory.refused);
+    if (status != UMBEL_OK)
         return 0;
-    }
     if (!umbel_coded(f)) /* as much as the bytes given, at most */
         UM_WANT(memory.live <= len + UM_FUZZ_HANDLE);
     memory.limit = SIZE_MAX;

@@ -1,5 +1,6 @@
 /*
- * file.h - filters as bytes: save, load, map, encode, decode.
+ * file.h - filters as bytes: save, load, map, encode, decode, whole or in
+ * parts.
  *
  * Bytes may come from anyone: decoding returns a filter that is safe to use
  * with every call, or a status. No second validation is needed. To check that
@@ -63,18 +64,62 @@ UMBEL_API size_t umbel_encoded_len(const umbel_filter *f);
 UMBEL_API umbel_status umbel_encode(const umbel_filter *f, void *out,
                                     size_t cap, size_t *len, umbel_error *err);
 
+/* Returns the bytes of f as a raw file: what umbel_encode writes, unless f is
+ * written coded. */
+UMBEL_API uint64_t umbel_encoded_size(const umbel_filter *f);
+
+/*
+ * Writes len bytes of the raw file, from offset on, to out; no other copy of
+ * the filter is made. The parts of a filter fit together as long as it does not
+ * change between the calls: take them from a snapshot (umbel_snapshot) while
+ * threads add keys. A part that begins in the head, its first 4096 bytes at
+ * most, costs a pass over all cells for their checksum. E_RANGE when the part
+ * does not end within umbel_encoded_size.
+ */
+UMBEL_API umbel_status umbel_encode_part(const umbel_filter *f, uint64_t offset,
+                                         void *out, size_t len,
+                                         umbel_error *err);
+
 /* Makes a filter from bytes of any origin, which it copies. source may be
  * NULL. */
 UMBEL_API umbel_status umbel_decode(const void *bytes, size_t len,
                                     const umbel_source *source,
                                     umbel_filter **out, umbel_error *err);
 
-/* Opens a file and reads it into memory; path may name a pipe. */
-UMBEL_API umbel_status umbel_load(const char *path, const umbel_source *source,
-                                  umbel_filter **out, umbel_error *err);
+/*
+ * A decoder is fed the bytes of a file in pieces of any size, and makes the
+ * filter that umbel_decode makes of the whole. It takes the memory of the
+ * filter (of a coded one, also that of the coded bytes) and a few kilobytes. It
+ * refuses as early as it can: a bad head, another length than total and too
+ * large a filter before it takes memory for them, a bad checksum or padding at
+ * the end.
+ */
+typedef struct umbel_decoder umbel_decoder;
 
 /* As the length of a filter: all bytes up to the end of the stream. */
 #define UMBEL_TO_END UINT64_MAX
+
+/*
+ * Opens a decoder for total bytes, or UMBEL_TO_END. The memory limit is that of
+ * streams. source may be NULL; its secret must last until umbel_decoder_finish.
+ * Release *out with umbel_decoder_close.
+ */
+UMBEL_API umbel_status umbel_decoder_open(const umbel_source *source,
+                                          uint64_t total, umbel_decoder **out,
+                                          umbel_error *err);
+/* Takes the next len bytes. After a refusal all calls return the same. */
+UMBEL_API umbel_status umbel_decoder_feed(umbel_decoder *d, const void *bytes,
+                                          size_t len, umbel_error *err);
+/* Gives the filter, once, when all bytes were fed. */
+UMBEL_API umbel_status umbel_decoder_finish(umbel_decoder *d,
+                                            umbel_filter **out,
+                                            umbel_error *err);
+/* Frees the decoder and what it has not given away. NULL is accepted. */
+UMBEL_API void umbel_decoder_close(umbel_decoder *d);
+
+/* Opens a file and reads it into memory; path may name a pipe. */
+UMBEL_API umbel_status umbel_load(const char *path, const umbel_source *source,
+                                  umbel_filter **out, umbel_error *err);
 
 /*
  * Reads a filter from a descriptor, from its present position on. With len

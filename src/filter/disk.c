@@ -1,10 +1,9 @@
 /*
  * disk.c - load and map.
  */
-#include "base/alloc.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "filter/coded.h"
+#include "filter/decoder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,67 +53,39 @@ typedef struct stream {
     uint64_t len; /* bytes of the filter, or UMBEL_TO_END */
 } stream;
 
-static size_t at_most(size_t want, uint64_t len)
+/* Reads all that the decoder wants; to the end, also what must not follow. */
+static umbel_status read_into(umbel_decoder *d, const stream *s,
+                              umbel_error *err)
 {
-    return want < len ? want : (size_t)len;
-}
+    uint8_t *at, extra;
+    size_t room;
+    ssize_t got;
 
-static umbel_status read_head(const stream *s, um_head *head, umbel_error *err)
-{
-    uint8_t bytes[UM_HEAD_MAX];
-    size_t want;
-
-    ssize_t have = read_fully(s->fd, bytes, at_most(UM_HEAD_START, s->len));
-    if (have < 0)
-        return um_fail_errno(err, "cannot read");
-    UM_TRY(um_head_len(bytes, (size_t)have, &want, err));
-    ssize_t more =
-        read_fully(s->fd, bytes + have, at_most(want, s->len) - (size_t)have);
-    if (more < 0)
-        return um_fail_errno(err, "cannot read");
-    return um_head_decode(bytes, (size_t)(have + more), head, err);
-}
-
-/* Refuses before anything is allocated. */
-static umbel_status check_room(const um_head *head, const stream *s,
-                               const umbel_source *source, umbel_error *err)
-{
-    if (s->len != UMBEL_TO_END)
-        UM_TRY(um_check_len(head, s->len, err));
-    return um_check_limit(head, source, !s->is_file, err);
-}
-
-/* Reads the rest of the filter; to the end, also what must not follow it. */
-static umbel_status read_stored(const stream *s, const um_head *head,
-                                uint8_t *out, umbel_error *err)
-{
-    uint8_t extra;
-    ssize_t got = read_fully(s->fd, out, head->stored_len);
+    while ((room = um_decoder_room(d, &at))) {
+        got = read_fully(s->fd, at, room);
+        if (got < 0)
+            return um_fail_errno(err, "cannot read");
+        UM_TRY(um_decoder_took(d, (size_t)got, err));
+        if ((size_t)got < room)
+            return UMBEL_OK; /* finishing says what is missing */
+    }
+    bool ends = s->is_file || s->len == UMBEL_TO_END;
+    got = ends ? read_fully(s->fd, &extra, 1) : 0;
     if (got < 0)
         return um_fail_errno(err, "cannot read");
-    bool ends = s->is_file || s->len == UMBEL_TO_END;
-    ssize_t behind = ends ? read_fully(s->fd, &extra, 1) : 0;
-    if (behind < 0)
-        return um_fail_errno(err, "cannot read");
-    return um_check_len(head, head->len + (size_t)got + (size_t)behind, err);
+    return umbel_decoder_feed(d, &extra, (size_t)got, err);
 }
 
 static umbel_status load(const stream *s, const umbel_source *source,
                          umbel_filter **out, umbel_error *err)
 {
-    umbel_alloc alloc = um_alloc_or_default(source->alloc);
-    um_head head;
+    umbel_decoder d;
 
-    UM_TRY(read_head(s, &head, err));
-    UM_TRY(check_room(&head, s, source, err));
-    um_memory memory = {um_get(&alloc, head.stored_len), head.stored_len,
-                        false};
-    if (!memory.base)
-        return um_no_memory(err, memory.len);
-    umbel_status status = read_stored(s, &head, memory.base, err);
+    um_decoder_init(&d, source, s->len, !s->is_file);
+    umbel_status status = read_into(&d, s, err);
     if (status == UMBEL_OK)
-        return um_filter_open(&head, memory.base, memory, source, out, err);
-    um_memory_free(&memory, &alloc);
+        status = umbel_decoder_finish(&d, out, err);
+    um_decoder_fini(&d);
     return status;
 }
 

@@ -224,6 +224,35 @@ size_t umbel_encoded_len(const umbel_filter *f)
     return head + stored;
 }
 
+uint64_t umbel_encoded_size(const umbel_filter *f)
+{
+    return um_head_room(&f->shape, NULL) + f->payload_len;
+}
+
+umbel_status umbel_encode_part(const umbel_filter *f, uint64_t offset,
+                               void *out, size_t len, umbel_error *err)
+{
+    size_t head_len = um_head_room(&f->shape, NULL), in_head = 0;
+    uint64_t size = head_len + f->payload_len;
+
+    if (offset > size || len > size - offset)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%zu bytes from %" PRIu64 " on are not within the "
+                       "file's %" PRIu64,
+                       len, offset, size);
+    if (offset < head_len && len) {
+        uint8_t head[UM_HEAD_MAX];
+        um_head_put(&f->shape, umbel_payload_checksum(f), NULL, head);
+        in_head = head_len - (size_t)offset;
+        in_head = in_head < len ? in_head : len;
+        memcpy(out, head + offset, in_head);
+    }
+    if (len > in_head)
+        memcpy((uint8_t *)out + in_head,
+               f->payload + (offset + in_head - head_len), len - in_head);
+    return UMBEL_OK;
+}
+
 umbel_status um_parts_init(um_parts *p, const umbel_filter *f, umbel_error *err)
 {
     const uint8_t *payload = f->payload;

@@ -52,6 +52,28 @@ static void decoding_undoes_encoding(void **state)
     umbel_close(back);
 }
 
+/* Pieces of the file that umbel_encode writes, taken and given one by one. */
+static void parts_give_the_same_filter(void **state)
+{
+    umbel_filter *f = subject_filled(*state, 0, KEYS), *back = NULL;
+    uint64_t len = umbel_encoded_size(f);
+    umbel_decoder *d = NULL;
+    uint8_t piece[1000];
+
+    assert_int_equal(len, umbel_encoded_len(f));
+    assert_ok(umbel_decoder_open(NULL, len, &d, &test_refusal));
+    for (uint64_t at = 0, some; at < len; at += some) {
+        some = len - at < sizeof piece ? len - at : sizeof piece;
+        assert_ok(umbel_encode_part(f, at, piece, (size_t)some, &test_refusal));
+        assert_ok(umbel_decoder_feed(d, piece, (size_t)some, &test_refusal));
+    }
+    assert_ok(umbel_decoder_finish(d, &back, &test_refusal));
+    test_assert_same_file(f, back);
+    umbel_decoder_close(d);
+    umbel_close(f);
+    umbel_close(back);
+}
+
 static void coded_it_is_the_same_filter(void **state)
 {
     umbel_filter *f = subject_filled(*state, 0, KEYS), *back = NULL;
@@ -151,6 +173,7 @@ static void without_its_secret_it_is_described_merged_and_encoded(void **state)
 }
 
 static const test_promise promises[] = {
+    TEST_PROMISE(parts_give_the_same_filter, FILL),
     TEST_PROMISE(coded_it_is_the_same_filter, FILL),
     TEST_PROMISE(a_difference_gives_the_new_filter, ADD),
     TEST_PROMISE(the_same_input_gives_the_same_bytes, FILL),
