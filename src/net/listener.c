@@ -26,12 +26,12 @@ enum {
 /* --- accepting --------------------------------------------------------------
  */
 
-static int init_handle(um_listener *l, um_any_stream *uv)
+static int init_handle(um_listener *l, bool unix_socket, um_any_stream *uv)
 {
     uv_loop_t *loop = um_loop_uv(l->loop);
 
-    return l->unix_socket ? uv_pipe_init(loop, &uv->pipe, 0)
-                          : uv_tcp_init(loop, &uv->tcp);
+    return unix_socket ? uv_pipe_init(loop, &uv->pipe, 0)
+                       : uv_tcp_init(loop, &uv->tcp);
 }
 
 /* Returns false if the connection broke before it was accepted. */
@@ -67,6 +67,17 @@ static void give_place(um_stream *s)
         um_stream_close(s, refusals[place]);
 }
 
+static void link_stream(um_listener *l, um_stream *s)
+{
+    s->listener = l;
+    s->next = l->first;
+    if (l->first)
+        l->first->prev = s;
+    l->first = s;
+    l->connections++;
+    s->opened = s->moved = um_loop_now(l->loop);
+}
+
 static void on_connection(uv_stream_t *server, int status)
 {
     um_listener *l = (um_listener *)server;
@@ -75,22 +86,69 @@ static void on_connection(uv_stream_t *server, int status)
     if (status < 0 || l->stopped)
         return;
     s = calloc(1, sizeof *s);
-    l->owes = !s || init_handle(l, &s->uv) < 0;
+    l->owes = !s || init_handle(l, l->unix_socket, &s->uv) < 0;
     if (l->owes) {
         free(s);
         return; /* libuv waits until it is accepted: sweep tries again */
     }
-    s->listener = l;
-    s->next = l->first;
-    if (l->first)
-        l->first->prev = s;
-    l->first = s;
-    l->connections++;
-    s->opened = s->moved = um_loop_now(l->loop);
+    link_stream(l, s);
     if (uv_accept(server, &s->uv.stream) < 0 || !get_peer(s))
         um_stream_close(s, UM_END_IO);
     else
         give_place(s);
+}
+
+/* --- calling ----------------------------------------------------------------
+ */
+
+static void on_called(uv_connect_t *request, int status)
+{
+    um_stream *s = request->data;
+
+    free(request);
+    if (status == UV_ECANCELED)
+        return;
+    if (status < 0) {
+        um_stream_close(s, UM_END_IO);
+        return;
+    }
+    if (!s->peer.path)
+        uv_tcp_nodelay(&s->uv.tcp, 1);
+    s->moved = um_loop_now(s->listener->loop);
+    um_stream_begin(s);
+}
+
+static int start_call(um_stream *s, uv_connect_t *request)
+{
+    request->data = s;
+    if (!s->peer.path)
+        return uv_tcp_connect(request, &s->uv.tcp, &s->peer.ip.any, on_called);
+    uv_pipe_connect(request, &s->uv.pipe, s->peer.path, on_called);
+    return 0;
+}
+
+umbel_status um_listener_call(um_listener *l, const um_address *to, void *data,
+                              umbel_error *err)
+{
+    um_stream *s = calloc(1, sizeof *s);
+    uv_connect_t *request = calloc(1, sizeof *request);
+
+    if (!s || !request) {
+        free(s);
+        free(request);
+        return um_no_memory(err, sizeof *s);
+    }
+    init_handle(l, to->path != NULL, &s->uv);
+    link_stream(l, s);
+    s->peer = *to;
+    s->data = data;
+    s->shown = true;
+    int code = start_call(s, request);
+    if (code) { /* libuv knows at once: no network */
+        free(request);
+        um_stream_close(s, UM_END_IO);
+    }
+    return UMBEL_OK;
 }
 
 /* --- time -------------------------------------------------------------------
@@ -169,6 +227,10 @@ static bool is_unix_socket(int fd)
 /* Takes fd into the handle, which closes it from now on. */
 static int listen_on(um_listener *l, int fd)
 {
+    l->unix_socket = is_unix_socket(fd);
+    /* Fails for flags only, of which there are none. */
+    init_handle(l, l->unix_socket, &l->uv);
+    l->listens = true;
     int code = l->unix_socket ? uv_pipe_open(&l->uv.pipe, fd)
                               : uv_tcp_open(&l->uv.tcp, fd);
 
@@ -189,9 +251,7 @@ umbel_status um_listener_open(um_loop *loop, int fd,
     }
     *l = (um_listener){.loop = loop, .config = *c};
     set_limits(&l->config.limits);
-    l->unix_socket = is_unix_socket(fd);
-    init_handle(l, &l->uv); /* fails for flags only, of which there are none */
-    int code = listen_on(l, fd);
+    int code = fd < 0 ? 0 : listen_on(l, fd);
     umbel_status status = code ? um_fail_uv(err, code, "a listener") : UMBEL_OK;
     uint64_t period = sweep_period(&l->config.limits);
     if (!status)
@@ -210,7 +270,10 @@ void um_listener_stop(um_listener *l)
     if (l->stopped)
         return;
     l->stopped = true;
-    uv_close(&l->uv.handle, on_listener_closed);
+    if (l->listens)
+        uv_close(&l->uv.handle, on_listener_closed);
+    else
+        l->gone = true;
 }
 
 size_t um_listener_connections(const um_listener *l)

@@ -6,7 +6,8 @@
  * thousand idle ones need little memory.
  *
  * While a client has replies to read, nothing is read from it: a client that
- * asks and never reads stops itself, and passes its time limits.
+ * asks and never reads stops itself, and passes its time limits. Two peers that
+ * both send would stop each other, so theirs are read (duplex).
  *
  * Closing with unread bytes in the system's buffer makes TCP throw away replies
  * that are on their way. um_stream_end therefore ends the sending side, reads
@@ -145,7 +146,7 @@ static void on_written(uv_write_t *uv, int status)
         return;
     }
     s->moved = um_loop_now(s->listener->loop);
-    if (s->unread == 0 && !s->linger)
+    if (s->unread == 0 && !s->linger && !s->listener->config.duplex)
         resume(s);
 }
 
@@ -172,7 +173,7 @@ static void write_later(um_stream *s, const char *bytes, size_t len)
         return;
     }
     s->unread += len;
-    if (!s->linger)
+    if (!s->linger && !s->listener->config.duplex)
         uv_read_stop(&s->uv.stream);
 }
 
@@ -218,7 +219,8 @@ void um_stream_write(um_stream *s, umbel_slice bytes)
 /* The protocol goes on: nothing ended it, and its replies are on their way. */
 static bool takes_more(const um_stream *s)
 {
-    return !s->linger && s->unread == 0 && !uv_is_closing(&s->uv.handle);
+    return !s->linger && (s->unread == 0 || s->listener->config.duplex) &&
+           !uv_is_closing(&s->uv.handle);
 }
 
 /* Hands bytes to the protocol; returns how many of them it took. */

@@ -69,6 +69,8 @@ typedef struct um_listener_config {
     const um_stream_protocol *protocol;
     um_stream_limits limits;
     um_places *places; /* may be shared by listeners; NULL: no limit */
+    bool duplex; /* reads while the other side has replies to read: for peers,
+                    which both send much unasked */
     /* Called once for each connection, refused ones included; may be NULL. */
     void (*ended)(void *ctx, const um_address *client, um_end why);
     /* The last call after um_listener_close: places and ctx are free to go.
@@ -77,9 +79,17 @@ typedef struct um_listener_config {
     void *ctx;
 } um_listener_config;
 
-/* Takes over fd, which listens; on failure it is closed. */
+/* Takes over fd, which listens; on failure it is closed. -1: it has only the
+ * connections of um_listener_call. */
 umbel_status um_listener_open(um_loop *l, int fd, const um_listener_config *c,
                               um_listener **out, umbel_error *err);
+/*
+ * Makes a connection to an address. It is served like one that was accepted,
+ * without a place; data is what um_stream_data gives from the beginning. What
+ * fails later ends it with UM_END_IO: closed is called, opened was not.
+ */
+umbel_status um_listener_call(um_listener *l, const um_address *to, void *data,
+                              umbel_error *err);
 /* Accepts no more; connections go on. */
 void um_listener_stop(um_listener *l);
 size_t um_listener_connections(const um_listener *l);

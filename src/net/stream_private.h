@@ -34,13 +34,13 @@ struct um_stream {
 };
 
 struct um_listener {
-    um_any_stream uv;
+    um_any_stream uv; /* unused without a listening socket */
     um_loop *loop;
     um_listener_config config;
     um_timer *sweep;
     um_stream *first;
     size_t connections;
-    bool unix_socket;
+    bool listens, unix_socket;
     bool owes;                  /* a connection that found no memory */
     bool stopped, gone, let_go; /* handle closing, closed; by its owner */
     uint8_t room[UM_READ_ROOM];
