@@ -2,7 +2,10 @@
  * front_http.c - status documents over HTTP.
  */
 #include "base/error.h"
+#include "base/text.h"
 #include "clearinghouse/house.h"
+#include "clearinghouse/page_files.h"
+#include "net/host.h"
 #include "net/http.h"
 
 #include <stdlib.h>
@@ -13,12 +16,16 @@
 enum { PER_NETWORK = 16 };
 
 typedef struct http_settings {
-    um_texts listen;
+    um_texts listen, hosts;
 } http_settings;
 
 static const um_setting settings[] = {
     {"listen", &um_type_addresses, offsetof(http_settings, listen),
      "127.0.0.1:8053", .help = "TCP addresses"},
+    {"hosts", &um_type_hosts, offsetof(http_settings, hosts), NULL,
+     .help = "names that browsers may call the server by, beside localhost and "
+             "addresses",
+     .live = true},
     {0}};
 
 typedef struct http_server {
@@ -69,28 +76,72 @@ static unsigned write_health(void *ctx, FILE *out)
     return um_status_health(&s);
 }
 
+static unsigned write_script(void *ctx, FILE *out)
+{
+    (void)ctx;
+    fputs(um_page_js, out);
+    return 200;
+}
+
+static unsigned write_style(void *ctx, FILE *out)
+{
+    (void)ctx;
+    fputs(um_page_css, out);
+    return 200;
+}
+
+static unsigned write_icon(void *ctx, FILE *out)
+{
+    (void)ctx;
+    fputs(um_icon_svg, out);
+    return 200;
+}
+
 static const um_http_row documents[] = {
     {"/", "text/html; charset=utf-8", write_page},
     {"/status.json", "application/json", write_json},
     {"/metrics", "text/plain; version=0.0.4; charset=utf-8", write_metrics},
     {"/health", "text/plain; charset=utf-8", write_health},
+    {"/page.js", "text/javascript; charset=utf-8", write_script},
+    {"/page.css", "text/css; charset=utf-8", write_style},
+    {"/icon.svg", "image/svg+xml", write_icon},
     {0}};
+
+static bool check_host(void *ctx, const char *host, FILE *why)
+{
+    const http_front *f = ctx;
+    const http_settings *s = um_config_front(&f->house->config, &um_front_http);
+    char shown[256];
+
+    if (um_host_is_ours(host, s->hosts.item, s->hosts.n))
+        return true;
+    snprintf(shown, sizeof shown, "%.*s", (int)strcspn(host, ":"), host);
+    um_disarm(shown);
+    fprintf(why,
+            "This server is not known as %s. If that is its name, set in its "
+            "configuration\n    http { hosts = {\"%s\"} }\nand send it "
+            "SIGHUP. Addresses and localhost need no setting.\n",
+            shown, um_host_is_name(shown) ? shown : "NAME");
+    return false;
+}
 
 /* --- metrics -------------------------------------------------------------- */
 
 /* Operations are the documents, in the same order; then unknown paths, and
  * connections that ended otherwise. */
-static const char *const ops[] = {"page",  "status",     "metrics", "health",
-                                  "other", "connection", NULL};
+static const char *const ops[] = {"page",       "status", "metrics", "health",
+                                  "script",     "style",  "icon",    "other",
+                                  "connection", NULL};
 enum { OTHER = UM_COUNT(documents) - 1, CONNECTION };
 
 /* Codes of answers, then ends of connections. */
-enum { ENDS = 5 };
+enum { ENDS = 6 };
 static const um_verdict verdicts[] = {
     {200, "OK", NULL},
     {404, "Not Found", "not_found"},
     {405, "Method Not Allowed", "method"},
     {503, "Service Unavailable", NULL},
+    {421, "Misdirected Request", "host"},
     {400, "Bad Request", "malformed"},
     [ENDS + UM_END_DONE] = {200, "served", NULL},
     [ENDS + UM_END_CLIENT] = {200, "closed by the client", NULL},
@@ -144,6 +195,7 @@ static umbel_status open_server(http_front *f, const char *address,
                         .limits = {.per_network = PER_NETWORK,
                                    .limit_loopback = h->config.limits.loopback,
                                    .prefixes = *um_limits_prefixes(h->limits)},
+                        .host = check_host,
                         .served = count_served,
                         .ended = count_ended,
                         .ctx = f};

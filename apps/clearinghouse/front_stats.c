@@ -66,3 +66,31 @@ uint64_t um_front_refused(const um_front_stats *s)
             sum += um_front_with_verdict(s, i);
     return sum;
 }
+
+um_totals um_front_totals(const um_front_stats *s)
+{
+    return (um_totals){.requests = um_front_requests(s),
+                       .hits = s->hits,
+                       .refused = um_front_refused(s)};
+}
+
+void um_front_tick(um_front_stats *s, uint64_t minute)
+{
+    um_totals now = um_front_totals(s);
+
+    um_hour_tick(&s->hour, minute, &now);
+}
+
+size_t um_front_minutes(const um_front_stats *s, um_totals out[UM_HOUR_MINUTES])
+{
+    um_totals now = um_front_totals(s);
+
+    return um_hour_read(&s->hour, &now, out);
+}
+
+um_totals um_front_last_minutes(const um_front_stats *s, size_t n)
+{
+    um_totals now = um_front_totals(s);
+
+    return um_hour_sum(&s->hour, &now, n);
+}

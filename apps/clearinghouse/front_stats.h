@@ -8,6 +8,7 @@
 #define UM_CLEARINGHOUSE_FRONT_STATS_H
 
 #include "clearinghouse/front.h"
+#include "clearinghouse/hour.h"
 #include "clearinghouse/log.h"
 
 enum { UM_MAX_OPS = 16, UM_MAX_VERDICTS = 24 };
@@ -16,6 +17,7 @@ typedef struct um_front_stats {
     const um_front *front;
     uint64_t count[UM_MAX_OPS][UM_MAX_VERDICTS];
     uint64_t hits;
+    um_hour hour;
     um_log_topic topic[UM_MAX_VERDICTS]; /* of the log, for refusals */
 } um_front_stats;
 
@@ -32,6 +34,14 @@ size_t um_front_verdicts(const um_front *f);
 
 uint64_t um_front_requests(const um_front_stats *s);
 uint64_t um_front_refused(const um_front_stats *s);
+/* The sums since the start. */
+um_totals um_front_totals(const um_front_stats *s);
+/* Once a second; minute is counted from the start of the server. */
+void um_front_tick(um_front_stats *s, uint64_t minute);
+/* The last hour, as um_hour_read and um_hour_sum. */
+size_t um_front_minutes(const um_front_stats *s,
+                        um_totals out[UM_HOUR_MINUTES]);
+um_totals um_front_last_minutes(const um_front_stats *s, size_t n);
 /* Requests of one operation that were answered with a code. */
 uint64_t um_front_with_code(const um_front_stats *s, unsigned op,
                             unsigned code);

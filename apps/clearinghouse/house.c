@@ -109,6 +109,17 @@ static void store_event(void *ctx, unsigned events)
     um_store_tick(h->store, h->now);
 }
 
+static void tick_hour(um_house *h)
+{
+    uint64_t minute = (um_house_ms(h) - h->started) / 60000;
+
+    for (size_t i = 0; um_front_row(i); i++)
+        if (h->front[i])
+            um_front_tick(&h->stats[i], minute);
+    if (h->control.front)
+        um_front_tick(&h->control, minute);
+}
+
 static void tick(void *ctx)
 {
     um_house *h = ctx;
@@ -117,6 +128,7 @@ static void tick(void *ctx)
     um_log_tick(&h->log, h->now);
     um_store_tick(h->store, h->now);
     note_snapshot(h);
+    tick_hour(h);
 }
 
 /* --- signals -------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #ifndef UM_CLEARINGHOUSE_HOUSE_H
 #define UM_CLEARINGHOUSE_HOUSE_H
 
+#include "clearinghouse/busiest.h"
 #include "clearinghouse/config.h"
 #include "clearinghouse/front_stats.h"
 #include "clearinghouse/limits.h"
@@ -13,13 +14,6 @@
 #include "store/store.h"
 
 enum { UM_MAX_ADDRESSES = 64 };
-
-/* Where a front listens, with its real port. */
-typedef struct um_house_address {
-    const um_front *front;
-    char text[UM_ADDRESS_TEXT];
-    bool made; /* false: the socket was passed, and its path stays */
-} um_house_address;
 
 struct um_house {
     const char *config_path; /* NULL: the defaults */
@@ -35,6 +29,7 @@ struct um_house {
     um_house_address address[UM_MAX_ADDRESSES];
     size_t naddresses;
     um_front_stats stats[UM_MAX_FRONTS], control;
+    um_busiest busiest;
     void *front[UM_MAX_FRONTS]; /* states; NULL: not open */
     uint64_t now;               /* seconds since 1970 */
     uint64_t started;           /* by um_house_ms, which no clock changes */
@@ -83,6 +78,11 @@ typedef struct um_house_claim {
 void um_house_log_refusal(um_house *h, const um_front *f, unsigned verdict,
                           const um_address *client,
                           const um_house_claim *claim);
+
+/* Counts digests of a client that were accepted, for the busiest reporters.
+ * account NULL: it has none. */
+void um_house_count_reports(um_house *h, const um_front *f, const char *account,
+                            const um_address *client, uint64_t reports);
 
 /* Fills *out with the state at this moment. */
 void um_house_status(const um_house *h, um_status *out);

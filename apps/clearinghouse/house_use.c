@@ -116,10 +116,21 @@ void um_house_log_refusal(um_house *h, const um_front *f, unsigned verdict,
                    claimed);
 }
 
+void um_house_count_reports(um_house *h, const um_front *f, const char *account,
+                            const um_address *client, uint64_t reports)
+{
+    um_busiest_count(&h->busiest, f, account,
+                     um_limits_network(h->limits, client),
+                     um_limits_prefixes(h->limits), reports, um_house_ms(h));
+}
+
 void um_house_status(const um_house *h, um_status *out)
 {
     *out = (um_status){.now = h->now,
                        .uptime = (um_house_ms(h) - h->started) / 1000,
+                       .data = h->opened.data,
+                       .address = h->address,
+                       .naddresses = h->naddresses,
                        .memory = um_house_memory(),
                        .memory_limit = h->opened.memory};
     for (size_t i = 0; um_front_row(i); i++)
@@ -131,4 +142,7 @@ void um_house_status(const um_house *h, um_status *out)
         um_list_stats_get(um_store_list(h->store, i),
                           &out->list[out->nlists++]);
     um_store_stats_get(h->store, &out->store);
+    out->nbusiest = um_busiest_read(&h->busiest, out->busiest);
+    for (size_t i = 0; i < out->nbusiest; i++) /* as a time ago */
+        out->busiest[i].last = (um_house_ms(h) - out->busiest[i].last) / 1000;
 }

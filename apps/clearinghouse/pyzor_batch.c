@@ -81,6 +81,11 @@ static void take_report(um_pyzor_front *f, um_datagrams *to, um_pyzor_job *job)
     job->outcome = um_pyzor_pending_full(&f->pending)
                        ? UM_PYZOR_NOT_STORED
                        : um_pyzor_count(f, job, &ticket);
+    if (job->outcome == UM_PYZOR_OK)
+        um_house_count_reports(f->house, &um_front_pyzor,
+                               job->judged.is_signed ? job->judged.account->name
+                                                     : NULL,
+                               job->datagram->from, job->request.ndigests);
     if (job->outcome == UM_PYZOR_OK &&
         ticket > um_store_committed(f->house->store))
         um_pyzor_pending_put(&f->pending,

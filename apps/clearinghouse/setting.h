@@ -42,6 +42,7 @@ extern const um_setting_type um_type_choice;    /* unsigned, an index */
 extern const um_setting_type um_type_flag;      /* bool */
 extern const um_setting_type um_type_addresses; /* um_texts */
 extern const um_setting_type um_type_ports;     /* the same, without paths */
+extern const um_setting_type um_type_hosts;     /* um_texts, names of hosts */
 
 /* A row. Tables end with a NULL name. */
 struct um_setting {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "net/address.h"
+#include "net/host.h"
 
 #include <umbel/counting.h>
 #include <umbel/filter.h>
@@ -298,7 +299,21 @@ static void allow_addresses(const um_setting *s, char out[UM_ALLOWED_LEN])
              "for none; names of hosts are not");
 }
 
-static bool equal_addresses(const void *a, const void *b)
+static bool parse_hosts(const um_setting *s, const char *text, void *target)
+{
+    (void)s;
+    return um_host_is_name(text) && um_texts_add(target, text);
+}
+
+static void allow_hosts(const um_setting *s, char out[UM_ALLOWED_LEN])
+{
+    (void)s;
+    snprintf(out, UM_ALLOWED_LEN,
+             "names of hosts without a port, such as {\"mail.example.org\"}, "
+             "or {} for none");
+}
+
+static bool equal_texts(const void *a, const void *b)
 {
     const um_texts *x = a, *y = b;
 
@@ -310,15 +325,17 @@ static bool equal_addresses(const void *a, const void *b)
     return true;
 }
 
-static void fini_addresses(void *target)
+static void fini_texts(void *target)
 {
     um_texts_fini(target);
 }
 
 const um_setting_type um_type_addresses = {"addresses",     true,
                                            parse_addresses, allow_addresses,
-                                           equal_addresses, fini_addresses};
+                                           equal_texts,     fini_texts};
 
-const um_setting_type um_type_ports = {"addresses",     true,
-                                       parse_ports,     allow_addresses,
-                                       equal_addresses, fini_addresses};
+const um_setting_type um_type_ports = {
+    "addresses", true, parse_ports, allow_addresses, equal_texts, fini_texts};
+
+const um_setting_type um_type_hosts = {"names",     true,        parse_hosts,
+                                       allow_hosts, equal_texts, fini_texts};

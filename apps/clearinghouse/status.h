@@ -1,25 +1,45 @@
 /*
  * status.h - the state of the server at one moment, and the documents that
  * show it.
+ *
+ *     status_figures.c    rows: figures of the server and of its lists. A new
+ *                         figure is a row, and all documents show it
+ *     status_problems.c   rows: what can be wrong, and what to do about it
+ *     status_json.c, status_metrics.c, status_text.c, status_page.c
+ *                         the documents; page/ has the page's own files
  */
 #ifndef UM_CLEARINGHOUSE_STATUS_H
 #define UM_CLEARINGHOUSE_STATUS_H
 
+#include "clearinghouse/busiest.h"
 #include "clearinghouse/config.h"
 #include "clearinghouse/front_stats.h"
+#include "net/address.h"
 #include "store/store.h"
 
 #include <stdio.h>
 
+/* Where a front listens, with its real port. */
+typedef struct um_house_address {
+    const um_front *front;
+    char text[UM_ADDRESS_TEXT];
+    bool made; /* false: the socket was passed, and its path stays */
+} um_house_address;
+
 typedef struct um_status {
-    uint64_t now;    /* seconds since 1970 */
-    uint64_t uptime; /* seconds */
+    uint64_t now;     /* seconds since 1970 */
+    uint64_t uptime;  /* seconds */
+    const char *data; /* directory of the store */
     uint64_t memory, memory_limit;
+    const um_house_address *address;
+    size_t naddresses;
     const um_front_stats *front[UM_MAX_FRONTS + 1];
     size_t nfronts;
     um_list_stats list[UM_MAX_LISTS];
     size_t nlists;
     um_store_stats store;
+    um_busy_reporter busiest[UM_BUSIEST_SHOWN]; /* last: seconds ago */
+    size_t nbusiest;
 } um_status;
 
 /* Returns the code of /health: 200, or 503 while reports are refused. */

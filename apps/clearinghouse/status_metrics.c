@@ -3,6 +3,8 @@
  */
 #include "clearinghouse/status.h"
 
+#include "clearinghouse/status_figures.h"
+
 #include <inttypes.h>
 
 static void put_head(FILE *out, const char *name, const char *type,
@@ -10,6 +12,35 @@ static void put_head(FILE *out, const char *name, const char *type,
 {
     fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
+
+/* A label's value: names are ours, but the format has three characters that
+ * must not stand in it. */
+static void put_label(FILE *out, const char *name, const char *value)
+{
+    fprintf(out, "%s=\"", name);
+    for (; *value; value++)
+        if (*value == '\n')
+            fputs("\\n", out);
+        else
+            fprintf(out, *value == '"' || *value == '\\' ? "\\%c" : "%c",
+                    *value);
+    putc('"', out);
+}
+
+/* Begins a sample: NAME{front="...". */
+static void begin_sample(FILE *out, const char *name, const char *label,
+                         const char *value)
+{
+    fprintf(out, "%s{", name);
+    put_label(out, label, value);
+}
+
+static void put_value(FILE *out, double x)
+{
+    fprintf(out, "} %.16g\n", x);
+}
+
+/* --- fronts --------------------------------------------------------------- */
 
 /* Codes of one operation: 200 always, others once they happened. */
 static void put_requests(FILE *out, const um_front_stats *f, unsigned op)
@@ -21,12 +52,25 @@ static void put_requests(FILE *out, const um_front_stats *f, unsigned op)
         for (unsigned j = 0; j < i; j++)
             repeated |= rows[j].code == rows[i].code;
         uint64_t n = um_front_with_code(f, op, rows[i].code);
-        if (!repeated && (n || rows[i].code == 200))
-            fprintf(out,
-                    "umbel_requests_total{front=\"%s\",op=\"%s\",code=\"%u\"} "
-                    "%" PRIu64 "\n",
-                    f->front->name, f->front->ops[op], rows[i].code, n);
+        if (repeated || (!n && rows[i].code != 200))
+            continue;
+        begin_sample(out, "umbel_requests_total", "front", f->front->name);
+        putc(',', out);
+        put_label(out, "op", f->front->ops[op]);
+        fprintf(out, ",code=\"%u\"", rows[i].code);
+        put_value(out, (double)n);
     }
+}
+
+static void put_refusals(FILE *out, const um_front_stats *f)
+{
+    for (unsigned v = 0; v < um_front_verdicts(f->front); v++)
+        if (f->front->verdicts[v].reason) {
+            begin_sample(out, "umbel_refused_total", "front", f->front->name);
+            putc(',', out);
+            put_label(out, "reason", f->front->verdicts[v].reason);
+            put_value(out, (double)um_front_with_verdict(f, v));
+        }
 }
 
 static void put_fronts(FILE *out, const um_status *s)
@@ -38,111 +82,48 @@ static void put_fronts(FILE *out, const um_status *s)
             put_requests(out, s->front[i], op);
     put_head(out, "umbel_hits_total", "counter",
              "Look-ups that found a count other than 0.");
-    for (size_t i = 0; i < s->nfronts; i++)
-        fprintf(out, "umbel_hits_total{front=\"%s\"} %" PRIu64 "\n",
-                s->front[i]->front->name, s->front[i]->hits);
+    for (size_t i = 0; i < s->nfronts; i++) {
+        begin_sample(out, "umbel_hits_total", "front",
+                     s->front[i]->front->name);
+        put_value(out, (double)s->front[i]->hits);
+    }
     put_head(out, "umbel_refused_total", "counter",
              "Requests that were refused, by reason.");
     for (size_t i = 0; i < s->nfronts; i++)
-        for (unsigned v = 0; v < um_front_verdicts(s->front[i]->front); v++)
-            if (s->front[i]->front->verdicts[v].reason)
-                fprintf(out,
-                        "umbel_refused_total{front=\"%s\",reason=\"%s\"} "
-                        "%" PRIu64 "\n",
-                        s->front[i]->front->name,
-                        s->front[i]->front->verdicts[v].reason,
-                        um_front_with_verdict(s->front[i], v));
+        put_refusals(out, s->front[i]);
 }
 
-/* A gauge of every list. */
-typedef struct list_gauge {
-    const char *name, *help;
-    double (*value)(const um_list_stats *l);
-} list_gauge;
-
-static double list_digests(const um_list_stats *l)
-{
-    return (double)l->digests;
-}
-
-static double list_fill(const um_list_stats *l)
-{
-    return l->fill;
-}
-
-static double list_error(const um_list_stats *l)
-{
-    return l->error;
-}
-
-static double list_max_error(const um_list_stats *l)
-{
-    return l->max_error;
-}
-
-static double list_bytes(const um_list_stats *l)
-{
-    return (double)l->bytes;
-}
-
-static double list_epochs(const um_list_stats *l)
-{
-    return l->n;
-}
-
-static const list_gauge list_gauges[] = {
-    {"umbel_list_digests", "Different digests in live epochs.", list_digests},
-    {"umbel_list_fill", "Share of the newest epoch that is used.", list_fill},
-    {"umbel_list_error",
-     "Chance that a digest never reported has a count, predicted now.",
-     list_error},
-    {"umbel_list_max_error", "The same, as configured.", list_max_error},
-    {"umbel_list_bytes", "Memory of the list.", list_bytes},
-    {"umbel_list_epochs", "Live epochs.", list_epochs},
-};
+/* --- figures -------------------------------------------------------------- */
 
 static void put_lists(FILE *out, const um_status *s)
 {
-    for (size_t g = 0; g < sizeof list_gauges / sizeof list_gauges[0]; g++) {
-        put_head(out, list_gauges[g].name, "gauge", list_gauges[g].help);
-        for (size_t i = 0; i < s->nlists; i++)
-            fprintf(out, "%s{list=\"%s\"} %.10g\n", list_gauges[g].name,
-                    s->list[i].name, list_gauges[g].value(&s->list[i]));
+    for (const um_list_figure *f = um_list_figures; f->row.name; f++) {
+        if (!f->row.metric)
+            continue;
+        put_head(out, f->row.metric, f->row.type, f->row.help);
+        for (size_t i = 0; i < s->nlists; i++) {
+            begin_sample(out, f->row.metric, "list", s->list[i].name);
+            put_value(out, f->value(&s->list[i], s->now).number);
+        }
     }
 }
 
-static void put_number(FILE *out, const char *name, const char *type,
-                       const char *help, uint64_t n)
+static void put_number(FILE *out, const um_figure_row *r, double x)
 {
-    put_head(out, name, type, help);
-    fprintf(out, "%s %" PRIu64 "\n", name, n);
+    put_head(out, r->metric, r->type, r->help);
+    fprintf(out, "%s %.16g\n", r->metric, x);
 }
 
 void um_status_print_metrics(FILE *out, const um_status *s)
 {
+    static const um_figure_row uptime = {.metric = "umbel_uptime_seconds",
+                                         .type = "gauge",
+                                         .help = "Time since the start."};
+
     put_fronts(out, s);
     put_lists(out, s);
-    put_number(out, "umbel_journal_bytes", "gauge",
-               "Bytes of journals that a restart would read.",
-               s->store.journal_bytes);
-    put_number(out, "umbel_snapshot_bytes", "gauge",
-               "Bytes of the last snapshot.", s->store.snapshot_bytes);
-    put_number(out, "umbel_snapshots_total", "counter",
-               "Snapshots since the start.", s->store.snapshots);
-    put_number(out, "umbel_snapshot_failed", "gauge",
-               "1 if the last snapshot could not be written.",
-               s->store.snapshot_error != 0);
-    put_number(out, "umbel_syncs_total", "counter",
-               "Calls of fdatasync for the journal.", s->store.syncs);
-    put_number(out, "umbel_store_failed", "gauge",
-               "1 while the disk cannot be written and reports are refused.",
-               s->store.failed != NULL);
-    put_number(out, "umbel_store_failures_total", "counter",
-               "Failures of the disk since the start.", s->store.failures);
-    put_number(out, "umbel_memory_bytes", "gauge",
-               "Resident memory of the server.", s->memory);
-    put_number(out, "umbel_memory_limit_bytes", "gauge",
-               "Memory that the server may use.", s->memory_limit);
-    put_number(out, "umbel_uptime_seconds", "gauge", "Time since the start.",
-               s->uptime);
+    for (const um_server_figure *f = um_server_figures; f->section; f++)
+        if (f->row.metric)
+            put_number(out, &f->row, f->value(s).number);
+    put_number(out, &uptime, (double)s->uptime);
 }

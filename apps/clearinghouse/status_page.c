@@ -1,143 +1,403 @@
 /*
- * status_page.c - a page for people at /: plain HTML, no script, light or dark
- * as the reader's system is.
+ * status_page.c - the page for people at /.
+ *
+ * page/page.html is a template: {{name}} is replaced by what a row writes. All
+ * figures are written here, also for page.js, which asks for the page again.
  */
 #include "clearinghouse/status.h"
 
-#include "clearinghouse/status_words.h"
+#include "base/error.h"
+#include "clearinghouse/page_files.h"
+#include "clearinghouse/status_figures.h"
+#include "clearinghouse/status_graph.h"
+#include "clearinghouse/status_problems.h"
+#include "draw/text.h"
 
 #include <inttypes.h>
+#include <string.h>
 
-static const char style[] =
-    ":root{color-scheme:light dark;--line:#8883;--soft:#666;--bar:#3a7bd5;"
-    "--bad:#c0392b}\n"
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;"
-    "padding:0 1rem;background:#fdfdfc;color:#1c1c1a}\n"
-    "@media(prefers-color-scheme:dark){:root{--soft:#a0a0a0;--bar:#6ea8fe;--"
-    "bad:#ff7b6b}"
-    "body{background:#16181b;color:#e6e6e3}}\n"
-    "h1{font-size:1.4rem;margin:0}h2{font-size:1.05rem;margin:2rem 0 .4rem}\n"
-    "p{margin:.3rem 0}.soft{color:var(--soft)}.bad{color:var(--bad)}\n"
-    "table{border-collapse:collapse;width:100%;"
-    "font-variant-numeric:tabular-nums}\n"
-    "th,td{text-align:right;white-space:nowrap;padding:.3rem .6rem;"
-    "border-bottom:1px solid var(--line)}\n"
-    "th{font-weight:600;color:var(--soft);font-size:.85rem}\n"
-    "th:first-child,td:first-child{text-align:left;padding-left:0}\n"
-    ".scroll{overflow-x:auto}meter{width:6rem;height:.7rem;"
-    "accent-color:var(--bar)}a{color:inherit}\n";
-
-/* Only & and < matter in text; names and failures are ours. */
-static void put_html(FILE *out, const char *text)
+/* Fronts that count mail; others serve the operator. */
+static bool counts_mail(const um_front_stats *f)
 {
-    for (; *text; text++)
-        if (*text == '&')
-            fputs("&amp;", out);
-        else if (*text == '<')
-            fputs("&lt;", out);
-        else
-            putc(*text, out);
+    return f->front->lists[0];
 }
+
+/* --- parts ---------------------------------------------------------------- */
+
+/* A cell; label is its column's name, where a row is shown as a card. */
+static void begin_cell(FILE *out, const char *label)
+{
+    fputs("<td role=\"cell\" data-label=\"", out);
+    um_put_escaped(out, label);
+    fputs("\">", out);
+}
+
+static void put_cell(FILE *out, const char *label, const char *text)
+{
+    begin_cell(out, label);
+    um_put_escaped(out, text);
+    fputs("</td>", out);
+}
+
+/* Roles, because a table that is shown as cards is none for screen readers. */
+static void begin_table(FILE *out, const char *class, const char *const *heads)
+{
+    fprintf(out,
+            "<table class=\"%s\" role=\"table\"><thead role=\"rowgroup\">"
+            "<tr role=\"row\">",
+            class);
+    for (; *heads; heads++) {
+        fputs("<th role=\"columnheader\" scope=\"col\">", out);
+        um_put_escaped(out, *heads);
+        fputs("</th>", out);
+    }
+    fputs("</tr></thead>\n<tbody role=\"rowgroup\">\n", out);
+}
+
+static void begin_row(FILE *out)
+{
+    fputs("<tr role=\"row\">", out);
+}
+
+static void end_row(FILE *out)
+{
+    fputs("</tr>\n", out);
+}
+
+static void end_table(FILE *out)
+{
+    fputs("</tbody></table>\n", out);
+}
+
+/* --- the state ------------------------------------------------------------ */
+
+static void put_title(FILE *out, const um_status *s)
+{
+    um_problems p;
+
+    um_status_problems(s, &p);
+    fprintf(out, "%s - umbel-clearinghouse",
+            um_level_name(um_problems_level(&p)));
+}
+
+static um_totals mail_of_hour(const um_status *s)
+{
+    um_totals sum = {0};
+
+    for (size_t i = 0; i < s->nfronts; i++)
+        if (counts_mail(s->front[i])) {
+            um_totals t = um_front_last_minutes(s->front[i], UM_HOUR_MINUTES);
+            sum.requests += t.requests;
+            sum.hits += t.hits;
+            sum.refused += t.refused;
+        }
+    return sum;
+}
+
+static bool is_idle(const um_status *s)
+{
+    for (size_t i = 0; i < s->nfronts; i++)
+        if (counts_mail(s->front[i]) && um_front_requests(s->front[i]))
+            return false;
+    return true;
+}
+
+/* Where mail software can ask: for a server that nobody has asked yet. */
+static void put_invitation(FILE *out, const um_status *s)
+{
+    fputs("<p class=\"problem\">Mail software has not asked yet. The server "
+          "listens for it on",
+          out);
+    for (size_t i = 0, n = 0; i < s->naddresses; i++)
+        if (s->address[i].front->lists[0]) {
+            fputs(n++ ? ", " : " ", out);
+            um_put_escaped(out, s->address[i].text);
+            fputs(" (", out);
+            um_put_escaped(out, s->address[i].front->name);
+            putc(')', out);
+        }
+    fputs(".</p>\n", out);
+}
+
+static void put_problem(FILE *out, const um_problem *p, bool first)
+{
+    fprintf(out, "<p class=\"%s\">", first ? "verdict" : "problem");
+    um_put_escaped(out, p->what);
+    fputs("</p>\n<p class=\"advice\">", out);
+    um_put_escaped(out, p->advice);
+    fputs("</p>\n", out);
+}
+
+/* A shape for each level, so that colour alone says nothing. */
+static const char *const signs[] = {
+    [UM_WELL] = "<circle cx=\"16\" cy=\"16\" r=\"14\"/>"
+                "<path d=\"M9 16.5l5 5 9-10\"/>",
+    [UM_WARNING] =
+        "<path d=\"M16 3L30 28H2Z\"/><path d=\"M16 12v8M16 24v.1\"/>",
+    [UM_FAILED] = "<path d=\"M10 2h12l8 8v12l-8 8H10l-8-8V10z\"/>"
+                  "<path d=\"M11 11l10 10M21 11L11 21\"/>"};
 
 static void put_state(FILE *out, const um_status *s)
 {
-    um_words uptime = um_words_duration(s->uptime);
+    um_problems p;
 
-    if (s->store.failed) {
-        fputs("<p class=bad><strong>The disk cannot be written. Reports are "
-              "refused, look-ups are answered.</strong> ",
+    um_status_problems(s, &p);
+    um_level level = um_problems_level(&p);
+    fprintf(out,
+            "<div id=\"state\" class=\"state %s\" role=\"status\">\n"
+            "<svg class=\"sign\" viewBox=\"0 0 32 32\" aria-hidden=\"true\" "
+            "fill=\"none\" stroke=\"currentColor\" stroke-width=\"3\" "
+            "stroke-linecap=\"round\" stroke-linejoin=\"round\">%s</svg>\n"
+            "<div>\n",
+            um_level_name(level), signs[level]);
+    if (level == UM_WELL)
+        fputs("<p class=\"verdict\">All is well. Reports are stored, look-ups "
+              "are answered.</p>\n",
               out);
-        put_html(out, s->store.failed);
-        fputs("</p>\n", out);
-    }
-    fprintf(out, "<p>Running for %s. umbel %s</p>\n", uptime.text,
-            umbel_version());
+    for (size_t i = 0; i < p.n; i++)
+        put_problem(out, &p.item[i], i == 0);
+    if (is_idle(s))
+        put_invitation(out, s);
+    fputs("</div>\n</div>", out);
+}
+
+static void put_uptime(FILE *out, const um_status *s)
+{
+    fprintf(out, "Running for %s.", um_words_duration(s->uptime).text);
+}
+
+/* --- fronts --------------------------------------------------------------- */
+
+static void put_tile(FILE *out, const char *name, uint64_t n)
+{
+    fprintf(out, "<div><dt>%s</dt><dd>%s</dd></div>\n", name,
+            um_words_count(n).text);
+}
+
+static void put_tiles(FILE *out, const um_status *s)
+{
+    um_totals sum = mail_of_hour(s);
+
+    fputs("<dl class=\"tiles\">\n", out);
+    put_tile(out, "requests", sum.requests);
+    put_tile(out, "hits", sum.hits);
+    put_tile(out, "refused", sum.refused);
+    fputs("</dl>", out);
+}
+
+static void put_graphs(FILE *out, const um_status *s)
+{
+    for (size_t i = 0; i < s->nfronts; i++)
+        if (counts_mail(s->front[i]))
+            um_status_print_graph(out, s->front[i]);
+}
+
+static void put_addresses(FILE *out, const um_status *s, const um_front *f)
+{
+    for (size_t i = 0; i < s->naddresses; i++)
+        if (s->address[i].front == f) {
+            fputs("<small>", out);
+            um_put_escaped(out, s->address[i].text);
+            fputs("</small>", out);
+        }
 }
 
 static void put_fronts(FILE *out, const um_status *s)
 {
-    fputs("<h2>Fronts</h2>\n<div class=scroll><table><tr><th>front<th>requests"
-          "<th>hits<th>refused</tr>\n",
-          out);
+    static const char *const heads[] = {"front", "requests", "hits", "refused",
+                                        NULL};
+
+    begin_table(out, "split", heads);
+    for (size_t i = 0; i < s->nfronts; i++) {
+        const um_front_stats *f = s->front[i];
+        begin_row(out);
+        begin_cell(out, heads[0]);
+        um_put_escaped(out, f->front->name);
+        put_addresses(out, s, f->front);
+        fputs("</td>", out);
+        put_cell(out, heads[1], um_words_count(um_front_requests(f)).text);
+        put_cell(out, heads[2],
+                 counts_mail(f) ? um_words_count(f->hits).text : "-");
+        put_cell(out, heads[3], um_words_count(um_front_refused(f)).text);
+        end_row(out);
+    }
+    end_table(out);
+}
+
+static void put_refusal(FILE *out, const um_front *f, const um_verdict *v,
+                        uint64_t n)
+{
+    begin_row(out);
+    begin_cell(out, "reason");
+    um_put_escaped(out, v->reason);
+    fputs("<small>", out);
+    um_put_escaped(out, f->name);
+    fputs(": ", out);
+    um_put_escaped(out, v->diag);
+    fputs("</small></td>", out);
+    put_cell(out, "requests", um_words_count(n).text);
+    end_row(out);
+}
+
+static void put_refusals(FILE *out, const um_status *s)
+{
+    static const char *const heads[] = {"reason", "requests", NULL};
+    uint64_t all = 0;
+
     for (size_t i = 0; i < s->nfronts; i++)
-        fprintf(out, "<tr><td>%s<td>%s<td>%s<td>%s</tr>\n",
-                s->front[i]->front->name,
-                um_words_count(um_front_requests(s->front[i])).text,
-                um_words_count(s->front[i]->hits).text,
-                um_words_count(um_front_refused(s->front[i])).text);
-    fputs("</table></div>\n", out);
-}
-
-static void put_refusals(FILE *out, const um_front_stats *f)
-{
-    if (um_front_refused(f) == 0)
+        all += um_front_refused(s->front[i]);
+    if (!all) {
+        fputs("<p class=\"soft\">Nothing since the start.</p>", out);
         return;
-    fputs("<p class=soft>Refused: ", out);
-    for (unsigned v = 0, n = 0; v < um_front_verdicts(f->front); v++)
-        if (f->front->verdicts[v].reason && um_front_with_verdict(f, v))
-            fprintf(out, "%s%s %s", n++ ? ", " : "",
-                    f->front->verdicts[v].reason,
-                    um_words_count(um_front_with_verdict(f, v)).text);
-    fprintf(out, " (%s)</p>\n", f->front->name);
+    }
+    begin_table(out, "wide-first", heads);
+    for (size_t i = 0; i < s->nfronts; i++)
+        for (unsigned v = 0; v < um_front_verdicts(s->front[i]->front); v++) {
+            const um_front *f = s->front[i]->front;
+            uint64_t n = um_front_with_verdict(s->front[i], v);
+            if (f->verdicts[v].reason && n)
+                put_refusal(out, f, &f->verdicts[v], n);
+        }
+    end_table(out);
 }
 
-static void put_list(FILE *out, const um_list_stats *l, uint64_t now)
-{
-    uint64_t begin = l->n ? l->epoch[l->n - 1].begin : now;
+/* --- figures -------------------------------------------------------------- */
 
-    fprintf(out,
-            "<tr><td>%s<td>%s<td><meter max=1 value=%.3f></meter> %.0f %%"
-            "<td>%s<td>%s<td>%s<td>%s</tr>\n",
-            l->name, um_words_count(l->digests).text, l->fill, 100 * l->fill,
-            um_words_chance(l->error).text, um_words_chance(l->max_error).text,
-            um_words_bytes(l->bytes).text,
-            um_words_duration(now > begin ? now - begin : 0).text);
+static void put_list_cell(FILE *out, const um_figure_row *r, um_figure_value v)
+{
+    begin_cell(out, r->label);
+    um_put_escaped(out, um_figure_words(r, v).text);
+    if (r->unit == UM_UNIT_SHARE)
+        fprintf(out,
+                "<svg class=\"bar\" viewBox=\"0 0 100 6\" "
+                "preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect "
+                "class=\"track\" width=\"100\" height=\"6\"/><rect "
+                "class=\"level\" width=\"%.1f\" height=\"6\"/></svg>",
+                v.number > 1 ? 100 : 100 * v.number);
+    fputs("</td>", out);
 }
 
 static void put_lists(FILE *out, const um_status *s)
 {
-    fputs("<h2>Lists</h2>\n<div class=scroll><table><tr><th>list<th>digests"
-          "<th>newest epoch<th>error now<th>at most<th>memory<th>reaches back"
-          "</tr>\n",
-          out);
-    for (size_t i = 0; i < s->nlists; i++)
-        put_list(out, &s->list[i], s->now);
-    fputs("</table></div>\n<p class=soft>Error: the chance that a digest "
-          "nobody reported has a count.</p>\n",
-          out);
+    enum { MOST = 24 };
+    const char *heads[MOST] = {"list"};
+    size_t n = 1;
+
+    for (const um_list_figure *f = um_list_figures; f->row.name; f++)
+        if (f->row.label && n + 1 < MOST)
+            heads[n++] = f->row.label;
+    begin_table(out, "cards", heads);
+    for (size_t i = 0; i < s->nlists; i++) {
+        begin_row(out);
+        put_cell(out, heads[0], s->list[i].name);
+        for (const um_list_figure *f = um_list_figures; f->row.name; f++)
+            if (f->row.label)
+                put_list_cell(out, &f->row, f->value(&s->list[i], s->now));
+        end_row(out);
+    }
+    end_table(out);
 }
 
-static void put_store(FILE *out, const um_status *s)
+static void put_sections(FILE *out, const um_status *s)
 {
-    fprintf(out,
-            "<h2>Store</h2>\n<div class=scroll><table><tr><th>durability"
-            "<th>journal<th>snapshot<th>memory<th>limit</tr>\n"
-            "<tr><td>%s<td>%s<td>%s<td>%s<td>%s</tr></table></div>\n",
-            um_durability_name(s->store.durability),
-            um_words_bytes(s->store.journal_bytes).text,
-            um_words_bytes(s->store.snapshot_bytes).text,
-            um_words_bytes(s->memory).text,
-            um_words_bytes(s->memory_limit).text);
+    for (size_t i = 0; um_server_figures[i].section; i++) {
+        const um_server_figure *f = &um_server_figures[i];
+        if (um_figure_begins_section(i))
+            fprintf(out,
+                    "%s<section>\n<h2 class=\"section-title\">%s</h2>\n"
+                    "<dl class=\"figures\">\n",
+                    i ? "</dl>\n</section>\n" : "", f->section);
+        if (!f->row.label)
+            continue;
+        fprintf(out, "<dt>%s</dt><dd>", f->row.label);
+        um_put_escaped(out, um_figure_words(&f->row, f->value(s)).text);
+        fputs("</dd>\n", out);
+    }
+    fputs("</dl>\n</section>", out);
+}
+
+/* --- reporters ------------------------------------------------------------ */
+
+static void put_busy_reporter(FILE *out, const um_busy_reporter *r,
+                              const char *const *heads)
+{
+    begin_row(out);
+    begin_cell(out, heads[0]);
+    um_put_escaped(out, r->name);
+    fputs("<small>", out);
+    um_put_escaped(out, r->key.front->name);
+    fprintf(out, ", %s</small></td>", r->key.account ? "account" : "network");
+    begin_cell(out, heads[1]);
+    fprintf(out, "%s%s</td>", r->surplus ? "&le; " : "",
+            um_words_count(r->reports).text);
+    begin_cell(out, heads[2]);
+    fprintf(out, "%s ago</td>", um_words_duration(r->last).text);
+    end_row(out);
+}
+
+static void put_busiest(FILE *out, const um_status *s)
+{
+    static const char *const heads[] = {"reporter", "digests", "last report",
+                                        NULL};
+    bool inexact = false;
+
+    if (!s->nbusiest) {
+        fputs("<p class=\"soft\">No reports since the start.</p>", out);
+        return;
+    }
+    begin_table(out, "busiest", heads);
+    for (size_t i = 0; i < s->nbusiest; i++) {
+        put_busy_reporter(out, &s->busiest[i], heads);
+        inexact |= s->busiest[i].surplus > 0;
+    }
+    end_table(out);
+    if (inexact)
+        fprintf(out,
+                "<p class=\"soft note\">Approximate: %d reporters are counted "
+                "at a time. &le; marks counts that include others'.</p>",
+                UM_BUSIEST_KEPT);
+}
+
+/* --- the template --------------------------------------------------------- */
+
+static void put_version(FILE *out, const um_status *s)
+{
+    (void)s;
+    fputs(umbel_version(), out);
+}
+
+static const struct {
+    const char *name;
+    void (*put)(FILE *out, const um_status *s);
+} parts[] = {
+    {"{{version}}", put_version},   {"{{title}}", put_title},
+    {"{{state}}", put_state},       {"{{uptime}}", put_uptime},
+    {"{{tiles}}", put_tiles},       {"{{graphs}}", put_graphs},
+    {"{{fronts}}", put_fronts},     {"{{refusals}}", put_refusals},
+    {"{{lists}}", put_lists},       {"{{busiest}}", put_busiest},
+    {"{{sections}}", put_sections},
+};
+
+/* Writes the part that text begins with, and returns the length of its name; 0
+ * if it is none. */
+static size_t put_part(FILE *out, const char *text, const um_status *s)
+{
+    for (size_t i = 0; i < UM_COUNT(parts); i++) {
+        size_t len = strlen(parts[i].name);
+        if (strncmp(text, parts[i].name, len) == 0) {
+            parts[i].put(out, s);
+            return len;
+        }
+    }
+    return 0;
 }
 
 void um_status_print_page(FILE *out, const um_status *s)
 {
-    fprintf(out,
-            "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\n"
-            "<meta name=viewport content=\"width=device-width\">\n"
-            "<meta http-equiv=refresh content=10>\n"
-            "<link rel=icon href=\"data:,\">\n"
-            "<title>umbel-clearinghouse</title>\n<style>\n%s</style></head>\n"
-            "<body><h1>umbel-clearinghouse</h1>\n",
-            style);
-    put_state(out, s);
-    put_fronts(out, s);
-    for (size_t i = 0; i < s->nfronts; i++)
-        put_refusals(out, s->front[i]);
-    put_lists(out, s);
-    put_store(out, s);
-    fputs("<p class=soft>For programs: <a href=/status.json>status.json</a>, "
-          "<a href=/metrics>metrics</a>, <a href=/health>health</a>.</p>\n"
-          "</body></html>\n",
-          out);
+    for (const char *at = um_page_html; *at;) {
+        size_t len = *at == '{' ? put_part(out, at, s) : 0;
+        if (!len)
+            putc(*at, out);
+        at += len ? len : 1;
+    }
 }

@@ -4,6 +4,7 @@
 #include "clearinghouse/status_words.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 um_words um_words_count(uint64_t n)
@@ -67,5 +68,35 @@ um_words um_words_chance(double p)
     else
         snprintf(w.text, sizeof w.text, "1 in %.32s",
                  um_words_count((uint64_t)(1 / p + 0.5)).text);
+    return w;
+}
+
+um_words um_words_unit(um_unit unit, double x)
+{
+    um_words w = {"-"};
+
+    if (isnan(x))
+        return w;
+    switch (unit) {
+    case UM_UNIT_COUNT:
+        return um_words_count((uint64_t)x);
+    case UM_UNIT_BYTES:
+        return um_words_bytes((uint64_t)x);
+    case UM_UNIT_SECONDS:
+        return um_words_duration((uint64_t)x);
+    case UM_UNIT_CHANCE:
+        return um_words_chance(x);
+    case UM_UNIT_NUMBER:
+        snprintf(w.text, sizeof w.text, "%.1f", x);
+        break;
+    case UM_UNIT_SHARE:
+        snprintf(w.text, sizeof w.text, "%.1f %%", 100 * x);
+        break;
+    case UM_UNIT_FLAG:
+        snprintf(w.text, sizeof w.text, "%s", x != 0 ? "yes" : "no");
+        break;
+    case UM_UNIT_TEXT:
+        break;
+    }
     return w;
 }

@@ -19,4 +19,19 @@ um_words um_words_duration(uint64_t seconds);
 /* "1 in 123,456", "below 1e-9", "0" */
 um_words um_words_chance(double p);
 
+/* What a number counts, and so how people read it. */
+typedef enum um_unit {
+    UM_UNIT_COUNT,
+    UM_UNIT_NUMBER, /* "12.3" */
+    UM_UNIT_BYTES,
+    UM_UNIT_SECONDS,
+    UM_UNIT_SHARE, /* "12.3 %" */
+    UM_UNIT_CHANCE,
+    UM_UNIT_FLAG,
+    UM_UNIT_TEXT /* not a number */
+} um_unit;
+
+/* A NaN is "-". */
+um_words um_words_unit(um_unit unit, double x);
+
 #endif

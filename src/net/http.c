@@ -198,50 +198,100 @@ static const um_http_row *find_row(const um_http *h, const char *path)
     return NULL;
 }
 
-/* Writes the document, or a line that says why there is none. */
-static unsigned write_document(um_http *h, const um_http_row *row, bool get,
-                               char **text, size_t *len)
-{
-    FILE *out = open_memstream(text, len);
-    unsigned code = MHD_HTTP_OK;
+/* A request: a document that was asked for, and whether it may be had. */
+typedef struct request {
+    const um_http_row *row; /* NULL: an unknown path */
+    const char *host;       /* to be checked; NULL: none */
+    bool get;
+} request;
 
-    if (!out)
-        return 0;
-    if (!get) {
-        code = MHD_HTTP_METHOD_NOT_ALLOWED;
-        fputs("Only GET and HEAD are served here.\n", out);
-    } else if (!row) {
-        code = MHD_HTTP_NOT_FOUND;
-        fputs("There is no such document. These are served:\n", out);
-        for (const um_http_row *r = h->config.rows; r->path; r++)
-            fprintf(out, "%s\n", r->path);
-    } else {
-        code = row->write(h->config.ctx, out);
-    }
-    if (fclose(out) == 0)
-        return code;
-    free(*text);
-    return 0;
+typedef struct document {
+    unsigned code;
+    const char *type;
+    char *text;
+    size_t len;
+} document;
+
+static request read_request(const um_http *h, struct MHD_Connection *connection,
+                            const visit *v, const char *path,
+                            const char *method)
+{
+    request r = {.row = find_row(h, path),
+                 .get =
+                     strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0};
+
+    if (h->config.host && !v->peer.path)
+        r.host =
+            MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
+    return r;
 }
 
+/* Writes the document, or a line that says why there is none. */
+static void write_text(um_http *h, const request *r, document *d, FILE *out)
+{
+    d->type = "text/plain; charset=utf-8";
+    if (!r->get) {
+        d->code = MHD_HTTP_METHOD_NOT_ALLOWED;
+        fputs("Only GET and HEAD are served here.\n", out);
+    } else if (r->host && !h->config.host(h->config.ctx, r->host, out)) {
+        d->code = MHD_HTTP_MISDIRECTED_REQUEST;
+    } else if (!r->row) {
+        d->code = MHD_HTTP_NOT_FOUND;
+        fputs("There is no such document. These are served:\n", out);
+        for (const um_http_row *row = h->config.rows; row->path; row++)
+            fprintf(out, "%s\n", row->path);
+    } else {
+        d->type = r->row->type;
+        d->code = r->row->write(h->config.ctx, out);
+    }
+}
+
+/* Returns false if there is no memory. */
+static bool write_document(um_http *h, const request *r, document *d)
+{
+    FILE *out = open_memstream(&d->text, &d->len);
+
+    if (!out)
+        return false;
+    write_text(h, r, d, out);
+    if (fclose(out) == 0)
+        return true;
+    free(d->text);
+    return false;
+}
+
+/* A document may use what this server serves, and nothing else: no other
+ * server, no script or style within the page, no frame around it. */
+static const struct {
+    const char *name, *value;
+} headers[] = {
+    {"Cache-Control", "no-store"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+    {"Content-Security-Policy",
+     "default-src 'none'; script-src 'self'; style-src 'self'; "
+     "img-src 'self'; connect-src 'self'; base-uri 'none'; "
+     "form-action 'none'; frame-ancestors 'none'"},
+};
+
 static enum MHD_Result send_document(struct MHD_Connection *connection,
-                                     unsigned code, const char *type,
-                                     char *text, size_t len)
+                                     const document *d)
 {
     struct MHD_Response *reply =
-        MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE);
+        MHD_create_response_from_buffer(d->len, d->text, MHD_RESPMEM_MUST_FREE);
     enum MHD_Result done;
 
     if (!reply) {
-        free(text);
+        free(d->text);
         return MHD_NO;
     }
-    MHD_add_response_header(reply, "Content-Type", type);
-    MHD_add_response_header(reply, "Cache-Control", "no-store");
-    MHD_add_response_header(reply, "X-Content-Type-Options", "nosniff");
-    if (code == MHD_HTTP_METHOD_NOT_ALLOWED)
+    MHD_add_response_header(reply, "Content-Type", d->type);
+    for (size_t i = 0; i < UM_COUNT(headers); i++)
+        MHD_add_response_header(reply, headers[i].name, headers[i].value);
+    if (d->code == MHD_HTTP_METHOD_NOT_ALLOWED)
         MHD_add_response_header(reply, "Allow", "GET, HEAD");
-    done = MHD_queue_response(connection, code, reply);
+    done = MHD_queue_response(connection, d->code, reply);
     MHD_destroy_response(reply);
     return done;
 }
@@ -249,46 +299,41 @@ static enum MHD_Result send_document(struct MHD_Connection *connection,
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection,
                                   const char *path, const char *method,
                                   const char *version, const char *body,
-                                  size_t *body_len, void **request)
+                                  size_t *body_len, void **begun)
 {
     um_http *h = ctx;
     visit *v = visit_of(connection);
-    const um_http_row *row = find_row(h, path);
-    bool get = strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
-    char *text;
-    size_t len;
+    document d;
 
     (void)version;
     (void)body;
     if (!v)
         return MHD_NO;
-    if (get && !*request) { /* the head has come; a reply waits for the end */
-        *request = h;
+    request r = read_request(h, connection, v, path, method);
+    if (r.get && !*begun) { /* the head has come; a reply waits for the end */
+        *begun = h;
         return MHD_YES;
     }
-    if (*body_len && get) { /* a body that nobody asked for is forgotten */
+    if (*body_len && r.get) { /* a body that nobody asked for is forgotten */
         *body_len = 0;
         return MHD_YES;
     }
-    unsigned code = write_document(h, row, get, &text, &len);
-    if (!code)
+    if (!write_document(h, &r, &d))
         return MHD_NO;
     v->requests++;
     v->replying = true;
     if (h->config.served)
-        h->config.served(h->config.ctx, &v->peer, row, code);
-    return send_document(connection, code,
-                         row && get ? row->type : "text/plain; charset=utf-8",
-                         text, len);
+        h->config.served(h->config.ctx, &v->peer, r.row, d.code);
+    return send_document(connection, &d);
 }
 
 static void on_completed(void *ctx, struct MHD_Connection *connection,
-                         void **request, enum MHD_RequestTerminationCode how)
+                         void **begun, enum MHD_RequestTerminationCode how)
 {
     um_http *h = ctx;
     visit *v = visit_of(connection);
 
-    (void)request;
+    (void)begun;
     (void)how;
     if (v) {
         v->served = um_loop_now(h->loop);

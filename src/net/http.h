@@ -33,6 +33,10 @@ typedef struct um_http_limits {
 typedef struct um_http_config {
     const um_http_row *rows; /* ends with a path of NULL */
     um_http_limits limits;
+    /* Returns true if a Host header names this server; otherwise writes why
+     * not. Clients of unix sockets are not asked, since no browser is among
+     * them. NULL: any name. */
+    bool (*host)(void *ctx, const char *host, FILE *why);
     /* Called for each request: row NULL is an unknown path. May be NULL. */
     void (*served)(void *ctx, const um_address *client, const um_http_row *row,
                    unsigned code);

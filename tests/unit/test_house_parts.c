@@ -274,7 +274,7 @@ static void status_has_the_names_that_scripts_rely_on(void **state)
     (void)state;
     assert_contains(text, "\"uptime\": 61,");
     assert_contains(text, "\"pyzor\": {\"requests\": 10, \"hits\": 3, "
-                          "\"refused\": 3}");
+                          "\"refused\": 3, \"reasons\": {");
     assert_contains(text, "\"pyzor-reports\": {\"digests\": 1234, \"fill\": "
                           "0.25, \"error\": 1e-06,");
     assert_contains(text, "\"bytes\": 5000");
@@ -298,7 +298,7 @@ static void a_failed_store_shows_everywhere(void **state)
                           "\\\"space\\\"\"");
     free(text);
     text = printed(um_status_print_page, &s);
-    assert_contains(text, "journal-1: &lt;No>");
+    assert_contains(text, "journal-1: &lt;No&gt;");
     free(text);
     text = printed(um_status_print_text, &s);
     assert_contains(text, "journal-1: <No>");
