@@ -36,7 +36,7 @@ typedef enum um_durability_choice {
 } um_durability_choice;
 
 typedef struct um_config {
-    char *data, *secret, *control;
+    char *data, *secret, *control, *welcome;
     unsigned durability;
     uint64_t memory;
     um_limit_settings limits;

@@ -23,6 +23,9 @@ const um_setting um_top_settings[] = {
      .help =
          "socket of umbel-clearinghouse status; default: control in the data "
          "directory"},
+    {"welcome", &um_type_text, offsetof(um_config, welcome), NULL,
+     .help = "file of rules for mail that is neither counted nor a hit",
+     .live = true},
     {"durability", &um_type_choice, offsetof(um_config, durability), "always",
      .help = "when a report is answered: after fdatasync (always), or before",
      .choices = um_durability_names},

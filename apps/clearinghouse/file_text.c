@@ -46,6 +46,15 @@ umbel_status um_file_text_read(um_file_text *out, const char *path,
     return status;
 }
 
+void um_print_warning(void *ctx, const char *file, size_t line,
+                      const char *what)
+{
+    if (line)
+        fprintf(ctx, "%s:%zu: %s\n", file, line, what);
+    else
+        fprintf(ctx, "%s: %s\n", file, what);
+}
+
 static umbel_slice from_to(const char *from, const char *to)
 {
     return (umbel_slice){from, (size_t)(to - from)};

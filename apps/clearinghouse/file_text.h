@@ -17,6 +17,13 @@ typedef struct um_file_text {
 umbel_status um_file_text_read(um_file_text *out, const char *path,
                                umbel_error *err);
 
+/* Called for what is ignored or doubtful in a file; line 0: in all of it. */
+typedef void um_warn_line(void *ctx, const char *file, size_t line,
+                          const char *what);
+/* One that prints to a FILE, its ctx. */
+void um_print_warning(void *ctx, const char *file, size_t line,
+                      const char *what);
+
 /* Takes the next line off text, without its newline. False at the end. */
 bool um_next_line(umbel_slice *text, umbel_slice *line);
 /* Cuts the next word off text: blanks separate them. */

@@ -36,33 +36,14 @@ static const um_pyzor_settings *settings_of(const um_house *h)
 
 /* --- accounts ------------------------------------------------------------- */
 
-static void log_line(void *ctx, const char *file, size_t line, const char *what)
-{
-    um_house *h = ctx;
-
-    if (line)
-        um_log_event(&h->log, "%s:%zu: %s", file, line, what);
-    else
-        um_log_event(&h->log, "%s: %s", file, what);
-}
-
-static void print_line(void *ctx, const char *file, size_t line,
-                       const char *what)
-{
-    if (line)
-        fprintf(ctx, "%s:%zu: %s\n", file, line, what);
-    else
-        fprintf(ctx, "%s: %s\n", file, what);
-}
-
 static umbel_status check_files(const void *settings_given, FILE *out,
                                 umbel_error *err)
 {
     const um_pyzor_settings *s = settings_given;
     um_pyzor_accounts a;
 
-    UM_TRY(
-        um_pyzor_accounts_init(&a, s->passwd, s->access, print_line, out, err));
+    UM_TRY(um_pyzor_accounts_init(&a, s->passwd, s->access, um_print_warning,
+                                  out, err));
     um_pyzor_accounts_fini(&a);
     return UMBEL_OK;
 }
@@ -87,7 +68,8 @@ static umbel_status load_accounts(um_house *h, um_pyzor_accounts *out,
 {
     const um_pyzor_settings *s = settings_of(h);
 
-    UM_TRY(um_pyzor_accounts_init(out, s->passwd, s->access, log_line, h, err));
+    UM_TRY(um_pyzor_accounts_init(out, s->passwd, s->access, um_log_warning,
+                                  &h->log, err));
     for (size_t i = 0; i < out->n; i++)
         out->account[i].weight =
             um_config_weight(&h->config, out->account[i].name);

@@ -9,6 +9,7 @@
 #include "clearinghouse/house.h"
 
 #include "base/error.h"
+#include "clearinghouse/forget.h"
 #include "clearinghouse/house_control.h"
 #include "clearinghouse/house_memory.h"
 #include "clearinghouse/status_words.h"
@@ -127,6 +128,7 @@ static void tick(void *ctx)
     h->now = wall_clock();
     um_log_tick(&h->log, h->now);
     um_store_tick(h->store, h->now);
+    um_forget_tick(h);
     note_snapshot(h);
     tick_hour(h);
 }
@@ -174,14 +176,32 @@ static umbel_status reload_fronts(um_house *h, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* Keeps the old configuration if a front refuses the new one. */
+static umbel_status reload_welcome(um_house *h, umbel_error *err)
+{
+    um_welcome *fresh;
+
+    UM_TRY(um_welcome_read(h->config.welcome, um_log_warning, &h->log, &fresh,
+                           err));
+    um_welcome_close(h->welcome);
+    h->welcome = fresh;
+    return UMBEL_OK;
+}
+
+static umbel_status reload_parts(um_house *h, umbel_error *err)
+{
+    UM_TRY(reload_fronts(h, err));
+    return reload_welcome(h, err);
+}
+
+/* Keeps the old configuration if a front or the welcome file refuses the new
+ * one. */
 static void apply_config(um_house *h, um_config *fresh)
 {
     um_config old = h->config;
     umbel_error err;
 
     h->config = *fresh;
-    if (reload_fronts(h, &err) != UMBEL_OK) {
+    if (reload_parts(h, &err) != UMBEL_OK) {
         um_log_event(&h->log, "not reloaded: %s", err.text);
         h->config = old;
         um_config_fini(fresh);
@@ -277,7 +297,9 @@ static umbel_status open_parts(um_house *h, umbel_error *err)
     UM_TRY(um_house_check(&h->config, err));
     UM_TRY(um_passed_open(&h->passed, err));
     UM_TRY(um_limits_open(&h->config.limits, &h->limits, err));
+    UM_TRY(reload_welcome(h, err));
     UM_TRY(open_store(h, err));
+    um_forget_open(h);
     UM_TRY(open_loop(h, err));
     UM_TRY(open_fronts(h, err));
     UM_TRY(um_house_control_open(h, &h->parts->control, err));
@@ -325,6 +347,7 @@ void um_house_close(um_house *h)
     um_loop_close(h->loop);
     um_store_close(h->store);
     um_limits_close(h->limits);
+    um_welcome_close(h->welcome);
     um_config_fini(&h->opened);
     if (h->reloaded)
         um_config_fini(&h->config);

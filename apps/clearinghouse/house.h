@@ -9,6 +9,7 @@
 #include "clearinghouse/front_stats.h"
 #include "clearinghouse/limits.h"
 #include "clearinghouse/status.h"
+#include "clearinghouse/welcome.h"
 #include "net/loop.h"
 #include "net/notify.h"
 #include "store/store.h"
@@ -25,7 +26,10 @@ struct um_house {
     um_loop *loop;
     um_store *store;
     um_limits *limits;
-    um_passed passed; /* sockets of systemd */
+    um_welcome *welcome; /* never NULL while it serves */
+    size_t exceptions;   /* forget.h; some may be over */
+    uint64_t swept;      /* forget.c's own */
+    um_passed passed;    /* sockets of systemd */
     um_house_address address[UM_MAX_ADDRESSES];
     size_t naddresses;
     um_front_stats stats[UM_MAX_FRONTS], control;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "clearinghouse/status_words.h"
+#include "store/notes.h"
 #include "store/recent.h"
 
 #include <stdio.h>
@@ -51,6 +52,19 @@ static umbel_status add_fronts(const um_config *c, uint64_t *need,
     return UMBEL_OK;
 }
 
+/* Adds the rules of the welcome file, old and new ones during a reload, and the
+ * exceptions. */
+static umbel_status add_trust(const um_config *c, uint64_t *need,
+                              umbel_error *err)
+{
+    um_welcome *w;
+
+    UM_TRY(um_welcome_read(c->welcome, NULL, NULL, &w, err));
+    *need += 2 * um_welcome_bytes(w) + UM_NOTES_MAX_BYTES;
+    um_welcome_close(w);
+    return UMBEL_OK;
+}
+
 umbel_status um_house_check_memory(const um_config *c, umbel_error *err)
 {
     uint64_t need = UM_HOUSE_BASE + um_limits_bytes(&c->limits) +
@@ -59,6 +73,7 @@ umbel_status um_house_check_memory(const um_config *c, umbel_error *err)
     for (size_t i = 0; um_front_list(i); i++)
         UM_TRY(add_list(c, i, &need, err));
     UM_TRY(add_fronts(c, &need, err));
+    UM_TRY(add_trust(c, &need, err));
     if (need > c->memory)
         return um_fail(
             err, UMBEL_E_LIMIT,

@@ -63,6 +63,14 @@ void um_log_event(um_log *l, const char *format, ...)
     va_end(args);
 }
 
+void um_log_warning(void *ctx, const char *file, size_t line, const char *what)
+{
+    if (line)
+        um_log_event(ctx, "%s:%zu: %s", file, line, what);
+    else
+        um_log_event(ctx, "%s: %s", file, what);
+}
+
 /* Ends the interval of a topic, if it is over. A clock that was set back begins
  * it again. */
 static void end_interval(um_log *l, um_log_topic *t)

@@ -4,7 +4,6 @@
 #include "clearinghouse/pyzor_accounts.h"
 
 #include "base/error.h"
-#include "clearinghouse/file_text.h"
 
 #include <sodium.h>
 #include <stdio.h>

@@ -12,6 +12,7 @@
 #ifndef UM_CLEARINGHOUSE_PYZOR_ACCOUNTS_H
 #define UM_CLEARINGHOUSE_PYZOR_ACCOUNTS_H
 
+#include "clearinghouse/file_text.h"
 #include "clearinghouse/pyzor_sign.h"
 
 /* The operations of the protocol. */
@@ -44,12 +45,8 @@ typedef struct um_pyzor_accounts {
     char *op[UM_PYZOR_MAX_OPS]; /* names; NULL behind the last */
 } um_pyzor_accounts;
 
-/* Called for each line that is no rule and is ignored, for each unknown
- * operation or user in a rule, and with line 0 for a file that does not exist.
- */
-typedef void um_warn_line(void *ctx, const char *file, size_t line,
-                          const char *what);
-
+/* warn is called for each line that is no rule and is ignored, for each unknown
+ * operation or user in a rule, and for a file that does not exist. */
 typedef struct um_line_warning {
     um_warn_line *warn;
     void *ctx;

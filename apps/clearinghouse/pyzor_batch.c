@@ -2,6 +2,7 @@
  * pyzor_batch.c - a batch of datagrams: judge all, count reports, then hash and
  * query all look-ups at once, so that their memory fetches overlap.
  */
+#include "clearinghouse/forget.h"
 #include "clearinghouse/pyzor_front.h"
 
 void um_pyzor_send(um_pyzor_front *f, um_datagrams *to,
@@ -143,17 +144,23 @@ static void query_all(const um_pyzor_front *f, lookups *l)
         um_list_fetch(um_store_list(s, f->list + i), l->digest, l->n);
     for (unsigned i = 0; i < 2; i++)
         um_store_count(s, f->list + i, l->digest, l->n, l->count[i]);
+    for (unsigned i = 0; i < 2; i++)
+        um_forget_counts(f->house, f->list + i, l->digest, l->n, l->count[i]);
 }
 
-static um_pyzor_times times_of(const um_pyzor_front *f, const umbel_digest *d)
+/* The times of the counts that the client is told. */
+static um_pyzor_times times_of(const um_pyzor_front *f, const umbel_digest *d,
+                               const um_pyzor_reply *r)
 {
     const um_house *h = f->house;
     um_pyzor_times t = {0};
 
-    um_store_times(h->store, f->list + UM_PYZOR_REPORTS, d, h->now, &t.entered,
-                   &t.updated);
-    um_store_times(h->store, f->list + UM_PYZOR_WHITELISTED, d, h->now,
-                   &t.wl_entered, &t.wl_updated);
+    if (r->count)
+        um_store_times(h->store, f->list + UM_PYZOR_REPORTS, d, h->now,
+                       &t.entered, &t.updated);
+    if (r->wl_count)
+        um_store_times(h->store, f->list + UM_PYZOR_WHITELISTED, d, h->now,
+                       &t.wl_entered, &t.wl_updated);
     return t;
 }
 
@@ -162,16 +169,14 @@ static void answer_lookup(um_pyzor_front *f, um_datagrams *to, const lookups *l,
 {
     um_pyzor_reply r = {.body = UM_PYZOR_COUNTS};
     const um_pyzor_job *job = l->job[i];
-    bool never = um_pyzor_is_empty_text(job->request.digest);
 
-    if (!never) {
+    if (!um_pyzor_is_never(f, job->request.digest)) {
         r.count = l->count[UM_PYZOR_REPORTS][i];
         r.wl_count = l->count[UM_PYZOR_WHITELISTED][i];
     }
     if (job->judged.op == UM_PYZOR_INFO) {
         r.body = UM_PYZOR_TIMES_AND_COUNTS;
-        if (!never)
-            r.times = times_of(f, &l->digest[i]);
+        r.times = times_of(f, &l->digest[i], &r);
     } else {
         f->stats->hits += r.count > 0;
     }

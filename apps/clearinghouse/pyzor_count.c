@@ -1,10 +1,12 @@
 /*
  * pyzor_count.c - reports: what is counted, and what is not.
  *
- * Not counted, but answered like the others: the digest of an empty text, a
- * signed request that comes again, reports of accounts with weight 0, and with
- * once_per_reporter a digest that the reporter has reported lately.
+ * Not counted, but answered like the others: the digest of an empty text, one
+ * that is welcome or forgotten, a signed request that comes again, reports of
+ * accounts with weight 0, and with once_per_reporter a digest that the reporter
+ * has reported lately.
  */
+#include "clearinghouse/forget.h"
 #include "clearinghouse/pyzor_front.h"
 
 #include <stdlib.h>
@@ -19,6 +21,14 @@ static uint64_t mark_of(const um_pyzor_job *job)
         return 0;
     memcpy(hex, job->request.sig.data, sizeof hex - 1);
     return strtoull(hex, NULL, 16) | 1;
+}
+
+bool um_pyzor_is_never(const um_pyzor_front *f, umbel_slice digest)
+{
+    um_welcome_mail mail = {.digest = &digest, .ndigests = 1};
+
+    return um_pyzor_is_empty_text(digest) ||
+           um_welcome_match(f->house->welcome, &mail, NULL);
 }
 
 /* Digests of one request on their way into the store. */
@@ -38,7 +48,7 @@ static size_t next_keys(counting *c, um_pyzor_walk *w)
     size_t n = 0;
 
     while (n < UM_STORE_BATCH && um_pyzor_next_digest(w, &c->key[n]))
-        if (!um_pyzor_is_empty_text(c->key[n]))
+        if (!um_pyzor_is_never(c->front, c->key[n]))
             n++;
     return n;
 }
@@ -63,7 +73,8 @@ static size_t make_entries(counting *c, size_t n)
 
     um_store_digest(c->front->house->store, c->key, n, digest);
     for (size_t i = 0; i < n; i++)
-        if (!is_repeated(c, &digest[i], made))
+        if (!is_repeated(c, &digest[i], made) &&
+            !um_forgotten(c->front->house, c->reporter.list, &digest[i]))
             c->entry[made++] = (um_entry){.list = c->reporter.list,
                                           .digest = digest[i],
                                           .amount = c->amount};

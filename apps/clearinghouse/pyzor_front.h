@@ -45,6 +45,10 @@ typedef struct um_pyzor_front {
 /* Takes a batch: um_datagrams_config.take, with a um_pyzor_socket. */
 void um_pyzor_take(void *ctx, const um_datagram *d, size_t n);
 
+/* Returns true for a digest that is neither counted nor a hit: of an empty
+ * text, or welcome. */
+bool um_pyzor_is_never(const um_pyzor_front *f, umbel_slice digest);
+
 /*
  * Counts what a report or whitelisting names. *ticket is what the store has to
  * commit before it is answered; 0: nothing was counted, answer at once.

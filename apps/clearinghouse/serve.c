@@ -72,6 +72,17 @@ static umbel_status check_fronts(const um_config *c, umbel_error *err)
     return UMBEL_OK;
 }
 
+static umbel_status check_welcome(const um_config *c, umbel_error *err)
+{
+    um_welcome *w;
+
+    UM_TRY(um_welcome_read(c->welcome, um_print_warning, stdout, &w, err));
+    if (c->welcome)
+        printf("%s: %zu rules\n", c->welcome, um_welcome_rules(w));
+    um_welcome_close(w);
+    return UMBEL_OK;
+}
+
 umbel_status um_serve_check(const char *config, umbel_error *err)
 {
     um_config c = {0};
@@ -81,6 +92,8 @@ umbel_status um_serve_check(const char *config, umbel_error *err)
         status = um_house_check(&c, err);
     if (status == UMBEL_OK)
         status = check_fronts(&c, err);
+    if (status == UMBEL_OK)
+        status = check_welcome(&c, err);
     if (status == UMBEL_OK)
         printf("%s: fine\n", config ? config : "the default settings");
     um_config_fini(&c);

@@ -186,29 +186,30 @@ static unsigned prefix_len(um_network n, const um_prefixes *p)
     return p ? p->v6 : UM_PREFIX_V6;
 }
 
-um_network um_address_network(const um_address *a, const um_prefixes *p)
+um_network um_network_mask(um_network n, unsigned bits)
 {
-    um_network n = address_bits(a);
-    unsigned bits = prefix_len(n, p);
-
     return (um_network){keep_bits(n.hi, bits),
                         keep_bits(n.lo, bits > 64 ? bits - 64 : 0)};
 }
 
-const char *um_network_print(um_network n, const um_prefixes *p,
-                             char text[UM_ADDRESS_TEXT])
+um_network um_address_network(const um_address *a, const um_prefixes *p)
+{
+    um_network n = address_bits(a);
+
+    return um_network_mask(n, prefix_len(n, p));
+}
+
+static const char *print_prefix(um_network n, unsigned bits,
+                                char text[UM_ADDRESS_TEXT])
 {
     char host[INET6_ADDRSTRLEN] = "";
     uint8_t bytes[16];
-    unsigned bits = prefix_len(n, p);
 
     for (int i = 0; i < 8; i++) {
         bytes[i] = (uint8_t)(n.hi >> (56 - 8 * i));
         bytes[8 + i] = (uint8_t)(n.lo >> (56 - 8 * i));
     }
-    if (n.hi == 0 && n.lo == 0) {
-        snprintf(text, UM_ADDRESS_TEXT, "unix");
-    } else if (is_v4(n)) {
+    if (is_v4(n)) {
         inet_ntop(AF_INET, bytes + 12, host, sizeof host);
         snprintf(text, UM_ADDRESS_TEXT, "%s/%u", host, bits - MAPPED_BITS);
     } else {
@@ -216,4 +217,69 @@ const char *um_network_print(um_network n, const um_prefixes *p,
         snprintf(text, UM_ADDRESS_TEXT, "%s/%u", host, bits);
     }
     return text;
+}
+
+const char *um_network_print(um_network n, const um_prefixes *p,
+                             char text[UM_ADDRESS_TEXT])
+{
+    if (n.hi || n.lo)
+        return print_prefix(n, prefix_len(n, p), text);
+    snprintf(text, UM_ADDRESS_TEXT, "unix");
+    return text;
+}
+
+/* Reads the number of bits behind the slash; false: it is none. */
+static bool parse_bits(const char *text, unsigned most, unsigned *bits)
+{
+    char *end;
+
+    if (!isdigit((unsigned char)*text) || strlen(text) > 3)
+        return false;
+    *bits = (unsigned)strtoul(text, &end, 10);
+    return *end == '\0' && *bits <= most;
+}
+
+/* Reads an address without port. */
+static bool parse_host(const char *host, um_network *out)
+{
+    um_address a = {.path = NULL};
+
+    if (inet_pton(AF_INET, host, &a.ip.v4.sin_addr) == 1)
+        a.ip.any.sa_family = AF_INET;
+    else if (inet_pton(AF_INET6, host, &a.ip.v6.sin6_addr) == 1)
+        a.ip.any.sa_family = AF_INET6;
+    else
+        return false;
+    *out = address_bits(&a);
+    return true;
+}
+
+umbel_status um_network_parse(const char *text, um_network *out, unsigned *bits,
+                              umbel_error *err)
+{
+    char host[INET6_ADDRSTRLEN] = "", meant[UM_ADDRESS_TEXT];
+    const char *slash = strchr(text, '/');
+    size_t len = slash ? (size_t)(slash - text) : strlen(text);
+    um_network n;
+
+    if (len < sizeof host)
+        memcpy(host, text, len);
+    bool fine = parse_host(host, &n);
+    unsigned before = fine && !strchr(host, ':') ? MAPPED_BITS : 0;
+    unsigned given = 128 - before;
+    if (fine && slash)
+        fine = parse_bits(slash + 1, 128 - before, &given);
+    if (!fine)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "\"%.60s\" is not a network: give one like "
+                       "192.0.2.0/24, 2001:db8::/32 or 192.0.2.7",
+                       text);
+    um_network whole = um_network_mask(n, before + given);
+    if (!um_network_equal(n, whole))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%.60s has bits behind its prefix: write %s", text,
+                       print_prefix(whole, before + given, meant));
+    *out = n;
+    *bits = before + given;
+    return UMBEL_OK;
 }

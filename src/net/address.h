@@ -69,6 +69,17 @@ um_network um_address_network(const um_address *a, const um_prefixes *p);
 const char *um_network_print(um_network n, const um_prefixes *p,
                              char text[UM_ADDRESS_TEXT]);
 
+/*
+ * Reads "192.0.2.0/24", "2001:db8::/32" or an address, which is a network of
+ * its own. *bits counts from the begin of the mapped address: an IPv4 network
+ * /24 has 120. Refused: bits set behind the prefix, with the network that was
+ * probably meant.
+ */
+umbel_status um_network_parse(const char *text, um_network *out, unsigned *bits,
+                              umbel_error *err);
+/* Returns the first bits of n, 0 to 128. */
+um_network um_network_mask(um_network n, unsigned bits);
+
 static inline bool um_network_equal(um_network a, um_network b)
 {
     return a.hi == b.hi && a.lo == b.lo;

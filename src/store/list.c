@@ -182,15 +182,28 @@ void um_list_count(const um_list *l, const umbel_digest *d, size_t n,
     }
 }
 
+unsigned um_list_count_epochs(const um_list *l, const umbel_digest *d,
+                              uint64_t count[UM_LIST_MAX_EPOCHS])
+{
+    for (unsigned e = 0; e < l->n; e++)
+        umbel_count_digests(l->epoch[e].filter, d, 1, &count[e], NULL);
+    return l->n;
+}
+
+uint64_t um_list_oldest(const um_list *l)
+{
+    return l->epoch[l->n - 1].begin;
+}
+
 bool um_list_times(const um_list *l, const umbel_digest *d, uint64_t now,
                    uint64_t *entered, uint64_t *updated)
 {
     bool found = false;
-    uint64_t count;
+    uint64_t count[UM_LIST_MAX_EPOCHS];
+    unsigned n = um_list_count_epochs(l, d, count);
 
-    for (unsigned e = 0; e < l->n; e++) {
-        umbel_count_digests(l->epoch[e].filter, d, 1, &count, NULL);
-        if (!count)
+    for (unsigned e = 0; e < n; e++) {
+        if (!count[e])
             continue;
         if (!found)
             *updated = e ? l->epoch[e].end : now;

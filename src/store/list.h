@@ -82,6 +82,13 @@ void um_list_count(const um_list *l, const umbel_digest *d, size_t n,
  */
 void um_list_fetch(const um_list *l, const umbel_digest *d, size_t n);
 
+/* The counts of one digest in each live epoch, newest first; returns the number
+ * of epochs. */
+unsigned um_list_count_epochs(const um_list *l, const umbel_digest *d,
+                              uint64_t count[UM_LIST_MAX_EPOCHS]);
+/* When the oldest live epoch began. */
+uint64_t um_list_oldest(const um_list *l);
+
 /*
  * When a digest was added, to the precision of an epoch: entered is the begin
  * of the oldest epoch that has it, updated the end of the newest one (now, if

@@ -1,0 +1,57 @@
+/*
+ * digest_text.c - signatures as text.
+ */
+#include "clearinghouse/digest_text.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SHINGLE_LEN = 18 }; /* "3:" and 16 digits */
+
+umbel_slice um_signature_print(const uint8_t digest[UM_DIGEST_BYTES],
+                               char out[UM_DIGEST_TEXT])
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < UM_DIGEST_BYTES; i++) {
+        out[2 * i] = digits[digest[i] >> 4];
+        out[2 * i + 1] = digits[digest[i] & 15];
+    }
+    out[UM_DIGEST_TEXT - 1] = '\0';
+    return (umbel_slice){out, UM_DIGEST_TEXT - 1};
+}
+
+umbel_slice um_shingle_print(unsigned position, uint64_t shingle,
+                             char out[UM_DIGEST_TEXT])
+{
+    int len =
+        snprintf(out, UM_DIGEST_TEXT, "%u:%016" PRIx64, position % 10, shingle);
+
+    return (umbel_slice){out, (size_t)len};
+}
+
+static bool is_hex(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (!isxdigit((unsigned char)text[i]))
+            return false;
+    return true;
+}
+
+bool um_signature_read(umbel_slice typed, char out[UM_DIGEST_TEXT])
+{
+    const char *text = typed.data;
+    bool sha1 = typed.len == UM_DIGEST_TEXT - 1 && is_hex(text, typed.len);
+    bool shingle = typed.len == SHINGLE_LEN && text[0] >= '0' &&
+                   text[0] <= '9' && text[1] == ':' &&
+                   is_hex(text + 2, SHINGLE_LEN - 2);
+
+    if (!sha1 && !shingle)
+        return false;
+    for (size_t i = 0; i < typed.len; i++)
+        out[i] = (char)tolower((unsigned char)text[i]);
+    out[typed.len] = '\0';
+    return true;
+}

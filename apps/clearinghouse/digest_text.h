@@ -1,0 +1,29 @@
+/*
+ * digest_text.h - signatures as text, the form that people type and that the
+ * store hashes.
+ *
+ * A SHA-1 (exact, pyzor) is 40 hexadecimal digits, as Pyzor clients send it. A
+ * super-shingle is its position and 16 digits: "3:00c4f01a9be2d517". Every list
+ * counts these texts, so whatever `why` prints can be looked up, forgotten and
+ * welcomed as it stands.
+ */
+#ifndef UM_CLEARINGHOUSE_DIGEST_TEXT_H
+#define UM_CLEARINGHOUSE_DIGEST_TEXT_H
+
+#include <umbel/base.h>
+
+enum {
+    UM_DIGEST_BYTES = 20,
+    UM_DIGEST_TEXT = 2 * UM_DIGEST_BYTES + 1 /* room, with the NUL */
+};
+
+/* Both return out, without its NUL, as a key. */
+umbel_slice um_signature_print(const uint8_t digest[UM_DIGEST_BYTES],
+                               char out[UM_DIGEST_TEXT]);
+umbel_slice um_shingle_print(unsigned position, uint64_t shingle,
+                             char out[UM_DIGEST_TEXT]);
+
+/* Copies a digest that somebody typed, in lower case. False: it is none. */
+bool um_signature_read(umbel_slice typed, char out[UM_DIGEST_TEXT]);
+
+#endif
