@@ -2,7 +2,7 @@
 PREFIX ?= /usr/local
 BUILD := build/release
 
-.PHONY: all programs run tour demo-mail demo-stopset command test test-quick test-systems test-long coverage lint bench fuzz install deps clean
+.PHONY: all programs module run tour demo-mail demo-stopset command test test-quick test-systems test-long coverage lint bench fuzz install deps clean
 
 all: $(BUILD)/build.ninja
 	@cmake --build $(BUILD) --target umbel_cli umbel_shared umbel_static
@@ -10,6 +10,11 @@ all: $(BUILD)/build.ninja
 # Every program: umbel, umbel-reproduce, umbel-bench.
 programs: all
 	@cmake --build $(BUILD) --target programs
+
+# umbel.so for Redis and Valkey.
+module: all
+	@cmake --build $(BUILD) --target umbel_module
+	@echo $(BUILD)/module/umbel.so
 
 $(BUILD)/build.ninja:
 	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null

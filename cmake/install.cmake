@@ -31,6 +31,7 @@ set_target_properties(umbel_shared PROPERTIES EXPORT_NAME umbel)
 set_target_properties(umbel_fetch_shared PROPERTIES EXPORT_NAME umbel-fetch)
 install(TARGETS umbel_shared umbel_fetch_shared EXPORT umbel-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS umbel_module DESTINATION ${CMAKE_INSTALL_LIBDIR}/umbel)
 install(TARGETS umbel_static umbel_fetch_static DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT umbel-targets NAMESPACE umbel::
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/umbel)

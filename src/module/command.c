@@ -1,0 +1,83 @@
+/*
+ * command.c - makes commands of rows.
+ */
+#include "module/command.h"
+
+#include <string.h>
+
+#define FIRST_KEY(what)                                                        \
+    {                                                                          \
+        .flags = (what), .begin_search = UM_BEGIN_INDEX, .begin.index.pos = 1, \
+        .find_keys = UM_FIND_RANGE, .find.range = {                            \
+            0,                                                                 \
+            1,                                                                 \
+            0                                                                  \
+        }                                                                      \
+    }
+
+const um_key_spec um_keys_read[] = {FIRST_KEY(UM_SPEC_RO | UM_SPEC_ACCESS),
+                                    {0}};
+const um_key_spec um_keys_change[] = {
+    FIRST_KEY(UM_SPEC_RW | UM_SPEC_ACCESS | UM_SPEC_UPDATE), {0}};
+const um_key_spec um_keys_create[] = {FIRST_KEY(UM_SPEC_RW | UM_SPEC_INSERT),
+                                      {0}};
+const um_key_spec um_keys_merge[] = {
+    FIRST_KEY(UM_SPEC_RW | UM_SPEC_ACCESS | UM_SPEC_UPDATE),
+    {.flags = UM_SPEC_RO | UM_SPEC_ACCESS,
+     .begin_search = UM_BEGIN_INDEX,
+     .begin.index.pos = 2,
+     .find_keys = UM_FIND_KEYNUM,
+     .find.keynum = {0, 1, 1}},
+    {0}};
+
+static const um_docs_version docs_version = {
+    1, sizeof(um_history), sizeof(um_key_spec), sizeof(um_arg)};
+
+static bool describe(um_handle *command, const um_module_command *row)
+{
+    um_docs docs = {.version = &docs_version,
+                    .summary = row->summary,
+                    .complexity = row->complexity,
+                    .since = "0.1.0",
+                    .arity = row->arity,
+                    .key_specs = row->keys,
+                    .args = row->args};
+
+    return um_api.SetCommandInfo(command, &docs) == UM_DONE;
+}
+
+static bool register_command(um_ctx *ctx, const um_module_command *row,
+                             const char *category)
+{
+    um_handle *command;
+
+    if (um_api.CreateCommand(ctx, row->name, row->run, row->flags, 1, 1, 1) !=
+        UM_DONE) {
+        um_api.Log(ctx, "warning",
+                   "umbel: command %s cannot be registered: another module "
+                   "has it",
+                   row->name);
+        return false;
+    }
+    command = um_api.GetCommand(ctx, row->name);
+    if (!command || !describe(command, row)) {
+        um_api.Log(ctx, "warning",
+                   "umbel: the server refuses the description of %s",
+                   row->name);
+        return false;
+    }
+    if (um_api.AddACLCategory && um_api.SetCommandACLCategories)
+        um_api.SetCommandACLCategories(command, category);
+    return true;
+}
+
+bool um_register_commands(um_ctx *ctx, const um_module_command *rows,
+                          const char *category)
+{
+    if (um_api.AddACLCategory)
+        um_api.AddACLCategory(ctx, category);
+    for (; rows->name; rows++)
+        if (!register_command(ctx, rows, category))
+            return false;
+    return true;
+}

@@ -1,0 +1,76 @@
+/*
+ * keys.c - the keys of a command, and its arguments.
+ */
+#include "module/keys.h"
+
+#include "module/type.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+int um_reply_text(um_ctx *ctx, const char *format, ...)
+{
+    char text[300] = "ERR ";
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(text + 4, sizeof text - 4, format, list);
+    va_end(list);
+    return um_api.ReplyWithError(ctx, text);
+}
+
+int um_reply_error(um_ctx *ctx, const umbel_error *err)
+{
+    return um_reply_text(ctx, "%s", err->text);
+}
+
+bool um_find_value(um_ctx *ctx, um_str *name, const um_type *type, void **value)
+{
+    um_key *key = um_api.OpenKey(ctx, name, UM_READ);
+    bool right = true;
+
+    *value = NULL;
+    if (!key)
+        return true;
+    right = um_api.ModuleTypeGetType(key) == type;
+    if (right)
+        *value = um_api.ModuleTypeGetValue(key);
+    um_api.CloseKey(key);
+    if (!right)
+        um_api.ReplyWithError(ctx, UM_WRONG_TYPE);
+    return right;
+}
+
+bool um_find_body(um_ctx *ctx, um_str *name, um_body **out)
+{
+    void *value;
+
+    if (!um_find_value(ctx, name, um_filter_type, &value))
+        return false;
+    *out = value;
+    if (!value)
+        um_reply_text(ctx, "key: no filter of that name: see UMB.RESERVE");
+    return value;
+}
+
+bool um_items_init(um_ctx *ctx, um_items *items, um_str **argv, int n)
+{
+    items->n = (size_t)n;
+    items->key = items->few;
+    items->flag = items->few_flags;
+    if (n > UM_FEW_ITEMS) {
+        items->key = um_api.TryAlloc(items->n * (sizeof *items->key + 1));
+        if (!items->key)
+            return um_reply_text(ctx, "no memory for %d keys", n), false;
+        items->flag = (bool *)(items->key + items->n);
+    }
+    for (size_t i = 0; i < items->n; i++)
+        items->key[i].data = um_api.StringPtrLen(argv[i], &items->key[i].len);
+    return true;
+}
+
+void um_items_fini(um_items *items)
+{
+    if (items->key != items->few)
+        um_api.Free(items->key);
+}

@@ -1,0 +1,40 @@
+/*
+ * keys.h - the keys of a command, and its arguments.
+ */
+#ifndef UM_MODULE_KEYS_H
+#define UM_MODULE_KEYS_H
+
+#include "module/api.h"
+#include "module/body.h"
+
+/* The server's reply to a key of another type. */
+#define UM_WRONG_TYPE                                                          \
+    "WRONGTYPE Operation against a key holding the wrong kind of value"
+
+/* Replies "ERR " and the text. Returns UM_DONE, as commands do. */
+int um_reply_error(um_ctx *ctx, const umbel_error *err);
+int um_reply_text(um_ctx *ctx, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/*
+ * Gives the value of a key of that type, NULL when the key does not exist. It
+ * is valid until the command ends. False after a WRONGTYPE reply.
+ */
+bool um_find_value(um_ctx *ctx, um_str *name, const um_type *type,
+                   void **value);
+/* Gives the filter of a key; false after a reply: another type, or no key. */
+bool um_find_body(um_ctx *ctx, um_str *name, um_body **out);
+
+/* Arguments as keys of a filter: in a small array, or in memory. */
+enum { UM_FEW_ITEMS = 128 };
+typedef struct um_items {
+    umbel_slice few[UM_FEW_ITEMS], *key;
+    bool few_flags[UM_FEW_ITEMS], *flag; /* one for each */
+    size_t n;
+} um_items;
+
+/* Takes argv[0..n). False after a reply: no memory. */
+bool um_items_init(um_ctx *ctx, um_items *items, um_str **argv, int n);
+void um_items_fini(um_items *items);
+
+#endif
