@@ -1,0 +1,191 @@
+/*
+ * header.c - values of header fields.
+ *
+ * Python divides a field at semicolons that stand outside quotes, where a quote
+ * is one that no backslash precedes. That is simpler than the standard, and
+ * decides what the Pyzor client takes for text.
+ */
+#include "mail/header.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1c && c <= 0x1f);
+}
+
+umbel_slice um_slice_trim(umbel_slice s)
+{
+    const char *at = s.data;
+
+    while (s.len && is_blank(at[s.len - 1]))
+        s.len--;
+    while (s.len && is_blank(*at)) {
+        at++;
+        s.len--;
+    }
+    return (umbel_slice){at, s.len};
+}
+
+bool um_slice_is(umbel_slice s, const char *word)
+{
+    return s.len == strlen(word) && strncasecmp(s.data, word, s.len) == 0;
+}
+
+/* --- Content-Type --------------------------------------------------------- */
+
+um_content_type um_content_type_read(umbel_slice value)
+{
+    static const um_content_type plain = {{"text", 4}, {"plain", 5}};
+    const char *end = memchr(value.data, ';', value.len), *slash;
+    umbel_slice whole = um_slice_trim(
+        (umbel_slice){value.data, end ? (size_t)(end - (const char *)value.data)
+                                      : value.len});
+    const char *at = whole.data;
+
+    slash = memchr(at, '/', whole.len);
+    if (!slash)
+        return plain;
+    um_content_type t = {{at, (size_t)(slash - at)},
+                         {slash + 1, whole.len - (size_t)(slash - at) - 1}};
+    return memchr(slash + 1, '/', t.subtype.len) ? plain : t;
+}
+
+/* Returns the end of the part of a field that begins at the place. */
+static const char *part_end(const char *at, const char *end)
+{
+    bool quoted = false;
+
+    for (const char *c = at; c < end; c++) {
+        if (*c == '"' && (c == at || c[-1] != '\\'))
+            quoted = !quoted;
+        if (*c == ';' && !quoted)
+            return c;
+    }
+    return end;
+}
+
+/* Without quotes, or angle brackets, and what they escape. */
+static size_t unquote(umbel_slice v, char *out, size_t cap)
+{
+    const char *at = v.data;
+    size_t n = 0;
+    bool quoted = v.len > 1 && at[0] == '"' && at[v.len - 1] == '"';
+
+    if (quoted || (v.len > 1 && at[0] == '<' && at[v.len - 1] == '>'))
+        v = (umbel_slice){at + 1, v.len - 2};
+    at = v.data;
+    for (size_t i = 0; i < v.len && n + 1 < cap; i++) {
+        if (quoted && at[i] == '\\' && i + 1 < v.len &&
+            (at[i + 1] == '\\' || at[i + 1] == '"'))
+            i++;
+        out[n++] = at[i];
+    }
+    out[n] = '\0';
+    return n;
+}
+
+/* name*=charset'language'text: keeps the text, if the name has a star. */
+static umbel_slice skip_language(umbel_slice v)
+{
+    const char *at = v.data, *first = memchr(at, '\'', v.len), *second = NULL;
+    const char *end = at + v.len;
+
+    if (first)
+        second = memchr(first + 1, '\'', (size_t)(end - first - 1));
+    return second ? (umbel_slice){second + 1, (size_t)(end - second - 1)} : v;
+}
+
+bool um_content_param(umbel_slice value, const char *name, char *out,
+                      size_t cap, size_t *len)
+{
+    const char *at = value.data, *end = at + value.len;
+
+    for (const char *stop; at < end; at = stop + 1) {
+        stop = part_end(at, end);
+        const char *equals = memchr(at, '=', (size_t)(stop - at));
+        if (!equals)
+            continue;
+        umbel_slice key =
+            um_slice_trim((umbel_slice){at, (size_t)(equals - at)});
+        umbel_slice v = um_slice_trim(
+            (umbel_slice){equals + 1, (size_t)(stop - equals - 1)});
+        if (key.len && ((const char *)key.data)[key.len - 1] == '*') {
+            key.len--;
+            v = skip_language(v);
+        }
+        if (um_slice_is(key, name)) {
+            *len = unquote(v, out, cap);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- facts ---------------------------------------------------------------- */
+
+/* Copies a name in lower case, if it is one: letters, digits and . - _ as in
+ * domains, and bytes above ASCII. */
+static void copy_name(umbel_slice name, const char *others, char *out,
+                      size_t cap)
+{
+    const unsigned char *at = name.data;
+
+    out[0] = '\0';
+    if (name.len == 0 || name.len >= cap)
+        return;
+    for (size_t i = 0; i < name.len; i++) {
+        unsigned char c = at[i];
+
+        if (!(c < 0x80 && isalnum(c)) && (!c || !strchr(others, c))) {
+            out[0] = '\0';
+            return;
+        }
+        out[i] = (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+    }
+    out[name.len] = '\0';
+}
+
+void um_address_domain(const char *address, char *out, size_t cap)
+{
+    const char *at = strrchr(address, '@');
+
+    out[0] = '\0';
+    if (at)
+        copy_name((umbel_slice){at + 1, strlen(at + 1)}, ".-_", out, cap);
+}
+
+void um_list_id(umbel_slice value, char *out, size_t cap)
+{
+    const char *at = value.data, *end = at + value.len;
+    const char *open = memchr(at, '<', value.len), *close = NULL;
+
+    if (open)
+        close = memchr(open, '>', (size_t)(end - open));
+    if (close)
+        value = (umbel_slice){open + 1, (size_t)(close - open - 1)};
+    copy_name(um_slice_trim(value), ".-_+=@", out, cap);
+}
+
+void um_received_client(umbel_slice value, char *out, size_t cap)
+{
+    const char *at = value.data, *end = at + value.len;
+    /* "from NAME (NAME [ADDRESS]) by ...": what follows "by" is the server. */
+    const char *by = memmem(at, value.len, " by ", 4);
+    const char *open, *close = NULL;
+
+    if (by)
+        end = by;
+    out[0] = '\0';
+    open = memchr(at, '[', (size_t)(end - at));
+    if (open)
+        close = memchr(open, ']', (size_t)(end - open));
+    if (!close)
+        return;
+    umbel_slice address = {open + 1, (size_t)(close - open - 1)};
+    if (address.len > 5 && strncasecmp(open + 1, "IPv6:", 5) == 0)
+        address = (umbel_slice){open + 6, address.len - 5};
+    copy_name(address, ".:", out, cap);
+}

@@ -1,0 +1,79 @@
+/*
+ * pool.h - worker processes that read mails, on a loop.
+ *
+ * Hostile mail is read where it can do no harm: a worker has no files and no
+ * sockets beside the one to the server, and limits on memory and time. Its
+ * answer is a few numbers and short texts, which are checked as if a stranger
+ * had sent them. A worker that dies costs the mail that it was reading.
+ */
+#ifndef UM_MAIL_POOL_H
+#define UM_MAIL_POOL_H
+
+#include "mail/text.h"
+#include "net/loop.h"
+
+typedef struct um_mail_pool um_mail_pool;
+
+/* Why a mail has no facts: name for metrics, text for people. */
+#define UM_MAIL_FAIL_LIST(X)                                                   \
+    X(NONE, "none", "it was read")                                             \
+    X(DIED, "died", "the worker that read it died")                            \
+    X(TIME, "time", "reading it took longer than the limit")                   \
+    X(MEMORY, "memory", "reading it took more memory than the limit")          \
+    X(BAD_ANSWER, "bad_answer", "the worker's answer made no sense")           \
+    X(BUSY, "busy", "too many mails wait")                                     \
+    X(CLOSING, "closing", "the server stops")
+
+typedef enum um_mail_fail {
+#define UM_MAIL_FAIL_ENUM(name, word, text) UM_MAIL_FAIL_##name,
+    UM_MAIL_FAIL_LIST(UM_MAIL_FAIL_ENUM)
+#undef UM_MAIL_FAIL_ENUM
+        UM_MAIL_FAILS
+} um_mail_fail;
+
+const char *um_mail_fail_name(um_mail_fail why);
+const char *um_mail_fail_text(um_mail_fail why);
+
+typedef struct um_mail_pool_config {
+    unsigned workers; /* 0: 2 */
+    unsigned seconds; /* that a mail may take; 0: 5 */
+    uint64_t memory;  /* of workers and waiting mails; 0: um_mail_pool_bytes */
+    um_mail_limits limits;
+    /* A program that calls um_mail_worker_main (worker.h), with its arguments;
+     * NULL: this one, with UM_MAIL_WORKER_ARGUMENT. */
+    const char *const *program;
+} um_mail_pool_config;
+
+/* Memory that a pool needs at least, with room for some waiting mails. */
+uint64_t um_mail_pool_bytes(const um_mail_pool_config *c);
+
+umbel_status um_mail_pool_open(um_loop *loop, const um_mail_pool_config *c,
+                               um_mail_pool **out, umbel_error *err);
+/* Mails that wait get UM_MAIL_FAIL_CLOSING. NULL is fine. */
+void um_mail_pool_close(um_mail_pool *p);
+
+/* Facts, or NULL and the reason. */
+typedef void um_mail_done(void *arg, const um_mail_facts *facts,
+                          um_mail_fail why);
+
+/*
+ * Takes over the mail, from malloc, whatever happens. done is called once: on
+ * the loop after this call, or by um_mail_pool_close. E_LIMIT: too many mails
+ * wait, and done is not called.
+ */
+umbel_status um_mail_pool_ask(um_mail_pool *p, uint8_t *mail, size_t len,
+                              um_mail_done *done, void *arg);
+
+typedef struct um_mail_pool_stats {
+    uint64_t read;                  /* mails with facts */
+    uint64_t failed[UM_MAIL_FAILS]; /* mails without, by reason */
+    uint64_t died;                  /* workers, killed ones included */
+    unsigned workers, ready;        /* configured, and able to read now */
+    size_t waiting;                 /* mails, those being read included */
+    uint64_t waiting_bytes;
+    uint64_t resident; /* bytes of memory that the workers use */
+} um_mail_pool_stats;
+
+void um_mail_pool_stats_get(const um_mail_pool *p, um_mail_pool_stats *out);
+
+#endif
