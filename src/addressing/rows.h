@@ -15,7 +15,8 @@
     X(universal)                                                               \
     X(chunks_md5)                                                              \
     X(blocked128)                                                              \
-    X(dcso)
+    X(dcso)                                                                    \
+    X(redisbloom)
 
 #define UM_ADDRESSING_DECLARE(name)                                            \
     extern const um_addressing um_addressing_##name;

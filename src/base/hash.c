@@ -15,12 +15,13 @@
  * different seed hash independently.
  *
  * integer and md5 belong to addressings of the papers, fnv1 to that of DCSO's
- * files; they imply them.
+ * files, murmur64a to that of RedisBloom; they imply them.
  */
 #define XXH_INLINE_ALL
 #include "base/hash.h"
 
 #include "base/error.h"
+#include "base/murmur.h"
 #include "base/rng.h"
 #include "base/xxh3.h"
 
@@ -154,6 +155,14 @@ static void fnv1(const um_hasher *h, const umbel_slice *keys, size_t n,
     }
 }
 
+static void murmur64a(const um_hasher *h, const umbel_slice *keys, size_t n,
+                      umbel_digest *out)
+{
+    (void)h;
+    for (size_t i = 0; i < n; i++)
+        out[i] = um_murmur_digest(keys[i].data, keys[i].len);
+}
+
 static const um_hash table[] = {
     {.name = UM_DEFAULT_HASH,
      .summary = "XXH3, 64 bits stretched to 128; the default",
@@ -194,6 +203,11 @@ static const um_hash table[] = {
      .implied = true,
      .entropy = 64,
      .digest = fnv1},
+    {.name = "murmur64a",
+     .summary = "MurmurHash64A, twice (comes with redisbloom)",
+     .implied = true,
+     .entropy = 64,
+     .digest = murmur64a},
     {.name = "xxh3",
      .summary = "older files: xxh3-64, but seeds do little to short keys",
      .seeded = true,

@@ -31,7 +31,8 @@ enum {
 
 /* A kind, or a format of others. */
 enum { TO_BLOOM };
-static const char *const forms[] = {[TO_BLOOM] = "bloom", "dcso", NULL};
+static const char *const forms[] = {
+    [TO_BLOOM] = "bloom", "dcso", "redisbloom", NULL};
 
 static const um_option options[] = {
     {"output", 'o', "FILE", "write the result to FILE; - is standard output",
@@ -43,10 +44,10 @@ static const um_option options[] = {
      .modes = OURS | IMPORT},
     {"to", 0, "FORM",
      "bloom: a plain Bloom filter of the same keys; dcso: a file for DCSO's "
-     "bloom and flor",
+     "bloom and flor; redisbloom: for BF.LOADCHUNK",
      UM_TARGET(convert_args, to), .choices = forms},
     {"from", 0, "FORMAT",
-     "FILE was written by another program: dcso, also gzipped",
+     "FILE was written by another program: dcso or redisbloom, also gzipped",
      UM_TARGET(convert_args, from)},
     {"coded", 0, NULL, "compress the file; it is decoded when it is read",
      UM_TARGET(convert_args, coded), .excludes = "raw", .modes = OURS | IMPORT},

@@ -68,6 +68,7 @@ static const struct field {
     {UM_TAG_KEY_FORM, offsetof(wire, s.key_form)},
     {UM_TAG_FROM, offsetof(wire, s.delta.from)},
     {UM_TAG_TO, offsetof(wire, s.delta.to)},
+    {UM_TAG_EXPANSION, offsetof(wire, s.expansion)},
 };
 
 /* --- fpr --------------------------------------------------------------------
@@ -166,7 +167,8 @@ static void put_field(um_writer *w, um_head_tag tag, const void *value,
     um_put_bytes(w, value, len);
 }
 
-static void put_fields(um_writer *w, const um_shape *s)
+/* Those whose number is even, or those whose number is odd. */
+static void put_fields(um_writer *w, const um_shape *s, bool even)
 {
     wire all = {*s, flags_of(s), fpr_to_code(s->fpr)};
 
@@ -178,7 +180,7 @@ static void put_fields(um_writer *w, const um_shape *s)
         um_store64(number, x);
         while (len && !number[len - 1])
             len--;
-        if (len)
+        if (len && even == (f->tag % 2 == 0))
             put_field(w, f->tag, number, len);
     }
 }
@@ -210,10 +212,11 @@ size_t um_head_put(const um_shape *s, uint64_t payload_checksum,
     put_name(&w, s->addressing->name);
     put_name(&w, s->hash->name);
     put_numbers(&w, s);
-    put_fields(&w, s);
+    put_fields(&w, s, false);
     if (code)
         put_coding(&w, s, code);
     um_put_bytes(&w, s->spare, s->spare_len);
+    put_fields(&w, s, true);
 
     size_t used = (size_t)(w.at - out), len = used + UM_HEAD_CHECKSUM_LEN;
     if (!code)
@@ -423,7 +426,7 @@ umbel_status um_head_check(const um_shape *s, umbel_error *err)
 
     if (!(s->fpr > 0 && (s->fpr < 1 || um_is_map(s))) ||
         s->cells > UM_MAX_CELLS || s->capacity > UM_MAX_CELLS ||
-        s->attached > UM_MAX_CELLS ||
+        s->attached > UM_MAX_CELLS || s->expansion > UINT32_MAX ||
         ((s->joined || s->difference || um_is_delta(&s->delta)) &&
          !um_merges_by(s->kind, UMBEL_MINUS)) ||
         !s->delta.from != !s->delta.to ||

@@ -33,7 +33,8 @@ typedef enum um_head_tag {
     UM_TAG_KEY_FORM = 13,
     UM_TAG_FROM = 15,
     UM_TAG_TO = 17,
-    UM_TAG_CODING = 19
+    UM_TAG_CODING = 19,
+    UM_TAG_EXPANSION = 126 /* behind even ones that are kept */
 } um_head_tag;
 
 /* What a head says of the file around it. */

@@ -31,8 +31,8 @@ static umbel_status find(const char *name, const um_foreign **out,
             return UMBEL_OK;
         }
     return um_fail(err, UMBEL_E_UNKNOWN,
-                   "there is no format \"%.40s\"; there is %s", name,
-                   table[0]->name);
+                   "there is no format \"%.40s\"; there are %s and %s", name,
+                   table[0]->name, table[1]->name);
 }
 
 umbel_status umbel_import(const char *format, const void *bytes, size_t len,

@@ -1,0 +1,57 @@
+/*
+ * murmur.c - MurmurHash2 in 64 and 32 bits; words are little-endian.
+ */
+#include "base/murmur.h"
+
+#include "base/bits.h"
+
+#define FACTOR UINT64_C(0xC6A4A7935BD1E995)
+
+/* The last bytes of a key, fewer than a word. */
+static uint64_t load_tail(const uint8_t *at, size_t len)
+{
+    uint64_t x = 0;
+
+    for (size_t i = 0; i < len; i++)
+        x |= (uint64_t)at[i] << 8 * i;
+    return x;
+}
+
+uint64_t um_murmur64a(const void *key, size_t len, uint64_t seed)
+{
+    const uint64_t m = FACTOR;
+    const uint8_t *at = key;
+    uint64_t h = seed ^ len * m;
+
+    for (; len >= 8; at += 8, len -= 8) {
+        uint64_t word = um_load64(at) * m;
+        h = (h ^ (word ^ word >> 47) * m) * m;
+    }
+    if (len)
+        h = (h ^ load_tail(at, len)) * m;
+    h = (h ^ h >> 47) * m;
+    return h ^ h >> 47;
+}
+
+umbel_digest um_murmur_digest(const void *key, size_t len)
+{
+    uint64_t first = um_murmur64a(key, len, FACTOR);
+
+    return (umbel_digest){first, um_murmur64a(key, len, first)};
+}
+
+uint32_t um_murmur32(const void *key, size_t len, uint32_t seed)
+{
+    const uint32_t m = 0x5BD1E995;
+    const uint8_t *at = key;
+    uint32_t h = seed ^ (uint32_t)len;
+
+    for (; len >= 4; at += 4, len -= 4) {
+        uint32_t word = (uint32_t)load_tail(at, 4) * m;
+        h = h * m ^ (word ^ word >> 24) * m;
+    }
+    if (len)
+        h = (h ^ (uint32_t)load_tail(at, len)) * m;
+    h = (h ^ h >> 13) * m;
+    return h ^ h >> 15;
+}
