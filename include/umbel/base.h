@@ -108,8 +108,9 @@ typedef struct umbel_digest {
 
 /*
  * Where memory comes from. get returns len bytes of any content aligned to
- * align (a power of two, at most 4096), or NULL; put frees them. Each filter
- * keeps a copy of this struct, so ctx must outlive the filter.
+ * align (a power of two, at most 16, as malloc does), or NULL; put frees them.
+ * Each filter keeps a copy of this struct, so ctx must outlive the filter. A
+ * filter is two requests: its handle, and its cells with 64 bytes more.
  */
 typedef struct umbel_alloc {
     void *ctx;

@@ -52,16 +52,52 @@ umbel_alloc um_alloc_or_default(const umbel_alloc *given)
     return (umbel_alloc){.get = library_get, .put = library_put};
 }
 
+/*
+ * The caller's allocator promises ALIGN. Where more is needed, it is asked for
+ * ROOM more; the byte before the memory says how far into them it begins.
+ */
+enum { ALIGN = 16, ROOM = UM_LINE };
+
+static bool is_library(const umbel_alloc *a)
+{
+    return a->get == library_get;
+}
+
 void *um_get(const umbel_alloc *a, size_t len)
 {
-    void *p = a->get(a->ctx, UM_LINE, len);
-
-    if (p && !(a->get == library_get && len >= MMAP_FROM))
-        memset(p, 0, len);
-    return p;
+    if (is_library(a)) {
+        void *p = library_get(NULL, UM_LINE, len);
+        return p && len < MMAP_FROM ? memset(p, 0, len) : p;
+    }
+    uint8_t *base =
+        len <= SIZE_MAX - ROOM ? a->get(a->ctx, ALIGN, len + ROOM) : NULL;
+    if (!base)
+        return NULL;
+    size_t offset = ROOM - (uintptr_t)base % UM_LINE;
+    base[offset - 1] = (uint8_t)offset;
+    return memset(base + offset, 0, len);
 }
 
 void um_put(const umbel_alloc *a, void *memory, size_t len)
+{
+    uint8_t *p = memory;
+
+    if (!p)
+        return;
+    if (is_library(a))
+        library_put(NULL, p, len);
+    else
+        a->put(a->ctx, p - p[-1], len + ROOM);
+}
+
+void *um_get_object(const umbel_alloc *a, size_t len)
+{
+    void *p = a->get(a->ctx, ALIGN, len);
+
+    return p ? memset(p, 0, len) : NULL;
+}
+
+void um_put_object(const umbel_alloc *a, void *memory, size_t len)
 {
     if (memory)
         a->put(a->ctx, memory, len);

@@ -17,6 +17,11 @@ void *um_get(const umbel_alloc *a, size_t len);
 /* NULL is fine. */
 void um_put(const umbel_alloc *a, void *memory, size_t len);
 
+/* The same for small objects, aligned to 16 bytes as by malloc: no room is lost
+ * to alignment. */
+void *um_get_object(const umbel_alloc *a, size_t len);
+void um_put_object(const umbel_alloc *a, void *memory, size_t len);
+
 /*
  * Memory that is given back all at once, for work that needs several arrays:
  * ask for all of them, look at failed once, and release them with one call,

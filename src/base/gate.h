@@ -22,7 +22,15 @@ typedef struct um_gate_slot {
     uint64_t own, others;             /* threads inside */
 } um_gate_slot;
 
+/* For what threads inside do one at a time. Alone in its cache line: taking one
+ * does not slow down the others. */
+enum { UM_GATE_LOCKS = 32 };
+typedef struct um_gate_lock {
+    _Alignas(UM_LINE) bool taken;
+} um_gate_lock;
+
 typedef struct um_gate {
+    um_gate_lock lock[UM_GATE_LOCKS];
     um_gate_slot slot[UM_GATE_SLOTS];
     bool closed;
     bool barrier;           /* the kernel fences all threads at once */

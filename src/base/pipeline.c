@@ -15,16 +15,15 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 typedef struct crew {
     const um_pipeline *job;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     uint64_t filled, taken, drained;
-    bool filling, draining; /* a thread is doing it */
-    bool ended, stopped;    /* no more to fill | nothing more to begin */
-    bool *worked;           /* of each place */
+    bool filling, draining;     /* a thread is doing it */
+    bool ended, stopped;        /* no more to fill | nothing more to begin */
+    bool worked[UM_MAX_PIECES]; /* of each place */
 } crew;
 
 static size_t place(const crew *c, uint64_t number)
@@ -114,7 +113,7 @@ static void *serve(void *arg)
     return NULL;
 }
 
-/* The ring of one piece needs neither threads nor memory. */
+/* The ring of one piece needs no threads. */
 static void run_alone(const um_pipeline *job)
 {
     void *piece = job->pieces[0];
@@ -148,12 +147,9 @@ void um_pipeline_run(const um_pipeline *job)
     crew c = {.job = job};
 
     if (job->threads > 1)
-        c.worked = calloc(job->npieces, sizeof *c.worked);
-    if (c.worked)
         run_together(&c, thread);
     else
         run_alone(job);
-    free(c.worked);
 }
 
 unsigned um_cores(void)

@@ -16,11 +16,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { UM_MAX_THREADS = 256 };
+enum { UM_MAX_THREADS = 256, UM_MAX_PIECES = 64 };
 
 typedef struct um_pipeline {
     unsigned threads;    /* with the caller's; 0 and 1: that alone */
-    void *const *pieces; /* npieces of them, at least 1 */
+    void *const *pieces; /* 1 to UM_MAX_PIECES of them */
     size_t npieces;
     void *ctx;
 

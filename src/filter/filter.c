@@ -16,6 +16,7 @@ static umbel_status make_gate(umbel_filter *f, umbel_error *err)
         return um_no_memory(err, sizeof *gate);
     }
     f->gate = gate;
+    um_filter_attach(f);
     return UMBEL_OK;
 }
 

@@ -57,6 +57,8 @@ void um_filter_attach(umbel_filter *f)
     f->layout.far = is_far(f->payload_len);
     memset(f->self, 0, f->shape.kind->self_len);
     f->shape.kind->attach(f->self, &f->shape, &f->layout, memory);
+    if (f->gate && f->shape.kind->shared->use_locks)
+        f->shape.kind->shared->use_locks(f->self, f->gate->lock);
 }
 
 void um_clear_padding(umbel_filter *f)
@@ -76,10 +78,11 @@ void um_clear_padding(umbel_filter *f)
     }
 }
 
-/* The kind's part lies behind the handle, from a multiple of UM_LINE on. */
+/* The kind's part lies behind the handle. */
 static size_t self_offset(void)
 {
-    return (sizeof(umbel_filter) + UM_LINE - 1) / UM_LINE * UM_LINE;
+    const size_t align = 16;
+    return (sizeof(umbel_filter) + align - 1) / align * align;
 }
 
 static size_t handle_len(const um_kind *kind)
@@ -115,7 +118,7 @@ umbel_status um_filter_around(const um_shape *shape, const umbel_alloc *alloc,
                               uint8_t *payload, um_memory memory,
                               umbel_filter **out, umbel_error *err)
 {
-    umbel_filter *f = um_get(alloc, handle_len(shape->kind));
+    umbel_filter *f = um_get_object(alloc, handle_len(shape->kind));
 
     if (!f) {
         um_memory_free(&memory, alloc);
@@ -206,7 +209,7 @@ void umbel_close(umbel_filter *f)
     um_put(&alloc, f->gate, sizeof *f->gate);
     um_hasher_fini(&f->hasher);
     um_memory_free(&f->memory, &alloc);
-    um_put(&alloc, f, handle_len(f->shape.kind));
+    um_put_object(&alloc, f, handle_len(f->shape.kind));
 }
 
 static void fill_copy(umbel_filter *copy, const umbel_filter *f)

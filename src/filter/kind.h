@@ -9,6 +9,7 @@
 #ifndef UM_FILTER_KIND_H
 #define UM_FILTER_KIND_H
 
+#include "base/gate.h"
 #include "filter/addressing.h"
 
 #include <umbel/experimental/generalized.h>
@@ -147,6 +148,8 @@ typedef struct um_row_static {
 typedef struct um_row_shared {
     /* Refuses a shape that cannot be shared, with the reason; NULL: any can. */
     umbel_status (*may_share)(const um_shape *s, umbel_error *err);
+    /* Gives self UM_GATE_LOCKS locks; NULL: it needs none. */
+    void (*use_locks)(void *self, um_gate_lock *locks);
     um_add_fn *add;
     um_query_fn *query;
     um_count_fn *count;

@@ -7,6 +7,7 @@
 #ifndef UM_KINDS_COUNTING_H
 #define UM_KINDS_COUNTING_H
 
+#include "base/gate.h"
 #include "kinds/cells.h"
 #include "kinds/each.h"
 
@@ -14,19 +15,12 @@
 enum { UM_COUNTING_BITS, UM_COUNTING_UPDATE };
 enum { UM_PLAIN, UM_REFINED };
 
-enum { UM_COUNTING_LOCKS = 32 };
-
-/* Alone in its cache line: taking one does not slow down the others. */
-typedef struct um_counting_lock {
-    _Alignas(64) bool taken;
-} um_counting_lock;
-
 typedef struct um_counting {
     const um_layout *layout;
     um_cells cells;
-    bool refined;  /* only the least of a key's cells grow */
-    bool distinct; /* the cells of a key never coincide */
-    um_counting_lock lock[UM_COUNTING_LOCKS]; /* shared, refined: by digest */
+    bool refined;       /* only the least of a key's cells grow */
+    bool distinct;      /* the cells of a key never coincide */
+    um_gate_lock *lock; /* UM_GATE_LOCKS, where it is shared: by digest */
 } um_counting;
 
 /* self is zeroed; cells of that many bits, 2 to 32 or 64, lie at memory. */

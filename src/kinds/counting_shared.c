@@ -111,7 +111,7 @@ static bool add_plain(const um_cells *c, const uint64_t *pos, uint32_t n,
     return zero && amount > 0;
 }
 
-static void take(um_counting_lock *lock)
+static void take(um_gate_lock *lock)
 {
     for (int looks = 0; __atomic_test_and_set(&lock->taken, __ATOMIC_ACQUIRE);
          looks++)
@@ -119,7 +119,7 @@ static void take(um_counting_lock *lock)
             sched_yield(); /* its holder may wait for this core */
 }
 
-static void give_back(um_counting_lock *lock)
+static void give_back(um_gate_lock *lock)
 {
     __atomic_clear(&lock->taken, __ATOMIC_RELEASE);
 }
@@ -127,7 +127,7 @@ static void give_back(um_counting_lock *lock)
 static bool add_refined(um_counting *c, umbel_digest d, const uint64_t *pos,
                         uint32_t n, uint64_t amount)
 {
-    um_counting_lock *lock = &c->lock[(d.lo ^ d.hi) % UM_COUNTING_LOCKS];
+    um_gate_lock *lock = &c->lock[(d.lo ^ d.hi) % UM_GATE_LOCKS];
 
     take(lock);
     uint64_t min = least(&c->cells, pos, n);
@@ -181,5 +181,14 @@ static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
     um_each_query(self, c->layout, um_counting_locate, query_one, d, n, hit);
 }
 
-const um_row_shared um_counting_shared = {
-    .may_share = may_share, .add = add, .query = query, .count = count};
+static void use_locks(void *self, um_gate_lock *locks)
+{
+    um_counting *c = self;
+    c->lock = locks;
+}
+
+const um_row_shared um_counting_shared = {.may_share = may_share,
+                                          .use_locks = use_locks,
+                                          .add = add,
+                                          .query = query,
+                                          .count = count};

@@ -14,7 +14,8 @@
 /* All that the scenario makes; NULL: not made. */
 typedef struct made {
     umbel_filter *opened, *copy, *folded, *decoded, *loaded, *mapped;
-    umbel_filter *unsized, *fit;
+    umbel_filter *unsized, *fit, *fed, *snapshot;
+    umbel_decoder *decoder;
     umbel_verifier *verifier;
     uint8_t *bytes;
 } made;
@@ -22,9 +23,10 @@ typedef struct made {
 static void release(made *m)
 {
     umbel_verify_close(m->verifier);
-    umbel_filter *const filters[] = {m->opened,  m->copy,   m->folded,
-                                     m->decoded, m->loaded, m->mapped,
-                                     m->unsized, m->fit};
+    umbel_decoder_close(m->decoder);
+    umbel_filter *const filters[] = {
+        m->opened, m->copy,    m->folded, m->decoded, m->loaded,
+        m->mapped, m->unsized, m->fit,    m->fed,     m->snapshot};
     for (size_t i = 0; i < TEST_COUNT(filters); i++)
         umbel_close(filters[i]);
     free(m->bytes);
@@ -68,6 +70,30 @@ static umbel_status travel(made *m, const umbel_alloc *a, const char *path)
     return status;
 }
 
+static umbel_status feed(made *m, const umbel_alloc *a)
+{
+    umbel_source s = UMBEL_SOURCE_INIT;
+    size_t len = umbel_encoded_len(m->opened);
+
+    s.alloc = a;
+    umbel_status status =
+        umbel_decoder_open(&s, len, &m->decoder, &test_refusal);
+    if (status == UMBEL_OK)
+        status = umbel_decoder_feed(m->decoder, m->bytes, len, &test_refusal);
+    if (status == UMBEL_OK)
+        status = umbel_decoder_finish(m->decoder, &m->fed, &test_refusal);
+    return status;
+}
+
+static umbel_status share(made *m)
+{
+    umbel_status status = umbel_share(m->copy, &test_refusal);
+
+    if (status == UMBEL_OK)
+        status = umbel_snapshot(m->copy, &m->snapshot, &test_refusal);
+    return status;
+}
+
 /* Members past two growths of the verifier's table. */
 static umbel_status verify(made *m)
 {
@@ -108,6 +134,10 @@ static umbel_status run(made *m, const umbel_alloc *a, const char *path)
     if (status == UMBEL_OK)
         status = travel(m, a, path);
     if (status == UMBEL_OK)
+        status = feed(m, a);
+    if (status == UMBEL_OK)
+        status = share(m);
+    if (status == UMBEL_OK)
         status = verify(m);
     if (status == UMBEL_OK)
         status = fit(m, a);
@@ -117,7 +147,8 @@ static umbel_status run(made *m, const umbel_alloc *a, const char *path)
 static bool all_made(const made *m)
 {
     return m->opened && m->copy && m->folded && m->decoded && m->loaded &&
-           m->mapped && m->unsized && m->fit && m->verifier;
+           m->mapped && m->unsized && m->fit && m->verifier && m->fed &&
+           m->snapshot;
 }
 
 /* The nth allocation fails: a clean refusal, whatever the call was. */
