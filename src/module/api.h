@@ -211,6 +211,7 @@ typedef void um_timer_run(um_ctx *ctx, void *data);
     X(void, ReplySetMapLength, (um_ctx *, long))                               \
     X(um_key *, OpenKey, (um_ctx *, um_str *, int))                            \
     X(void, CloseKey, (um_key *))                                              \
+    X(size_t, ValueLength, (um_key *))                                         \
     X(int, KeyType, (um_key *))                                                \
     X(um_type *, ModuleTypeGetType, (um_key *))                                \
     X(void *, ModuleTypeGetValue, (um_key *))                                  \

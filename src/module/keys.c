@@ -3,10 +3,15 @@
  */
 #include "module/keys.h"
 
+#include "cli/numbers.h"
+#include "module/pieces.h"
 #include "module/type.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+#include <strings.h>
 
 int um_reply_text(um_ctx *ctx, const char *format, ...)
 {
@@ -49,7 +54,7 @@ bool um_find_body(um_ctx *ctx, um_str *name, um_body **out)
         return false;
     *out = value;
     if (!value)
-        um_reply_text(ctx, "key: no filter of that name: see UMB.RESERVE");
+        um_reply_text(ctx, UM_NO_FILTER);
     return value;
 }
 
@@ -73,4 +78,46 @@ void um_items_fini(um_items *items)
 {
     if (items->key != items->few)
         um_api.Free(items->key);
+}
+
+bool um_unlocked_now(um_body *b, umbel_status status)
+{
+    umbel_digest digest;
+
+    if (status != UMBEL_E_SECRET || b->holders > 1)
+        return false;
+    um_try_unlock(b->filter);
+    return umbel_digest_fixed(b->filter, "", 0, 1, &digest, NULL) == UMBEL_OK;
+}
+
+bool um_is_word(const um_str *word, const char *keyword)
+{
+    size_t len;
+    const char *text = um_api.StringPtrLen(word, &len);
+
+    return len == strlen(keyword) && strncasecmp(text, keyword, len) == 0;
+}
+
+bool um_whole_arg(um_ctx *ctx, const char *name, const um_str *word,
+                  uint64_t most, uint64_t *out)
+{
+    const char *text = um_api.StringPtrLen(word, NULL);
+
+    if (um_parse_whole(text, out) && *out <= most)
+        return true;
+    um_reply_text(ctx, "%s must be a whole number from 0 to %" PRIu64, name,
+                  most);
+    return false;
+}
+
+/* Not a number, and what is none, fail the comparisons. */
+bool um_share_arg(um_ctx *ctx, const char *name, const um_str *word,
+                  double *out)
+{
+    const char *text = um_api.StringPtrLen(word, NULL);
+
+    if (um_parse_real(text, out) && *out > 0 && *out < 1)
+        return true;
+    um_reply_text(ctx, "%s must be between 0 and 1, such as 0.01", name);
+    return false;
 }

@@ -8,6 +8,7 @@
 #include "module/body.h"
 
 /* The server's reply to a key of another type. */
+#define UM_NO_FILTER "key: no filter of that name: see UMB.RESERVE"
 #define UM_WRONG_TYPE                                                          \
     "WRONGTYPE Operation against a key holding the wrong kind of value"
 
@@ -24,6 +25,20 @@ bool um_find_value(um_ctx *ctx, um_str *name, const um_type *type,
                    void **value);
 /* Gives the filter of a key; false after a reply: another type, or no key. */
 bool um_find_body(um_ctx *ctx, um_str *name, um_body **out);
+
+/*
+ * Returns true if a call failed for want of the secret, and the filter could be
+ * unlocked: the secret file may have been set after the filter was loaded.
+ */
+bool um_unlocked_now(um_body *b, umbel_status status);
+
+/* Compares a word with a keyword in lower case, in any case. */
+bool um_is_word(const um_str *word, const char *keyword);
+/* Read a number; false after a reply that names the argument. */
+bool um_whole_arg(um_ctx *ctx, const char *name, const um_str *word,
+                  uint64_t most, uint64_t *out);
+bool um_share_arg(um_ctx *ctx, const char *name, const um_str *word,
+                  double *out);
 
 /* Arguments as keys of a filter: in a small array, or in memory. */
 enum { UM_FEW_ITEMS = 128 };

@@ -6,6 +6,7 @@
 #include "module/settings.h"
 #include "module/stats.h"
 #include "module/type.h"
+#include "module/umb.h"
 
 #include "base/error.h"
 
@@ -74,5 +75,6 @@ UMBEL_API int RedisModule_OnLoad(um_ctx *ctx, um_str **argv, int argc)
     if (!um_settings_load(ctx, argv, argc) || !register_families(ctx))
         return UM_ERR;
     um_stats_register(ctx);
+    um_import_init(ctx);
     return UM_DONE;
 }

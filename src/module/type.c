@@ -42,9 +42,10 @@ static void rdb_save(um_io *io, void *value)
     um_api.SaveUnsigned(io, 0);
 }
 
-static umbel_status load_pieces(um_io *io, um_pieces *p, umbel_error *err)
+static umbel_status load_pieces(um_io *io, umbel_decoder *d, uint64_t total,
+                                umbel_error *err)
 {
-    while (um_pieces_fed(p) < um_pieces_total(p)) {
+    for (uint64_t fed = 0; fed < total;) {
         size_t len = 0;
         char *bytes = um_api.LoadStringBuffer(io, &len);
         umbel_status status;
@@ -52,10 +53,11 @@ static umbel_status load_pieces(um_io *io, um_pieces *p, umbel_error *err)
         if (!bytes || um_api.IsIOError(io) || len == 0)
             status = um_fail(err, UMBEL_E_FORMAT, "cut short");
         else
-            status = um_pieces_feed(p, bytes, len, err);
+            status = umbel_decoder_feed(d, bytes, len, err);
         if (bytes)
             um_api.Free(bytes);
         UM_TRY(status);
+        fed += len;
     }
     return UMBEL_OK;
 }
@@ -75,23 +77,23 @@ static umbel_status load(um_io *io, um_body **out, umbel_error *err)
 {
     uint64_t total = um_api.LoadUnsigned(io);
     umbel_filter *f = NULL;
-    um_pieces *p = NULL;
+    umbel_decoder *d = NULL;
     umbel_status status;
 
     if (um_api.IsIOError(io))
         return um_fail(err, UMBEL_E_FORMAT, "cut short");
-    UM_TRY(
-        um_pieces_open(total, (uint64_t)um_settings.max_filter_bytes, &p, err));
-    status = load_pieces(io, p, err);
+    UM_TRY(um_pieces_open(total, &d, err));
+    status = load_pieces(io, d, total, err);
     if (!status)
-        status = um_pieces_finish(p, &f, err);
-    um_pieces_close(p);
+        status = umbel_decoder_finish(d, &f, err);
+    umbel_decoder_close(d);
     if (!status && um_settings.admission)
         status = check_admission(f, err);
     if (status) {
         umbel_close(f);
         return status;
     }
+    um_try_unlock(f);
     return um_body_open(f, out, err);
 }
 
@@ -148,14 +150,16 @@ static size_t mem_usage(const void *value)
     return sizeof(um_body) + (size_t)um_body_bytes(value);
 }
 
-/* Files of equal filters are equal, so their checksums are. */
+/* The head of the file has the checksum of the rest. */
 static void digest(um_md *md, void *value)
 {
     const um_body *b = value;
-    uint64_t sums[] = {umbel_payload_checksum(b->filter),
-                       umbel_added(b->filter), umbel_cells(b->filter)};
+    uint64_t total = umbel_encoded_size(b->filter);
+    char head[4096];
+    size_t len = total < sizeof head ? (size_t)total : sizeof head;
 
-    um_api.DigestAddStringBuffer(md, (const char *)sums, sizeof sums);
+    if (umbel_encode_part(b->filter, 0, head, len, NULL) == UMBEL_OK)
+        um_api.DigestAddStringBuffer(md, head, len);
     um_api.DigestEndSequence(md);
 }
 
