@@ -88,7 +88,7 @@ unsigned um_pyzor_op_find(const um_pyzor_accounts *a, umbel_slice name)
 {
     unsigned i = 0;
 
-    while (i < UM_PYZOR_MAX_OPS && a->op[i] && !um_slice_is(name, a->op[i]))
+    while (i < UM_PYZOR_MAX_OPS && a->op[i] && !um_pyzor_is(name, a->op[i]))
         i++;
     return i < UM_PYZOR_MAX_OPS && a->op[i] ? i : UM_PYZOR_MAX_OPS;
 }
@@ -168,7 +168,7 @@ static uint64_t rule_operations(line_reader *r, umbel_slice names)
     umbel_slice word;
     uint64_t bits = 0;
 
-    if (um_slice_is(names, "all"))
+    if (um_pyzor_is(names, "all"))
         return bit_of(UM_PYZOR_OPS) - 1;
     while (um_next_word(&names, &word)) {
         unsigned op = op_get(r->accounts, word);
@@ -193,7 +193,7 @@ static void apply_rule_to(const line_reader *r, umbel_slice users,
     um_pyzor_accounts *a = r->accounts;
     umbel_slice word;
 
-    if (um_slice_is(users, "all")) {
+    if (um_pyzor_is(users, "all")) {
         for (size_t i = 0; i < a->n; i++)
             if (a->account[i].listed)
                 apply_rule(&a->account[i], operations, allow);
@@ -215,10 +215,10 @@ static umbel_status read_rule(line_reader *r, umbel_slice line,
 {
     umbel_slice part[3];
     bool split = um_split_colons(line, part, 3);
-    bool allow = split && um_slice_is(part[2], "allow");
+    bool allow = split && um_pyzor_is(part[2], "allow");
 
     (void)err;
-    if (!allow && !(split && um_slice_is(part[2], "deny")))
+    if (!allow && !(split && um_pyzor_is(part[2], "deny")))
         warn_line(
             r, "ignored; a line is \"operations : users : allow\" (or deny)");
     else

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-bool um_slice_is(umbel_slice s, const char *text)
+bool um_pyzor_is(umbel_slice s, const char *text)
 {
     return s.data && s.len == strlen(text) && memcmp(s.data, text, s.len) == 0;
 }

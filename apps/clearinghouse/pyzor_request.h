@@ -40,6 +40,6 @@ bool um_pyzor_next_digest(um_pyzor_walk *w, umbel_slice *out);
 
 /* Compares the name of a field, in any case. */
 bool um_pyzor_is_named(const um_pyzor_field *f, const char *name);
-bool um_slice_is(umbel_slice s, const char *text);
+bool um_pyzor_is(umbel_slice s, const char *text);
 
 #endif

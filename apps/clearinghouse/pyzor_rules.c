@@ -96,7 +96,7 @@ um_pyzor_outcome um_pyzor_judge(const um_pyzor_request *r,
     *out = (um_pyzor_judged){.op = UM_PYZOR_OPS};
     if (r->code.data)
         return UM_PYZOR_ANSWER;
-    if (r->user.len && !um_slice_is(r->user, UM_PYZOR_ANONYMOUS)) {
+    if (r->user.len && !um_pyzor_is(r->user, UM_PYZOR_ANONYMOUS)) {
         user = r->user;
         out->is_signed = true;
     }
@@ -112,5 +112,5 @@ um_pyzor_outcome um_pyzor_judge(const um_pyzor_request *r,
 
 bool um_pyzor_is_empty_text(umbel_slice digest)
 {
-    return um_slice_is(digest, "da39a3ee5e6b4b0d3255bfef95601890afd80709");
+    return um_pyzor_is(digest, "da39a3ee5e6b4b0d3255bfef95601890afd80709");
 }
