@@ -18,18 +18,18 @@
  * as theirs. The survey's 2.5 asks when a cell overflows, for keys that come
  * once, too.
  */
+#include "ops/plan_counts.h"
+
 #include "base/error.h"
 #include "filter/handle.h"
 #include "filter/sizing.h"
-
-#include <umbel/plan.h>
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 enum {
-    MOST_THRESHOLD = 1024, /* the recursion takes its square */
+    MOST_THRESHOLD = UM_MOST_THRESHOLD,
     N = UM_MAX_HASHES + 1,
     WIDE = 12 /* standard deviations of a block's load */
 };
@@ -201,16 +201,13 @@ typedef struct shares {
     uint64_t keys; /* that came at all */
 } shares;
 
-static void fill_shares(const uint64_t *counts, size_t n, uint64_t threshold,
-                        shares *out)
+static void fill_shares(const uint64_t *times, uint64_t threshold, shares *out)
 {
     memset(out, 0, sizeof *out);
-    for (size_t i = 0; i < n; i++) {
-        out->times[counts[i] < threshold ? counts[i] : threshold]++;
-        out->keys += counts[i] > 0;
-    }
+    for (uint64_t j = 1; j <= threshold; j++)
+        out->keys += times[j];
     for (uint64_t j = 0; j <= threshold; j++)
-        out->times[j] /= out->keys ? (double)out->keys : 1;
+        out->times[j] = (double)times[j] / (out->keys ? (double)out->keys : 1);
 }
 
 /*
@@ -359,36 +356,48 @@ static umbel_count_plan plan_entries(const um_shape *s, const shares *p,
                               .overflow_bound = NAN};
 }
 
+umbel_status um_plan_times(const um_shape *s, uint64_t threshold,
+                           const uint64_t *times, umbel_count_plan *out,
+                           umbel_error *err)
+{
+    um_section section[UM_MAX_SECTIONS];
+    um_layout l;
+    shares p;
+
+    UM_TRY(want_counts(s, threshold, err));
+    um_layout_init(&l, s->addressing, s->cells, s->hashes, s->seed);
+    fill_shares(times, threshold, &p);
+    if (s->kind->entries) {
+        *out = plan_entries(s, &p, threshold);
+        return UMBEL_OK;
+    }
+    s->kind->sections(s, section);
+    double throws = (double)p.keys * s->hashes, cells = (double)s->cells;
+    double full = ldexp(1, (int)section[0].cell_bits);
+    *out = (umbel_count_plan){
+        .keys = p.keys,
+        .f_compound = compound(&l, &p, threshold),
+        .is_bound = raises_the_least(s) && l.blocks == 1,
+        .f_paper =
+            pow(binomial_tail(throws, 1 / cells, (double)threshold), s->hashes),
+        .overflow = fmin(1, cells * binomial_tail(throws, 1 / cells, full)),
+        .overflow_bound = overflow_bound(cells, throws / cells, full),
+    };
+    return UMBEL_OK;
+}
+
 umbel_status umbel_plan_counts(const char *kind, const umbel_params *params,
                                uint64_t threshold, const uint64_t *counts,
                                size_t n, umbel_count_plan *out,
                                umbel_error *err)
 {
-    um_section section[UM_MAX_SECTIONS];
-    um_layout l;
+    uint64_t times[UM_MOST_THRESHOLD + 1] = {0};
     um_shape s;
-    shares p;
 
     UM_TRY(um_shape_from_params(kind, params, &s, err));
     UM_TRY(want_counts(&s, threshold, err));
     UM_TRY(um_solve_size(&s, err));
-    um_layout_init(&l, s.addressing, s.cells, s.hashes, s.seed);
-    fill_shares(counts, n, threshold, &p);
-    if (s.kind->entries) {
-        *out = plan_entries(&s, &p, threshold);
-        return UMBEL_OK;
-    }
-    s.kind->sections(&s, section);
-    double throws = (double)p.keys * s.hashes, cells = (double)s.cells;
-    double full = ldexp(1, (int)section[0].cell_bits);
-    *out = (umbel_count_plan){
-        .keys = p.keys,
-        .f_compound = compound(&l, &p, threshold),
-        .is_bound = raises_the_least(&s) && l.blocks == 1,
-        .f_paper =
-            pow(binomial_tail(throws, 1 / cells, (double)threshold), s.hashes),
-        .overflow = fmin(1, cells * binomial_tail(throws, 1 / cells, full)),
-        .overflow_bound = overflow_bound(cells, throws / cells, full),
-    };
-    return UMBEL_OK;
+    for (size_t i = 0; i < n; i++)
+        times[counts[i] < threshold ? counts[i] : threshold]++;
+    return um_plan_times(&s, threshold, times, out, err);
 }

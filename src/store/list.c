@@ -8,7 +8,9 @@
  * A list as bytes:
  *
  *   u32 version | u32 epochs | for each, newest first:
- *     u64 begin | u64 end | u64 len | len bytes: the filter's file (FORMAT.md)
+ *     u64 begin | u64 end | u32 threshold | threshold x u64: digests that came
+ *     1, 2, ... times, threshold times or more | u64 len | len bytes: the
+ *     filter's file (FORMAT.md)
  */
 #include "store/list.h"
 
@@ -16,19 +18,28 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "filter/coded.h"
+#include "ops/plan_counts.h"
 
 #include <umbel/counting.h>
 
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { VERSION = 1, HEAD_LEN = 8, EPOCH_LEN = 24 };
+enum {
+    VERSION = 2,
+    HEAD_LEN = 8,
+    EPOCH_LEN = 20,
+    TIMES_LEN = 8 * UM_LIST_MAX_THRESHOLD
+};
 /* Kinds fetch ahead by themselves within a batch of more than that. */
 enum { FEW = 16 };
 
 typedef struct epoch {
     umbel_filter *filter;
     uint64_t begin, end; /* the newest has not ended: 0 */
+    unsigned threshold;  /* as it was when the epoch began; 0: none */
+    uint64_t times[UM_LIST_MAX_THRESHOLD + 1]; /* [j]: digests that came j
+                                                  times; the last: or more */
 } epoch;
 
 struct um_list {
@@ -61,6 +72,10 @@ static umbel_status check_config(const um_list_config *c, umbel_error *err)
         return um_fail(err, UMBEL_E_RANGE,
                        "list %.32s: error must lie between 0 and 1, got %g",
                        c->name, c->error);
+    if (c->threshold > UM_LIST_MAX_THRESHOLD)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "list %.32s: the threshold must be at most %d, got %u",
+                       c->name, UM_LIST_MAX_THRESHOLD, c->threshold);
     return UMBEL_OK;
 }
 
@@ -68,16 +83,21 @@ static umbel_status make_filter(const um_list *l, umbel_filter **out,
                                 umbel_error *err)
 {
     const um_list_config *c = &l->config;
-    umbel_setting bits = {"cell_bits", c->cell_bits};
+    umbel_setting settings[2];
     umbel_params p = {.size = sizeof p,
+                      .addressing = c->addressing,
                       .hash = "sip",
                       .secret = l->secret,
                       .capacity = c->capacity + UM_LIST_BATCH,
                       .fpr = c->error / c->epochs,
-                      .settings = &bits,
-                      .nsettings = c->cell_bits ? 1 : 0,
+                      .settings = settings,
                       .exact_size = true,
                       .alloc = &l->alloc};
+
+    if (c->cell_bits)
+        settings[p.nsettings++] = (umbel_setting){"cell_bits", c->cell_bits};
+    if (c->refined)
+        settings[p.nsettings++] = (umbel_setting){"update", 1};
     return umbel_create(c->kind, &p, out, err);
 }
 
@@ -139,9 +159,38 @@ void um_list_digest(const um_list *l, const umbel_slice *keys, size_t n,
     umbel_digest_many(l->epoch[0].filter, keys, n, out, NULL);
 }
 
+/* Notes that a digest came more often: from so many times to so many. */
+static void move_times(epoch *e, uint64_t from, uint64_t to)
+{
+    from = from < e->threshold ? from : e->threshold;
+    to = to < e->threshold ? to : e->threshold;
+    if (e->times[from] && from)
+        e->times[from]--;
+    e->times[to]++;
+}
+
+/* Counts go in one by one, since a digest may be among them twice. */
+static umbel_status add_noted(epoch *e, const umbel_digest *d,
+                              const uint64_t *amount, size_t n,
+                              umbel_error *err)
+{
+    um_fetch_counts(e->filter, d, n);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t before, after;
+        umbel_count_digests(e->filter, d + i, 1, &before, NULL);
+        UM_TRY(umbel_add_digest_amounts(e->filter, d + i, amount + i, 1, NULL,
+                                        err));
+        after = before + amount[i];
+        if (after > before)
+            move_times(e, before, after);
+    }
+    return UMBEL_OK;
+}
+
 umbel_status um_list_add(um_list *l, const umbel_digest *d,
                          const uint32_t *amount, size_t n, umbel_error *err)
 {
+    epoch *newest = &l->epoch[0];
     uint64_t wide[UM_LIST_BATCH];
 
     if (n > UM_LIST_BATCH)
@@ -149,7 +198,9 @@ umbel_status um_list_add(um_list *l, const umbel_digest *d,
                        UM_LIST_BATCH, n);
     for (size_t i = 0; i < n; i++)
         wide[i] = amount[i];
-    return umbel_add_digest_amounts(l->epoch[0].filter, d, wide, n, NULL, err);
+    if (newest->threshold)
+        return add_noted(newest, d, wide, n, err);
+    return umbel_add_digest_amounts(newest->filter, d, wide, n, NULL, err);
 }
 
 void um_list_fetch(const um_list *l, const umbel_digest *d, size_t n)
@@ -279,7 +330,8 @@ umbel_status um_list_turn(um_list *l, uint64_t now, umbel_error *err)
         l->epoch[0].end = end_of(l, now);
     drop_epochs(l, count_kept(l, now));
     memmove(l->epoch + 1, l->epoch, l->n * sizeof *l->epoch);
-    l->epoch[0] = (epoch){fresh, now, 0};
+    l->epoch[0] = (epoch){
+        .filter = fresh, .begin = now, .threshold = l->config.threshold};
     l->n++;
     return UMBEL_OK;
 }
@@ -289,12 +341,18 @@ umbel_status um_list_turn(um_list *l, uint64_t now, umbel_error *err)
 static void epoch_stats(const epoch *e, um_epoch_stats *out)
 {
     uint64_t digests = umbel_added(e->filter);
+    umbel_count_plan plan = {0};
+
+    if (e->threshold)
+        um_plan_times(&e->filter->shape, e->threshold, e->times, &plan, NULL);
 
     *out = (um_epoch_stats){.begin = e->begin,
                             .end = e->end,
                             .digests = digests,
                             .capacity = capacity_of(e->filter),
-                            .error = umbel_fpr_at(e->filter, (double)digests)};
+                            .error = umbel_fpr_at(e->filter, (double)digests),
+                            .f_compound = plan.f_compound,
+                            .f_paper = plan.f_paper};
 }
 
 void um_list_stats_get(const um_list *l, um_list_stats *out)
@@ -304,6 +362,7 @@ void um_list_stats_get(const um_list *l, um_list_stats *out)
                            .max_error = l->config.error,
                            .count_limit = UINT64_MAX,
                            .bytes = sizeof *l,
+                           .threshold = l->config.threshold,
                            .n = l->n};
     for (unsigned i = 0; i < l->n; i++) {
         const umbel_filter *f = l->epoch[i].filter;
@@ -311,6 +370,8 @@ void um_list_stats_get(const um_list *l, um_list_stats *out)
         epoch_stats(&l->epoch[i], &out->epoch[i]);
         out->digests += out->epoch[i].digests;
         out->error += out->epoch[i].error;
+        out->f_compound += out->epoch[i].f_compound;
+        out->f_paper += out->epoch[i].f_paper;
         out->bytes += f->payload_len + sizeof *f;
         if (limit < out->count_limit)
             out->count_limit = limit;
@@ -324,14 +385,17 @@ static umbel_status put_epoch(const epoch *e, const um_sink *to,
                               umbel_error *err)
 {
     um_parts parts;
-    uint8_t head[EPOCH_LEN];
+    uint8_t head[EPOCH_LEN + TIMES_LEN + 8];
     um_writer w = {head, head + sizeof head, false};
 
     UM_TRY(um_parts_init(&parts, e->filter, err));
     um_put_u64(&w, e->begin);
     um_put_u64(&w, e->end);
+    um_put_u32(&w, e->threshold);
+    for (unsigned j = 1; j <= e->threshold; j++)
+        um_put_u64(&w, e->times[j]);
     um_put_u64(&w, parts.part[0].len + parts.part[1].len);
-    umbel_status status = um_sink_put(to, head, sizeof head, err);
+    umbel_status status = um_sink_put(to, head, (size_t)(w.at - head), err);
     for (int i = 0; i < 2 && status == UMBEL_OK; i++)
         status = um_sink_put(to, parts.part[i].data, parts.part[i].len, err);
     um_parts_fini(&parts, e->filter);
@@ -406,20 +470,41 @@ static umbel_status get_filter(um_list *l, um_feed *from, uint64_t len,
                                   err);
 }
 
+/* Reads how often digests came, and the length of what follows. */
+static umbel_status get_times(um_feed *from, epoch *e, uint64_t *len,
+                              umbel_error *err)
+{
+    uint8_t bytes[TIMES_LEN + 8];
+    size_t want = 8 * ((size_t)e->threshold + 1);
+    um_reader r = {bytes, bytes + want, false};
+
+    UM_TRY(um_feed_get(from, bytes, want, err));
+    for (unsigned j = 1; j <= e->threshold; j++)
+        e->times[j] = um_get_u64(&r);
+    *len = um_get_u64(&r);
+    return UMBEL_OK;
+}
+
 static umbel_status get_epoch(um_list *l, um_feed *from, umbel_error *err)
 {
     uint8_t head[EPOCH_LEN];
     um_reader r = {head, head + sizeof head, false};
-    epoch e;
+    epoch e = {0};
+    uint64_t len;
 
     UM_TRY(um_feed_get(from, head, sizeof head, err));
     e.begin = um_get_u64(&r);
     e.end = um_get_u64(&r);
+    e.threshold = um_get_u32(&r);
+    if (e.threshold > UM_LIST_MAX_THRESHOLD)
+        return um_fail(err, UMBEL_E_FORMAT, "list %s: a threshold of %u",
+                       l->name, e.threshold);
     if (l->n ? e.end < e.begin : e.end != 0)
         return um_fail(err, UMBEL_E_FORMAT,
                        "list %s: an epoch from %" PRIu64 " to %" PRIu64,
                        l->name, e.begin, e.end);
-    UM_TRY(get_filter(l, from, um_get_u64(&r), &e.filter, err));
+    UM_TRY(get_times(from, &e, &len, err));
+    UM_TRY(get_filter(l, from, len, &e.filter, err));
     l->epoch[l->n++] = e;
     return UMBEL_OK;
 }

@@ -27,6 +27,7 @@
 enum {
     UM_LIST_MAX_EPOCHS = 64,
     UM_LIST_MAX_NAME = 32,
+    UM_LIST_MAX_THRESHOLD = 255,
     /* Digests that a list takes in one call, and always has room for unless it
      * is due. */
     UM_LIST_BATCH = 256
@@ -42,6 +43,12 @@ typedef struct um_list_config {
                                is full */
     unsigned epochs;        /* live ones */
     unsigned cell_bits;     /* of a count; 0: the kind's default */
+    const char *addressing; /* NULL: the kind's default */
+    bool refined;           /* kind counting: only the least cells grow */
+    unsigned threshold;     /* from which on a count matters, up to
+                               UM_LIST_MAX_THRESHOLD: the list then knows how
+                               often digests came, and predicts how many reach
+                               it wrongly. 0: none */
     unsigned times;         /* the store keeps times of the last hour, in this
                                column of recent.h, from 1 on; 0: it does not */
     const umbel_alloc *alloc; /* NULL: the C library's */
@@ -117,6 +124,11 @@ typedef struct um_epoch_stats {
     uint64_t digests;    /* different ones */
     uint64_t capacity;
     double error; /* chance of a count for a digest never added */
+    /* Chance that a digest never added reaches the threshold: by the counts of
+     * those that were (compound Poisson), and by equation (4) of Yan and Cho
+     * 2006, which lets each come once. 0 without a threshold; f_paper is NAN if
+     * the kind has no cells. */
+    double f_compound, f_paper;
 } um_epoch_stats;
 
 typedef struct um_list_stats {
@@ -127,11 +139,14 @@ typedef struct um_list_stats {
     double max_error;     /* as configured */
     uint64_t bytes;       /* of memory */
     uint64_t count_limit; /* largest count of an epoch; counts stay there */
-    unsigned n;           /* live epochs, newest first */
+    unsigned threshold;   /* as configured */
+    double f_compound, f_paper; /* of the live epochs, summed */
+    unsigned n;                 /* live epochs, newest first */
     um_epoch_stats epoch[UM_LIST_MAX_EPOCHS];
 } um_list_stats;
 
-/* Takes constant time. name and kind live as long as the list. */
+/* Takes constant time for one threshold. name and kind live as long as the
+ * list. */
 void um_list_stats_get(const um_list *l, um_list_stats *out);
 
 /*

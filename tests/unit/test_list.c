@@ -6,6 +6,8 @@
 #include "base/bits.h"
 #include "store/list.h"
 
+#include <umbel/plan.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -298,23 +300,86 @@ static void senseless_configurations_are_refused(void **state)
         umbel_status status;
         const char *word;
     } bad[] = {
-        {{"x", "counting", 0, 1e-4, 1, 3, 0, 0, NULL},
+        {{.name = "x",
+          .kind = "counting",
+          .capacity = 0,
+          .error = 1e-4,
+          .epochs = 3,
+          .cell_bits = 0},
          UMBEL_E_RANGE,
          "capacity"},
-        {{"x", "counting", UINT64_MAX, 1e-4, 1, 3, 0, 0, NULL},
+        {{.name = "x",
+          .kind = "counting",
+          .capacity = UINT64_MAX,
+          .error = 1e-4,
+          .epochs = 3,
+          .cell_bits = 0},
          UMBEL_E_RANGE,
          "capacity"},
-        {{"x", "counting", 9, 0, 1, 3, 0, 0, NULL}, UMBEL_E_RANGE, "error"},
-        {{"x", "counting", 9, 1, 1, 3, 0, 0, NULL}, UMBEL_E_RANGE, "error"},
-        {{"x", "counting", 9, 0.1, 1, 0, 0, 0, NULL}, UMBEL_E_RANGE, "epochs"},
-        {{"x", "counting", 9, 0.1, 1, 65, 0, 0, NULL}, UMBEL_E_RANGE, "epochs"},
-        {{"x", "bloom", 9, 0.1, 1, 3, 0, 0, NULL}, UMBEL_E_UNKNOWN, "bloom"},
-        {{"x", "tally", 9, 0.1, 1, 3, 8, 0, NULL},
+        {{.name = "x",
+          .kind = "counting",
+          .capacity = 9,
+          .error = 0,
+          .epochs = 3,
+          .cell_bits = 0},
+         UMBEL_E_RANGE,
+         "error"},
+        {{.name = "x",
+          .kind = "counting",
+          .capacity = 9,
+          .error = 1,
+          .epochs = 3,
+          .cell_bits = 0},
+         UMBEL_E_RANGE,
+         "error"},
+        {{.name = "x",
+          .kind = "counting",
+          .capacity = 9,
+          .error = 0.1,
+          .epochs = 0,
+          .cell_bits = 0},
+         UMBEL_E_RANGE,
+         "epochs"},
+        {{.name = "x",
+          .kind = "counting",
+          .capacity = 9,
+          .error = 0.1,
+          .epochs = 65,
+          .cell_bits = 0},
+         UMBEL_E_RANGE,
+         "epochs"},
+        {{.name = "x",
+          .kind = "bloom",
+          .capacity = 9,
+          .error = 0.1,
+          .epochs = 3,
+          .cell_bits = 0},
+         UMBEL_E_UNKNOWN,
+         "bloom"},
+        {{.name = "x",
+          .kind = "tally",
+          .capacity = 9,
+          .error = 0.1,
+          .epochs = 3,
+          .cell_bits = 8},
          UMBEL_E_UNKNOWN,
          "cell_bits"},
-        {{"x", "counting", 9, 0.1, 1, 3, 40, 0, NULL},
+        {{.name = "x",
+          .kind = "counting",
+          .capacity = 9,
+          .error = 0.1,
+          .epochs = 3,
+          .cell_bits = 40},
          UMBEL_E_RANGE,
          "cell_bits"},
+        {{.name = "x",
+          .kind = "counting",
+          .capacity = 9,
+          .error = 0.1,
+          .epochs = 1,
+          .threshold = UM_LIST_MAX_THRESHOLD + 1},
+         UMBEL_E_RANGE,
+         "threshold"},
     };
     um_list *l = NULL;
 
@@ -480,6 +545,63 @@ static void decoding_gives_the_same_list(void **state)
     um_list_close(again);
 }
 
+/* The paper's structure: five bits, refined, verdicts from 20 on. */
+static const um_list_config paper = {.name = "body",
+                                     .kind = "counting",
+                                     .addressing = "classic",
+                                     .capacity = 2000,
+                                     .error = 0.02,
+                                     .epochs = 1,
+                                     .cell_bits = 5,
+                                     .refined = true,
+                                     .threshold = 20};
+
+/* Key i comes i % 7 + 1 times, and every 50th of them 40 times. */
+static uint64_t times_of(uint64_t i)
+{
+    return i % 50 == 0 ? 40 : i % 7 + 1;
+}
+
+static void a_threshold_predicts_wrong_verdicts(void **state)
+{
+    enum { N = 2000 };
+    uint64_t counts[N];
+    um_list *l = open_list(&paper), *again = NULL;
+    umbel_setting settings[] = {{"cell_bits", 5}, {"update", 1}};
+    umbel_params p = {.size = sizeof p,
+                      .addressing = "classic",
+                      .capacity = paper.capacity + UM_LIST_BATCH,
+                      .fpr = paper.error,
+                      .settings = settings,
+                      .nsettings = 2,
+                      .exact_size = true};
+    umbel_count_plan plan;
+
+    (void)state;
+    for (uint64_t i = 0; i < N; i++) {
+        counts[i] = times_of(i);
+        add_key(l, i, 1);
+        add_key(l, i, (uint32_t)counts[i] - 1);
+    }
+    assert_int_equal(
+        umbel_plan_counts("counting", &p, 20, counts, N, &plan, NULL),
+        UMBEL_OK);
+    um_list_stats s = stats_of(l);
+    assert_int_equal(s.count_limit, 31);
+    assert_int_equal(s.threshold, 20);
+    /* A few keys of 2,000 are taken for others: 2 % is all that differs. */
+    assert_true(s.f_compound > 0.8 * plan.f_compound &&
+                s.f_compound < 1.25 * plan.f_compound);
+    assert_true(s.f_paper > 0 && s.f_paper <= plan.f_paper);
+    bytes b = encoded(l);
+    assert_int_equal(decode(&paper, test_secret, &b, &again), UMBEL_OK);
+    um_list_stats t = stats_of(again);
+    assert_true(t.f_compound >= s.f_compound && t.f_compound <= s.f_compound);
+    um_list_close(l);
+    um_list_close(again);
+    free(b.at);
+}
+
 static void another_configuration_holds_from_the_next_epoch_on(void **state)
 {
     (void)state;
@@ -569,7 +691,7 @@ static void another_version_is_refused_by_name(void **state)
     b.at[0] = 9;
     assert_refused(decode(&usual, test_secret, &b, &again), UMBEL_E_VERSION,
                    "version 9");
-    b.at[0] = 1;
+    b.at[0] = 2;
     b.at[4] = 65;
     assert_refused(decode(&usual, test_secret, &b, &again), UMBEL_E_FORMAT,
                    "65 epochs");
@@ -612,10 +734,11 @@ static void filters_that_are_no_epoch_are_refused(void **state)
         assert_ok(umbel_create(bad[i].kind, bad[i].p, &f, &test_refusal));
         umbel_set_coded(f, bad[i].coded);
         uint8_t *file = test_encode(f, &len);
-        bytes b = {.at = calloc(1, len + 32), .len = len + 32};
-        b.at[0] = b.at[4] = 1;
-        um_store64(b.at + 24, len);
-        memcpy(b.at + 32, file, len);
+        bytes b = {.at = calloc(1, len + 36), .len = len + 36};
+        b.at[0] = 2;
+        b.at[4] = 1;
+        um_store64(b.at + 28, len); /* behind a threshold of 0 */
+        memcpy(b.at + 36, file, len);
         assert_refused(decode(&usual, test_secret, &b, &l), UMBEL_E_FORMAT,
                        bad[i].word);
         free(file);
@@ -704,6 +827,7 @@ int main(void)
         cmocka_unit_test(statistics_tell_what_epochs_hold),
         cmocka_unit_test(the_error_of_all_epochs_together_is_kept),
         cmocka_unit_test(decoding_gives_the_same_list),
+        cmocka_unit_test(a_threshold_predicts_wrong_verdicts),
         cmocka_unit_test(another_configuration_holds_from_the_next_epoch_on),
         cmocka_unit_test(another_secret_is_refused),
         cmocka_unit_test(a_list_cut_short_is_refused),
