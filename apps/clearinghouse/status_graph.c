@@ -7,6 +7,7 @@
  */
 #include "clearinghouse/status_graph.h"
 
+#include "base/error.h"
 #include "clearinghouse/status_words.h"
 #include "draw/text.h"
 
@@ -15,13 +16,13 @@ enum { SLOT = 10, GAP = 1, WIDTH = UM_HOUR_MINUTES * SLOT, HEIGHT = 100 };
 /* Bars lower than that could not be seen. */
 static const double least = 1.5;
 
-/* The smallest of 4, 10, 20, 40, 100 and so on that is not below n. */
+/* The smallest of 4, 6, 8, 10, 20, 40, 60 and so on that is not below n. */
 static uint64_t round_up(uint64_t n)
 {
-    static const uint64_t steps[] = {4, 10, 20};
+    static const uint64_t steps[] = {4, 6, 8, 10, 20};
 
     for (uint64_t ten = 1; ten < UINT64_MAX / 100; ten *= 10)
-        for (unsigned i = 0; i < 3; i++)
+        for (unsigned i = 0; i < UM_COUNT(steps); i++)
             if (n <= steps[i] * ten)
                 return steps[i] * ten;
     return n;
@@ -76,25 +77,30 @@ static void put_part(FILE *out, const um_totals *minute, size_t n,
     fputs("\"/>\n", out);
 }
 
-static void put_summary(FILE *out, const um_totals *sum, uint64_t most)
+/* "4 requests, 1 hit, 0 refused; at most 3 a minute" */
+static void put_summary(FILE *out, const um_front_stats *f,
+                        const um_totals *minute, size_t n)
 {
-    fprintf(out, "%s requests, %s hits, %s refused; at most %s a minute",
-            um_words_count(sum->requests).text, um_words_count(sum->hits).text,
-            um_words_count(sum->refused).text, um_words_count(most).text);
+    um_totals sum = um_front_last_minutes(f, UM_HOUR_MINUTES);
+
+    fprintf(out, "%s request%s, %s hit%s, %s refused; at most %s a minute%s",
+            um_words_count(sum.requests).text, sum.requests == 1 ? "" : "s",
+            um_words_count(sum.hits).text, sum.hits == 1 ? "" : "s",
+            um_words_count(sum.refused).text,
+            um_words_count(highest(minute, n)).text,
+            n < UM_HOUR_MINUTES ? ", since the start" : "");
 }
 
 static void put_picture(FILE *out, const um_front_stats *f,
                         const um_totals *minute, size_t n, uint64_t top)
 {
-    um_totals sum = um_front_last_minutes(f, UM_HOUR_MINUTES);
-
     fprintf(out,
             "<svg viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" "
             "role=\"img\" aria-label=\"",
             WIDTH, HEIGHT);
     um_put_escaped(out, f->front->name);
     fputs(", last hour: ", out);
-    put_summary(out, &sum, highest(minute, n));
+    put_summary(out, f, minute, n);
     fprintf(out,
             "\">\n<rect class=\"before\" width=\"%zu\" height=\"%d\"/>\n"
             "<path class=\"grid\" d=\"M0 0H%dM0 %dH%dM0 %dH%d\"/>\n",
@@ -108,14 +114,13 @@ static void put_picture(FILE *out, const um_front_stats *f,
 void um_status_print_graph(FILE *out, const um_front_stats *f)
 {
     um_totals minute[UM_HOUR_MINUTES];
-    um_totals sum = um_front_last_minutes(f, UM_HOUR_MINUTES);
     size_t n = um_front_minutes(f, minute);
     uint64_t top = round_up(highest(minute, n));
 
     fputs("<figure class=\"graph\">\n<figcaption><h3>", out);
     um_put_escaped(out, f->front->name);
     fputs("</h3><p>", out);
-    put_summary(out, &sum, highest(minute, n));
+    put_summary(out, f, minute, n);
     fprintf(out,
             "</p></figcaption>\n<div class=\"plot\">\n<div class=\"y\" "
             "aria-hidden=\"true\"><span>%s</span><span>%s</span>"

@@ -247,7 +247,7 @@ static void put_refusals(FILE *out, const um_status *s)
     for (size_t i = 0; i < s->nfronts; i++)
         all += um_front_refused(s->front[i]);
     if (!all) {
-        fputs("<p class=\"soft\">Nothing since the start.</p>", out);
+        fputs("<p class=\"soft\">Nothing.</p>", out);
         return;
     }
     begin_table(out, "wide-first", heads);
@@ -331,7 +331,7 @@ static void put_busy_reporter(FILE *out, const um_busy_reporter *r,
     fprintf(out, "%s%s</td>", r->surplus ? "&le; " : "",
             um_words_count(r->reports).text);
     begin_cell(out, heads[2]);
-    fprintf(out, "%s ago</td>", um_words_duration(r->last).text);
+    fprintf(out, "%s ago</td>", um_words_about(r->last).text);
     end_row(out);
 }
 
@@ -342,10 +342,10 @@ static void put_busiest(FILE *out, const um_status *s)
     bool inexact = false;
 
     if (!s->nbusiest) {
-        fputs("<p class=\"soft\">No reports since the start.</p>", out);
+        fputs("<p class=\"soft\">No reports.</p>", out);
         return;
     }
-    begin_table(out, "busiest", heads);
+    begin_table(out, "split busiest", heads);
     for (size_t i = 0; i < s->nbusiest; i++) {
         put_busy_reporter(out, &s->busiest[i], heads);
         inexact |= s->busiest[i].surplus > 0;

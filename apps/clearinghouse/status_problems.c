@@ -40,9 +40,7 @@ static void check_store(const um_status *s, um_problems *out)
     if (!s->store.failed)
         return;
     um_problem *p = next_problem(out, UM_FAILED);
-    say(p->what,
-        "The disk cannot be written: reports are refused, look-ups are "
-        "answered. %s.",
+    say(p->what, "Reports are refused: %s. Look-ups are still answered.",
         s->store.failed);
     say(p->advice,
         "Make room on the disk of %s, or repair it. The server tries again "
@@ -52,7 +50,7 @@ static void check_store(const um_status *s, um_problems *out)
 
 static void check_snapshot(const um_status *s, um_problems *out)
 {
-    if (!s->store.snapshot_error)
+    if (!s->store.snapshot_error || s->store.failed)
         return;
     um_problem *p = next_problem(out, UM_WARNING);
     say(p->what,
@@ -107,7 +105,7 @@ static void check_refusals(const um_status *s, um_problems *out)
         say(p->what, "%s refused %s of %s requests in the last %d minutes.",
             s->front[i]->front->name, um_words_count(t.refused).text,
             um_words_count(t.requests).text, REFUSED_MINUTES);
-        say(p->advice, "The reasons are listed under Refused; the log names "
+        say(p->advice, "The reasons are listed in the status; the log names "
                        "the clients.");
     }
 }

@@ -25,35 +25,52 @@ um_words um_words_count(uint64_t n)
 
 um_words um_words_bytes(uint64_t n)
 {
-    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
+    static const char *const names[] = {"bytes", "kB", "MB", "GB", "TB"};
     double x = (double)n;
     unsigned i = 0;
     um_words w = {""};
 
     for (; x >= 999.95 && i < 4; i++)
         x /= 1000;
-    snprintf(w.text, sizeof w.text, i ? "%.1f %s" : "%.0f %s", x, units[i]);
+    snprintf(w.text, sizeof w.text, i ? "%.1f %s" : "%.0f %s", x, names[i]);
+    return w;
+}
+
+static const struct {
+    const char *name;
+    uint64_t seconds;
+} units[] = {{"d", 86400}, {"h", 3600}, {"min", 60}, {"s", 1}};
+
+/* The largest unit that fits. */
+static unsigned unit_of(uint64_t seconds)
+{
+    unsigned i = 0;
+
+    while (i < 3 && seconds < units[i].seconds)
+        i++;
+    return i;
+}
+
+um_words um_words_about(uint64_t seconds)
+{
+    unsigned i = unit_of(seconds);
+    um_words w = {""};
+
+    snprintf(w.text, sizeof w.text, "%" PRIu64 " %s",
+             seconds / units[i].seconds, units[i].name);
     return w;
 }
 
 um_words um_words_duration(uint64_t seconds)
 {
-    static const struct {
-        const char *name;
-        uint64_t seconds;
-    } units[] = {{"d", 86400}, {"h", 3600}, {"min", 60}, {"s", 1}};
-    unsigned i = 0;
+    unsigned i = unit_of(seconds);
     um_words w = {""};
-
-    while (i < 3 && seconds < units[i].seconds)
-        i++;
     uint64_t whole = seconds / units[i].seconds;
     uint64_t rest = seconds % units[i].seconds;
-    if (i < 3 && rest / units[i + 1].seconds)
-        snprintf(w.text, sizeof w.text, "%" PRIu64 " %s %" PRIu64 " %s", whole,
-                 units[i].name, rest / units[i + 1].seconds, units[i + 1].name);
-    else
-        snprintf(w.text, sizeof w.text, "%" PRIu64 " %s", whole, units[i].name);
+    if (i == 3 || rest / units[i + 1].seconds == 0)
+        return um_words_about(seconds);
+    snprintf(w.text, sizeof w.text, "%" PRIu64 " %s %" PRIu64 " %s", whole,
+             units[i].name, rest / units[i + 1].seconds, units[i + 1].name);
     return w;
 }
 
@@ -87,6 +104,8 @@ um_words um_words_unit(um_unit unit, double x)
     case UM_UNIT_CHANCE:
         return um_words_chance(x);
     case UM_UNIT_NUMBER:
+        if (x >= 100)
+            return um_words_count((uint64_t)(x + 0.5));
         snprintf(w.text, sizeof w.text, "%.1f", x);
         break;
     case UM_UNIT_SHARE:

@@ -16,13 +16,15 @@ um_words um_words_count(uint64_t n);
 um_words um_words_bytes(uint64_t n);
 /* "3 d 4 h", "5 min 10 s" */
 um_words um_words_duration(uint64_t seconds);
+/* "3 d", "5 min" */
+um_words um_words_about(uint64_t seconds);
 /* "1 in 123,456", "below 1e-9", "0" */
 um_words um_words_chance(double p);
 
 /* What a number counts, and so how people read it. */
 typedef enum um_unit {
     UM_UNIT_COUNT,
-    UM_UNIT_NUMBER, /* "12.3" */
+    UM_UNIT_NUMBER, /* "12.3", "1,234" */
     UM_UNIT_BYTES,
     UM_UNIT_SECONDS,
     UM_UNIT_SHARE, /* "12.3 %" */

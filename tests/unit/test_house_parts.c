@@ -320,6 +320,8 @@ static void numbers_read_well(void **state)
     assert_string_equal(um_words_duration(0).text, "0 s");
     assert_string_equal(um_words_duration(3661).text, "1 h 1 min");
     assert_string_equal(um_words_duration(86400).text, "1 d");
+    assert_string_equal(um_words_about(0).text, "0 s");
+    assert_string_equal(um_words_about(3661).text, "1 h");
     assert_string_equal(um_words_chance(0).text, "0");
     assert_string_equal(um_words_chance(1e-5).text, "1 in 100,000");
     assert_string_equal(um_words_chance(1e-20).text, "below 1e-9");

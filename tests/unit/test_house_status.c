@@ -152,8 +152,8 @@ static void every_problem_is_named_the_worst_first(void **state)
     assert_int_equal(um_problems_level(&p), UM_WARNING);
     assert_int_equal(um_status_health(&s), 200);
     s.store.failed = "journal-1: No space left on device";
-    um_status_problems(&s, &p);
-    assert_int_equal(p.n, 5);
+    um_status_problems(&s, &p); /* which says enough about the disk */
+    assert_int_equal(p.n, 4);
     assert_int_equal(um_problems_level(&p), UM_FAILED);
     assert_non_null(strstr(p.item[0].what, "journal-1: No space left"));
     assert_non_null(strstr(p.item[0].advice, "house"));
