@@ -22,8 +22,8 @@
 #include <gmime/gmime.h>
 
 enum {
-    FEW_LINES = 20000,  /* that may all be header fields */
-    BOUNDARIES = 10000, /* lines that begin with --, of which few are any */
+    FEW_LINES = 10000,  /* that may all be header fields */
+    BOUNDARIES = 4000, /* lines that begin with --, of which few are any */
     KEPT = 1 << 20,     /* bytes of a buffer that the next mail finds */
     PARAMETER = 256,
     MESSAGES_IN_LEAVES = 8 /* message/... that GMime does not divide */
@@ -70,7 +70,7 @@ um_mail_limits um_mail_limits_or_default(const um_mail_limits *l)
     um_mail_limits out = l ? *l : (um_mail_limits){0};
 
     if (!out.bytes)
-        out.bytes = 4000000;
+        out.bytes = 1000000;
     if (!out.parts)
         out.parts = 1000;
     if (!out.depth)

@@ -37,7 +37,7 @@ const char *um_mail_note_words(unsigned i);
 
 /* What a mail may cost; 0 is the default. */
 typedef struct um_mail_limits {
-    uint64_t bytes; /* of the mail that are read: 4 MB */
+    uint64_t bytes; /* of the mail that are read: 1 MB */
     unsigned parts; /* leaf parts that are read: 1000 */
     unsigned depth; /* of parts in parts: 64 */
 } um_mail_limits;

@@ -1,0 +1,132 @@
+/*
+ * wire.c - requests and answers as bytes.
+ */
+#include "mail/wire.h"
+
+#include "base/bytes.h"
+#include "base/text.h"
+#include "mail/text.h"
+
+#include <string.h>
+
+#define REQUEST_MARK UINT32_C(0x6d617131)
+#define ANSWER_MARK UINT32_C(0x6d616131)
+
+/* --- requests ------------------------------------------------------------- */
+
+void um_mail_request_encode(const um_mail_request *r,
+                            uint8_t out[UM_MAIL_REQUEST])
+{
+    um_writer w = {.at = out, .end = out + UM_MAIL_REQUEST};
+
+    um_put_u32(&w, REQUEST_MARK + r->cut);
+    um_put_u32(&w, r->id);
+    um_put_u32(&w, r->len);
+}
+
+bool um_mail_request_decode(const uint8_t in[UM_MAIL_REQUEST],
+                            um_mail_request *r)
+{
+    um_reader in_reader = {.at = in, .end = in + UM_MAIL_REQUEST};
+    uint32_t mark = um_get_u32(&in_reader);
+
+    r->cut = mark == REQUEST_MARK + 1;
+    r->id = um_get_u32(&in_reader);
+    r->len = um_get_u32(&in_reader);
+    return r->cut || mark == REQUEST_MARK;
+}
+
+/* --- answers -------------------------------------------------------------- */
+
+static void put_signature(um_writer *w, const um_signature *s)
+{
+    uint8_t present = s->present;
+
+    um_put_bytes(w, &present, 1);
+    um_put_bytes(w, s->digest, sizeof s->digest);
+}
+
+void um_mail_answer_encode(const um_mail_answer *a, uint8_t out[UM_MAIL_ANSWER])
+{
+    um_writer w = {.at = out, .end = out + UM_MAIL_ANSWER};
+    const um_mail_facts *f = &a->facts;
+
+    um_put_u32(&w, ANSWER_MARK);
+    um_put_u32(&w, a->id);
+    um_put_u32(&w, (uint32_t)a->kind);
+    put_signature(&w, &f->exact);
+    put_signature(&w, &f->pyzor);
+    um_put_u32(&w, f->nshingles);
+    for (size_t i = 0; i < UM_SHINGLES; i++)
+        um_put_u64(&w, f->shingle[i]);
+    um_put_bytes(&w, f->from_domain, sizeof f->from_domain);
+    um_put_bytes(&w, f->list_id, sizeof f->list_id);
+    um_put_bytes(&w, f->received, sizeof f->received);
+    um_put_bytes(&w, f->sample, sizeof f->sample);
+    um_put_u32(&w, f->parts);
+    um_put_u64(&w, f->text_bytes);
+    um_put_u32(&w, f->notes);
+}
+
+static void get_signature(um_reader *r, um_signature *s)
+{
+    uint8_t present;
+
+    um_get_bytes(r, &present, 1);
+    r->bad |= present > 1;
+    s->present = present == 1;
+    um_get_bytes(r, s->digest, sizeof s->digest);
+}
+
+static bool is_plain(const uint8_t *c, size_t len)
+{
+    return len == 1 ? *c >= 0x20 && *c != 0x7f
+                    : len > 1 && !(len == 2 && c[0] == 0xc2 && c[1] < 0xa0);
+}
+
+/* A text that ends, of visible UTF-8 or, if names is set, of what names are
+ * made of; nothing follows its end. */
+static void get_text(um_reader *r, char *out, size_t cap, bool name)
+{
+    const uint8_t *text = (const uint8_t *)out;
+    size_t len, n;
+
+    um_get_bytes(r, out, cap);
+    len = strnlen(out, cap);
+    if (len == cap || !um_all_zero(out + len, cap - len))
+        r->bad = true;
+    for (size_t i = 0; i < len && !r->bad; i += n) {
+        n = um_utf8_len(text + i, len - i);
+        if (!n || !is_plain(text + i, n) ||
+            (name &&
+             (n > 1 || text[i] <= ' ' || (text[i] >= 'A' && text[i] <= 'Z'))))
+            r->bad = true;
+    }
+}
+
+bool um_mail_answer_decode(const uint8_t in[UM_MAIL_ANSWER], um_mail_answer *a)
+{
+    um_reader r = {.at = in, .end = in + UM_MAIL_ANSWER};
+    um_mail_facts *f = &a->facts;
+    uint32_t mark = um_get_u32(&r), kind;
+
+    a->id = um_get_u32(&r);
+    kind = um_get_u32(&r);
+    if (mark != ANSWER_MARK || kind >= UM_MAIL_ANSWER_KINDS)
+        return false;
+    a->kind = (um_mail_answer_kind)kind;
+    get_signature(&r, &f->exact);
+    get_signature(&r, &f->pyzor);
+    f->nshingles = um_get_u32(&r);
+    for (size_t i = 0; i < UM_SHINGLES; i++)
+        f->shingle[i] = um_get_u64(&r);
+    get_text(&r, f->from_domain, sizeof f->from_domain, true);
+    get_text(&r, f->list_id, sizeof f->list_id, true);
+    get_text(&r, f->received, sizeof f->received, true);
+    get_text(&r, f->sample, sizeof f->sample, false);
+    f->parts = um_get_u32(&r);
+    f->text_bytes = um_get_u64(&r);
+    f->notes = um_get_u32(&r);
+    return !r.bad && (f->nshingles == 0 || f->nshingles == UM_SHINGLES) &&
+           f->notes < 1u << UM_MAIL_NOTES;
+}

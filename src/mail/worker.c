@@ -1,0 +1,185 @@
+/*
+ * worker.c - the process that reads mails.
+ *
+ * Everything that needs files happens first: charsets are opened and a mail of
+ * all encodings is read, so that libraries have loaded what they load. Then the
+ * process confines itself, says that it is ready, and reads mails for ever.
+ */
+#include "mail/worker.h"
+
+#include "base/error.h"
+#include "mail/bytes.h"
+#include "mail/sandbox.h"
+#include "mail/signature.h"
+#include "mail/wire.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+enum { CHUNK = 1 << 16 };
+
+typedef struct worker {
+    um_mail_reader *reader;
+    um_mail_limits limits;
+    um_bytes in; /* what was received and not yet read, from at on */
+    size_t at;
+    uint64_t memory;
+} worker;
+
+/* --- preparation ---------------------------------------------------------- */
+
+/* GLib says so before it aborts, which happens when memory ends. */
+static void on_glib_message(const gchar *domain, GLogLevelFlags level,
+                            const gchar *text, gpointer data)
+{
+    (void)domain;
+    (void)text;
+    (void)data;
+    if (level & G_LOG_LEVEL_ERROR)
+        _exit(UM_MAIL_WORKER_NO_MEMORY);
+}
+
+static bool parse_number(const char *text, uint64_t *out)
+{
+    char *end;
+
+    errno = 0;
+    *out = strtoull(text, &end, 10);
+    return errno == 0 && *end == '\0' && end != text;
+}
+
+static bool parse_arguments(worker *w, int argc, char *const *argv)
+{
+    uint64_t parts, depth;
+
+    if (argc != UM_MAIL_WORKER_ARGUMENTS ||
+        !parse_number(argv[0], &w->memory) ||
+        !parse_number(argv[1], &w->limits.bytes) ||
+        !parse_number(argv[2], &parts) || !parse_number(argv[3], &depth))
+        return false;
+    w->limits.parts = (unsigned)parts;
+    w->limits.depth = (unsigned)depth;
+    return w->limits.bytes < UINT32_MAX && parts < UINT32_MAX &&
+           depth < UINT32_MAX;
+}
+
+/* Has the libraries load what they load at the first use. */
+static umbel_status warm_up(worker *w, umbel_error *err)
+{
+    static const char mail[] =
+        "From: \"A, =?utf-8?q?=C3=A4?=\" <a@example.org>, b@example.org\n"
+        "Date: Tue, 17 Nov 2026 06:00:00 +0100\n"
+        "Received: from x (x [192.0.2.1]) by y; Tue, 17 Nov 2026 06:00:00 GMT\n"
+        "Subject: =?iso-8859-1?q?=E4?= =?koi8-r?b?8A==?= \xe4\n"
+        "Content-Type: multipart/mixed; boundary*0=\"=_\"; boundary*1=\"x\"\n\n"
+        "--=_x\nContent-Type: text/html; charset=iso-2022-jp\n"
+        "Content-Disposition: attachment; filename*=utf-8''%C3%A4\n"
+        "Content-Transfer-Encoding: base64\n\nPGI+eA==\n"
+        "--=_x\nContent-Type: message/rfc822\n\nSubject: x\n\nx\n--=_x--\n";
+    um_mail_facts facts = {0};
+    um_mail m;
+
+    UM_TRY(um_mail_read(w->reader, (const uint8_t *)mail, sizeof mail - 1,
+                        &w->limits, &m, err));
+    um_mail_describe(&m, &facts);
+    um_mail_sign(&m, &facts);
+    return UMBEL_OK;
+}
+
+static umbel_status prepare(worker *w, umbel_error *err)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    close_range(STDERR_FILENO + 1, ~0u, 0);
+    signal(SIGPIPE, SIG_IGN);
+    g_log_set_default_handler(on_glib_message, NULL);
+    UM_TRY(um_mail_reader_open(&w->reader, err));
+    UM_TRY(warm_up(w, err));
+    if (!um_bytes_room(&w->in, 2 * CHUNK))
+        return um_no_memory(err, 2 * CHUNK);
+    return um_sandbox_enter(UM_MAIL_WORKER_FD, w->memory, err);
+}
+
+/* --- mails ---------------------------------------------------------------- */
+
+static bool send_answer(const um_mail_answer *a)
+{
+    uint8_t bytes[UM_MAIL_ANSWER];
+    size_t sent = 0;
+
+    um_mail_answer_encode(a, bytes);
+    while (sent < sizeof bytes) {
+        ssize_t n = write(UM_MAIL_WORKER_FD, bytes + sent, sizeof bytes - sent);
+
+        if (n < 0 && errno != EINTR)
+            return false;
+        sent += n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+/* Receives until so many bytes are there. */
+static bool receive(worker *w, size_t want)
+{
+    while (w->in.len - w->at < want) {
+        size_t more = want - (w->in.len - w->at);
+
+        if (w->at > 0) {
+            w->in.len -= w->at;
+            memmove(w->in.data, w->in.data + w->at, w->in.len);
+            w->at = 0;
+        }
+        if (!um_bytes_room(&w->in, more > CHUNK ? more : CHUNK))
+            _exit(UM_MAIL_WORKER_NO_MEMORY);
+        ssize_t n = read(UM_MAIL_WORKER_FD, w->in.data + w->in.len,
+                         w->in.cap - w->in.len);
+        if (n == 0 || (n < 0 && errno != EINTR))
+            return false;
+        w->in.len += n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+static bool read_one(worker *w)
+{
+    um_mail_answer a = {.kind = UM_MAIL_READ};
+    um_mail_request r;
+    um_mail m;
+
+    if (!receive(w, UM_MAIL_REQUEST) ||
+        !um_mail_request_decode(w->in.data + w->at, &r) ||
+        r.len > w->limits.bytes || !receive(w, UM_MAIL_REQUEST + r.len))
+        return false;
+    a.id = r.id;
+    if (um_mail_read(w->reader, w->in.data + w->at + UM_MAIL_REQUEST, r.len,
+                     &w->limits, &m, NULL) == UMBEL_OK) {
+        m.notes |= r.cut ? UM_MAIL_CUT : 0;
+        um_mail_describe(&m, &a.facts);
+        um_mail_sign(&m, &a.facts);
+    } else
+        a.kind = UM_MAIL_NO_MEMORY;
+    w->at += UM_MAIL_REQUEST + r.len;
+    if (w->at == w->in.len) {
+        w->at = 0;
+        um_bytes_trim(&w->in, 8 * CHUNK);
+    }
+    return send_answer(&a);
+}
+
+int um_mail_worker_main(int argc, char *const *argv)
+{
+    worker w = {0};
+    umbel_error err = {0};
+
+    if (!parse_arguments(&w, argc, argv))
+        return UM_MAIL_WORKER_BROKEN;
+    if (prepare(&w, &err) != UMBEL_OK ||
+        !send_answer(&(um_mail_answer){.kind = UM_MAIL_READY}))
+        return UM_MAIL_WORKER_BROKEN;
+    while (read_one(&w))
+        continue;
+    /* What it holds is not worth the system calls that would free it. */
+    _exit(UM_MAIL_WORKER_DONE);
+}
