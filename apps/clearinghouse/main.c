@@ -3,6 +3,7 @@
  */
 #include "clearinghouse/serve.h"
 #include "cli/program.h"
+#include "mail/worker.h"
 
 #include <string.h>
 
@@ -66,8 +67,9 @@ const um_command um_cmd_clearinghouse = {
 
 int main(int argc, char **argv)
 {
-    (void)argc;
-    if (argv[0] && argv[1] && strcmp(argv[1], "--list-settings") == 0) {
+    if (argc > 1 && strcmp(argv[1], UM_MAIL_WORKER_ARGUMENT) == 0)
+        return um_mail_worker_main(argc - 2, argv + 2);
+    if (argc > 1 && strcmp(argv[1], "--list-settings") == 0) {
         um_serve_list_settings();
         return UM_EXIT_FINE;
     }

@@ -364,7 +364,7 @@ static bool take_text(html *h)
     return put_piece(h, text, (size_t)(h->at - text), true);
 }
 
-bool um_html_text(um_bytes *out, const uint8_t *page, size_t len)
+bool um_html_to_text(um_bytes *out, const uint8_t *page, size_t len)
 {
     html h = {.out = out, .at = page, .end = page + len, .begin = out->len};
     bool ok = true;

@@ -11,6 +11,6 @@
  * style, trimmed, without empty ones, joined by blanks, references decoded.
  * What follows a tag or comment without end is left out. False: no memory.
  */
-bool um_html_text(um_bytes *out, const uint8_t *page, size_t len);
+bool um_html_to_text(um_bytes *out, const uint8_t *page, size_t len);
 
 #endif

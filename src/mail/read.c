@@ -22,9 +22,9 @@
 #include <gmime/gmime.h>
 
 enum {
-    FEW_LINES = 10000,  /* that may all be header fields */
+    FEW_LINES = 10000, /* that may all be header fields */
     BOUNDARIES = 4000, /* lines that begin with --, of which few are any */
-    KEPT = 1 << 20,     /* bytes of a buffer that the next mail finds */
+    KEPT = 1 << 20,    /* bytes of a buffer that the next mail finds */
     PARAMETER = 256,
     MESSAGES_IN_LEAVES = 8 /* message/... that GMime does not divide */
 };
@@ -247,7 +247,7 @@ static bool decode_text(um_mail_reader *r, GMimeObject *o, umbel_slice type,
     if (!um_charset_decode(r->charsets, charset, UM_CHARSET_DROP,
                            html ? &r->page : &r->out, bytes, len))
         return false;
-    return !html || um_html_text(&r->out, r->page.data, r->page.len);
+    return !html || um_html_to_text(&r->out, r->page.data, r->page.len);
 }
 
 /* What is not text stands as it is in the mail, if it is ASCII. */
