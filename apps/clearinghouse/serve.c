@@ -109,7 +109,8 @@ static umbel_status ask(const um_config *c, const char *line, umbel_error *err)
     if (!path)
         return um_no_memory(err, 1);
     umbel_error why;
-    umbel_status status = um_control_ask(path, line, ASK_MS, stdout, &why);
+    umbel_status status = um_control_ask(path, line, (umbel_slice){NULL, 0},
+                                         ASK_MS, stdout, &why);
     free(path);
     if (status != UMBEL_OK)
         return um_fail(err, status, "no server answers: %s", why.text);

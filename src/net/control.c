@@ -17,6 +17,16 @@ struct um_control {
     um_listener *listener;
     um_places *places;
     char *path;
+    size_t held; /* bytes behind lines that were not handed on yet */
+};
+
+/* A line that bytes follow. */
+struct um_control_request {
+    um_stream *stream; /* NULL: the client is gone */
+    uint8_t *bytes;
+    size_t len, cap, limit;
+    bool handed_on; /* until its reply it belongs to the server */
+    char line[UM_CONTROL_LINE];
 };
 
 /* --- one request ------------------------------------------------------------
@@ -40,12 +50,128 @@ static void answer_line(um_stream *s, const char *line)
     um_stream_end(s, UM_END_DONE);
 }
 
-static size_t take_request(um_stream *s, const uint8_t *bytes, size_t len)
+/* --- bytes behind a line ----------------------------------------------------
+ */
+
+static void free_request(um_control_request *r)
+{
+    free(r->bytes);
+    free(r);
+}
+
+void um_control_reply(um_control_request *r, umbel_slice text)
+{
+    um_stream *s = r->stream;
+
+    if (s) {
+        um_stream_set_data(s, NULL);
+        um_stream_write(s, text);
+        um_stream_end(s, UM_END_DONE);
+    }
+    free_request(r);
+}
+
+static bool make_room(um_control *c, um_control_request *r, size_t len)
+{
+    size_t cap = r->cap ? r->cap : 4096;
+
+    while (cap < r->len + len)
+        cap *= 2;
+    if (cap == r->cap)
+        return true;
+    uint8_t *more = realloc(r->bytes, cap);
+    if (!more)
+        return false;
+    c->held += cap - r->cap;
+    r->bytes = more;
+    r->cap = cap;
+    return true;
+}
+
+static void keep_bytes(um_stream *s, um_control_request *r,
+                       const uint8_t *bytes, size_t len)
+{
+    um_control *c = um_stream_ctx(s);
+
+    if (r->handed_on || len == 0)
+        return;
+    if (len > r->limit - r->len || c->held + len > UM_CONTROL_HELD) {
+        um_stream_close(s, UM_END_TOO_LONG);
+    } else if (!make_room(c, r, len)) {
+        um_stream_close(s, UM_END_MEMORY);
+    } else {
+        memcpy(r->bytes + r->len, bytes, len);
+        r->len += len;
+    }
+}
+
+static void begin_request(um_stream *s, const char *line, size_t limit)
+{
+    um_control_request *r = calloc(1, sizeof *r);
+
+    if (!r) {
+        um_stream_close(s, UM_END_MEMORY);
+        return;
+    }
+    r->stream = s;
+    r->limit = limit;
+    memcpy(r->line, line, strlen(line) + 1);
+    um_stream_set_data(s, r);
+}
+
+static void hand_on(um_stream *s, um_control_request *r)
+{
+    um_control *c = um_stream_ctx(s);
+    uint8_t *bytes = r->bytes;
+
+    c->held -= r->cap;
+    r->bytes = NULL;
+    r->handed_on = true;
+    c->config.take(c->config.ctx, r, r->line, bytes, r->len);
+}
+
+static void connection_closed(um_stream *s)
+{
+    um_control *c = um_stream_ctx(s);
+    um_control_request *r = um_stream_data(s);
+
+    if (!r)
+        return;
+    r->stream = NULL;
+    if (r->handed_on)
+        return;
+    c->held -= r->cap;
+    free_request(r);
+}
+
+/* --- connections ------------------------------------------------------------
+ */
+
+static void take_line(um_stream *s, const char *line, const uint8_t *more,
+                      size_t len)
+{
+    um_control *c = um_stream_ctx(s);
+    size_t limit = c->config.follow ? c->config.follow(c->config.ctx, line) : 0;
+
+    if (!limit) {
+        answer_line(s, line); /* one line, one reply */
+        return;
+    }
+    begin_request(s, line, limit);
+    if (um_stream_data(s))
+        keep_bytes(s, um_stream_data(s), more, len);
+}
+
+static size_t take_bytes(um_stream *s, const uint8_t *bytes, size_t len)
 {
     char line[UM_CONTROL_LINE];
     const uint8_t *end = memchr(bytes, '\n', len);
     size_t n = end ? (size_t)(end - bytes) : 0;
 
+    if (um_stream_data(s)) {
+        keep_bytes(s, um_stream_data(s), bytes, len);
+        return len;
+    }
     if (!end)
         return 0;
     if (n >= sizeof line) {
@@ -55,20 +181,25 @@ static size_t take_request(um_stream *s, const uint8_t *bytes, size_t len)
     memcpy(line, bytes, n);
     line[n] = '\0';
     if (strlen(line) == n)
-        answer_line(s, line);
+        take_line(s, line, end + 1, len - n - 1);
     else
         um_stream_end(s, UM_END_BAD);
-    return len; /* one line, one reply */
+    return len;
 }
 
-static void end_early(um_stream *s, const uint8_t *bytes, size_t len)
+static void take_end(um_stream *s, const uint8_t *bytes, size_t len)
 {
+    um_control_request *r = um_stream_data(s);
+
     (void)bytes;
-    um_stream_end(s, len ? UM_END_BAD : UM_END_CLIENT);
+    if (r && !r->handed_on)
+        hand_on(s, r);
+    else if (!r)
+        um_stream_end(s, len ? UM_END_BAD : UM_END_CLIENT);
 }
 
-static const um_stream_protocol protocol = {.take = take_request,
-                                            .last = end_early};
+static const um_stream_protocol protocol = {
+    .take = take_bytes, .last = take_end, .closed = connection_closed};
 
 static void report_end(void *ctx, const um_address *client, um_end why)
 {

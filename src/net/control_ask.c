@@ -33,7 +33,25 @@ static umbel_status connect_to(const char *path, int *fd, umbel_error *err)
                    why.text);
 }
 
-static umbel_status send_line(int fd, const char *line, umbel_error *err)
+static umbel_status send_bytes(int fd, const void *bytes, size_t len,
+                               umbel_error *err)
+{
+    const char *at = bytes;
+
+    while (len) {
+        ssize_t n = send(fd, at, len, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return um_fail_errno(err, "the server does not take the request");
+        at += n;
+        len -= (size_t)n;
+    }
+    return UMBEL_OK;
+}
+
+static umbel_status send_request(int fd, const char *line, umbel_slice more,
+                                 umbel_error *err)
 {
     char text[UM_CONTROL_LINE];
     int len = snprintf(text, sizeof text, "%s\n", line);
@@ -42,8 +60,8 @@ static umbel_status send_line(int fd, const char *line, umbel_error *err)
         return um_fail(err, UMBEL_E_RANGE,
                        "a request is one line of at most %d bytes",
                        UM_CONTROL_LINE - 2);
-    if (send(fd, text, (size_t)len, MSG_NOSIGNAL) != len)
-        return um_fail_errno(err, "the server does not take the request");
+    UM_TRY(send_bytes(fd, text, (size_t)len, err));
+    UM_TRY(send_bytes(fd, more.data, more.len, err));
     shutdown(fd, SHUT_WR);
     return UMBEL_OK;
 }
@@ -75,14 +93,15 @@ static umbel_status copy_reply(int fd, FILE *out, umbel_error *err)
 }
 
 umbel_status um_control_ask(const char *path, const char *line,
-                            uint64_t timeout_ms, FILE *out, umbel_error *err)
+                            umbel_slice more, uint64_t timeout_ms, FILE *out,
+                            umbel_error *err)
 {
     umbel_status status;
     int fd;
 
     UM_TRY(connect_to(path, &fd, err));
     set_timeouts(fd, timeout_ms);
-    status = send_line(fd, line, err);
+    status = send_request(fd, line, more, err);
     if (!status)
         status = copy_reply(fd, out, err);
     close(fd);

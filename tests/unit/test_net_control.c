@@ -19,10 +19,13 @@ typedef struct scene {
     um_control *control;
     um_timer *patience;
     char *dir, *path;
+    um_control_request *request; /* one that is answered later */
+    um_timer *later;
     size_t want, all_ended, ended[UM_END_COUNT], asked;
     /* The client's thread. */
     pthread_t client;
     const char *line;
+    umbel_slice more;
     char *reply;
     size_t nreply;
     umbel_status status;
@@ -41,13 +44,60 @@ static void answer(void *ctx, const char *line, FILE *out)
         fprintf(out, "you said: %s\n", line);
 }
 
+enum { FOLLOW = 5 << 20 };
+static const umbel_slice none;
+
+static size_t follow(void *ctx, const char *line)
+{
+    (void)ctx;
+    return strncmp(line, "sum", 3) == 0 ? FOLLOW : 0;
+}
+
+static void reply_number(um_control_request *r, unsigned long sum)
+{
+    char text[64];
+    int len = snprintf(text, sizeof text, "%lu\n", sum);
+
+    um_control_reply(r, (umbel_slice){text, (size_t)len});
+}
+
+static void reply_late(void *ctx)
+{
+    scene *s = ctx;
+
+    reply_number(s->request, 4711);
+    s->request = NULL;
+    if (s->all_ended == s->want)
+        um_loop_stop(s->loop);
+}
+
+/* "sum" adds the bytes that follow; "sum later" takes its time. */
+static void take(void *ctx, um_control_request *r, const char *line,
+                 uint8_t *bytes, size_t len)
+{
+    scene *s = ctx;
+    unsigned long sum = 0;
+
+    s->asked++;
+    for (size_t i = 0; i < len; i++)
+        sum += bytes[i];
+    free(bytes);
+    if (strcmp(line, "sum") == 0) {
+        reply_number(r, sum);
+        return;
+    }
+    s->request = r;
+    assert_ok(um_timer_open(s->loop, 100, 0, reply_late, s, &s->later,
+                            &test_refusal));
+}
+
 static void count_end(void *ctx, const um_address *client, um_end why)
 {
     scene *s = ctx;
 
     (void)client;
     s->ended[why]++;
-    if (++s->all_ended == s->want)
+    if (++s->all_ended == s->want && !s->request)
         um_loop_stop(s->loop);
 }
 
@@ -71,6 +121,8 @@ static int set_up(void **state)
                               &(um_control_config){.path = s->path,
                                                    .fd = -1,
                                                    .answer = answer,
+                                                   .follow = follow,
+                                                   .take = take,
                                                    .ended = count_end,
                                                    .ctx = s,
                                                    .timeout_ms = 5000},
@@ -99,7 +151,8 @@ static void *ask(void *ctx)
     FILE *out = open_memstream(&s->reply, &s->nreply);
 
     if (out) {
-        s->status = um_control_ask(s->path, s->line, 5000, out, &s->error);
+        s->status =
+            um_control_ask(s->path, s->line, s->more, 5000, out, &s->error);
         fclose(out);
     }
     return NULL;
@@ -123,6 +176,56 @@ static void a_line_gets_its_document(void **state)
     assert_ok(s->status);
     assert_string_equal(s->reply, "you said: status json\n");
     assert_int_equal(s->ended[UM_END_DONE], 1);
+}
+
+static void bytes_may_follow_a_line(void **state)
+{
+    scene *s = *state;
+    char *bytes = calloc(1, FOLLOW);
+
+    assert_non_null(bytes);
+    ask_in_a_thread(s, "sum", 1);
+    assert_string_equal(s->reply, "0\n");
+    free(s->reply);
+    memset(bytes, 1, FOLLOW);
+    s->more = (umbel_slice){bytes, FOLLOW};
+    ask_in_a_thread(s, "sum", 2);
+    assert_ok(s->status);
+    assert_string_equal(s->reply, "5242880\n");
+    free(bytes);
+}
+
+static void more_bytes_than_the_limit_are_refused(void **state)
+{
+    scene *s = *state;
+    char *bytes = calloc(1, FOLLOW + 1);
+
+    assert_non_null(bytes);
+    s->more = (umbel_slice){bytes, FOLLOW + 1};
+    ask_in_a_thread(s, "sum", 1);
+    assert_int_equal(s->status, UMBEL_E_IO);
+    assert_int_equal(s->asked, 0);
+    assert_int_equal(s->ended[UM_END_TOO_LONG], 1);
+    free(bytes);
+}
+
+static void a_reply_may_come_later_or_find_nobody(void **state)
+{
+    scene *s = *state;
+    int fd;
+
+    s->more = (umbel_slice){"bytes", 5};
+    ask_in_a_thread(s, "sum later", 1);
+    assert_string_equal(s->reply, "4711\n");
+    assert_int_equal(s->ended[UM_END_DONE], 1);
+    /* A client that ends before its reply. */
+    assert_ok(um_socket_connect(s->path, &fd, &test_refusal));
+    assert_int_equal(send(fd, "sum later\nx", 11, 0), 11);
+    close(fd);
+    s->want = 2;
+    um_loop_run(s->loop);
+    assert_int_equal(s->asked, 2);
+    assert_null(s->request);
 }
 
 static void a_long_document_arrives_whole(void **state)
@@ -185,15 +288,18 @@ static void the_client_names_what_fails(void **state)
     char *nobody = test_path(s->dir, "nobody");
     char line[2 * UM_CONTROL_LINE];
 
-    assert_refused(um_control_ask(nobody, "x", 1000, stdout, &test_refusal),
-                   UMBEL_E_IO, "directory; is the server of this");
+    assert_refused(
+        um_control_ask(nobody, "x", none, 1000, stdout, &test_refusal),
+        UMBEL_E_IO, "directory; is the server of this");
     memset(line, 'x', sizeof line);
     line[sizeof line - 1] = '\0';
-    assert_refused(um_control_ask(s->path, line, 1000, stdout, &test_refusal),
-                   UMBEL_E_RANGE, "one line of at most 1022 bytes");
+    assert_refused(
+        um_control_ask(s->path, line, none, 1000, stdout, &test_refusal),
+        UMBEL_E_RANGE, "one line of at most 1022 bytes");
     /* The loop does not run. */
-    assert_refused(um_control_ask(s->path, "x", 20, stdout, &test_refusal),
-                   UMBEL_E_IO, "control: the server does not answer");
+    assert_refused(
+        um_control_ask(s->path, "x", none, 20, stdout, &test_refusal),
+        UMBEL_E_IO, "control: the server does not answer");
     ask_in_a_thread(s, "silence", 3);
     test_refusal = s->error;
     assert_refused(s->status, UMBEL_E_IO, "control: the server gave no answer");
@@ -221,9 +327,15 @@ int main(void)
 {
 #define ROW(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        ROW(a_line_gets_its_document),    ROW(a_long_document_arrives_whole),
-        ROW(only_the_owner_may_connect),  ROW(garbage_is_refused_by_reason),
-        ROW(the_client_names_what_fails), ROW(two_servers_do_not_share_a_path),
+        ROW(bytes_may_follow_a_line),
+        ROW(more_bytes_than_the_limit_are_refused),
+        ROW(a_reply_may_come_later_or_find_nobody),
+        ROW(a_line_gets_its_document),
+        ROW(a_long_document_arrives_whole),
+        ROW(only_the_owner_may_connect),
+        ROW(garbage_is_refused_by_reason),
+        ROW(the_client_names_what_fails),
+        ROW(two_servers_do_not_share_a_path),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
