@@ -12,6 +12,7 @@
 #include "clearinghouse/forget.h"
 #include "clearinghouse/house_control.h"
 #include "clearinghouse/house_memory.h"
+#include "clearinghouse/house_requests.h"
 #include "clearinghouse/status_words.h"
 
 #include <signal.h>
@@ -89,6 +90,8 @@ static void tell_fronts(um_house *h)
     for (size_t i = 0; um_front_row(i); i++)
         if (h->front[i] && um_front_row(i)->committed)
             um_front_row(i)->committed(h->front[i]);
+    if (h->requests)
+        um_requests_committed(h->requests);
     if (h->stopping && !owes_answers(h))
         um_loop_stop(h->loop);
 }
@@ -185,6 +188,20 @@ static umbel_status reload_welcome(um_house *h, umbel_error *err)
     um_welcome_close(h->welcome);
     h->welcome = fresh;
     return UMBEL_OK;
+}
+
+umbel_status um_house_reload_welcome(um_house *h, umbel_error *err)
+{
+    umbel_error why;
+    umbel_status status = reload_welcome(h, &why);
+
+    if (status == UMBEL_OK) {
+        um_log_event(&h->log, "welcome file reloaded, rules: %zu",
+                     um_welcome_rules(h->welcome));
+        return UMBEL_OK;
+    }
+    um_log_event(&h->log, "welcome file not reloaded: %s", why.text);
+    return um_fail(err, status, "%s", why.text);
 }
 
 static umbel_status reload_parts(um_house *h, umbel_error *err)

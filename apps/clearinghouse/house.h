@@ -26,10 +26,11 @@ struct um_house {
     um_loop *loop;
     um_store *store;
     um_limits *limits;
-    um_welcome *welcome; /* never NULL while it serves */
-    size_t exceptions;   /* forget.h; some may be over */
-    uint64_t swept;      /* forget.c's own */
-    um_passed passed;    /* sockets of systemd */
+    um_welcome *welcome;          /* never NULL while it serves */
+    size_t exceptions;            /* forget.h; some may be over */
+    uint64_t swept;               /* forget.c's own */
+    struct um_requests *requests; /* of the operator, that wait */
+    um_passed passed;             /* sockets of systemd */
     um_house_address address[UM_MAX_ADDRESSES];
     size_t naddresses;
     um_front_stats stats[UM_MAX_FRONTS], control;
@@ -56,6 +57,8 @@ void um_house_run(um_house *h);
 /* Accepts half-open ones. */
 void um_house_close(um_house *h);
 
+/* Reads the welcome file again, and logs it; on failure the old rules stay. */
+umbel_status um_house_reload_welcome(um_house *h, umbel_error *err);
 /* Reads the configuration again, and applies what can change. */
 void um_house_reload(um_house *h);
 

@@ -4,6 +4,7 @@
 #include "clearinghouse/house_control.h"
 
 #include "base/error.h"
+#include "clearinghouse/house_requests.h"
 #include "net/control.h"
 
 #include <limits.h>
@@ -11,21 +12,38 @@
 #include <string.h>
 #include <unistd.h>
 
-static void begin_snapshot(const um_house *h)
+static void begin_snapshot(um_house *h, FILE *out)
 {
+    (void)out;
     um_store_snapshot(h->store);
 }
 
-/* A line, what it does, and the document that answers it. */
+static void reload_welcome(um_house *h, FILE *out)
+{
+    umbel_error err;
+
+    if (um_house_reload_welcome(h, &err) == UMBEL_OK)
+        fprintf(out, "rules of the server now: %zu\n",
+                um_welcome_rules(h->welcome));
+    else
+        fprintf(out,
+                UM_REPLY_ERROR "%s; the server keeps the rules it has, %zu\n",
+                err.text, um_welcome_rules(h->welcome));
+}
+
+/* A line, what it does and writes, and the document that answers it. */
 static const struct {
     const char *line;
-    void (*act)(const um_house *h); /* NULL: nothing */
+    void (*act)(um_house *h, FILE *out); /* NULL: nothing */
     void (*print)(FILE *out, const um_status *s);
 } rows[] = {
     {"status", NULL, um_status_print_text},
     {"status --json", NULL, um_status_print_json},
     {"metrics", NULL, um_status_print_metrics},
     {"snapshot", begin_snapshot, um_status_print_text},
+    {"welcome reload", reload_welcome, NULL},
+    {"forgotten", um_requests_list_forgotten, NULL},
+    {"forgotten --json", um_requests_list_forgotten_json, NULL},
 };
 
 /* --- metrics -------------------------------------------------------------- */
@@ -64,20 +82,22 @@ static void count_ended(void *ctx, const um_address *client, um_end why)
 /* --- answers -------------------------------------------------------------- */
 
 struct um_house_control {
+    um_house *house;
     um_control *control;
     char *path;
 };
 
-bool um_house_control_answer(const um_house *h, const char *line, FILE *out)
+bool um_house_control_answer(um_house *h, const char *line, FILE *out)
 {
     um_status s;
 
     for (size_t i = 0; i < UM_COUNT(rows); i++)
         if (strcmp(rows[i].line, line) == 0) {
             if (rows[i].act)
-                rows[i].act(h);
+                rows[i].act(h, out);
             um_house_status(h, &s);
-            rows[i].print(out, &s);
+            if (rows[i].print)
+                rows[i].print(out, &s);
             return true;
         }
     fputs("not known; known are:", out);
@@ -95,6 +115,21 @@ static void answer(void *ctx, const char *line, FILE *out)
         um_front_count(&h->control, REQUEST, ANSWERED);
     else
         count_refusal(h, REQUEST, NOT_KNOWN);
+}
+
+static size_t follow(void *ctx, const char *line)
+{
+    (void)ctx;
+    return um_requests_follow(line);
+}
+
+static void take(void *ctx, um_control_request *r, const char *line,
+                 uint8_t *bytes, size_t len)
+{
+    um_house *h = ctx;
+
+    um_front_count(&h->control, REQUEST, ANSWERED);
+    um_requests_take(h->requests, r, line, bytes, len);
 }
 
 char *um_house_control_path(const um_config *c)
@@ -121,6 +156,8 @@ umbel_status um_house_control_open(um_house *h, um_house_control **out,
         return um_no_memory(err, sizeof *c);
     *out = c; /* closed with the house */
     um_front_stats_init(&h->control, &um_front_control);
+    c->house = h;
+    UM_TRY(um_requests_open(h, &h->requests, err));
     c->path = um_house_control_path(&h->config);
     if (!c->path)
         return um_no_memory(err, 1);
@@ -128,6 +165,8 @@ umbel_status um_house_control_open(um_house *h, um_house_control **out,
                            &(um_control_config){.path = c->path,
                                                 .fd = -1,
                                                 .answer = answer,
+                                                .follow = follow,
+                                                .take = take,
                                                 .ended = count_ended,
                                                 .ctx = h},
                            &c->control, err);
@@ -137,6 +176,8 @@ void um_house_control_close(um_house_control *c)
 {
     if (!c)
         return;
+    um_requests_close(c->house->requests);
+    c->house->requests = NULL;
     um_control_close(c->control);
     free(c->path);
     free(c);

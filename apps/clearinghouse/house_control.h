@@ -23,6 +23,6 @@ char *um_house_control_path(const um_config *c);
 
 /* Writes the answer to a line: a document, or which lines are known and false.
  */
-bool um_house_control_answer(const um_house *h, const char *line, FILE *out);
+bool um_house_control_answer(um_house *h, const char *line, FILE *out);
 
 #endif

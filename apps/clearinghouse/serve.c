@@ -1,23 +1,14 @@
 /*
- * serve.c - what the command does: serve, check a configuration, ask a server.
+ * serve.c - what the command does: serve, check a configuration.
  */
 #include "clearinghouse/serve.h"
 
 #include "base/error.h"
-#include "clearinghouse/house_control.h"
-#include "net/control.h"
+#include "clearinghouse/ask.h"
+#include "clearinghouse/house.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-enum { ASK_MS = 5000 };
-
-static umbel_status load_config(um_config *c, const char *path,
-                                umbel_error *err)
-{
-    return path ? um_config_read(c, path, err) : um_config_default(c, err);
-}
 
 /* --- serve ---------------------------------------------------------------- */
 
@@ -46,7 +37,7 @@ umbel_status um_serve(const char *config, umbel_error *err)
 {
     um_house h = {0};
     um_config c = {0};
-    umbel_status status = load_config(&c, config, err);
+    umbel_status status = um_load_config(&c, config, err);
 
     if (status == UMBEL_OK)
         status = um_house_open(&h, &c, config, err);
@@ -78,7 +69,7 @@ static umbel_status check_welcome(const um_config *c, umbel_error *err)
 
     UM_TRY(um_welcome_read(c->welcome, um_print_warning, stdout, &w, err));
     if (c->welcome)
-        printf("%s: %zu rules\n", c->welcome, um_welcome_rules(w));
+        printf("%s: fine, rules: %zu\n", c->welcome, um_welcome_rules(w));
     um_welcome_close(w);
     return UMBEL_OK;
 }
@@ -86,7 +77,7 @@ static umbel_status check_welcome(const um_config *c, umbel_error *err)
 umbel_status um_serve_check(const char *config, umbel_error *err)
 {
     um_config c = {0};
-    umbel_status status = load_config(&c, config, err);
+    umbel_status status = um_load_config(&c, config, err);
 
     if (status == UMBEL_OK)
         status = um_house_check(&c, err);
@@ -96,39 +87,6 @@ umbel_status um_serve_check(const char *config, umbel_error *err)
         status = check_welcome(&c, err);
     if (status == UMBEL_OK)
         printf("%s: fine\n", config ? config : "the default settings");
-    um_config_fini(&c);
-    return status;
-}
-
-/* --- status --------------------------------------------------------------- */
-
-static umbel_status ask(const um_config *c, const char *line, umbel_error *err)
-{
-    char *path = um_house_control_path(c);
-
-    if (!path)
-        return um_no_memory(err, 1);
-    umbel_error why;
-    umbel_status status = um_control_ask(path, line, (umbel_slice){NULL, 0},
-                                         ASK_MS, stdout, &why);
-    free(path);
-    if (status != UMBEL_OK)
-        return um_fail(err, status, "no server answers: %s", why.text);
-    return UMBEL_OK;
-}
-
-umbel_status um_serve_status(const char *config, const char *question,
-                             bool json, umbel_error *err)
-{
-    um_config c = {0};
-
-    if (strcmp(question, "status") != 0)
-        return um_fail(err, UMBEL_E_UNKNOWN,
-                       "\"%s\" is not known; give a file of settings with "
-                       "--config, or status to ask a running server",
-                       question);
-    UM_TRY(load_config(&c, config, err));
-    umbel_status status = ask(&c, json ? "status --json" : "status", err);
     um_config_fini(&c);
     return status;
 }

@@ -1,5 +1,5 @@
 /*
- * serve.h - what the command does: serve, check a configuration, ask a server.
+ * serve.h - what the command does: serve, check a configuration.
  */
 #ifndef UM_CLEARINGHOUSE_SERVE_H
 #define UM_CLEARINGHOUSE_SERVE_H
@@ -13,10 +13,6 @@ umbel_status um_serve(const char *config, umbel_error *err);
 /* Checks the configuration, the files it names, and the data directory; binds
  * no port and makes nothing; prints what it found. */
 umbel_status um_serve_check(const char *config, umbel_error *err);
-
-/* Asks the server of this configuration, and prints its answer. */
-umbel_status um_serve_status(const char *config, const char *question,
-                             bool json, umbel_error *err);
 
 /* Prints "section.name", type and initial value of every setting: for
  * tools/docs-match. */

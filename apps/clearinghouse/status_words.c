@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <time.h>
 
 um_words um_words_count(uint64_t n)
 {
@@ -71,6 +72,17 @@ um_words um_words_duration(uint64_t seconds)
         return um_words_about(seconds);
     snprintf(w.text, sizeof w.text, "%" PRIu64 " %s %" PRIu64 " %s", whole,
              units[i].name, rest / units[i + 1].seconds, units[i + 1].name);
+    return w;
+}
+
+um_words um_words_time(uint64_t seconds)
+{
+    time_t t = (time_t)seconds;
+    struct tm tm;
+    um_words w = {"?"};
+
+    if (gmtime_r(&t, &tm))
+        strftime(w.text, sizeof w.text, "%Y-%m-%d %H:%M UTC", &tm);
     return w;
 }
 

@@ -18,6 +18,8 @@ um_words um_words_bytes(uint64_t n);
 um_words um_words_duration(uint64_t seconds);
 /* "3 d", "5 min" */
 um_words um_words_about(uint64_t seconds);
+/* "2026-11-17 06:51 UTC" */
+um_words um_words_time(uint64_t seconds);
 /* "1 in 123,456", "below 1e-9", "0" */
 um_words um_words_chance(double p);
 

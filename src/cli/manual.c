@@ -182,9 +182,11 @@ bool um_print_man(FILE *out, const um_command *command, const char *word)
 
 static void print_group_head(FILE *out, const um_program_group *g)
 {
-    print_name(out, g->name, g->summary, NULL);
+    print_name(out, g->name, g->summary, g->manual);
+    if (g->plain)
+        put_synopsis(out, g->plain);
     for (size_t i = 0; g->rows[i]; i++) {
-        if (i)
+        if (i || g->plain)
             fputs(".br\n", out);
         put_synopsis(out, g->rows[i]);
     }
@@ -193,6 +195,8 @@ static void print_group_head(FILE *out, const um_program_group *g)
 static void print_group_options(FILE *out, const um_program_group *g)
 {
     fputs(".SH OPTIONS\n", out);
+    if (g->plain)
+        put_options(out, g->plain);
     for (size_t i = 0; g->rows[i]; i++) {
         fprintf(out, ".SS umbel %s\n", g->rows[i]->name);
         put_options(out, g->rows[i]);

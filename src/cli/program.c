@@ -122,10 +122,15 @@ static const char *own_name(const um_program_group *g, const um_command *c)
 
 static void print_group_help(FILE *out, const um_program_group *g)
 {
-    fprintf(out,
-            "usage: umbel %s COMMAND [options] | --version\n%s\n"
-            "details: umbel help %s COMMAND\n\n",
-            g->name, g->summary, g->name);
+    if (g->plain) {
+        um_print_usage(out, g->plain);
+        fprintf(out, "\ncommands: umbel %s COMMAND --help\n", g->name);
+    } else {
+        fprintf(out,
+                "usage: umbel %s COMMAND [options] | --version\n%s\n"
+                "details: umbel help %s COMMAND\n\n",
+                g->name, g->summary, g->name);
+    }
     for (size_t i = 0; g->rows[i]; i++) {
         int at = fprintf(out, "  %-10s ", own_name(g, g->rows[i]));
         um_print_words(out, g->rows[i]->summary, at, at);
@@ -152,13 +157,15 @@ static void list_group_options(const um_program_group *g)
     size_t base;
     unsigned modes;
 
+    if (g->plain)
+        um_list_options(g->plain);
     for (size_t row = 0; g->rows[row]; row++)
         for (size_t i = 0; (o = um_option_at(g->rows[row], i, &base, &modes));
              i++) {
             size_t first = 0;
             while (!has_option(g->rows[first], o->name))
                 first++;
-            if (first == row)
+            if (first == row && !(g->plain && has_option(g->plain, o->name)))
                 list_option(g->name, o);
         }
 }
@@ -201,16 +208,53 @@ static int run_in_group(const um_program_group *g, char **argv)
     return UM_EXIT_TROUBLE;
 }
 
+static const um_option *find_option(const um_command *c, const char *word)
+{
+    const um_option *o;
+    size_t base, len = strlen(word);
+    unsigned modes;
+
+    for (size_t i = 0; (o = um_option_at(c, i, &base, &modes)); i++)
+        if (len == 2 ? word[1] == o->letter : strcmp(word + 2, o->name) == 0)
+            return o;
+    return NULL;
+}
+
+/* Moves the name of a command before the options that stand before it, which
+ * are those of the program: --config FILE status. */
+static void put_command_first(const um_program_group *g, char **argv)
+{
+    size_t i = 0;
+
+    while (argv[i] && argv[i][0] == '-' && argv[i][1]) {
+        const um_option *o = find_option(g->plain, argv[i]);
+        i += o && o->arg && argv[i + 1] ? 2 : 1;
+    }
+    char *command = argv[i];
+    if (!command)
+        return;
+    memmove(argv + 1, argv, i * sizeof *argv);
+    argv[0] = command;
+}
+
+static int run_group(const um_program_group *g, char **argv)
+{
+    if (g->plain)
+        put_command_first(g, argv);
+    if (g->plain && (!argv[0] || argv[0][0] == '-'))
+        return um_run_command(g->plain, argv);
+    if (argv[0])
+        return run_in_group(g, argv);
+    print_group_help(stderr, g);
+    return UM_EXIT_TROUBLE;
+}
+
 int um_program_group_main(const um_program_group *group, char **argv)
 {
     int code = UM_EXIT_FINE;
 
     um_program_begin();
-    if (!argv[0] || !argv[1]) {
-        print_group_help(stderr, group);
-        return UM_EXIT_TROUBLE;
-    }
-    if (!answer_group(group, argv[1]))
-        code = run_in_group(group, argv + 1);
+    if (!argv[0] || !argv[1] || !answer_group(group, argv[1]))
+        code = run_group(group, argv[0] ? argv + 1 : argv);
     return um_program_end(code);
 }

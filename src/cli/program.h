@@ -34,6 +34,8 @@ int um_program_main(const um_command *command, char **argv);
 typedef struct um_program_group {
     const char *name;
     const char *summary;
+    const um_command *plain; /* what it does without a command; NULL: nothing */
+    const char *manual;      /* as in um_command */
     const um_command *const *rows; /* up to NULL */
 } um_program_group;
 
@@ -45,6 +47,6 @@ bool um_print_group_man(FILE *out, const um_program_group *group,
                         const char *word);
 
 /* Such programs' commands, for the test of rows. */
-extern const um_command um_cmd_bench, um_cmd_reproduce, um_cmd_clearinghouse;
+extern const um_command um_cmd_bench, um_cmd_reproduce;
 
 #endif

@@ -8,6 +8,9 @@
 #include "support/test.h"
 
 #include "cli/program.h"
+#ifdef UM_HAVE_CLEARINGHOUSE
+#include "clearinghouse/commands.h"
+#endif
 #include "stopset/commands.h"
 
 #include <stdlib.h>
@@ -36,8 +39,15 @@ static const um_command *row_at(size_t i)
     if (i < n)
         return um_command_row(i);
     i -= n;
-    return i < TEST_COUNT(programs) ? programs[i]
-                                    : ss_commands[i - TEST_COUNT(programs)];
+    if (i < TEST_COUNT(programs))
+        return programs[i];
+    i -= TEST_COUNT(programs);
+#ifdef UM_HAVE_CLEARINGHOUSE
+    for (n = 0; um_house_commands[n]; n++)
+        if (i-- == 0)
+            return um_house_commands[n];
+#endif
+    return ss_commands[i];
 }
 
 #define EACH_COMMAND(c)                                                        \

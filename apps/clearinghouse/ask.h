@@ -1,0 +1,22 @@
+/*
+ * ask.h - the commands' side of the control socket.
+ */
+#ifndef UM_CLEARINGHOUSE_ASK_H
+#define UM_CLEARINGHOUSE_ASK_H
+
+#include "clearinghouse/config.h"
+
+/* Reads the configuration at path; NULL: the defaults. */
+umbel_status um_load_config(um_config *out, const char *path, umbel_error *err);
+
+/*
+ * Asks the server of this configuration, and copies its answer to out. E_IO: no
+ * server answers; E_REFUSED: it answers with an error, which is in *err.
+ */
+umbel_status um_ask_server(const um_config *c, const char *line,
+                           umbel_slice more, FILE *out, umbel_error *err);
+/* The same by the path of a configuration. */
+umbel_status um_ask(const char *config, const char *line, umbel_slice more,
+                    FILE *out, umbel_error *err);
+
+#endif

@@ -1,0 +1,135 @@
+/*
+ * cmd_welcome.c - umbel clearinghouse welcome: rules of the welcome file.
+ */
+#include "clearinghouse/ask.h"
+#include "clearinghouse/commands.h"
+#include "clearinghouse/welcome_edit.h"
+#include "cli/report.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+typedef struct welcome_args {
+    const char *config;
+    const char *action;
+    um_list rule;
+} welcome_args;
+
+static const um_option options[] = {UM_HOUSE_CONFIG(welcome_args), {0}};
+
+static umbel_status rule_from_args(const welcome_args *a, um_welcome_rule *out,
+                                   umbel_error *err)
+{
+    char line[UM_WELCOME_LINE];
+    bool given;
+
+    if (a->rule.n != 2)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "give a rule of two words, such as: welcome %s list-id "
+                       "news.example.org",
+                       a->action);
+    int len =
+        snprintf(line, sizeof line, "%s %s", a->rule.item[0], a->rule.item[1]);
+    umbel_slice text = {line,
+                        len < (int)sizeof line ? (size_t)len : sizeof line - 1};
+    UM_TRY(um_welcome_rule_read(text, out, &given, err));
+    return given ? UMBEL_OK
+                 : um_fail(err, UMBEL_E_RANGE, "\"%.60s\" is no rule", line);
+}
+
+/* A server that runs takes the file; one that does not reads it later. */
+static umbel_status tell_server(const um_args *args, const um_config *c,
+                                umbel_error *err)
+{
+    umbel_error why;
+    umbel_status status = um_ask_server(c, "welcome reload",
+                                        (umbel_slice){NULL, 0}, stdout, &why);
+
+    if (status == UMBEL_E_REFUSED)
+        return um_fail(err, status, "%s", why.text);
+    if (status != UMBEL_OK)
+        um_warn(args, "%s; it reads the file when it starts", why.text);
+    return UMBEL_OK;
+}
+
+static umbel_status change_rule(const um_args *args, const um_config *c,
+                                um_welcome_edit *edit, umbel_error *err)
+{
+    um_welcome_rule r;
+
+    UM_TRY(rule_from_args(args->values, &r, err));
+    UM_TRY(edit(c->welcome, &r, err));
+    if (um_welcome_too_wide(&r))
+        um_warn(args, "%s %s %s", um_welcome_type_name(r.type), r.value,
+                um_welcome_too_wide(&r));
+    printf("%s: %s %s %s\n", c->welcome,
+           edit == um_welcome_add ? "added" : "removed",
+           um_welcome_type_name(r.type), r.value);
+    return tell_server(args, c, err);
+}
+
+static void print_rule(void *ctx, const um_welcome_rule *r)
+{
+    const um_args *args = ctx;
+
+    if (!args->common.json) {
+        printf("%s %s\n", um_welcome_type_name(r->type), r->value);
+        return;
+    }
+    printf("{\"line\": %zu, \"type\": \"%s\", \"value\": ", r->line,
+           um_welcome_type_name(r->type));
+    um_print_json_string(stdout, r->value, strlen(r->value));
+    puts("}");
+}
+
+static umbel_status run_action(const um_args *args, const um_config *c,
+                               umbel_error *err)
+{
+    const welcome_args *a = args->values;
+    um_args copy = *args;
+
+    if (!c->welcome)
+        return um_fail(err, UMBEL_E_REFUSED,
+                       "the settings name no welcome file: add welcome = "
+                       "\"FILE\" to %s",
+                       a->config ? a->config : "a file for --config");
+    if (strcmp(a->action, "add") == 0)
+        return change_rule(args, c, um_welcome_add, err);
+    if (strcmp(a->action, "remove") == 0)
+        return change_rule(args, c, um_welcome_remove, err);
+    if (strcmp(a->action, "list") == 0 && a->rule.n == 0)
+        return um_welcome_each(c->welcome, print_rule, &copy, err);
+    return um_fail(err, UMBEL_E_UNKNOWN,
+                   "\"%.60s\" is not known: give add RULE, remove RULE or list",
+                   a->action);
+}
+
+static int run(const um_args *args)
+{
+    const welcome_args *a = args->values;
+    um_config c = {0};
+    umbel_error err;
+    umbel_status status = um_load_config(&c, a->config, &err);
+
+    if (status == UMBEL_OK)
+        status = run_action(args, &c, &err);
+    um_config_fini(&c);
+    return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
+}
+
+const um_command um_house_cmd_welcome = {
+    .name = "clearinghouse welcome",
+    .summary = "add, remove or list rules for mail that is never a hit",
+    .details = "A rule is a word and a value: sender, from, list-id, client or "
+               "digest; see umbel-clearinghouse.conf(5). Comments in the file "
+               "stay. The running server takes the change at once.",
+    .example = "add list-id news.example.org",
+    .manual = "8 System Administration",
+    .values_len = sizeof(welcome_args),
+    .options = {{options, .base = 0}},
+    .operands = {{"add|remove|list", UM_TEXT, offsetof(welcome_args, action),
+                  .min = 1, .example = "list"},
+                 {"RULE", UM_LIST, offsetof(welcome_args, rule)}},
+    .run = run,
+};

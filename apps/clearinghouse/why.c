@@ -1,0 +1,171 @@
+/*
+ * why.c - why a mail is a hit: what the lists say about its signatures.
+ */
+#include "clearinghouse/why.h"
+
+#include "base/error.h"
+#include "clearinghouse/forget.h"
+#include "clearinghouse/front_pyzor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- signatures ----------------------------------------------------------- */
+
+static void look_up(const um_house *h, um_why_signature *s)
+{
+    umbel_slice key = {s->digest, strlen(s->digest)};
+    umbel_digest d;
+
+    um_store_digest(h->store, &key, 1, &d);
+    for (unsigned i = 0; um_front_list(i); i++) {
+        um_why_counts *c = &s->list[i];
+        c->epochs =
+            um_list_count_epochs(um_store_list(h->store, i), &d, c->count);
+        c->forgotten = um_forgotten(h, i, &d);
+        for (unsigned e = 0; e < c->epochs && !c->forgotten; e++)
+            c->total += c->count[e];
+    }
+}
+
+static void add_sha1(um_why *w, const char *name, const um_signature *s)
+{
+    if (!s->present)
+        return;
+    um_why_signature *to = &w->signature[w->n++];
+    to->name = name;
+    um_signature_print(s->digest, to->digest);
+}
+
+static void add_facts(um_why *w)
+{
+    add_sha1(w, "exact", &w->facts->exact);
+    add_sha1(w, "pyzor", &w->facts->pyzor);
+    for (unsigned i = 0; i < w->facts->nshingles && i < UM_SHINGLES; i++) {
+        um_why_signature *to = &w->signature[w->n++];
+        to->name = "shingle";
+        um_shingle_print(i, w->facts->shingle[i], to->digest);
+    }
+}
+
+static umbel_status add_digests(um_why *w, const um_why_question *q,
+                                umbel_error *err)
+{
+    if (q->n > UM_WHY_SIGNATURES)
+        return um_fail(err, UMBEL_E_LIMIT, "at most %d digests at once",
+                       UM_WHY_SIGNATURES);
+    for (size_t i = 0; i < q->n; i++) {
+        um_why_signature *to = &w->signature[w->n++];
+        to->name = "digest";
+        if (!um_signature_read(q->digest[i], to->digest))
+            return um_fail(err, UMBEL_E_RANGE,
+                           "\"%.*s\" is no digest: it has 40 hexadecimal "
+                           "digits, or a position and 16",
+                           (int)(q->digest[i].len < 60 ? q->digest[i].len : 60),
+                           (const char *)q->digest[i].data);
+    }
+    return UMBEL_OK;
+}
+
+/* --- the verdict ---------------------------------------------------------- */
+
+static void match_welcome(um_why *w)
+{
+    umbel_slice key[UM_WHY_SIGNATURES];
+    um_welcome_mail m = {.digest = key, .ndigests = w->n};
+
+    for (size_t i = 0; i < w->n; i++)
+        key[i] = (umbel_slice){w->signature[i].digest,
+                               strlen(w->signature[i].digest)};
+    if (w->facts) {
+        const um_mail_facts *f = w->facts;
+        m.from_domain = (umbel_slice){f->from_domain, strlen(f->from_domain)};
+        m.list_id = (umbel_slice){f->list_id, strlen(f->list_id)};
+        m.client = (umbel_slice){f->received, strlen(f->received)};
+    }
+    w->welcome = um_welcome_match(w->house->welcome, &m, &w->rule);
+}
+
+/* The front that a list belongs to. */
+static const um_front *front_of(unsigned list)
+{
+    for (size_t i = 0;; i++)
+        for (size_t j = 0; um_front_row(i)->lists[j]; j++)
+            if (list-- == 0)
+                return um_front_row(i);
+}
+
+/* The count from which on a list makes a hit: the setting "many" of its front,
+ * or any count. */
+static uint64_t threshold_of(const um_house *h, unsigned list)
+{
+    const um_front *f = front_of(list);
+    const um_setting *s = um_setting_find(f->settings, "many");
+    uint64_t many = 1;
+
+    if (s)
+        memcpy(&many, um_setting_target(s, um_config_front(&h->config, f)),
+               sizeof many);
+    return many;
+}
+
+/* The count of a mail in a list: of super-shingles the second largest. */
+static uint64_t count_in(const um_why *w, unsigned list)
+{
+    uint64_t first = 0, second = 0, most = 0;
+
+    for (size_t i = 0; i < w->n; i++) {
+        uint64_t n = w->signature[i].list[list].total;
+        if (strcmp(w->signature[i].name, "shingle") != 0) {
+            most = n > most ? n : most;
+        } else if (n > first) {
+            second = first;
+            first = n;
+        } else if (n > second) {
+            second = n;
+        }
+    }
+    return second > most ? second : most;
+}
+
+static void judge_counts(um_why *w)
+{
+    unsigned whitelist =
+        um_house_first_list(&um_front_pyzor) + UM_PYZOR_WHITELISTED;
+
+    for (unsigned i = 0; um_front_list(i) && !w->hit && !w->welcome; i++) {
+        w->list = i;
+        w->count = count_in(w, i);
+        w->threshold = threshold_of(w->house, i);
+        w->hit = i != whitelist && w->count && w->count >= w->threshold;
+    }
+}
+
+umbel_status um_why_init(um_why *w, const um_house *h, const um_why_question *q,
+                         umbel_error *err)
+{
+    *w = (um_why){.house = h, .facts = q->facts, .config = q->config};
+    w->signature = calloc(UM_WHY_SIGNATURES, sizeof *w->signature);
+    if (!w->signature)
+        return um_no_memory(err, UM_WHY_SIGNATURES * sizeof *w->signature);
+    umbel_status status = UMBEL_OK;
+    if (q->facts)
+        add_facts(w);
+    else
+        status = add_digests(w, q, err);
+    if (status != UMBEL_OK) {
+        um_why_fini(w);
+        return status;
+    }
+    for (size_t i = 0; i < w->n; i++)
+        look_up(h, &w->signature[i]);
+    match_welcome(w);
+    judge_counts(w);
+    return UMBEL_OK;
+}
+
+void um_why_fini(um_why *w)
+{
+    free(w->signature);
+    w->signature = NULL;
+}

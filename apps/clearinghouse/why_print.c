@@ -1,0 +1,275 @@
+/*
+ * why_print.c - the answer to `why`, for people and for programs.
+ */
+#include "base/text.h"
+#include "clearinghouse/status_words.h"
+#include "clearinghouse/why.h"
+#include "cli/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Writes a text; false: there is none. */
+typedef bool printer(FILE *out, const um_why *w);
+
+/* What it writes, to be freed; NULL: nothing. */
+static char *printed(const um_why *w, printer *print)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+    bool given = out && print(out, w);
+
+    if (out && fclose(out) == 0 && given)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* --- sentences and commands ----------------------------------------------- */
+
+static bool is_counted(const um_why_signature *s)
+{
+    for (size_t i = 0; i < UM_MAX_LISTS; i++)
+        if (s->list[i].total)
+            return true;
+    return false;
+}
+
+static bool is_forgotten(const um_why *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        for (size_t j = 0; j < UM_MAX_LISTS; j++)
+            if (w->signature[i].list[j].forgotten)
+                return true;
+    return false;
+}
+
+static bool print_reason(FILE *out, const um_why *w)
+{
+    if (w->welcome)
+        fprintf(out, "no hit: the rule \"%s %s\" welcomes it",
+                um_welcome_type_name(w->rule.type), w->rule.value);
+    else if (w->hit)
+        fprintf(out, "a hit: list %s counts it %s times, and %s is enough",
+                um_front_list(w->list), um_words_count(w->count).text,
+                um_words_count(w->threshold).text);
+    else if (w->facts && w->n == 0)
+        fputs("no hit: its text is too short to mean anything", out);
+    else if (is_forgotten(w))
+        fputs("no hit: it was forgotten", out);
+    else
+        fputs("no hit: no list counts it often enough", out);
+    return true;
+}
+
+static void put_command(FILE *out, const um_why *w, const char *words)
+{
+    fprintf(out, "umbel-clearinghouse %s", words);
+    if (w->config) {
+        fputs(" --config ", out);
+        um_print_quoted(out, w->config);
+    }
+}
+
+static bool print_forget(FILE *out, const um_why *w)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->n && !w->welcome; i++)
+        if (is_counted(&w->signature[i])) {
+            if (n++ == 0)
+                put_command(out, w, "forget");
+            fprintf(out, " %s", w->signature[i].digest);
+        }
+    return n;
+}
+
+static bool print_welcome(FILE *out, const um_why *w)
+{
+    um_welcome_rule r;
+    char line[UM_WELCOME_LINE] = "";
+    bool given;
+
+    if (w->welcome || !w->facts || !w->house->config.welcome)
+        return false;
+    if (w->facts->list_id[0])
+        snprintf(line, sizeof line, "list-id %s", w->facts->list_id);
+    else if (w->facts->from_domain[0])
+        snprintf(line, sizeof line, "from %s", w->facts->from_domain);
+    umbel_slice text = {line, strlen(line)};
+    if (um_welcome_rule_read(text, &r, &given, NULL) != UMBEL_OK || !given)
+        return false;
+    put_command(out, w, "welcome add");
+    fprintf(out, " %s ", um_welcome_type_name(r.type));
+    um_print_quoted(out, r.value);
+    return true;
+}
+
+/* --- text ----------------------------------------------------------------- */
+
+static void print_counts(FILE *out, const um_why *w, const um_why_signature *s,
+                         unsigned list)
+{
+    const um_why_counts *c = &s->list[list];
+    um_list_stats stats;
+    bool any = false;
+
+    um_list_stats_get(um_store_list(w->house->store, list), &stats);
+    for (unsigned e = 0; e < c->epochs; e++) {
+        if (!c->count[e])
+            continue;
+        any = true;
+        fprintf(out, "    %-16s %s%s in the epoch from %s\n",
+                um_front_list(list), um_words_count(c->count[e]).text,
+                c->count[e] >= stats.count_limit ? " or more" : "",
+                um_words_time(stats.epoch[e].begin).text);
+    }
+    if (any && c->forgotten)
+        fprintf(out,
+                "    %-16s forgotten until these epochs are gone: "
+                "clients are told 0\n",
+                um_front_list(list));
+}
+
+static void print_signature(FILE *out, const um_why *w,
+                            const um_why_signature *s)
+{
+    fprintf(out, "%-8s %s%s\n", s->name, s->digest,
+            is_counted(s) ? "" : "  not counted");
+    for (unsigned i = 0; um_front_list(i); i++)
+        print_counts(out, w, s, i);
+}
+
+/* Prints what a stranger wrote, on lines of a terminal. */
+static void print_foreign(FILE *out, const char *name, const char *foreign)
+{
+    char text[UM_MAIL_SAMPLE];
+
+    if (!foreign[0])
+        return;
+    snprintf(text, sizeof text, "%s", foreign);
+    for (char *at = text; *at; at++)
+        if (*at == '\n' || *at == '\r' || *at == '\t')
+            *at = ' ';
+    um_disarm(text);
+    um_print_words(out, text, fprintf(out, "%-8s ", name), 9);
+}
+
+static void print_mail(FILE *out, const um_mail_facts *f)
+{
+    fprintf(out, "mail     %" PRIu32 " parts, %s bytes of text\n", f->parts,
+            um_words_count(f->text_bytes).text);
+    print_foreign(out, "from", f->from_domain);
+    print_foreign(out, "list-id", f->list_id);
+    print_foreign(out, "client", f->received);
+    print_foreign(out, "text", f->sample);
+}
+
+static void print_next(FILE *out, const um_why *w, printer *print,
+                       const char *what)
+{
+    char *command = printed(w, print);
+
+    if (command)
+        fprintf(out, "to %s, type:\n  %s\n", what, command);
+    free(command);
+}
+
+void um_why_print_text(FILE *out, const um_why *w)
+{
+    fputs("result   ", out);
+    print_reason(out, w);
+    putc('\n', out);
+    if (w->facts)
+        print_mail(out, w->facts);
+    if (w->welcome)
+        fprintf(out, "welcome  %s %s (%s:%zu)\n",
+                um_welcome_type_name(w->rule.type), w->rule.value,
+                w->house->config.welcome, w->rule.line);
+    else
+        fputs("welcome  no rule matches\n", out);
+    for (size_t i = 0; i < w->n; i++)
+        print_signature(out, w, &w->signature[i]);
+    print_next(out, w, print_forget, "take it back until its counts expire");
+    print_next(out, w, print_welcome, "welcome all mail like it from now on");
+}
+
+/* --- JSON ----------------------------------------------------------------- */
+
+static void put_text(FILE *out, const char *name, const char *text)
+{
+    fprintf(out, ", \"%s\": ", name);
+    um_print_json_string(out, text, strlen(text));
+}
+
+static void put_counts(FILE *out, const um_why *w, const um_why_signature *s)
+{
+    const char *comma = "";
+    um_list_stats stats;
+
+    for (unsigned i = 0; um_front_list(i); i++) {
+        const um_why_counts *c = &s->list[i];
+        um_list_stats_get(um_store_list(w->house->store, i), &stats);
+        for (unsigned e = 0; e < c->epochs; e++) {
+            if (!c->count[e])
+                continue;
+            fprintf(out,
+                    "%s{\"list\": \"%s\", \"epoch\": %" PRIu64
+                    ", \"count\": %" PRIu64 ", \"forgotten\": %s}",
+                    comma, um_front_list(i), stats.epoch[e].begin, c->count[e],
+                    c->forgotten ? "true" : "false");
+            comma = ", ";
+        }
+    }
+}
+
+static void put_signatures(FILE *out, const um_why *w)
+{
+    fputs("{\"signatures\": [", out);
+    for (size_t i = 0; i < w->n; i++) {
+        const um_why_signature *s = &w->signature[i];
+        fprintf(out, "%s{\"name\": \"%s\", \"digest\": \"%s\", \"counts\": [",
+                i ? ", " : "", s->name, s->digest);
+        put_counts(out, w, s);
+        fputs("]}", out);
+    }
+    putc(']', out);
+}
+
+static void put_printed(FILE *out, const char *name, const um_why *w,
+                        printer *print)
+{
+    char *text = printed(w, print);
+
+    fprintf(out, ", \"%s\": ", name);
+    if (text)
+        um_print_json_string(out, text, strlen(text));
+    else
+        fputs("null", out);
+    free(text);
+}
+
+static bool print_rule(FILE *out, const um_why *w)
+{
+    if (w->welcome)
+        fprintf(out, "%s %s", um_welcome_type_name(w->rule.type),
+                w->rule.value);
+    return w->welcome;
+}
+
+void um_why_print_json(FILE *out, const um_why *w)
+{
+    put_signatures(out, w);
+    put_printed(out, "welcome", w, print_rule);
+    if (w->facts)
+        put_text(out, "text", w->facts->sample);
+    else
+        fputs(", \"text\": null", out);
+    fprintf(out, ", \"hit\": %s", w->hit ? "true" : "false");
+    put_printed(out, "reason", w, print_reason);
+    put_printed(out, "forget_command", w, print_forget);
+    put_printed(out, "welcome_command", w, print_welcome);
+    fputs("}\n", out);
+}
