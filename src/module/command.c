@@ -3,6 +3,7 @@
  */
 #include "module/command.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define FIRST_KEY(what)                                                        \
@@ -46,6 +47,21 @@ static bool describe(um_handle *command, const um_module_command *row)
     return um_api.SetCommandInfo(command, &docs) == UM_DONE;
 }
 
+/* A category of ours, and those that the server gives to commands of its own.
+ */
+static void set_categories(um_handle *command, const um_module_command *row,
+                           const char *category)
+{
+    char text[64];
+
+    if (!um_api.AddACLCategory || !um_api.SetCommandACLCategories)
+        return;
+    snprintf(text, sizeof text, "%s %s %s", category,
+             strstr(row->flags, "write") ? "write" : "read",
+             strstr(row->flags, "fast") ? "fast" : "slow");
+    um_api.SetCommandACLCategories(command, text);
+}
+
 static bool register_command(um_ctx *ctx, const um_module_command *row,
                              const char *category)
 {
@@ -66,8 +82,7 @@ static bool register_command(um_ctx *ctx, const um_module_command *row,
                    row->name);
         return false;
     }
-    if (um_api.AddACLCategory && um_api.SetCommandACLCategories)
-        um_api.SetCommandACLCategories(command, category);
+    set_categories(command, row, category);
     return true;
 }
 

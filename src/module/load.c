@@ -2,7 +2,6 @@
  * load.c - the module's entry: types, settings, commands, INFO.
  */
 #include "module/command.h"
-#include "module/memory.h"
 #include "module/settings.h"
 #include "module/stats.h"
 #include "module/type.h"
@@ -71,7 +70,6 @@ UMBEL_API int RedisModule_OnLoad(um_ctx *ctx, um_str **argv, int argc)
         return UM_ERR;
     }
     um_api.SetModuleOptions(ctx, UM_HANDLES_IO_ERRORS);
-    um_memory_init();
     if (!um_settings_load(ctx, argv, argc) || !register_families(ctx))
         return UM_ERR;
     um_stats_register(ctx);

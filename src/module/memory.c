@@ -1,11 +1,5 @@
 /*
  * memory.c - the server's memory for filters.
- *
- * The library wants memory that is aligned to cache lines; the server's
- * allocator promises 16 bytes. jemalloc, which servers use, aligns a multiple
- * of 64 bytes to 64 anyway. Where that was not seen when the module was loaded,
- * a line is added to each allocation, and the distance to its begin stands
- * before the memory.
  */
 #include "module/memory.h"
 
@@ -14,74 +8,30 @@
 
 #include <inttypes.h>
 #include <stdatomic.h>
-#include <string.h>
 
-enum { LINE = 64 };
+enum { PROMISED = 16 }; /* bytes to which the server aligns memory */
 
-static bool shifted;            /* set once, before filters exist */
 static _Atomic uint64_t in_use; /* bytes, as the allocator counts them */
-
-static void *get_counted(size_t len)
-{
-    void *base = um_api.TryAlloc(len);
-
-    if (base)
-        in_use += um_api.MallocSize(base);
-    return base;
-}
-
-static void *get_shifted(size_t len)
-{
-    uint8_t *base = get_counted(len + LINE);
-    size_t distance;
-
-    if (!base)
-        return NULL;
-    distance = LINE - ((uintptr_t)base & (LINE - 1)); /* at least 16 */
-    memcpy(base + distance - sizeof distance, &distance, sizeof distance);
-    return base + distance;
-}
 
 static void *server_get(void *ctx, size_t align, size_t len)
 {
+    void *memory = align > PROMISED ? NULL : um_api.TryAlloc(len);
+
     (void)ctx;
-    if (align > LINE || len > SIZE_MAX / 2)
-        return NULL;
-    return shifted ? get_shifted(len)
-                   : get_counted((len + align - 1) / align * align);
+    if (memory)
+        in_use += um_api.MallocSize(memory);
+    return memory;
 }
 
 static void server_put(void *ctx, void *memory, size_t len)
 {
-    uint8_t *base = memory;
-    size_t distance = 0;
-
     (void)ctx;
     (void)len;
-    if (shifted)
-        memcpy(&distance, base - sizeof distance, sizeof distance);
-    base -= distance;
-    in_use -= um_api.MallocSize(base);
-    um_api.Free(base);
+    in_use -= um_api.MallocSize(memory);
+    um_api.Free(memory);
 }
 
 const umbel_alloc um_module_alloc = {.get = server_get, .put = server_put};
-
-static bool is_aligned(size_t len)
-{
-    void *first = um_api.TryAlloc(len), *second = um_api.TryAlloc(len);
-    bool yes = (((uintptr_t)first | (uintptr_t)second) & (LINE - 1)) == 0;
-
-    um_api.Free(first);
-    um_api.Free(second);
-    return yes;
-}
-
-void um_memory_init(void)
-{
-    for (size_t len = LINE; len <= 4 << 20; len += len < 4096 ? LINE : len)
-        shifted |= !is_aligned(len);
-}
 
 uint64_t um_memory_used(void)
 {

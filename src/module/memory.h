@@ -14,9 +14,6 @@
 /* For umbel_params and umbel_source. */
 extern const umbel_alloc um_module_alloc;
 
-/* Learns how the server aligns memory. Called once, when um_api is filled. */
-void um_memory_init(void);
-
 /* Returns the bytes that all filters take now. Any thread may ask. */
 uint64_t um_memory_used(void);
 
