@@ -6,6 +6,7 @@
 #include "clearinghouse/status_figures.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 static void put_head(FILE *out, const char *name, const char *type,
                      const char *help)
@@ -37,7 +38,10 @@ static void begin_sample(FILE *out, const char *name, const char *label,
 
 static void put_value(FILE *out, double x)
 {
-    fprintf(out, "} %.16g\n", x);
+    if (isnan(x))
+        fputs("} NaN\n", out);
+    else
+        fprintf(out, "} %.16g\n", x);
 }
 
 /* --- fronts --------------------------------------------------------------- */
