@@ -22,9 +22,10 @@
 #include <gmime/gmime.h>
 
 enum {
-    FEW_LINES = 10000, /* that may all be header fields */
+    FEW_LINES = 22000, /* that may all be header fields */
     BOUNDARIES = 4000, /* lines that begin with --, of which few are any */
     KEPT = 1 << 20,    /* bytes of a buffer that the next mail finds */
+    HEADER = 65536,    /* bytes of the mail's header */
     PARAMETER = 256,
     MESSAGES_IN_LEAVES = 8 /* message/... that GMime does not divide */
 };
@@ -100,15 +101,30 @@ static bool is_header_line(const uint8_t *at, const uint8_t *end)
     return at < end && *at == ':';
 }
 
-/* Returns where the header ends without an empty line; NULL: nowhere. */
-static const uint8_t *header_breaks(const uint8_t *at, const uint8_t *end)
+/* Returns the line that ends the header: an empty one, or one that is no
+ * field. */
+static const uint8_t *header_end(const uint8_t *at, const uint8_t *end)
 {
     while (at < end && is_header_line(at, end))
         at = next_line(at, end);
-    if (at == end || *at == '\n' ||
-        (*at == '\r' && at + 1 < end && at[1] == '\n'))
-        return NULL;
     return at;
+}
+
+static bool is_empty_line(const uint8_t *at, const uint8_t *end)
+{
+    return at == end || *at == '\n' ||
+           (*at == '\r' && at + 1 < end && at[1] == '\n');
+}
+
+/* Length of the fields that are kept: whole lines, if there are any. */
+static size_t kept_header(const uint8_t *mail, size_t len)
+{
+    const uint8_t *newline;
+
+    if (len <= HEADER)
+        return len;
+    newline = memrchr(mail, '\n', HEADER);
+    return newline ? (size_t)(newline - mail) + 1 : HEADER;
 }
 
 /* Counts lines up to the last one that may be read. Returns true if they are
@@ -131,22 +147,29 @@ static bool cut_boundaries(um_mail_reader *r)
     return lines > FEW_LINES;
 }
 
+/* Ends the header where Python does, and shortens a long one. */
 static void mend_header(um_mail_reader *r)
 {
-    const uint8_t *at = header_breaks(r->mail, r->mail + r->len);
-    size_t before = at ? (size_t)(at - r->mail) : 0;
+    const uint8_t *end = r->mail + r->len, *body = header_end(r->mail, end);
+    size_t fields = (size_t)(body - r->mail), left = r->len - fields;
+    size_t kept = kept_header(r->mail, fields);
 
-    if (!at)
+    if (kept == fields && is_empty_line(body, end))
         return;
-    if (!um_bytes_room(&r->mended, r->len + 1)) {
+    if (!um_bytes_room(&r->mended, r->len + 2)) {
         r->no_memory = true;
         return;
     }
-    um_bytes_put(&r->mended, r->mail, before);
-    um_bytes_put(&r->mended, "\n", 1);
-    um_bytes_put(&r->mended, at, r->len - before);
+    um_bytes_put(&r->mended, r->mail, kept);
+    if (kept < fields)
+        r->notes |= UM_MAIL_CUT;
+    if (kept > 0 && r->mail[kept - 1] != '\n')
+        um_bytes_put(&r->mended, "\n", 1);
+    if (!is_empty_line(body, end))
+        um_bytes_put(&r->mended, "\n", 1);
+    um_bytes_put(&r->mended, body, left);
     r->mail = r->mended.data;
-    r->len++;
+    r->len = r->mended.len;
 }
 
 /* --- leaves --------------------------------------------------------------- */

@@ -1,0 +1,39 @@
+/*
+ * html.c - HTML pages from anyone.
+ *
+ * The text is no longer than twice the page, is trimmed, has no two blanks that
+ * a joint made, and is UTF-8 if the page was. Time is linear: libFuzzer's limit
+ * finds pages for which it is not.
+ */
+#include "fuzz.h"
+
+#include "base/text.h"
+#include "mail/chars.h"
+#include "mail/html.h"
+
+static bool is_utf8(const uint8_t *at, size_t len)
+{
+    for (size_t i = 0, n; i < len; i += n) {
+        n = um_utf8_len(at + i, len - i);
+        if (!n)
+            return false;
+    }
+    return true;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    um_bytes out = {0};
+
+    if (!is_utf8(data, len))
+        return 0; /* um_mail_read hands over UTF-8 only */
+    UM_WANT(um_html_to_text(&out, data, len));
+    UM_WANT(out.len <= 2 * len);
+    UM_WANT(is_utf8(out.data, out.len));
+    if (out.len) {
+        UM_WANT(!um_char_is_space(um_char_at(out.data, out.len).code));
+        UM_WANT(out.data[out.len - 1] != ' ');
+    }
+    um_bytes_fini(&out);
+    return 0;
+}

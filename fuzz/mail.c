@@ -1,0 +1,50 @@
+/*
+ * mail.c - mails from anyone, in every encoding and charset.
+ *
+ * Whatever the bytes are, the parts are within the limits and are UTF-8, and
+ * what a worker would answer is an answer that the server takes.
+ */
+#include "fuzz.h"
+
+#include "base/text.h"
+#include "mail/signature.h"
+#include "mail/wire.h"
+
+static void check_text(umbel_slice text)
+{
+    const uint8_t *at = text.data;
+
+    for (size_t i = 0, n; i < text.len; i += n) {
+        n = um_utf8_len(at + i, text.len - i);
+        UM_WANT(n > 0);
+    }
+}
+
+static void check_answer(const um_mail *m)
+{
+    um_mail_answer a = {.id = 17, .kind = UM_MAIL_READ}, back;
+    uint8_t bytes[UM_MAIL_ANSWER];
+
+    um_mail_describe(m, &a.facts);
+    um_mail_sign(m, &a.facts);
+    um_mail_answer_encode(&a, bytes);
+    UM_WANT(um_mail_answer_decode(bytes, &back));
+    UM_WANT(back.id == a.id && back.facts.notes == m->notes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    static um_mail_reader *reader;
+    static const um_mail_limits limits = {
+        .bytes = 20000, .parts = 20, .depth = 10};
+    um_mail m;
+
+    if (!reader)
+        UM_WANT(um_mail_reader_open(&reader, NULL) == UMBEL_OK);
+    UM_WANT(um_mail_read(reader, data, len, &limits, &m, NULL) == UMBEL_OK);
+    UM_WANT(m.nleaves <= limits.parts && m.ntexts <= m.nleaves);
+    for (size_t i = 0; i < m.nleaves; i++)
+        check_text(m.leaves[i]);
+    check_answer(&m);
+    return 0;
+}
