@@ -188,6 +188,8 @@ typedef void um_timer_run(um_ctx *ctx, void *data);
     X(void, LogIOError, (um_io *, const char *, const char *, ...))            \
     X(int, CreateCommand,                                                      \
       (um_ctx *, const char *, um_command_run *, const char *, int, int, int)) \
+    X(int, IsKeysPositionRequest, (um_ctx *))                                  \
+    X(void, KeyAtPosWithFlags, (um_ctx *, int, int))                           \
     X(um_handle *, GetCommand, (um_ctx *, const char *))                       \
     X(int, SetCommandInfo, (um_handle *, const um_docs *))                     \
     X(const char *, StringPtrLen, (const um_str *, size_t *))                  \

@@ -96,3 +96,28 @@ bool um_register_commands(um_ctx *ctx, const um_module_command *rows,
             return false;
     return true;
 }
+
+/* Words of argv from first on, n of them, as far as there are as many. */
+static void report_range(um_ctx *ctx, const um_key_spec *spec, int first,
+                         long long n, int argc)
+{
+    for (int i = first; i < argc && i - first < n; i++)
+        um_api.KeyAtPosWithFlags(ctx, i, (int)spec->flags);
+}
+
+bool um_report_keys(um_ctx *ctx, const um_key_spec *specs, um_str **argv,
+                    int argc)
+{
+    if (!um_api.IsKeysPositionRequest(ctx))
+        return false;
+    for (; specs->flags; specs++) {
+        int at = specs->begin.index.pos;
+        long long n = 1;
+
+        if (specs->find_keys == UM_FIND_KEYNUM &&
+            (at >= argc || um_api.StringToLongLong(argv[at++], &n) != UM_DONE))
+            continue;
+        report_range(ctx, specs, at, n, argc);
+    }
+    return true;
+}

@@ -30,6 +30,14 @@ extern const um_key_spec um_keys_read[], um_keys_change[], um_keys_create[];
 /* dest numkeys key ...: dest is written, the others are read. */
 extern const um_key_spec um_keys_merge[];
 
+/*
+ * Clusters of Redis 7.0 look at the first key spec only. A command with more
+ * has the flag getkeys-api, and asks this first: true if the call was not meant
+ * to run, but to name its keys.
+ */
+bool um_report_keys(um_ctx *ctx, const um_key_spec *specs, um_str **argv,
+                    int argc);
+
 /* The first argument, for um_module_command.args. */
 #define UM_ARG_THE_KEY                                                         \
     {                                                                          \

@@ -114,7 +114,7 @@ static const um_key_spec estimate_keys[] = {
             0                                                                  \
         }                                                                      \
     }
-static const um_key_spec retouch_keys[] = {
+const um_key_spec um_keys_retouch[] = {
     {.flags = UM_SPEC_RW | UM_SPEC_ACCESS | UM_SPEC_UPDATE,
      .begin_search = UM_BEGIN_INDEX,
      .begin.index.pos = 1,
@@ -153,7 +153,7 @@ const um_module_command um_module_umb[] = {
     {"umb.info", um_umb_info, -2, READS, um_keys_read,
      "Describes a filter; FULL reads its cells.",
      "O(1); FULL: O(M) for a filter of M bytes, in a thread", info},
-    {"umb.merge", um_umb_merge, -4, WRITES, um_keys_merge,
+    {"umb.merge", um_umb_merge, -4, WRITES " getkeys-api", um_keys_merge,
      "Merges filters into one; replies with its error.",
      "O(N*M) for N filters of M bytes, in a thread", merge},
     {"umb.estimate", um_umb_estimate, -2, READS, estimate_keys,
@@ -162,7 +162,7 @@ const um_module_command um_module_umb[] = {
     {"umb.fold", um_umb_fold, -3, WRITES, um_keys_change,
      "Makes a filter smaller; replies with its error.",
      "O(M) for a filter of M bytes, in a thread", fold},
-    {"umb.retouch", um_umb_retouch, -6, WRITES, retouch_keys,
+    {"umb.retouch", um_umb_retouch, -6, WRITES " getkeys-api", um_keys_retouch,
      "Clears bits so that items of a set no longer match.",
      "O(N) for N items of both sets; the search in a thread", retouch},
     {"umb.export", um_umb_export, -2, READS, um_keys_read,

@@ -11,6 +11,9 @@ um_command_run um_umb_reserve, um_umb_add, um_umb_madd, um_umb_check,
     um_umb_clear, um_umb_turn, um_umb_info, um_umb_merge, um_umb_estimate,
     um_umb_fold, um_umb_retouch, um_umb_export, um_umb_import;
 
+/* key MEMBERS key NEVER key */
+extern const um_key_spec um_keys_retouch[];
+
 /* Prepares UMB.IMPORT for forks. */
 void um_import_init(um_ctx *ctx);
 

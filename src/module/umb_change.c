@@ -84,6 +84,8 @@ int um_umb_merge(um_ctx *ctx, um_str **argv, int argc)
     uint64_t n;
     void *into;
 
+    if (um_report_keys(ctx, um_keys_merge, argv, argc))
+        return UM_DONE;
     if (argc < 4)
         return um_api.WrongArity(ctx);
     if (!um_whole_arg(ctx, "numkeys", argv[2], INT32_MAX, &n))

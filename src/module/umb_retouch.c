@@ -154,6 +154,8 @@ int um_umb_retouch(um_ctx *ctx, um_str **argv, int argc)
     um_body *b;
     double max_fn = 0.01;
 
+    if (um_report_keys(ctx, um_keys_retouch, argv, argc))
+        return UM_DONE;
     if (argc != 6 && argc != 8)
         return um_api.WrongArity(ctx);
     if (!um_is_word(argv[2], "members") || !um_is_word(argv[4], "never") ||

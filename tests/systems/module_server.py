@@ -1,4 +1,5 @@
 """module_server.py - real servers with umbel.so, and a small RESP client."""
+import atexit
 import os
 import shutil
 import signal
@@ -103,9 +104,12 @@ class Client:
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """Returns a port that has a partner 10,000 above it, for clusters."""
+    while True:
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            if s.getsockname()[1] < 55000:
+                return s.getsockname()[1]
 
 
 class Server:
@@ -137,6 +141,7 @@ class Server:
         self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log,
                                         env=self.environment(), cwd=self.dir)
         self.log.close()
+        atexit.register(self.process.kill)  # if a test fails
         if wait:
             self.wait()
 
