@@ -14,6 +14,7 @@
 #include "draw/text.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 /* Fronts that count mail; others serve the operator. */
@@ -24,22 +25,19 @@ static bool counts_mail(const um_front_stats *f)
 
 /* --- parts ---------------------------------------------------------------- */
 
-/* A cell; label is its column's name, where a row is shown as a card. */
-static void begin_cell(FILE *out, const char *label)
+static void begin_cell(FILE *out)
 {
-    fputs("<td role=\"cell\" data-label=\"", out);
-    um_put_escaped(out, label);
-    fputs("\">", out);
+    fputs("<td role=\"cell\">", out);
 }
 
-static void put_cell(FILE *out, const char *label, const char *text)
+static void put_cell(FILE *out, const char *text)
 {
-    begin_cell(out, label);
+    begin_cell(out);
     um_put_escaped(out, text);
     fputs("</td>", out);
 }
 
-/* Roles, because a table that is shown as cards is none for screen readers. */
+/* Roles, because a table whose rows are grids is none for screen readers. */
 static void begin_table(FILE *out, const char *class, const char *const *heads)
 {
     fprintf(out,
@@ -211,14 +209,13 @@ static void put_fronts(FILE *out, const um_status *s)
     for (size_t i = 0; i < s->nfronts; i++) {
         const um_front_stats *f = s->front[i];
         begin_row(out);
-        begin_cell(out, heads[0]);
+        begin_cell(out);
         um_put_escaped(out, f->front->name);
         put_addresses(out, s, f->front);
         fputs("</td>", out);
-        put_cell(out, heads[1], um_words_count(um_front_requests(f)).text);
-        put_cell(out, heads[2],
-                 counts_mail(f) ? um_words_count(f->hits).text : "-");
-        put_cell(out, heads[3], um_words_count(um_front_refused(f)).text);
+        put_cell(out, um_words_count(um_front_requests(f)).text);
+        put_cell(out, counts_mail(f) ? um_words_count(f->hits).text : "-");
+        put_cell(out, um_words_count(um_front_refused(f)).text);
         end_row(out);
     }
     end_table(out);
@@ -228,14 +225,14 @@ static void put_refusal(FILE *out, const um_front *f, const um_verdict *v,
                         uint64_t n)
 {
     begin_row(out);
-    begin_cell(out, "reason");
+    begin_cell(out);
     um_put_escaped(out, v->reason);
     fputs("<small>", out);
     um_put_escaped(out, f->name);
     fputs(": ", out);
     um_put_escaped(out, v->diag);
     fputs("</small></td>", out);
-    put_cell(out, "requests", um_words_count(n).text);
+    put_cell(out, um_words_count(n).text);
     end_row(out);
 }
 
@@ -263,10 +260,9 @@ static void put_refusals(FILE *out, const um_status *s)
 
 /* --- figures -------------------------------------------------------------- */
 
-static void put_list_cell(FILE *out, const um_figure_row *r, um_figure_value v)
+static void put_figure(FILE *out, const um_figure_row *r, um_figure_value v)
 {
-    begin_cell(out, r->label);
-    um_put_escaped(out, um_figure_words(r, v).text);
+    fprintf(out, "<dt>%s</dt><dd>", r->label);
     if (r->unit == UM_UNIT_SHARE)
         fprintf(out,
                 "<svg class=\"bar\" viewBox=\"0 0 100 6\" "
@@ -274,28 +270,30 @@ static void put_list_cell(FILE *out, const um_figure_row *r, um_figure_value v)
                 "class=\"track\" width=\"100\" height=\"6\"/><rect "
                 "class=\"level\" width=\"%.1f\" height=\"6\"/></svg>",
                 v.number > 1 ? 100 : 100 * v.number);
-    fputs("</td>", out);
+    um_put_escaped(out, um_figure_words(r, v).text);
+    fputs("</dd>\n", out);
+}
+
+/* Figures that a list does not have are left out. */
+static void put_list(FILE *out, const um_list_stats *l, uint64_t now)
+{
+    fputs("<div class=\"list\">\n<h3>", out);
+    um_put_escaped(out, l->name);
+    fputs("</h3>\n<dl class=\"figures\">\n", out);
+    for (const um_list_figure *f = um_list_figures; f->row.name; f++) {
+        um_figure_value v = f->value(l, now);
+        if (f->row.label && !isnan(v.number))
+            put_figure(out, &f->row, v);
+    }
+    fputs("</dl>\n</div>\n", out);
 }
 
 static void put_lists(FILE *out, const um_status *s)
 {
-    enum { MOST = 24 };
-    const char *heads[MOST] = {"list"};
-    size_t n = 1;
-
-    for (const um_list_figure *f = um_list_figures; f->row.name; f++)
-        if (f->row.label && n + 1 < MOST)
-            heads[n++] = f->row.label;
-    begin_table(out, "cards", heads);
-    for (size_t i = 0; i < s->nlists; i++) {
-        begin_row(out);
-        put_cell(out, heads[0], s->list[i].name);
-        for (const um_list_figure *f = um_list_figures; f->row.name; f++)
-            if (f->row.label)
-                put_list_cell(out, &f->row, f->value(&s->list[i], s->now));
-        end_row(out);
-    }
-    end_table(out);
+    fputs("<div class=\"lists\">\n", out);
+    for (size_t i = 0; i < s->nlists; i++)
+        put_list(out, &s->list[i], s->now);
+    fputs("</div>", out);
 }
 
 static void put_sections(FILE *out, const um_status *s)
@@ -307,30 +305,26 @@ static void put_sections(FILE *out, const um_status *s)
                     "%s<section>\n<h2 class=\"section-title\">%s</h2>\n"
                     "<dl class=\"figures\">\n",
                     i ? "</dl>\n</section>\n" : "", f->section);
-        if (!f->row.label)
-            continue;
-        fprintf(out, "<dt>%s</dt><dd>", f->row.label);
-        um_put_escaped(out, um_figure_words(&f->row, f->value(s)).text);
-        fputs("</dd>\n", out);
+        if (f->row.label)
+            put_figure(out, &f->row, f->value(s));
     }
     fputs("</dl>\n</section>", out);
 }
 
 /* --- reporters ------------------------------------------------------------ */
 
-static void put_busy_reporter(FILE *out, const um_busy_reporter *r,
-                              const char *const *heads)
+static void put_busy_reporter(FILE *out, const um_busy_reporter *r)
 {
     begin_row(out);
-    begin_cell(out, heads[0]);
+    begin_cell(out);
     um_put_escaped(out, r->name);
     fputs("<small>", out);
     um_put_escaped(out, r->key.front->name);
     fprintf(out, ", %s</small></td>", r->key.account ? "account" : "network");
-    begin_cell(out, heads[1]);
+    begin_cell(out);
     fprintf(out, "%s%s</td>", r->surplus ? "&le; " : "",
             um_words_count(r->reports).text);
-    begin_cell(out, heads[2]);
+    begin_cell(out);
     fprintf(out, "%s ago</td>", um_words_about(r->last).text);
     end_row(out);
 }
@@ -347,7 +341,7 @@ static void put_busiest(FILE *out, const um_status *s)
     }
     begin_table(out, "split busiest", heads);
     for (size_t i = 0; i < s->nbusiest; i++) {
-        put_busy_reporter(out, &s->busiest[i], heads);
+        put_busy_reporter(out, &s->busiest[i]);
         inexact |= s->busiest[i].surplus > 0;
     }
     end_table(out);
