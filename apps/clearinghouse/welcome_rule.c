@@ -55,7 +55,9 @@ static umbel_status read_sender(um_welcome_rule *r, umbel_error *err)
 {
     unwrap(r->value);
     const char *at = strrchr(r->value, '@');
-    if (at && (at == r->value ? is_domain_rule(at + 1) : is_domain(at + 1)))
+    bool any = r->value[0] == '@';
+    if (at && any == (at == r->value) &&
+        (any ? is_domain_rule(at + 1) : is_domain(at + 1)))
         return UMBEL_OK;
     return um_fail(err, UMBEL_E_RANGE, "\"%.80s\" is no sender", r->value);
 }

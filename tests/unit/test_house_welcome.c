@@ -180,6 +180,7 @@ static void a_refusal_names_file_line_and_what_to_write(void **state)
         {"sender alice\n", "\"alice\" is no sender"},
         {"sender <>\n", "is no sender"},
         {"sender a@.b.example\n", "is no sender"},
+        {"sender @a@b.example\n", "is no sender"},
         {"sender *@b.example\n", "write \"sender @b.example\""},
         {"sender *@*.b.example\n", "write \"sender @.b.example\""},
         {"from *.b.example\n", "write \"from .b.example\""},
