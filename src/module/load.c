@@ -2,6 +2,7 @@
  * load.c - the module's entry: types, settings, commands, INFO.
  */
 #include "module/command.h"
+#include "module/compat.h"
 #include "module/settings.h"
 #include "module/stats.h"
 #include "module/type.h"
@@ -21,6 +22,10 @@ typedef struct um_family {
 
 static const um_family families[] = {
     {"umbel", um_module_umb, {&um_module_filter_type}, false},
+    /* As RedisBloom. CF.* ("cuckoo", MBbloomCF) and TOPK.* ("topk", TopK-TYPE)
+     * belong here. */
+    {"bloom", um_module_bf, {&um_module_bf_type}, true},
+    {"cms", um_module_cms, {&um_module_cms_type}, true},
 };
 
 static bool register_type(um_ctx *ctx, const um_module_type *t)

@@ -351,13 +351,49 @@ umbel_status um_bf_add(um_bf *b, const umbel_slice *keys, size_t n, bool *fresh,
 /* --- merging ----------------------------------------------------------------
  */
 
+static bool has_size_of(const um_bf_link *a, const um_bf_link *b)
+{
+    return a->nbits == b->nbits && a->hashes == b->hashes;
+}
+
+/* Returns true if every bit of a is set in b. */
+static bool is_within(const um_bf_link *a, const um_bf_link *b)
+{
+    for (uint64_t i = 0; i < a->bytes; i++)
+        if (a->bits[i] & ~b->bits[i])
+            return false;
+    return true;
+}
+
+/*
+ * Returns true if a link has the keys of another, or got them: an older or a
+ * newer state of the same link meets itself when filters are merged again.
+ */
+static bool is_known(um_bf *b, const um_bf_link *from)
+{
+    for (uint32_t i = 0; i < b->nlinks; i++) {
+        um_bf_link *l = &b->links[i];
+        if (!has_size_of(l, from))
+            continue;
+        if (is_within(from, l))
+            return true;
+        if (from->items >= l->items && is_within(l, from)) {
+            memcpy(l->bits, from->bits, (size_t)l->bytes);
+            b->items += from->items - l->items;
+            l->items = from->items;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Finds a link that can take the items of another; NULL: none. */
 static um_bf_link *find_room(um_bf *b, const um_bf_link *from)
 {
     for (uint32_t i = 0; i < b->nlinks; i++) {
         um_bf_link *l = &b->links[i];
-        if (l->nbits == from->nbits && l->hashes == from->hashes &&
-            l->items <= l->capacity && from->items <= l->capacity - l->items)
+        if (has_size_of(l, from) && l->items <= l->capacity &&
+            from->items <= l->capacity - l->items)
             return l;
     }
     return NULL;
@@ -366,17 +402,20 @@ static um_bf_link *find_room(um_bf *b, const um_bf_link *from)
 static umbel_status merge_link(um_bf *b, const um_bf_link *from,
                                umbel_error *err)
 {
-    um_bf_link *to = find_room(b, from);
-
-    if (from->items == 0)
+    if (is_known(b, from))
         return UMBEL_OK;
+    um_bf_link *to = find_room(b, from);
     if (!to && b->options & UM_BF_FIXED)
         return um_fail(err, UMBEL_E_FULL,
                        "a filter that does not grow takes the keys of one of "
                        "the same size, and no more than it has room for");
+    if (from->items > UINT64_MAX - b->items)
+        return um_fail(err, UMBEL_E_LIMIT, "it would have too many items");
+    if (!to)
+        UM_TRY(append_copy(b, from, err));
     b->items += from->items;
     if (!to)
-        return append_copy(b, from, err);
+        return UMBEL_OK;
     for (uint64_t i = 0; i < to->bytes; i++)
         to->bits[i] |= from->bits[i];
     to->items += from->items;

@@ -83,9 +83,10 @@ umbel_status um_bf_add(um_bf *b, const umbel_slice *keys, size_t n, bool *fresh,
 void um_bf_query(const um_bf *b, const umbel_slice *keys, size_t n, bool *hit);
 
 /*
- * Adds the keys of another filter: a link joins one of the same size with room
- * for its items, any other is appended. E_FULL for a filter that does not grow.
- * When it fails some links may have been added: merge into a copy.
+ * Adds the keys of another filter: a link joins one of the same size that has
+ * its keys already, or room for its items; any other is appended. E_FULL for a
+ * filter that does not grow. When it fails some links may have been added:
+ * merge into a copy.
  */
 umbel_status um_bf_merge(um_bf *into, const um_bf *from, umbel_error *err);
 

@@ -284,8 +284,16 @@ static void a_merged_filter_has_the_items_of_both(void **state)
     assert_int_equal(a->nlinks, 2);
     assert_int_equal(a->items, a->links[0].items + a->links[1].items);
     assert_int_equal(count_hits(a, "item", 1200), 1200);
-    assert_ok(um_bf_merge(a, a, &test_refusal));
+    for (int i = 0; i < 3; i++) { /* again changes nothing */
+        assert_ok(um_bf_merge(a, c, &test_refusal));
+        assert_ok(um_bf_merge(a, b, &test_refusal));
+        assert_ok(um_bf_merge(a, a, &test_refusal));
+    }
     assert_int_equal(a->nlinks, 2);
+    add_items(c, "item", 1200, 100);
+    assert_ok(um_bf_merge(a, c, &test_refusal)); /* a newer state of a link */
+    assert_int_equal(a->nlinks, 2);
+    assert_int_equal(count_hits(a, "item", 1300), 1300);
     um_bf_close(a);
     um_bf_close(b);
     um_bf_close(c);

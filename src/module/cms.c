@@ -1,0 +1,231 @@
+/*
+ * cms.c - CMS.*: count-min sketches, as RedisBloom. cms_merge.c has CMS.MERGE
+ * and the rows.
+ */
+#include "module/cms.h"
+
+#include "base/murmur.h"
+#include "module/stats.h"
+
+#include <math.h>
+#include <string.h>
+
+um_cms *um_cms_find(um_ctx *ctx, um_str *name)
+{
+    void *value;
+
+    if (!um_find_value(ctx, name, um_cms_type, &value))
+        return NULL;
+    if (!value)
+        um_api.ReplyWithError(ctx, "CMS: key does not exist");
+    return value;
+}
+
+/* --- making -----------------------------------------------------------------
+ */
+
+/* Any key that exists is in the way, whatever its type. */
+static int init_sketch(um_ctx *ctx, um_str *name, uint64_t width,
+                       uint64_t depth)
+{
+    um_key *key = um_api.OpenKey(ctx, name, UM_READ | UM_WRITE);
+    um_cms *c = NULL;
+
+    if (um_api.KeyType(key) != UM_KEY_EMPTY)
+        um_api.ReplyWithError(ctx, "CMS: key already exists");
+    else if (depth > INT64_MAX / sizeof *c->cells / width)
+        um_api.ReplyWithError(ctx, "CMS: invalid init arguments");
+    else if (!um_may_take(ctx, width * depth * sizeof *c->cells) ||
+             um_cms_open(width, depth, &c, NULL) != UMBEL_OK)
+        um_api.ReplyWithError(ctx, "CMS: Insufficient memory to create the "
+                                   "key");
+    else {
+        um_api.ModuleTypeSetValue(key, um_cms_type, c);
+        um_changed(ctx, name, "cms.init");
+        um_api.ReplyWithSimpleString(ctx, "OK");
+    }
+    um_api.CloseKey(key);
+    return UM_DONE;
+}
+
+int um_cms_initbydim(um_ctx *ctx, um_str **argv, int argc)
+{
+    long long width, depth;
+
+    if (argc != 4)
+        return um_api.WrongArity(ctx);
+    if (um_api.StringToLongLong(argv[2], &width) != UM_DONE || width < 1)
+        return um_api.ReplyWithError(ctx, "CMS: invalid width");
+    if (um_api.StringToLongLong(argv[3], &depth) != UM_DONE || depth < 1)
+        return um_api.ReplyWithError(ctx, "CMS: invalid depth");
+    return init_sketch(ctx, argv[1], (uint64_t)width, (uint64_t)depth);
+}
+
+static bool take_share(const um_str *text, double *out)
+{
+    return um_api.StringToDouble(text, out) == UM_DONE && *out > 0 && *out < 1;
+}
+
+/* In single precision, as there: the depth is the same in corner cases. */
+int um_cms_initbyprob(um_ctx *ctx, um_str **argv, int argc)
+{
+    double error, chance;
+
+    if (argc != 4)
+        return um_api.WrongArity(ctx);
+    if (!take_share(argv[2], &error))
+        return um_api.ReplyWithError(ctx, "CMS: invalid overestimation value");
+    if (!take_share(argv[3], &chance) || (float)chance >= 1 ||
+        (float)chance <= 0)
+        return um_api.ReplyWithError(ctx, "CMS: invalid prob value");
+    double width = ceil(2 / error);
+    double depth = ceil((double)(log10f((float)chance) / log10f(0.5F)));
+    if (!(width < 0x1p62))
+        return um_api.ReplyWithError(ctx, "CMS: invalid init arguments");
+    return init_sketch(ctx, argv[1], (uint64_t)width, (uint64_t)depth);
+}
+
+/* --- counting ---------------------------------------------------------------
+ */
+
+static uint32_t *cell_of(const um_cms *c, uint64_t row, umbel_slice item)
+{
+    uint32_t hash = um_murmur32(item.data, item.len, (uint32_t)row);
+
+    return c->cells + row * c->width + hash % c->width;
+}
+
+/* Returns the least counter of the item; one that overflows sticks. */
+static uint32_t add_item(um_cms *c, umbel_slice item, uint64_t amount)
+{
+    uint32_t least = UINT32_MAX;
+
+    for (uint64_t row = 0; row < c->depth; row++) {
+        uint32_t *cell = cell_of(c, row, item);
+        *cell =
+            amount > UINT32_MAX - *cell ? UINT32_MAX : *cell + (uint32_t)amount;
+        least = *cell < least ? *cell : least;
+    }
+    c->count = amount > (uint64_t)(INT64_MAX - c->count)
+                   ? INT64_MAX
+                   : c->count + (int64_t)amount;
+    return least;
+}
+
+static uint32_t count_item(const um_cms *c, umbel_slice item)
+{
+    uint32_t least = UINT32_MAX;
+
+    for (uint64_t row = 0; row < c->depth; row++) {
+        uint32_t n = *cell_of(c, row, item);
+        least = n < least ? n : least;
+    }
+    return least;
+}
+
+static umbel_slice slice_of(const um_str *s)
+{
+    umbel_slice slice;
+
+    slice.data = um_api.StringPtrLen(s, &slice.len);
+    return slice;
+}
+
+/* All numbers are looked at before the first counts. */
+static const char *check_amounts(um_str **argv, int argc)
+{
+    for (int i = 3; i < argc; i += 2) {
+        long long n;
+        if (um_api.StringToLongLong(argv[i], &n) != UM_DONE)
+            return "CMS: Cannot parse number";
+        if (n < 0)
+            return "CMS: Number cannot be negative";
+    }
+    return NULL;
+}
+
+int um_cms_incrby(um_ctx *ctx, um_str **argv, int argc)
+{
+    const char *wrong;
+    um_key *key;
+    void *value;
+
+    if (argc < 4 || argc % 2)
+        return um_api.WrongArity(ctx);
+    if (!um_open_write(ctx, argv[1], um_cms_type, &key, &value))
+        return UM_DONE;
+    wrong = value ? check_amounts(argv, argc) : "CMS: key does not exist";
+    if (wrong) {
+        um_api.CloseKey(key);
+        return um_api.ReplyWithError(ctx, wrong);
+    }
+    um_api.ReplyWithArray(ctx, (argc - 2) / 2);
+    for (int i = 2; i < argc; i += 2) {
+        long long n = 0;
+        um_api.StringToLongLong(argv[i + 1], &n);
+        uint32_t count = add_item(value, slice_of(argv[i]), (uint64_t)n);
+        if (count == UINT32_MAX)
+            um_api.ReplyWithError(ctx, "CMS: INCRBY overflow");
+        else
+            um_api.ReplyWithLongLong(ctx, count);
+    }
+    um_stats.adds += (uint64_t)(argc - 2) / 2;
+    um_changed(ctx, argv[1], "cms.incrby");
+    um_api.CloseKey(key);
+    return UM_DONE;
+}
+
+int um_cms_query(um_ctx *ctx, um_str **argv, int argc)
+{
+    if (argc < 3)
+        return um_api.WrongArity(ctx);
+    const um_cms *c = um_cms_find(ctx, argv[1]);
+    if (!c)
+        return UM_DONE;
+    um_api.ReplyWithArray(ctx, argc - 2);
+    for (int i = 2; i < argc; i++)
+        um_api.ReplyWithLongLong(ctx, count_item(c, slice_of(argv[i])));
+    um_stats.queries += (uint64_t)(argc - 2);
+    return UM_DONE;
+}
+
+int um_cms_info(um_ctx *ctx, um_str **argv, int argc)
+{
+    if (argc != 2)
+        return um_api.WrongArity(ctx);
+    const um_cms *c = um_cms_find(ctx, argv[1]);
+    if (!c)
+        return UM_DONE;
+    um_api.ReplyWithMap(ctx, 3);
+    um_api.ReplyWithSimpleString(ctx, "width");
+    um_api.ReplyWithLongLong(ctx, (long long)c->width);
+    um_api.ReplyWithSimpleString(ctx, "depth");
+    um_api.ReplyWithLongLong(ctx, (long long)c->depth);
+    um_api.ReplyWithSimpleString(ctx, "count");
+    um_api.ReplyWithLongLong(ctx, c->count);
+    return UM_DONE;
+}
+
+/* CMS.LOADCHUNK key offset count bytes: what an AOF rewrite writes. */
+int um_cms_loadchunk(um_ctx *ctx, um_str **argv, int argc)
+{
+    long long at, count;
+
+    if (argc != 5)
+        return um_api.WrongArity(ctx);
+    um_cms *c = um_cms_find(ctx, argv[1]);
+    if (!c)
+        return UM_DONE;
+    umbel_slice bytes = slice_of(argv[4]);
+    if (um_api.StringToLongLong(argv[2], &at) != UM_DONE || at < 0 ||
+        (uint64_t)at > um_cms_bytes(c) ||
+        bytes.len > um_cms_bytes(c) - (uint64_t)at)
+        return um_api.ReplyWithError(ctx, "CMS: invalid offset");
+    if (um_api.StringToLongLong(argv[3], &count) != UM_DONE || count < 0)
+        return um_api.ReplyWithError(ctx, "CMS: invalid count");
+    memcpy((uint8_t *)c->cells + at, bytes.data, bytes.len);
+    c->count = count;
+    um_api.SignalModifiedKey(ctx, argv[1]);
+    um_changed(ctx, argv[1], "cms.loadchunk");
+    return um_api.ReplyWithSimpleString(ctx, "OK");
+}
