@@ -38,10 +38,7 @@ static void begin_sample(FILE *out, const char *name, const char *label,
 
 static void put_value(FILE *out, double x)
 {
-    if (isnan(x))
-        fputs("} NaN\n", out);
-    else
-        fprintf(out, "} %.16g\n", x);
+    fprintf(out, "} %.16g\n", x);
 }
 
 /* --- fronts --------------------------------------------------------------- */
@@ -106,8 +103,11 @@ static void put_lists(FILE *out, const um_status *s)
             continue;
         put_head(out, f->row.metric, f->row.type, f->row.help);
         for (size_t i = 0; i < s->nlists; i++) {
+            double x = f->value(&s->list[i], s->now).number;
+            if (isnan(x)) /* the list has none */
+                continue;
             begin_sample(out, f->row.metric, "list", s->list[i].name);
-            put_value(out, f->value(&s->list[i], s->now).number);
+            put_value(out, x);
         }
     }
 }
