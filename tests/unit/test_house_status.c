@@ -3,6 +3,7 @@
  * names that strangers choose.
  */
 #include "clearinghouse/status.h"
+#include "clearinghouse/status_graph.h"
 #include "clearinghouse/status_problems.h"
 #include "support/test.h"
 
@@ -51,6 +52,50 @@ static void an_hour_has_sixty_minutes_however_long_it_runs(void **state)
     assert_int_equal(um_hour_sum(&h, &now, 2).requests, 998 + 999);
     um_hour_tick(&h, UINT64_C(1) << 40, &now); /* it was stopped for long */
     assert_int_equal(um_hour_sum(&h, &now, UM_HOUR_MINUTES).requests, 0);
+}
+
+static char *graph(const um_front_stats *f)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+
+    um_status_print_graph(out, f);
+    fclose(out);
+    return text;
+}
+
+static void a_bar_has_hits_below_and_refusals_on_top(void **state)
+{
+    um_front_stats f;
+
+    (void)state;
+    um_front_stats_init(&f, &um_front_pyzor);
+    um_front_tick(&f, 0);
+    f.count[0][0] = 8;
+    f.count[0][1] = 2;
+    f.hits = 5;
+    char *text = graph(&f);
+    assert_non_null(strstr(text, "\"hits\" d=\"M591 100.0v-50.0h8v50.0z\""));
+    assert_non_null(strstr(text, "\"rest\" d=\"M591 50.0v-30.0h8v30.0z\""));
+    assert_non_null(strstr(text, "\"refused\" d=\"M591 20.0v-20.0h8v20.0z\""));
+    assert_non_null(strstr(text, "10 requests, 5 hits, 2 refused; at most 10"));
+    free(text);
+}
+
+static void a_graph_takes_any_count(void **state)
+{
+    um_front_stats f;
+
+    (void)state;
+    um_front_stats_init(&f, &um_front_pyzor);
+    f.hits = 7; /* ahead of its request */
+    f.count[0][0] = UINT64_MAX;
+    char *text = graph(&f);
+    assert_non_null(strstr(text, "\"hits\" d=\"M591 100.0v-1.5h8v1.5z\""));
+    assert_null(strstr(text, "nan"));
+    assert_null(strstr(text, "inf"));
+    free(text);
 }
 
 /* --- busiest -------------------------------------------------------------- */
@@ -247,6 +292,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(minutes_are_differences_and_the_last_is_not_over),
         cmocka_unit_test(an_hour_has_sixty_minutes_however_long_it_runs),
+        cmocka_unit_test(a_bar_has_hits_below_and_refusals_on_top),
+        cmocka_unit_test(a_graph_takes_any_count),
         cmocka_unit_test(few_reporters_are_counted_exactly),
         cmocka_unit_test(a_busy_reporter_is_found_among_many_networks),
         cmocka_unit_test(a_server_that_is_well_has_no_problem),
