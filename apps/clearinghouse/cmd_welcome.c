@@ -130,6 +130,6 @@ const um_command um_house_cmd_welcome = {
     .options = {{options, .base = 0}},
     .operands = {{"add|remove|list", UM_TEXT, offsetof(welcome_args, action),
                   .min = 1, .example = "list"},
-                 {"RULE", UM_LIST, offsetof(welcome_args, rule)}},
+                 {"RULE", UM_LIST, offsetof(welcome_args, rule), .min = 0}},
     .run = run,
 };

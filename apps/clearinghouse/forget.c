@@ -68,13 +68,12 @@ static bool list_of(umbel_slice name, unsigned *list)
 
 static bool read_note(umbel_slice name, umbel_slice value, um_exception *out)
 {
-    const uint8_t *bytes = name.data, *end = bytes + name.len;
-    const uint8_t *text = (const uint8_t *)value.data + TIMES_LEN;
-    um_reader v = {value.data, text, false};
-
     if (value.len < TIMES_LEN || !list_of(name, &out->list))
         return false;
+    const uint8_t *end = (const uint8_t *)name.data + name.len;
+    const uint8_t *text = (const uint8_t *)value.data + TIMES_LEN;
     um_reader n = {end - DIGEST_LEN, end, false};
+    um_reader v = {value.data, text, false};
     out->digest.lo = um_get_u64(&n);
     out->digest.hi = um_get_u64(&n);
     out->made = um_get_u64(&v);
@@ -229,7 +228,7 @@ umbel_status um_forget_undo(um_house *h, const char *text, size_t *lists,
                             uint64_t *ticket, umbel_error *err)
 {
     umbel_digest d = digest_of(h, text);
-    um_exception e;
+    um_exception e = {.list = 0};
 
     *lists = 0;
     for (unsigned i = 0; um_front_list(i); i++)
@@ -266,7 +265,7 @@ static uint64_t oldest_epochs(const um_house *h)
 
 void um_forget_tick(um_house *h)
 {
-    um_exception e, over[SWEEP];
+    um_exception e, over[SWEEP] = {{.list = 0}};
     uint64_t oldest = oldest_epochs(h), ticket;
     size_t n = 0;
 

@@ -46,14 +46,24 @@ static bool is_forgotten(const um_why *w)
     return false;
 }
 
+/* The largest count of an epoch. */
+static uint64_t count_limit(const um_why *w, unsigned list)
+{
+    um_list_stats stats;
+
+    um_list_stats_get(um_store_list(w->house->store, list), &stats);
+    return stats.count_limit;
+}
+
 static bool print_reason(FILE *out, const um_why *w)
 {
     if (w->welcome)
         fprintf(out, "no hit: the rule \"%s %s\" welcomes it",
                 um_welcome_type_name(w->rule.type), w->rule.value);
     else if (w->hit)
-        fprintf(out, "a hit: list %s counts it %s times, and %s is enough",
+        fprintf(out, "a hit: list %s counts it %s times%s, and %s is enough",
                 um_front_list(w->list), um_words_count(w->count).text,
+                w->count >= count_limit(w, w->list) ? " or more" : "",
                 um_words_count(w->threshold).text);
     else if (w->facts && w->n == 0)
         fputs("no hit: its text is too short to mean anything", out);
