@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "clearinghouse/config_rows.h"
 #include "clearinghouse/config_text.h"
 #include "clearinghouse/file_text.h"
 #include "cli/suggest.h"
@@ -157,7 +158,7 @@ static cfg_opt_t value_opt(const um_setting *s)
 {
     char *initial; /* libconfuse does not change it, but its type says so */
     memcpy(&initial, &s->initial, sizeof initial);
-    cfg_opt_t one = CFG_STR(s->name, s->initial, CFGF_NONE);
+    cfg_opt_t one = CFG_STR(s->name, NULL, CFGF_NODEFAULT);
     cfg_opt_t many = CFG_STR_LIST(s->name, initial, CFGF_NONE);
     cfg_opt_t opt = s->type->many ? many : one;
 
@@ -242,6 +243,21 @@ static umbel_status fill_config(cfg_t *cfg, um_config *out, umbel_error *err)
     return fine ? UMBEL_OK : um_no_memory(err, sizeof *out);
 }
 
+/* Applies what the rows of fronts say about their lists. */
+static void init_lists(um_config *c)
+{
+    for (size_t i = 0; um_front_list(i); i++) {
+        const um_list_initial *row = um_front_of_list(i)->list_initials;
+
+        for (; row && row->setting; row++) {
+            const um_setting *s = um_setting_find(um_list_rows, row->setting);
+            if (!row->list || strcmp(row->list, um_front_list(i)) == 0)
+                s->type->parse(s, row->value,
+                               um_setting_target(s, &c->list[i]));
+        }
+    }
+}
+
 umbel_status um_config_default(um_config *out, umbel_error *err)
 {
     um_config c = {0};
@@ -258,6 +274,7 @@ umbel_status um_config_default(um_config *out, umbel_error *err)
         else
             for (size_t j = 0; s.title && s.title(j); j++)
                 um_settings_init(s.rows, s.target(&c, s.title(j)));
+    init_lists(&c);
     *out = c;
     return UMBEL_OK;
 }

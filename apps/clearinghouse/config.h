@@ -10,8 +10,9 @@ enum { UM_MAX_FRONTS = 16, UM_MAX_LISTS = 32 };
 
 /* list "NAME" { ... } */
 typedef struct um_list_settings {
-    char *kind;
+    char *kind, *addressing;
     uint64_t capacity, epoch, epochs, cell_bits;
+    unsigned update;
     double error;
 } um_list_settings;
 
@@ -29,6 +30,11 @@ typedef struct um_limit_settings {
     bool loopback;
 } um_limit_settings;
 
+/* mail { ... }: workers that read mails */
+typedef struct um_mail_settings {
+    uint64_t workers, time, bytes;
+} um_mail_settings;
+
 typedef enum um_durability_choice {
     UM_ALWAYS,
     UM_INTERVAL,
@@ -40,6 +46,7 @@ typedef struct um_config {
     unsigned durability;
     uint64_t memory;
     um_limit_settings limits;
+    um_mail_settings mail;
     um_list_settings list[UM_MAX_LISTS]; /* as um_front_list numbers them */
     um_account_settings *account;
     size_t naccounts;

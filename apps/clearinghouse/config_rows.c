@@ -29,7 +29,7 @@ const um_setting um_top_settings[] = {
     {"durability", &um_type_choice, offsetof(um_config, durability), "always",
      .help = "when a report is answered: after fdatasync (always), or before",
      .choices = um_durability_names},
-    {"memory", &um_type_size, offsetof(um_config, memory), "256MB",
+    {"memory", &um_type_size, offsetof(um_config, memory), "512MB",
      .help = "bytes that the server may use", .low = 16e6, .high = 1e13},
     {0}};
 
@@ -54,6 +54,19 @@ const um_setting um_limit_rows[] = {
      .help = "limits also hold for clients on loopback", .live = true},
     {0}};
 
+const um_setting um_mail_rows[] = {
+    {"workers", &um_type_count, offsetof(um_mail_settings, workers), "2",
+     .help = "processes that read mails", .low = 1, .high = 64},
+    {"time", &um_type_duration, offsetof(um_mail_settings, time), "5s",
+     .help = "a worker that takes longer for a mail is killed", .low = 1000,
+     .high = 60000},
+    {"bytes", &um_type_size, offsetof(um_mail_settings, bytes), "1MB",
+     .help = "bytes of a mail that are read; the rest does not count",
+     .low = 1e4, .high = 1e8},
+    {0}};
+
+static const char *const update_names[] = {"plain", "refined", NULL};
+
 const um_setting um_list_rows[] = {
     {"kind", &um_type_kind, offsetof(um_list_settings, kind), "table",
      .help = "a kind of filter that counts"},
@@ -71,6 +84,13 @@ const um_setting um_list_rows[] = {
      .help = "epochs that are kept", .low = 1, .high = 64},
     {"cell_bits", &um_type_count, offsetof(um_list_settings, cell_bits), "0",
      .help = "bits of a counter; 0: as the kind chooses", .low = 0, .high = 64},
+    {"addressing", &um_type_text, offsetof(um_list_settings, addressing), NULL,
+     .help = "how a digest finds its counters, such as classic or blocked512; "
+             "default: as the kind chooses"},
+    {"update", &um_type_choice, offsetof(um_list_settings, update), "plain",
+     .help = "kind counting: all counters of a digest grow (plain), or the "
+             "least (refined)",
+     .choices = update_names},
     {0}};
 
 const um_setting um_account_rows[] = {
@@ -91,6 +111,12 @@ static void *limits_target(um_config *c, const char *title)
 {
     (void)title;
     return &c->limits;
+}
+
+static void *mail_target(um_config *c, const char *title)
+{
+    (void)title;
+    return &c->mail;
 }
 
 static void *list_target(um_config *c, const char *title)
@@ -129,6 +155,7 @@ static void *front_target(um_config *c, const char *title)
 static const um_section_row sections[] = {
     {"", um_top_settings, false, top_target, NULL},
     {"limits", um_limit_rows, false, limits_target, NULL},
+    {"mail", um_mail_rows, false, mail_target, NULL},
     {"list", um_list_rows, true, list_target, um_front_list},
     {"account", um_account_rows, true, account_target, NULL},
 };

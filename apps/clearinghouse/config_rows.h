@@ -8,6 +8,7 @@
 
 extern const um_setting um_top_settings[];
 extern const um_setting um_limit_rows[];
+extern const um_setting um_mail_rows[];
 extern const um_setting um_list_rows[];
 extern const um_setting um_account_rows[];
 

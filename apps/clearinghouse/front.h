@@ -16,12 +16,22 @@ typedef struct um_house um_house;
 
 enum { UM_MAX_FRONT_LISTS = 4 };
 
+/* What a list has if nothing is configured, where it differs from the table of
+ * settings (config_rows.c). */
+typedef struct um_list_initial {
+    const char *list; /* NULL: all lists of the front */
+    const char *setting, *value;
+} um_list_initial;
+
 struct um_front {
     const char *name; /* of its section, in metrics and in messages */
     const char *summary;
     const um_setting *settings; /* of its section */
     size_t settings_len;        /* of the struct that they fill */
     const char *lists[UM_MAX_FRONT_LISTS + 1]; /* names; NULL ends */
+    const um_list_initial *list_initials; /* setting NULL ends; NULL: none */
+    /* The count from which on a digest is a hit; NULL: it is the client's. */
+    unsigned (*threshold)(const void *settings);
     bool times; /* the times of its first two lists are known to ten seconds,
                    for an hour; for one front */
     const char *const *ops;     /* in metrics; NULL ends */
@@ -58,9 +68,11 @@ const um_front *um_front_find(const char *name);
 const char *um_front_list(size_t i);
 /* Where the times of list i are kept (um_list_config.times); 0: nowhere. */
 unsigned um_front_list_times(size_t i);
+/* The front whose list it is. */
+const um_front *um_front_of_list(size_t i);
 /* Returns the index of the list of that name, or the number of lists. */
 size_t um_front_list_find(const char *name);
 
-extern const um_front um_front_pyzor, um_front_http;
+extern const um_front um_front_pyzor, um_front_http, um_front_dccifd;
 
 #endif

@@ -11,6 +11,7 @@
 static const um_front *const fronts[] = {
     &um_front_pyzor,
     &um_front_http,
+    &um_front_dccifd,
 };
 
 const um_front *um_front_row(size_t i)
@@ -26,22 +27,37 @@ const um_front *um_front_find(const char *name)
     return NULL;
 }
 
-const char *um_front_list(size_t i)
+/* Finds the front of list i, and its number there. */
+static const um_front *find_list(size_t i, unsigned *number)
 {
     for (size_t f = 0; f < UM_COUNT(fronts); f++)
-        for (size_t j = 0; fronts[f]->lists[j]; j++)
+        for (*number = 0; fronts[f]->lists[*number]; ++*number)
             if (i-- == 0)
-                return fronts[f]->lists[j];
+                return fronts[f];
     return NULL;
+}
+
+const char *um_front_list(size_t i)
+{
+    unsigned number;
+    const um_front *f = find_list(i, &number);
+
+    return f ? f->lists[number] : NULL;
+}
+
+const um_front *um_front_of_list(size_t i)
+{
+    unsigned number;
+
+    return find_list(i, &number);
 }
 
 unsigned um_front_list_times(size_t i)
 {
-    for (size_t f = 0; f < UM_COUNT(fronts); f++)
-        for (unsigned j = 0; fronts[f]->lists[j]; j++)
-            if (i-- == 0)
-                return fronts[f]->times && j < UM_RECENT_COLUMNS ? j + 1 : 0;
-    return 0;
+    unsigned number;
+    const um_front *f = find_list(i, &number);
+
+    return f && f->times && number < UM_RECENT_COLUMNS ? number + 1 : 0;
 }
 
 size_t um_front_list_find(const char *name)

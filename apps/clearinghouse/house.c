@@ -308,6 +308,13 @@ static umbel_status open_loop(um_house *h, umbel_error *err)
     return UMBEL_OK;
 }
 
+static umbel_status open_pool(um_house *h, umbel_error *err)
+{
+    um_mail_pool_config c = um_house_pool_config(&h->config);
+
+    return um_mail_pool_open(h->loop, &c, &h->pool, err);
+}
+
 static umbel_status open_parts(um_house *h, umbel_error *err)
 {
     /* First, so that a start that is refused makes no directory. */
@@ -318,6 +325,7 @@ static umbel_status open_parts(um_house *h, umbel_error *err)
     UM_TRY(open_store(h, err));
     um_forget_open(h);
     UM_TRY(open_loop(h, err));
+    UM_TRY(open_pool(h, err));
     UM_TRY(open_fronts(h, err));
     UM_TRY(um_house_control_open(h, &h->parts->control, err));
     if (um_passed_close(&h->passed))
@@ -356,6 +364,7 @@ static void remove_unix_sockets(const um_house *h)
 void um_house_close(um_house *h)
 {
     remove_unix_sockets(h);
+    um_mail_pool_close(h->pool); /* fronts get their mails back */
     for (size_t i = 0; um_front_row(i); i++)
         if (h->front[i])
             um_front_row(i)->close(h->front[i]);

@@ -10,6 +10,7 @@
 #include "clearinghouse/limits.h"
 #include "clearinghouse/status.h"
 #include "clearinghouse/welcome.h"
+#include "mail/pool.h"
 #include "net/loop.h"
 #include "net/notify.h"
 #include "store/store.h"
@@ -26,6 +27,7 @@ struct um_house {
     um_loop *loop;
     um_store *store;
     um_limits *limits;
+    um_mail_pool *pool;           /* reads mails */
     um_welcome *welcome;          /* never NULL while it serves */
     size_t exceptions;            /* forget.h; some may be over */
     uint64_t swept;               /* forget.c's own */
@@ -66,6 +68,8 @@ void um_house_reload(um_house *h);
 um_front_stats *um_house_stats(um_house *h, const um_front *f);
 /* The address that a front listens on first; NULL: none. */
 const char *um_house_address_of(const um_house *h, const um_front *f);
+/* How workers are configured that read mails. */
+um_mail_pool_config um_house_pool_config(const um_config *c);
 /* How a list is configured, for the store. */
 um_list_config um_house_list_config(const um_config *c, size_t list);
 /* The number of the front's first list in the store. */

@@ -67,8 +67,10 @@ static umbel_status add_trust(const um_config *c, uint64_t *need,
 
 umbel_status um_house_check_memory(const um_config *c, umbel_error *err)
 {
+    um_mail_pool_config pool = um_house_pool_config(c);
     uint64_t need = UM_HOUSE_BASE + um_limits_bytes(&c->limits) +
-                    um_recent_bytes(UM_STORE_RECENT);
+                    um_recent_bytes(UM_STORE_RECENT) +
+                    um_mail_pool_bytes(&pool);
 
     for (size_t i = 0; um_front_list(i); i++)
         UM_TRY(add_list(c, i, &need, err));

@@ -29,18 +29,30 @@ unsigned um_house_first_list(const um_front *f)
     return (unsigned)um_front_list_find(f->lists[0]);
 }
 
+um_mail_pool_config um_house_pool_config(const um_config *c)
+{
+    return (um_mail_pool_config){.workers = (unsigned)c->mail.workers,
+                                 .seconds = (unsigned)(c->mail.time / 1000),
+                                 .limits = {.bytes = c->mail.bytes}};
+}
+
 um_list_config um_house_list_config(const um_config *c, size_t list)
 {
     const um_list_settings *s = &c->list[list];
+    const um_front *f = um_front_of_list(list);
 
-    return (um_list_config){.name = um_front_list(list),
-                            .kind = s->kind,
-                            .capacity = s->capacity,
-                            .error = s->error,
-                            .epoch_seconds = s->epoch / 1000,
-                            .epochs = (unsigned)s->epochs,
-                            .cell_bits = (unsigned)s->cell_bits,
-                            .times = um_front_list_times(list)};
+    return (um_list_config){
+        .name = um_front_list(list),
+        .kind = s->kind,
+        .capacity = s->capacity,
+        .error = s->error,
+        .epoch_seconds = s->epoch / 1000,
+        .epochs = (unsigned)s->epochs,
+        .cell_bits = (unsigned)s->cell_bits,
+        .addressing = s->addressing,
+        .refined = s->update,
+        .threshold = f->threshold ? f->threshold(um_config_front(c, f)) : 0,
+        .times = um_front_list_times(list)};
 }
 
 /* Keeps the address of a socket, with its real port. */
@@ -142,6 +154,8 @@ void um_house_status(const um_house *h, um_status *out)
         um_list_stats_get(um_store_list(h->store, i),
                           &out->list[out->nlists++]);
     um_store_stats_get(h->store, &out->store);
+    um_mail_pool_stats_get(h->pool, &out->pool);
+    out->memory += out->pool.resident;
     out->nbusiest = um_busiest_read(&h->busiest, out->busiest);
     for (size_t i = 0; i < out->nbusiest; i++) /* as a time ago */
         out->busiest[i].last = (um_house_ms(h) - out->busiest[i].last) / 1000;

@@ -14,6 +14,7 @@
 #include "clearinghouse/busiest.h"
 #include "clearinghouse/config.h"
 #include "clearinghouse/front_stats.h"
+#include "mail/pool.h"
 #include "net/address.h"
 #include "store/store.h"
 
@@ -38,6 +39,7 @@ typedef struct um_status {
     um_list_stats list[UM_MAX_LISTS];
     size_t nlists;
     um_store_stats store;
+    um_mail_pool_stats pool;
     um_busy_reporter busiest[UM_BUSIEST_SHOWN]; /* last: seconds ago */
     size_t nbusiest;
 } um_status;

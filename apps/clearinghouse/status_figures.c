@@ -67,6 +67,13 @@ SERVER_NUMBER(failures, s->store.failures)
 SERVER_NUMBER(memory, s->memory)
 SERVER_NUMBER(memory_limit, s->memory_limit)
 
+SERVER_NUMBER(workers, s->pool.workers)
+SERVER_NUMBER(workers_ready, s->pool.ready)
+SERVER_NUMBER(workers_died, s->pool.died)
+SERVER_NUMBER(mails_read, s->pool.read)
+SERVER_NUMBER(mails_waiting, s->pool.waiting)
+SERVER_NUMBER(worker_bytes, s->pool.resident)
+
 const um_server_figure um_server_figures[] = {
     {"store",
      {"durability", "durability", UM_UNIT_TEXT, .metric = NULL},
@@ -109,9 +116,33 @@ const um_server_figure um_server_figures[] = {
       "umbel_store_failures_total", "counter",
       "Failures of the disk since the start."},
      failures},
+    {"mail",
+     {"workers", "workers", UM_UNIT_COUNT, "umbel_workers", "gauge",
+      "Processes that read mails, as configured."},
+     workers},
+    {"mail",
+     {"ready", "ready", UM_UNIT_COUNT, "umbel_workers_ready", "gauge",
+      "Workers that can read a mail now."},
+     workers_ready},
+    {"mail",
+     {"died", "died since start", UM_UNIT_COUNT, "umbel_workers_died_total",
+      "counter", "Workers that died or were ended, since the start."},
+     workers_died},
+    {"mail",
+     {"read", "mails read", UM_UNIT_COUNT, "umbel_mails_read_total", "counter",
+      "Mails that workers have read."},
+     mails_read},
+    {"mail",
+     {"waiting", "mails waiting", UM_UNIT_COUNT, "umbel_mails_waiting", "gauge",
+      "Mails that wait for a worker, or are being read."},
+     mails_waiting},
+    {"mail",
+     {"worker_bytes", "memory of workers", UM_UNIT_BYTES, "umbel_worker_bytes",
+      "gauge", "Resident memory of all workers."},
+     worker_bytes},
     {"memory",
      {"bytes", "in use", UM_UNIT_BYTES, "umbel_memory_bytes", "gauge",
-      "Resident memory of the server."},
+      "Resident memory of the server and its workers."},
      memory},
     {"memory",
      {"limit", "may use", UM_UNIT_BYTES, "umbel_memory_limit_bytes", "gauge",
@@ -157,6 +188,9 @@ LIST_NUMBER(list_bytes_each,
             l->digests ? (double)l->bytes / (double)l->digests : NAN)
 LIST_NUMBER(list_epochs, l->n)
 LIST_NUMBER(list_since, oldest(l))
+LIST_NUMBER(list_threshold, l->threshold ? (double)l->threshold : (double)NAN)
+LIST_NUMBER(list_compound, l->threshold ? l->f_compound : (double)NAN)
+LIST_NUMBER(list_paper, l->threshold ? l->f_paper : (double)NAN)
 
 const um_list_figure um_list_figures[] = {
     {{"digests", "digests", UM_UNIT_COUNT, "umbel_list_digests", "gauge",
@@ -171,6 +205,14 @@ const um_list_figure um_list_figures[] = {
     {{"max_error", "error at most", UM_UNIT_CHANCE, "umbel_list_max_error",
       "gauge", "The same, as configured."},
      list_max_error},
+    {{"threshold", "many from", UM_UNIT_COUNT, .metric = NULL}, list_threshold},
+    {{"f_compound", "wrong verdict", UM_UNIT_CHANCE, "umbel_list_wrong_verdict",
+      "gauge",
+      "Chance that a digest never reported is many, by the counts of those "
+      "that were."},
+     list_compound},
+    {{"f_paper", "by equation (4)", UM_UNIT_CHANCE, .metric = NULL},
+     list_paper},
     {{"bytes_per_digest", "bytes per digest", UM_UNIT_NUMBER,
       "umbel_list_bytes_per_digest", "gauge",
       "Memory of the list for each digest that it holds now."},

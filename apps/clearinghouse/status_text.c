@@ -6,6 +6,8 @@
 #include "clearinghouse/status_figures.h"
 #include "clearinghouse/status_problems.h"
 
+#include <math.h>
+
 static void put_line(FILE *out, const char *name, const char *what,
                      const char *value)
 {
@@ -44,7 +46,7 @@ static void put_front(FILE *out, const um_front_stats *f)
 static void put_list(FILE *out, const um_list_stats *l, uint64_t now)
 {
     for (const um_list_figure *f = um_list_figures; f->row.name; f++)
-        if (f->row.label)
+        if (f->row.label && !isnan(f->value(l, now).number))
             put_line(out, l->name, f->row.label,
                      um_figure_words(&f->row, f->value(l, now)).text);
 }

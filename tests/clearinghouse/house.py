@@ -21,6 +21,11 @@ http {{ listen = {{"127.0.0.1:0"}} }}
 list "pyzor-reports" {{ capacity = 10000 }}
 list "pyzor-whitelist" {{ capacity = 10000 }}
 {more}
+dccifd {{ listen = {{{streams}}} {dccifd} }}
+list "body" {{ capacity = 10000 }}
+list "fuz1" {{ capacity = 10000 }}
+list "fuz2" {{ capacity = 80000 }}
+mail {{ workers = 1 }}
 """
 
 
@@ -47,10 +52,12 @@ def sha1(data):
 class House:
     """A server with its files in a directory of its own."""
 
-    def __init__(self, durability="none", pyzor="", more=""):
+    def __init__(self, durability="none", pyzor="", dccifd="", more=""):
         self.temporary = tempfile.TemporaryDirectory()
         self.dir = self.temporary.name
-        self.settings = {"dir": self.dir, "durability": durability, "pyzor": pyzor, "more": more}
+        self.settings = {"dir": self.dir, "durability": durability, "pyzor": pyzor,
+                         "dccifd": dccifd, "more": more,
+                         "streams": f'"127.0.0.1:0", "{self.dir}/dccifd"'}
         self.process = None
         self.configure()
 
@@ -73,9 +80,12 @@ class House:
         self.process = subprocess.Popen([*prefix, *self.command()], stderr=log, **more)
         log.close()
         line = wait_until(self.ready_line, "the server is ready")
-        places = dict(word.split("=", 1) for word in line.split()[1:])
+        places = dict(word.split("=", 1) for word in reversed(line.split()[1:]))
         host, port = places["pyzor"].rsplit(":", 1)
         self.pyzor = (host, int(port))
+        if "dccifd" in places:
+            host, port = places["dccifd"].rsplit(":", 1)
+            self.dccifd = (host, int(port))
         self.http = "http://" + places["http"]
         return self
 
@@ -153,6 +163,41 @@ class Client:
         answer = self.op("check", digest)
         assert answer["Code"] == "200" and answer["Thread"] == "4711", answer
         return int(answer["Count"]), int(answer["WL-Count"])
+
+
+def connect(address):
+    """A stream to (host, port), or to the path of a unix socket."""
+    if isinstance(address, tuple):
+        return socket.create_connection(address, PATIENCE)
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    s.settimeout(PATIENCE)
+    s.connect(address)
+    return s
+
+
+def read_all(s):
+    with s:
+        return b"".join(iter(lambda: s.recv(65536), b""))
+
+
+def envelope(words="header", client="192.0.2.7", sender="s@example.com", to=("r@example.org",)):
+    lines = [words, client, "mx.example.net", sender, *to, ""]
+    return "".join(line + "\n" for line in lines).encode()
+
+
+def dccifd(address, mail, **more):
+    """What a server answers that speaks dccifd, in lines."""
+    s = connect(address)
+    s.sendall(envelope(**more) + mail.encode())
+    s.shutdown(socket.SHUT_WR)
+    return read_all(s).decode().split("\n")
+
+
+def metrics(lines):
+    """{"Body": "many", ...} and the words of an X-DCC line."""
+    assert lines[2].startswith("X-DCC-umbel-Metrics: "), lines
+    words = lines[2].split("; ", 1)[1].split()
+    return dict(word.split("=") for word in words if "=" in word)
 
 
 def signed(user, key, op, *digests, when=None, thread=4711):

@@ -52,7 +52,7 @@ static void an_empty_file_means_the_defaults(void **state)
     assert_int_equal(um_config_fixed_changes(&c, &d, text, sizeof text), 0);
     assert_string_equal(c.data, "clearinghouse");
     assert_int_equal(c.durability, UM_ALWAYS);
-    assert_int_equal(c.memory, 256000000);
+    assert_int_equal(c.memory, 512000000);
     assert_string_equal(pyzor_of(&c)->listen.item[0], "127.0.0.1:24441");
     assert_int_equal(um_config_weight(&c, "alice"), 1);
     um_config_fini(&c);
@@ -98,7 +98,7 @@ static void mistakes_are_refused_with_line_and_what_is_allowed(void **state)
         {"# c\n// c\n/* c\n c */\ndta = 1\n",
          "x.conf:5: ", "no such setting: dta (did you mean data?)"},
         {"zzzzzz = 1\n", "x.conf:1: no such setting: zzzzzz; ",
-         "pyzor or http"},
+         "pyzor, http or dccifd"},
         {"\nlist \"pyzor-reports\" { kind = \"bloom\" }",
          "x.conf:2: kind = \"bloom\"; allowed: ", "table"},
         {"\n\ndurability = \"soon\"\n",
@@ -110,7 +110,7 @@ static void mistakes_are_refused_with_line_and_what_is_allowed(void **state)
         {"pyzor {\n  listen = {\"127.0.0.1:1\",\n    \"localhost:1\"}\n}",
          "x.conf:3: ", "127.0.0.1:24441"},
         {"pyzor {\n  passwort = \"x\"\n}", "x.conf:2: ", "listen, passwd"},
-        {"list \"x\" {}", "x.conf:1: ", "pyzor-reports or pyzor-whitelist"},
+        {"list \"x\" {}", "x.conf:1: ", "pyzor-whitelist, body, fuz1 or fuz2"},
         {"list \"pyzor-reports\" { error = 2 }",
          "x.conf:1: ", "between 0 and 1"},
         {"list \"pyzor-reports\" { epochs = 0 }", "x.conf:1: ", "from 1 to 64"},

@@ -1,0 +1,170 @@
+/*
+ * dccifd_count.c - facts of a mail: what is counted, and the counts.
+ *
+ * A mail has up to ten keys: its exact signature in the list body, Pyzor's in
+ * fuz1, eight super-shingles in fuz2. A near copy shares some of the eight, and
+ * one of them may be common by chance, so the second largest count is that of
+ * the mail.
+ */
+#include "clearinghouse/dccifd_front.h"
+#include "clearinghouse/digest_text.h"
+#include "clearinghouse/forget.h"
+
+#include "base/bytes.h"
+
+#include <string.h>
+
+enum { FUZ2 = 2, MOST_KEYS = FUZ2 + UM_SHINGLES };
+_Static_assert((int)UM_DIGEST_BYTES == (int)UM_SIGNATURE_LEN, "a SHA-1");
+
+typedef struct mail_keys {
+    size_t n;
+    char text[MOST_KEYS][UM_DIGEST_TEXT];
+    umbel_slice key[MOST_KEYS];
+    um_dccifd_sum sum[MOST_KEYS]; /* grouped: one list after the other */
+    umbel_digest digest[MOST_KEYS];
+    uint64_t count[MOST_KEYS];
+} mail_keys;
+
+static void add_signature(mail_keys *k, um_dccifd_sum sum,
+                          const um_signature *s)
+{
+    if (!s->present)
+        return;
+    k->sum[k->n] = sum;
+    k->key[k->n] = um_signature_print(s->digest, k->text[k->n]);
+    k->n++;
+}
+
+static void collect_keys(mail_keys *k, const um_mail_facts *facts)
+{
+    k->n = 0;
+    add_signature(k, UM_DCCIFD_SUM_BODY, &facts->exact);
+    add_signature(k, UM_DCCIFD_SUM_FUZ1, &facts->pyzor);
+    for (unsigned i = 0; i < facts->nshingles; i++) {
+        k->sum[k->n] = UM_DCCIFD_SUM_FUZ2;
+        k->key[k->n] = um_shingle_print(i, facts->shingle[i], k->text[k->n]);
+        k->n++;
+    }
+}
+
+/* --- counting --------------------------------------------------------------
+ */
+
+static bool is_welcome(const um_dccifd_job *job, const um_mail_facts *facts,
+                       const mail_keys *k)
+{
+    const um_dccifd_envelope *e = &job->envelope;
+    const char *client = e->client[0] ? e->client : facts->received;
+    um_welcome_mail mail = {
+        .sender = {e->sender, strlen(e->sender)},
+        .from_domain = {facts->from_domain, strlen(facts->from_domain)},
+        .list_id = {facts->list_id, strlen(facts->list_id)},
+        .client = {client, strlen(client)},
+        .digest = k->key,
+        .ndigests = k->n};
+
+    return um_welcome_match(job->front->house->welcome, &mail, NULL);
+}
+
+static uint64_t amount_of(const um_dccifd_job *job)
+{
+    const um_dccifd_settings *s = um_dccifd_settings_of(job->front);
+
+    if (job->envelope.words & UM_DCCIFD_SPAM)
+        return s->many;
+    return s->count == UM_DCCIFD_PER_RECIPIENT ? job->envelope.recipients : 1;
+}
+
+static um_dccifd_outcome count_keys(um_dccifd_job *job, const mail_keys *k)
+{
+    um_dccifd_front *f = job->front;
+    um_house *h = f->house;
+    uint64_t amount = amount_of(job);
+    um_entry entry[MOST_KEYS];
+    size_t n = 0;
+
+    for (size_t i = 0; i < k->n; i++)
+        if (!um_forgotten(h, f->list + k->sum[i], &k->digest[i]))
+            entry[n++] = (um_entry){.list = f->list + k->sum[i],
+                                    .digest = k->digest[i],
+                                    .amount = (uint32_t)amount};
+    if (n && um_store_append(h->store, entry, n, h->now, &job->ticket, NULL) !=
+                 UMBEL_OK)
+        return UM_DCCIFD_NOT_STORED;
+    job->reply.reported = n ? amount : 0;
+    um_house_count_reports(h, &um_front_dccifd, NULL, &job->client, 1);
+    return UM_DCCIFD_OK;
+}
+
+/* --- counts ----------------------------------------------------------------
+ */
+
+static void look_up(const um_dccifd_front *f, mail_keys *k)
+{
+    for (size_t i = 0, end; i < k->n; i = end) {
+        unsigned list = f->list + k->sum[i];
+
+        for (end = i + 1; end < k->n && k->sum[end] == k->sum[i]; end++)
+            ;
+        um_store_count(f->house->store, list, k->digest + i, end - i,
+                       k->count + i);
+        um_forget_counts(f->house, list, k->digest + i, end - i, k->count + i);
+    }
+}
+
+static uint64_t second_largest(const uint64_t *count, size_t n)
+{
+    uint64_t first = 0, second = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (count[i] > first) {
+            second = first;
+            first = count[i];
+        } else if (count[i] > second) {
+            second = count[i];
+        }
+    return second;
+}
+
+static void fill_reply(um_dccifd_reply *r, const um_mail_facts *facts,
+                       const mail_keys *k)
+{
+    um_dccifd_count *fuz2 = &r->sum[UM_DCCIFD_SUM_FUZ2];
+    um_writer w = {fuz2->checksum, fuz2->checksum + sizeof fuz2->checksum,
+                   false};
+    size_t i = 0;
+
+    for (; i < k->n && k->sum[i] != UM_DCCIFD_SUM_FUZ2; i++) {
+        um_dccifd_count *c = &r->sum[k->sum[i]];
+        const um_signature *s =
+            k->sum[i] == UM_DCCIFD_SUM_BODY ? &facts->exact : &facts->pyzor;
+        c->present = true;
+        c->count = k->count[i];
+        memcpy(c->checksum, s->digest, sizeof c->checksum);
+    }
+    fuz2->present = i < k->n;
+    fuz2->count = second_largest(k->count + i, k->n - i);
+    um_put_u64(&w, facts->shingle[0]);
+    um_put_u64(&w, facts->shingle[1]);
+}
+
+um_dccifd_outcome um_dccifd_count_mail(um_dccifd_job *job,
+                                       const um_mail_facts *facts)
+{
+    um_dccifd_front *f = job->front;
+    um_dccifd_outcome outcome = UM_DCCIFD_OK;
+    mail_keys k;
+
+    collect_keys(&k, facts);
+    if (is_welcome(job, facts, &k)) {
+        job->reply.welcome = true;
+        return UM_DCCIFD_OK;
+    }
+    um_store_digest(f->house->store, k.key, k.n, k.digest);
+    if (!um_dccifd_is_query(&job->envelope))
+        outcome = count_keys(job, &k);
+    look_up(f, &k);
+    fill_reply(&job->reply, facts, &k);
+    return outcome;
+}

@@ -1,0 +1,292 @@
+/*
+ * front_dccifd.c - mails of dccifd clients, over TCP and unix sockets.
+ */
+#include "base/error.h"
+#include "clearinghouse/dccifd_front.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Connections of a client network: a fourth of all. */
+enum { NETWORKS = 4, IDLE_MS = 30000, TOTAL_MS = 120000 };
+
+static const char *const countings[] = {"mails", "recipients", NULL};
+
+static const um_setting settings[] = {
+    {"listen", &um_type_addresses, offsetof(um_dccifd_settings, listen),
+     "127.0.0.1:10045", .help = "TCP addresses and paths of unix sockets"},
+    {"many", &um_type_count, offsetof(um_dccifd_settings, many), "20",
+     .help = "count from which on a mail is bulk", .low = 1,
+     .high = UM_LIST_MAX_THRESHOLD},
+    {"count", &um_type_choice, offsetof(um_dccifd_settings, count), "mails",
+     .help = "a look-up counts once (mails), or once for each recipient",
+     .choices = countings, .live = true},
+    {"connections", &um_type_count, offsetof(um_dccifd_settings, connections),
+     "256", .help = "connections at the same time", .low = 1, .high = 1e5},
+    {"largest", &um_type_size, offsetof(um_dccifd_settings, largest), "16MB",
+     .help = "bytes of a mail; a longer one is accepted and not counted",
+     .low = 1e4, .high = 1e9, .live = true},
+    {"mails", &um_type_size, offsetof(um_dccifd_settings, mails), "32MB",
+     .help = "bytes of all mails that are being received", .low = 1e5,
+     .high = 1e12},
+    {0}};
+
+/*
+ * The paper's structure: counters of five bits that stick at 31, of which only
+ * the least grow. A count other than 0 may be wrong often; what matters is a
+ * wrong count of many, which is far more rarely (status shows both). A mail has
+ * eight keys in fuz2.
+ */
+static const um_list_initial list_initials[] = {{NULL, "kind", "counting"},
+                                                {NULL, "cell_bits", "5"},
+                                                {NULL, "update", "refined"},
+                                                {NULL, "addressing", "classic"},
+                                                {NULL, "error", "0.08"},
+                                                {NULL, "epoch", "7d"},
+                                                {NULL, "capacity", "250000"},
+                                                {"fuz2", "capacity", "2000000"},
+                                                {NULL, NULL, NULL}};
+
+static const char *const ops[] = {"lookup", "query", "report", "connection",
+                                  NULL};
+
+const um_verdict um_dccifd_verdicts[] = {
+    [UM_DCCIFD_OK] = {200, "OK", NULL},
+    [UM_DCCIFD_MALFORMED] = {400, "no whole envelope", "malformed"},
+    [UM_DCCIFD_ENVELOPE] = {431, "a line or too many recipients",
+                            "long_envelope"},
+    [UM_DCCIFD_LARGE] = {413, "the mail is longer than the limit",
+                         "large_mail"},
+    [UM_DCCIFD_RATE_LIMIT] = {429, "too many mails of its network",
+                              "rate_limit"},
+    [UM_DCCIFD_UNREADABLE] = {422, "no worker could read the mail",
+                              "unreadable"},
+    [UM_DCCIFD_BUSY] = {503, "too many mails at the same time", "busy"},
+    [UM_DCCIFD_NOT_STORED] = {503, "not counted: the disk cannot be written",
+                              "not_stored"},
+    [UM_DCCIFD_ENDS + UM_END_DONE] = {200, "served", NULL},
+    [UM_DCCIFD_ENDS + UM_END_CLIENT] = {200, "closed by the client", NULL},
+    [UM_DCCIFD_ENDS + UM_END_BAD] = {400, "malformed", "bad_request"},
+    [UM_DCCIFD_ENDS + UM_END_TOO_LONG] = {431, "too long", "too_long"},
+    [UM_DCCIFD_ENDS + UM_END_TOO_MUCH] = {413, "too much", "too_much"},
+    [UM_DCCIFD_ENDS + UM_END_IDLE] = {408, "idle", "idle"},
+    [UM_DCCIFD_ENDS + UM_END_TOO_SLOW] = {408, "too slow", "too_slow"},
+    [UM_DCCIFD_ENDS + UM_END_UNREAD] = {408, "does not read", "unread"},
+    [UM_DCCIFD_ENDS +
+        UM_END_NETWORK_FULL] = {429, "too many connections of its network",
+                                "network_full"},
+    [UM_DCCIFD_ENDS + UM_END_ALL_FULL] = {503, "too many connections", "full"},
+    [UM_DCCIFD_ENDS + UM_END_IO] = {400, "the connection broke", "io"},
+    [UM_DCCIFD_ENDS + UM_END_MEMORY] = {503, "no memory", "memory"},
+    [UM_DCCIFD_ENDS + UM_END_SHUTDOWN] = {200, "the server stops", NULL},
+    [UM_DCCIFD_ENDS + UM_END_COUNT] = {0}};
+_Static_assert(UM_COUNT(um_dccifd_verdicts) <= UM_MAX_VERDICTS,
+               "room for verdicts");
+
+const um_dccifd_settings *um_dccifd_settings_of(const um_dccifd_front *f)
+{
+    return um_config_front(&f->house->config, &um_front_dccifd);
+}
+
+static unsigned threshold(const void *section)
+{
+    return (unsigned)((const um_dccifd_settings *)section)->many;
+}
+
+static umbel_status add_memory(const void *section, uint64_t *need,
+                               umbel_error *err)
+{
+    const um_dccifd_settings *s = section;
+
+    (void)err;
+    if (s->listen.n)
+        *need += s->mails + s->connections *
+                                (sizeof(um_dccifd_job) + UM_DCCIFD_LINE + 512);
+    return UMBEL_OK;
+}
+
+/* --- opening ---------------------------------------------------------------
+ */
+
+static void count_ended(void *ctx, const um_address *client, um_end why)
+{
+    um_dccifd_front *f = ctx;
+    unsigned v = UM_DCCIFD_ENDS + (unsigned)why;
+
+    if (!um_end_is_refusal(why))
+        return;
+    um_front_count(f->stats, UM_DCCIFD_OP_CONNECTION, v);
+    um_house_log_refusal(f->house, &um_front_dccifd, v, client, NULL);
+}
+
+static void free_front(um_dccifd_front *f)
+{
+    um_places_close(f->places);
+    free(f->listener);
+    free(f);
+}
+
+static void listener_gone(void *ctx)
+{
+    um_dccifd_front *f = ctx;
+
+    if (--f->open == 0)
+        free_front(f);
+}
+
+static umbel_status open_listener(um_dccifd_front *f, const char *address,
+                                  umbel_error *err)
+{
+    um_listener_config c = {
+        .protocol = &um_dccifd_protocol,
+        .limits = {.request = 2 * UM_DCCIFD_LINE,
+                   .unread =
+                       (size_t)f->house->opened.mail.bytes + UM_DCCIFD_REPLY,
+                   .idle_ms = IDLE_MS,
+                   .total_ms = TOTAL_MS},
+        .places = f->places,
+        .ended = count_ended,
+        .gone = listener_gone,
+        .ctx = f};
+    int fd;
+
+    UM_TRY(um_house_listen(f->house, &um_front_dccifd, address, SOCK_STREAM,
+                           &fd, err));
+    UM_TRY(um_listener_open(f->house->loop, fd, &c, &f->listener[f->nlisteners],
+                            err));
+    f->nlisteners++;
+    f->open++;
+    return UMBEL_OK;
+}
+
+static umbel_status open_places(um_dccifd_front *f, umbel_error *err)
+{
+    const um_house *h = f->house;
+    size_t total = (size_t)um_dccifd_settings_of(f)->connections;
+    um_places_config c = {.total = total,
+                          .per_network = total / NETWORKS + 1,
+                          .prefixes = *um_limits_prefixes(h->limits),
+                          .limit_loopback = h->config.limits.loopback};
+
+    return um_places_open(&c, &f->places, err);
+}
+
+/* Counts stop at what a list can hold: many would never be reached. */
+static umbel_status check_many(const um_dccifd_front *f, umbel_error *err)
+{
+    uint64_t many = um_dccifd_settings_of(f)->many;
+    um_list_stats s;
+
+    for (unsigned i = 0; i < UM_DCCIFD_SUMS; i++) {
+        um_list_stats_get(um_store_list(f->house->store, f->list + i), &s);
+        if (many > s.count_limit)
+            return um_fail(err, UMBEL_E_RANGE,
+                           "dccifd: many = %llu, but list %s counts up to "
+                           "%llu; raise its cell_bits, and remove the data of "
+                           "epochs with fewer",
+                           (unsigned long long)many, s.name,
+                           (unsigned long long)s.count_limit);
+    }
+    return UMBEL_OK;
+}
+
+static umbel_status open_listeners(um_dccifd_front *f, umbel_error *err)
+{
+    const um_texts *listen = &um_dccifd_settings_of(f)->listen;
+
+    f->listener = calloc(listen->n + 1, sizeof(um_listener *));
+    if (!f->listener)
+        return um_no_memory(err, sizeof(um_listener *));
+    for (size_t i = 0; i < listen->n; i++)
+        UM_TRY(open_listener(f, listen->item[i], err));
+    return UMBEL_OK;
+}
+
+static umbel_status open_front(um_house *h, void **state, umbel_error *err)
+{
+    um_dccifd_front *f = calloc(1, sizeof *f);
+
+    if (!f)
+        return um_no_memory(err, sizeof *f);
+    *state = f; /* closed with the house */
+    f->house = h;
+    f->stats = um_house_stats(h, &um_front_dccifd);
+    f->list = um_house_first_list(&um_front_dccifd);
+    f->answers = (um_log_topic){.source = "dccifd", .name = "answered"};
+    if (gethostname(f->host, sizeof f->host) != 0 || !f->host[0])
+        strcpy(f->host, "localhost");
+    f->host[sizeof f->host - 1] = '\0';
+    UM_TRY(check_many(f, err));
+    UM_TRY(open_places(f, err));
+    return open_listeners(f, err);
+}
+
+static void committed(void *state)
+{
+    um_dccifd_answer_pending(state);
+}
+
+static void stop(void *state)
+{
+    um_dccifd_front *f = state;
+
+    for (size_t i = 0; i < f->nlisteners; i++)
+        um_listener_stop(f->listener[i]);
+}
+
+static bool busy(const void *state)
+{
+    const um_dccifd_front *f = state;
+
+    return f->reading || f->first;
+}
+
+/* The pool is closed before, so no job is with a worker. */
+static void close_front(void *state)
+{
+    um_dccifd_front *f = state;
+
+    f->open++; /* until all of them are told */
+    for (size_t i = 0; i < f->nlisteners; i++)
+        um_listener_close(f->listener[i]);
+    listener_gone(f);
+}
+
+static void hint(const void *state, FILE *out)
+{
+    const um_dccifd_front *f = state;
+    const char *address = um_house_address_of(f->house, &um_front_dccifd);
+
+    if (!address)
+        return;
+    fprintf(out,
+            "SpamAssassin, in local.cf (with loadplugin "
+            "Mail::SpamAssassin::Plugin::DCC):\n"
+            "    use_dcc 1\n"
+            "    dcc_dccifd_path %s\n"
+            "rspamd, in local.d/dcc.conf:\n"
+            "    enabled = true; servers = \"%s\";\n",
+            address, address);
+}
+
+const um_front um_front_dccifd = {
+    .name = "dccifd",
+    .summary = "clients of dccifd (SpamAssassin, rspamd), over TCP and unix "
+               "sockets",
+    .settings = settings,
+    .settings_len = sizeof(um_dccifd_settings),
+    .lists = {"body", "fuz1", "fuz2"},
+    .list_initials = list_initials,
+    .threshold = threshold,
+    .ops = ops,
+    .verdicts = um_dccifd_verdicts,
+    .memory = add_memory,
+    .open = open_front,
+    .committed = committed,
+    .stop = stop,
+    .busy = busy,
+    .close = close_front,
+    .hint = hint,
+};
