@@ -215,6 +215,27 @@ static void run_why_digest(job *j)
                &(um_why_question){.digest = word, .n = n, .config = j->config});
 }
 
+static void take_facts(void *arg, const um_mail_facts *facts, um_mail_fail why)
+{
+    job *j = arg;
+
+    if (facts)
+        answer_why(j, &(um_why_question){.facts = facts, .config = j->config});
+    else
+        refuse_job(j, um_mail_fail_text(why));
+}
+
+/* A worker reads the mail, as it reads those of clients. */
+static void run_why(job *j)
+{
+    uint8_t *mail = j->bytes;
+
+    j->bytes = NULL;
+    if (um_mail_pool_ask(j->owner->house->pool, mail, j->len, take_facts, j) !=
+        UMBEL_OK)
+        refuse_job(j, um_mail_fail_text(UM_MAIL_FAIL_BUSY));
+}
+
 /* --- requests ------------------------------------------------------------- */
 
 static const struct {
@@ -224,6 +245,7 @@ static const struct {
 } rows[] = {
     {"forget", UM_REQUEST_DIGESTS, run_forget},
     {"forget-undo", UM_REQUEST_DIGESTS, run_undo},
+    {"why", UM_REQUEST_MAIL, run_why},
     {"why-digest", UM_REQUEST_DIGESTS, run_why_digest},
 };
 
