@@ -262,7 +262,9 @@ static void put_refusals(FILE *out, const um_status *s)
 
 static void put_figure(FILE *out, const um_figure_row *r, um_figure_value v)
 {
-    fprintf(out, "<dt>%s</dt><dd>", r->label);
+    fputs("<dt title=\"", out);
+    um_put_escaped(out, r->help ? r->help : "");
+    fprintf(out, "\">%s</dt><dd>", r->label);
     if (r->unit == UM_UNIT_SHARE)
         fprintf(out,
                 "<svg class=\"bar\" viewBox=\"0 0 100 6\" "
