@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* Connections of a client network: a fourth of all. */
-enum { NETWORKS = 4, IDLE_MS = 30000, TOTAL_MS = 120000 };
+enum { NETWORKS = 4, IDLE_MS = 10000, TOTAL_MS = 120000 };
 
 static const char *const countings[] = {"mails", "recipients", NULL};
 
