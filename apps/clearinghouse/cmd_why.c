@@ -12,7 +12,7 @@
 #include <string.h>
 
 typedef struct why_args {
-    const char *config, *mail;
+    const char *config, *mail, *sender, *client;
     um_list digests;
 } why_args;
 
@@ -24,6 +24,11 @@ static const um_option options[] = {
     {"digest", 0, "DIGEST",
      "ask about a digest, without its mail; may be repeated",
      UM_TARGET(why_args, digests)},
+    {"sender", 0, "ADDRESS", "envelope sender of the mail, for welcome rules",
+     UM_TARGET(why_args, sender), .modes = UM_MODE(MAIL)},
+    {"client", 0, "IP",
+     "client of the mail, for welcome rules, instead of the one in Received:",
+     UM_TARGET(why_args, client), .modes = UM_MODE(MAIL)},
     {0}};
 
 static unsigned why_mode(const void *values)
@@ -66,6 +71,14 @@ static bool join_digests(const um_list *digests, char *out, size_t *len)
     return true;
 }
 
+static umbel_status check_blanks(const char *value, umbel_error *err)
+{
+    if (!value || (*value && !strpbrk(value, " \t\n")))
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_RANGE, "\"%.60s\": an address has no blanks",
+                   value);
+}
+
 static umbel_status ask_why(const um_args *args, char *bytes, umbel_error *err)
 {
     const why_args *a = args->values;
@@ -76,8 +89,13 @@ static umbel_status ask_why(const um_args *args, char *bytes, umbel_error *err)
         UM_TRY(read_mail(a->mail, bytes, &len, err));
     else if (!join_digests(&a->digests, bytes, &len))
         return um_fail(err, UMBEL_E_LIMIT, "too many digests at once");
-    snprintf(line, sizeof line, "%s%s%s%s", a->digests.n ? "why-digest" : "why",
-             args->common.json ? " --json" : "", a->config ? " --config " : "",
+    UM_TRY(check_blanks(a->sender, err));
+    UM_TRY(check_blanks(a->client, err));
+    snprintf(line, sizeof line, "%s%s%s%s%s%s%s%s",
+             a->digests.n ? "why-digest" : "why",
+             args->common.json ? " --json" : "", a->sender ? " --sender=" : "",
+             a->sender ? a->sender : "", a->client ? " --client=" : "",
+             a->client ? a->client : "", a->config ? " --config=" : "",
              a->config ? a->config : "");
     return um_ask(a->config, line, (umbel_slice){bytes, len}, stdout, err);
 }

@@ -16,7 +16,8 @@
 typedef struct job {
     um_requests *owner;
     um_control_request *request;
-    char *config; /* of the asker; NULL: none */
+    char *options; /* of the line; the next three point into it, or are NULL */
+    const char *sender, *client, *config;
     bool json;
     uint8_t *bytes;
     size_t len;
@@ -33,7 +34,7 @@ struct um_requests {
 
 static void free_job(job *j)
 {
-    free(j->config);
+    free(j->options);
     free(j->bytes);
     free(j->reply);
     free(j);
@@ -220,7 +221,10 @@ static void take_facts(void *arg, const um_mail_facts *facts, um_mail_fail why)
     job *j = arg;
 
     if (facts)
-        answer_why(j, &(um_why_question){.facts = facts, .config = j->config});
+        answer_why(j, &(um_why_question){.facts = facts,
+                                         .sender = j->sender,
+                                         .client = j->client,
+                                         .config = j->config});
     else
         refuse_job(j, um_mail_fail_text(why));
 }
@@ -249,7 +253,7 @@ static const struct {
     {"why-digest", UM_REQUEST_DIGESTS, run_why_digest},
 };
 
-/* The row of a line "NAME [--json] [--config FILE]". */
+/* The row of a line "NAME [--json] ...". */
 static size_t find_row(const char *line)
 {
     size_t len = strcspn(line, " "), i = 0;
@@ -267,17 +271,36 @@ size_t um_requests_follow(const char *line)
     return row < UM_COUNT(rows) ? rows[row].limit : 0;
 }
 
-/* Reads the options of a line; false: no memory. */
+/* Takes the value of an option off the line; without it *value stays. */
+static void take_option(char **rest, const char *name, const char **value)
+{
+    size_t len = strlen(name);
+
+    if (strncmp(*rest, name, len) != 0)
+        return;
+    *value = *rest + len;
+    *rest += strcspn(*rest, " ");
+    if (**rest)
+        *(*rest)++ = '\0';
+}
+
+/* Reads the options of a line, in this order; false: there are others, or no
+ * memory. The configuration comes last: its name may have blanks. */
 static bool read_options(job *j, const char *line)
 {
-    static const char json[] = " --json", config[] = " --config ";
-    const char *rest = line + strcspn(line, " ");
+    static const char config[] = "--config=";
+    const char *json = NULL;
 
-    j->json = strncmp(rest, json, sizeof json - 1) == 0;
-    if (j->json)
-        rest += sizeof json - 1;
+    j->options = strdup(line + strcspn(line, " "));
+    if (!j->options)
+        return false;
+    char *rest = j->options + (*j->options == ' ');
+    take_option(&rest, "--json", &json);
+    take_option(&rest, "--sender=", &j->sender);
+    take_option(&rest, "--client=", &j->client);
+    j->json = json;
     if (strncmp(rest, config, sizeof config - 1) == 0)
-        j->config = strdup(rest + sizeof config - 1);
+        j->config = rest + sizeof config - 1;
     return j->config || !*rest;
 }
 

@@ -155,6 +155,8 @@ void um_house_status(const um_house *h, um_status *out)
                           &out->list[out->nlists++]);
     um_store_stats_get(h->store, &out->store);
     um_mail_pool_stats_get(h->pool, &out->pool);
+    out->welcome_rules = um_welcome_rules(h->welcome);
+    out->forgotten = h->exceptions;
     out->memory += out->pool.resident;
     out->nbusiest = um_busiest_read(&h->busiest, out->busiest);
     for (size_t i = 0; i < out->nbusiest; i++) /* as a time ago */

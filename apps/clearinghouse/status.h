@@ -40,6 +40,7 @@ typedef struct um_status {
     size_t nlists;
     um_store_stats store;
     um_mail_pool_stats pool;
+    size_t welcome_rules, forgotten;
     um_busy_reporter busiest[UM_BUSIEST_SHOWN]; /* last: seconds ago */
     size_t nbusiest;
 } um_status;

@@ -74,6 +74,9 @@ SERVER_NUMBER(mails_read, s->pool.read)
 SERVER_NUMBER(mails_waiting, s->pool.waiting)
 SERVER_NUMBER(worker_bytes, s->pool.resident)
 
+SERVER_NUMBER(welcome_rules, s->welcome_rules)
+SERVER_NUMBER(forgotten, s->forgotten)
+
 const um_server_figure um_server_figures[] = {
     {"store",
      {"durability", "durability", UM_UNIT_TEXT, .metric = NULL},
@@ -140,6 +143,14 @@ const um_server_figure um_server_figures[] = {
      {"worker_bytes", "memory of workers", UM_UNIT_BYTES, "umbel_worker_bytes",
       "gauge", "Resident memory of all workers."},
      worker_bytes},
+    {"trust",
+     {"welcome_rules", "welcome rules", UM_UNIT_COUNT, "umbel_welcome_rules",
+      "gauge", "Rules of the welcome file."},
+     welcome_rules},
+    {"trust",
+     {"forgotten", "forgotten digests", UM_UNIT_COUNT, "umbel_forgotten",
+      "gauge", "Exceptions for forgotten digests, one for each list."},
+     forgotten},
     {"memory",
      {"bytes", "in use", UM_UNIT_BYTES, "umbel_memory_bytes", "gauge",
       "Resident memory of the server and its workers."},

@@ -305,7 +305,7 @@ void um_welcome_close(um_welcome *w)
 
 size_t um_welcome_rules(const um_welcome *w)
 {
-    return w->n;
+    return w ? w->n : 0;
 }
 
 bool um_welcome_has(const um_welcome *w, um_welcome_type type)

@@ -69,20 +69,27 @@ static umbel_status add_digests(um_why *w, const um_why_question *q,
 
 /* --- the verdict ---------------------------------------------------------- */
 
-static void match_welcome(um_why *w)
+static umbel_slice text_of(const char *text)
+{
+    return (umbel_slice){text, text ? strlen(text) : 0};
+}
+
+static void match_welcome(um_why *w, const um_why_question *q)
 {
     umbel_slice key[UM_WHY_SIGNATURES];
-    um_welcome_mail m = {.digest = key, .ndigests = w->n};
+    um_welcome_mail m = {.sender = text_of(q->sender),
+                         .client = text_of(q->client),
+                         .digest = key,
+                         .ndigests = w->n};
 
     for (size_t i = 0; i < w->n; i++)
-        key[i] = (umbel_slice){w->signature[i].digest,
-                               strlen(w->signature[i].digest)};
+        key[i] = text_of(w->signature[i].digest);
     if (w->facts) {
-        const um_mail_facts *f = w->facts;
-        m.from_domain = (umbel_slice){f->from_domain, strlen(f->from_domain)};
-        m.list_id = (umbel_slice){f->list_id, strlen(f->list_id)};
-        m.client = (umbel_slice){f->received, strlen(f->received)};
+        m.from_domain = text_of(w->facts->from_domain);
+        m.list_id = text_of(w->facts->list_id);
     }
+    if (w->facts && !q->client)
+        m.client = text_of(w->facts->received);
     w->welcome = um_welcome_match(w->house->welcome, &m, &w->rule);
 }
 
@@ -159,7 +166,7 @@ umbel_status um_why_init(um_why *w, const um_house *h, const um_why_question *q,
     }
     for (size_t i = 0; i < w->n; i++)
         look_up(h, &w->signature[i]);
-    match_welcome(w);
+    match_welcome(w, q);
     judge_counts(w);
     return UMBEL_OK;
 }

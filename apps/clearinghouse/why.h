@@ -46,6 +46,8 @@ typedef struct um_why_question {
     const um_mail_facts *facts;
     const umbel_slice *digest;
     size_t n;
+    const char *sender,
+        *client; /* of the mail; NULL: not known, or as it says */
     const char *config;
 } um_why_question;
 

@@ -27,8 +27,7 @@ _umbel_values() {
 _umbel_operands() {
     case $2 in
     bench | reproduce) "$1" "$2" --list 2>/dev/null | awk '/^[^ ]/ { print $1 }' ;;
-    clearinghouse) echo status ;;
-    stopset) ((COMP_CWORD > 2)) || "$1" "$2" --list 2>/dev/null ;;
+    clearinghouse | stopset) ((COMP_CWORD > 2)) || "$1" "$2" --list 2>/dev/null ;;
     help) "$1" --list commands; echo kinds addressings hashes methods ;;
     esac
 }

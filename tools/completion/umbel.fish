@@ -50,9 +50,7 @@ function __umbel_words
         string replace -r -- '=.*' '' $rows
     else if contains -- $command bench reproduce
         umbel $command --list 2>/dev/null | string match -r -- '^[^ ]+'
-    else if test $command = clearinghouse
-        echo status
-    else if test $command = stopset
+    else if contains -- $command clearinghouse stopset
         test (count $before) -gt 2; or umbel $command --list 2>/dev/null
     else if test $command = help
         umbel --list commands 2>/dev/null
