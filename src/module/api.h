@@ -257,6 +257,7 @@ typedef void um_timer_run(um_ctx *ctx, void *data);
     X(int, InfoAddSection, (um_info_ctx *, const char *))                      \
     X(int, InfoAddFieldULongLong,                                              \
       (um_info_ctx *, const char *, unsigned long long))                       \
+    X(float, GetUsedMemoryRatio, (void))                                       \
     X(void *, GetServerInfo, (um_ctx *, const char *))                         \
     X(void, FreeServerInfo, (um_ctx *, void *))                                \
     X(unsigned long long, ServerInfoGetFieldUnsigned,                          \

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 enum { PROMISED = 16 }; /* bytes to which the server aligns memory */
+enum { SMALL = 1 << 20 };
 
 static _Atomic uint64_t in_use; /* bytes, as the allocator counts them */
 
@@ -56,6 +57,9 @@ umbel_status um_memory_check(um_ctx *ctx, uint64_t bytes, umbel_error *err)
                        "the filter takes %" PRIu64
                        " bytes, umbel.max-filter-bytes allows %lld",
                        bytes, um_settings.max_filter_bytes);
+    /* The server refuses small ones by itself (deny-oom), and INFO is slow. */
+    if (bytes < SMALL || um_api.GetUsedMemoryRatio() <= 0)
+        return UMBEL_OK;
     info = um_api.GetServerInfo(ctx, "memory");
     most = server_number(info, "maxmemory");
     used = server_number(info, "used_memory");
