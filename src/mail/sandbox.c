@@ -70,13 +70,13 @@ static int allow_some(scmp_filter_ctx ctx, int fd)
     int bad = 0;
 
     bad |= seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(read), 1,
-                            SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)fd));
+                            SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)fd, 0));
     bad |= seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(write), 1,
-                            SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)fd));
+                            SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)fd, 0));
     bad |= seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(write), 1,
-                            SCMP_A0(SCMP_CMP_EQ, STDERR_FILENO));
+                            SCMP_A0(SCMP_CMP_EQ, STDERR_FILENO, 0));
     bad |= seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-                            SCMP_A0(SCMP_CMP_EQ, self));
+                            SCMP_A0(SCMP_CMP_EQ, self, 0));
     bad |= seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
                             SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
     bad |= seccomp_rule_add(

@@ -20,7 +20,7 @@ static um_mail_reader *reader;
 static int open_reader(void **state)
 {
     (void)state;
-    return um_mail_reader_open(&reader, NULL);
+    return um_mail_reader_open(&reader, NULL) != UMBEL_OK;
 }
 
 static int close_reader(void **state)
