@@ -140,7 +140,7 @@ static void copy_name(umbel_slice name, const char *others, char *out,
         unsigned char c = at[i];
 
         if (!(c < 0x80 && isalnum(c)) && (!c || !strchr(others, c))) {
-            out[0] = '\0';
+            memset(out, 0, i);
             return;
         }
         out[i] = (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);

@@ -26,6 +26,7 @@ enum {
     BOUNDARIES = 4000, /* lines that begin with --, of which few are any */
     KEPT = 1 << 20,    /* bytes of a buffer that the next mail finds */
     HEADER = 65536,    /* bytes of the mail's header */
+    FIELD = 8192,      /* bytes of a field of it */
     PARAMETER = 256,
     MESSAGES_IN_LEAVES = 8 /* message/... that GMime does not divide */
 };
@@ -116,15 +117,32 @@ static bool is_empty_line(const uint8_t *at, const uint8_t *end)
            (*at == '\r' && at + 1 < end && at[1] == '\n');
 }
 
-/* Length of the fields that are kept: whole lines, if there are any. */
-static size_t kept_header(const uint8_t *mail, size_t len)
+/* Returns the end of the field that begins at the place. */
+static const uint8_t *field_end(const uint8_t *at, const uint8_t *end)
 {
-    const uint8_t *newline;
+    do
+        at = next_line(at, end);
+    while (at < end && (*at == ' ' || *at == '\t'));
+    return at;
+}
 
-    if (len <= HEADER)
-        return len;
-    newline = memrchr(mail, '\n', HEADER);
-    return newline ? (size_t)(newline - mail) + 1 : HEADER;
+/* Copies the fields of a header that are of usual length, up to the limit on
+ * all of them. Returns false if some were left out. */
+static bool copy_fields(um_bytes *out, const uint8_t *at, const uint8_t *end)
+{
+    bool all = true;
+
+    for (const uint8_t *next; at < end; at = next) {
+        size_t len;
+
+        next = field_end(at, end);
+        len = (size_t)(next - at);
+        if (len <= FIELD && out->len + len <= HEADER)
+            um_bytes_put(out, at, len);
+        else
+            all = false;
+    }
+    return all;
 }
 
 /* Counts lines up to the last one that may be read. Returns true if they are
@@ -147,27 +165,25 @@ static bool cut_boundaries(um_mail_reader *r)
     return lines > FEW_LINES;
 }
 
-/* Ends the header where Python does, and shortens a long one. */
+/* Ends the header where Python does, and shortens one that is longer than a
+ * field may be. */
 static void mend_header(um_mail_reader *r)
 {
     const uint8_t *end = r->mail + r->len, *body = header_end(r->mail, end);
-    size_t fields = (size_t)(body - r->mail), left = r->len - fields;
-    size_t kept = kept_header(r->mail, fields);
+    size_t fields = (size_t)(body - r->mail);
+    bool ends = is_empty_line(body, end);
 
-    if (kept == fields && is_empty_line(body, end))
+    if (fields <= FIELD && ends)
         return;
-    if (!um_bytes_room(&r->mended, r->len + 2)) {
+    if (!um_bytes_room(&r->mended, r->len + 1)) {
         r->no_memory = true;
         return;
     }
-    um_bytes_put(&r->mended, r->mail, kept);
-    if (kept < fields)
+    if (!copy_fields(&r->mended, r->mail, body))
         r->notes |= UM_MAIL_CUT;
-    if (kept > 0 && r->mail[kept - 1] != '\n')
+    if (!ends)
         um_bytes_put(&r->mended, "\n", 1);
-    if (!is_empty_line(body, end))
-        um_bytes_put(&r->mended, "\n", 1);
-    um_bytes_put(&r->mended, body, left);
+    um_bytes_put(&r->mended, body, (size_t)(end - body));
     r->mail = r->mended.data;
     r->len = r->mended.len;
 }
@@ -480,7 +496,7 @@ static void parse_message(um_mail_reader *r, umbel_slice bytes, unsigned depth,
 static void fill_slices(um_mail_reader *r, um_mail *out)
 {
     out->leaves = r->slice;
-    out->texts = r->slice + r->cap;
+    out->texts = r->slice ? r->slice + r->cap : NULL;
     for (size_t i = 0; i < r->nleaves; i++) {
         leaf *f = &r->leaf[i];
         umbel_slice s = {f->text ? f->text : r->out.data + f->at, f->len};

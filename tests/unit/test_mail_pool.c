@@ -383,6 +383,56 @@ static void a_mail_that_no_worker_takes_is_given_back(void **state)
     close_pool(&a);
 }
 
+/* Each costs the pool no more than it may use; whoever asks gets an answer. */
+static void bombs_stay_within_the_memory(void **state)
+{
+    static const struct {
+        const char *head, *piece;
+        size_t times;
+    } bombs[] = {
+        {"Content-Type: multipart/mixed; boundary=x\n\n", "--x\n\n\n", 300000},
+        {"Content-Type: multipart/mixed; boundary=x\n\n",
+         "--x\nContent-Type: text/plain; a=b; c=d\nX-A: b\nX-B: c\n\nword\n",
+         20000},
+        {"Content-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: a/b",
+         "; a=b", 200000},
+        {"", "a:\n", 400000},
+        {"From: ", "a:", 500000},
+        {"Content-Type: text/html; charset=windows-1252\n\n", "\x80", 1000000},
+        {"Content-Type: text/html\n\n", "<div>", 200000},
+        {"Content-Type: text/plain; charset=none\n\n", "word ", 20000000},
+    };
+    um_mail_pool_stats s;
+    asked a;
+
+    (void)state;
+    open_pool(&a, (um_mail_pool_config){.workers = 1, .seconds = 60});
+    for (size_t i = 0; i < UM_COUNT(bombs); i++) {
+        size_t start = strlen(bombs[i].head), len = strlen(bombs[i].piece);
+        size_t whole = start + len * bombs[i].times;
+        uint8_t *mail = malloc(whole);
+
+        assert_non_null(mail);
+        memcpy(mail, bombs[i].head, start);
+        for (size_t n = 0; n < bombs[i].times; n++)
+            memcpy(mail + start + n * len, bombs[i].piece, len);
+        a.want++;
+        assert_int_equal(um_mail_pool_ask(a.pool, mail, whole, note_answer, &a),
+                         UMBEL_OK);
+        um_loop_run(a.loop);
+        um_mail_pool_stats_get(a.pool, &s);
+#ifndef __SANITIZE_ADDRESS__
+        assert_in_range(
+            s.resident, 0,
+            um_mail_pool_bytes(&(um_mail_pool_config){.workers = 1}) -
+                16000000);
+#endif
+    }
+    assert_int_equal(a.done, UM_COUNT(bombs));
+    assert_int_equal(s.failed[UM_MAIL_FAIL_TIME], 0);
+    close_pool(&a);
+}
+
 /* --- confinement -----------------------------------------------------------
  */
 
@@ -473,6 +523,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(too_little_memory_is_refused),
         cmocka_unit_test(a_program_that_is_none_is_refused),
         cmocka_unit_test(a_mail_that_no_worker_takes_is_given_back),
+        cmocka_unit_test(bombs_stay_within_the_memory),
         cmocka_unit_test(a_worker_can_do_nothing_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
