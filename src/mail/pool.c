@@ -164,14 +164,19 @@ static bool tend_slot(um_mail_slot *s, uint64_t now)
 }
 
 /* Mails that no worker has taken for that long are not read at all: whoever
- * asked waits no more. The oldest are in front. */
+ * asked waits no more. */
 static void give_up(um_mail_pool *p, uint64_t now)
 {
     uint64_t most = (uint64_t)p->config.seconds * 1000;
+    um_mail_jobs all = p->queue;
+    um_mail_job *job;
 
-    while (p->queue.first && now - p->queue.first->asked > most)
-        um_mail_job_end(p, um_mail_jobs_take(&p->queue), NULL,
-                        UM_MAIL_FAIL_BUSY);
+    p->queue = (um_mail_jobs){0};
+    while ((job = um_mail_jobs_take(&all)) != NULL)
+        if (now - job->asked > most)
+            um_mail_job_end(p, job, NULL, UM_MAIL_FAIL_BUSY);
+        else
+            um_mail_jobs_append(&p->queue, job);
 }
 
 static void tick(void *ctx)

@@ -152,14 +152,6 @@ static void is_out_of_memory(void)
         answer(UM_MAIL_NO_MEMORY, take_mail(), UM_MAIL_ANSWER);
 }
 
-/* Is ready, and gone before a mail can come, or just behind it: then the mail
- * is lost with it, and otherwise nobody takes it for a second. */
-static void leaves_at_once(void)
-{
-    answer(UM_MAIL_READY, 0, UM_MAIL_ANSWER);
-    killed();
-}
-
 static const struct {
     const char *name;
     void (*run)(void);
@@ -178,7 +170,6 @@ static const struct {
     {"answers_another", answers_another, UM_MAIL_FAIL_BAD_ANSWER, false, true},
     {"is_ready_twice", is_ready_twice, UM_MAIL_FAIL_BAD_ANSWER, false, true},
     {"closes_its_socket", closes_its_socket, UM_MAIL_FAIL_DIED, false, true},
-    {"leaves_at_once", leaves_at_once, UM_MAIL_FAIL_BUSY, false, false},
     {"is_out_of_memory", is_out_of_memory, UM_MAIL_FAIL_MEMORY, true, true},
 };
 
@@ -326,10 +317,32 @@ static void bad_workers_cost_one_mail_each(void **state)
             assert_int_equal(s.died, rows[i].survives ? 0 : 2);
             assert_int_equal(s.failed[rows[i].why], 2);
         } else
-            assert_true(s.failed[rows[i].why] || a[i].why == UM_MAIL_FAIL_DIED);
+            assert_true(s.failed[rows[i].why]);
         um_mail_pool_close(a[i].pool);
     }
     um_loop_close(a[0].loop);
+}
+
+/* The worker has four of them; two wait for a second. */
+static void mails_that_no_worker_takes_are_given_back(void **state)
+{
+    um_mail_pool_stats s;
+    asked a;
+
+    (void)state;
+    open_pool(&a,
+              (um_mail_pool_config){
+                  .workers = 1, .seconds = 1, .program = program_of("hangs")},
+              NULL);
+    a.want = 3;
+    for (unsigned i = 0; i < 6; i++)
+        assert_int_equal(ask(&a, simple, strlen(simple)), UMBEL_OK);
+    um_loop_run(a.loop);
+    um_mail_pool_stats_get(a.pool, &s);
+    assert_int_equal(s.failed[UM_MAIL_FAIL_TIME], 1);
+    assert_int_equal(s.failed[UM_MAIL_FAIL_BUSY], 2);
+    close_pool(&a);
+    assert_int_equal(a.done, 6);
 }
 
 static void a_full_queue_refuses(void **state)
@@ -522,6 +535,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_worker_finds_facts),
         cmocka_unit_test(many_mails_are_all_answered),
         cmocka_unit_test(bad_workers_cost_one_mail_each),
+        cmocka_unit_test(mails_that_no_worker_takes_are_given_back),
         cmocka_unit_test(a_full_queue_refuses),
         cmocka_unit_test(too_little_memory_is_refused),
         cmocka_unit_test(a_program_that_is_none_is_refused),
