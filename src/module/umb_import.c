@@ -35,7 +35,8 @@ typedef struct import {
     umbel_decoder *decoder;
     uint64_t fed, total;
     bool replaces; /* the key had a filter when it began */
-    bool finishing, forked;
+    bool busy;     /* a thread has it */
+    bool forked;
     time_t used;
 } import;
 
@@ -93,7 +94,7 @@ static bool is_idle(const import *i)
 {
     time_t now = time(NULL);
 
-    return !i->finishing && (now - i->used > IDLE_SECONDS || now < i->used);
+    return !i->busy && (now - i->used > IDLE_SECONDS || now < i->used);
 }
 
 /* Imports that their clients gave up. A replica waits for its primary's word.
@@ -190,7 +191,7 @@ static umbel_status check_first(um_ctx *ctx, const import_args *a,
                                 const import *running, umbel_error *err)
 {
     if (running &&
-        (running->finishing ||
+        (running->busy ||
          (!is_idle(running) && running->client != um_api.GetClientId(ctx))))
         return um_fail(err, UMBEL_E_REFUSED,
                        "key: another import of this key is running");
@@ -211,7 +212,7 @@ static umbel_status check_next(um_ctx *ctx, const import_args *a,
         return um_fail(err, UMBEL_E_REFUSED,
                        "offset: no import of this key has begun: begin with "
                        "offset 0");
-    if (i->finishing || i->client != um_api.GetClientId(ctx))
+    if (i->busy || i->client != um_api.GetClientId(ctx))
         return um_fail(err, UMBEL_E_REFUSED,
                        "key: another import of this key is running");
     if (a->total != i->total)
@@ -235,19 +236,23 @@ static umbel_status check_piece(const import_args *a, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* --- the last piece ----------------------------------------------------------
+/* --- a piece -----------------------------------------------------------------
+ *
+ * The first one takes the memory of the filter, the last one decodes and admits
+ * it: these two go to a thread. The client may be gone before the thread ends,
+ * so the piece is held.
  */
 
-typedef struct finish_job {
+typedef struct piece_job {
     um_job job;
     umbel_decoder *decoder;
-    um_str *key;
-    bool admit;
+    um_str *piece;
+    bool last, admit;
     double max_error;
     umbel_filter *made;
-} finish_job;
+} piece_job;
 
-static umbel_status check_admission(const finish_job *j, umbel_error *err)
+static umbel_status check_admission(const piece_job *j, umbel_error *err)
 {
     umbel_admission wants = UMBEL_ADMISSION_INIT;
     umbel_ruling ruling;
@@ -262,14 +267,24 @@ static umbel_status check_admission(const finish_job *j, umbel_error *err)
 
 static void work(um_job *job)
 {
-    finish_job *j = (finish_job *)job;
+    piece_job *j = (piece_job *)job;
+    size_t len;
+    const char *bytes = um_api.StringPtrLen(j->piece, &len);
 
-    job->status = umbel_decoder_finish(j->decoder, &j->made, &job->err);
-    if (!job->status && j->admit)
+    job->status = umbel_decoder_feed(j->decoder, bytes, len, &job->err);
+    if (!job->status && j->last)
+        job->status = umbel_decoder_finish(j->decoder, &j->made, &job->err);
+    if (!job->status && j->last && j->admit)
         job->status = check_admission(j, &job->err);
 }
 
-static umbel_status take_filter(finish_job *j, um_ctx *ctx, um_str **argv,
+static int refuse(um_ctx *ctx, const umbel_error *err)
+{
+    um_refused_loads++;
+    return um_reply_error(ctx, err);
+}
+
+static umbel_status take_filter(piece_job *j, um_ctx *ctx, um_str **argv,
                                 const import *i, umbel_error *err)
 {
     umbel_filter *f = j->made;
@@ -292,86 +307,71 @@ static umbel_status take_filter(finish_job *j, um_ctx *ctx, um_str **argv,
 
 static int reply(um_job *job, um_ctx *ctx, um_str **argv, int argc)
 {
-    finish_job *j = (finish_job *)job;
+    piece_job *j = (piece_job *)job;
     import *i = find_import(ctx, argv[1]);
+    size_t len;
 
     (void)argc;
-    if (!job->status)
+    i->busy = false;
+    um_api.StringPtrLen(j->piece, &len);
+    if (!job->status && j->last)
         job->status = take_filter(j, ctx, argv, i, &job->err);
     if (job->status) {
-        um_refused_loads++;
         abort_import(ctx, i);
-        return um_reply_text(ctx, "%s", job->err.text);
+        return refuse(ctx, &job->err);
     }
-    close_import(i);
+    i->fed += len;
+    i->used = time(NULL);
     um_api.Replicate(ctx, "UMB.IMPORT", "ssss", argv[1], argv[2], argv[3],
                      argv[4]);
+    if (!j->last)
+        return um_api.ReplyWithLongLong(ctx, (long long)i->fed);
+    close_import(i);
     um_api.NotifyKeyspaceEvent(ctx, UM_NOTIFY_MODULE, "umb.import", argv[1]);
     return um_api.ReplyWithSimpleString(ctx, "OK");
 }
 
-/* The client may be gone: the import is, too. */
+/* If the client is gone its reply did not run, and its import is idle. */
 static void free_job(um_job *job)
 {
-    finish_job *j = (finish_job *)job;
+    piece_job *j = (piece_job *)job;
 
     for (import *i = imports; i; i = i->next)
-        if (i->finishing && i->decoder == j->decoder) {
-            i->finishing = false;
+        if (i->busy && i->decoder == j->decoder) {
+            i->busy = false;
             i->used = 0;
-            break;
         }
     umbel_close(j->made);
+    um_api.FreeString(NULL, j->piece);
     um_api.Free(j);
-}
-
-static int finish(um_ctx *ctx, um_str **argv, int argc, import *i,
-                  const import_args *a)
-{
-    finish_job *j = um_api.Alloc(sizeof *j);
-
-    i->finishing = true;
-    *j = (finish_job){.job = {work, reply, free_job, .client = NULL},
-                      .decoder = i->decoder,
-                      .admit = !from_primary(ctx),
-                      .max_error = a->max_error};
-    return um_job_run(&j->job, ctx, argv, argc, i->total);
-}
-
-/* --- the command -------------------------------------------------------------
- */
-
-static int refuse(um_ctx *ctx, const umbel_error *err)
-{
-    um_refused_loads++;
-    return um_reply_error(ctx, err);
 }
 
 static int take_piece(um_ctx *ctx, um_str **argv, int argc, import *i,
                       const import_args *a)
 {
-    umbel_error err;
+    piece_job *j = um_api.Alloc(sizeof *j);
+    bool first = a->offset == 0;
+    bool last = a->offset + a->bytes.len == a->total;
 
-    if (umbel_decoder_feed(i->decoder, a->bytes.data, a->bytes.len, &err) !=
-        UMBEL_OK) {
-        abort_import(ctx, i);
-        return refuse(ctx, &err);
-    }
-    i->fed += a->bytes.len;
-    i->used = time(NULL);
-    if (i->fed == i->total)
-        return finish(ctx, argv, argc, i, a);
-    um_api.Replicate(ctx, "UMB.IMPORT", "ssss", argv[1], argv[2], argv[3],
-                     argv[4]);
-    return um_api.ReplyWithLongLong(ctx, (long long)i->fed);
+    i->busy = true;
+    *j = (piece_job){.job = {work, reply, free_job, .client = NULL},
+                     .decoder = i->decoder,
+                     .piece = um_api.HoldString(NULL, argv[4]),
+                     .last = last,
+                     .admit = !from_primary(ctx),
+                     .max_error = a->max_error};
+    return um_job_run(&j->job, ctx, argv, argc, first || last ? i->total : 0);
 }
+
+/* --- the command -------------------------------------------------------------
+ */
 
 static int import_abort(um_ctx *ctx, um_str *key)
 {
     import *i = find_import(ctx, key);
 
-    if (i && i->finishing)
-        return um_reply_text(ctx, "key: its last piece is being checked");
+    if (i && i->busy)
+        return um_reply_text(ctx, "key: a piece of it is being checked");
     if (i)
         abort_import(ctx, i);
     return um_api.ReplyWithSimpleString(ctx, "OK");
