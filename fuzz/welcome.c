@@ -21,8 +21,8 @@ static um_welcome_mail mail_of(const um_welcome_rule *r, char room[],
     char *to = room;
 
     if (at) {
-        memcpy(to, "a@", 2);
-        to += 2;
+        *to++ = 'a';
+        *to++ = '@';
     }
     memcpy(to, text + at + dot, len - at - dot);
     to += len - at - dot;

@@ -263,7 +263,7 @@ umbel_status um_network_parse(const char *text, um_network *out, unsigned *bits,
     um_network n;
 
     if (len < sizeof host)
-        memcpy(host, text, len);
+        snprintf(host, sizeof host, "%.*s", (int)len, text);
     bool fine = parse_host(host, &n);
     unsigned before = fine && !strchr(host, ':') ? MAPPED_BITS : 0;
     unsigned given = 128 - before;

@@ -124,12 +124,13 @@ static void without_rules_no_mail_is_welcome(void **state)
 
 static void values_longer_than_any_rule_match_none(void **state)
 {
+    static const uint8_t end[] = {'.', 'e', 'x', 'a', 'm', 'p', 'l', 'e'};
     char text[2 * UM_WELCOME_VALUE];
     um_welcome *w = welcome("from .example\n");
 
     (void)state;
     memset(text, 'a', sizeof text);
-    memcpy(text + sizeof text - 8, ".example", 8);
+    memcpy(text + sizeof text - sizeof end, end, sizeof end);
     assert_false(um_welcome_match(
         w, &(um_welcome_mail){.from_domain = {text, sizeof text}}, NULL));
     assert_true(um_welcome_match(
@@ -216,6 +217,7 @@ static void a_refusal_names_file_line_and_what_to_write(void **state)
 static void lines_that_are_long_or_have_nul_bytes_are_refused(void **state)
 {
     static const char nul[] = "from a.example\nfrom b\0.example\n";
+    static const uint8_t from[] = {'f', 'r', 'o', 'm', ' '};
     char line[UM_WELCOME_LINE + 2];
     um_welcome *w = NULL;
 
@@ -227,7 +229,7 @@ static void lines_that_are_long_or_have_nul_bytes_are_refused(void **state)
     assert_refused(um_welcome_parse((umbel_slice){line, sizeof line}, "w", NULL,
                                     NULL, &w, &test_refusal),
                    UMBEL_E_LIMIT, "at most 1024 bytes, not 1026");
-    memcpy(line, "from ", 5);
+    memcpy(line, from, sizeof from);
     assert_refused(um_welcome_parse((umbel_slice){line, 400}, "w", NULL, NULL,
                                     &w, &test_refusal),
                    UMBEL_E_LIMIT, "a value has at most 327 bytes, not 395");
@@ -290,7 +292,7 @@ static void warnings_are_bounded(void **state)
     um_welcome *w = NULL;
 
     (void)state;
-    for (unsigned i = 0; i < N; i++)
+    for (size_t i = 0; i < N; i++)
         memcpy(text + 7 * i, "from a\n", 8);
     assert_ok(um_welcome_parse(slice(text), "w", collect_warning, &all, &w,
                                &test_refusal));
