@@ -2,8 +2,9 @@
  * control.c - the control socket, and connections in general.
  *
  * The input is what a client sends, in pieces whose length is its first byte.
- * However it is cut, the server hears one line or none, answers it whole, and
- * ends the connection once, for the reason that the bytes give.
+ * However it is cut, the server hears one line or none, with the bytes that
+ * follow it if it begins with +, answers it whole, and ends the connection
+ * once, for the reason that the bytes give.
  */
 #include "fuzz.h"
 
@@ -15,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_INPUT = 8192 };
+enum { MAX_INPUT = 8192, FOLLOW = 4000 };
 
 typedef struct scene {
     um_loop *loop;
@@ -46,6 +47,28 @@ static void answer(void *ctx, const char *line, FILE *out)
     memcpy(s.line, line, strlen(line) + 1);
     s.asked++;
     fprintf(out, "heard: %s\n", line);
+}
+
+static size_t follow(void *ctx, const char *line)
+{
+    (void)ctx;
+    return line[0] == '+' ? FOLLOW : 0;
+}
+
+/* What follows is what was sent behind the line. */
+static void take(void *ctx, um_control_request *r, const char *line,
+                 uint8_t *bytes, size_t len)
+{
+    char reply[UM_CONTROL_LINE + 16];
+    size_t n = strlen(line) + 1;
+
+    (void)ctx;
+    UM_WANT(n + len == s.len && (!len || memcmp(bytes, s.bytes + n, len) == 0));
+    free(bytes);
+    memcpy(s.line, line, n);
+    s.asked++;
+    int text = snprintf(reply, sizeof reply, "heard: %s\n", line);
+    um_control_reply(r, (umbel_slice){reply, (size_t)text});
 }
 
 static void count_end(void *ctx, const um_address *client, um_end why)
@@ -113,6 +136,8 @@ static void judge(void)
         expect(n ? UM_END_BAD : UM_END_CLIENT, 0);
     } else if (memchr(s.bytes, '\0', n)) {
         expect(UM_END_BAD, 0);
+    } else if (s.bytes[0] == '+' && s.len - n - 1 > FOLLOW) {
+        expect(UM_END_TOO_LONG, 0);
     } else {
         expect(UM_END_DONE, 1);
         UM_WANT(strlen(s.line) == n && memcmp(s.line, s.bytes, n) == 0);
@@ -144,6 +169,8 @@ static void open_scene(void)
                             &(um_control_config){.path = s.path,
                                                  .fd = -1,
                                                  .answer = answer,
+                                                 .follow = follow,
+                                                 .take = take,
                                                  .ended = count_end,
                                                  .timeout_ms = 60000},
                             &s.control, NULL) == UMBEL_OK);

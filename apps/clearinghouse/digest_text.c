@@ -3,6 +3,8 @@
  */
 #include "clearinghouse/digest_text.h"
 
+#include "base/error.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,7 +42,8 @@ static bool is_hex(const char *text, size_t len)
     return true;
 }
 
-bool um_signature_read(umbel_slice typed, char out[UM_DIGEST_TEXT])
+umbel_status um_signature_read(umbel_slice typed, char out[UM_DIGEST_TEXT],
+                               umbel_error *err)
 {
     const char *text = typed.data;
     bool sha1 = typed.len == UM_DIGEST_TEXT - 1 && is_hex(text, typed.len);
@@ -49,9 +52,12 @@ bool um_signature_read(umbel_slice typed, char out[UM_DIGEST_TEXT])
                    is_hex(text + 2, SHINGLE_LEN - 2);
 
     if (!sha1 && !shingle)
-        return false;
+        return um_fail(err, UMBEL_E_RANGE,
+                       "\"%.*s\" is no digest: it has 40 hexadecimal digits, "
+                       "or a position and 16",
+                       (int)(typed.len < 60 ? typed.len : 60), text);
     for (size_t i = 0; i < typed.len; i++)
         out[i] = (char)tolower((unsigned char)text[i]);
     out[typed.len] = '\0';
-    return true;
+    return UMBEL_OK;
 }

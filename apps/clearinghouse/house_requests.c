@@ -66,12 +66,7 @@ static umbel_status check_words(umbel_slice text, umbel_error *err)
     umbel_slice word;
 
     while (um_next_word(&text, &word))
-        if (!um_signature_read(word, digest))
-            return um_fail(err, UMBEL_E_RANGE,
-                           "\"%.*s\" is no digest: it has 40 hexadecimal "
-                           "digits, or a position and 16",
-                           (int)(word.len < 60 ? word.len : 60),
-                           (const char *)word.data);
+        UM_TRY(um_signature_read(word, digest, err));
     return UMBEL_OK;
 }
 
@@ -86,7 +81,8 @@ static umbel_status change_digests(job *j, change_digest *change,
     size_t lists;
 
     UM_TRY(check_words(text, err));
-    while (um_next_word(&text, &word) && um_signature_read(word, digest)) {
+    while (um_next_word(&text, &word)) {
+        UM_TRY(um_signature_read(word, digest, err));
         umbel_status status = change(h, digest, &lists, &j->ticket, err);
         if (status != UMBEL_OK && status != UMBEL_E_UNKNOWN)
             return status;

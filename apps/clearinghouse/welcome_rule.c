@@ -88,12 +88,8 @@ static umbel_status read_digest(um_welcome_rule *r, umbel_error *err)
 {
     char text[UM_DIGEST_TEXT];
 
-    if (um_signature_read((umbel_slice){r->value, strlen(r->value)}, text))
-        return UMBEL_OK;
-    return um_fail(err, UMBEL_E_RANGE,
-                   "\"%.80s\" is no digest: it has 40 hexadecimal digits, or "
-                   "a position and 16",
-                   r->value);
+    return um_signature_read((umbel_slice){r->value, strlen(r->value)}, text,
+                             err);
 }
 
 static const struct {

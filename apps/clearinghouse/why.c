@@ -57,12 +57,7 @@ static umbel_status add_digests(um_why *w, const um_why_question *q,
     for (size_t i = 0; i < q->n; i++) {
         um_why_signature *to = &w->signature[w->n++];
         to->name = "digest";
-        if (!um_signature_read(q->digest[i], to->digest))
-            return um_fail(err, UMBEL_E_RANGE,
-                           "\"%.*s\" is no digest: it has 40 hexadecimal "
-                           "digits, or a position and 16",
-                           (int)(q->digest[i].len < 60 ? q->digest[i].len : 60),
-                           (const char *)q->digest[i].data);
+        UM_TRY(um_signature_read(q->digest[i], to->digest, err));
     }
     return UMBEL_OK;
 }

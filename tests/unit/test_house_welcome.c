@@ -313,14 +313,19 @@ static void digests_are_printed_as_they_are_read(void **state)
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (uint8_t)(i * 13);
     assert_int_equal(um_signature_print(bytes, text).len, 40);
-    assert_true(um_signature_read(slice(text), again));
+    assert_ok(um_signature_read(slice(text), again, &test_refusal));
     assert_string_equal(text, again);
     um_shingle_print(7, 0xABCDEF, text);
     assert_string_equal(text, "7:0000000000abcdef");
-    assert_true(um_signature_read(slice("7:0000000000ABCDEF"), again));
+    assert_ok(
+        um_signature_read(slice("7:0000000000ABCDEF"), again, &test_refusal));
     assert_string_equal(text, again);
-    assert_false(um_signature_read(slice("7:0000000000ABCDE"), again));
-    assert_false(um_signature_read(slice("x:0000000000ABCDEF"), again));
+    assert_refused(
+        um_signature_read(slice("7:0000000000ABCDE"), again, &test_refusal),
+        UMBEL_E_RANGE, "is no digest");
+    assert_refused(
+        um_signature_read(slice("x:0000000000ABCDEF"), again, &test_refusal),
+        UMBEL_E_RANGE, "is no digest");
 }
 
 /* --- forgetting -----------------------------------------------------------
