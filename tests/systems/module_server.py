@@ -121,11 +121,12 @@ class Server:
         self.dir = tempfile.mkdtemp(prefix="umbel-module-")
         self.port = port or free_port()
         self.process = None
+        self.sanitized = sanitized(module)
         self.start()
 
     def environment(self):
         env = dict(os.environ)
-        if sanitized(self.module):
+        if self.sanitized:
             library = subprocess.check_output(
                 ["gcc", "-print-file-name=libasan.so"], text=True).strip()
             env["LD_PRELOAD"] = library
