@@ -72,7 +72,7 @@ static uint64_t amount_of(const um_dccifd_job *job)
     const um_dccifd_settings *s = um_dccifd_settings_of(job->front);
 
     if (job->envelope.words & UM_DCCIFD_SPAM)
-        return s->many;
+        return job->front->many;
     return s->count == UM_DCCIFD_PER_RECIPIENT ? job->envelope.recipients : 1;
 }
 

@@ -61,6 +61,7 @@ struct um_dccifd_front {
     um_house *house;
     um_front_stats *stats;
     unsigned list; /* the first of its lists in the store */
+    uint64_t many, mails; /* settings that a reload does not change */
     um_places *places;
     um_listener **listener;
     size_t nlisteners, open; /* open: those whose last callback is to come */
@@ -71,6 +72,7 @@ struct um_dccifd_front {
     char host[UM_DCCIFD_HOST];
 };
 
+/* As they are after a reload, for those that are live. */
 const um_dccifd_settings *um_dccifd_settings_of(const um_dccifd_front *f);
 
 extern const um_verdict um_dccifd_verdicts[];

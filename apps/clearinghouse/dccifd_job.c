@@ -43,7 +43,7 @@ static um_dccifd_outcome make_room(um_dccifd_job *job, size_t len)
         cap *= 2;
     if (cap == job->cap)
         return UM_DCCIFD_OK;
-    if (f->mail_bytes + (cap - job->cap) > um_dccifd_settings_of(f)->mails)
+    if (f->mail_bytes + (cap - job->cap) > f->mails)
         return UM_DCCIFD_BUSY;
     uint8_t *grown = realloc(job->mail, cap);
     if (!grown)
@@ -214,7 +214,7 @@ static bool copy_mail(um_dccifd_job *job)
 
     if (!(job->envelope.words & UM_DCCIFD_BODY) || !job->len)
         return true;
-    if (f->mail_bytes + job->len > um_dccifd_settings_of(f)->mails)
+    if (f->mail_bytes + job->len > f->mails)
         return false;
     job->copy = malloc(job->len);
     if (!job->copy)
@@ -273,7 +273,7 @@ static void opened(um_stream *s)
     job->front = um_stream_ctx(s);
     job->stream = s;
     job->client = *um_stream_peer(s);
-    job->reply.many = um_dccifd_settings_of(job->front)->many;
+    job->reply.many = job->front->many;
     um_stream_set_data(s, job);
 }
 

@@ -173,25 +173,6 @@ static umbel_status open_places(um_dccifd_front *f, umbel_error *err)
     return um_places_open(&c, &f->places, err);
 }
 
-/* Counts stop at what a list can hold: many would never be reached. */
-static umbel_status check_many(const um_dccifd_front *f, umbel_error *err)
-{
-    uint64_t many = um_dccifd_settings_of(f)->many;
-    um_list_stats s;
-
-    for (unsigned i = 0; i < UM_DCCIFD_SUMS; i++) {
-        um_list_stats_get(um_store_list(f->house->store, f->list + i), &s);
-        if (many > s.count_limit)
-            return um_fail(err, UMBEL_E_RANGE,
-                           "dccifd: many = %llu, but list %s counts up to "
-                           "%llu; raise its cell_bits, and remove the data of "
-                           "epochs with fewer",
-                           (unsigned long long)many, s.name,
-                           (unsigned long long)s.count_limit);
-    }
-    return UMBEL_OK;
-}
-
 static umbel_status open_listeners(um_dccifd_front *f, umbel_error *err)
 {
     const um_texts *listen = &um_dccifd_settings_of(f)->listen;
@@ -214,11 +195,12 @@ static umbel_status open_front(um_house *h, void **state, umbel_error *err)
     f->house = h;
     f->stats = um_house_stats(h, &um_front_dccifd);
     f->list = um_house_first_list(&um_front_dccifd);
+    f->many = um_dccifd_settings_of(f)->many;
+    f->mails = um_dccifd_settings_of(f)->mails;
     f->answers = (um_log_topic){.source = "dccifd", .name = "answered"};
     if (gethostname(f->host, sizeof f->host) != 0 || !f->host[0])
         strcpy(f->host, "localhost");
     f->host[sizeof f->host - 1] = '\0';
-    UM_TRY(check_many(f, err));
     UM_TRY(open_places(f, err));
     return open_listeners(f, err);
 }

@@ -279,7 +279,10 @@ static umbel_status open_store(um_house *h, umbel_error *err)
 
     for (size_t i = 0; um_front_list(i); i++)
         lists[c.nlists++] = um_house_list_config(&h->config, i);
-    return um_store_open(&c, h->now, &h->store, err);
+    UM_TRY(um_store_open(&c, h->now, &h->store, err));
+    for (unsigned i = 0; um_front_list(i); i++)
+        UM_TRY(um_house_check_threshold(um_store_list(h->store, i), err));
+    return UMBEL_OK;
 }
 
 static umbel_status open_fronts(um_house *h, umbel_error *err)

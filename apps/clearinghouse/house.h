@@ -72,6 +72,8 @@ const char *um_house_address_of(const um_house *h, const um_front *f);
 um_mail_pool_config um_house_pool_config(const um_config *c);
 /* How a list is configured, for the store. */
 um_list_config um_house_list_config(const um_config *c, size_t list);
+/* Counts stop at what a list can hold: a higher threshold is never reached. */
+umbel_status um_house_check_threshold(const um_list *list, umbel_error *err);
 /* The number of the front's first list in the store. */
 unsigned um_house_first_list(const um_front *f);
 

@@ -27,7 +27,8 @@ uint64_t um_house_memory(void)
     return resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Adds the bytes of a list once it has all its epochs. */
+/* Adds the bytes of a list once it has all its epochs, and checks that it can
+ * count far enough. */
 static umbel_status add_list(const um_config *c, size_t i, uint64_t *need,
                              umbel_error *err)
 {
@@ -38,9 +39,10 @@ static umbel_status add_list(const um_config *c, size_t i, uint64_t *need,
 
     UM_TRY(um_list_open(&config, secret, 0, &list, err));
     um_list_stats_get(list, &stats);
-    um_list_close(list);
     *need += stats.bytes * c->list[i].epochs;
-    return UMBEL_OK;
+    umbel_status status = um_house_check_threshold(list, err);
+    um_list_close(list);
+    return status;
 }
 
 static umbel_status add_fronts(const um_config *c, uint64_t *need,

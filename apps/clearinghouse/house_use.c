@@ -8,6 +8,7 @@
 #include "clearinghouse/house_memory.h"
 #include "net/socket.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -53,6 +54,20 @@ um_list_config um_house_list_config(const um_config *c, size_t list)
         .refined = s->update,
         .threshold = f->threshold ? f->threshold(um_config_front(c, f)) : 0,
         .times = um_front_list_times(list)};
+}
+
+umbel_status um_house_check_threshold(const um_list *list, umbel_error *err)
+{
+    um_list_stats s;
+
+    um_list_stats_get(list, &s);
+    if (s.threshold <= s.count_limit)
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_RANGE,
+                   "many = %u, but list %s counts up to %" PRIu64
+                   "; raise its cell_bits, and remove the data of epochs with "
+                   "fewer",
+                   s.threshold, s.name, s.count_limit);
 }
 
 /* Keeps the address of a socket, with its real port. */

@@ -106,7 +106,7 @@ static uint64_t threshold_of(const um_house *h, unsigned list)
     uint64_t many = 1;
 
     if (s)
-        memcpy(&many, um_setting_target(s, um_config_front(&h->config, f)),
+        memcpy(&many, um_setting_target(s, um_config_front(&h->opened, f)),
                sizeof many);
     return many;
 }

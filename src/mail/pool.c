@@ -226,7 +226,8 @@ uint64_t um_mail_pool_bytes(const um_mail_pool_config *given)
     um_mail_limits l = um_mail_limits_or_default(&given->limits);
     uint64_t workers = given->workers ? given->workers : WORKERS;
 
-    return workers * worker_bytes(&l) + QUEUE;
+    return workers * worker_bytes(&l) +
+           (2 * l.bytes > QUEUE ? 2 * l.bytes : QUEUE);
 }
 
 static umbel_status check_memory(um_mail_pool *p, umbel_error *err)
