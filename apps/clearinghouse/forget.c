@@ -193,8 +193,9 @@ static bool newest_count(const um_house *h, unsigned list,
 static umbel_status forget_in(um_house *h, um_exception *e, uint64_t *ticket,
                               umbel_error *err)
 {
-    um_exception old;
-    bool known = um_forget_find(h, e->list, &e->digest, &old);
+    note_name name = name_of(e->list, &e->digest);
+    umbel_slice old; /* maybe one that is over */
+    bool known = um_store_get(h->store, name_slice(&name), &old);
 
     if (!known && h->exceptions >= UM_FORGET_MAX)
         return um_fail(err, UMBEL_E_LIMIT,

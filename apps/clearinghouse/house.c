@@ -183,6 +183,11 @@ static umbel_status reload_welcome(um_house *h, umbel_error *err)
 {
     um_welcome *fresh;
 
+    /* A file that is away for a moment must not make hits of welcome mail. */
+    if (h->config.welcome && um_welcome_rules(h->welcome) &&
+        access(h->config.welcome, F_OK) != 0)
+        return um_fail_errno(err, "%s (an empty file has no rules)",
+                             h->config.welcome);
     UM_TRY(um_welcome_read(h->config.welcome, um_log_warning, &h->log, &fresh,
                            err));
     um_welcome_close(h->welcome);

@@ -427,7 +427,10 @@ static void an_exception_survives_and_can_be_undone(void **state)
     assert_int_equal(e.made, T0);
     assert_memory_equal(e.text.data, SHA, 40);
     assert_false(um_forget_next(&h, &at, &e));
+    assert_ok(um_forget(&h, SHA, &lists, &ticket, &test_refusal)); /* again */
+    assert_int_equal(h.exceptions, 1);
     assert_ok(um_forget_undo(&h, SHA, &lists, &ticket, &test_refusal));
+    assert_int_equal(h.exceptions, 0);
     assert_int_equal(shown_count(&h, 0, &d), 5);
     assert_refused(um_forget_undo(&h, SHA, &lists, &ticket, &test_refusal),
                    UMBEL_E_UNKNOWN, "is not forgotten");
