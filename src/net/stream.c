@@ -352,7 +352,9 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 
 static void start_reading(um_stream *s)
 {
-    if (uv_read_start(&s->uv.stream, on_room, on_read) < 0)
+    int code = uv_read_start(&s->uv.stream, on_room, on_read);
+
+    if (code < 0 && code != UV_EALREADY)
         um_stream_close(s, UM_END_IO);
 }
 

@@ -31,7 +31,7 @@ typedef struct scene {
     size_t want; /* connections that end before the loop does */
     char got[1000];
     size_t ngot;
-    int drip_left;
+    int drip_left, drips_lost;
 } scene;
 
 /* --- the protocol -----------------------------------------------------------
@@ -257,7 +257,8 @@ static void drip(void *ctx)
 
     /* Fails once the server has closed. */
     if (s->drip_left-- > 0)
-        (void)!send(s->fd[0], s->drip_left ? "x" : "\n", 1, MSG_NOSIGNAL);
+        s->drips_lost +=
+            send(s->fd[0], s->drip_left ? "x" : "\n", 1, MSG_NOSIGNAL) != 1;
     else
         shutdown(s->fd[0], SHUT_WR);
 }
@@ -272,6 +273,23 @@ static void a_request_may_come_byte_by_byte(void **state)
     assert_ok(um_timer_open(s->loop, 1, 1, drip, s, &s->step, &test_refusal));
     run_until_ended(s, 1);
     assert_string_equal(heard(s, s->fd[0]), "xxxx\nlast:");
+}
+
+/* Closing at once would reset the connection, and the reply with it. */
+static void the_end_waits_for_a_client_that_still_sends(void **state)
+{
+    scene *s = *state;
+
+    listen_tcp(s, (um_stream_limits){0});
+    s->fd[0] = join(s);
+    say(s->fd[0], "end\n");
+    s->drip_left = 5;
+    assert_ok(um_timer_open(s->loop, 1, 1, drip, s, &s->step, &test_refusal));
+    run_until_ended(s, 1);
+    assert_int_equal(s->drips_lost, 0);
+    assert_true(s->drip_left <= 0);
+    assert_string_equal(heard(s, s->fd[0]), "end\n");
+    assert_int_equal(s->ended[UM_END_DONE], 1);
 }
 
 static void a_drip_is_ended_by_the_time_in_all(void **state)
@@ -481,6 +499,7 @@ int main(void)
         ROW(unix_sockets_serve_alike),
         ROW(what_was_left_at_the_end_of_input_is_not_lost),
         ROW(a_request_may_come_byte_by_byte),
+        ROW(the_end_waits_for_a_client_that_still_sends),
         ROW(a_drip_is_ended_by_the_time_in_all),
         ROW(a_silent_client_is_ended),
         ROW(a_request_without_end_is_refused),
