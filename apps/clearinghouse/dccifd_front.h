@@ -50,8 +50,8 @@ typedef struct um_dccifd_job {
     um_dccifd_outcome outcome;
     uint8_t *mail, *copy; /* copy: for the word body */
     size_t len, cap, copied;
-    uint64_t received;               /* bytes of the mail, kept or not */
-    bool reading, waiting, answered; /* a worker reads, the store writes */
+    uint64_t received;     /* bytes of the mail, kept or not */
+    bool reading, waiting; /* a worker reads, the store writes */
     um_dccifd_reply reply;
     uint64_t ticket; /* that the store has to commit before the answer */
     struct um_dccifd_job *next; /* that waits for the store */
@@ -60,7 +60,7 @@ typedef struct um_dccifd_job {
 struct um_dccifd_front {
     um_house *house;
     um_front_stats *stats;
-    unsigned list; /* the first of its lists in the store */
+    unsigned list;        /* the first of its lists in the store */
     uint64_t many, mails; /* settings that a reload does not change */
     um_places *places;
     um_listener **listener;

@@ -33,14 +33,15 @@ static void free_job(um_dccifd_job *job)
     free(job);
 }
 
-/* Makes room for len more bytes of the mail. */
-static um_dccifd_outcome make_room(um_dccifd_job *job, size_t len)
+/* Makes room for len more bytes of a mail of at most so many. */
+static um_dccifd_outcome make_room(um_dccifd_job *job, size_t len, size_t most)
 {
     um_dccifd_front *f = job->front;
     size_t cap = job->cap ? job->cap : FIRST_ROOM;
 
     while (cap < job->len + len)
         cap *= 2;
+    cap = cap < most ? cap : most;
     if (cap == job->cap)
         return UM_DCCIFD_OK;
     if (f->mail_bytes + (cap - job->cap) > f->mails)
@@ -62,17 +63,18 @@ static um_dccifd_outcome keep_mail(um_dccifd_job *job, const uint8_t *bytes,
                                    size_t len)
 {
     const um_house *h = job->front->house;
-    size_t most = (size_t)h->opened.mail.bytes + 1, left = most - job->len;
+    uint64_t largest = um_dccifd_settings_of(job->front)->largest;
     bool whole = job->envelope.words & UM_DCCIFD_BODY;
+    size_t most = (size_t)(whole ? largest : h->opened.mail.bytes + 1);
+    size_t left = most > job->len ? most - job->len : 0;
 
     job->received += len;
-    if (job->received > um_dccifd_settings_of(job->front)->largest ||
-        (whole && job->received > most))
+    if (job->received > largest)
         return UM_DCCIFD_LARGE;
     len = len < left ? len : left;
     if (len == 0)
         return UM_DCCIFD_OK;
-    um_dccifd_outcome outcome = make_room(job, len);
+    um_dccifd_outcome outcome = make_room(job, len, most);
     if (outcome == UM_DCCIFD_OK) {
         memcpy(job->mail + job->len, bytes, len);
         job->len += len;
@@ -108,6 +110,9 @@ static void send_answer(um_dccifd_job *job)
     um_stream_write(job->stream, (umbel_slice){text, len});
     if (job->copy && !job->reply.failed)
         um_stream_write(job->stream, (umbel_slice){job->copy, job->copied});
+    /* What the client has not read yet the stream holds, and copied counts. */
+    free(job->copy);
+    job->copy = NULL;
 }
 
 /* Counts and logs the outcome, and answers if anybody is left to hear it. */
@@ -115,7 +120,6 @@ static void finish(um_dccifd_job *job, um_dccifd_outcome outcome)
 {
     um_dccifd_front *f = job->front;
 
-    job->answered = true;
     drop_mail(job);
     um_front_count(f->stats, um_dccifd_op_of(&job->envelope), outcome);
     if (um_dccifd_is_bulk(&job->reply))
@@ -289,14 +293,24 @@ static size_t take_envelope(um_dccifd_job *job, const uint8_t *bytes,
     return taken;
 }
 
+/* A mail that is refused is read to its end, too: clients hear no answer
+ * before. */
 static void take_mail(um_dccifd_job *job, const uint8_t *bytes, size_t len)
 {
-    um_dccifd_outcome outcome = keep_mail(job, bytes, len);
+    if (job->outcome == UM_DCCIFD_OK)
+        job->outcome = keep_mail(job, bytes, len);
+    if (job->outcome != UM_DCCIFD_OK)
+        drop_mail(job);
+}
 
-    if (outcome == UM_DCCIFD_BUSY)
-        finish_failed(job, outcome);
-    else if (outcome != UM_DCCIFD_OK)
-        finish(job, outcome);
+/* A client that wants the mail back must not take none for it. */
+static void refuse_mail(um_dccifd_job *job)
+{
+    if (job->outcome == UM_DCCIFD_LARGE &&
+        !(job->envelope.words & UM_DCCIFD_BODY))
+        finish(job, job->outcome);
+    else
+        finish_failed(job, job->outcome);
 }
 
 static size_t take(um_stream *s, const uint8_t *bytes, size_t len)
@@ -305,8 +319,7 @@ static size_t take(um_stream *s, const uint8_t *bytes, size_t len)
 
     if (job->envelope.state == UM_DCCIFD_MORE)
         return take_envelope(job, bytes, len);
-    if (!job->answered)
-        take_mail(job, bytes, len);
+    take_mail(job, bytes, len);
     return len;
 }
 
@@ -320,6 +333,8 @@ static void last(um_stream *s, const uint8_t *bytes, size_t len)
         finish(job, UM_DCCIFD_MALFORMED);
     else if (!is_within_limits(job))
         finish_failed(job, UM_DCCIFD_RATE_LIMIT);
+    else if (job->outcome != UM_DCCIFD_OK)
+        refuse_mail(job);
     else
         ask_worker(job);
 }

@@ -136,15 +136,22 @@ static void listener_gone(void *ctx)
         free_front(f);
 }
 
+/* A client is silent while its mail waits for a worker, and is read. */
+static uint64_t idle_ms(const um_dccifd_front *f)
+{
+    uint64_t reading = 2 * f->house->opened.mail.time + 1000;
+
+    return reading > IDLE_MS ? reading : IDLE_MS;
+}
+
 static umbel_status open_listener(um_dccifd_front *f, const char *address,
                                   umbel_error *err)
 {
     um_listener_config c = {
         .protocol = &um_dccifd_protocol,
         .limits = {.request = 2 * UM_DCCIFD_LINE,
-                   .unread =
-                       (size_t)f->house->opened.mail.bytes + UM_DCCIFD_REPLY,
-                   .idle_ms = IDLE_MS,
+                   .unread = (size_t)f->mails + UM_DCCIFD_REPLY,
+                   .idle_ms = idle_ms(f),
                    .total_ms = TOTAL_MS},
         .places = f->places,
         .ended = count_ended,
