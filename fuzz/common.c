@@ -391,9 +391,9 @@ static void use_fit(const umbel_filter *f)
     double keys = (double)umbel_added(f), error = umbel_fpr_at(f, keys);
 
     UM_WANT(error >= 0 && error <= 1);
-    /* No cell is left unused, unless it forgets. */
+    /* No cell is left unused, unless it forgets or grows. */
     if (keys >= 64.0 * (double)umbel_cells(f) && !umbel_may_deny(f) &&
-        !is_static(f))
+        !is_static(f) && !umbel_is_growing(umbel_kind(f)))
         UM_WANT(error > 0.99);
     umbel_status status = umbel_fit(f, &small, &err);
     if (status != UMBEL_OK) {

@@ -141,7 +141,8 @@ UMBEL_API umbel_status umbel_snapshot(const umbel_filter *f, umbel_filter **out,
  * Adds n keys. fresh[i], when fresh is given, is set to true if keys[i] changed
  * the filter, so was certainly not in it before. If a key is refused (E_KEY)
  * none is added. E_FULL when a filter of kind "table" has no room for some of
- * the keys; keys before them were added.
+ * the keys, or one of kind "scalable" would exceed its error; E_NOMEM when a
+ * filter that grows finds no memory. Keys before them were added.
  */
 UMBEL_API umbel_status umbel_add_many(umbel_filter *f, const umbel_slice *keys,
                                       size_t n, bool *fresh, umbel_error *err);
@@ -310,6 +311,9 @@ UMBEL_API umbel_status umbel_info_get(const umbel_filter *f, const char *name,
                                       umbel_field *out, umbel_error *err);
 
 /* --- tables --------------------------------------------------------------- */
+
+/* Returns true for kinds that grow as keys are added and need no capacity. */
+UMBEL_API bool umbel_is_growing(const char *kind);
 
 /* Give row i of a table; false when i is past the end. summary and keyed may
  * be NULL. */

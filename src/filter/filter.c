@@ -95,6 +95,25 @@ static umbel_status check_refused(umbel_filter *f, size_t n, umbel_error *err)
                    kind->name, refused, n, f->shape.added);
 }
 
+/* Adds keys, and grows where the next one finds no room. */
+static umbel_status add_growing(umbel_filter *f, const umbel_digest *d,
+                                size_t n, bool *fresh, umbel_error *err)
+{
+    const um_kind *kind = f->shape.kind;
+
+    for (size_t i = 0, some; i < n; i += some) {
+        bool *each = fresh ? fresh + i : NULL;
+        size_t new_keys = f->fast && f->fast->add
+                              ? f->fast->add(f->self, d + i, n - i, each)
+                              : kind->add(f->self, d + i, NULL, n - i, each);
+        some = kind->growing->done(f->self);
+        count_added(f, some, new_keys);
+        if (i + some < n)
+            UM_TRY(um_filter_grow(f, err));
+    }
+    return UMBEL_OK;
+}
+
 /* A shared filter is copied while no thread is inside its gate. */
 umbel_status um_add_now(umbel_filter *f, const umbel_digest *d,
                         const uint64_t *amounts, size_t n, bool *fresh,
@@ -103,6 +122,8 @@ umbel_status um_add_now(umbel_filter *f, const umbel_digest *d,
     const um_kind *kind = f->shape.kind;
     um_gate_pass pass = {NULL, false};
 
+    if (kind->growing)
+        return add_growing(f, d, n, fresh, err);
     if (f->gate)
         pass = um_gate_enter(f->gate);
     if (f->fast && f->fast->add && !amounts)

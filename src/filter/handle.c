@@ -163,6 +163,51 @@ umbel_status um_filter_make(const um_shape *shape, const umbel_alloc *alloc,
     return um_filter_own(shape, alloc, payload, out, err);
 }
 
+/* Gives f the cells of another filter, which gets those of f. */
+static void swap_cells(umbel_filter *f, umbel_filter *g)
+{
+    umbel_filter was = *f;
+
+    f->payload = g->payload;
+    f->payload_len = g->payload_len;
+    f->memory = g->memory;
+    f->layout = g->layout;
+    f->shape.cells = g->shape.cells;
+    memcpy(f->shape.setting, g->shape.setting, sizeof f->shape.setting);
+    g->payload = was.payload;
+    g->memory = was.memory;
+    um_filter_attach(f);
+}
+
+/* Copies the user's data to a filter that was made for it. */
+static void keep_data(umbel_filter *to, const umbel_filter *from)
+{
+    size_t len = um_data_room(&from->shape);
+
+    memcpy(to->payload + to->payload_len - len,
+           from->payload + from->payload_len - len, len);
+}
+
+umbel_status um_filter_grow(umbel_filter *f, umbel_error *err)
+{
+    const um_row_growing *row = f->shape.kind->growing;
+    um_shape shape = f->shape;
+    umbel_filter *larger;
+
+    UM_TRY(row->larger(f->self, &shape, err));
+    UM_TRY(um_filter_make(&shape, &f->alloc, &larger, err));
+    while (!row->move(larger->self, f->self)) {
+        umbel_status status = row->larger(larger->self, &shape, err);
+        umbel_close(larger);
+        UM_TRY(status);
+        UM_TRY(um_filter_make(&shape, &f->alloc, &larger, err));
+    }
+    keep_data(larger, f);
+    swap_cells(f, larger);
+    umbel_close(larger);
+    return UMBEL_OK;
+}
+
 /* A size without an error rate gets the error rate of that size. */
 static void aim_at_size(um_shape *s)
 {
@@ -254,11 +299,28 @@ umbel_status umbel_snapshot(const umbel_filter *f, umbel_filter **out,
     return UMBEL_OK;
 }
 
+/* What the kind set while it grew is as at the beginning; its cells stay. */
+static umbel_status forget_growth(umbel_filter *f, umbel_error *err)
+{
+    um_shape shape = f->shape;
+    umbel_filter *empty;
+
+    for (size_t i = 0; i < um_count_settings(shape.kind); i++)
+        shape.setting[i] = shape.kind->settings[i].standard;
+    UM_TRY(um_filter_make(&shape, &f->alloc, &empty, err));
+    keep_data(empty, f);
+    swap_cells(f, empty);
+    umbel_close(empty);
+    return UMBEL_OK;
+}
+
 umbel_status umbel_clear(umbel_filter *f, umbel_error *err)
 {
     if (f->shape.kind->built)
         return um_cannot(f, "forget its keys", err);
     UM_TRY(um_check_writable(f, err));
+    if (f->shape.kind->growing)
+        UM_TRY(forget_growth(f, err));
     memset(f->payload, 0, f->payload_len - um_data_room(&f->shape));
     f->shape.added = 0;
     f->shape.estimated = false;

@@ -53,6 +53,12 @@ umbel_status um_filter_own(const um_shape *shape, const umbel_alloc *alloc,
 /* Gives the kind its memory, after the payload or its content was replaced. */
 void um_filter_attach(umbel_filter *f);
 
+/*
+ * Makes f as large as its kind wants, with all its keys. f is untouched when
+ * the call fails.
+ */
+umbel_status um_filter_grow(umbel_filter *f, umbel_error *err);
+
 /* Selects a fast path; NULL: the kind's own functions. */
 void um_filter_use(umbel_filter *f, const um_fast *row);
 

@@ -258,6 +258,12 @@ static bool tell(const char *name, const char *summary, const char **out_name,
     return true;
 }
 
+bool umbel_is_growing(const char *kind)
+{
+    const um_kind *row = kind ? um_kind_find(kind) : NULL;
+    return row && row->growing;
+}
+
 bool umbel_kind_at(size_t i, const char **name, const char **summary)
 {
     const um_kind *row = um_kind_row(i);

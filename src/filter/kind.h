@@ -190,12 +190,25 @@ typedef struct um_row_merge {
                           umbel_error *err);
 } um_row_merge;
 
+/* Kinds that grow as keys are added. */
+typedef struct um_row_growing {
+    /* Returns how many keys the last add dealt with. Fewer than it was given:
+     * the next one finds no room. */
+    size_t (*done)(const void *self);
+    /* Makes s the shape to grow to, or refuses. */
+    umbel_status (*larger)(const void *self, um_shape *s, umbel_error *err);
+    /* Moves all keys to self, which is empty and larger. Returns false if it is
+     * not large enough. */
+    bool (*move)(void *self, const void *from);
+} um_row_growing;
+
 struct um_kind {
     const char *name; /* in settings, commands, on the wire; never reused */
     const char *summary;
     bool forgets;           /* may deny a key that was added */
     const char *addressing; /* the default; NULL: UM_DEFAULT_ADDRESSING */
     double fpr;             /* the default; 0: UM_DEFAULT_FPR */
+    uint64_t capacity;      /* the default; 0: none */
     const umbel_setting_info *settings;    /* ends with a NULL name; or NULL */
     size_t self_len;                       /* bytes of its part of a handle */
     const um_addressing *fixed_addressing; /* the only one; NULL: any */
@@ -244,6 +257,7 @@ struct um_kind {
     const um_row_shared *shared;
     const um_row_bits *bits;
     const um_row_merge *merge;
+    const um_row_growing *growing;
 };
 
 /* Return NULL if no kind has that name, or i is past the end. The first row is

@@ -240,10 +240,16 @@ umbel_status um_shape_from_params(const char *kind, const umbel_params *given,
     UM_TRY(find_rows(kind, p, &s, err));
     if (p->fpr == 0 && s.kind->fpr > 0)
         s.fpr = s.kind->fpr;
+    if (s.capacity == 0 && s.cells == 0)
+        s.capacity = s.kind->capacity;
     if (s.hash->identity && s.key_form == UMBEL_KEYS_TEXT)
         s.key_form = UMBEL_KEYS_INTEGER;
     UM_TRY(check_hash(&s, err));
     UM_TRY(take_settings(p, &s, err));
+    if (s.kind->growing && um_unusual_setting(&s))
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "%s of kind %s follows from its keys: leave it out",
+                       um_unusual_setting(&s), s.kind->name);
     *out = s;
     return UMBEL_OK;
 }

@@ -22,6 +22,8 @@ static umbel_status refuse_empty(umbel_error *err)
 /* Returns true if the size of the filter is known before keys are added. */
 static bool is_sized(const um_build_job *job)
 {
+    if (umbel_is_growing(job->kind))
+        return true;
     return job->params.capacity || job->params.cells || job->like ||
            um_keys_rereadable(&job->members);
 }
@@ -111,12 +113,13 @@ static umbel_status count_distinct(const um_key_source *s, uint64_t *n,
     return status;
 }
 
-/* Counts the keys, unless the capacity is given or they cannot be read twice.
- */
+/* Counts the keys, unless the capacity is given or not needed, or they cannot
+ * be read twice. */
 static umbel_status count_capacity(const um_build_job *job, umbel_params *p,
                                    um_build_result *out, umbel_error *err)
 {
-    if (p->capacity || !um_keys_rereadable(&job->members))
+    if (p->capacity || umbel_is_growing(job->kind) ||
+        !um_keys_rereadable(&job->members))
         return UMBEL_OK;
     if (umbel_is_counting(job->kind)) {
         UM_TRY(count_distinct(&job->members, &out->distinct, err));

@@ -9,6 +9,7 @@
 /* In the order of --help. X(name) stands for the row um_kind_name. */
 #define UM_KINDS(X)                                                            \
     X(bloom)                                                                   \
+    X(scalable)                                                                \
     X(aging)                                                                   \
     X(counting)                                                                \
     X(tally)                                                                   \
