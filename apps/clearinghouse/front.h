@@ -34,7 +34,8 @@ struct um_front {
     unsigned (*threshold)(const void *settings);
     bool times; /* the times of its first two lists are known to ten seconds,
                    for an hour; for one front */
-    const char *const *ops;     /* in metrics; NULL ends */
+    unsigned socket_mode;   /* of its unix sockets; 0: for the server's user */
+    const char *const *ops; /* in metrics; NULL ends */
     const um_verdict *verdicts; /* a row with code 0 ends */
 
     /* Adds the bytes that it may need beside its lists; NULL: few. */

@@ -269,6 +269,8 @@ const um_front um_front_dccifd = {
     .lists = {"body", "fuz1", "fuz2"},
     .list_initials = list_initials,
     .threshold = threshold,
+    .socket_mode = 0666, /* as a port on loopback: mail filters have users of
+                            their own */
     .ops = ops,
     .verdicts = um_dccifd_verdicts,
     .memory = add_memory,

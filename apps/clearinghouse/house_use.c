@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 um_front_stats *um_house_stats(um_house *h, const um_front *f)
@@ -98,6 +99,8 @@ umbel_status um_house_listen(um_house *h, const um_front *f, const char *text,
     bool made = *fd < 0;
     if (made)
         UM_TRY(um_socket_listen(&a, type, 0, fd, err));
+    if (made && a.path && f->socket_mode)
+        chmod(a.path, (mode_t)f->socket_mode);
     umbel_status status = note_address(h, f, *fd, made, err);
     if (status != UMBEL_OK)
         close(*fd);

@@ -1,0 +1,33 @@
+/*
+ * list_private.h - what list.c (epochs) and list_bytes.c (their bytes) share.
+ */
+#ifndef UM_STORE_LIST_PRIVATE_H
+#define UM_STORE_LIST_PRIVATE_H
+
+#include "store/list.h"
+
+typedef struct um_epoch {
+    umbel_filter *filter;
+    uint64_t begin, end; /* the newest has not ended: 0 */
+    unsigned threshold;  /* as it was when the epoch began; 0: none */
+    uint64_t times[UM_LIST_MAX_THRESHOLD + 1]; /* [j]: digests that came j
+                                                  times; the last: or more */
+} um_epoch;
+
+struct um_list {
+    um_list_config config; /* its name points to name */
+    umbel_alloc alloc;
+    char name[UM_LIST_MAX_NAME];
+    char kind[UM_LIST_MAX_NAME];
+    uint8_t secret[UMBEL_SECRET_LEN];
+    unsigned n;
+    um_epoch epoch[UM_LIST_MAX_EPOCHS]; /* newest first */
+};
+
+/* Makes a list without epochs. */
+umbel_status um_list_make(const um_list_config *c, const uint8_t *secret,
+                          um_list **out, umbel_error *err);
+/* Closes all epochs from number `from` on. */
+void um_list_drop(um_list *l, unsigned from);
+
+#endif
