@@ -285,11 +285,11 @@ static size_t take_envelope(um_dccifd_job *job, const uint8_t *bytes,
                             size_t len)
 {
     size_t taken = um_dccifd_take(&job->envelope, bytes, len);
+    um_dccifd_state state = job->envelope.state;
 
-    if (job->envelope.state == UM_DCCIFD_TOO_LONG)
-        finish(job, UM_DCCIFD_ENVELOPE);
-    if (job->envelope.state == UM_DCCIFD_NO_TEXT)
-        finish(job, UM_DCCIFD_MALFORMED);
+    if (state == UM_DCCIFD_TOO_LONG || state == UM_DCCIFD_NO_TEXT)
+        finish(job, state == UM_DCCIFD_TOO_LONG ? UM_DCCIFD_ENVELOPE
+                                                : UM_DCCIFD_MALFORMED);
     return taken;
 }
 

@@ -81,17 +81,18 @@ size_t um_dccifd_take(um_dccifd_envelope *e, const uint8_t *bytes, size_t len)
         size_t left = len - at;
         size_t most = left < UM_DCCIFD_LINE ? left : UM_DCCIFD_LINE;
         const uint8_t *end = memchr(bytes + at, '\n', most);
+        size_t line = end ? (size_t)(end - bytes) - at : most;
 
-        if (memchr(bytes + at, '\0', end ? (size_t)(end - bytes) - at : most))
+        if (memchr(bytes + at, '\0', line)) {
             e->state = UM_DCCIFD_NO_TEXT;
-        else if (end)
-            take_line(e, (umbel_slice){bytes + at, (size_t)(end - bytes) - at});
-        else if (most == UM_DCCIFD_LINE)
+        } else if (end) {
+            take_line(e, (umbel_slice){bytes + at, line});
+            at += line + 1;
+        } else if (most == UM_DCCIFD_LINE) {
             e->state = UM_DCCIFD_TOO_LONG;
-        else
+        } else {
             break;
-        if (end)
-            at = (size_t)(end - bytes) + 1;
+        }
     }
     return at;
 }

@@ -149,7 +149,7 @@ static umbel_status open_listener(um_dccifd_front *f, const char *address,
 {
     um_listener_config c = {
         .protocol = &um_dccifd_protocol,
-        .limits = {.request = 2 * UM_DCCIFD_LINE,
+        .limits = {.request = (size_t)2 * UM_DCCIFD_LINE,
                    .unread = (size_t)f->mails + UM_DCCIFD_REPLY,
                    .idle_ms = idle_ms(f),
                    .total_ms = TOTAL_MS},

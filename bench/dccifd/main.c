@@ -68,7 +68,7 @@ static bool make_stream(load *l)
     um_rng rng = {l->seed};
     uint64_t n = 0;
 
-    l->order = malloc((l->count + MOST_TIMES) * sizeof *l->order);
+    l->order = calloc(l->count + MOST_TIMES, sizeof *l->order);
     if (!l->order)
         return false;
     while (n < l->count) {
@@ -79,10 +79,10 @@ static bool make_stream(load *l)
         l->distinct++;
     }
     l->count = n;
-    for (uint64_t i = n - 1; i > 0; i--) {
-        uint64_t j = um_random(&rng) % (i + 1);
-        uint32_t swap = l->order[i];
-        l->order[i] = l->order[j];
+    for (uint64_t i = n; i > 1; i--) {
+        uint64_t j = um_random(&rng) % i;
+        uint32_t swap = l->order[i - 1];
+        l->order[i - 1] = l->order[j];
         l->order[j] = swap;
     }
     return true;

@@ -104,7 +104,7 @@ static size_t digest_line(umbel_slice line, SHA1_CTX *to)
     size_t chars = 0;
 
     while (line.len) {
-        word w;
+        word w = {.n = 0};
         size_t begin, end = next_word(line, &w, &begin), len = 0;
         unsigned kept = count_kept(&w);
 
