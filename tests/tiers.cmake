@@ -6,7 +6,7 @@ set(UMBEL_SLOW_TESTS
   clearinghouse_bad-requests:10 net_hostile:8 docs_kinds:7 cli_options_heard:5 unit_ribbon:5 unit_fast:5
   large_memory:5
   cli_threads_build:4 cli_plan_wire:4 docs_tour:4 clearinghouse_operate:4 large_huge:4 unit_unsized:3
-  clearinghouse_protocol:3 docs_manpages:3 unit_admit_honest:3 unit_occupancy_bounds:3 unit_exact:3
+  clearinghouse_protocol:3 clearinghouse_dccifd:3 docs_manpages:3 unit_admit_honest:3 unit_occupancy_bounds:3 unit_exact:3
   docs_main_job:3 unit_generalized:3 unit_error:2 unit_plan:2 cli_reproduce:2
   cli_threads_check:2 cli_bench:2 unit_groups:2 cli_help_examples:2
   contract_words:1 unit_model:1 stopset_truths:2)
