@@ -9,7 +9,7 @@ set(UMBEL_SLOW_TESTS
   clearinghouse_protocol:3 clearinghouse_dccifd:3 docs_manpages:3 unit_admit_honest:3 unit_occupancy_bounds:3 unit_exact:3
   docs_main_job:3 unit_generalized:3 unit_error:2 unit_plan:2 cli_reproduce:2
   cli_threads_check:2 cli_bench:2 unit_groups:2 cli_help_examples:2
-  contract_words:1 unit_model:1 stopset_truths:2)
+  contract_words:1 unit_mail_pool:3 unit_model:1 stopset_truths:2)
 # Slow only under a sanitizer.
 set(UMBEL_SLOW_CHECKED_TESTS cli_file_truncated cli_file_flipped cli_plan_never
   unit_compare unit_shared unit_coding cli_publish cli_escapes cli_file_forged)

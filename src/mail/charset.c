@@ -102,10 +102,10 @@ static const charset_row rows[] = {
 /* clang-format on */
 
 enum { NO_CHARACTER = 0xffff, LONGEST_NAME = 40 };
-static const iconv_t NOT_OPEN = (iconv_t)-1;
 
 struct um_charsets {
-    iconv_t open[UM_COUNT(rows)];
+    iconv_t iconv[UM_COUNT(rows)];
+    bool open[UM_COUNT(rows)];       /* iconv converts */
     uint16_t *table[UM_COUNT(rows)]; /* 256 codes; NULL: of several bytes */
 };
 
@@ -134,16 +134,18 @@ static umbel_status open_charset(um_charsets *c, size_t i, umbel_error *err)
 
     if (!rows[i].iconv)
         return UMBEL_OK;
-    c->open[i] = iconv_open(single ? "UCS-4LE" : "UTF-8", rows[i].iconv);
-    if (c->open[i] == NOT_OPEN || !single)
+    c->iconv[i] = iconv_open(single ? "UCS-4LE" : "UTF-8", rows[i].iconv);
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): as POSIX has it */
+    c->open[i] = c->iconv[i] != (iconv_t)-1;
+    if (!c->open[i] || !single)
         return UMBEL_OK;
     c->table[i] = malloc(256 * sizeof *c->table[i]);
     if (!c->table[i])
         return um_no_memory(err, 256 * sizeof *c->table[i]);
     for (unsigned byte = 0; byte < 256; byte++)
-        c->table[i][byte] = meaning(c->open[i], byte);
-    iconv_close(c->open[i]);
-    c->open[i] = NOT_OPEN;
+        c->table[i][byte] = meaning(c->iconv[i], byte);
+    iconv_close(c->iconv[i]);
+    c->open[i] = false;
     return UMBEL_OK;
 }
 
@@ -153,8 +155,6 @@ umbel_status um_charsets_open(um_charsets **out, umbel_error *err)
 
     if (!c)
         return um_no_memory(err, sizeof *c);
-    for (size_t i = 0; i < UM_COUNT(rows); i++)
-        c->open[i] = NOT_OPEN;
     for (size_t i = 0; i < UM_COUNT(rows); i++) {
         umbel_status status = open_charset(c, i, err);
 
@@ -170,8 +170,8 @@ umbel_status um_charsets_open(um_charsets **out, umbel_error *err)
 void um_charsets_close(um_charsets *c)
 {
     for (size_t i = 0; c && i < UM_COUNT(rows); i++) {
-        if (c->open[i] != NOT_OPEN)
-            iconv_close(c->open[i]);
+        if (c->open[i])
+            iconv_close(c->iconv[i]);
         free(c->table[i]);
     }
     free(c);
@@ -210,7 +210,7 @@ static bool normal_name(umbel_slice name, char out[LONGEST_NAME])
 
 static bool is_open(const um_charsets *c, size_t i)
 {
-    return !rows[i].iconv || c->table[i] || c->open[i] != NOT_OPEN;
+    return !rows[i].iconv || c->table[i] || c->open[i];
 }
 
 int um_charset_find(const um_charsets *c, umbel_slice name)
@@ -344,7 +344,7 @@ bool um_charset_decode(um_charsets *c, int charset, um_charset_errors errors,
             uint8_t *plain;
         } u = {text};
 
-        return decode_iconv(c->open[charset], row->unit, errors, out, u.plain,
+        return decode_iconv(c->iconv[charset], row->unit, errors, out, u.plain,
                             len);
     }
     /* A byte becomes three at most. */

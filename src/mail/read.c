@@ -190,24 +190,33 @@ static void mend_header(um_mail_reader *r)
 
 /* --- leaves --------------------------------------------------------------- */
 
+/* Makes room for more leaves: false without memory. */
+static bool grow_leaves(um_mail_reader *r)
+{
+    size_t cap = r->cap ? 2 * r->cap : 16;
+    leaf *leaves = realloc(r->leaf, cap * sizeof *leaves);
+    umbel_slice *slices;
+
+    if (!leaves)
+        return false;
+    r->leaf = leaves;
+    slices = realloc(r->slice, 2 * cap * sizeof *slices);
+    if (!slices)
+        return false;
+    r->slice = slices;
+    r->cap = cap;
+    return true;
+}
+
 static leaf *add_leaf(um_mail_reader *r)
 {
     if (r->nleaves == r->limits.parts) {
         r->notes |= UM_MAIL_PARTS;
         return NULL;
     }
-    if (r->nleaves == r->cap) {
-        size_t cap = r->cap ? 2 * r->cap : 16;
-        leaf *leaves = realloc(r->leaf, cap * sizeof *leaves);
-        umbel_slice *slices = realloc(r->slice, 2 * cap * sizeof *slices);
-
-        r->leaf = leaves ? leaves : r->leaf;
-        r->slice = slices ? slices : r->slice;
-        if (!leaves || !slices) {
-            r->no_memory = true;
-            return NULL;
-        }
-        r->cap = cap;
+    if (r->nleaves == r->cap && !grow_leaves(r)) {
+        r->no_memory = true;
+        return NULL;
     }
     r->leaf[r->nleaves] = (leaf){0};
     return &r->leaf[r->nleaves++];
@@ -495,8 +504,10 @@ static void parse_message(um_mail_reader *r, umbel_slice bytes, unsigned depth,
 
 static void fill_slices(um_mail_reader *r, um_mail *out)
 {
+    if (!r->slice)
+        return;
     out->leaves = r->slice;
-    out->texts = r->slice ? r->slice + r->cap : NULL;
+    out->texts = r->slice + r->cap;
     for (size_t i = 0; i < r->nleaves; i++) {
         leaf *f = &r->leaf[i];
         umbel_slice s = {f->text ? f->text : r->out.data + f->at, f->len};

@@ -19,7 +19,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { CHUNK = 1 << 16 };
+enum { CHUNK = 1 << 16, FIRST_ROOM = 2 * CHUNK, MOST_KEPT = 8 * CHUNK };
 
 typedef struct worker {
     um_mail_reader *reader;
@@ -97,8 +97,8 @@ static umbel_status prepare(worker *w, umbel_error *err)
     g_log_set_default_handler(on_glib_message, NULL);
     UM_TRY(um_mail_reader_open(&w->reader, err));
     UM_TRY(warm_up(w, err));
-    if (!um_bytes_room(&w->in, 2 * CHUNK))
-        return um_no_memory(err, 2 * CHUNK);
+    if (!um_bytes_room(&w->in, FIRST_ROOM))
+        return um_no_memory(err, FIRST_ROOM);
     return um_sandbox_enter(UM_MAIL_WORKER_FD, w->memory, err);
 }
 
@@ -163,7 +163,7 @@ static bool read_one(worker *w)
     w->at += UM_MAIL_REQUEST + r.len;
     if (w->at == w->in.len) {
         w->at = 0;
-        um_bytes_trim(&w->in, 8 * CHUNK);
+        um_bytes_trim(&w->in, MOST_KEPT);
     }
     return send_answer(&a);
 }
@@ -176,8 +176,10 @@ int um_mail_worker_main(int argc, char *const *argv)
     if (!parse_arguments(&w, argc, argv))
         return UM_MAIL_WORKER_BROKEN;
     if (prepare(&w, &err) != UMBEL_OK ||
-        !send_answer(&(um_mail_answer){.kind = UM_MAIL_READY}))
+        !send_answer(&(um_mail_answer){.kind = UM_MAIL_READY})) {
+        um_bytes_fini(&w.in);
         return UM_MAIL_WORKER_BROKEN;
+    }
     while (read_one(&w))
         continue;
     /* What it holds is not worth the system calls that would free it. */
