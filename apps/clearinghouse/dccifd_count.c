@@ -93,7 +93,8 @@ static um_dccifd_outcome count_keys(um_dccifd_job *job, const mail_keys *k)
                  UMBEL_OK)
         return UM_DCCIFD_NOT_STORED;
     job->reply.reported = n ? amount : 0;
-    um_house_count_reports(h, &um_front_dccifd, NULL, &job->client, 1);
+    if (n)
+        um_house_count_reports(h, &um_front_dccifd, NULL, &job->client, 1);
     return UM_DCCIFD_OK;
 }
 

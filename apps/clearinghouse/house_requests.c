@@ -113,13 +113,15 @@ static void wait_for_store(job *j)
 static void run_change(job *j, change_digest *change, const char *what)
 {
     size_t done = 0;
-    umbel_error err = {.text = "no memory"};
+    umbel_error err = {.text = "no digest is given"};
     FILE *out = open_memstream(&j->reply, &j->reply_len);
-    umbel_status status =
-        out ? change_digests(j, change, what, &done, out, &err) : UMBEL_E_NOMEM;
 
-    if (out)
-        fclose(out);
+    if (!out) {
+        refuse_job(j, "no memory");
+        return;
+    }
+    umbel_status status = change_digests(j, change, what, &done, out, &err);
+    fclose(out);
     if (status != UMBEL_OK || !done)
         refuse_job(j, err.text);
     else
