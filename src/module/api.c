@@ -3,6 +3,8 @@
  */
 #include "module/api.h"
 
+#include <string.h>
+
 um_server_api um_api;
 
 /* Stores the function at where; returns 0 if the server has it. */
@@ -11,8 +13,10 @@ typedef int get_api(const char *name, void *where);
 const char *um_api_fetch(const um_ctx *ctx)
 {
     /* The first word of a context is the function that finds the others. */
-    get_api *get = *(get_api *const *)(const void *)ctx;
+    get_api *get;
     const char *missing = NULL;
+
+    memcpy(&get, (const void *)ctx, sizeof get);
 
 #define FETCH(result, name, parameters)                                        \
     if (get("RedisModule_" #name, (void *)&um_api.name))                       \

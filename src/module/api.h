@@ -69,7 +69,7 @@ typedef struct um_type_methods {
     int aux_save_triggers;
     size_t (*free_effort)(um_str *key, const void *value);
     void (*unlink)(um_str *key, const void *value);
-    void *(*copy)(um_str *from, um_str *to, const void *value);
+    void *(*copy)(um_str *from, um_str *to, void *value);
     int (*defrag)(um_defrag *ctx, um_str *key, void **value);
     size_t (*mem_usage2)(um_optctx *ctx, const void *value, size_t samples);
     size_t (*free_effort2)(um_optctx *ctx, const void *value);

@@ -172,7 +172,7 @@ static size_t free_effort(um_str *key, const void *value)
     return 1 + (size_t)um_bf_bytes(value) / 4096;
 }
 
-static void *copy(um_str *from, um_str *to, const void *value)
+static void *copy(um_str *from, um_str *to, void *value)
 {
     um_bf *made = NULL;
 

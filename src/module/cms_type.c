@@ -145,7 +145,7 @@ static size_t free_effort(um_str *key, const void *value)
     return 1 + um_cms_bytes(value) / 4096;
 }
 
-static void *copy(um_str *from, um_str *to, const void *value)
+static void *copy(um_str *from, um_str *to, void *value)
 {
     const um_cms *c = value;
     um_cms *made = NULL;

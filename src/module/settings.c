@@ -20,21 +20,21 @@ typedef enum setting_type { NUMBER, FLAG, TEXT } setting_type;
 
 typedef struct setting {
     const char *name;
-    setting_type type;
     void *value;
+    setting_type type;
     unsigned flags;
     long long min, max;
 } setting;
 
-static const setting rows[] = {
-    {"max-filter-bytes", NUMBER, &um_settings.max_filter_bytes,
+static setting rows[] = {
+    {"max-filter-bytes", &um_settings.max_filter_bytes, NUMBER,
      UM_SETTING_MEMORY, 1024, LLONG_MAX},
-    {"max-import-bytes", NUMBER, &um_settings.max_import_bytes,
+    {"max-import-bytes", &um_settings.max_import_bytes, NUMBER,
      UM_SETTING_MEMORY, 1024, LLONG_MAX},
-    {"threads", NUMBER, &um_settings.threads, 0, 1, UM_MAX_THREADS},
-    {"compat", FLAG, &um_settings.compat, UM_SETTING_IMMUTABLE, 0, 1},
-    {"admission", FLAG, &um_settings.admission, 0, 0, 1},
-    {"secret-file", TEXT, um_settings.secret_file, UM_SETTING_SENSITIVE, 0,
+    {"threads", &um_settings.threads, NUMBER, 0, 1, UM_MAX_THREADS},
+    {"compat", &um_settings.compat, FLAG, UM_SETTING_IMMUTABLE, 0, 1},
+    {"admission", &um_settings.admission, FLAG, 0, 0, 1},
+    {"secret-file", um_settings.secret_file, TEXT, UM_SETTING_SENSITIVE, 0,
      sizeof um_settings.secret_file - 1},
 };
 
@@ -85,7 +85,7 @@ static um_str *get_text(const char *name, void *row)
 /* The only text is the path of the secret. */
 static umbel_status take_secret(const char *path, size_t len, umbel_error *err)
 {
-    uint8_t secret[UMBEL_SECRET_LEN];
+    uint8_t secret[UMBEL_SECRET_LEN] = {0};
 
     if (len >= sizeof um_settings.secret_file || memchr(path, 0, len))
         return um_fail(err, UMBEL_E_RANGE,
@@ -94,7 +94,7 @@ static umbel_status take_secret(const char *path, size_t len, umbel_error *err)
     if (len)
         UM_TRY(um_secret_load(path, secret, err));
     um_settings.has_secret = len > 0;
-    memcpy(um_settings.secret, secret, len ? sizeof secret : 0);
+    memcpy(um_settings.secret, secret, sizeof secret);
     memcpy(um_settings.secret_file, path, len);
     um_settings.secret_file[len] = '\0';
     return UMBEL_OK;
@@ -114,9 +114,9 @@ static int set_text(const char *name, um_str *text, void *row, um_str **why)
     return UM_ERR;
 }
 
-static int register_setting(um_ctx *ctx, const setting *row)
+static int register_setting(um_ctx *ctx, setting *row)
 {
-    void *self = (void *)(uintptr_t)row;
+    void *self = row;
 
     switch (row->type) {
     case NUMBER:

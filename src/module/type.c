@@ -175,11 +175,11 @@ static size_t free_effort(um_str *key, const void *value)
     return 1 + (size_t)um_body_bytes(value) / 4096;
 }
 
-static void *copy(um_str *from, um_str *to, const void *value)
+static void *copy(um_str *from, um_str *to, void *value)
 {
     (void)from;
     (void)to;
-    return um_body_hold((um_body *)(uintptr_t)value);
+    return um_body_hold(value);
 }
 
 const um_module_type um_module_filter_type = {

@@ -245,6 +245,7 @@ static umbel_status check_piece(const import_args *a, umbel_error *err)
 
 typedef struct piece_job {
     um_job job;
+    import *import; /* busy, so nobody else ends it; NULL after the reply */
     umbel_decoder *decoder;
     um_str *piece;
     bool last, admit;
@@ -308,10 +309,11 @@ static umbel_status take_filter(piece_job *j, um_ctx *ctx, um_str **argv,
 static int reply(um_job *job, um_ctx *ctx, um_str **argv, int argc)
 {
     piece_job *j = (piece_job *)job;
-    import *i = find_import(ctx, argv[1]);
+    import *i = j->import;
     size_t len;
 
     (void)argc;
+    j->import = NULL;
     i->busy = false;
     um_api.StringPtrLen(j->piece, &len);
     if (!job->status && j->last)
@@ -336,11 +338,10 @@ static void free_job(um_job *job)
 {
     piece_job *j = (piece_job *)job;
 
-    for (import *i = imports; i; i = i->next)
-        if (i->busy && i->decoder == j->decoder) {
-            i->busy = false;
-            i->used = 0;
-        }
+    if (j->import) {
+        j->import->busy = false;
+        j->import->used = 0;
+    }
     umbel_close(j->made);
     um_api.FreeString(NULL, j->piece);
     um_api.Free(j);
@@ -355,6 +356,7 @@ static int take_piece(um_ctx *ctx, um_str **argv, int argc, import *i,
 
     i->busy = true;
     *j = (piece_job){.job = {work, reply, free_job, .client = NULL},
+                     .import = i,
                      .decoder = i->decoder,
                      .piece = um_api.HoldString(NULL, argv[4]),
                      .last = last,

@@ -46,7 +46,7 @@ static bool copy_name(char out[NAME_LEN], const um_str *word)
     if (len >= NAME_LEN)
         return false;
     for (size_t i = 0; i < len; i++)
-        out[i] = text[i] == '-' ? '_' : (char)tolower((unsigned char)text[i]);
+        out[i] = (char)(text[i] == '-' ? '_' : tolower((uint8_t)text[i]));
     out[len] = '\0';
     return strlen(out) == len;
 }
