@@ -41,6 +41,7 @@ typedef struct import {
 } import;
 
 static import *imports;
+static bool timer_runs;
 
 typedef struct import_args {
     uint64_t offset, total, max_bytes;
@@ -97,6 +98,16 @@ static bool is_idle(const import *i)
     return !i->busy && (now - i->used > IDLE_SECONDS || now < i->used);
 }
 
+static um_timer_run abort_idle;
+
+static void start_timer(um_ctx *ctx)
+{
+    if (timer_runs)
+        return;
+    um_api.CreateTimer(ctx, 1000LL * IDLE_SECONDS / 4, abort_idle, NULL);
+    timer_runs = true;
+}
+
 /* Imports that their clients gave up. A replica waits for its primary's word.
  */
 static void abort_idle(um_ctx *ctx, void *unused)
@@ -109,8 +120,9 @@ static void abort_idle(um_ctx *ctx, void *unused)
         um_api.SelectDb(ctx, i->db);
         abort_import(ctx, i);
     }
+    timer_runs = false;
     if (imports)
-        um_api.CreateTimer(ctx, 1000LL * IDLE_SECONDS / 4, abort_idle, NULL);
+        start_timer(ctx);
 }
 
 static void on_fork(um_ctx *ctx, um_server_event event, uint64_t sub,
@@ -151,9 +163,9 @@ static umbel_status open_import(um_ctx *ctx, const um_str *key,
                   .total = a->total,
                   .replaces = replaces,
                   .used = time(NULL)};
-    if (!imports && !from_primary(ctx))
-        um_api.CreateTimer(ctx, 1000LL * IDLE_SECONDS / 4, abort_idle, NULL);
     imports = i;
+    if (a->bytes.len < a->total && !from_primary(ctx))
+        start_timer(ctx);
     *out = i;
     return UMBEL_OK;
 }
