@@ -169,17 +169,36 @@ void um_list_id(umbel_slice value, char *out, size_t cap)
     copy_name(um_slice_trim(value), ".-_+=@", out, cap);
 }
 
+/* "from NAME (NAME [ADDRESS]) by ...": what follows "by" is the server. */
+static const char *find_by(const char *at, const char *end)
+{
+    for (; end - at > 3; at++)
+        if (is_blank(at[0]) && strncasecmp(at + 1, "by", 2) == 0 &&
+            is_blank(at[3]))
+            return at;
+    return end;
+}
+
+/* Returns true for "helo=[" of Exim and "HELO [" of qmail. */
+static bool is_helo(const char *begin, const char *open)
+{
+    return (open > begin && open[-1] == '=') ||
+           (open - begin >= 5 && (strncasecmp(open - 5, "HELO ", 5) == 0 ||
+                                  strncasecmp(open - 5, "EHLO ", 5) == 0));
+}
+
+/* Clients choose the name behind "from", which may be in brackets, too: the
+ * last address is the one that the server saw. */
 void um_received_client(umbel_slice value, char *out, size_t cap)
 {
-    const char *at = value.data, *end = at + value.len;
-    /* "from NAME (NAME [ADDRESS]) by ...": what follows "by" is the server. */
-    const char *by = memmem(at, value.len, " by ", 4);
-    const char *open, *close = NULL;
+    const char *begin = value.data, *end = find_by(begin, begin + value.len);
+    const char *open = NULL, *close = NULL;
 
-    if (by)
-        end = by;
     out[0] = '\0';
-    open = memchr(at, '[', (size_t)(end - at));
+    for (const char *at = begin;
+         (at = memchr(at, '[', (size_t)(end - at))) != NULL; at++)
+        if (!is_helo(begin, at))
+            open = at;
     if (open)
         close = memchr(open, ']', (size_t)(end - open));
     if (!close)

@@ -32,7 +32,7 @@ umbel_slice um_slice_trim(umbel_slice s);
 void um_address_domain(const char *address, char *out, size_t cap);
 /* The text between < and > of List-Id, the same. */
 void um_list_id(umbel_slice value, char *out, size_t cap);
-/* The address in brackets that a Received line begins with, the same. */
+/* The address in brackets that a Received line gives the client, the same. */
 void um_received_client(umbel_slice value, char *out, size_t cap);
 
 #endif

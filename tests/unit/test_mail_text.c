@@ -225,6 +225,33 @@ static void names_are_found_in_the_header(void **state)
     assert_string_equal(m.received, "");
 }
 
+/* A client says whatever it likes in HELO, an address in brackets, too. */
+static void the_client_is_the_one_that_the_server_saw(void **state)
+{
+    static const struct {
+        const char *received, *client;
+    } rows[] = {
+        {"from [198.51.100.7] (unknown [192.0.2.9])\n\tby mx ([10.0.0.1])",
+         "192.0.2.9"},
+        {"from x ([192.0.2.9] helo=[198.51.100.7]) by mx", "192.0.2.9"},
+        {"from [192.0.2.9] (helo=[198.51.100.7] ident=[x]) by mx", "192.0.2.9"},
+        {"from unknown (HELO [198.51.100.7]) (192.0.2.9)\n  by mx", ""},
+        {"from [192.0.2.9] by mx", "192.0.2.9"},
+        {"by mx ([10.0.0.1])", ""},
+        {"[", ""}};
+
+    (void)state;
+    for (size_t i = 0; i < UM_COUNT(rows); i++) {
+        char mail[200];
+        int len = snprintf(mail, sizeof mail, "Received: %s; x\n\nx",
+                           rows[i].received);
+        um_mail m = read_mail(mail, (size_t)len);
+
+        if (strcmp(m.received, rows[i].client) != 0)
+            fail_msg("%s: %s", rows[i].received, m.received);
+    }
+}
+
 static void a_sample_is_one_line_cut_at_a_character(void **state)
 {
     um_mail_facts facts;
@@ -338,6 +365,7 @@ int main(void)
         cmocka_unit_test(parts_are_found_in_order),
         cmocka_unit_test(damaged_mails_are_read_as_python_reads_them),
         cmocka_unit_test(names_are_found_in_the_header),
+        cmocka_unit_test(the_client_is_the_one_that_the_server_saw),
         cmocka_unit_test(a_sample_is_one_line_cut_at_a_character),
         cmocka_unit_test(bombs_are_bounded),
         cmocka_unit_test(limits_hold),
