@@ -90,6 +90,24 @@ void um_put(const umbel_alloc *a, void *memory, size_t len)
         a->put(a->ctx, p - p[-1], len + ROOM);
 }
 
+void *um_block_of(void *memory)
+{
+    uint8_t *p = memory;
+
+    return p - p[-1];
+}
+
+void *um_realign(void *memory, const void *old, void *block, size_t len)
+{
+    size_t before = (uintptr_t)memory - (uintptr_t)old;
+    size_t offset = ROOM - (uintptr_t)block % UM_LINE;
+    uint8_t *base = block;
+
+    memmove(base + offset, base + before, len);
+    base[offset - 1] = (uint8_t)offset;
+    return base + offset;
+}
+
 void *um_get_object(const umbel_alloc *a, size_t len)
 {
     void *p = a->get(a->ctx, ALIGN, len);

@@ -17,8 +17,16 @@ void *um_get(const umbel_alloc *a, size_t len);
 /* NULL is fine. */
 void um_put(const umbel_alloc *a, void *memory, size_t len);
 
-/* The same for small objects, aligned to 16 bytes as by malloc: no room is lost
- * to alignment. */
+/*
+ * For memory of the caller's allocator, which moves its blocks (to defragment):
+ * returns the block that um_get's memory lies in; and puts memory of len bytes
+ * in line again after the block went from old to block.
+ */
+void *um_block_of(void *memory);
+void *um_realign(void *memory, const void *old, void *block, size_t len);
+
+/* um_get and um_put for small objects, aligned to 16 bytes as by malloc: no
+ * room is lost to alignment. */
 void *um_get_object(const umbel_alloc *a, size_t len);
 void um_put_object(const umbel_alloc *a, void *memory, size_t len);
 

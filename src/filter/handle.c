@@ -208,6 +208,23 @@ umbel_status um_filter_grow(umbel_filter *f, umbel_error *err)
     return UMBEL_OK;
 }
 
+umbel_filter *um_filter_move(umbel_filter *f,
+                             void *(*move)(void *ctx, void *block), void *ctx)
+{
+    void *old = um_block_of(f->memory.base), *block = move(ctx, old);
+    umbel_filter *handle;
+
+    if (block)
+        f->payload = f->memory.base =
+            um_realign(f->memory.base, old, block, f->memory.len);
+    handle = move(ctx, f);
+    if (handle)
+        f = handle;
+    f->self = (uint8_t *)f + self_offset();
+    um_filter_attach(f);
+    return f;
+}
+
 /* A size without an error rate gets the error rate of that size. */
 static void aim_at_size(um_shape *s)
 {

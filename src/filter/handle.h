@@ -50,6 +50,14 @@ umbel_status um_filter_own(const um_shape *shape, const umbel_alloc *alloc,
                            uint8_t *payload, umbel_filter **out,
                            umbel_error *err);
 
+/*
+ * Moves a filter that is not shared and has the caller's allocator: move gets
+ * each block that it allocated, and returns where its content is now, or NULL
+ * if it stays. Returns the handle, which may be another.
+ */
+umbel_filter *um_filter_move(umbel_filter *f,
+                             void *(*move)(void *ctx, void *block), void *ctx);
+
 /* Gives the kind its memory, after the payload or its content was replaced. */
 void um_filter_attach(umbel_filter *f);
 

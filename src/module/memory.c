@@ -16,9 +16,12 @@ static _Atomic uint64_t in_use; /* bytes, as the allocator counts them */
 
 static void *server_get(void *ctx, size_t align, size_t len)
 {
-    void *memory = align > PROMISED ? NULL : um_api.TryAlloc(len);
+    uint64_t most = (uint64_t)um_settings.max_filter_bytes + SMALL;
+    void *memory = NULL;
 
     (void)ctx;
+    if (align <= PROMISED && len <= most) /* kind scalable grows */
+        memory = um_api.TryAlloc(len);
     if (memory)
         in_use += um_api.MallocSize(memory);
     return memory;

@@ -8,6 +8,7 @@
 #include "module/type.h"
 
 #include "base/error.h"
+#include "filter/handle.h"
 #include "module/memory.h"
 #include "module/pieces.h"
 #include "module/settings.h"
@@ -182,6 +183,27 @@ static void *copy(um_str *from, um_str *to, void *value)
     return um_body_hold(value);
 }
 
+static void *move_block(void *ctx, void *block)
+{
+    return um_api.DefragAlloc(ctx, block);
+}
+
+/* A block is moved as a whole; the server leaves large ones where they are. A
+ * thread may read a body that has another holder. */
+static int defrag(um_defrag *ctx, um_str *key, void **value)
+{
+    um_body *b = *value, *moved;
+
+    (void)key;
+    if (b->holders > 1)
+        return 0;
+    b->filter = um_filter_move(b->filter, move_block, ctx);
+    moved = um_api.DefragAlloc(ctx, b);
+    if (moved)
+        *value = moved;
+    return 0;
+}
+
 const um_module_type um_module_filter_type = {
     .name = "umbel-flt",
     .encoding = ENCODING,
@@ -193,5 +215,6 @@ const um_module_type um_module_filter_type = {
                 .digest = digest,
                 .free = free_value,
                 .free_effort = free_effort,
-                .copy = copy},
+                .copy = copy,
+                .defrag = defrag},
     .type = &um_filter_type};
