@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/publish.h"
+#include "cli/redis.h"
 #include "cli/table.h"
 #include "exchange/content.h"
 #include "exchange/key_file.h"
@@ -105,6 +106,22 @@ static umbel_status decode(const publishing *p, const char *path,
     return status;
 }
 
+/* Fetches a filter that lives in Redis, and makes the file of it. */
+static umbel_status fetch_filter(const publishing *p, const char *address,
+                                 edition *e, umbel_error *err)
+{
+    const um_redis_limits limits = {.max_memory = p->what.memory_limit};
+    uint64_t moved;
+
+    UM_TRY(um_redis_fetch(address, &limits, &e->filter, &moved, err));
+    e->file.cap = umbel_encoded_len(e->filter);
+    e->file.bytes = malloc(e->file.cap);
+    if (!e->file.bytes)
+        return um_no_memory(err, e->file.cap);
+    return umbel_encode(e->filter, e->file.bytes, e->file.cap, &e->file.len,
+                        err);
+}
+
 /* Reads and verifies the filter: only what readers can read is published. */
 static umbel_status read_filter(const publishing *p, const char *path,
                                 edition *e, umbel_error *err)
@@ -112,6 +129,8 @@ static umbel_status read_filter(const publishing *p, const char *path,
     const char *key_file = p->a->secret.key_file;
     uint8_t secret[UMBEL_SECRET_LEN];
 
+    if (um_is_redis(path))
+        return fetch_filter(p, path, e, err);
     UM_TRY(um_content_read(&e->file, path, err));
     if (key_file)
         UM_TRY(um_secret_load(key_file, secret, err));
@@ -238,6 +257,46 @@ static umbel_status publish_all(publishing *p, umbel_error *err)
     return status;
 }
 
+/* --- redis:// as DIR --------------------------------------------------------
+ */
+
+static umbel_status store_file(publishing *p, umbel_error *err)
+{
+    const um_redis_limits limits = {0};
+    const char *path = p->a->filters.item[0];
+    edition e = {.filter = NULL};
+    umbel_status status = read_filter(p, path, &e, err);
+
+    if (status)
+        goto done;
+    status = um_redis_store(p->a->dir, &limits, e.file.bytes, e.file.len, err);
+    if (status)
+        goto done;
+    um_report_text(&e.report, "name", NULL, strrchr(p->a->dir, '/') + 1);
+    um_report_count(&e.report, "bytes", "full file", "bytes", e.file.len);
+    um_report_print(p->args, &e.report);
+done:
+    um_report_fini(&e.report);
+    umbel_close(e.filter);
+    um_content_fini(&e.file);
+    return status;
+}
+
+static int run_redis(publishing *p)
+{
+    const publish_args *a = p->a;
+    umbel_error err;
+
+    if (a->filters.n > 1)
+        return um_misuse(p->args, "a key of Redis holds one filter");
+    if (a->sign || a->valid.given || a->keep.given || a->never.n)
+        return um_misuse(p->args,
+                         "--sign, --valid, --keep and --never have no effect "
+                         "on a key of Redis");
+    p->what.memory_limit = a->memory.max_memory.n;
+    return store_file(p, &err) ? um_trouble(p->args, &err) : UM_EXIT_FINE;
+}
+
 static umbel_status take_options(publishing *p, umbel_error *err)
 {
     const publish_args *a = p->a;
@@ -261,6 +320,8 @@ static int run(const um_args *args)
     umbel_status status;
     struct stat st;
 
+    if (um_is_redis(p.a->dir))
+        return run_redis(&p);
     if (stat(p.a->dir, &st) == 0 && !S_ISDIR(st.st_mode))
         return um_misuse(args,
                          "%s is not a directory: first comes DIR, then "
@@ -301,7 +362,9 @@ const um_command um_cmd_publish = {
     .mode = publish_mode,
     .run = run,
     .example = "shelf words.umb --sign key --valid 30",
-    .details = "DIR is made if it does not exist. Readers fetch with 'umbel "
+    .details = "DIR is made if it does not exist; redis://HOST:PORT/KEY as DIR "
+               "makes a key of FILTER in Redis, as FILTER it is a filter that "
+               "lives there. Readers fetch with 'umbel "
                "pull ADDRESS-OF-DIR/NAME', where NAME is FILTER's file name "
                "without .umb. FILTER stays as it is. --sign, --valid and "
                "--never hold for this call: repeat them next time. A plain "

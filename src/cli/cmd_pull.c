@@ -2,8 +2,10 @@
  * cmd_pull.c - umbel pull: keep a copy of a published filter up to date.
  */
 #include "base/error.h"
+#include "cli/files.h"
 #include "cli/groups.h"
 #include "cli/progress.h"
+#include "cli/redis.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/watch.h"
@@ -178,6 +180,66 @@ static umbel_status pull(const um_args *args, pulling *p, umbel_error *err)
                                               : run_command(a, &pulled, err);
 }
 
+/* --- redis:// ---------------------------------------------------------------
+ */
+
+/* Names an option that has no meaning for a filter that lives in Redis; NULL:
+ * none was given. */
+static const char *web_option(const pull_args *a)
+{
+    return a->trust            ? "--trust"
+           : a->ca             ? "--ca"
+           : a->min_rate.given ? "--min-rate"
+           : a->watch.given    ? "--watch"
+           : a->exec           ? "--exec"
+                               : NULL;
+}
+
+static umbel_status admit(const pull_args *a, const umbel_filter *f,
+                          umbel_error *err)
+{
+    umbel_admission wants = UMBEL_ADMISSION_INIT;
+    umbel_ruling ruling;
+
+    wants.max_error = a->max_error.x;
+    wants.max_bytes = a->max_bytes.n;
+    UM_TRY(umbel_admit(f, &wants, &ruling, err));
+    if (!ruling.admitted)
+        return um_fail(err, UMBEL_E_REFUSED, "%s", ruling.reason[0].text);
+    return UMBEL_OK;
+}
+
+static umbel_status pull_redis(const um_args *args, umbel_error *err)
+{
+    const pull_args *a = args->values;
+    const um_redis_limits limits = {a->timeout.n, a->max_bytes.n,
+                                    a->memory.max_memory.n};
+    umbel_pulled pulled = {.route = UMBEL_PULL_WHOLE};
+    umbel_filter *f = NULL;
+
+    UM_TRY(um_redis_fetch(a->address, &limits, &f, &pulled.moved, err));
+    pulled.bytes = umbel_encoded_len(f);
+    umbel_status status = admit(a, f, err);
+    if (!status)
+        status = um_save_filter(f, a->output, err);
+    if (!status)
+        print_pulled(args, &pulled);
+    umbel_close(f);
+    return status;
+}
+
+static int run_redis(const um_args *args)
+{
+    const char *option = web_option(args->values);
+    umbel_error err;
+
+    if (option)
+        return um_misuse(args, "%s has no effect on redis:// addresses",
+                         option);
+    umbel_status status = pull_redis(args, &err);
+    return status ? conclude(args, status, &err) : UM_EXIT_FINE;
+}
+
 /* Returns the scheme of what looks like a host and a path: a port, or a dot, in
  * the first part of a path that does not exist; NULL: it looks like a path. */
 static const char *missing_scheme(const char *address)
@@ -221,6 +283,8 @@ static int run(const um_args *args)
         return um_misuse(args, "a pulled filter is kept in a file: -o FILE");
     if (!strstr(a->address, "://"))
         return refuse_path(args, a->address);
+    if (um_is_redis(a->address))
+        return run_redis(args);
     umbel_status status = pull(args, &p, &err);
     umbel_store_close(&p.store);
     return status ? conclude(args, status, &err) : UM_EXIT_FINE;
@@ -238,8 +302,10 @@ const um_command um_cmd_pull = {
                  .base = offsetof(pull_args, memory)}},
     .run = run,
     .example = "file://$PWD/shelf/words -o copy.umb --trust key.pub",
-    .details = "ADDRESS is http://, https:// or file://, up to the filter's "
-               "name, without .umb. FILE.pull remembers the last pull: keep it "
-               "beside FILE. The exit code is 1 when the fetched filter is "
-               "refused.",
+    .details =
+        "ADDRESS is http://, https:// or file://, up to the filter's "
+        "name, without .umb; or redis://HOST:PORT/KEY, for a filter "
+        "that lives in Redis. FILE.pull remembers the last pull: keep it "
+        "beside FILE. The exit code is 1 when the fetched filter is "
+        "refused.",
 };
