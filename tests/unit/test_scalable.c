@@ -39,7 +39,8 @@ static void it_keeps_its_error_and_its_keys_while_it_grows(void **state)
         assert_near(umbel_fpr_at(f, (double)keys) / p, 1, 0.25);
         assert_int_equal(test_hits(f, 0, keys), keys);
         /* Twice the least, just after it grew. */
-        assert_true(keys < 4096 || umbel_encoded_len(f) < 4.4 * (double)keys);
+        assert_true(keys < 4096 ||
+                    (double)umbel_encoded_len(f) < 4.4 * (double)keys);
     }
     umbel_close(f);
 }
