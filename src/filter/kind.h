@@ -10,6 +10,7 @@
 #define UM_FILTER_KIND_H
 
 #include "base/gate.h"
+#include "coding/entries.h"
 #include "filter/addressing.h"
 
 #include <umbel/experimental/generalized.h>
@@ -95,6 +96,7 @@ typedef struct um_members {
 typedef struct um_unsupported_reason {
     const char *any;  /* of any verb */
     const char *join; /* of merge and fold, where it differs */
+    const char *grow; /* of copies by pages, where there is no growth */
 } um_unsupported_reason;
 
 /* Adds each key amounts[i] times; amounts NULL: once. Only kinds that count get
@@ -202,6 +204,17 @@ typedef struct um_row_growing {
     bool (*move)(void *self, const void *from);
 } um_row_growing;
 
+/*
+ * Kinds whose entries only grow, whatever is added: an older copy of a page is
+ * a state that it once had, and what it counts is not too high.
+ */
+typedef struct um_row_growth {
+    void (*forms)(const um_shape *s, um_entry_form out[UM_MAX_SECTIONS]);
+} um_row_growth;
+
+/* Of kinds whose cells are counts, or bits, in one section. */
+extern const um_row_growth um_growth_of_cells;
+
 struct um_kind {
     const char *name; /* in settings, commands, on the wire; never reused */
     const char *summary;
@@ -258,6 +271,7 @@ struct um_kind {
     const um_row_bits *bits;
     const um_row_merge *merge;
     const um_row_growing *growing;
+    const um_row_growth *growth;
 };
 
 /* Return NULL if no kind has that name, or i is past the end. The first row is

@@ -163,4 +163,5 @@ const um_kind um_kind_aging = {
     .error = error,
     .predict = predict,
     .info = info,
+    .unsupported_reason = {.grow = "it clears cells to forget old keys"},
 };

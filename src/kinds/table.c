@@ -507,6 +507,19 @@ static const um_addressing lines = {
 static const um_row_counting counting = {
     .count = count, .fetch = fetch, .most = most, .may_remove = may_remove};
 
+static void growth_forms(const um_shape *s, um_entry_form out[UM_MAX_SECTIONS])
+{
+    form f = form_of(s);
+
+    out[0] = (um_entry_form){.layout = UM_ENTRY_LINES,
+                             .n = lines_of(s) * f.slots,
+                             .count_bits = f.rest_bits - f.print_bits,
+                             .print_bits = f.print_bits + TAG_BITS,
+                             .per_line = f.slots};
+}
+
+static const um_row_growth growth = {growth_forms};
+
 const um_kind um_kind_table = {
     .name = "table",
     .summary = "how often a key was added, with a small error; refuses keys "
@@ -528,4 +541,5 @@ const um_kind um_kind_table = {
     .predict = predict,
     .info = info,
     .counting = &counting,
+    .growth = &growth,
 };

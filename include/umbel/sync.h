@@ -1,0 +1,336 @@
+/*
+ * sync.h - filters with many writers: every server has a copy of each.
+ *
+ * An origin is a server that takes keys, named by its public key (Ed25519). It
+ * writes a filter of its own, and nobody else does. Its copies elsewhere are
+ * never ahead of it, and only grow. A count is the sum over origins of what
+ * each one's filter says; so nothing is counted twice, whatever is lost,
+ * repeated, late or forwarded.
+ *
+ * Filters are exchanged in pages. An origin signs the root of a hash tree over
+ * its pages for each version that it gives out; a receiver takes a version as a
+ * whole, if the root is right, or not at all. So any peer may forward any
+ * origin, and none can change what another said.
+ *
+ * This is a machine: messages in, messages out, events. It has no socket, no
+ * disk and no clock. One thread at a time. docs/PROTOCOL.md describes the
+ * messages.
+ *
+ *     umbel_sync_publish        what our own filter says now
+ *     umbel_sync_receive        a message of a peer
+ *     umbel_sync_next           the next message for a peer
+ *     umbel_sync_count          the sum over origins
+ *     umbel_sync_agreement      the same word: the same answers
+ */
+#ifndef UMBEL_SYNC_H
+#define UMBEL_SYNC_H
+
+#include <umbel/admit.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    UMBEL_ORIGIN_LEN = 32,        /* an Ed25519 public key */
+    UMBEL_ORIGIN_SECRET_LEN = 64, /* umbel_sign_keygen */
+    UMBEL_SYNC_MAX_LISTS = 64,
+    UMBEL_SYNC_MAX_NAME = 64 /* of a list, with its NUL */
+};
+
+/* Limits; 0 means the default. */
+typedef struct umbel_sync_limits {
+    uint64_t memory;        /* bytes of all copies, staged ones too; 1 GiB */
+    uint32_t origins;       /* that have copies here; 256 */
+    uint32_t incarnations;  /* of one origin in one epoch of a list; 4 */
+    uint32_t peers;         /* 256 */
+    uint32_t message_bytes; /* the largest message; 2 MiB, at least 4 pages */
+    uint64_t history_bytes; /* per copy, to send differences; 1 MiB */
+    uint32_t log_entries;   /* per origin and incarnation; 65,536 */
+    uint32_t log_entry_bytes; /* 4096 */
+    uint64_t log_bytes;       /* of all logs; 16 MiB */
+    uint32_t clock_skew; /* seconds that a peer's clock may be ahead; 3600 */
+    uint32_t retry_seconds; /* without an answer until a message is repeated;
+                               30 */
+} umbel_sync_limits;
+
+/* A list: filters of one shape, one for each origin and epoch. */
+typedef struct umbel_sync_list {
+    const char *name;          /* 1 to 63 letters, digits and . _ - */
+    const umbel_filter *shape; /* an empty filter, copied: kind, size, hash,
+                                  seed, secret; its capacity is what an origin
+                                  may hold */
+    uint64_t epoch_seconds;    /* 0: there is one epoch, number 0, for ever */
+    uint32_t epochs;           /* that count; 0 means 1 */
+    uint32_t page_bytes;       /* 512 to 2^20; 0 means 65,536 */
+    uint32_t quorum;     /* origins that must have a key, for umbel_sync_query;
+                            0 means 1 */
+    uint64_t origin_cap; /* the most that an origin adds to a count; 0: any */
+    double max_error;    /* for admission; 0: the shape's own rate if it has a
+                            capacity, else 0.5 */
+} umbel_sync_list;
+
+/* Why something was refused: names in logs and metrics. */
+#define UMBEL_SYNC_REASON_LIST(X)                                              \
+    X(FORMAT, "format")       /* not a message */                              \
+    X(CHECKSUM, "checksum")   /* damaged */                                    \
+    X(SHAPE, "shape")         /* a list of another shape, seed or secret */    \
+    X(LIST, "list")           /* a list that we do not have */                 \
+    X(ORIGIN, "origin")       /* dropped, not allowed, or too many */          \
+    X(INCARNATION, "incarnation") /* too many, or one that contradicted */     \
+    X(EPOCH, "epoch")         /* expired, or in the future */                  \
+    X(VERSION, "version")     /* ours has one that we never gave out */        \
+    X(PAGE, "page")           /* past the end, or damaged */                   \
+    X(ROOT, "root")           /* the pages do not give what was signed */      \
+    X(SHRANK, "shrank")       /* a cell became smaller */                      \
+    X(ADMISSION, "admission") /* cells that these keys do not set */           \
+    X(CAPACITY, "capacity")   /* more keys than announced */                   \
+    X(LOG, "log")             /* an entry out of turn, or not signed */        \
+    X(MEMORY, "memory")       /* a limit */
+
+typedef enum umbel_sync_reason {
+#define UMBEL_SYNC_REASON_ENUM(name, text) UMBEL_SYNC_##name,
+    UMBEL_SYNC_REASON_LIST(UMBEL_SYNC_REASON_ENUM)
+#undef UMBEL_SYNC_REASON_ENUM
+        UMBEL_SYNC_REASONS
+} umbel_sync_reason;
+
+/* Returns "root" and the like; never NULL. */
+UMBEL_API const char *umbel_sync_reason_name(umbel_sync_reason reason);
+
+typedef enum umbel_sync_event_kind {
+    UMBEL_SYNC_TOOK,         /* a new version of a copy: changed entries */
+    UMBEL_SYNC_REFUSED,      /* reason and text; at most one a minute for each
+                                peer and reason, counters count them all */
+    UMBEL_SYNC_CONTRADICTED, /* an incarnation signed two roots for a version:
+                                it is out, everywhere */
+    UMBEL_SYNC_HELD,         /* an origin is at its capacity */
+    UMBEL_SYNC_RENEWED,      /* others have versions of ours that we do not: we
+                                go on as a new incarnation, and its filter is
+                                empty */
+    UMBEL_SYNC_LOGGED,       /* an entry of a log: seq, type, body */
+    UMBEL_SYNC_DROPPED,      /* an origin, by drop_quorum notices */
+    UMBEL_SYNC_EXPIRED       /* an epoch of a list: its copies are gone */
+} umbel_sync_event_kind;
+
+/* What happened. Texts and bytes are valid during the call. */
+typedef struct umbel_sync_event {
+    umbel_sync_event_kind kind;
+    int peer;              /* -1: none */
+    const uint8_t *origin; /* UMBEL_ORIGIN_LEN bytes, or NULL */
+    uint64_t incarnation, epoch, version;
+    int list;         /* -1: none */
+    uint64_t changed; /* entries */
+    umbel_sync_reason reason;
+    const char *text; /* for people; or NULL */
+    uint64_t seq;
+    uint8_t type;
+    umbel_slice body;
+} umbel_sync_event;
+
+/* What to open. Start with UMBEL_SYNC_INIT. */
+typedef struct umbel_sync_params {
+    size_t size; /* sizeof(umbel_sync_params): lets it grow */
+    const umbel_sync_list *lists;
+    size_t nlists;
+    const uint8_t *sign_key; /* UMBEL_ORIGIN_SECRET_LEN bytes; NULL: it takes
+                                and forwards, and writes nothing */
+    uint64_t incarnation; /* of our own filters: another one, and larger, after
+                             they were lost; not 0 */
+    uint64_t session;     /* a random number, not 0, new at each opening */
+    bool strict;          /* only origins of umbel_sync_allow */
+    uint32_t drop_quorum; /* origins whose notices drop another; 0: notices are
+                             only events */
+    umbel_sync_limits limits;
+    void (*event)(void *ctx, const umbel_sync_event *event); /* or NULL */
+    void *ctx;
+} umbel_sync_params;
+
+#ifdef __cplusplus
+#define UMBEL_SYNC_INIT                                                        \
+    {                                                                          \
+        sizeof(umbel_sync_params)                                              \
+    }
+#else
+#define UMBEL_SYNC_INIT                                                        \
+    {                                                                          \
+        .size = sizeof(umbel_sync_params)                                      \
+    }
+#endif
+
+typedef struct umbel_sync umbel_sync;
+
+/*
+ * Opens a machine without copies. E_RANGE names a parameter, E_UNSUPPORTED the
+ * kind of a list that cannot be copied by pages, and why. Release *out with
+ * umbel_sync_close.
+ */
+UMBEL_API umbel_status umbel_sync_open(const umbel_sync_params *params,
+                                       umbel_sync **out, umbel_error *err);
+UMBEL_API void umbel_sync_close(umbel_sync *s);
+
+/* Returns the public key of our own origin; NULL: there is none. */
+UMBEL_API const uint8_t *umbel_sync_origin(const umbel_sync *s);
+UMBEL_API uint64_t umbel_sync_incarnation(const umbel_sync *s);
+
+/* Tells the time: epochs that are over go, for good. Seconds since 1970. */
+UMBEL_API void umbel_sync_tick(umbel_sync *s, uint64_t now);
+/* Returns the number of the epoch that a list writes to. */
+UMBEL_API uint64_t umbel_sync_epoch(const umbel_sync *s, size_t list);
+
+/*
+ * Takes what our own filter of that list and epoch says now, as a new version
+ * if it changed. f has the shape of the list and is at least what was published
+ * before, in every cell (E_MISMATCH). Publish only what a restart still knows.
+ * E_FULL when it has more keys than its capacity.
+ */
+UMBEL_API umbel_status umbel_sync_publish(umbel_sync *s, size_t list,
+                                          uint64_t epoch, const umbel_filter *f,
+                                          umbel_error *err);
+
+/* --- peers ----------------------------------------------------------------- */
+
+/* Begins to talk to a peer; *peer is its number until it is disconnected.
+ * E_LIMIT. */
+UMBEL_API umbel_status umbel_sync_connect(umbel_sync *s, int *peer,
+                                          umbel_error *err);
+UMBEL_API void umbel_sync_disconnect(umbel_sync *s, int peer);
+
+/*
+ * Finds the first message in bytes of a stream. *used is its length; 0: it is
+ * not complete. E_FORMAT or E_LIMIT: no message begins like that, close the
+ * connection.
+ */
+UMBEL_API umbel_status umbel_sync_split(const umbel_sync *s, const void *bytes,
+                                        size_t len, size_t *used,
+                                        umbel_error *err);
+/* Takes one message. A failure is refused, counted and an event; the peer may
+ * go on. */
+UMBEL_API umbel_status umbel_sync_receive(umbel_sync *s, int peer,
+                                          const void *message, size_t len,
+                                          uint64_t now, umbel_error *err);
+/*
+ * Gives the next message for a peer, valid until the next call; false: nothing
+ * is to be sent now. Call it only when it can be sent: nothing is queued.
+ */
+UMBEL_API bool umbel_sync_next(umbel_sync *s, int peer, uint64_t now,
+                               umbel_slice *message);
+/* Returns true if the peer has all that we have, as far as we know. */
+UMBEL_API bool umbel_sync_settled(const umbel_sync *s, int peer);
+
+typedef struct umbel_sync_peer_stats {
+    bool known; /* it has said what it has */
+    uint64_t messages_in, messages_out, bytes_in, bytes_out;
+    uint64_t changed_in, changed_out; /* entries, in updates */
+    uint64_t behind;                  /* copies of which it lacks a version */
+    uint64_t refused[UMBEL_SYNC_REASONS];
+} umbel_sync_peer_stats;
+
+UMBEL_API void umbel_sync_peer_stats_get(const umbel_sync *s, int peer,
+                                         umbel_sync_peer_stats *out);
+
+/* --- answers --------------------------------------------------------------- */
+
+/*
+ * Sums counts over the origins of a list and its live epochs. For kinds that do
+ * not count, an origin that has the key counts once. origins[i], when given,
+ * becomes the number of origins that have it. Digests are those of
+ * umbel_digest_many with the list's shape.
+ */
+UMBEL_API umbel_status umbel_sync_count(const umbel_sync *s, size_t list,
+                                        const umbel_digest *digests, size_t n,
+                                        uint64_t *counts, uint32_t *origins,
+                                        umbel_error *err);
+/* hit[i]: at least quorum origins have it. */
+UMBEL_API umbel_status umbel_sync_query(const umbel_sync *s, size_t list,
+                                        const umbel_digest *digests, size_t n,
+                                        bool *hit, umbel_error *err);
+/*
+ * Returns the agreement word of a list: equal on two servers if they hold the
+ * same cells of the same origins and the same entries of logs, and answer by
+ * the same settings.
+ */
+UMBEL_API uint64_t umbel_sync_agreement(const umbel_sync *s, size_t list);
+
+/* --- origins --------------------------------------------------------------- */
+
+/* One copy: the filter of an origin, incarnation, epoch and list. */
+typedef struct umbel_sync_copy {
+    const uint8_t *origin;
+    uint64_t incarnation, epoch;
+    size_t list;
+    uint64_t version;
+    uint64_t keys; /* as its origin claims */
+    bool own, muted;
+    bool held;         /* at its capacity */
+    uint64_t bytes;    /* of memory */
+    uint64_t seen;     /* when its last version came, seconds */
+    const umbel_filter *filter;
+} umbel_sync_copy;
+
+/* Walks all copies in a fixed order; *at is 0 at first. */
+UMBEL_API bool umbel_sync_next_copy(const umbel_sync *s, size_t *at,
+                                    umbel_sync_copy *out);
+
+/*
+ * Removes all that an origin ever said, and refuses it from now on. With
+ * notice, our log tells others. umbel_sync_mute only leaves it out of answers.
+ * umbel_sync_allow takes both back, and lets it in if the machine is strict.
+ */
+UMBEL_API umbel_status umbel_sync_drop(umbel_sync *s, const uint8_t *origin,
+                                       bool notice, umbel_error *err);
+UMBEL_API umbel_status umbel_sync_mute(umbel_sync *s, const uint8_t *origin,
+                                       umbel_error *err);
+UMBEL_API umbel_status umbel_sync_allow(umbel_sync *s, const uint8_t *origin,
+                                        umbel_error *err);
+
+/* --- logs ------------------------------------------------------------------ */
+
+/* Types of entries; others are the caller's. */
+enum {
+    UMBEL_SYNC_LOG_TAKE_BACK = 0, /* body: incarnation (8), seq (8) of an entry
+                                     of the same origin */
+    UMBEL_SYNC_LOG_DROP = 1,      /* body: an origin */
+    UMBEL_SYNC_LOG_FIRST = 16     /* the first that callers may use */
+};
+
+/* Signs an entry and appends it to our own log; *seq is its number, from 1. */
+UMBEL_API umbel_status umbel_sync_log_append(umbel_sync *s, uint8_t type,
+                                             umbel_slice body, uint64_t *seq,
+                                             umbel_error *err);
+typedef struct umbel_sync_entry {
+    const uint8_t *origin;
+    uint64_t incarnation, seq;
+    uint8_t type;
+    umbel_slice body;
+} umbel_sync_entry;
+
+/* Walks entries that nobody took back, of origins that count; *at is 0 at
+ * first. */
+UMBEL_API bool umbel_sync_next_entry(const umbel_sync *s, size_t *at,
+                                     umbel_sync_entry *out);
+
+/* --- restarts -------------------------------------------------------------- */
+
+/*
+ * Makes a filter of copy number at - 1 of umbel_sync_next_copy, which carries
+ * all that umbel_sync_import needs as its data. Save it as any filter. import
+ * checks the signature and the root; expired epochs are E_REFUSED.
+ */
+UMBEL_API umbel_status umbel_sync_export(const umbel_sync *s, size_t at,
+                                         umbel_filter **out, umbel_error *err);
+UMBEL_API umbel_status umbel_sync_import(umbel_sync *s, const umbel_filter *f,
+                                         umbel_error *err);
+/* The same of everything else: logs, contradictions, who was dropped or muted.
+ * Writes to out, of cap bytes; *len is what it takes, also if it does not fit
+ * (E_RANGE). */
+UMBEL_API umbel_status umbel_sync_export_state(const umbel_sync *s, void *out,
+                                               size_t cap, size_t *len,
+                                               umbel_error *err);
+UMBEL_API umbel_status umbel_sync_import_state(umbel_sync *s, const void *bytes,
+                                               size_t len, umbel_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

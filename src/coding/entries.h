@@ -1,0 +1,118 @@
+/*
+ * entries.h - sections as entries that only grow: a count, and what it is a
+ * count of.
+ *
+ * Cells of bits and counters are counts alone. Others keep a fingerprint beside
+ * the count; it is there when the count is not 0, and never changes. An entry
+ * that is free has no bit set.
+ */
+#ifndef UM_CODING_ENTRIES_H
+#define UM_CODING_ENTRIES_H
+
+#include "base/bits.h"
+
+#include <stddef.h>
+
+/* How the entries of a section lie in memory. */
+typedef enum um_entry_layout {
+    UM_ENTRY_CELLS, /* counts of count_bits, one after the other */
+    UM_ENTRY_WORDS, /* 64 bits: count_bits of count, then the fingerprint */
+    UM_ENTRY_LINES  /* lines of 64 bytes: per_line tags of 8 bits, 0 if free;
+                       then per_line times the rest of a fingerprint and its
+                       count - 1 */
+} um_entry_layout;
+
+typedef struct um_entry_form {
+    um_entry_layout layout;
+    uint64_t n;          /* entries of the section */
+    unsigned count_bits; /* 1 to 64 */
+    unsigned print_bits; /* with the tag */
+    unsigned per_line;
+} um_entry_form;
+
+typedef struct um_entry_value {
+    uint64_t print, count;
+} um_entry_value;
+
+enum { UM_ENTRY_TAG_BITS = 8 };
+
+static inline uint64_t um_low_bits(unsigned n)
+{
+    return n ? ~(uint64_t)0 >> (64 - n) : 0;
+}
+
+static inline uint64_t um_entry_most(const um_entry_form *f)
+{
+    uint64_t max = um_low_bits(f->count_bits);
+    return f->layout == UM_ENTRY_LINES ? max + 1 : max;
+}
+
+/* Entries that lie in whole words together, and the bytes that they take. */
+static inline uint64_t um_entry_unit(const um_entry_form *f)
+{
+    return f->layout == UM_ENTRY_CELLS   ? 64
+           : f->layout == UM_ENTRY_WORDS ? 1
+                                         : f->per_line;
+}
+
+static inline size_t um_entry_unit_bytes(const um_entry_form *f)
+{
+    return f->layout == UM_ENTRY_CELLS   ? (size_t)8 * f->count_bits
+           : f->layout == UM_ENTRY_WORDS ? 8
+                                         : UM_LINE;
+}
+
+static inline unsigned um_entry_rest_bits(const um_entry_form *f)
+{
+    return f->print_bits - UM_ENTRY_TAG_BITS + f->count_bits;
+}
+
+static inline um_entry_value um_entry_get(const um_entry_form *f,
+                                          const uint8_t *at, uint64_t i)
+{
+    if (f->layout == UM_ENTRY_CELLS)
+        return (um_entry_value){
+            0, um_get_field(at, i * f->count_bits, f->count_bits,
+                            um_low_bits(f->count_bits))};
+    if (f->layout == UM_ENTRY_WORDS) {
+        uint64_t x = um_load64(at + 8 * i);
+        return (um_entry_value){x >> f->count_bits,
+                                x & um_low_bits(f->count_bits)};
+    }
+    const uint8_t *line = at + i / f->per_line * UM_LINE;
+    uint64_t slot = i % f->per_line;
+    unsigned rest = um_entry_rest_bits(f), own = rest - f->count_bits;
+    uint64_t x =
+        um_get_field(line, UM_ENTRY_TAG_BITS * f->per_line + slot * rest, rest,
+                     um_low_bits(rest));
+    if (!line[slot])
+        return (um_entry_value){0, 0};
+    return (um_entry_value){line[slot] | (x & um_low_bits(own))
+                                             << UM_ENTRY_TAG_BITS,
+                            (x >> own) + 1};
+}
+
+/* A count of 0 frees it. */
+static inline void um_entry_set(const um_entry_form *f, uint8_t *at, uint64_t i,
+                                um_entry_value v)
+{
+    if (f->layout == UM_ENTRY_CELLS) {
+        um_set_field(at, i * f->count_bits, f->count_bits,
+                     um_low_bits(f->count_bits), v.count);
+        return;
+    }
+    if (f->layout == UM_ENTRY_WORDS) {
+        um_store64(at + 8 * i,
+                   v.count ? v.print << f->count_bits | v.count : 0);
+        return;
+    }
+    uint8_t *line = at + i / f->per_line * UM_LINE;
+    uint64_t slot = i % f->per_line;
+    unsigned rest = um_entry_rest_bits(f), own = rest - f->count_bits;
+    uint64_t x = v.print >> UM_ENTRY_TAG_BITS | (v.count - 1) << own;
+    um_set_field(line, UM_ENTRY_TAG_BITS * f->per_line + slot * rest, rest,
+                 um_low_bits(rest), v.count ? x : 0);
+    line[slot] = v.count ? (uint8_t)v.print : 0;
+}
+
+#endif

@@ -1,0 +1,343 @@
+/*
+ * growth.c - the decisions that make a page grow.
+ *
+ *   for each page: 1, the gap of its number; the number of changes - 1;
+ *     for each change: the gap of its place; its fingerprint, if it was free;
+ *       by how much it grew, less 1, unless it is a bit
+ *   0
+ *
+ * A number is coded as in adaptive.c: how many bits it has, in unary; the two
+ * below the highest; the rest with an even chance.
+ */
+#include "coding/growth.h"
+
+#include "coding/binary.h"
+
+enum {
+    LENGTHS = 65,
+    MANTISSA = 2,
+    SECTIONS = 8,
+    OLD_CLASSES = 4 /* free, 1, 2 and 3, more */
+};
+
+typedef struct number_model {
+    um_chance length[LENGTHS];
+    um_chance below[LENGTHS][1 << MANTISSA];
+} number_model;
+
+typedef struct section_model {
+    number_model changes, gap, by[OLD_CLASSES];
+} section_model;
+
+struct um_growth {
+    um_binary c;
+    um_chance more;
+    number_model page;
+    uint64_t last; /* number of the page before, + 1 */
+    bool fine;
+    bool begun[SECTIONS];
+    section_model section[SECTIONS];
+};
+
+/* What was learnt about a section: most codes are of one. */
+static section_model *model_of(um_growth *g, unsigned section)
+{
+    if (!g->begun[section]) {
+        um_chances_init((um_chance *)&g->section[section],
+                        sizeof(section_model) / sizeof(um_chance));
+        g->begun[section] = true;
+    }
+    return &g->section[section];
+}
+
+size_t um_growth_size(void)
+{
+    return sizeof(um_growth);
+}
+
+static void growth_init(um_growth *g)
+{
+    um_chances_init(&g->more, 1);
+    um_chances_init((um_chance *)&g->page, sizeof g->page / sizeof(um_chance));
+    memset(g->begun, 0, sizeof g->begun);
+    g->last = 0;
+    g->fine = true;
+}
+
+void um_growth_encoder(um_growth *g, um_writer *w)
+{
+    growth_init(g);
+    g->c = um_binary_encoder(w);
+}
+
+bool um_growth_decoder(um_growth *g, um_reader *r)
+{
+    growth_init(g);
+    g->c = um_binary_decoder(r, &g->fine);
+    return g->fine;
+}
+
+uint64_t um_growth_len(const um_growth *g)
+{
+    return g->c.len;
+}
+
+static inline uint64_t code_number(um_binary *c, number_model *m,
+                                   uint64_t value, bool decoding)
+{
+    unsigned want = value ? 64 - (unsigned)__builtin_clzll(value) : 0;
+    unsigned len = 0;
+    uint64_t out = 1;
+
+    while (len < 64 && um_learn(c, &m->length[len], len < want, decoding))
+        len++;
+    if (len < 2)
+        return len;
+    unsigned left = len - 1, even = left > MANTISSA ? left - MANTISSA : 0;
+    while (left > even)
+        out = out << 1 | um_learn(c, &m->below[len][out],
+                                  (unsigned)(value >> --left & 1), decoding);
+    return even ? out << even | um_decide_bits(c, even, value, decoding) : out;
+}
+
+static unsigned old_class(uint64_t count)
+{
+    return count < 2 ? (unsigned)count : count < 4 ? 2 : 3;
+}
+
+/* --- places --------------------------------------------------------------- */
+
+static bool is_bit(const um_entry_form *f)
+{
+    return f->layout == UM_ENTRY_CELLS && f->count_bits == 1;
+}
+
+static uint64_t valid_bits(uint64_t n, uint64_t word)
+{
+    uint64_t left = n - 64 * word;
+    return left >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << left) - 1;
+}
+
+/* Entries before `to` and not before `from` that a gap counts. */
+static uint64_t gap_between(const um_growth_page *p, uint64_t from, uint64_t to)
+{
+    uint64_t n = 0;
+
+    if (!is_bit(p->form))
+        return to - from;
+    for (uint64_t w = from / 64; w <= to / 64 && from < to; w++) {
+        uint64_t open = ~um_load64(p->old + 8 * w);
+        if (w == from / 64)
+            open &= ~(uint64_t)0 << from % 64;
+        if (w == to / 64)
+            open &= ((uint64_t)1 << to % 64) - 1;
+        n += um_ones(open);
+        if (w == to / 64)
+            break;
+    }
+    return n;
+}
+
+/* The entry that a gap leads to; n: none. */
+static uint64_t place_after(const um_growth_page *p, uint64_t from,
+                            uint64_t gap)
+{
+    if (!is_bit(p->form))
+        return gap < p->n - from ? from + gap : p->n;
+    for (uint64_t w = from / 64; 64 * w < p->n; w++) {
+        uint64_t open = ~um_load64(p->old + 8 * w) & valid_bits(p->n, w);
+        if (w == from / 64)
+            open &= ~(uint64_t)0 << from % 64;
+        uint64_t have = um_ones(open);
+        if (gap < have) {
+            while (gap--)
+                open &= open - 1;
+            return 64 * w + (unsigned)__builtin_ctzll(open);
+        }
+        gap -= have;
+    }
+    return p->n;
+}
+
+/* Units are compared as bytes; the last one may have fewer entries. */
+static uint64_t next_unit(const um_growth_page *p, uint64_t unit)
+{
+    uint64_t units = (p->n + um_entry_unit(p->form) - 1) /
+                     um_entry_unit(p->form);
+    size_t bytes = um_entry_unit_bytes(p->form);
+    size_t len = (size_t)((p->n * p->form->count_bits + 63) / 64 * 8);
+
+    for (; unit < units; unit++) {
+        size_t some = bytes;
+        if (p->form->layout == UM_ENTRY_CELLS && (unit + 1) * bytes > len)
+            some = len - (size_t)unit * bytes;
+        if (memcmp(p->old + unit * bytes, p->now + unit * bytes, some) != 0)
+            break;
+    }
+    return unit;
+}
+
+static bool same_entry(const um_growth_page *p, uint64_t i)
+{
+    um_entry_value a = um_entry_get(p->form, p->old, i),
+                   b = um_entry_get(p->form, p->now, i);
+    return a.count == b.count && a.print == b.print;
+}
+
+bool um_growth_differs(const um_growth_page *p, uint64_t *at)
+{
+    uint64_t per = um_entry_unit(p->form), i = *at;
+
+    while (i < p->n) {
+        if (i % per == 0)
+            i = next_unit(p, i / per) * per;
+        uint64_t end = i - i % per + per;
+        for (; i < end && i < p->n; i++)
+            if (!same_entry(p, i)) {
+                *at = i;
+                return true;
+            }
+    }
+    return false;
+}
+
+/* --- one page ------------------------------------------------------------- */
+
+/* Codes what an entry became. False: it would exceed its most. */
+static inline bool code_entry(um_growth *g, um_growth_page *p, uint64_t i,
+                              bool decoding)
+{
+    const um_entry_form *f = p->form;
+    section_model *m = model_of(g, p->section);
+    um_entry_value old = um_entry_get(f, p->old, i), now = old;
+    uint64_t most = um_entry_most(f), by = 0;
+
+    if (!decoding)
+        now = um_entry_get(f, p->now, i);
+    if (!old.count && f->print_bits)
+        now.print =
+            um_decide_bits(&g->c, f->print_bits, now.print, decoding);
+    if (most > 1)
+        by = code_number(&g->c, &m->by[old_class(old.count)],
+                         now.count - old.count - 1, decoding);
+    p->changed++;
+    p->fresh += !old.count;
+    if (!decoding)
+        return true;
+    if (old.count >= most || by >= most - old.count ||
+        (f->layout == UM_ENTRY_LINES && !(now.print & 255)))
+        return false;
+    now.count = old.count + by + 1;
+    um_entry_set(f, p->now, i, now);
+    return true;
+}
+
+static uint64_t count_changes(const um_growth_page *p)
+{
+    uint64_t n = 0;
+
+    for (uint64_t i = 0; um_growth_differs(p, &i); i++)
+        n++;
+    return n;
+}
+
+void um_growth_put(um_growth *g, um_growth_page *p)
+{
+    section_model *m = model_of(g, p->section);
+    uint64_t from = 0;
+
+    p->changed = p->fresh = 0;
+    um_learn(&g->c, &g->more, 1, false);
+    code_number(&g->c, &g->page, p->number - g->last, false);
+    g->last = p->number + 1;
+    code_number(&g->c, &m->changes, count_changes(p) - 1, false);
+    for (uint64_t i = 0; um_growth_differs(p, &i); from = ++i) {
+        code_number(&g->c, &m->gap, gap_between(p, from, i), false);
+        code_entry(g, p, i, false);
+    }
+}
+
+void um_growth_end(um_growth *g)
+{
+    um_learn(&g->c, &g->more, 0, false);
+    um_binary_finish(&g->c);
+}
+
+bool um_growth_next(um_growth *g, uint64_t most, uint64_t *number)
+{
+    if (!g->fine || um_binary_lost(&g->c) ||
+        !um_learn(&g->c, &g->more, 0, true))
+        return false;
+    uint64_t gap = code_number(&g->c, &g->page, 0, true);
+    g->fine = g->last <= most && gap <= most - g->last;
+    *number = g->last + gap;
+    g->last = *number + 1;
+    return g->fine;
+}
+
+bool um_growth_get(um_growth *g, um_growth_page *p)
+{
+    section_model *m = model_of(g, p->section);
+    uint64_t left = code_number(&g->c, &m->changes, 0, true), from = 0;
+
+    p->changed = p->fresh = 0;
+    g->fine = left < p->n;
+    for (left++; g->fine && left; left--) {
+        uint64_t i =
+            place_after(p, from, code_number(&g->c, &m->gap, 0, true));
+        g->fine = i < p->n && !um_binary_lost(&g->c) &&
+                  code_entry(g, p, i, true);
+        from = i + 1;
+    }
+    return g->fine;
+}
+
+bool um_growth_ended(const um_growth *g)
+{
+    return g->fine && um_binary_ended(&g->c);
+}
+
+/* --- pages that came whole ------------------------------------------------ */
+
+/* Rebuilds a line from its entries: other bits are 0. */
+static bool is_proper_line(const um_entry_form *f, const uint8_t *line)
+{
+    uint8_t again[UM_LINE] = {0};
+
+    for (uint64_t i = 0; i < f->per_line; i++) {
+        um_entry_value v = um_entry_get(f, line, i);
+        if (v.count)
+            um_entry_set(f, again, i, v);
+    }
+    return memcmp(again, line, UM_LINE) == 0;
+}
+
+static bool is_proper(const um_growth_page *p)
+{
+    const um_entry_form *f = p->form;
+
+    if (f->layout == UM_ENTRY_LINES)
+        for (uint64_t i = 0; i < p->n / f->per_line; i++)
+            if (!is_proper_line(f, p->now + i * UM_LINE))
+                return false;
+    if (f->layout == UM_ENTRY_WORDS)
+        for (uint64_t i = 0; i < p->n; i++)
+            if (um_load64(p->now + 8 * i) &&
+                !um_entry_get(f, p->now, i).count)
+                return false;
+    return true;
+}
+
+bool um_growth_check(um_growth_page *p)
+{
+    p->changed = p->fresh = 0;
+    for (uint64_t i = 0; um_growth_differs(p, &i); i++) {
+        um_entry_value old = um_entry_get(p->form, p->old, i),
+                       now = um_entry_get(p->form, p->now, i);
+        if (now.count < old.count || (old.count && now.print != old.print))
+            return false;
+        p->changed++;
+        p->fresh += !old.count;
+    }
+    return is_proper(p);
+}

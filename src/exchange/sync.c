@@ -1,0 +1,524 @@
+/*
+ * sync.c - the machine: lists, time, answers.
+ */
+#include "base/batch.h"
+#include "base/error.h"
+#include "exchange/sync_inside.h"
+#include "filter/head.h"
+
+#include <umbel/counting.h>
+
+#include <sodium.h>
+#include <stdlib.h>
+
+/* --- rules ---------------------------------------------------------------- */
+
+static bool signed_by(const uint8_t *origin, const void *text, size_t len,
+                      const uint8_t *signature)
+{
+    return crypto_sign_verify_detached(signature, text, len, origin) == 0;
+}
+
+static void sign(const uint8_t *key, const void *text, size_t len,
+                 uint8_t *signature)
+{
+    crypto_sign_detached(signature, NULL, text, len, key);
+}
+
+static bool is_newer(uint64_t have, uint64_t version)
+{
+    return version > have;
+}
+
+static bool fits_base(uint64_t have, uint64_t base)
+{
+    return base == 0 || base == have;
+}
+
+static bool is_expired(uint64_t epoch, uint64_t oldest)
+{
+    return epoch < oldest;
+}
+
+static bool same_session(uint64_t expected, uint64_t session)
+{
+    return expected == session;
+}
+
+const um_sync_rules um_sync_rules_standard = {
+    .signed_by = signed_by,
+    .sign = sign,
+    .is_newer = is_newer,
+    .fits_base = fits_base,
+    .has_grown = um_growth_check,
+    .is_expired = is_expired,
+    .same_session = same_session};
+
+void um_sync_set_rules(umbel_sync *s, const um_sync_rules *rules)
+{
+    s->rules = rules;
+}
+
+static const char *const reason_names[] = {
+#define UM_REASON_NAME(name, text) [UMBEL_SYNC_##name] = text,
+    UMBEL_SYNC_REASON_LIST(UM_REASON_NAME)
+#undef UM_REASON_NAME
+};
+
+const char *umbel_sync_reason_name(umbel_sync_reason reason)
+{
+    return reason < UMBEL_SYNC_REASONS ? reason_names[reason] : "unknown";
+}
+
+/* --- opening -------------------------------------------------------------- */
+
+static umbel_status check_name(const char *name, umbel_error *err)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    size_t len = name ? strlen(name) : 0;
+
+    if (!len || len >= UMBEL_SYNC_MAX_NAME || strspn(name, letters) != len)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "the name of a list has 1 to 63 letters, digits and "
+                       ". _ -");
+    return UMBEL_OK;
+}
+
+static void digest_list(um_sync_of_list *l)
+{
+    um_shape shape = l->shape->shape;
+    uint8_t head[UM_HEAD_MAX], numbers[16];
+    crypto_generichash_state h;
+
+    shape.added = 0;
+    shape.coded = false;
+    size_t len = um_head_put(&shape, 0, NULL, head);
+    um_store64(numbers, l->set.epoch_seconds);
+    um_store64(numbers + 8, l->set.page_bytes);
+    crypto_generichash_init(&h, (const uint8_t *)"umbel-sync-list1", 16,
+                            UM_HASH_LEN);
+    crypto_generichash_update(&h, (const uint8_t *)l->name,
+                              strlen(l->name) + 1);
+    crypto_generichash_update(&h, numbers, sizeof numbers);
+    crypto_generichash_update(&h, head, len);
+    crypto_generichash_final(&h, l->digest, UM_HASH_LEN);
+}
+
+static umbel_status open_list(um_sync_of_list *l, const umbel_sync_list *from,
+                              umbel_error *err)
+{
+    um_tree tree;
+
+    l->set = *from;
+    l->set.epochs = from->epochs ? from->epochs : 1;
+    l->set.quorum = from->quorum ? from->quorum : 1;
+    l->set.page_bytes = from->page_bytes ? from->page_bytes : 65536;
+    UM_TRY(check_name(from->name, err));
+    memcpy(l->name, from->name, strlen(from->name) + 1);
+    if (l->set.page_bytes < UM_PAGE_LEAST || l->set.page_bytes > UM_PAGE_MOST)
+        return um_fail(err, UMBEL_E_RANGE, "page_bytes is 512 to 1048576");
+    UM_TRY(um_pages_init(&l->pages, &from->shape->shape, l->set.page_bytes,
+                         err));
+    UM_TRY(umbel_copy(from->shape, &l->shape, err));
+    umbel_set_coded(l->shape, false);
+    UM_TRY(umbel_set_data(l->shape, NULL, 0, err));
+    UM_TRY(umbel_clear(l->shape, err));
+    digest_list(l);
+    if (!um_tree_init(&tree, &l->pages, l->shape->payload))
+        return um_no_memory(err, l->pages.n * UM_HASH_LEN);
+    memcpy(l->empty, um_tree_root(&tree), UM_HASH_LEN);
+    um_tree_fini(&tree);
+    return UMBEL_OK;
+}
+
+static void set_limits(umbel_sync_limits *l)
+{
+    static const umbel_sync_limits standard = {.memory = 1 << 30,
+                                               .origins = 256,
+                                               .incarnations = 4,
+                                               .peers = 256,
+                                               .message_bytes = 2 << 20,
+                                               .history_bytes = 1 << 20,
+                                               .log_entries = 65536,
+                                               .log_entry_bytes = 4096,
+                                               .log_bytes = 16 << 20,
+                                               .clock_skew = 3600,
+                                               .retry_seconds = 30};
+#define UM_SET(field) l->field = l->field ? l->field : standard.field
+    UM_SET(memory);
+    UM_SET(origins);
+    UM_SET(incarnations);
+    UM_SET(peers);
+    UM_SET(message_bytes);
+    UM_SET(history_bytes);
+    UM_SET(log_entries);
+    UM_SET(log_entry_bytes);
+    UM_SET(log_bytes);
+    UM_SET(clock_skew);
+    UM_SET(retry_seconds);
+#undef UM_SET
+}
+
+static umbel_status open_lists(umbel_sync *s, umbel_error *err)
+{
+    size_t largest = 0;
+
+    for (size_t i = 0; i < s->nlists; i++) {
+        UM_TRY(open_list(&s->list[i], &s->set.lists[i], err));
+        if (s->list[i].pages.max_page > largest)
+            largest = s->list[i].pages.max_page;
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(s->list[i].name, s->list[j].name) == 0)
+                return um_fail(err, UMBEL_E_RANGE, "two lists are named %s",
+                               s->list[i].name);
+    }
+    if (s->limit.message_bytes / 4 < largest)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "message_bytes is less than four pages");
+    s->scratch = malloc(2 * largest + 8);
+    s->growth = malloc(um_growth_size());
+    return s->scratch && s->growth ? UMBEL_OK : um_no_memory(err, 2 * largest);
+}
+
+umbel_status umbel_sync_open(const umbel_sync_params *p, umbel_sync **out,
+                             umbel_error *err)
+{
+    umbel_sync *s;
+
+    if (p->size < sizeof *p)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "params.size is not set: start from UMBEL_SYNC_INIT");
+    if (!p->incarnation || !p->session || p->nlists > UMBEL_SYNC_MAX_LISTS)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "incarnation and session are not 0, and there are at "
+                       "most 64 lists");
+    if (sodium_init() < 0)
+        return um_fail(err, UMBEL_E_IO, "the system gives no random numbers");
+    s = calloc(1, sizeof *s);
+    if (!s)
+        return um_no_memory(err, sizeof *s);
+    s->set = *p;
+    s->limit = p->limits;
+    set_limits(&s->limit);
+    s->rules = &um_sync_rules_standard;
+    s->incarnation = p->incarnation;
+    if (p->sign_key) {
+        memcpy(s->sign_key, p->sign_key, sizeof s->sign_key);
+        crypto_sign_ed25519_sk_to_pk(s->origin, s->sign_key);
+        s->set.sign_key = s->sign_key;
+    }
+    s->nlists = p->nlists;
+    s->list = calloc(p->nlists + 1, sizeof *s->list);
+    umbel_status status = um_no_memory(err, sizeof *s->list);
+    if (s->list)
+        status = open_lists(s, err);
+    if (status)
+        umbel_sync_close(s);
+    else
+        *out = s;
+    return status;
+}
+
+void umbel_sync_close(umbel_sync *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->npeers; i++)
+        umbel_sync_disconnect(s, (int)i);
+    for (size_t i = 0; i < s->ncopies; i++)
+        um_copy_free(s, i);
+    for (size_t i = 0; i < s->nlogs; i++)
+        um_forget_origin(s, s->log[i].origin, NULL);
+    for (size_t i = 0; s->list && i < s->nlists; i++)
+        umbel_close(s->list[i].shape);
+    free(s->list);
+    free(s->copy);
+    free(s->order);
+    free(s->log);
+    free(s->contradiction);
+    free(s->rule);
+    free(s->peer);
+    free(s->growth);
+    free(s->scratch);
+    um_bytes_fini(&s->out);
+    sodium_memzero(s->sign_key, sizeof s->sign_key);
+    free(s);
+}
+
+const uint8_t *umbel_sync_origin(const umbel_sync *s)
+{
+    return s->set.sign_key ? s->origin : NULL;
+}
+
+uint64_t umbel_sync_incarnation(const umbel_sync *s)
+{
+    return s->incarnation;
+}
+
+void um_sync_tell(umbel_sync *s, const umbel_sync_event *e)
+{
+    if (s->set.event)
+        s->set.event(s->set.ctx, e);
+}
+
+void um_sync_renew(umbel_sync *s, int peer)
+{
+    uint64_t last = s->incarnation;
+
+    for (size_t i = 0; i < s->ncopies; i++) {
+        um_copy *c = s->copy[i];
+        if (!c || memcmp(c->id.origin, s->origin, UMBEL_ORIGIN_LEN) != 0)
+            continue;
+        c->own = false;
+        if (c->id.incarnation > last)
+            last = c->id.incarnation;
+    }
+    s->incarnation = last + 1;
+    um_sync_tell(s, &(umbel_sync_event){.kind = UMBEL_SYNC_RENEWED,
+                                        .peer = peer,
+                                        .origin = s->origin,
+                                        .incarnation = s->incarnation,
+                                        .list = -1});
+}
+
+/* --- time ----------------------------------------------------------------- */
+
+static void expire(umbel_sync *s, size_t list, uint64_t oldest)
+{
+    bool any = false;
+
+    s->list[list].oldest = oldest;
+    for (size_t i = 0; i < s->ncopies; i++) {
+        const um_copy *c = s->copy[i];
+        if (!c || c->id.list != list ||
+            !s->rules->is_expired(c->id.epoch, oldest))
+            continue;
+        any = true;
+        um_copy_free(s, i);
+    }
+    if (any)
+        um_sync_tell(s, &(umbel_sync_event){.kind = UMBEL_SYNC_EXPIRED,
+                                            .peer = -1,
+                                            .list = (int)list,
+                                            .epoch = oldest - 1});
+}
+
+void umbel_sync_tick(umbel_sync *s, uint64_t now)
+{
+    if (now > s->now)
+        s->now = now;
+    for (size_t i = 0; i < s->nlists; i++) {
+        um_sync_of_list *l = &s->list[i];
+        uint64_t epoch =
+            l->set.epoch_seconds ? s->now / l->set.epoch_seconds : 0;
+        if (epoch <= l->epoch)
+            continue;
+        l->epoch = epoch;
+        if (epoch >= l->set.epochs && epoch - l->set.epochs + 1 > l->oldest)
+            expire(s, i, epoch - l->set.epochs + 1);
+    }
+}
+
+uint64_t umbel_sync_epoch(const umbel_sync *s, size_t list)
+{
+    return s->list[list].epoch;
+}
+
+/* --- answers -------------------------------------------------------------- */
+
+static int compare_copies(const um_copy *a, const um_copy *b)
+{
+    int origins = memcmp(a->id.origin, b->id.origin, UMBEL_ORIGIN_LEN);
+
+    if (a->id.list != b->id.list)
+        return a->id.list < b->id.list ? -1 : 1;
+    if (origins)
+        return origins;
+    if (a->id.incarnation != b->id.incarnation)
+        return a->id.incarnation < b->id.incarnation ? -1 : 1;
+    return (a->id.epoch > b->id.epoch) - (a->id.epoch < b->id.epoch);
+}
+
+/* One copy more or less: insertion is enough. */
+void um_sync_sort(umbel_sync *s)
+{
+    s->norder = 0;
+    for (size_t i = 0; i < s->ncopies; i++) {
+        size_t at = s->norder;
+        if (!s->copy[i])
+            continue;
+        for (; at && compare_copies(s->copy[s->order[at - 1]], s->copy[i]) > 0;
+             at--)
+            s->order[at] = s->order[at - 1];
+        s->order[at] = i;
+        s->norder++;
+    }
+}
+
+static bool counts_for(const umbel_sync *s, const um_copy *c, size_t list)
+{
+    return c->id.list == list && c->now.version &&
+           um_standing_of(s, c->id.origin) == UM_ALLOWED;
+}
+
+static umbel_status count_copy(const um_copy *c, const umbel_digest *d,
+                               size_t n, uint64_t *out, umbel_error *err)
+{
+    bool hit[UM_BATCH];
+
+    if (umbel_is_counting(umbel_kind(c->filter)))
+        return umbel_count_digests(c->filter, d, n, out, err);
+    UM_TRY(umbel_query_digests(c->filter, d, n, hit, err));
+    for (size_t i = 0; i < n; i++)
+        out[i] = hit[i];
+    return UMBEL_OK;
+}
+
+/* What one origin says, and then nothing. */
+static void add_origin(uint64_t most, uint64_t *own, size_t n, uint64_t *counts,
+                       uint32_t *origins)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t x = own[i] < most ? own[i] : most;
+        counts[i] = counts[i] + x < x ? UINT64_MAX : counts[i] + x;
+        if (origins)
+            origins[i] += own[i] > 0;
+        own[i] = 0;
+    }
+}
+
+static umbel_status count_batch(const umbel_sync *s, size_t list,
+                                const umbel_digest *d, size_t n,
+                                uint64_t *counts, uint32_t *origins,
+                                umbel_error *err)
+{
+    const um_sync_of_list *l = &s->list[list];
+    bool counting = umbel_is_counting(umbel_kind(l->shape));
+    uint64_t own[UM_BATCH] = {0}, one[UM_BATCH];
+    uint64_t most = l->set.origin_cap ? l->set.origin_cap : UINT64_MAX;
+    const um_copy *last = NULL;
+
+    most = counting ? most : 1;
+    memset(counts, 0, n * sizeof *counts);
+    if (origins)
+        memset(origins, 0, n * sizeof *origins);
+    for (size_t i = 0; i < s->norder; i++) {
+        const um_copy *c = s->copy[s->order[i]];
+        if (!counts_for(s, c, list))
+            continue;
+        if (last && memcmp(last->id.origin, c->id.origin, UMBEL_ORIGIN_LEN))
+            add_origin(most, own, n, counts, origins);
+        UM_TRY(count_copy(c, d, n, one, err));
+        for (size_t j = 0; j < n; j++)
+            own[j] = own[j] + one[j] < one[j] ? UINT64_MAX : own[j] + one[j];
+        last = c;
+    }
+    add_origin(most, own, n, counts, origins);
+    return UMBEL_OK;
+}
+
+umbel_status umbel_sync_count(const umbel_sync *s, size_t list,
+                              const umbel_digest *d, size_t n,
+                              uint64_t *counts, uint32_t *origins,
+                              umbel_error *err)
+{
+    if (list >= s->nlists)
+        return um_fail(err, UMBEL_E_RANGE, "there is no such list");
+    for (size_t done = 0, some; done < n; done += some) {
+        some = um_next_batch(n - done);
+        UM_TRY(count_batch(s, list, d + done, some, counts + done,
+                           origins ? origins + done : NULL, err));
+    }
+    return UMBEL_OK;
+}
+
+umbel_status umbel_sync_query(const umbel_sync *s, size_t list,
+                              const umbel_digest *d, size_t n, bool *hit,
+                              umbel_error *err)
+{
+    uint64_t counts[UM_BATCH];
+    uint32_t origins[UM_BATCH];
+
+    for (size_t done = 0, some; done < n; done += some) {
+        some = um_next_batch(n - done);
+        UM_TRY(umbel_sync_count(s, list, d + done, some, counts, origins, err));
+        for (size_t i = 0; i < some; i++)
+            hit[done + i] = origins[i] >= s->list[list].set.quorum;
+    }
+    return UMBEL_OK;
+}
+
+static void hash_logs(const umbel_sync *s, crypto_generichash_state *h)
+{
+    uint64_t sum[2] = {0, 0};
+    umbel_sync_entry e;
+
+    /* Entries have no order of their own: their hashes are added. */
+    for (size_t at = 0; umbel_sync_next_entry(s, &at, &e);) {
+        uint8_t out[UM_HASH_LEN], numbers[17];
+        crypto_generichash_state one;
+        um_store64(numbers, e.incarnation);
+        um_store64(numbers + 8, e.seq);
+        numbers[16] = e.type;
+        crypto_generichash_init(&one, NULL, 0, sizeof out);
+        crypto_generichash_update(&one, e.origin, UMBEL_ORIGIN_LEN);
+        crypto_generichash_update(&one, numbers, sizeof numbers);
+        crypto_generichash_update(&one, e.body.data, e.body.len);
+        crypto_generichash_final(&one, out, sizeof out);
+        sum[0] += um_load64(out);
+        sum[1] += um_load64(out + 8);
+    }
+    um_store64(&sum[0], sum[0]);
+    um_store64(&sum[1], sum[1]);
+    crypto_generichash_update(h, (const uint8_t *)sum, sizeof sum);
+}
+
+uint64_t umbel_sync_agreement(const umbel_sync *s, size_t list)
+{
+    const um_sync_of_list *l = &s->list[list];
+    crypto_generichash_state h;
+    uint8_t out[UM_HASH_LEN], numbers[24];
+
+    um_store64(numbers, l->set.epochs);
+    um_store64(numbers + 8, l->set.quorum);
+    um_store64(numbers + 16, l->set.origin_cap);
+    crypto_generichash_init(&h, (const uint8_t *)"umbel-sync-word1", 16,
+                            sizeof out);
+    crypto_generichash_update(&h, l->digest, sizeof l->digest);
+    crypto_generichash_update(&h, numbers, sizeof numbers);
+    for (size_t i = 0; i < s->norder; i++) {
+        const um_copy *c = s->copy[s->order[i]];
+        if (!counts_for(s, c, list) ||
+            memcmp(um_tree_root(&c->tree), l->empty, UM_HASH_LEN) == 0)
+            continue;
+        um_store64(numbers, c->id.epoch);
+        crypto_generichash_update(&h, c->id.origin, UMBEL_ORIGIN_LEN);
+        crypto_generichash_update(&h, numbers, 8);
+        crypto_generichash_update(&h, um_tree_root(&c->tree), UM_HASH_LEN);
+    }
+    hash_logs(s, &h);
+    crypto_generichash_final(&h, out, sizeof out);
+    return um_load64(out);
+}
+
+bool umbel_sync_next_copy(const umbel_sync *s, size_t *at, umbel_sync_copy *out)
+{
+    if (*at >= s->norder)
+        return false;
+    const um_copy *c = s->copy[s->order[(*at)++]];
+    *out = (umbel_sync_copy){
+        .origin = c->id.origin,
+        .incarnation = c->id.incarnation,
+        .epoch = c->id.epoch,
+        .list = c->id.list,
+        .version = c->now.version,
+        .keys = c->now.keys,
+        .own = c->own,
+        .muted = um_standing_of(s, c->id.origin) != UM_ALLOWED,
+        .held = c->held,
+        .bytes = s->list[c->id.list].pages.bytes + c->history_bytes,
+        .seen = c->seen,
+        .filter = c->filter};
+    return true;
+}

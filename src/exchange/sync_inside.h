@@ -1,0 +1,336 @@
+/*
+ * sync_inside.h - the parts of the machine of umbel/sync.h.
+ *
+ *   sync_tree.c     the root over pages
+ *   sync_copy.c     one copy: versions, history, taking an update
+ *   sync_update.c   pages as bytes, and back
+ *   sync_message.c  messages as bytes, and back
+ *   sync_log.c      signed entries, dropped and contradicted origins
+ *   sync_peer.c     what to send, what came
+ *   sync_state.c    restarts
+ *   sync.c          the machine, and its answers
+ */
+#ifndef UM_EXCHANGE_SYNC_INSIDE_H
+#define UM_EXCHANGE_SYNC_INSIDE_H
+
+#include "base/bytes.h"
+#include "coding/growth.h"
+#include "coding/values.h"
+#include "filter/pages.h"
+
+#include <umbel/sync.h>
+
+enum {
+    UM_HASH_LEN = 32, /* BLAKE2b-256 */
+    UM_SIGNATURE_LEN = 64,
+    UM_TREE_FAN = 16, /* on the wire: what a root is */
+    UM_TREE_LEVELS = 16
+};
+
+/* --- bytes that grow ------------------------------------------------------- */
+
+typedef struct um_bytes {
+    uint8_t *at;
+    size_t len, cap;
+    bool failed; /* there was no memory, once */
+} um_bytes;
+
+void um_bytes_put(um_bytes *b, const void *data, size_t len);
+void um_bytes_u64(um_bytes *b, uint64_t x);
+void um_bytes_varint(um_bytes *b, uint64_t x);
+/* Makes room for len more; NULL when there is none. */
+uint8_t *um_bytes_room(um_bytes *b, size_t len);
+void um_bytes_fini(um_bytes *b);
+
+/* --- the tree of hashes ---------------------------------------------------- */
+
+/* Level 0 has a hash for each page; each further one a hash of 16 below. */
+typedef struct um_tree {
+    uint8_t *level[UM_TREE_LEVELS];
+    uint64_t n[UM_TREE_LEVELS];
+    unsigned levels;
+} um_tree;
+
+bool um_tree_init(um_tree *t, const um_pages *p, const uint8_t *payload);
+void um_tree_fini(um_tree *t);
+/* Hashes page `number` again, and what is above it. */
+void um_tree_update(um_tree *t, const um_pages *p, uint64_t number,
+                    const uint8_t *payload);
+const uint8_t *um_tree_root(const um_tree *t);
+
+/* --- what is signed -------------------------------------------------------- */
+
+/* What an origin says of one version of a filter. */
+typedef struct um_statement {
+    uint64_t version, keys;
+    uint8_t root[UM_HASH_LEN];
+    uint8_t signature[UM_SIGNATURE_LEN];
+} um_statement;
+
+/* Which filter. */
+typedef struct um_sync_id {
+    uint8_t origin[UMBEL_ORIGIN_LEN];
+    uint64_t incarnation, epoch;
+    size_t list;
+} um_sync_id;
+
+/*
+ * The rules that keep the invariants, each a function, so that tests can break
+ * one and see that it is noticed.
+ */
+typedef struct um_sync_rules {
+    bool (*signed_by)(const uint8_t *origin, const void *text, size_t len,
+                      const uint8_t *signature);
+    void (*sign)(const uint8_t *key, const void *text, size_t len,
+                 uint8_t *signature);
+    bool (*is_newer)(uint64_t have, uint64_t version);
+    bool (*fits_base)(uint64_t have, uint64_t base);
+    bool (*has_grown)(um_growth_page *page);
+    bool (*is_expired)(uint64_t epoch, uint64_t oldest);
+    bool (*same_session)(uint64_t expected, uint64_t session);
+} um_sync_rules;
+
+extern const um_sync_rules um_sync_rules_standard;
+void um_sync_set_rules(umbel_sync *s, const um_sync_rules *rules);
+
+/* --- copies ---------------------------------------------------------------- */
+
+/* From one version to the next: the old counts of entries that changed. */
+typedef struct um_step {
+    um_statement from;
+    um_bytes old;
+} um_step;
+
+typedef struct um_copy {
+    um_sync_id id;
+    umbel_filter *filter;
+    um_tree tree;
+    uint64_t *changed; /* for each page, the version that changed it last */
+    um_statement now;
+    um_step *step; /* the oldest first */
+    size_t nsteps;
+    size_t history_bytes;
+    uint64_t used;              /* entries that are not free, about */
+    uint64_t admitted, claimed; /* used and keys at the last admission */
+    uint64_t refused;           /* versions up to this one are not wanted */
+    uint64_t seen;
+    bool own, held;
+} um_copy;
+
+typedef struct um_sync_of_list {
+    char name[UMBEL_SYNC_MAX_NAME];
+    umbel_filter *shape;
+    um_pages pages;
+    umbel_sync_list set;
+    uint8_t digest[UM_HASH_LEN]; /* of name, shape, pages and epochs */
+    uint8_t empty[UM_HASH_LEN];  /* the root of an empty filter */
+    uint64_t epoch;              /* the present one */
+    uint64_t oldest;             /* that counts: older ones never come back */
+} um_sync_of_list;
+
+/* Pages of an update that is not complete yet. */
+typedef struct um_staging {
+    bool active;
+    um_sync_id id;
+    uint64_t base, version, keys, next_part, parts;
+    uint8_t signature[UM_SIGNATURE_LEN];
+    uint8_t **page; /* NULL: unchanged; or, with base 0, zero */
+    size_t npages;
+    uint64_t bytes, changed, fresh;
+} um_staging;
+
+void um_staging_fini(umbel_sync *s, um_staging *g);
+
+/* --- logs ------------------------------------------------------------------ */
+
+typedef struct um_log_entry {
+    uint8_t type;
+    bool taken_back;
+    uint32_t len;
+    uint8_t signature[UM_SIGNATURE_LEN];
+    uint8_t *body;
+} um_log_entry;
+
+typedef struct um_sync_log {
+    uint8_t origin[UMBEL_ORIGIN_LEN];
+    uint64_t incarnation;
+    um_log_entry *entry; /* seq - 1 */
+    size_t n;
+} um_sync_log;
+
+/* An incarnation that signed two roots for one version; both statements. */
+typedef struct um_contradiction {
+    um_sync_id id;
+    um_statement one, other;
+} um_contradiction;
+
+typedef enum um_standing { UM_ALLOWED, UM_MUTED, UM_DROPPED } um_standing;
+
+typedef struct um_origin_rule {
+    uint8_t origin[UMBEL_ORIGIN_LEN];
+    um_standing standing;
+} um_origin_rule;
+
+/* --- peers ----------------------------------------------------------------- */
+
+/* What a peer has of a copy. */
+typedef struct um_peer_copy {
+    uint64_t acked;   /* the version it has */
+    uint64_t sent;    /* the version that is on its way; 0: none */
+    uint64_t retry;   /* when to send it again */
+    uint64_t page;    /* of a long update: the page to go on with */
+    uint64_t part;    /* ... and the part; 0: at the start */
+    uint64_t from;    /* ... and its base */
+    uint64_t refused; /* versions that it does not want */
+    bool tell;        /* it should hear what we have */
+    bool prove;       /* it should see a statement: its root is another */
+    uint64_t proof;   /* ... of this version */
+} um_peer_copy;
+
+typedef struct um_peer {
+    bool used;
+    uint64_t session; /* its own; 0: unknown */
+    bool greet;       /* it should hear who we are */
+    uint64_t greeted; /* when that was last */
+    bool known;       /* it has said all that it has */
+    bool tell_all;    /* the message that we have more is complete */
+    um_peer_copy *copy;
+    size_t ncopies;
+    struct {
+        uint64_t acked, sent, retry;
+        bool tell;
+    } *log;
+    size_t nlogs;
+    bool tell_rules;          /* it should hear who is not wanted, and out */
+    uint64_t *proved;         /* when it was sent contradiction i, + 1 */
+    size_t nproved;           /* UINT64_MAX: it has it */
+    uint8_t (*unwanted)[UMBEL_ORIGIN_LEN];
+    size_t nunwanted;
+    um_staging staging;
+    umbel_sync_peer_stats stats;
+    uint64_t logged[UMBEL_SYNC_REASONS]; /* when, so as not to flood */
+} um_peer;
+
+struct umbel_sync {
+    umbel_sync_params set;
+    umbel_sync_limits limit;
+    const um_sync_rules *rules;
+    uint8_t sign_key[UMBEL_ORIGIN_SECRET_LEN];
+    uint8_t origin[UMBEL_ORIGIN_LEN];
+    uint64_t incarnation;
+    um_sync_of_list *list;
+    size_t nlists;
+    um_copy **copy; /* slots: NULL where one has gone */
+    size_t ncopies;
+    size_t *order; /* slots in use, by list, origin, incarnation, epoch */
+    size_t norder;
+    um_sync_log *log;
+    size_t nlogs;
+    uint64_t log_bytes;
+    um_contradiction *contradiction;
+    size_t ncontradictions;
+    um_origin_rule *rule;
+    size_t nrules;
+    um_peer *peer;
+    size_t npeers;
+    uint64_t memory; /* bytes of copies and of pages that are staged */
+    uint64_t now;
+    um_growth *growth;
+    um_bytes out;
+    uint8_t *scratch; /* two pages of the largest list */
+};
+
+/* Grows an array by one zeroed item; NULL when there is no memory. */
+void *um_grow_array(void *array, size_t *n, size_t size);
+
+/* Brings order up to date; there is room for ncopies. */
+void um_sync_sort(umbel_sync *s);
+bool um_same_id(const um_sync_id *a, const um_sync_id *b);
+um_copy *um_copy_find(const umbel_sync *s, const um_sync_id *id, size_t *slot);
+/* An empty copy, version 0; its slot is new for every peer. */
+umbel_status um_copy_make(umbel_sync *s, const um_sync_id *id, um_copy **out,
+                          umbel_error *err);
+void um_copy_free(umbel_sync *s, size_t slot);
+/* The statement of a version that can be reached; NULL: none. */
+const um_statement *um_copy_statement(const um_copy *c, uint64_t version);
+/* Fills out with a page as it was in a version that can be reached. */
+void um_copy_page_at(const umbel_sync *s, const um_copy *c, uint64_t number,
+                     uint64_t version, uint8_t *out);
+/* Appends to a step how to go back from p->now to p->old. */
+bool um_copy_note_old(um_bytes *out, const um_growth_page *p);
+/* The copy is at next from now on; old is how to go back. */
+void um_copy_end_step(umbel_sync *s, um_copy *c, um_bytes *old,
+                      const um_statement *next);
+
+void um_statement_sign(const umbel_sync *s, const um_copy *c,
+                       um_statement *out);
+bool um_statement_holds(const umbel_sync *s, const um_sync_id *id,
+                        const um_statement *st);
+
+/* Those who are not listed are dropped if the machine is strict. */
+um_standing um_standing_of(const umbel_sync *s, const uint8_t *origin);
+bool um_is_contradicted(const umbel_sync *s, const uint8_t *origin,
+                        uint64_t incarnation);
+umbel_status um_contradiction_add(umbel_sync *s, const um_sync_id *id,
+                                  const um_statement *a, const um_statement *b,
+                                  int peer, umbel_error *err);
+void um_forget_origin(umbel_sync *s, const uint8_t *origin,
+                      const uint64_t *incarnation);
+
+void um_sync_tell(umbel_sync *s, const umbel_sync_event *e);
+umbel_status um_sync_refuse(umbel_sync *s, int peer, umbel_sync_reason reason,
+                            const um_sync_id *id, umbel_status status,
+                            const char *text, umbel_error *err);
+
+/* Takes an update that is staged: all of it, or nothing. */
+umbel_status um_copy_take(umbel_sync *s, int peer, um_staging *g,
+                          umbel_error *err);
+/* Our own filter is behind what others have of it. */
+void um_sync_renew(umbel_sync *s, int peer);
+
+/* --- updates --------------------------------------------------------------- */
+
+/*
+ * Appends pages of `version` for a peer that has `base`, from *page on, as far
+ * as room bytes go; *page is the first that is left, or the number of pages.
+ */
+umbel_status um_update_put(umbel_sync *s, const um_copy *c, uint64_t base,
+                           uint64_t version, uint64_t *page, size_t room,
+                           um_bytes *out, uint64_t *changed, umbel_error *err);
+/* Stages what such bytes say. *reason is set when it fails. */
+umbel_status um_update_get(umbel_sync *s, um_staging *g, um_reader *r,
+                           umbel_sync_reason *reason, umbel_error *err);
+
+/* --- messages -------------------------------------------------------------- */
+
+typedef enum um_message_type {
+    UM_MSG_HELLO = 1,
+    UM_MSG_HAVE = 2,
+    UM_MSG_UPDATE = 3,
+    UM_MSG_STATEMENT = 4,
+    UM_MSG_CONTRADICTION = 5,
+    UM_MSG_LOG = 6
+} um_message_type;
+
+void um_message_begin(um_bytes *b, um_message_type type);
+/* Fills in length and checksum. */
+void um_message_end(um_bytes *b);
+umbel_status um_message_open(const umbel_sync *s, const void *bytes, size_t len,
+                             um_message_type *type, um_reader *body,
+                             umbel_error *err);
+void um_put_id(um_bytes *b, const umbel_sync *s, const um_sync_id *id);
+/* E_UNKNOWN: the list is none of ours; E_FORMAT. */
+umbel_status um_get_id(um_reader *r, const umbel_sync *s, um_sync_id *out,
+                       umbel_error *err);
+void um_put_statement(um_bytes *b, const um_statement *st);
+void um_get_statement(um_reader *r, um_statement *st);
+
+/* --- logs ------------------------------------------------------------------ */
+
+um_sync_log *um_log_find(umbel_sync *s, const uint8_t *origin,
+                         uint64_t incarnation, bool make);
+umbel_status um_log_take(umbel_sync *s, int peer, const uint8_t *origin,
+                         uint64_t incarnation, uint64_t seq,
+                         const um_log_entry *e, umbel_error *err);
+
+#endif
