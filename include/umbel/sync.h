@@ -40,16 +40,16 @@ enum {
 
 /* Limits; 0 means the default. */
 typedef struct umbel_sync_limits {
-    uint64_t memory;        /* bytes of all copies, staged ones too; 1 GiB */
-    uint32_t origins;       /* that have copies here; 256 */
-    uint32_t incarnations;  /* of one origin in one epoch of a list; 4 */
-    uint32_t peers;         /* 256 */
-    uint32_t message_bytes; /* the largest message; 2 MiB, at least 4 pages */
-    uint64_t history_bytes; /* per copy, to send differences; 1 MiB */
-    uint32_t log_entries;   /* per origin and incarnation; 65,536 */
+    uint64_t memory;          /* bytes of all copies, staged ones too; 1 GiB */
+    uint32_t origins;         /* that have copies here; 256 */
+    uint32_t incarnations;    /* of one origin in one epoch of a list; 4 */
+    uint32_t peers;           /* 256 */
+    uint32_t message_bytes;   /* the largest message; 2 MiB, at least 4 pages */
+    uint64_t history_bytes;   /* per copy, to send differences; 1 MiB */
+    uint32_t log_entries;     /* per origin and incarnation; 65,536 */
     uint32_t log_entry_bytes; /* 4096 */
     uint64_t log_bytes;       /* of all logs; 16 MiB */
-    uint32_t clock_skew; /* seconds that a peer's clock may be ahead; 3600 */
+    uint32_t clock_skew;    /* seconds that a peer's clock may be ahead; 3600 */
     uint32_t retry_seconds; /* without an answer until a message is repeated;
                                30 */
 } umbel_sync_limits;
@@ -72,21 +72,21 @@ typedef struct umbel_sync_list {
 
 /* Why something was refused: names in logs and metrics. */
 #define UMBEL_SYNC_REASON_LIST(X)                                              \
-    X(FORMAT, "format")       /* not a message */                              \
-    X(CHECKSUM, "checksum")   /* damaged */                                    \
-    X(SHAPE, "shape")         /* a list of another shape, seed or secret */    \
-    X(LIST, "list")           /* a list that we do not have */                 \
-    X(ORIGIN, "origin")       /* dropped, not allowed, or too many */          \
+    X(FORMAT, "format")     /* not a message */                                \
+    X(CHECKSUM, "checksum") /* damaged */                                      \
+    X(SHAPE, "shape")       /* a list of another shape, seed or secret */      \
+    X(LIST, "list")         /* a list that we do not have */                   \
+    X(ORIGIN, "origin")     /* dropped, not allowed, or too many */            \
     X(INCARNATION, "incarnation") /* too many, or one that contradicted */     \
-    X(EPOCH, "epoch")         /* expired, or in the future */                  \
-    X(VERSION, "version")     /* ours has one that we never gave out */        \
-    X(PAGE, "page")           /* past the end, or damaged */                   \
-    X(ROOT, "root")           /* the pages do not give what was signed */      \
-    X(SHRANK, "shrank")       /* a cell became smaller */                      \
-    X(ADMISSION, "admission") /* cells that these keys do not set */           \
-    X(CAPACITY, "capacity")   /* more keys than announced */                   \
-    X(LOG, "log")             /* an entry out of turn, or not signed */        \
-    X(MEMORY, "memory")       /* a limit */
+    X(EPOCH, "epoch")             /* expired, or in the future */              \
+    X(VERSION, "version")         /* ours has one that we never gave out */    \
+    X(PAGE, "page")               /* past the end, or damaged */               \
+    X(ROOT, "root")               /* the pages do not give what was signed */  \
+    X(SHRANK, "shrank")           /* a cell became smaller */                  \
+    X(ADMISSION, "admission")     /* cells that these keys do not set */       \
+    X(CAPACITY, "capacity")       /* more keys than announced */               \
+    X(LOG, "log")                 /* an entry out of turn, or not signed */    \
+    X(MEMORY, "memory")           /* a limit */
 
 typedef enum umbel_sync_reason {
 #define UMBEL_SYNC_REASON_ENUM(name, text) UMBEL_SYNC_##name,
@@ -139,6 +139,8 @@ typedef struct umbel_sync_params {
                              they were lost; not 0 */
     uint64_t session;     /* a random number, not 0, new at each opening */
     bool strict;          /* only origins of umbel_sync_allow */
+    bool announce;        /* tell a peer when it has all that we have: for
+                             exchanges that end, umbel_sync_finished */
     uint32_t drop_quorum; /* origins whose notices drop another; 0: notices are
                              only events */
     umbel_sync_limits limits;
@@ -188,7 +190,8 @@ UMBEL_API umbel_status umbel_sync_publish(umbel_sync *s, size_t list,
                                           uint64_t epoch, const umbel_filter *f,
                                           umbel_error *err);
 
-/* --- peers ----------------------------------------------------------------- */
+/* --- peers -----------------------------------------------------------------
+ */
 
 /* Begins to talk to a peer; *peer is its number until it is disconnected.
  * E_LIMIT. */
@@ -217,6 +220,9 @@ UMBEL_API bool umbel_sync_next(umbel_sync *s, int peer, uint64_t now,
                                umbel_slice *message);
 /* Returns true if the peer has all that we have, as far as we know. */
 UMBEL_API bool umbel_sync_settled(const umbel_sync *s, int peer);
+/* Returns true if, besides, we have all that the peer has, as it announced, and
+ * it was told the same. */
+UMBEL_API bool umbel_sync_finished(const umbel_sync *s, int peer);
 
 typedef struct umbel_sync_peer_stats {
     bool known; /* it has said what it has */
@@ -229,7 +235,8 @@ typedef struct umbel_sync_peer_stats {
 UMBEL_API void umbel_sync_peer_stats_get(const umbel_sync *s, int peer,
                                          umbel_sync_peer_stats *out);
 
-/* --- answers --------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------
+ */
 
 /*
  * Sums counts over the origins of a list and its live epochs. For kinds that do
@@ -252,7 +259,8 @@ UMBEL_API umbel_status umbel_sync_query(const umbel_sync *s, size_t list,
  */
 UMBEL_API uint64_t umbel_sync_agreement(const umbel_sync *s, size_t list);
 
-/* --- origins --------------------------------------------------------------- */
+/* --- origins ---------------------------------------------------------------
+ */
 
 /* One copy: the filter of an origin, incarnation, epoch and list. */
 typedef struct umbel_sync_copy {
@@ -262,9 +270,9 @@ typedef struct umbel_sync_copy {
     uint64_t version;
     uint64_t keys; /* as its origin claims */
     bool own, muted;
-    bool held;         /* at its capacity */
-    uint64_t bytes;    /* of memory */
-    uint64_t seen;     /* when its last version came, seconds */
+    bool held;      /* at its capacity */
+    uint64_t bytes; /* of memory */
+    uint64_t seen;  /* when its last version came, seconds */
     const umbel_filter *filter;
 } umbel_sync_copy;
 
@@ -284,7 +292,8 @@ UMBEL_API umbel_status umbel_sync_mute(umbel_sync *s, const uint8_t *origin,
 UMBEL_API umbel_status umbel_sync_allow(umbel_sync *s, const uint8_t *origin,
                                         umbel_error *err);
 
-/* --- logs ------------------------------------------------------------------ */
+/* --- logs ------------------------------------------------------------------
+ */
 
 /* Types of entries; others are the caller's. */
 enum {
@@ -310,7 +319,8 @@ typedef struct umbel_sync_entry {
 UMBEL_API bool umbel_sync_next_entry(const umbel_sync *s, size_t *at,
                                      umbel_sync_entry *out);
 
-/* --- restarts -------------------------------------------------------------- */
+/* --- restarts --------------------------------------------------------------
+ */
 
 /*
  * Makes a filter of copy number at - 1 of umbel_sync_next_copy, which carries

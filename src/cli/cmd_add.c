@@ -7,6 +7,7 @@
 #include "cli/files.h"
 #include "cli/report.h"
 #include "cli/table.h"
+#include "exchange/sync_dir.h"
 #include "filter/lock.h"
 
 #include <fcntl.h>
@@ -72,6 +73,42 @@ done:
     return status;
 }
 
+/* A directory of 'umbel sync': the filter that is ours, and a new version. */
+static umbel_status change_own(const um_args *args, um_key_source *source,
+                               umbel_error *err)
+{
+    const add_args *a = args->values;
+    umbel_filter *f = NULL;
+    um_sync_dir dir;
+    uint64_t n = 0, before;
+    umbel_status status;
+
+    if (a->remove)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "others have copies of this filter, which only grow: "
+                       "keys cannot be removed");
+    UM_TRY(um_sync_dir_open(&dir, a->file, err));
+    status = um_sync_dir_own(&dir, &f, err);
+    if (!status)
+        status = um_unlock_filter(&a->open, f, err);
+    if (!status)
+        status = um_obey_key_form(f, &source->format, err);
+    if (status)
+        goto done;
+    before = umbel_added(f);
+    status = um_keys_add(source, f, &n, err);
+    if (!status)
+        status = umbel_sync_publish(dir.machine, 0, 0, f, err);
+    if (!status)
+        status = um_sync_dir_save(&dir, err);
+    if (!status)
+        report(args, f, n, before);
+done:
+    umbel_close(f);
+    um_sync_dir_close(&dir);
+    return status;
+}
+
 static umbel_status add(const um_args *args, umbel_error *err)
 {
     const add_args *a = args->values;
@@ -83,6 +120,8 @@ static umbel_status add(const um_args *args, umbel_error *err)
         UM_TRY(um_claim_stdin(args, err));
     UM_TRY(um_key_source_from_args(args, &a->key, NULL, a->keys, &source, err));
     um_set_amounts(&a->amounts, &source.format);
+    if (um_is_sync_dir(a->file))
+        return change_own(args, &source, err);
     UM_TRY(um_lock(a->file, O_RDONLY, &fd, err));
     status = change_filter(args, &source, err);
     close(fd);

@@ -7,9 +7,11 @@
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/table.h"
+#include "exchange/sync_dir.h"
 #include "keys/sniff.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct check_args {
@@ -254,7 +256,31 @@ typedef struct check_filters {
     umbel_filter *filter[UM_MAX_FILTERS];
     const char *name[UM_MAX_FILTERS];
     umbel_filter *unless;
+    umbel_filter **origin; /* of a directory of 'umbel sync', but the first */
+    size_t norigins;
 } check_filters;
+
+/* The filters of all origins: the first stands for what they have in common. */
+static umbel_status open_origins(const check_args *a, check_filters *out,
+                                 umbel_error *err)
+{
+    char **files, shape[4200];
+    size_t n, opened = 0;
+    umbel_status status = UMBEL_OK;
+
+    UM_TRY(um_sync_dir_files(a->file, &files, &n, err));
+    out->origin = calloc(n + 1, sizeof *out->origin);
+    for (; !status && out->origin && opened < n; opened++)
+        status =
+            um_open_filter(&a->open, files[opened], &out->origin[opened], err);
+    for (size_t i = 0; i < n; i++)
+        free(files[i]);
+    free(files);
+    out->norigins = opened;
+    UM_TRY(status);
+    snprintf(shape, sizeof shape, "%.4095s/shape.umb", a->file);
+    return um_open_filter(&a->open, shape, &out->filter[0], err);
+}
 
 static umbel_status open_filters(const check_args *a, check_filters *out,
                                  umbel_error *err)
@@ -262,7 +288,9 @@ static umbel_status open_filters(const check_args *a, check_filters *out,
     out->name[0] = a->file;
     for (size_t i = 0; i < a->also.n; i++)
         out->name[i + 1] = a->also.item[i];
-    if (!a->also.n)
+    if (!a->also.n && um_is_sync_dir(a->file))
+        UM_TRY(open_origins(a, out, err));
+    else if (!a->also.n)
         UM_TRY(um_open_filter(&a->open, a->file, &out->filter[0], err));
     for (size_t i = 0; a->also.n && i <= a->also.n; i++) /* some are keyed */
         UM_TRY(um_open_second(&a->open, out->name[i], NULL, "key-file",
@@ -277,6 +305,9 @@ static void close_filters(check_filters *filters)
     for (size_t i = 0; i < UM_MAX_FILTERS; i++)
         umbel_close(filters->filter[i]);
     umbel_close(filters->unless);
+    for (size_t i = 0; i < filters->norigins; i++)
+        umbel_close(filters->origin[i]);
+    free(filters->origin);
 }
 
 static umbel_status start(um_check_ctx *c, const um_args *args,
@@ -285,7 +316,12 @@ static umbel_status start(um_check_ctx *c, const um_args *args,
     const check_args *a = args->values;
     um_top *top = a->top.given ? c->top : NULL;
 
+    if (filters->norigins && filters->unless)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "--unless takes one filter, not a directory");
     *c = (um_check_ctx){.query = {.filter = filters->filter[0],
+                                  .more = filters->origin,
+                                  .nmore = filters->norigins,
                                   .except = filters->unless,
                                   .order = a->unless_first ? UMBEL_REVOKED_FIRST
                                                            : UMBEL_FILTER_FIRST,

@@ -5,6 +5,8 @@
 #include "cli/files.h"
 #include "cli/report.h"
 #include "cli/table.h"
+#include "exchange/manifest.h"
+#include "exchange/sync_dir.h"
 
 typedef struct info_args {
     const char *file, *other;
@@ -42,6 +44,37 @@ static umbel_status describe(const um_args *args, umbel_error *err)
     um_report_print(args, &report);
     um_report_fini(&report);
     umbel_close(f);
+    return UMBEL_OK;
+}
+
+/* A directory of 'umbel sync'. */
+static umbel_status describe_directory(const um_args *args, umbel_error *err)
+{
+    const info_args *a = args->values;
+    char origin[UM_DIGEST_HEX];
+    um_report report = {0};
+    uint64_t copies = 0, keys = 0, own = 0;
+    umbel_sync_copy c;
+    um_sync_dir dir;
+
+    UM_TRY(um_sync_dir_open(&dir, a->file, err));
+    for (size_t at = 0; umbel_sync_next_copy(dir.machine, &at, &c);) {
+        copies++;
+        keys += c.keys;
+        own += c.own ? c.keys : 0;
+    }
+    um_digest_text(umbel_sync_origin(dir.machine), origin);
+    um_report_text(&report, "name", NULL, dir.name);
+    um_report_text(&report, "origin", NULL, origin);
+    um_report_text(&report, "kind", NULL, umbel_kind(dir.shape));
+    um_report_count(&report, "filters", NULL, NULL, copies);
+    um_report_count(&report, "keys", "keys, summed over filters", NULL, keys);
+    um_report_count(&report, "own_keys", "keys of our own", NULL, own);
+    um_report_hex(&report, "agreement", NULL,
+                  umbel_sync_agreement(dir.machine, 0));
+    um_report_print(args, &report);
+    um_report_fini(&report);
+    um_sync_dir_close(&dir);
     return UMBEL_OK;
 }
 
@@ -101,7 +134,9 @@ static int run(const um_args *args)
     umbel_error err;
     umbel_status status = a->data    ? print_data(a, &err)
                           : a->other ? compare_files(args, &err)
-                                     : describe(args, &err);
+                          : um_is_sync_dir(a->file)
+                              ? describe_directory(args, &err)
+                              : describe(args, &err);
 
     return status ? um_trouble(args, &err) : UM_EXIT_FINE;
 }

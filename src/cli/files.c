@@ -60,6 +60,19 @@ umbel_status um_load_filter(const um_open_args *open, const char *path,
     return unlock_and_read(open, path, false, out, err);
 }
 
+umbel_status um_unlock_filter(const um_open_args *open, umbel_filter *f,
+                              umbel_error *err)
+{
+    uint8_t secret[UMBEL_SECRET_LEN];
+
+    if (!open->key_file)
+        return UMBEL_OK;
+    UM_TRY(um_secret_load(open->key_file, secret, err));
+    umbel_status status = umbel_unlock(f, secret, err);
+    sodium_memzero(secret, sizeof secret);
+    return status;
+}
+
 static bool is_locked(const umbel_filter *f)
 {
     return umbel_digest_many(f, NULL, 0, NULL, NULL) == UMBEL_E_SECRET;

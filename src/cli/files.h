@@ -13,6 +13,10 @@ umbel_status um_open_filter(const um_open_args *open, const char *path,
 umbel_status um_load_filter(const um_open_args *open, const char *path,
                             umbel_filter **out, umbel_error *err);
 
+/* Gives a filter the secret of --key-file, if there is one. */
+umbel_status um_unlock_filter(const um_open_args *open, umbel_filter *f,
+                              umbel_error *err);
+
 /*
  * Opens another filter beside the first. Its secret is in a file of its own, if
  * given, or in that of the first when it fits both. option names that file's

@@ -22,6 +22,7 @@
     X(patch)                                                                   \
     X(publish)                                                                 \
     X(pull)                                                                    \
+    X(sync)                                                                    \
     X(keygen)
 
 #define UM_COMMAND_DECLARE(name) extern const um_command um_cmd_##name;

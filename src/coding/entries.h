@@ -71,9 +71,9 @@ static inline um_entry_value um_entry_get(const um_entry_form *f,
                                           const uint8_t *at, uint64_t i)
 {
     if (f->layout == UM_ENTRY_CELLS)
-        return (um_entry_value){
-            0, um_get_field(at, i * f->count_bits, f->count_bits,
-                            um_low_bits(f->count_bits))};
+        return (um_entry_value){0, um_get_field(at, i * f->count_bits,
+                                                f->count_bits,
+                                                um_low_bits(f->count_bits))};
     if (f->layout == UM_ENTRY_WORDS) {
         uint64_t x = um_load64(at + 8 * i);
         return (um_entry_value){x >> f->count_bits,

@@ -162,8 +162,8 @@ static uint64_t place_after(const um_growth_page *p, uint64_t from,
 /* Units are compared as bytes; the last one may have fewer entries. */
 static uint64_t next_unit(const um_growth_page *p, uint64_t unit)
 {
-    uint64_t units = (p->n + um_entry_unit(p->form) - 1) /
-                     um_entry_unit(p->form);
+    uint64_t units =
+        (p->n + um_entry_unit(p->form) - 1) / um_entry_unit(p->form);
     size_t bytes = um_entry_unit_bytes(p->form);
     size_t len = (size_t)((p->n * p->form->count_bits + 63) / 64 * 8);
 
@@ -215,8 +215,7 @@ static inline bool code_entry(um_growth *g, um_growth_page *p, uint64_t i,
     if (!decoding)
         now = um_entry_get(f, p->now, i);
     if (!old.count && f->print_bits)
-        now.print =
-            um_decide_bits(&g->c, f->print_bits, now.print, decoding);
+        now.print = um_decide_bits(&g->c, f->print_bits, now.print, decoding);
     if (most > 1)
         by = code_number(&g->c, &m->by[old_class(old.count)],
                          now.count - old.count - 1, decoding);
@@ -283,10 +282,9 @@ bool um_growth_get(um_growth *g, um_growth_page *p)
     p->changed = p->fresh = 0;
     g->fine = left < p->n;
     for (left++; g->fine && left; left--) {
-        uint64_t i =
-            place_after(p, from, code_number(&g->c, &m->gap, 0, true));
-        g->fine = i < p->n && !um_binary_lost(&g->c) &&
-                  code_entry(g, p, i, true);
+        uint64_t i = place_after(p, from, code_number(&g->c, &m->gap, 0, true));
+        g->fine =
+            i < p->n && !um_binary_lost(&g->c) && code_entry(g, p, i, true);
         from = i + 1;
     }
     return g->fine;
@@ -322,8 +320,7 @@ static bool is_proper(const um_growth_page *p)
                 return false;
     if (f->layout == UM_ENTRY_WORDS)
         for (uint64_t i = 0; i < p->n; i++)
-            if (um_load64(p->now + 8 * i) &&
-                !um_entry_get(f, p->now, i).count)
+            if (um_load64(p->now + 8 * i) && !um_entry_get(f, p->now, i).count)
                 return false;
     return true;
 }

@@ -45,14 +45,13 @@ static bool same_session(uint64_t expected, uint64_t session)
     return expected == session;
 }
 
-const um_sync_rules um_sync_rules_standard = {
-    .signed_by = signed_by,
-    .sign = sign,
-    .is_newer = is_newer,
-    .fits_base = fits_base,
-    .has_grown = um_growth_check,
-    .is_expired = is_expired,
-    .same_session = same_session};
+const um_sync_rules um_sync_rules_standard = {.signed_by = signed_by,
+                                              .sign = sign,
+                                              .is_newer = is_newer,
+                                              .fits_base = fits_base,
+                                              .has_grown = um_growth_check,
+                                              .is_expired = is_expired,
+                                              .same_session = same_session};
 
 void um_sync_set_rules(umbel_sync *s, const um_sync_rules *rules)
 {
@@ -118,8 +117,8 @@ static umbel_status open_list(um_sync_of_list *l, const umbel_sync_list *from,
     memcpy(l->name, from->name, strlen(from->name) + 1);
     if (l->set.page_bytes < UM_PAGE_LEAST || l->set.page_bytes > UM_PAGE_MOST)
         return um_fail(err, UMBEL_E_RANGE, "page_bytes is 512 to 1048576");
-    UM_TRY(um_pages_init(&l->pages, &from->shape->shape, l->set.page_bytes,
-                         err));
+    UM_TRY(
+        um_pages_init(&l->pages, &from->shape->shape, l->set.page_bytes, err));
     UM_TRY(umbel_copy(from->shape, &l->shape, err));
     umbel_set_coded(l->shape, false);
     UM_TRY(umbel_set_data(l->shape, NULL, 0, err));
@@ -419,9 +418,8 @@ static umbel_status count_batch(const umbel_sync *s, size_t list,
 }
 
 umbel_status umbel_sync_count(const umbel_sync *s, size_t list,
-                              const umbel_digest *d, size_t n,
-                              uint64_t *counts, uint32_t *origins,
-                              umbel_error *err)
+                              const umbel_digest *d, size_t n, uint64_t *counts,
+                              uint32_t *origins, umbel_error *err)
 {
     if (list >= s->nlists)
         return um_fail(err, UMBEL_E_RANGE, "there is no such list");

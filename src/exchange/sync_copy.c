@@ -361,8 +361,7 @@ static umbel_status check_own(const umbel_sync *s, const um_copy *c,
 static void take_own(umbel_sync *s, um_copy *c, const umbel_filter *f)
 {
     const um_pages *pages = &s->list[c->id.list].pages;
-    um_statement next = {.version = c->now.version + 1,
-                         .keys = umbel_added(f)};
+    um_statement next = {.version = c->now.version + 1, .keys = umbel_added(f)};
     um_bytes old = {.len = 0};
 
     for (uint64_t i = 0; i < pages->n; i++) {
@@ -386,9 +385,8 @@ static void take_own(umbel_sync *s, um_copy *c, const umbel_filter *f)
 umbel_status umbel_sync_publish(umbel_sync *s, size_t list, uint64_t epoch,
                                 const umbel_filter *f, umbel_error *err)
 {
-    um_sync_id id = {.incarnation = s->incarnation,
-                     .epoch = epoch,
-                     .list = list};
+    um_sync_id id = {
+        .incarnation = s->incarnation, .epoch = epoch, .list = list};
     um_sync_of_list *l = list < s->nlists ? &s->list[list] : NULL;
     bool changed;
 

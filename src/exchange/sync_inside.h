@@ -27,7 +27,8 @@ enum {
     UM_TREE_LEVELS = 16
 };
 
-/* --- bytes that grow ------------------------------------------------------- */
+/* --- bytes that grow -------------------------------------------------------
+ */
 
 typedef struct um_bytes {
     uint8_t *at;
@@ -42,7 +43,8 @@ void um_bytes_varint(um_bytes *b, uint64_t x);
 uint8_t *um_bytes_room(um_bytes *b, size_t len);
 void um_bytes_fini(um_bytes *b);
 
-/* --- the tree of hashes ---------------------------------------------------- */
+/* --- the tree of hashes ----------------------------------------------------
+ */
 
 /* Level 0 has a hash for each page; each further one a hash of 16 below. */
 typedef struct um_tree {
@@ -58,7 +60,8 @@ void um_tree_update(um_tree *t, const um_pages *p, uint64_t number,
                     const uint8_t *payload);
 const uint8_t *um_tree_root(const um_tree *t);
 
-/* --- what is signed -------------------------------------------------------- */
+/* --- what is signed --------------------------------------------------------
+ */
 
 /* What an origin says of one version of a filter. */
 typedef struct um_statement {
@@ -93,7 +96,8 @@ typedef struct um_sync_rules {
 extern const um_sync_rules um_sync_rules_standard;
 void um_sync_set_rules(umbel_sync *s, const um_sync_rules *rules);
 
-/* --- copies ---------------------------------------------------------------- */
+/* --- copies ----------------------------------------------------------------
+ */
 
 /* From one version to the next: the old counts of entries that changed. */
 typedef struct um_step {
@@ -141,7 +145,8 @@ typedef struct um_staging {
 
 void um_staging_fini(umbel_sync *s, um_staging *g);
 
-/* --- logs ------------------------------------------------------------------ */
+/* --- logs ------------------------------------------------------------------
+ */
 
 typedef struct um_log_entry {
     uint8_t type;
@@ -171,7 +176,8 @@ typedef struct um_origin_rule {
     um_standing standing;
 } um_origin_rule;
 
-/* --- peers ----------------------------------------------------------------- */
+/* --- peers -----------------------------------------------------------------
+ */
 
 /* What a peer has of a copy. */
 typedef struct um_peer_copy {
@@ -199,11 +205,12 @@ typedef struct um_peer {
     struct {
         uint64_t acked, sent, retry;
         bool tell;
-    } *log;
+    } * log;
     size_t nlogs;
-    bool tell_rules;          /* it should hear who is not wanted, and out */
-    uint64_t *proved;         /* when it was sent contradiction i, + 1 */
-    size_t nproved;           /* UINT64_MAX: it has it */
+    bool done, said_done; /* we have all that it has; and it was told */
+    bool tell_rules;      /* it should hear who is not wanted, and out */
+    uint64_t *proved;     /* when it was sent contradiction i, + 1 */
+    size_t nproved;       /* UINT64_MAX: it has it */
     uint8_t (*unwanted)[UMBEL_ORIGIN_LEN];
     size_t nunwanted;
     um_staging staging;
@@ -288,7 +295,8 @@ umbel_status um_copy_take(umbel_sync *s, int peer, um_staging *g,
 /* Our own filter is behind what others have of it. */
 void um_sync_renew(umbel_sync *s, int peer);
 
-/* --- updates --------------------------------------------------------------- */
+/* --- updates ---------------------------------------------------------------
+ */
 
 /*
  * Appends pages of `version` for a peer that has `base`, from *page on, as far
@@ -301,7 +309,8 @@ umbel_status um_update_put(umbel_sync *s, const um_copy *c, uint64_t base,
 umbel_status um_update_get(umbel_sync *s, um_staging *g, um_reader *r,
                            umbel_sync_reason *reason, umbel_error *err);
 
-/* --- messages -------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------
+ */
 
 typedef enum um_message_type {
     UM_MSG_HELLO = 1,
@@ -325,7 +334,8 @@ umbel_status um_get_id(um_reader *r, const umbel_sync *s, um_sync_id *out,
 void um_put_statement(um_bytes *b, const um_statement *st);
 void um_get_statement(um_reader *r, um_statement *st);
 
-/* --- logs ------------------------------------------------------------------ */
+/* --- logs ------------------------------------------------------------------
+ */
 
 um_sync_log *um_log_find(umbel_sync *s, const uint8_t *origin,
                          uint64_t incarnation, bool make);

@@ -103,8 +103,7 @@ static umbel_status append_entry(umbel_sync *s, um_sync_log *log,
     um_log_entry *all;
     uint8_t *body;
 
-    if (log->n >= s->limit.log_entries ||
-        e->len > s->limit.log_entry_bytes ||
+    if (log->n >= s->limit.log_entries || e->len > s->limit.log_entry_bytes ||
         e->len > s->limit.log_bytes - s->log_bytes)
         return um_fail(err, UMBEL_E_LIMIT,
                        "a log is full: raise log_entries, log_entry_bytes or "
@@ -138,8 +137,8 @@ umbel_status um_log_take(umbel_sync *s, int peer, const uint8_t *origin,
     if (seq != (log ? log->n : 0) + 1)
         return um_fail(err, UMBEL_E_FORMAT, "an entry of a log out of turn");
     entry_text(incarnation, seq, e, &text);
-    bool right = !text.failed && s->rules->signed_by(origin, text.at, text.len,
-                                                     e->signature);
+    bool right = !text.failed &&
+                 s->rules->signed_by(origin, text.at, text.len, e->signature);
     um_bytes_fini(&text);
     if (!right)
         return um_fail(err, UMBEL_E_REFUSED,
@@ -179,9 +178,10 @@ umbel_status umbel_sync_log_append(umbel_sync *s, uint8_t type,
         return um_fail(err, UMBEL_E_RANGE,
                        "without a key that signs there is no log");
     if (body.len > s->limit.log_entry_bytes)
-        return um_fail(err, UMBEL_E_LIMIT, "an entry of %zu bytes, "
-                       "log_entry_bytes is %u", body.len,
-                       s->limit.log_entry_bytes);
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "an entry of %zu bytes, "
+                       "log_entry_bytes is %u",
+                       body.len, s->limit.log_entry_bytes);
     um_sync_log *log = um_log_find(s, s->origin, s->incarnation, true);
     if (!log)
         return um_no_memory(err, sizeof *log);
@@ -220,8 +220,8 @@ bool umbel_sync_next_entry(const umbel_sync *s, size_t *at,
             const um_log_entry *e = &l->entry[k];
             if (e->taken_back || e->type == UMBEL_SYNC_LOG_TAKE_BACK || i--)
                 continue;
-            *out = (umbel_sync_entry){l->origin, l->incarnation, k + 1,
-                                      e->type,   {e->body, e->len}};
+            *out = (umbel_sync_entry){
+                l->origin, l->incarnation, k + 1, e->type, {e->body, e->len}};
             return true;
         }
     }

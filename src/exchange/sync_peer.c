@@ -19,10 +19,11 @@
 
 enum {
     PROTOCOL = 1,
-    WORD = 8,          /* bytes of a root that tell roots apart */
-    FLAG_FINAL = 1,    /* HAVE: all was said; HELLO: say what you have */
-    FLAG_RULES = 2,    /* HAVE: who is not wanted, and who is out */
-    MARGIN = 512,      /* of a message, for what stands before the pages */
+    WORD = 8,       /* bytes of a root that tell roots apart */
+    FLAG_FINAL = 1, /* HAVE: all was said; HELLO: say what you have */
+    FLAG_RULES = 2, /* HAVE: who is not wanted, and who is out */
+    FLAG_DONE = 4,  /* HAVE: you have all that I have */
+    MARGIN = 512,   /* of a message, for what stands before the pages */
     MINUTE = 60
 };
 
@@ -63,7 +64,7 @@ static void forget_session(umbel_sync *s, um_peer *p)
     p->proved = NULL;
     p->unwanted = NULL;
     p->ncopies = p->nlogs = p->nproved = p->nunwanted = 0;
-    p->known = false;
+    p->known = p->done = p->said_done = false;
 }
 
 void umbel_sync_disconnect(umbel_sync *s, int peer)
@@ -97,8 +98,8 @@ static bool keep_up(const umbel_sync *s, um_peer *p)
     void *log = extend(p->log, &p->nlogs, s->nlogs, sizeof *p->log);
     if (log || !s->nlogs)
         p->log = log;
-    void *proved = extend(p->proved, &p->nproved, s->ncontradictions,
-                          sizeof *p->proved);
+    void *proved =
+        extend(p->proved, &p->nproved, s->ncontradictions, sizeof *p->proved);
     if (proved || !s->ncontradictions)
         p->proved = proved;
     return p->ncopies >= s->ncopies && p->nlogs >= s->nlogs &&
@@ -120,15 +121,14 @@ umbel_status um_sync_refuse(umbel_sync *s, int peer, umbel_sync_reason reason,
             return status;
         p->logged[reason] = s->now + !s->now;
     }
-    um_sync_tell(s, &(umbel_sync_event){
-                        .kind = UMBEL_SYNC_REFUSED,
-                        .peer = peer,
-                        .origin = id ? id->origin : NULL,
-                        .incarnation = id ? id->incarnation : 0,
-                        .epoch = id ? id->epoch : 0,
-                        .list = id ? (int)id->list : -1,
-                        .reason = reason,
-                        .text = copy});
+    um_sync_tell(s, &(umbel_sync_event){.kind = UMBEL_SYNC_REFUSED,
+                                        .peer = peer,
+                                        .origin = id ? id->origin : NULL,
+                                        .incarnation = id ? id->incarnation : 0,
+                                        .epoch = id ? id->epoch : 0,
+                                        .list = id ? (int)id->list : -1,
+                                        .reason = reason,
+                                        .text = copy});
     return status;
 }
 
@@ -141,9 +141,9 @@ void umbel_sync_peer_stats_get(const umbel_sync *s, int peer,
     out->known = p->known;
     out->behind = 0;
     for (size_t i = 0; i < s->ncopies; i++)
-        out->behind += s->copy[i] &&
-                       s->copy[i]->now.version >
-                           (i < p->ncopies ? p->copy[i].acked : 0);
+        out->behind +=
+            s->copy[i] &&
+            s->copy[i]->now.version > (i < p->ncopies ? p->copy[i].acked : 0);
 }
 
 /* --- HELLO ---------------------------------------------------------------- */
@@ -310,12 +310,12 @@ static bool has_news(const um_peer *p)
     return p->tell_all || p->tell_rules;
 }
 
-static bool put_have(umbel_sync *s, um_peer *p)
+static bool put_have(umbel_sync *s, um_peer *p, bool done)
 {
     um_bytes part = {.len = 0}, *b = &s->out;
     size_t room = s->limit.message_bytes / 4;
 
-    if (!has_news(p))
+    if (!has_news(p) && !done)
         return false;
     um_message_begin(b, UM_MSG_HAVE);
     um_bytes_u64(b, s->set.session);
@@ -329,7 +329,8 @@ static bool put_have(umbel_sync *s, um_peer *p)
     n = put_logs(s, p, room, &part);
     um_bytes_varint(b, n);
     um_bytes_put(b, part.at, part.len);
-    uint8_t flags = p->tell_rules ? FLAG_RULES : 0;
+    uint8_t flags =
+        (uint8_t)((p->tell_rules ? FLAG_RULES : 0) | (done ? FLAG_DONE : 0));
     if (p->tell_rules)
         put_rules(s, b);
     bool all = p->tell_all, failed = part.failed || b->failed;
@@ -453,6 +454,7 @@ static umbel_status get_have(umbel_sync *s, int peer, um_reader *r,
     if (flags & FLAG_RULES)
         UM_TRY(get_rules(s, p, r, err));
     p->known |= flags & FLAG_FINAL;
+    p->done |= (flags & FLAG_DONE) != 0;
     return UMBEL_OK;
 }
 
@@ -538,7 +540,8 @@ static umbel_status get_contradiction(umbel_sync *s, int peer, um_reader *r,
         return UMBEL_OK;
     if (one.version != other.version ||
         memcmp(one.root, other.root, UM_HASH_LEN) == 0 ||
-        !um_statement_holds(s, &id, &one) || !um_statement_holds(s, &id, &other))
+        !um_statement_holds(s, &id, &one) ||
+        !um_statement_holds(s, &id, &other))
         return um_sync_refuse(s, peer, UMBEL_SYNC_ROOT, &id, UMBEL_E_REFUSED,
                               "a contradiction that is none", err);
     return um_contradiction_add(s, &id, &one, &other, peer, err);
@@ -899,10 +902,16 @@ static bool make_message(umbel_sync *s, um_peer *p)
     }
     if (!p->session || !keep_up(s, p))
         return false;
-    if (put_have(s, p))
+    if (put_have(s, p, false))
         return true;
-    return p->known && (put_contradiction(s, p) || put_statement(s, p) ||
-                        put_log(s, p) || put_update(s, p));
+    if (p->known && (put_contradiction(s, p) || put_statement(s, p) ||
+                     put_log(s, p) || put_update(s, p)))
+        return true;
+    if (!s->set.announce || p->said_done ||
+        !umbel_sync_settled(s, (int)(p - s->peer)))
+        return false;
+    p->said_done = true;
+    return put_have(s, p, true);
 }
 
 bool umbel_sync_next(umbel_sync *s, int peer, uint64_t now,
@@ -944,4 +953,11 @@ bool umbel_sync_settled(const umbel_sync *s, int peer)
         if (p->proved[i] != HAS_IT)
             return false;
     return true;
+}
+
+bool umbel_sync_finished(const umbel_sync *s, int peer)
+{
+    const um_peer *p = &s->peer[peer];
+
+    return p->done && p->said_done && umbel_sync_settled(s, peer);
 }

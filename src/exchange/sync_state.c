@@ -247,8 +247,8 @@ umbel_status umbel_sync_export_state(const umbel_sync *s, void *out, size_t cap,
     if (b.failed)
         status = um_no_memory(err, b.len);
     else if (b.len > cap)
-        status = um_fail(err, UMBEL_E_RANGE, "the state takes %zu bytes",
-                         b.len);
+        status =
+            um_fail(err, UMBEL_E_RANGE, "the state takes %zu bytes", b.len);
     else
         memcpy(out, b.at, b.len);
     um_bytes_fini(&b);

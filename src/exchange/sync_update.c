@@ -49,9 +49,23 @@ static bool is_due(const update *u, uint64_t number)
     return memcmp(old_page(u), new_page(u), p.len) != 0;
 }
 
+/* Entries of the new page that are not free. */
+static uint64_t count_used(const update *u, const um_page *p)
+{
+    um_growth_page page = {.form = &u->pages->section[p->section].form,
+                           .old = memset(old_page(u), 0, p->len),
+                           .now = new_page(u),
+                           .n = p->n};
+    uint64_t n = 0;
+
+    for (uint64_t i = 0; um_growth_differs(&page, &i); i++)
+        n++;
+    return n;
+}
+
 /* Pages from number on that lie in one section, are due, and fit. */
 static uint64_t run_of(const update *u, uint64_t number, size_t room,
-                       uint8_t *cells)
+                       uint8_t *cells, uint64_t *changed)
 {
     unsigned section = um_page_of(u->pages, number).section;
     size_t len = 0;
@@ -64,6 +78,7 @@ static uint64_t run_of(const update *u, uint64_t number, size_t room,
             break;
         memcpy(cells + len, new_page(u), p.len);
         len += p.len;
+        *changed += count_used(u, &p);
     }
     return n;
 }
@@ -75,8 +90,8 @@ static bool put_run(const update *u, uint64_t number, uint64_t n,
     um_bytes code = {.len = 0};
 
     run.at = cells;
-    uint8_t *at = um_bytes_room(&code, (size_t)um_code_most(&run) +
-                                           UM_CODE_ROOM);
+    uint8_t *at =
+        um_bytes_room(&code, (size_t)um_code_most(&run) + UM_CODE_ROOM);
     if (!at)
         return false;
     code.len = um_code_encode(&run, UM_CODE_NOW, at);
@@ -90,7 +105,8 @@ static bool put_run(const update *u, uint64_t number, uint64_t n,
 
 /* Pages that come whole: a code for each run. */
 static umbel_status put_whole(const update *u, uint64_t *page, size_t room,
-                              um_bytes *out, umbel_error *err)
+                              um_bytes *out, uint64_t *changed,
+                              umbel_error *err)
 {
     um_bytes runs = {.len = 0};
     size_t cap = room / 2 > u->pages->max_page ? room / 2 : u->pages->max_page;
@@ -98,7 +114,7 @@ static umbel_status put_whole(const update *u, uint64_t *page, size_t room,
     uint64_t nruns = 0;
 
     while (cells && *page < u->pages->n && runs.len < room / 2) {
-        uint64_t n = run_of(u, *page, cap, cells);
+        uint64_t n = run_of(u, *page, cap, cells, changed);
         if (n && !put_run(u, *page, n, cells, &runs))
             break;
         nruns += n > 0;
@@ -152,7 +168,7 @@ umbel_status um_update_put(umbel_sync *s, const um_copy *c, uint64_t base,
     update u = {s, c, &s->list[c->id.list].pages, base, version};
     bool whole = !base || !um_copy_statement(c, base);
 
-    return whole ? put_whole(&u, page, room, out, err)
+    return whole ? put_whole(&u, page, room, out, changed, err)
                  : put_changes(&u, page, room, out, changed, err);
 }
 
@@ -230,10 +246,9 @@ static umbel_status get_run(umbel_sync *s, um_staging *g, um_reader *r,
         return um_no_memory(err, room);
     um_packed run = um_pages_cells(pages, first, n, cells);
     run.at = cells;
-    umbel_status status =
-        um_code_decode(code, (size_t)len, UM_CODE_NOW, &run)
-            ? stage_run(s, g, first, n, cells, reason, err)
-            : bad_page(reason, "the code of a page", err);
+    umbel_status status = um_code_decode(code, (size_t)len, UM_CODE_NOW, &run)
+                              ? stage_run(s, g, first, n, cells, reason, err)
+                              : bad_page(reason, "the code of a page", err);
     free(cells);
     return status;
 }

@@ -5,7 +5,8 @@
 
 #include "base/error.h"
 
-static void forms_of_cells(const um_shape *s, um_entry_form out[UM_MAX_SECTIONS])
+static void forms_of_cells(const um_shape *s,
+                           um_entry_form out[UM_MAX_SECTIONS])
 {
     um_section section[UM_MAX_SECTIONS];
     size_t n = s->kind->sections(s, section);
@@ -79,11 +80,11 @@ um_page um_page_of(const um_pages *p, uint64_t number)
     uint64_t k = number - s->first;
     size_t start = (size_t)k * s->page_bytes;
     uint64_t entry = k * s->page_entries, left = s->form.n - entry;
-    return (um_page){
-        .section = i,
-        .offset = s->offset + start,
-        .len = s->len - start < s->page_bytes ? s->len - start : s->page_bytes,
-        .n = left < s->page_entries ? left : s->page_entries};
+    return (um_page){.section = i,
+                     .offset = s->offset + start,
+                     .len = s->len - start < s->page_bytes ? s->len - start
+                                                           : s->page_bytes,
+                     .n = left < s->page_entries ? left : s->page_entries};
 }
 
 um_packed um_pages_cells(const um_pages *p, uint64_t number, uint64_t n,

@@ -41,11 +41,43 @@ umbel_status um_query_init(um_query *q, umbel_error *err)
     return UMBEL_OK;
 }
 
+enum { SOME = 256 }; /* keys at a time */
+
+static umbel_status add_counts(const umbel_filter *f, const umbel_slice *keys,
+                               size_t n, uint64_t *counts, umbel_error *err)
+{
+    uint64_t own[SOME];
+
+    for (size_t done = 0, some; done < n; done += some) {
+        some = n - done < SOME ? n - done : SOME;
+        UM_TRY(umbel_count_many(f, keys + done, some, own, err));
+        for (size_t i = 0; i < some; i++)
+            counts[done + i] += own[i];
+    }
+    return UMBEL_OK;
+}
+
+static umbel_status add_hits(const umbel_filter *f, const umbel_slice *keys,
+                             size_t n, bool *hit, umbel_error *err)
+{
+    bool own[SOME];
+
+    for (size_t done = 0, some; done < n; done += some) {
+        some = n - done < SOME ? n - done : SOME;
+        UM_TRY(umbel_query_many(f, keys + done, some, own, err));
+        for (size_t i = 0; i < some; i++)
+            hit[done + i] |= own[i];
+    }
+    return UMBEL_OK;
+}
+
 static umbel_status count_keys(const um_query *q, const umbel_slice *keys,
                                size_t n, bool *hit, uint64_t *counts,
                                umbel_unless_cost *cost, umbel_error *err)
 {
     UM_TRY(umbel_count_many(q->filter, keys, n, counts, err));
+    for (size_t i = 0; i < q->nmore; i++)
+        UM_TRY(add_counts(q->more[i], keys, n, counts, err));
     if (q->except)
         UM_TRY(umbel_query_many(q->except, keys, n, hit, err));
     for (size_t i = 0; i < n; i++)
@@ -71,7 +103,10 @@ static umbel_status query_some(const um_query *q, const umbel_slice *keys,
     if (q->except)
         return umbel_query_unless(q->filter, q->except, q->order, keys, n, hit,
                                   &out->cost, err);
-    return umbel_query_many(q->filter, keys, n, hit, err);
+    UM_TRY(umbel_query_many(q->filter, keys, n, hit, err));
+    for (size_t i = 0; i < q->nmore; i++)
+        UM_TRY(add_hits(q->more[i], keys, n, hit, err));
+    return UMBEL_OK;
 }
 
 umbel_status um_query_keys(const um_query *q, const umbel_slice *keys, size_t n,

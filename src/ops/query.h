@@ -10,6 +10,9 @@
 /* The caller fills the first part, then um_query_init the second. */
 typedef struct um_query {
     const umbel_filter *filter;
+    umbel_filter *const *more; /* counts are sums with these, and a match in
+                                  one is a match */
+    size_t nmore;
     const umbel_filter *except; /* keys that match it do not match; or NULL */
     umbel_unless_order order;
     bool values;        /* counts, or values of a map, are wanted */

@@ -1,0 +1,376 @@
+/*
+ * sync_dir.c - a directory with one filter for each origin.
+ */
+#include "exchange/sync_dir.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "exchange/sync_inside.h"
+#include "filter/lock.h"
+#include "filter/save.h"
+
+#include <umbel/exchange.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MARKER "umbel-sync-dir-1"
+#define LIST "keys" /* one list, of the same name everywhere */
+
+enum { MEMORY = 1 << 30, STATE_MOST = 64 << 20, FILE_LEN = PATH_MAX + 160 };
+
+static const char *file_in(const char *dir, const char *name,
+                           char out[FILE_LEN])
+{
+    snprintf(out, FILE_LEN, "%s/%s", dir, name);
+    return out;
+}
+
+bool um_is_sync_dir(const char *path)
+{
+    char file[FILE_LEN];
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
+           stat(file_in(path, "sync", file), &st) == 0;
+}
+
+static umbel_status write_marker(const char *path, const char *name,
+                                 uint64_t incarnation, umbel_error *err)
+{
+    char text[256], file[FILE_LEN];
+    int len = snprintf(text, sizeof text,
+                       MARKER "\nname %s\nincarnation %" PRIu64 "\n", name,
+                       incarnation);
+    umbel_slice part = {text, (size_t)len};
+
+    return um_save_parts(&part, 1, file_in(path, "sync", file), err);
+}
+
+static umbel_status read_marker(um_sync_dir *d, umbel_error *err)
+{
+    char file[FILE_LEN];
+    FILE *in = fopen(file_in(d->path, "sync", file), "r");
+
+    if (!in)
+        return um_fail(err, UMBEL_E_IO,
+                       "%s%s is no directory of 'umbel sync': make one with "
+                       "umbel sync --init DIR --name NAME",
+                       um_path_dots(d->path), um_path_tail(d->path));
+    int n = fscanf(in, MARKER "\nname %63s\nincarnation %" SCNu64, d->name,
+                   &d->incarnation);
+    fclose(in);
+    if (n != 2 || !d->incarnation)
+        return um_fail(err, UMBEL_E_FORMAT, "%s%s/sync is damaged",
+                       um_path_dots(d->path), um_path_tail(d->path));
+    return UMBEL_OK;
+}
+
+static umbel_status make_key(const char *path, umbel_error *err)
+{
+    uint8_t sign[UMBEL_SIGN_KEY_LEN], trust[UMBEL_TRUST_KEY_LEN];
+    char file[FILE_LEN];
+
+    UM_TRY(umbel_sign_keygen(sign, trust, err));
+    umbel_status status =
+        umbel_sign_key_save(sign, file_in(path, "key", file), err);
+    sodium_memzero(sign, sizeof sign);
+    UM_TRY(status);
+    return umbel_trust_key_save(trust, file_in(path, "key.pub", file), err);
+}
+
+umbel_status um_sync_dir_make(const char *path, const char *name,
+                              const umbel_filter *shape, uint64_t now,
+                              umbel_error *err)
+{
+    char file[FILE_LEN];
+    um_pages pages;
+
+    UM_TRY(um_pages_init(&pages, &shape->shape, 65536, err));
+    if (!*name || strlen(name) >= UMBEL_SYNC_MAX_NAME ||
+        strpbrk(name, " \t\n") || um_utf8_len((const uint8_t *)name, 1) == 0)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "a name has 1 to 63 characters, and no blanks");
+    if (strlen(path) >= PATH_MAX - 1)
+        return um_fail(err, UMBEL_E_RANGE, "the path is too long");
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        return um_fail_path(err, path);
+    if (um_is_sync_dir(path))
+        return um_fail(err, UMBEL_E_IO, "%s%s holds filters already",
+                       um_path_dots(path), um_path_tail(path));
+    UM_TRY(make_key(path, err));
+    UM_TRY(umbel_save(shape, file_in(path, "shape.umb", file), err));
+    return write_marker(path, name, now + !now, err);
+}
+
+/* --- opening -------------------------------------------------------------- */
+
+umbel_status um_sync_dir_files(const char *path, char ***files, size_t *n,
+                               umbel_error *err)
+{
+    char file[FILE_LEN];
+    DIR *dir = opendir(path);
+    char **all = NULL;
+
+    if (!dir)
+        return um_fail_path(err, path);
+    *files = NULL;
+    *n = 0;
+    for (const struct dirent *e; (e = readdir(dir));) {
+        size_t len = strlen(e->d_name);
+        if (strncmp(e->d_name, "copy-", 5) != 0 || len > 128 || len < 9 ||
+            strcmp(e->d_name + len - 4, ".umb") != 0)
+            continue;
+        all = um_grow_array(*files, n, sizeof *all);
+        if (!all)
+            break;
+        *files = all;
+        all[*n - 1] = strdup(file_in(path, e->d_name, file));
+        if (!all[*n - 1])
+            break;
+    }
+    closedir(dir);
+    return UMBEL_OK;
+}
+
+static void free_files(char **files, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(files[i]);
+    free(files);
+}
+
+static umbel_status note_saved(um_sync_dir *d, umbel_error *err)
+{
+    umbel_sync_copy c;
+
+    d->nsaved = 0;
+    for (size_t at = 0; umbel_sync_next_copy(d->machine, &at, &c);) {
+        struct um_saved_copy *all =
+            um_grow_array(d->saved, &d->nsaved, sizeof *all);
+        if (!all)
+            return um_no_memory(err, sizeof *all);
+        d->saved = all;
+        memcpy(all[d->nsaved - 1].origin, c.origin, UMBEL_ORIGIN_LEN);
+        all[d->nsaved - 1].incarnation = c.incarnation;
+        all[d->nsaved - 1].version = c.version;
+    }
+    return UMBEL_OK;
+}
+
+static umbel_status load_copies(um_sync_dir *d, umbel_error *err)
+{
+    umbel_source source = UMBEL_SOURCE_INIT;
+    char **files;
+    size_t n;
+    umbel_status status = UMBEL_OK;
+
+    source.memory_limit = MEMORY;
+    UM_TRY(um_sync_dir_files(d->path, &files, &n, err));
+    for (size_t i = 0; i < n && files[i] && !status; i++) {
+        umbel_filter *f;
+        status = umbel_load(files[i], &source, &f, err);
+        if (status)
+            break;
+        status = umbel_sync_import(d->machine, f, err);
+        umbel_close(f);
+        if (status)
+            um_name_file(status, files[i], err);
+    }
+    free_files(files, n);
+    return status;
+}
+
+static umbel_status load_state(um_sync_dir *d, umbel_error *err)
+{
+    char file[FILE_LEN];
+    FILE *in = fopen(file_in(d->path, "state", file), "r");
+    um_bytes b = {.len = 0};
+    size_t got = 1;
+
+    if (!in)
+        return errno == ENOENT ? UMBEL_OK : um_fail_path(err, file);
+    while (got && b.len < STATE_MOST) {
+        uint8_t *at = um_bytes_room(&b, 65536);
+        got = at ? fread(at, 1, 65536, in) : 0;
+        b.len += got;
+    }
+    fclose(in);
+    umbel_status status = um_no_memory(err, b.len);
+    if (!b.failed)
+        status = umbel_sync_import_state(d->machine, b.at, b.len, err);
+    um_bytes_fini(&b);
+    return um_name_file(status, file, err);
+}
+
+static umbel_status open_machine(um_sync_dir *d, umbel_error *err)
+{
+    uint8_t sign[UMBEL_SIGN_KEY_LEN];
+    char file[FILE_LEN];
+    umbel_sync_list list = {.name = LIST, .shape = d->shape};
+    umbel_sync_params p = UMBEL_SYNC_INIT;
+
+    UM_TRY(umbel_sign_key_load(file_in(d->path, "key", file), sign, err));
+    p.lists = &list;
+    p.nlists = 1;
+    p.sign_key = sign;
+    p.incarnation = d->incarnation;
+    randombytes_buf(&p.session, sizeof p.session);
+    p.session |= 1;
+    p.announce = true;
+    p.limits.memory = UINT64_MAX / 2;
+    p.limits.incarnations = 64;
+    umbel_status status = umbel_sync_open(&p, &d->machine, err);
+    sodium_memzero(sign, sizeof sign);
+    return status;
+}
+
+umbel_status um_sync_dir_open(um_sync_dir *d, const char *path,
+                              umbel_error *err)
+{
+    umbel_source source = UMBEL_SOURCE_INIT;
+    char file[FILE_LEN];
+    umbel_status status;
+
+    *d = (um_sync_dir){.lock = -1};
+    if (strlen(path) >= sizeof d->path)
+        return um_fail(err, UMBEL_E_RANGE, "the path is too long");
+    memcpy(d->path, path, strlen(path) + 1);
+    if (sodium_init() < 0)
+        return um_fail(err, UMBEL_E_IO, "the system gives no random numbers");
+    status = um_lock(path, O_RDONLY | O_DIRECTORY, &d->lock, err);
+    if (!status)
+        status = read_marker(d, err);
+    if (!status)
+        status = umbel_load(file_in(path, "shape.umb", file), &source,
+                            &d->shape, err);
+    if (!status)
+        status = open_machine(d, err);
+    if (!status)
+        status = load_state(d, err);
+    if (!status)
+        status = load_copies(d, err);
+    if (!status)
+        status = note_saved(d, err);
+    if (status)
+        um_sync_dir_close(d);
+    return status;
+}
+
+void um_sync_dir_close(um_sync_dir *d)
+{
+    umbel_sync_close(d->machine);
+    umbel_close(d->shape);
+    free(d->saved);
+    if (d->lock >= 0)
+        close(d->lock);
+    *d = (um_sync_dir){.lock = -1};
+}
+
+/* --- saving --------------------------------------------------------------- */
+
+static const char *copy_file(const um_sync_dir *d, const umbel_sync_copy *c,
+                             char out[FILE_LEN])
+{
+    char origin[2 * UMBEL_ORIGIN_LEN + 1], name[128];
+
+    sodium_bin2hex(origin, sizeof origin, c->origin, UMBEL_ORIGIN_LEN);
+    snprintf(name, sizeof name, "copy-%s-%" PRIu64 ".umb", origin,
+             c->incarnation);
+    return file_in(d->path, name, out);
+}
+
+static bool is_saved(const um_sync_dir *d, const umbel_sync_copy *c)
+{
+    for (size_t i = 0; i < d->nsaved; i++)
+        if (d->saved[i].incarnation == c->incarnation &&
+            memcmp(d->saved[i].origin, c->origin, UMBEL_ORIGIN_LEN) == 0)
+            return d->saved[i].version == c->version;
+    return false;
+}
+
+static umbel_status save_copies(um_sync_dir *d, umbel_error *err)
+{
+    umbel_sync_copy c;
+
+    for (size_t at = 0; umbel_sync_next_copy(d->machine, &at, &c);) {
+        char file[FILE_LEN];
+        umbel_filter *f;
+        if (!c.version || is_saved(d, &c))
+            continue;
+        UM_TRY(umbel_sync_export(d->machine, at, &f, err));
+        umbel_status status = umbel_save(f, copy_file(d, &c, file), err);
+        umbel_close(f);
+        UM_TRY(status);
+    }
+    return UMBEL_OK;
+}
+
+/* Files of copies that the machine no longer has. */
+static umbel_status remove_gone(um_sync_dir *d, umbel_error *err)
+{
+    char **files;
+    size_t n;
+
+    UM_TRY(um_sync_dir_files(d->path, &files, &n, err));
+    for (size_t i = 0; i < n && files[i]; i++) {
+        umbel_sync_copy c;
+        char file[FILE_LEN];
+        bool here = false;
+        for (size_t at = 0; umbel_sync_next_copy(d->machine, &at, &c);)
+            here |= strcmp(files[i], copy_file(d, &c, file)) == 0;
+        if (!here)
+            unlink(files[i]);
+    }
+    free_files(files, n);
+    return UMBEL_OK;
+}
+
+static umbel_status save_state(um_sync_dir *d, umbel_error *err)
+{
+    char file[FILE_LEN];
+    size_t len;
+
+    umbel_sync_export_state(d->machine, NULL, 0, &len, NULL);
+    uint8_t *bytes = malloc(len + 1);
+    if (!bytes)
+        return um_no_memory(err, len);
+    umbel_status status =
+        umbel_sync_export_state(d->machine, bytes, len, &len, err);
+    umbel_slice part = {bytes, len};
+    if (!status)
+        status = um_save_parts(&part, 1, file_in(d->path, "state", file), err);
+    free(bytes);
+    return status;
+}
+
+umbel_status um_sync_dir_save(um_sync_dir *d, umbel_error *err)
+{
+    if (umbel_sync_incarnation(d->machine) != d->incarnation) {
+        d->incarnation = umbel_sync_incarnation(d->machine);
+        UM_TRY(write_marker(d->path, d->name, d->incarnation, err));
+    }
+    UM_TRY(save_state(d, err));
+    UM_TRY(save_copies(d, err));
+    UM_TRY(remove_gone(d, err));
+    return note_saved(d, err);
+}
+
+umbel_status um_sync_dir_own(const um_sync_dir *d, umbel_filter **out,
+                             umbel_error *err)
+{
+    umbel_sync_copy c;
+
+    for (size_t at = 0; umbel_sync_next_copy(d->machine, &at, &c);)
+        if (c.own)
+            return umbel_copy(c.filter, out, err);
+    return umbel_copy(d->shape, out, err);
+}
