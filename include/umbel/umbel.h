@@ -8,7 +8,7 @@
  *   plan.h      size before building           keys.h      lists of keys
  *   estimate.h  keys in a filter, overlap      verify.h    measure the errors
  *   diff.h      differences of two filters     admit.h     filters of strangers
- *   exchange.h  publish and pull
+ *   exchange.h  publish and pull               sync.h      many writers
  *
  * umbel(3) has an example of each.
  */
@@ -27,6 +27,7 @@
 #include <umbel/foreign.h>
 #include <umbel/keys.h>
 #include <umbel/plan.h>
+#include <umbel/sync.h>
 #include <umbel/verify.h>
 
 #endif

@@ -62,8 +62,8 @@ static umbel_status read_marker(um_sync_dir *d, umbel_error *err)
 
     if (!in)
         return um_fail(err, UMBEL_E_IO,
-                       "%s%s is no directory of 'umbel sync': make one with "
-                       "umbel sync --init DIR --name NAME",
+                       "%s%s is no directory of 'umbel sync', which "
+                       "'umbel help sync' shows how to make",
                        um_path_dots(d->path), um_path_tail(d->path));
     int n = fscanf(in, MARKER "\nname %63s\nincarnation %" SCNu64, d->name,
                    &d->incarnation);

@@ -147,12 +147,12 @@ static machine machines[] = {
     {"sound", {SOUND}, 0},
     {"takes what nobody signed",
      {.sign = hash_sign, .signed_by = anything_signed},
-     152},
+     162},
     {"takes older versions",
      {SOUND, .is_newer = always_newer, .has_grown = any_growth},
      33},
     {"keeps epochs that are over", {SOUND, .is_expired = never_expired}, 9},
-    {"believes sessions that ended", {SOUND, .same_session = any_session}, 259},
+    {"believes sessions that ended", {SOUND, .same_session = any_session}, 264},
     {"applies a difference to any version, signed or not",
      {.sign = hash_sign, .signed_by = anything_signed, .fits_base = any_base},
      162},
@@ -673,8 +673,13 @@ static bool agree(const world *w)
 
 static void heal(world *w)
 {
+    enum { ROUNDS = 12 };
+
     for (unsigned i = 0; i < SERVERS; i++)
         w->skew[i] = 300;
+    /* No epoch ends meanwhile: it would bring new versions. */
+    if (clock_of(w, 0) % EPOCH > EPOCH - (ROUNDS + 1) * RETRY)
+        w->now += (ROUNDS + 1) * RETRY;
     for (unsigned i = 0; i < SERVERS; i++) {
         keep_time(w, i);
         publish(w, i);
@@ -685,9 +690,7 @@ static void heal(world *w)
             connect_link(w, l);
     while (w->nflying)
         remove_flying(w, 0);
-    for (int round = 0; round < 12; round++, w->now += RETRY) {
-        for (unsigned i = 0; i < SERVERS; i++)
-            keep_time(w, i);
+    for (int round = 0; round < ROUNDS; round++, w->now += RETRY) {
         for (unsigned l = 0; l < LINKS; l++)
             test_sync_run(&w->link[l], clock_of(w, 0));
     }
