@@ -96,7 +96,7 @@ typedef struct um_members {
 typedef struct um_unsupported_reason {
     const char *any;  /* of any verb */
     const char *join; /* of merge and fold, where it differs */
-    const char *grow; /* of copies by pages, where there is no growth */
+    const char *grow; /* why copies by pages are not sound */
 } um_unsupported_reason;
 
 /* Adds each key amounts[i] times; amounts NULL: once. Only kinds that count get
@@ -208,12 +208,12 @@ typedef struct um_row_growing {
  * Kinds whose entries only grow, whatever is added: an older copy of a page is
  * a state that it once had, and what it counts is not too high.
  */
-typedef struct um_row_growth {
+typedef struct um_row_paged {
     void (*forms)(const um_shape *s, um_entry_form out[UM_MAX_SECTIONS]);
-} um_row_growth;
+} um_row_paged;
 
 /* Of kinds whose cells are counts, or bits, in one section. */
-extern const um_row_growth um_growth_of_cells;
+extern const um_row_paged um_paged_cells;
 
 struct um_kind {
     const char *name; /* in settings, commands, on the wire; never reused */
@@ -271,7 +271,7 @@ struct um_kind {
     const um_row_bits *bits;
     const um_row_merge *merge;
     const um_row_growing *growing;
-    const um_row_growth *growth;
+    const um_row_paged *paged;
 };
 
 /* Return NULL if no kind has that name, or i is past the end. The first row is

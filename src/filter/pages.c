@@ -16,7 +16,7 @@ static void forms_of_cells(const um_shape *s,
                                  .count_bits = section[i].cell_bits};
 }
 
-const um_row_growth um_growth_of_cells = {forms_of_cells};
+const um_row_paged um_paged_cells = {forms_of_cells};
 
 static umbel_status refuse_pages(const um_kind *kind, umbel_error *err)
 {
@@ -51,10 +51,10 @@ umbel_status um_pages_init(um_pages *p, const um_shape *s, size_t page_bytes,
     um_entry_form form[UM_MAX_SECTIONS];
     size_t offset = 0;
 
-    if (!s->kind->growth)
+    if (!s->kind->paged)
         return refuse_pages(s->kind, err);
     *p = (um_pages){.nsections = s->kind->sections(s, section)};
-    s->kind->growth->forms(s, form);
+    s->kind->paged->forms(s, form);
     for (size_t i = 0; i < p->nsections; i++) {
         um_paged_section *at = &p->section[i];
         at->form = form[i];

@@ -266,5 +266,5 @@ const um_kind um_kind_bloom = {
     .shared = &um_bloom_shared,
     .bits = &bits,
     .merge = &merge,
-    .growth = &um_growth_of_cells,
+    .paged = &um_paged_cells,
 };

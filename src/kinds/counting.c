@@ -373,5 +373,5 @@ const um_kind um_kind_counting = {
     .counting = &counting,
     UM_COUNTING_SLOTS,
     .merge = &merge,
-    .growth = &um_growth_of_cells,
+    .paged = &um_paged_cells,
 };

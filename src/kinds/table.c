@@ -507,7 +507,7 @@ static const um_addressing lines = {
 static const um_row_counting counting = {
     .count = count, .fetch = fetch, .most = most, .may_remove = may_remove};
 
-static void growth_forms(const um_shape *s, um_entry_form out[UM_MAX_SECTIONS])
+static void paged_forms(const um_shape *s, um_entry_form out[UM_MAX_SECTIONS])
 {
     form f = form_of(s);
 
@@ -518,7 +518,7 @@ static void growth_forms(const um_shape *s, um_entry_form out[UM_MAX_SECTIONS])
                              .per_line = f.slots};
 }
 
-static const um_row_growth growth = {growth_forms};
+static const um_row_paged paged = {paged_forms};
 
 const um_kind um_kind_table = {
     .name = "table",
@@ -541,5 +541,5 @@ const um_kind um_kind_table = {
     .predict = predict,
     .info = info,
     .counting = &counting,
-    .growth = &growth,
+    .paged = &paged,
 };

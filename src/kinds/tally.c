@@ -395,7 +395,7 @@ static const um_row_counting counting = {
 
 static const um_row_bits bits = {.used = used, .copy = copy_bits};
 
-static void growth_forms(const um_shape *s, um_entry_form out[UM_MAX_SECTIONS])
+static void paged_forms(const um_shape *s, um_entry_form out[UM_MAX_SECTIONS])
 {
     out[0] = (um_entry_form){.n = s->cells, .count_bits = CELL_BITS};
     out[1] = (um_entry_form){.layout = UM_ENTRY_WORDS,
@@ -405,7 +405,7 @@ static void growth_forms(const um_shape *s, um_entry_form out[UM_MAX_SECTIONS])
     out[2] = (um_entry_form){.n = 1, .count_bits = 64};
 }
 
-static const um_row_growth growth = {growth_forms};
+static const um_row_paged paged = {paged_forms};
 
 const um_kind um_kind_tally = {
     .name = "tally",
@@ -429,5 +429,5 @@ const um_kind um_kind_tally = {
     .info = info,
     .counting = &counting,
     .bits = &bits,
-    .growth = &growth,
+    .paged = &paged,
 };
