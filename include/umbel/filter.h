@@ -159,6 +159,15 @@ UMBEL_API umbel_status umbel_add(umbel_filter *f, const void *key, size_t len,
                                  bool *fresh, umbel_error *err);
 
 /*
+ * Turns the generations of a filter of kind "aging" now, not when the active
+ * one is full: the older one is forgotten, and new keys go into an empty one.
+ * Called every hour, the filter knows the keys of the last hour at least, and
+ * of the last two at most, unless more came than its capacity. E_UNSUPPORTED
+ * for other kinds.
+ */
+UMBEL_API umbel_status umbel_turn(umbel_filter *f, umbel_error *err);
+
+/*
  * Queries n keys: hit[i] is true if keys[i] matches. false means that it was
  * certainly not added, unless umbel_may_deny; true may be a false positive.
  */

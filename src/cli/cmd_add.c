@@ -16,7 +16,7 @@
 typedef struct add_args {
     const char *file;
     um_list keys;
-    bool remove;
+    bool remove, turn;
     um_amount_args amounts;
     um_key_args key;
     um_open_args open;
@@ -25,6 +25,9 @@ typedef struct add_args {
 static const um_option options[] = {
     {"remove", 0, NULL, "counting: remove every key once instead",
      UM_TARGET(add_args, remove), .excludes = "times amount-field"},
+    {"turn", 0, NULL,
+     "aging: forget the older generation first, and begin a new one",
+     UM_TARGET(add_args, turn), .excludes = "remove"},
     {0}};
 
 static void report(const um_args *args, const umbel_filter *f, uint64_t n,
@@ -58,6 +61,10 @@ static umbel_status change_filter(const um_args *args, um_key_source *source,
 
     UM_TRY(um_load_filter(&a->open, a->file, &f, err));
     status = um_obey_key_form(f, &source->format, err);
+    if (status)
+        goto done;
+    if (a->turn)
+        status = umbel_turn(f, err);
     if (status)
         goto done;
     before = umbel_added(f);

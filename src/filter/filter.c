@@ -199,6 +199,15 @@ umbel_status umbel_add(umbel_filter *f, const void *key, size_t len,
     return umbel_add_many(f, &slice, 1, fresh, err);
 }
 
+umbel_status umbel_turn(umbel_filter *f, umbel_error *err)
+{
+    if (!f->shape.kind->turn)
+        return um_cannot(f, "take turns: it has no generations", err);
+    UM_TRY(um_check_writable(f, err));
+    f->shape.kind->turn(f->self);
+    return UMBEL_OK;
+}
+
 static umbel_status check_query(const umbel_filter *f, umbel_error *err)
 {
     if (!f->shape.kind->query)

@@ -249,6 +249,8 @@ struct um_kind {
     uint64_t (*refused)(void *self);
     /* Counts the keys, where each has an entry of its own; NULL: none has. */
     uint64_t (*entries)(const void *self);
+    /* Forgets the older half of the keys; NULL: has no halves. */
+    void (*turn)(void *self);
     /* self is empty and by times smaller. */
     void (*fold)(void *self, const void *from, uint64_t by);
 

@@ -5,9 +5,10 @@
  * active generation; when it holds as many new ones as it was made for, the
  * other, older generation is emptied and becomes the active one. A query asks
  * both. So at least the last `capacity` different keys are known, at most twice
- * as many, and the error stays bounded for ever. Idea: Yoon, "Aging Bloom
- * filter with two active buffers for dynamic sets" (generalized 2011,
- * section 6.2); what proxies call a ping-pong filter.
+ * as many, and the error stays bounded for ever. A caller may let them take
+ * turns sooner, by time: then at least the keys of the last interval are known.
+ * Idea: Yoon, "Aging Bloom filter with two active buffers for dynamic sets"
+ * (generalized 2011, section 6.2); what proxies call a ping-pong filter.
  *
  *   section 0, 1   the generations, as in bloom
  *   section 2      two numbers: which one is active, how many keys it holds
@@ -67,17 +68,25 @@ static int active(const aging *a)
     return (int)(um_load64(a->state + ACTIVE) & 1);
 }
 
+/* The older generation is emptied, and becomes the active one. */
+static void turn(void *self)
+{
+    const aging *a = self;
+    int older = !active(a);
+
+    memset(a->bits[older], 0, a->bits_len);
+    um_store64(a->state + ACTIVE, (uint64_t)older);
+    um_store64(a->state + HELD, 0);
+}
+
 static void count_key(aging *a)
 {
     uint64_t held = um_load64(a->state + HELD) + 1;
-    int older = !active(a);
 
-    if (held >= a->capacity) {
-        memset(a->bits[older], 0, a->bits_len);
-        um_store64(a->state + ACTIVE, (uint64_t)older);
-        held = 0;
-    }
-    um_store64(a->state + HELD, held);
+    if (held >= a->capacity)
+        turn(a);
+    else
+        um_store64(a->state + HELD, held);
 }
 
 /* One by one: any key may be the one that changes the generations. */
@@ -160,6 +169,7 @@ const um_kind um_kind_aging = {
     .add = add,
     .query = query,
     .fold = fold,
+    .turn = turn,
     .error = error,
     .predict = predict,
     .info = info,

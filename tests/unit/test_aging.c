@@ -99,6 +99,30 @@ static void any_state_is_safe(void **state)
     umbel_close(f);
 }
 
+static void generations_turn_when_told(void **state)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_filter *f = NULL;
+
+    (void)state;
+    p.capacity = 1000;
+    assert_ok(umbel_create("aging", &p, &f, &test_refusal));
+    test_add(f, 0, 100);
+    assert_ok(umbel_turn(f, &test_refusal));
+    assert_int_equal(test_hits(f, 0, 100), 100);
+    test_add(f, 100, 100);
+    assert_ok(umbel_turn(f, &test_refusal));
+    assert_true(test_hits(f, 0, 100) <= 1);
+    assert_int_equal(test_hits(f, 100, 100), 100);
+    assert_ok(umbel_turn(f, &test_refusal));
+    assert_int_equal(test_hits(f, 0, 200), 0);
+    umbel_close(f);
+    f = test_open(&p);
+    assert_refused(umbel_turn(f, &test_refusal), UMBEL_E_UNSUPPORTED,
+                   "no generations");
+    umbel_close(f);
+}
+
 static void what_it_cannot_do_is_refused(void **state)
 {
     umbel_filter *f = open_aging(), *g = open_aging();
@@ -124,6 +148,7 @@ int main(void)
         cmocka_unit_test(old_keys_are_forgotten_and_the_error_stays_bounded),
         cmocka_unit_test(a_key_that_comes_again_stays),
         cmocka_unit_test(any_state_is_safe),
+        cmocka_unit_test(generations_turn_when_told),
         cmocka_unit_test(what_it_cannot_do_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
