@@ -118,6 +118,41 @@ static void check_snapshot(const adder *a, const uint64_t *before,
     assert_int_equal(umbel_added(copy), in);
 }
 
+/* The filter that its parts make. */
+static umbel_filter *sent_in_parts(const umbel_filter *f)
+{
+    uint64_t len = umbel_encoded_size(f);
+    umbel_decoder *d = NULL;
+    umbel_filter *out = NULL;
+    uint8_t piece[5000];
+
+    assert_ok(umbel_decoder_open(NULL, len, &d, &test_refusal));
+    for (uint64_t at = 0, some; at < len; at += some) {
+        some = len - at < sizeof piece ? len - at : sizeof piece;
+        assert_ok(umbel_encode_part(f, at, piece, (size_t)some, &test_refusal));
+        assert_ok(umbel_decoder_feed(d, piece, (size_t)some, &test_refusal));
+    }
+    assert_ok(umbel_decoder_finish(d, &out, &test_refusal));
+    umbel_decoder_close(d);
+    return out;
+}
+
+/* Sent, merged and measured, it is what it was at its moment. */
+static void use_snapshot(const umbel_filter *f, const umbel_filter *copy)
+{
+    umbel_filter *sent = sent_in_parts(copy), *sum = NULL;
+
+    test_assert_same_file(copy, sent);
+    assert_true(umbel_predict(copy) == umbel_predict(sent));
+    assert_ok(umbel_copy(sent, &sum, &test_refusal));
+    assert_ok(umbel_clear(sum, &test_refusal));
+    assert_ok(umbel_merge(sum, copy, UMBEL_OR, &test_refusal));
+    test_assert_same_payload(sum, sent);
+    assert_true(umbel_added(f) >= umbel_added(copy));
+    umbel_close(sent);
+    umbel_close(sum);
+}
+
 static void take_snapshots(const umbel_filter *f, const adder *a)
 {
     uint64_t before[ADDERS];
@@ -127,6 +162,7 @@ static void take_snapshots(const umbel_filter *f, const adder *a)
             before[t] = done_by(&a[t]);
         umbel_filter *copy = snapshot_of(f);
         check_snapshot(a, before, copy);
+        use_snapshot(f, copy);
         umbel_close(copy);
     }
 }
