@@ -259,6 +259,8 @@ int um_bf_merge_run(um_ctx *ctx, um_str **argv, int argc)
     um_key *key;
     void *value, *old = NULL;
 
+    if (um_report_keys(ctx, um_keys_merge, argv, argc))
+        return UM_DONE;
     if (argc < 4)
         return um_api.WrongArity(ctx);
     if (um_api.StringToLongLong(argv[2], &n) != UM_DONE || n != argc - 3)
@@ -380,6 +382,7 @@ const um_module_command um_module_bf[] = {
     {"bf.loadchunk", um_bf_loadchunk_run, 4, "write deny-oom", um_keys_create,
      "Restores a chunk that BF.SCANDUMP returned", "O(bytes of the chunk)",
      load_args},
-    {"bf.merge", um_bf_merge_run, -4, "write deny-oom", um_keys_merge,
-     "Adds the items of other filters", "O(bytes of the filters)", merge_args},
+    {"bf.merge", um_bf_merge_run, -4, "write deny-oom getkeys-api",
+     um_keys_merge, "Adds the items of other filters",
+     "O(bytes of the filters)", merge_args},
     {0}};

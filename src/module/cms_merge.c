@@ -120,6 +120,8 @@ static int cms_merge(um_ctx *ctx, um_str **argv, int argc)
     merge_job j = {0};
     const char *wrong;
 
+    if (um_report_keys(ctx, um_keys_merge, argv, argc))
+        return UM_DONE;
     if (argc < 4)
         return um_api.WrongArity(ctx);
     j.into = um_cms_find(ctx, argv[1]);
@@ -195,7 +197,7 @@ const um_module_command um_module_cms[] = {
      "Adds to the counts of items", "O(items)", incrby_args},
     {"cms.query", um_cms_query, -3, "readonly", um_keys_read,
      "Returns the counts of items", "O(items)", query_args},
-    {"cms.merge", cms_merge, -4, "write deny-oom", um_keys_merge,
+    {"cms.merge", cms_merge, -4, "write deny-oom getkeys-api", um_keys_merge,
      "Replaces a sketch by the weighted sum of sketches",
      "O(counters x sources)", merge_args},
     {"cms.info", um_cms_info, 2, "readonly", um_keys_read,

@@ -1,5 +1,5 @@
 /*
- * umb_change.c - UMB.MERGE, FOLD, CLEAR: a filter becomes another.
+ * umb_change.c - UMB.MERGE, FOLD, CLEAR, TURN: a filter becomes another.
  */
 #include "module/change.h"
 #include "module/keys.h"
@@ -153,7 +153,7 @@ int um_umb_fold(um_ctx *ctx, um_str **argv, int argc)
     return um_change_run(c, ctx, argv, argc);
 }
 
-/* --- clear -------------------------------------------------------------------
+/* --- clear, turn -------------------------------------------------------------
  */
 
 static umbel_status make_cleared(um_change *c, umbel_error *err)
@@ -162,7 +162,15 @@ static umbel_status make_cleared(um_change *c, umbel_error *err)
     return umbel_clear(c->made, err);
 }
 
-int um_umb_clear(um_ctx *ctx, um_str **argv, int argc)
+static umbel_status make_turned(um_change *c, umbel_error *err)
+{
+    UM_TRY(umbel_copy(c->from[0]->filter, &c->made, err));
+    return umbel_turn(c->made, err);
+}
+
+static int change_one(um_ctx *ctx, um_str **argv, int argc, const char *event,
+                      um_command_run *again,
+                      umbel_status (*make)(um_change *, umbel_error *))
 {
     um_change *c;
     um_body *b;
@@ -172,9 +180,19 @@ int um_umb_clear(um_ctx *ctx, um_str **argv, int argc)
     if (!um_find_body(ctx, argv[1], &b))
         return UM_DONE;
     c = um_change_open(b, 1);
-    c->event = "umb.clear";
-    c->again = um_umb_clear;
-    c->make = make_cleared;
+    c->event = event;
+    c->again = again;
+    c->make = make;
     c->answer = answer_ok;
     return um_change_run(c, ctx, argv, argc);
+}
+
+int um_umb_clear(um_ctx *ctx, um_str **argv, int argc)
+{
+    return change_one(ctx, argv, argc, "umb.clear", um_umb_clear, make_cleared);
+}
+
+int um_umb_turn(um_ctx *ctx, um_str **argv, int argc)
+{
+    return change_one(ctx, argv, argc, "umb.turn", um_umb_turn, make_turned);
 }
