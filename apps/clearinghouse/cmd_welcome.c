@@ -18,24 +18,24 @@ typedef struct welcome_args {
 
 static const um_option options[] = {UM_HOUSE_CONFIG(welcome_args), {0}};
 
+/* Reads the rule from its words, which may also be given in one. */
 static umbel_status rule_from_args(const welcome_args *a, um_welcome_rule *out,
                                    umbel_error *err)
 {
-    char line[UM_WELCOME_LINE];
+    char line[UM_WELCOME_LINE] = "";
+    size_t len = 0;
     bool given;
 
-    if (a->rule.n != 2)
-        return um_fail(err, UMBEL_E_RANGE,
-                       "give a rule of two words, such as: welcome %s list-id "
-                       "news.example.org",
-                       a->action);
-    int len =
-        snprintf(line, sizeof line, "%s %s", a->rule.item[0], a->rule.item[1]);
-    umbel_slice text = {line,
-                        len < (int)sizeof line ? (size_t)len : sizeof line - 1};
-    UM_TRY(um_welcome_rule_read(text, out, &given, err));
+    for (size_t i = 0; i < a->rule.n && len < sizeof line; i++)
+        len += (size_t)snprintf(line + len, sizeof line - len, "%s ",
+                                a->rule.item[i]);
+    UM_TRY(um_welcome_rule_read((umbel_slice){line, strlen(line)}, out, &given,
+                                err));
     return given ? UMBEL_OK
-                 : um_fail(err, UMBEL_E_RANGE, "\"%.60s\" is no rule", line);
+                 : um_fail(err, UMBEL_E_RANGE,
+                           "give a rule of two words, such as: welcome %s "
+                           "list-id news.example.org",
+                           a->action);
 }
 
 /* A server that runs takes the file; one that does not reads it later. */
@@ -60,7 +60,7 @@ static umbel_status change_rule(const um_args *args, const um_config *c,
 
     UM_TRY(rule_from_args(args->values, &r, err));
     UM_TRY(edit(c->welcome, &r, err));
-    if (um_welcome_too_wide(&r))
+    if (edit == um_welcome_add && um_welcome_too_wide(&r))
         um_warn(args, "%s %s %s", um_welcome_type_name(r.type), r.value,
                 um_welcome_too_wide(&r));
     printf("%s: %s %s %s\n", c->welcome,
@@ -89,6 +89,11 @@ static umbel_status run_action(const um_args *args, const um_config *c,
     const welcome_args *a = args->values;
     um_args copy = *args;
 
+    if (strcmp(a->action, "list") == 0 && a->rule.n)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "list takes no rule, and prints all of them: leave out "
+                       "\"%.60s\"",
+                       a->rule.item[0]);
     if (!c->welcome)
         return um_fail(err, UMBEL_E_REFUSED,
                        "the settings name no welcome file: add welcome = "
@@ -98,7 +103,7 @@ static umbel_status run_action(const um_args *args, const um_config *c,
         return change_rule(args, c, um_welcome_add, err);
     if (strcmp(a->action, "remove") == 0)
         return change_rule(args, c, um_welcome_remove, err);
-    if (strcmp(a->action, "list") == 0 && a->rule.n == 0)
+    if (strcmp(a->action, "list") == 0)
         return um_welcome_each(c->welcome, print_rule, &copy, err);
     return um_fail(err, UMBEL_E_UNKNOWN,
                    "\"%.60s\" is not known: give add RULE, remove RULE or list",

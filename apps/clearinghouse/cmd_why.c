@@ -4,6 +4,7 @@
 #include "clearinghouse/ask.h"
 #include "clearinghouse/commands.h"
 #include "clearinghouse/house_requests.h"
+#include "net/address.h"
 #include "net/control.h"
 
 #include "base/error.h"
@@ -37,7 +38,7 @@ static unsigned why_mode(const void *values)
                                                  : UM_MODE(MAIL);
 }
 
-/* Reads what workers read of a mail: its begin. */
+/* Reads what workers read of a mail: its beginning. */
 static umbel_status read_mail(const char *path, char *bytes, size_t *len,
                               umbel_error *err)
 {
@@ -71,11 +72,27 @@ static bool join_digests(const um_list *digests, char *out, size_t *len)
     return true;
 }
 
-static umbel_status check_blanks(const char *value, umbel_error *err)
+static umbel_status check_sender(const char *value, umbel_error *err)
 {
-    if (!value || (*value && !strpbrk(value, " \t\n")))
+    if (!value || strcmp(value, "<>") == 0 ||
+        (strchr(value, '@') && !strpbrk(value, " \t\n")))
         return UMBEL_OK;
-    return um_fail(err, UMBEL_E_RANGE, "\"%.60s\": an address has no blanks",
+    return um_fail(err, UMBEL_E_RANGE,
+                   "--sender: \"%.60s\" is no address such as "
+                   "news@example.org",
+                   value);
+}
+
+static umbel_status check_client(const char *value, umbel_error *err)
+{
+    um_network n;
+    unsigned bits;
+
+    if (!value || (!strchr(value, '/') &&
+                   um_network_parse(value, &n, &bits, NULL) == UMBEL_OK))
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_RANGE,
+                   "--client: \"%.60s\" is no IP address such as 192.0.2.7",
                    value);
 }
 
@@ -89,8 +106,8 @@ static umbel_status ask_why(const um_args *args, char *bytes, umbel_error *err)
         UM_TRY(read_mail(a->mail, bytes, &len, err));
     else if (!join_digests(&a->digests, bytes, &len))
         return um_fail(err, UMBEL_E_LIMIT, "too many digests at once");
-    UM_TRY(check_blanks(a->sender, err));
-    UM_TRY(check_blanks(a->client, err));
+    UM_TRY(check_sender(a->sender, err));
+    UM_TRY(check_client(a->client, err));
     snprintf(line, sizeof line, "%s%s%s%s%s%s%s%s",
              a->digests.n ? "why-digest" : "why",
              args->common.json ? " --json" : "", a->sender ? " --sender=" : "",

@@ -53,8 +53,9 @@ umbel_status um_signature_read(umbel_slice typed, char out[UM_DIGEST_TEXT],
 
     if (!sha1 && !shingle)
         return um_fail(err, UMBEL_E_RANGE,
-                       "\"%.*s\" is no digest: it has 40 hexadecimal digits, "
-                       "or a position and 16",
+                       "\"%.*s\" is no digest: copy one from the output of "
+                       "umbel clearinghouse why (40 hexadecimal digits, or "
+                       "16 after a position, as in 0:2e3dde90aa053ba7)",
                        (int)(typed.len < 60 ? typed.len : 60), text);
     for (size_t i = 0; i < typed.len; i++)
         out[i] = (char)tolower((unsigned char)text[i]);

@@ -15,6 +15,7 @@
 #include "clearinghouse/house_requests.h"
 #include "clearinghouse/status_words.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,8 +187,9 @@ static umbel_status reload_welcome(um_house *h, umbel_error *err)
     /* A file that is away for a moment must not make hits of welcome mail. */
     if (h->config.welcome && um_welcome_rules(h->welcome) &&
         access(h->config.welcome, F_OK) != 0)
-        return um_fail_errno(err, "%s (an empty file has no rules)",
-                             h->config.welcome);
+        return um_fail(err, UMBEL_E_IO,
+                       "%s: %s (to have no rules, make it an empty file)",
+                       h->config.welcome, strerror(errno));
     UM_TRY(um_welcome_read(h->config.welcome, um_log_warning, &h->log, &fresh,
                            err));
     um_welcome_close(h->welcome);

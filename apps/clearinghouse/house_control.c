@@ -22,7 +22,12 @@ static void reload_welcome(um_house *h, FILE *out)
 {
     umbel_error err;
 
-    if (um_house_reload_welcome(h, &err) == UMBEL_OK)
+    if (!h->config.welcome)
+        fputs(UM_REPLY_ERROR "the running server does not use this file yet: "
+                             "send it SIGHUP, so that it reads the "
+                             "configuration again\n",
+              out);
+    else if (um_house_reload_welcome(h, &err) == UMBEL_OK)
         fprintf(out, "rules of the server now: %zu\n",
                 um_welcome_rules(h->welcome));
     else

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* --- serve ---------------------------------------------------------------- */
 
@@ -68,7 +69,7 @@ static umbel_status check_welcome(const um_config *c, umbel_error *err)
     um_welcome *w;
 
     UM_TRY(um_welcome_read(c->welcome, um_print_warning, stdout, &w, err));
-    if (c->welcome)
+    if (c->welcome && access(c->welcome, F_OK) == 0)
         printf("%s: fine, rules: %zu\n", c->welcome, um_welcome_rules(w));
     um_welcome_close(w);
     return UMBEL_OK;

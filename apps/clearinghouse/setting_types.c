@@ -291,12 +291,21 @@ static bool parse_ports(const um_setting *s, const char *text, void *target)
     return text[0] != '/' && parse_addresses(s, text, target);
 }
 
-static void allow_addresses(const um_setting *s, char out[UM_ALLOWED_LEN])
+static void allow_ports(const um_setting *s, char out[UM_ALLOWED_LEN])
 {
     (void)s;
     snprintf(out, UM_ALLOWED_LEN,
              "addresses such as {\"127.0.0.1:24441\", \"[::1]:24441\"}, or {} "
              "for none; names of hosts are not");
+}
+
+static void allow_addresses(const um_setting *s, char out[UM_ALLOWED_LEN])
+{
+    snprintf(out, UM_ALLOWED_LEN,
+             "addresses and absolute paths of unix sockets, such as {\"%s\", "
+             "\"/run/umbel-clearinghouse/socket\"}, or {} for none; names of "
+             "hosts are not",
+             s->initial);
 }
 
 static bool parse_hosts(const um_setting *s, const char *text, void *target)
@@ -334,8 +343,8 @@ const um_setting_type um_type_addresses = {"addresses",     true,
                                            parse_addresses, allow_addresses,
                                            equal_texts,     fini_texts};
 
-const um_setting_type um_type_ports = {
-    "addresses", true, parse_ports, allow_addresses, equal_texts, fini_texts};
+const um_setting_type um_type_ports = {"addresses", true,        parse_ports,
+                                       allow_ports, equal_texts, fini_texts};
 
 const um_setting_type um_type_hosts = {"names",     true,        parse_hosts,
                                        allow_hosts, equal_texts, fini_texts};

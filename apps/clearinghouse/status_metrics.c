@@ -82,7 +82,8 @@ static void put_fronts(FILE *out, const um_status *s)
         for (unsigned op = 0; op < um_front_ops(s->front[i]->front); op++)
             put_requests(out, s->front[i], op);
     put_head(out, "umbel_hits_total", "counter",
-             "Look-ups that found a count other than 0.");
+             "Look-ups that were a hit: a count other than 0 (pyzor), many "
+             "(dccifd).");
     for (size_t i = 0; i < s->nfronts; i++) {
         begin_sample(out, "umbel_hits_total", "front",
                      s->front[i]->front->name);

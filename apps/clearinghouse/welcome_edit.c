@@ -69,15 +69,15 @@ static bool find_rule(umbel_slice *text, const um_welcome_rule *r,
     return false;
 }
 
-/* Writes what the server would accept, and nothing else. */
-static umbel_status replace_text(const char *path, umbel_slice text,
-                                 umbel_error *err)
+/* Refuses what the server would refuse. */
+static umbel_status check_text(umbel_slice text, const char *path,
+                               umbel_error *err)
 {
     um_welcome *w;
 
     UM_TRY(um_welcome_parse(text, path, NULL, NULL, &w, err));
     um_welcome_close(w);
-    return um_save_parts(&text, 1, path, err);
+    return UMBEL_OK;
 }
 
 static umbel_status add_to(const held_file *f, const char *path,
@@ -97,19 +97,23 @@ static umbel_status add_to(const held_file *f, const char *path,
     int len = snprintf(fresh + f->text.len, UM_WELCOME_LINE, "%s%s %s\n",
                        open_line ? "\n" : "", um_welcome_type_name(r->type),
                        r->value);
-    umbel_status status = replace_text(
-        path, (umbel_slice){fresh, f->text.len + (size_t)len}, err);
+    text = (umbel_slice){fresh, f->text.len + (size_t)len};
+    umbel_status status = check_text(text, path, err);
+    if (status == UMBEL_OK)
+        status = um_save_parts(&text, 1, path, err);
     free(fresh);
     return status;
 }
 
-/* Takes out every line with the rule. */
+/* Takes out every line with the rule. A mistake elsewhere is named by its line
+ * in the file as it is. */
 static umbel_status remove_from(held_file *f, const char *path,
                                 const um_welcome_rule *r, umbel_error *err)
 {
     umbel_slice text = {f->text.data, f->text.len}, line;
     size_t number = 0, removed = 0;
 
+    UM_TRY(check_text(text, path, err));
     while (find_rule(&text, r, &line, &number)) {
         char *to = f->text.data + ((const char *)line.data - f->text.data);
         size_t gone = (size_t)((const char *)text.data - to);
@@ -123,7 +127,8 @@ static umbel_status remove_from(held_file *f, const char *path,
                        "%s has no rule \"%s %s\"; welcome list prints its "
                        "rules",
                        path, um_welcome_type_name(r->type), r->value);
-    return replace_text(path, (umbel_slice){f->text.data, f->text.len}, err);
+    text = (umbel_slice){f->text.data, f->text.len};
+    return um_save_parts(&text, 1, path, err);
 }
 
 umbel_status um_welcome_add(const char *path, const um_welcome_rule *r,

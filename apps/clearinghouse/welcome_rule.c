@@ -11,6 +11,10 @@
 
 enum { DOMAIN_MAX = 253, LABEL_MAX = 63 };
 
+/* What a value looks like. */
+#define SENDERS "news@example.org, @example.org or @.example.org"
+#define DOMAINS "example.org or .example.org"
+
 /* --- values --------------------------------------------------------------- */
 
 /* Letters of any script: names are compared, never looked up. */
@@ -59,14 +63,16 @@ static umbel_status read_sender(um_welcome_rule *r, umbel_error *err)
     if (at && any == (at == r->value) &&
         (any ? is_domain_rule(at + 1) : is_domain(at + 1)))
         return UMBEL_OK;
-    return um_fail(err, UMBEL_E_RANGE, "\"%.80s\" is no sender", r->value);
+    return um_fail(err, UMBEL_E_RANGE,
+                   "\"%.80s\" is no sender; allowed: " SENDERS, r->value);
 }
 
 static umbel_status read_from(um_welcome_rule *r, umbel_error *err)
 {
     if (is_domain_rule(r->value))
         return UMBEL_OK;
-    return um_fail(err, UMBEL_E_RANGE, "\"%.80s\" is no domain", r->value);
+    return um_fail(err, UMBEL_E_RANGE,
+                   "\"%.80s\" is no domain; allowed: " DOMAINS, r->value);
 }
 
 static umbel_status read_list_id(um_welcome_rule *r, umbel_error *err)
@@ -97,8 +103,8 @@ static const struct {
     umbel_status (*read)(um_welcome_rule *r, umbel_error *err);
     const char *allowed;
 } rows[UM_WELCOME_TYPES] = {
-    {"sender", read_sender, "news@example.org, @example.org or @.example.org"},
-    {"from", read_from, "example.org or .example.org"},
+    {"sender", read_sender, SENDERS},
+    {"from", read_from, DOMAINS},
     {"list-id", read_list_id, "news.example.org or .example.org"},
     {"client", read_client, "192.0.2.0/24, 2001:db8::/32 or 192.0.2.7"},
     {"digest", read_digest, "40 hexadecimal digits, as why prints them"},

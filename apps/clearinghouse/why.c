@@ -69,23 +69,32 @@ static umbel_slice text_of(const char *text)
     return (umbel_slice){text, text ? strlen(text) : 0};
 }
 
-static void match_welcome(um_why *w, const um_why_question *q)
+/* A digest as Pyzor clients send it. */
+static bool is_pyzor(const um_why_signature *s)
 {
-    umbel_slice key[UM_WHY_SIGNATURES];
-    um_welcome_mail m = {.sender = text_of(q->sender),
-                         .client = text_of(q->client),
+    return strcmp(s->name, "pyzor") == 0 || strcmp(s->name, "digest") == 0;
+}
+
+static void match_welcome(um_why *w)
+{
+    umbel_slice key[UM_WHY_SIGNATURES], pyzor[UM_WHY_SIGNATURES];
+    um_welcome_mail m = {.sender = text_of(w->sender),
+                         .client = text_of(w->client),
                          .digest = key,
                          .ndigests = w->n};
+    um_welcome_mail only = {.digest = pyzor};
 
-    for (size_t i = 0; i < w->n; i++)
+    for (size_t i = 0; i < w->n; i++) {
         key[i] = text_of(w->signature[i].digest);
+        if (is_pyzor(&w->signature[i]))
+            pyzor[only.ndigests++] = key[i];
+    }
     if (w->facts) {
         m.from_domain = text_of(w->facts->from_domain);
         m.list_id = text_of(w->facts->list_id);
     }
-    if (w->facts && !q->client)
-        m.client = text_of(w->facts->received);
     w->welcome = um_welcome_match(w->house->welcome, &m, &w->rule);
+    w->pyzor_welcome = um_welcome_match(w->house->welcome, &only, NULL);
 }
 
 /* The front that a list belongs to. */
@@ -130,23 +139,42 @@ static uint64_t count_in(const um_why *w, unsigned list)
     return second > most ? second : most;
 }
 
+static bool is_hit_by(const um_why *w, unsigned list)
+{
+    if (!w->count || w->count < w->threshold)
+        return false;
+    return front_of(list) == &um_front_pyzor
+               ? !w->pyzor_welcome && !w->whitelisted
+               : !w->welcome;
+}
+
 static void judge_counts(um_why *w)
 {
-    unsigned whitelist =
-        um_house_first_list(&um_front_pyzor) + UM_PYZOR_WHITELISTED;
-
-    for (unsigned i = 0; um_front_list(i) && !w->hit && !w->welcome; i++) {
+    w->whitelisted = count_in(w, um_house_first_list(&um_front_pyzor) +
+                                     UM_PYZOR_WHITELISTED);
+    for (unsigned i = 0; um_front_list(i) && !w->hit; i++) {
         w->list = i;
         w->count = count_in(w, i);
         w->threshold = threshold_of(w->house, i);
-        w->hit = i != whitelist && w->count && w->count >= w->threshold;
+        w->hit = is_hit_by(w, i);
     }
+}
+
+bool um_why_hits_pyzor(const um_why *w)
+{
+    return w->hit && front_of(w->list) == &um_front_pyzor;
 }
 
 umbel_status um_why_init(um_why *w, const um_house *h, const um_why_question *q,
                          umbel_error *err)
 {
-    *w = (um_why){.house = h, .facts = q->facts, .config = q->config};
+    *w = (um_why){.house = h,
+                  .facts = q->facts,
+                  .sender = q->sender,
+                  .client = q->client,
+                  .config = q->config};
+    if (q->facts && !q->client)
+        w->client = q->facts->received;
     w->signature = calloc(UM_WHY_SIGNATURES, sizeof *w->signature);
     if (!w->signature)
         return um_no_memory(err, UM_WHY_SIGNATURES * sizeof *w->signature);
@@ -161,7 +189,7 @@ umbel_status um_why_init(um_why *w, const um_house *h, const um_why_question *q,
     }
     for (size_t i = 0; i < w->n; i++)
         look_up(h, &w->signature[i]);
-    match_welcome(w, q);
+    match_welcome(w);
     judge_counts(w);
     return UMBEL_OK;
 }

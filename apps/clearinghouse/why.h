@@ -32,8 +32,13 @@ typedef struct um_why {
     const um_mail_facts *facts; /* NULL: digests without a mail */
     um_why_signature *signature;
     size_t n;
+    const char *sender, *client; /* of the mail; NULL: not known */
     bool welcome;
     um_welcome_rule rule; /* that welcomes it */
+    /* Pyzor clients send nothing but digests, and count as whitelisted what
+     * others whitelist. */
+    bool pyzor_welcome;
+    uint64_t whitelisted;
     /* The list that makes it a hit, how often it counts, and what it takes. */
     bool hit;
     unsigned list;
@@ -55,6 +60,9 @@ typedef struct um_why_question {
 umbel_status um_why_init(um_why *w, const um_house *h, const um_why_question *q,
                          umbel_error *err);
 void um_why_fini(um_why *w);
+
+/* Returns true if it is a hit for Pyzor clients. */
+bool um_why_hits_pyzor(const um_why *w);
 
 void um_why_print_text(FILE *out, const um_why *w);
 /* An object: signatures{name, digest, counts}, welcome, text, ... */

@@ -57,14 +57,19 @@ static uint64_t count_limit(const um_why *w, unsigned list)
 
 static bool print_reason(FILE *out, const um_why *w)
 {
-    if (w->welcome)
-        fprintf(out, "no hit: the rule \"%s %s\" welcomes it",
-                um_welcome_type_name(w->rule.type), w->rule.value);
-    else if (w->hit)
-        fprintf(out, "a hit: list %s counts it %s times%s, and %s is enough",
+    if (w->hit)
+        fprintf(out, "a hit%s: list %s counts it %s times%s, and %s is enough",
+                w->welcome ? " for Pyzor clients, who send no more than digests"
+                           : "",
                 um_front_list(w->list), um_words_count(w->count).text,
                 w->count >= count_limit(w, w->list) ? " or more" : "",
                 um_words_count(w->threshold).text);
+    else if (w->welcome)
+        fprintf(out, "no hit: the rule \"%s %s\" welcomes it",
+                um_welcome_type_name(w->rule.type), w->rule.value);
+    else if (w->whitelisted)
+        fprintf(out, "no hit: Pyzor clients whitelisted it %s times",
+                um_words_count(w->whitelisted).text);
     else if (w->facts && w->n == 0)
         fputs("no hit: its text is too short to mean anything", out);
     else if (is_forgotten(w))
@@ -87,7 +92,7 @@ static bool print_forget(FILE *out, const um_why *w)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < w->n && !w->welcome; i++)
+    for (size_t i = 0; i < w->n && (w->hit || !w->welcome); i++)
         if (is_counted(&w->signature[i])) {
             if (n++ == 0)
                 put_command(out, w, "forget");
@@ -96,18 +101,31 @@ static bool print_forget(FILE *out, const um_why *w)
     return n;
 }
 
+/* The rule to welcome it by; "": none. */
+static void suggest_rule(const um_why *w, char line[UM_WELCOME_LINE])
+{
+    line[0] = '\0';
+    for (size_t i = 0; i < w->n && (!w->facts || um_why_hits_pyzor(w)); i++)
+        if (w->signature[i].list[w->list].total) {
+            snprintf(line, UM_WELCOME_LINE, "digest %s",
+                     w->signature[i].digest);
+            return;
+        }
+    if (w->facts && w->facts->list_id[0])
+        snprintf(line, UM_WELCOME_LINE, "list-id %s", w->facts->list_id);
+    else if (w->facts && w->facts->from_domain[0])
+        snprintf(line, UM_WELCOME_LINE, "from %s", w->facts->from_domain);
+}
+
 static bool print_welcome(FILE *out, const um_why *w)
 {
     um_welcome_rule r;
-    char line[UM_WELCOME_LINE] = "";
+    char line[UM_WELCOME_LINE];
     bool given;
 
-    if (w->welcome || !w->facts || !w->house->config.welcome)
+    if ((w->welcome && !w->hit) || !w->house->config.welcome)
         return false;
-    if (w->facts->list_id[0])
-        snprintf(line, sizeof line, "list-id %s", w->facts->list_id);
-    else if (w->facts->from_domain[0])
-        snprintf(line, sizeof line, "from %s", w->facts->from_domain);
+    suggest_rule(w, line);
     umbel_slice text = {line, strlen(line)};
     if (um_welcome_rule_read(text, &r, &given, NULL) != UMBEL_OK || !given)
         return false;
@@ -167,13 +185,16 @@ static void print_foreign(FILE *out, const char *name, const char *foreign)
     um_print_words(out, text, fprintf(out, "%-8s ", name), 9);
 }
 
-static void print_mail(FILE *out, const um_mail_facts *f)
+static void print_mail(FILE *out, const um_why *w)
 {
-    fprintf(out, "mail     %" PRIu32 " parts, %s bytes of text\n", f->parts,
-            um_words_count(f->text_bytes).text);
+    const um_mail_facts *f = w->facts;
+
+    fprintf(out, "mail     %" PRIu32 " part%s, %s bytes of text\n", f->parts,
+            f->parts == 1 ? "" : "s", um_words_count(f->text_bytes).text);
+    print_foreign(out, "sender", w->sender ? w->sender : "");
     print_foreign(out, "from", f->from_domain);
     print_foreign(out, "list-id", f->list_id);
-    print_foreign(out, "client", f->received);
+    print_foreign(out, "client", w->client);
     print_foreign(out, "text", f->sample);
 }
 
@@ -193,7 +214,7 @@ void um_why_print_text(FILE *out, const um_why *w)
     print_reason(out, w);
     putc('\n', out);
     if (w->facts)
-        print_mail(out, w->facts);
+        print_mail(out, w);
     if (w->welcome)
         fprintf(out, "welcome  %s %s (%s:%zu)\n",
                 um_welcome_type_name(w->rule.type), w->rule.value,
@@ -204,6 +225,10 @@ void um_why_print_text(FILE *out, const um_why *w)
         print_signature(out, w, &w->signature[i]);
     print_next(out, w, print_forget, "take it back until its counts expire");
     print_next(out, w, print_welcome, "welcome all mail like it from now on");
+    if (w->hit && !w->house->config.welcome)
+        fputs("to welcome mail like it from now on, add to the settings: "
+              "welcome = \"FILE\"\n",
+              out);
 }
 
 /* --- JSON ----------------------------------------------------------------- */

@@ -28,9 +28,10 @@ static umbel_status connect_to(const char *path, int *fd, umbel_error *err)
 
     if (status == UMBEL_OK)
         return UMBEL_OK;
-    return um_fail(err, status,
-                   "%s; is the server of this configuration running?",
-                   why.text);
+    bool forbidden = access(path, W_OK) != 0 && errno == EACCES;
+    return um_fail(err, status, "%s; %s", why.text,
+                   forbidden ? "only the server's user and root may ask it"
+                             : "is the server of this configuration running?");
 }
 
 static umbel_status send_bytes(int fd, const void *bytes, size_t len,
