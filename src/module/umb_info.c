@@ -74,6 +74,19 @@ static void reply_hex(um_ctx *ctx, uint64_t n)
     um_api.ReplyWithCString(ctx, text);
 }
 
+/* A number of the server is signed. */
+static void reply_count(um_ctx *ctx, uint64_t n)
+{
+    char text[24];
+
+    if (n <= INT64_MAX) {
+        um_api.ReplyWithLongLong(ctx, (long long)n);
+        return;
+    }
+    snprintf(text, sizeof text, "%" PRIu64, n);
+    um_api.ReplyWithCString(ctx, text);
+}
+
 static void reply_field(um_ctx *ctx, const umbel_field *f)
 {
     um_api.ReplyWithCString(ctx, f->name);
@@ -82,7 +95,7 @@ static void reply_field(um_ctx *ctx, const umbel_field *f)
         um_api.ReplyWithCString(ctx, f->value.text);
         break;
     case UMBEL_FIELD_COUNT:
-        um_api.ReplyWithLongLong(ctx, (long long)f->value.count);
+        reply_count(ctx, f->value.count);
         break;
     case UMBEL_FIELD_REAL:
         reply_real(ctx, f->value.real);
