@@ -184,6 +184,7 @@ typedef void um_timer_run(um_ctx *ctx, void *data);
     X(void, SetModuleOptions, (um_ctx *, int))                                 \
     X(int, GetServerVersion, (void))                                           \
     X(int, GetContextFlags, (um_ctx *))                                        \
+    X(int, AvoidReplicaTraffic, (void))                                        \
     X(void, Log, (um_ctx *, const char *, const char *, ...))                  \
     X(void, LogIOError, (um_io *, const char *, const char *, ...))            \
     X(int, CreateCommand,                                                      \

@@ -84,5 +84,6 @@ int um_change_run(um_change *c, um_ctx *ctx, um_str **argv, int argc)
     c->job.work = work;
     c->job.reply = reply;
     c->job.free = free_job;
+    c->job.writes = true;
     return um_job_run(&c->job, ctx, argv, argc, bytes);
 }

@@ -32,8 +32,6 @@ void um_changed(um_ctx *ctx, um_str *key, const char *event)
 
 bool um_may_take(um_ctx *ctx, uint64_t bytes)
 {
-    if (um_api.GetContextFlags(ctx) & (UM_REPLICATED | UM_LOADING))
-        return bytes <= (uint64_t)um_settings.max_filter_bytes;
     return um_memory_check(ctx, bytes, NULL) == UMBEL_OK;
 }
 

@@ -3,6 +3,7 @@
  */
 #include "module/jobs.h"
 
+#include "module/keys.h"
 #include "module/settings.h"
 
 #include <pthread.h>
@@ -87,7 +88,11 @@ static int reply_now(um_job *job, um_ctx *ctx, um_str **argv, int argc)
 
 static int reply_later(um_ctx *ctx, um_str **argv, int argc)
 {
-    return reply_now(um_api.GetBlockedClientPrivateData(ctx), ctx, argv, argc);
+    um_job *job = um_api.GetBlockedClientPrivateData(ctx);
+
+    if (job->writes && um_api.AvoidReplicaTraffic())
+        return um_reply_text(ctx, "the server pauses writes: try again");
+    return reply_now(job, ctx, argv, argc);
 }
 
 static void free_later(um_ctx *ctx, void *job)

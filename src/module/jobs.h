@@ -5,7 +5,9 @@
  * client waits; the server goes on. Then its reply runs on the server's main
  * thread, where keys may be changed. Where a client cannot wait (MULTI, Lua,
  * commands from the primary or the AOF), or the work is small, all of it runs
- * at once.
+ * at once. If the server pauses writes when a thread is done (CLIENT PAUSE, a
+ * failover), a job that writes ends with an error reply: the server would not
+ * survive a change then.
  */
 #ifndef UM_MODULE_JOBS_H
 #define UM_MODULE_JOBS_H
@@ -22,6 +24,7 @@ struct um_job {
     void (*work)(um_job *job); /* in a thread */
     int (*reply)(um_job *job, um_ctx *ctx, um_str **argv, int argc);
     void (*free)(um_job *job);
+    bool writes;         /* reply changes keys */
     umbel_status status; /* of work */
     umbel_error err;
     um_blocked *client;

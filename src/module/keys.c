@@ -13,6 +13,11 @@
 #include <string.h>
 #include <strings.h>
 
+bool um_from_primary(um_ctx *ctx)
+{
+    return um_api.GetContextFlags(ctx) & (UM_REPLICATED | UM_LOADING);
+}
+
 int um_reply_text(um_ctx *ctx, const char *format, ...)
 {
     char text[300] = "ERR ";
@@ -101,9 +106,10 @@ bool um_is_word(const um_str *word, const char *keyword)
 bool um_whole_arg(um_ctx *ctx, const char *name, const um_str *word,
                   uint64_t most, uint64_t *out)
 {
-    const char *text = um_api.StringPtrLen(word, NULL);
+    size_t len;
+    const char *text = um_api.StringPtrLen(word, &len);
 
-    if (um_parse_whole(text, out) && *out <= most)
+    if (strlen(text) == len && um_parse_whole(text, out) && *out <= most)
         return true;
     um_reply_text(ctx, "%s must be a whole number from 0 to %" PRIu64, name,
                   most);
@@ -114,9 +120,10 @@ bool um_whole_arg(um_ctx *ctx, const char *name, const um_str *word,
 bool um_share_arg(um_ctx *ctx, const char *name, const um_str *word,
                   double *out)
 {
-    const char *text = um_api.StringPtrLen(word, NULL);
+    size_t len;
+    const char *text = um_api.StringPtrLen(word, &len);
 
-    if (um_parse_real(text, out) && *out > 0 && *out < 1)
+    if (strlen(text) == len && um_parse_real(text, out) && *out > 0 && *out < 1)
         return true;
     um_reply_text(ctx, "%s must be between 0 and 1, such as 0.01", name);
     return false;

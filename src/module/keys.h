@@ -12,6 +12,10 @@
 #define UM_WRONG_TYPE                                                          \
     "WRONGTYPE Operation against a key holding the wrong kind of value"
 
+/* Returns true if the command comes from the primary or the AOF, where it was
+ * accepted already. */
+bool um_from_primary(um_ctx *ctx);
+
 /* Replies "ERR " and the text. Returns UM_DONE, as commands do. */
 int um_reply_error(um_ctx *ctx, const umbel_error *err);
 int um_reply_text(um_ctx *ctx, const char *format, ...)

@@ -3,7 +3,9 @@
  */
 #include "module/memory.h"
 
+#include "base/bits.h"
 #include "base/error.h"
+#include "module/keys.h"
 #include "module/settings.h"
 
 #include <inttypes.h>
@@ -12,15 +14,16 @@
 enum { PROMISED = 16 }; /* bytes to which the server aligns memory */
 enum { SMALL = 1 << 20 };
 
-static _Atomic uint64_t in_use; /* bytes, as the allocator counts them */
+static _Thread_local bool growing; /* see um_memory_growing */
+static _Atomic uint64_t in_use;    /* bytes, as the allocator counts them */
 
 static void *server_get(void *ctx, size_t align, size_t len)
 {
-    uint64_t most = (uint64_t)um_settings.max_filter_bytes + SMALL;
+    uint64_t most = (uint64_t)um_settings.max_filter_bytes + UM_LINE;
     void *memory = NULL;
 
     (void)ctx;
-    if (align <= PROMISED && len <= most) /* kind scalable grows */
+    if (align <= PROMISED && (!growing || len <= most))
         memory = um_api.TryAlloc(len);
     if (memory)
         in_use += um_api.MallocSize(memory);
@@ -36,6 +39,11 @@ static void server_put(void *ctx, void *memory, size_t len)
 }
 
 const umbel_alloc um_module_alloc = {.get = server_get, .put = server_put};
+
+void um_memory_growing(bool yes)
+{
+    growing = yes;
+}
 
 uint64_t um_memory_used(void)
 {
@@ -60,8 +68,10 @@ umbel_status um_memory_check(um_ctx *ctx, uint64_t bytes, umbel_error *err)
                        "the filter takes %" PRIu64
                        " bytes, umbel.max-filter-bytes allows %lld",
                        bytes, um_settings.max_filter_bytes);
-    /* The server refuses small ones by itself (deny-oom), and INFO is slow. */
-    if (bytes < SMALL || um_api.GetUsedMemoryRatio() <= 0)
+    /* The server refuses small ones by itself (deny-oom), and INFO is slow. A
+     * replica takes what its primary took. */
+    if (bytes < SMALL || um_from_primary(ctx) ||
+        um_api.GetUsedMemoryRatio() <= 0)
         return UMBEL_OK;
     info = um_api.GetServerInfo(ctx, "memory");
     most = server_number(info, "maxmemory");

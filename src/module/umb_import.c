@@ -36,6 +36,7 @@ typedef struct import {
     uint64_t fed, total;
     bool replaces; /* the key had a filter when it began */
     bool busy;     /* a thread has it */
+    bool primary;  /* its pieces come from the primary or the AOF */
     bool forked;
     time_t used;
 } import;
@@ -64,15 +65,10 @@ static void close_import(import *i)
     um_api.Free(i);
 }
 
-static bool from_primary(um_ctx *ctx)
-{
-    return um_api.GetContextFlags(ctx) & (UM_REPLICATED | UM_LOADING);
-}
-
 /* Drops it here and, if they got pieces of it, on replicas. */
 static void abort_import(um_ctx *ctx, import *i)
 {
-    if (i->fed > 0 && !from_primary(ctx))
+    if (i->fed > 0 && !um_from_primary(ctx))
         um_api.Replicate(ctx, "UMB.IMPORT", "sc", i->key, "ABORT");
     close_import(i);
 }
@@ -115,7 +111,8 @@ static void abort_idle(um_ctx *ctx, void *unused)
     (void)unused;
     for (import *i = imports, *next; i; i = next) {
         next = i->next;
-        if (!is_idle(i) || um_api.GetContextFlags(ctx) & UM_IS_REPLICA)
+        if (!is_idle(i) || um_api.AvoidReplicaTraffic() ||
+            um_api.GetContextFlags(ctx) & UM_IS_REPLICA)
             continue;
         um_api.SelectDb(ctx, i->db);
         abort_import(ctx, i);
@@ -134,7 +131,7 @@ static void on_fork(um_ctx *ctx, um_server_event event, uint64_t sub,
     if (sub != 0)
         return; /* the child ended */
     for (import *i = imports; i; i = i->next)
-        i->forked |= i->fed > 0;
+        i->forked |= i->fed > 0 && !i->primary;
 }
 
 void um_import_init(um_ctx *ctx)
@@ -162,9 +159,10 @@ static umbel_status open_import(um_ctx *ctx, const um_str *key,
                   .decoder = d,
                   .total = a->total,
                   .replaces = replaces,
+                  .primary = um_from_primary(ctx),
                   .used = time(NULL)};
     imports = i;
-    if (a->bytes.len < a->total && !from_primary(ctx))
+    if (a->bytes.len < a->total)
         start_timer(ctx);
     *out = i;
     return UMBEL_OK;
@@ -198,23 +196,30 @@ static bool parse(um_ctx *ctx, um_str **argv, int argc, import_args *a)
     return true;
 }
 
+/* Returns true if another client feeds it. Those of a primary that is gone, or
+ * of an earlier role, are nobody's. */
+static bool is_taken(um_ctx *ctx, const import *i)
+{
+    return !i->primary && !um_from_primary(ctx) && !is_idle(i) &&
+           i->client != um_api.GetClientId(ctx);
+}
+
 /* Nothing of a refused piece is kept. */
 static umbel_status check_first(um_ctx *ctx, const import_args *a,
                                 const import *running, umbel_error *err)
 {
-    if (running &&
-        (running->busy ||
-         (!is_idle(running) && running->client != um_api.GetClientId(ctx))))
+    if (running && (running->busy || is_taken(ctx, running)))
         return um_fail(err, UMBEL_E_REFUSED,
                        "key: another import of this key is running");
-    if (a->total > a->max_bytes)
+    if (a->total > a->max_bytes && !um_from_primary(ctx))
         return um_fail(err, UMBEL_E_LIMIT,
                        "total: %" PRIu64 " bytes, at most %" PRIu64
                        " are allowed",
                        a->total, a->max_bytes);
     if (a->total == 0)
         return um_fail(err, UMBEL_E_FORMAT, "total must not be 0");
-    return from_primary(ctx) ? UMBEL_OK : um_memory_check(ctx, a->total, err);
+    return um_from_primary(ctx) ? UMBEL_OK
+                                : um_memory_check(ctx, a->total, err);
 }
 
 static umbel_status check_next(um_ctx *ctx, const import_args *a,
@@ -224,7 +229,8 @@ static umbel_status check_next(um_ctx *ctx, const import_args *a,
         return um_fail(err, UMBEL_E_REFUSED,
                        "offset: no import of this key has begun: begin with "
                        "offset 0");
-    if (i->busy || i->client != um_api.GetClientId(ctx))
+    if (i->busy ||
+        (!um_from_primary(ctx) && i->client != um_api.GetClientId(ctx)))
         return um_fail(err, UMBEL_E_REFUSED,
                        "key: another import of this key is running");
     if (a->total != i->total)
@@ -345,13 +351,15 @@ static int reply(um_job *job, um_ctx *ctx, um_str **argv, int argc)
     return um_api.ReplyWithSimpleString(ctx, "OK");
 }
 
-/* If the client is gone its reply did not run, and its import is idle. */
+/* If the client is gone, or writes are paused, its reply did not run: the
+ * import is idle and cannot go on. */
 static void free_job(um_job *job)
 {
     piece_job *j = (piece_job *)job;
 
     if (j->import) {
         j->import->busy = false;
+        j->import->forked = true;
         j->import->used = 0;
     }
     umbel_close(j->made);
@@ -367,12 +375,12 @@ static int take_piece(um_ctx *ctx, um_str **argv, int argc, import *i,
     bool last = a->offset + a->bytes.len == a->total;
 
     i->busy = true;
-    *j = (piece_job){.job = {work, reply, free_job, .client = NULL},
+    *j = (piece_job){.job = {work, reply, free_job, .writes = true},
                      .import = i,
                      .decoder = i->decoder,
                      .piece = um_api.HoldString(NULL, argv[4]),
                      .last = last,
-                     .admit = !from_primary(ctx),
+                     .admit = !um_from_primary(ctx),
                      .max_error = a->max_error};
     return um_job_run(&j->job, ctx, argv, argc, first || last ? i->total : 0);
 }
@@ -429,8 +437,9 @@ int um_umb_import(um_ctx *ctx, um_str **argv, int argc)
         return refuse(ctx, &err);
     if (i->forked) {
         abort_import(ctx, i);
-        return um_reply_text(ctx, "offset: the server saved its data "
-                                  "meanwhile: begin again with offset 0");
+        return um_reply_text(ctx, "offset: the server saved its data or "
+                                  "paused meanwhile: begin again with offset "
+                                  "0");
     }
     return take_piece(ctx, argv, argc, i, &a);
 }

@@ -2,10 +2,12 @@
  * umb_keys.c - single keys of a filter: add, check, count, remove.
  */
 #include "module/keys.h"
+#include "module/memory.h"
 #include "module/stats.h"
 #include "module/umb.h"
 #include "module/write.h"
 
+#include <string.h>
 #include <umbel/counting.h>
 
 /* --- check -------------------------------------------------------------------
@@ -69,6 +71,17 @@ int um_umb_mcheck(um_ctx *ctx, um_str **argv, int argc)
 /* --- add ---------------------------------------------------------------------
  */
 
+/* Only a filter that grows needs memory for an item. */
+static int refuse_add(um_ctx *ctx, umbel_status status, const umbel_error *err)
+{
+    if (status != UMBEL_E_NOMEM)
+        return um_reply_error(ctx, err);
+    return um_reply_text(ctx,
+                         "key: the filter cannot grow: %s, or "
+                         "umbel.max-filter-bytes is reached",
+                         err->text);
+}
+
 int um_umb_add(um_ctx *ctx, um_str **argv, int argc)
 {
     umbel_status status;
@@ -83,18 +96,40 @@ int um_umb_add(um_ctx *ctx, um_str **argv, int argc)
     if (!b)
         return UM_DONE;
     item.data = um_api.StringPtrLen(argv[2], &item.len);
+    um_memory_growing(!um_from_primary(ctx));
     do
         status = umbel_add(b->filter, item.data, item.len, &fresh, &err);
     while (um_unlocked_now(b, status));
+    um_memory_growing(false);
     if (status)
-        return um_reply_error(ctx, &err);
+        return refuse_add(ctx, status, &err);
     um_stats.adds++;
     um_end_change(ctx, argv[1], "umb.add");
     return um_api.ReplyWithBool(ctx, fresh);
 }
 
-/* Kind table may be full after some keys: what was added stays, on replicas as
- * well. */
+/*
+ * Kind table may be full after some keys, kind scalable may find no memory to
+ * grow: what was added stays, on replicas as well. A replica could find memory
+ * for the rest, so it gets the items up to the last one that was new.
+ */
+static void replicate_madd(um_ctx *ctx, um_str **argv, const um_items *items,
+                           umbel_status status)
+{
+    size_t n = items->n;
+
+    if (!status || status == UMBEL_E_FULL) {
+        um_end_change(ctx, argv[1], "umb.madd");
+        return;
+    }
+    while (n > 0 && !items->flag[n - 1])
+        n--;
+    if (n == 0)
+        return;
+    um_api.Replicate(ctx, "UMB.MADD", "v", argv + 1, n + 1);
+    um_api.NotifyKeyspaceEvent(ctx, UM_NOTIFY_MODULE, "umb.madd", argv[1]);
+}
+
 int um_umb_madd(um_ctx *ctx, um_str **argv, int argc)
 {
     umbel_status status;
@@ -107,16 +142,17 @@ int um_umb_madd(um_ctx *ctx, um_str **argv, int argc)
     b = um_begin_change(ctx, argv, argc, um_umb_madd);
     if (!b || !um_items_init(ctx, &items, argv + 2, argc - 2))
         return UM_DONE;
+    memset(items.flag, 0, items.n);
+    um_memory_growing(!um_from_primary(ctx));
     do
         status =
             umbel_add_many(b->filter, items.key, items.n, items.flag, &err);
     while (um_unlocked_now(b, status));
-    if (!status || status == UMBEL_E_FULL) {
-        um_stats.adds += items.n;
-        um_end_change(ctx, argv[1], "umb.madd");
-    }
+    um_memory_growing(false);
+    um_stats.adds += items.n;
+    replicate_madd(ctx, argv, &items, status);
     if (status)
-        um_reply_error(ctx, &err);
+        refuse_add(ctx, status, &err);
     else
         reply_flags(ctx, &items);
     um_items_fini(&items);

@@ -61,7 +61,7 @@ static bool copy_value(char out[NAME_LEN], const um_str *word)
         return false;
     memcpy(out, text, len);
     out[len] = '\0';
-    return true;
+    return strlen(out) == len;
 }
 
 static bool is_kind(const um_str *word)
@@ -89,7 +89,7 @@ static bool set_text(um_ctx *ctx, const char *name, char out[NAME_LEN],
                      const char **target, const um_str *word)
 {
     if (!copy_value(out, word)) {
-        um_reply_text(ctx, "%s is too long", name);
+        um_reply_text(ctx, "%s is no name", name);
         return false;
     }
     *target = out;
@@ -332,7 +332,7 @@ int um_umb_reserve(um_ctx *ctx, um_str **argv, int argc)
     if (!key_is_free(ctx, argv[1]))
         return UM_DONE;
     r = um_api.Alloc(sizeof *r);
-    *r = (reserve_job){.job = {work, reply, free_job, .client = NULL}};
+    *r = (reserve_job){.job = {work, reply, free_job, .writes = true}};
     r->params = (umbel_params)UMBEL_PARAMS_INIT;
     r->params.settings = r->settings;
     r->params.alloc = &um_module_alloc;

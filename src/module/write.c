@@ -85,7 +85,7 @@ static void copy_in_thread(um_ctx *ctx, um_str **argv, int argc,
 {
     copy_job *c = um_api.Alloc(sizeof *c);
 
-    *c = (copy_job){.job = {work_copy, reply_copy, free_copy, .client = NULL},
+    *c = (copy_job){.job = {work_copy, reply_copy, free_copy, .writes = true},
                     .from = um_body_hold(b),
                     .again = again};
     um_job_run(&c->job, ctx, argv, argc, UINT64_MAX);
