@@ -7,14 +7,25 @@
 
 #define FACTOR UINT64_C(0xC6A4A7935BD1E995)
 
-/* The last bytes of a key, fewer than a word. */
+static uint32_t load32(const uint8_t *at)
+{
+    uint32_t x;
+
+    memcpy(&x, at, sizeof x);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    x = __builtin_bswap32(x);
+#endif
+    return x;
+}
+
+/* The last bytes of a key, 1 to 7 of them; where they are read twice, they are
+ * the same bits. */
 static uint64_t load_tail(const uint8_t *at, size_t len)
 {
-    uint64_t x = 0;
-
-    for (size_t i = 0; i < len; i++)
-        x |= (uint64_t)at[i] << 8 * i;
-    return x;
+    if (len >= 4)
+        return load32(at) | (uint64_t)load32(at + len - 4) << 8 * (len - 4);
+    return at[0] | (uint64_t)at[len / 2] << 8 * (len / 2) |
+           (uint64_t)at[len - 1] << 8 * (len - 1);
 }
 
 uint64_t um_murmur64a(const void *key, size_t len, uint64_t seed)
@@ -47,7 +58,7 @@ uint32_t um_murmur32(const void *key, size_t len, uint32_t seed)
     uint32_t h = seed ^ (uint32_t)len;
 
     for (; len >= 4; at += 4, len -= 4) {
-        uint32_t word = (uint32_t)load_tail(at, 4) * m;
+        uint32_t word = load32(at) * m;
         h = h * m ^ (word ^ word >> 24) * m;
     }
     if (len)

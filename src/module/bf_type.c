@@ -139,7 +139,8 @@ static void aof_rewrite(um_io *io, um_str *key, void *value)
     um_api.Free(header);
     for (uint64_t at = 0; (chunk = um_bf_chunk(b, at)).len; at += chunk.len)
         um_api.EmitAOF(io, "BF.LOADCHUNK", "slb", key,
-                       (long long)(at + chunk.len + 1), chunk.data, chunk.len);
+                       (long long)at + (long long)chunk.len + 1, chunk.data,
+                       chunk.len);
 }
 
 static size_t mem_usage(const void *value)

@@ -92,7 +92,10 @@ static uint32_t *cell_of(const um_cms *c, uint64_t row, umbel_slice item)
 {
     uint32_t hash = um_murmur32(item.data, item.len, (uint32_t)row);
 
-    return c->cells + row * c->width + hash % c->width;
+    /* A division of 32 bits takes half of the time. */
+    if (c->width <= UINT32_MAX)
+        hash %= (uint32_t)c->width;
+    return c->cells + row * c->width + hash;
 }
 
 /* Returns the least counter of the item; one that overflows sticks. */

@@ -8,10 +8,14 @@
 
 #include <string.h>
 
+typedef struct merge_source {
+    const um_cms *from;
+    long long weight;
+} merge_source;
+
 typedef struct merge_job {
     um_cms *into;
-    const um_cms **from;
-    long long *weight;
+    merge_source *source;
     long long n;
 } merge_job;
 
@@ -38,9 +42,9 @@ static const char *parse_keys(um_str **argv, int argc, long long *n)
 static const char *parse_weights(const merge_job *j, um_str **argv, int argc)
 {
     for (long long i = 0; i < j->n; i++) {
-        j->weight[i] = 1;
+        j->source[i].weight = 1;
         if (argc > 3 + j->n &&
-            um_api.StringToLongLong(argv[4 + j->n + i], &j->weight[i]) !=
+            um_api.StringToLongLong(argv[4 + j->n + i], &j->source[i].weight) !=
                 UM_DONE)
             return "CMS: invalid weight value";
     }
@@ -60,7 +64,8 @@ static bool sum_cell(const merge_job *j, size_t cell, int64_t *sum)
 {
     *sum = 0;
     for (long long i = 0; i < j->n; i++)
-        if (!add_weighted(sum, j->weight[i], j->from[i]->cells[cell]))
+        if (!add_weighted(sum, j->source[i].weight,
+                          j->source[i].from->cells[cell]))
             return false;
     return *sum >= 0 && *sum <= UINT32_MAX;
 }
@@ -69,7 +74,7 @@ static bool sum_counts(const merge_job *j, int64_t *sum)
 {
     *sum = 0;
     for (long long i = 0; i < j->n; i++)
-        if (!add_weighted(sum, j->weight[i], j->from[i]->count))
+        if (!add_weighted(sum, j->source[i].weight, j->source[i].from->count))
             return false;
     return *sum >= 0;
 }
@@ -80,8 +85,8 @@ static const char *merge_cells(const merge_job *j)
     int64_t count, sum;
 
     for (long long i = 0; i < j->n; i++)
-        if (j->from[i]->width != j->into->width ||
-            j->from[i]->depth != j->into->depth)
+        if (j->source[i].from->width != j->into->width ||
+            j->source[i].from->depth != j->into->depth)
             return "CMS: width/depth is not equal";
     if (!sum_counts(j, &count))
         return "CMS: MERGE overflow";
@@ -103,8 +108,8 @@ static int run_merge(um_ctx *ctx, merge_job *j, um_str **argv, int argc)
     if (wrong)
         return um_api.ReplyWithError(ctx, wrong);
     for (long long i = 0; i < j->n; i++) {
-        j->from[i] = um_cms_find(ctx, argv[3 + i]);
-        if (!j->from[i])
+        j->source[i].from = um_cms_find(ctx, argv[3 + i]);
+        if (!j->source[i].from)
             return UM_DONE;
     }
     wrong = merge_cells(j);
@@ -130,11 +135,9 @@ static int cms_merge(um_ctx *ctx, um_str **argv, int argc)
     wrong = parse_keys(argv, argc, &j.n);
     if (wrong)
         return um_api.ReplyWithError(ctx, wrong);
-    j.from = um_api.Alloc((size_t)j.n * sizeof *j.from);
-    j.weight = um_api.Alloc((size_t)j.n * sizeof *j.weight);
+    j.source = um_api.Alloc((size_t)j.n * sizeof *j.source);
     run_merge(ctx, &j, argv, argc);
-    um_api.Free((void *)j.from);
-    um_api.Free(j.weight);
+    um_api.Free(j.source);
     return UM_DONE;
 }
 

@@ -268,10 +268,22 @@ static bool test_fetched(const bf_batch *q, size_t i, const um_bf_link *l)
     return true;
 }
 
+static bool is_in(const um_bf *b, umbel_digest d)
+{
+    for (uint32_t l = b->nlinks; l-- > 0;)
+        if (test_cells(&b->links[l], d))
+            return true;
+    return false;
+}
+
 void um_bf_query(const um_bf *b, const umbel_slice *keys, size_t n, bool *hit)
 {
     bf_batch q;
 
+    if (n == 1) { /* nothing to overlap with */
+        *hit = is_in(b, um_murmur_digest(keys->data, keys->len));
+        return;
+    }
     memset(hit, 0, n * sizeof *hit);
     for (size_t done = 0; done < n; done += q.n) {
         bool *found = hit + done;
@@ -309,14 +321,6 @@ static bool set_cells(um_bf_link *l, umbel_digest d)
     for (uint32_t j = 0; j < l->hashes; j++)
         fresh |= um_set_bit(l->bits, um_redisbloom_cell(d, j, l->nbits));
     return fresh;
-}
-
-static bool is_in(const um_bf *b, umbel_digest d)
-{
-    for (uint32_t l = b->nlinks; l-- > 0;)
-        if (test_cells(&b->links[l], d))
-            return true;
-    return false;
 }
 
 static umbel_status add_one(um_bf *b, umbel_digest d, bool *fresh,

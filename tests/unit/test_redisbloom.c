@@ -324,7 +324,7 @@ static void changed_headers_are_refused_or_harmless(void **state)
     enum { HEADER = UM_BF_HEAD + 2 * UM_BF_LINK };
 
     (void)state;
-    for (size_t i = 0; i < HEADER * 8; i++) {
+    for (size_t i = 0; i < (size_t)HEADER * 8; i++) {
         um_bf *b = NULL;
         bytes[i / 8] ^= (uint8_t)(1u << i % 8);
         if (um_bf_from_header(bytes, HEADER, 1 << 20, true, NULL, &b,
