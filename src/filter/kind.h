@@ -41,16 +41,17 @@ typedef struct um_shape {
     uint64_t setting[UM_MAX_SETTINGS];
 
     /* What happened to it since. */
-    uint64_t added;     /* keys that were new; with bounds, all of them */
-    bool estimated;     /* ... a guess, after a merge */
-    bool intersected;   /* by AND: its cells do not give its keys */
-    bool joined;        /* counts merged, not by sums: none can be removed */
-    bool difference;    /* of refined counts: too low by itself */
-    bool coded;         /* its file is, or will be, coded */
-    uint64_t attached;  /* bytes of the user's data behind the cells */
-    uint64_t denied;    /* members known to be denied */
-    uint64_t key_form;  /* umbel_key_form: how its keys were read */
-    uint64_t expansion; /* in RedisBloom: how it grows; 0: it does not */
+    uint64_t added;    /* keys that were new; with bounds, all of them */
+    bool estimated;    /* ... a guess, after a merge */
+    bool intersected;  /* by AND: its cells do not give its keys */
+    bool joined;       /* counts merged, not by sums: none can be removed */
+    bool difference;   /* of refined counts: too low by itself */
+    bool coded;        /* its file is, or will be, coded */
+    uint64_t attached; /* bytes of the user's data behind the cells */
+    uint64_t denied;   /* members known to be denied */
+    uint64_t key_form; /* umbel_key_form: how its keys were read */
+    uint64_t
+        expansion; /* how it grows in RedisBloom (ops/foreign_redisbloom.c) */
     um_delta delta;
     uint8_t spare_len; /* fields of a later version that may be ignored: kept */
     uint8_t spare[UM_SPARE_MAX];

@@ -13,7 +13,26 @@
 
 #include <inttypes.h>
 
-enum { PLAIN_EXPANSION = 2 }; /* what they write when nothing expands */
+enum { PLAIN_OPTIONS = UM_BF_NOT_ROUNDED | UM_BF_HASH64 };
+
+/*
+ * How a filter grows, as a number of the head; on the wire. 0 is what they
+ * write for one that does not grow: expansion 2, fixed.
+ */
+static uint64_t growth_to_number(uint32_t expansion, bool fixed)
+{
+    return ((uint64_t)expansion << 1 | fixed) ^ 5;
+}
+
+static uint32_t expansion_of(uint64_t number)
+{
+    return (uint32_t)((number ^ 5) >> 1);
+}
+
+static bool is_fixed(uint64_t number)
+{
+    return (number ^ 5) & 1;
+}
 
 /* Reads the header that the bytes begin with, into a chain without bits. */
 static umbel_status read_header(const uint8_t *bytes, size_t len,
@@ -72,7 +91,8 @@ static umbel_status check_chain(const um_bf *b, size_t len, umbel_error *err)
                        "takes one: reserve room for %" PRIu64
                        " items and add them again",
                        b->nlinks, b->items);
-    if (!is_planned(&b->links[0]))
+    if (!is_planned(&b->links[0]) ||
+        (b->options & ~(uint32_t)UM_BF_FIXED) != PLAIN_OPTIONS)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "its size does not follow from its capacity and error, "
                        "as that of filters made by BF.RESERVE does");
@@ -96,7 +116,8 @@ static umbel_status make_filter(const um_bf *b, const uint8_t *bits,
     p.alloc = source->alloc;
     UM_TRY(umbel_create("bloom", &p, &f, err));
     f->shape.added = b->items;
-    f->shape.expansion = b->options & UM_BF_FIXED ? 0 : b->expansion;
+    f->shape.expansion =
+        growth_to_number(b->expansion, b->options & UM_BF_FIXED);
     memcpy(f->payload, bits, (size_t)l->bytes);
     *out = f;
     return UMBEL_OK;
@@ -160,10 +181,9 @@ static umbel_status part(const umbel_filter *f, uint8_t head[UM_FOREIGN_HEAD],
     um_bf b = {.links = &link,
                .nlinks = 1,
                .items = s->added,
-               .options = UM_BF_NOT_ROUNDED | UM_BF_HASH64 |
-                          (s->expansion ? 0 : UM_BF_FIXED),
-               .expansion =
-                   s->expansion ? (uint32_t)s->expansion : PLAIN_EXPANSION};
+               .options =
+                   PLAIN_OPTIONS | (is_fixed(s->expansion) ? UM_BF_FIXED : 0),
+               .expansion = expansion_of(s->expansion)};
     um_bf_put_header(&b, head);
     parts[0] = (umbel_slice){head, um_bf_header_len(&b)};
     parts[1] = (umbel_slice){f->payload, (size_t)link.bytes};

@@ -393,6 +393,34 @@ an_imported_filter_answers_alike_and_goes_back_unchanged(void **state)
     }
 }
 
+/* Each is refused, or comes back as it was. */
+static void options_that_are_imported_go_back_unchanged(void **state)
+{
+    size_t len, again, kept = 0;
+    uint8_t *bytes = read_sample(&samples[0], &len);
+
+    (void)state;
+    for (unsigned i = 0; i < 64; i++) {
+        umbel_filter *f = NULL;
+        char *dir = test_dir_make(), *path = test_path(dir, "f.bf");
+        bytes[12] = (uint8_t)(i & 15);
+        bytes[16] = (uint8_t)(i >> 4);
+        if (umbel_import("redisbloom", bytes, len, NULL, &f, NULL) ==
+            UMBEL_OK) {
+            assert_ok(umbel_export(f, "redisbloom", path, &test_refusal));
+            uint8_t *back = test_read_file(path, &again);
+            assert_memory_equal(back, bytes, len);
+            free(back);
+            umbel_close(f);
+            kept++;
+        }
+        free(path);
+        test_dir_remove(dir);
+    }
+    assert_int_equal(kept, 8); /* four expansions, growing or not */
+    free(bytes);
+}
+
 static void an_imported_filter_keeps_its_expansion_in_a_file(void **state)
 {
     size_t len, file_len, again;
@@ -443,6 +471,7 @@ int main(void)
         cmocka_unit_test(chunks_stay_inside_their_sub_filter),
         cmocka_unit_test(
             an_imported_filter_answers_alike_and_goes_back_unchanged),
+        cmocka_unit_test(options_that_are_imported_go_back_unchanged),
         cmocka_unit_test(an_imported_filter_keeps_its_expansion_in_a_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
