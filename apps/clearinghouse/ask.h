@@ -10,8 +10,9 @@
 umbel_status um_load_config(um_config *out, const char *path, umbel_error *err);
 
 /*
- * Asks the server of this configuration, and copies its answer to out. E_IO: no
- * server answers; E_REFUSED: it answers with an error, which is in *err.
+ * Asks the server of this configuration, and copies its answer to out unless
+ * that is NULL. E_IO: no server answers; E_REFUSED: it answers with an error,
+ * which is in *err.
  */
 umbel_status um_ask_server(const um_config *c, const char *line,
                            umbel_slice more, FILE *out, umbel_error *err);

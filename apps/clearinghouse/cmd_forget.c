@@ -35,8 +35,10 @@ static unsigned forget_mode(const void *values)
 }
 
 /* The digests as the server takes them: one a line. */
-static umbel_status ask_digests(const forget_args *a, umbel_error *err)
+static umbel_status ask_digests(const um_args *args, umbel_error *err)
 {
+    const forget_args *a = args->values;
+    char line[32];
     char *text = NULL;
     size_t len = 0;
 
@@ -54,9 +56,12 @@ static umbel_status ask_digests(const forget_args *a, umbel_error *err)
     if (len > UM_REQUEST_DIGESTS)
         um_set_error(err, status, "too many digests at once: at most %d",
                      UM_REQUEST_DIGESTS / UM_DIGEST_TEXT);
-    else
-        status = um_ask(a->config, a->undo ? "forget-undo" : "forget",
-                        (umbel_slice){text, len}, stdout, err);
+    else {
+        snprintf(line, sizeof line, "%s%s", a->undo ? "forget-undo" : "forget",
+                 args->common.json ? " --json" : "");
+        status = um_ask(a->config, line, (umbel_slice){text, len},
+                        args->common.quiet ? NULL : stdout, err);
+    }
     free(text);
     return status;
 }
@@ -68,11 +73,11 @@ static int run(const um_args *args)
     umbel_status status;
 
     if (a->list)
-        status = um_ask(a->config,
-                        args->common.json ? "forgotten --json" : "forgotten",
-                        (umbel_slice){NULL, 0}, stdout, &err);
+        status = um_ask(
+            a->config, args->common.json ? "forgotten --json" : "forgotten",
+            (umbel_slice){NULL, 0}, args->common.quiet ? NULL : stdout, &err);
     else
-        status = ask_digests(a, &err);
+        status = ask_digests(args, &err);
     return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
 }
 

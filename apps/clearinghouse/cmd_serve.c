@@ -22,7 +22,8 @@ static int run(const um_args *args)
     const serve_args *a = args->values;
     umbel_error err;
     umbel_status status =
-        a->check ? um_serve_check(a->config, &err) : um_serve(a->config, &err);
+        a->check ? um_serve_check(a->config, args->common.quiet, &err)
+                 : um_serve(a->config, &err);
 
     return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
 }

@@ -14,9 +14,9 @@ static int run(const um_args *args)
 {
     const status_args *a = args->values;
     umbel_error err;
-    umbel_status status =
-        um_ask(a->config, args->common.json ? "status --json" : "status",
-               (umbel_slice){NULL, 0}, stdout, &err);
+    umbel_status status = um_ask(
+        a->config, args->common.json ? "status --json" : "status",
+        (umbel_slice){NULL, 0}, args->common.quiet ? NULL : stdout, &err);
 
     return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
 }

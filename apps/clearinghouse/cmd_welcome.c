@@ -38,13 +38,20 @@ static umbel_status rule_from_args(const welcome_args *a, um_welcome_rule *out,
                            a->action);
 }
 
+/* Prints sentences: neither --quiet nor --json was given. */
+static bool talks(const um_args *args)
+{
+    return !args->common.quiet && !args->common.json;
+}
+
 /* A server that runs takes the file; one that does not reads it later. */
 static umbel_status tell_server(const um_args *args, const um_config *c,
                                 umbel_error *err)
 {
     umbel_error why;
-    umbel_status status = um_ask_server(c, "welcome reload",
-                                        (umbel_slice){NULL, 0}, stdout, &why);
+    umbel_status status =
+        um_ask_server(c, "welcome reload", (umbel_slice){NULL, 0},
+                      talks(args) ? stdout : NULL, &why);
 
     if (status == UMBEL_E_REFUSED)
         return um_fail(err, status, "%s", why.text);
@@ -53,34 +60,40 @@ static umbel_status tell_server(const um_args *args, const um_config *c,
     return UMBEL_OK;
 }
 
+static void print_rule(void *ctx, const um_welcome_rule *r)
+{
+    const um_args *args = ctx;
+
+    if (args->common.quiet)
+        return;
+    if (!args->common.json) {
+        printf("%s %s\n", um_welcome_type_name(r->type), r->value);
+        return;
+    }
+    putchar('{');
+    if (r->line)
+        printf("\"line\": %zu, ", r->line);
+    printf("\"type\": \"%s\", \"value\": ", um_welcome_type_name(r->type));
+    um_print_json_string(stdout, r->value, strlen(r->value));
+    puts("}");
+}
+
 static umbel_status change_rule(const um_args *args, const um_config *c,
                                 um_welcome_edit *edit, umbel_error *err)
 {
     um_welcome_rule r;
+    um_args copy = *args;
 
     UM_TRY(rule_from_args(args->values, &r, err));
     UM_TRY(edit(c->welcome, &r, err));
     if (edit == um_welcome_add && um_welcome_too_wide(&r))
         um_warn(args, "%s %s %s", um_welcome_type_name(r.type), r.value,
                 um_welcome_too_wide(&r));
-    printf("%s: %s %s %s\n", c->welcome,
-           edit == um_welcome_add ? "added" : "removed",
-           um_welcome_type_name(r.type), r.value);
+    if (talks(args))
+        printf("%s: %s ", c->welcome,
+               edit == um_welcome_add ? "added" : "removed");
+    print_rule(&copy, &r);
     return tell_server(args, c, err);
-}
-
-static void print_rule(void *ctx, const um_welcome_rule *r)
-{
-    const um_args *args = ctx;
-
-    if (!args->common.json) {
-        printf("%s %s\n", um_welcome_type_name(r->type), r->value);
-        return;
-    }
-    printf("{\"line\": %zu, \"type\": \"%s\", \"value\": ", r->line,
-           um_welcome_type_name(r->type));
-    um_print_json_string(stdout, r->value, strlen(r->value));
-    puts("}");
 }
 
 static umbel_status run_action(const um_args *args, const um_config *c,

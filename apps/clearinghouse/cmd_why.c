@@ -114,7 +114,8 @@ static umbel_status ask_why(const um_args *args, char *bytes, umbel_error *err)
              a->sender ? a->sender : "", a->client ? " --client=" : "",
              a->client ? a->client : "", a->config ? " --config=" : "",
              a->config ? a->config : "");
-    return um_ask(a->config, line, (umbel_slice){bytes, len}, stdout, err);
+    return um_ask(a->config, line, (umbel_slice){bytes, len},
+                  args->common.quiet ? NULL : stdout, err);
 }
 
 static int run(const um_args *args)

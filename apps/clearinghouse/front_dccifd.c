@@ -3,6 +3,7 @@
  */
 #include "base/error.h"
 #include "clearinghouse/dccifd_front.h"
+#include "clearinghouse/status_words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -260,6 +261,20 @@ static void hint(const void *state, FILE *out)
             address, address);
 }
 
+static umbel_status check_sizes(const void *settings_given, FILE *out,
+                                umbel_error *err)
+{
+    const um_dccifd_settings *s = settings_given;
+
+    (void)err;
+    if (s->largest > s->mails)
+        fprintf(out,
+                "dccifd: largest = %s, but there is memory for mails = %s: a "
+                "longer mail is answered \"temporary failure\"\n",
+                um_words_bytes(s->largest).text, um_words_bytes(s->mails).text);
+    return UMBEL_OK;
+}
+
 const um_front um_front_dccifd = {
     .name = "dccifd",
     .summary = "clients of dccifd (SpamAssassin, rspamd), over TCP and unix "
@@ -273,6 +288,7 @@ const um_front um_front_dccifd = {
                             their own */
     .ops = ops,
     .verdicts = um_dccifd_verdicts,
+    .check = check_sizes,
     .memory = add_memory,
     .open = open_front,
     .committed = committed,

@@ -87,7 +87,10 @@ static umbel_status change_digests(job *j, change_digest *change,
         if (status != UMBEL_OK && status != UMBEL_E_UNKNOWN)
             return status;
         *done += status == UMBEL_OK;
-        if (status == UMBEL_OK)
+        if (j->json)
+            fprintf(out, "{\"digest\": \"%s\", \"lists\": %zu}\n", digest,
+                    status == UMBEL_OK ? lists : 0);
+        else if (status == UMBEL_OK)
             fprintf(out, "%s: %s in %zu list%s\n", digest, what, lists,
                     lists == 1 ? "" : "s");
         else

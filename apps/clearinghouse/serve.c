@@ -64,18 +64,19 @@ static umbel_status check_fronts(const um_config *c, umbel_error *err)
     return UMBEL_OK;
 }
 
-static umbel_status check_welcome(const um_config *c, umbel_error *err)
+static umbel_status check_welcome(const um_config *c, bool quiet,
+                                  umbel_error *err)
 {
     um_welcome *w;
 
     UM_TRY(um_welcome_read(c->welcome, um_print_warning, stdout, &w, err));
-    if (c->welcome && access(c->welcome, F_OK) == 0)
+    if (!quiet && c->welcome && access(c->welcome, F_OK) == 0)
         printf("%s: fine, rules: %zu\n", c->welcome, um_welcome_rules(w));
     um_welcome_close(w);
     return UMBEL_OK;
 }
 
-umbel_status um_serve_check(const char *config, umbel_error *err)
+umbel_status um_serve_check(const char *config, bool quiet, umbel_error *err)
 {
     um_config c = {0};
     umbel_status status = um_load_config(&c, config, err);
@@ -85,8 +86,8 @@ umbel_status um_serve_check(const char *config, umbel_error *err)
     if (status == UMBEL_OK)
         status = check_fronts(&c, err);
     if (status == UMBEL_OK)
-        status = check_welcome(&c, err);
-    if (status == UMBEL_OK)
+        status = check_welcome(&c, quiet, err);
+    if (status == UMBEL_OK && !quiet)
         printf("%s: fine\n", config ? config : "the default settings");
     um_config_fini(&c);
     return status;

@@ -11,8 +11,8 @@
 umbel_status um_serve(const char *config, umbel_error *err);
 
 /* Checks the configuration, the files it names, and the data directory; binds
- * no port and makes nothing; prints what it found. */
-umbel_status um_serve_check(const char *config, umbel_error *err);
+ * no port and makes nothing; prints what it found, if quiet only warnings. */
+umbel_status um_serve_check(const char *config, bool quiet, umbel_error *err);
 
 /* Prints "section.name", type and initial value of every setting: for
  * tools/docs-match. */

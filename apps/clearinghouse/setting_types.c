@@ -162,12 +162,25 @@ static bool parse_duration(const um_setting *s, const char *text, void *target)
     return parse_whole(s, text, durations, target);
 }
 
+/* The largest unit that leaves a whole number. */
+static const unit *unit_of(double ms)
+{
+    const unit *u = durations;
+
+    while (u[1].name && fmod(ms, u[1].factor) == 0)
+        u++;
+    return u;
+}
+
 static void allow_duration(const um_setting *s, char out[UM_ALLOWED_LEN])
 {
+    const unit *low = unit_of(s->low), *high = unit_of(s->high);
+
     snprintf(out, UM_ALLOWED_LEN,
-             "a time such as 500ms, 10s, 5min, 2h or 30d, from %.15gs to "
-             "%.15gd",
-             s->low / 1e3, s->high / 864e5);
+             "a time such as 500ms, 10s, 5min, 2h or 30d, from %.15g%s to "
+             "%.15g%s",
+             s->low / low->factor, low->name, s->high / high->factor,
+             high->name);
 }
 
 const um_setting_type um_type_duration = {
