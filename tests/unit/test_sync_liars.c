@@ -1,0 +1,328 @@
+/*
+ * Origins and peers that lie: refused or bounded, and named. With Ed25519.
+ */
+#include "base/hash.h"
+#include "support/sync.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <umbel/counting.h>
+
+static void assert_named(const test_sync_server *s, umbel_sync_reason reason,
+                         const test_sync_server *who)
+{
+    assert_true(s->events[UMBEL_SYNC_REFUSED] > 0);
+    assert_string_equal(umbel_sync_reason_name(s->last_reason),
+                        umbel_sync_reason_name(reason));
+    assert_memory_equal(s->last_origin, umbel_sync_origin(who->machine),
+                        UMBEL_ORIGIN_LEN);
+}
+
+/* The next update from end 0, so that a test can change it; release it. */
+static uint8_t *catch_update(test_sync_link *l, uint64_t now, size_t *len)
+{
+    umbel_slice m;
+
+    for (;;) {
+        while (umbel_sync_next(l->end[1]->machine, l->peer[1], now, &m))
+            umbel_sync_receive(l->end[0]->machine, l->peer[0], m.data, m.len,
+                               now, NULL);
+        assert_true(umbel_sync_next(l->end[0]->machine, l->peer[0], now, &m));
+        if (((const uint8_t *)m.data)[0] == UM_MSG_UPDATE)
+            break;
+        umbel_sync_receive(l->end[1]->machine, l->peer[1], m.data, m.len, now,
+                           NULL);
+    }
+    uint8_t *copy = malloc(m.len);
+    assert_non_null(copy);
+    memcpy(copy, m.data, *len = m.len);
+    return copy;
+}
+
+static void an_origin_that_sets_all_its_cells_is_refused(void **state)
+{
+    test_sync_server a = {0}, b = {0};
+    test_sync_link l;
+
+    (void)state;
+    test_sync_open(&a, 1);
+    test_sync_open(&b, 2);
+    test_sync_add(&b, 7, 1);
+    test_sync_publish(&b);
+    memset(a.own->payload, 0xFF, (size_t)umbel_cells(a.own));
+    a.own->shape.added = 900;
+    test_sync_publish(&a);
+    test_sync_connect(&l, &a, &b);
+    test_sync_run(&l, 10);
+    assert_named(&b, UMBEL_SYNC_ADMISSION, &a);
+    assert_int_equal(test_sync_count(&b, 7), 1);
+    assert_int_equal(test_sync_count(&b, 8), 0);
+    uint64_t bytes = l.bytes[0];
+    test_sync_run(&l, 100000);
+    assert_true(l.bytes[0] == bytes); /* it is not sent for ever */
+    test_sync_close(&a);
+    test_sync_close(&b);
+}
+
+static void pages_of_others_cannot_be_raised(void **state)
+{
+    test_sync_server a = {0}, b = {0};
+    test_sync_link l;
+    size_t len;
+
+    (void)state;
+    test_sync_open(&a, 1);
+    test_sync_open(&b, 2);
+    test_sync_connect(&l, &a, &b);
+    for (uint64_t i = 0; i < 200; i++)
+        test_sync_add(&a, i, 1);
+    test_sync_publish(&a);
+    test_sync_run(&l, 10);
+    uint64_t word = test_sync_word(&b);
+    test_sync_add(&a, 1000, 1);
+    test_sync_publish(&a);
+    uint8_t *update = catch_update(&l, 20, &len);
+    for (size_t i = 60; i < len - 8; i++)
+        for (unsigned bit = 0; bit < 8; bit++) {
+            update[i] ^= (uint8_t)(1u << bit);
+            um_store64(update + len - 8, um_checksum(update, len - 8));
+            umbel_sync_receive(b.machine, l.peer[1], update, len, 20, NULL);
+            assert_true(test_sync_word(&b) == word);
+            update[i] ^= (uint8_t)(1u << bit);
+        }
+    free(update);
+    assert_true(b.events[UMBEL_SYNC_REFUSED] > 0);
+    test_sync_run(&l, 100);
+    assert_true(test_sync_word(&a) == test_sync_word(&b));
+    assert_int_equal(test_sync_count(&b, 1000), 1);
+    test_sync_close(&a);
+    test_sync_close(&b);
+}
+
+static void an_epoch_that_is_over_cannot_come_back(void **state)
+{
+    test_sync_server a = {0}, b = {0};
+    test_sync_link l;
+    size_t len;
+    umbel_sync_copy c;
+
+    (void)state;
+    a.list.epoch_seconds = b.list.epoch_seconds = 100;
+    a.list.epochs = b.list.epochs = 2;
+    test_sync_open(&a, 1);
+    test_sync_open(&b, 2);
+    umbel_sync_tick(a.machine, 1000);
+    test_sync_add(&a, 5, 3);
+    test_sync_publish(&a);
+    test_sync_connect(&l, &a, &b);
+    uint8_t *update = catch_update(&l, 1000, &len);
+    assert_ok(umbel_sync_receive(b.machine, l.peer[1], update, len, 1000,
+                                 &test_refusal));
+    assert_int_equal(test_sync_count(&b, 5), 3);
+    umbel_sync_tick(b.machine, 1199);
+    assert_int_equal(test_sync_count(&b, 5), 3);
+    umbel_sync_tick(b.machine, 1200);
+    assert_int_equal(test_sync_count(&b, 5), 0);
+    umbel_sync_receive(b.machine, l.peer[1], update, len, 1200, NULL);
+    assert_named(&b, UMBEL_SYNC_EPOCH, &a);
+    umbel_sync_receive(b.machine, l.peer[1], update, len, 900, NULL);
+    assert_int_equal(test_sync_count(&b, 5), 0);
+    size_t at = 0;
+    assert_false(umbel_sync_next_copy(b.machine, &at, &c));
+    free(update);
+    test_sync_close(&a);
+    test_sync_close(&b);
+}
+
+static void an_epoch_years_ahead_is_refused(void **state)
+{
+    test_sync_server a = {0}, b = {0};
+    test_sync_link l;
+
+    (void)state;
+    a.list.epoch_seconds = b.list.epoch_seconds = 100000;
+    test_sync_open(&a, 1);
+    test_sync_open(&b, 2);
+    umbel_sync_tick(a.machine, 1000000000);
+    test_sync_add(&a, 5, 3);
+    test_sync_publish(&a);
+    test_sync_connect(&l, &a, &b);
+    test_sync_run(&l, 1000);
+    assert_named(&b, UMBEL_SYNC_EPOCH, &a);
+    assert_int_equal(test_sync_count(&b, 5), 0);
+    test_sync_close(&a);
+    test_sync_close(&b);
+}
+
+static void one_that_says_two_things_is_out(void **state)
+{
+    test_sync_server a = {0}, twin = {0}, b = {0}, c = {0};
+    test_sync_link ab, tc, bc;
+
+    (void)state;
+    test_sync_open(&a, 1);
+    test_sync_open(&twin, 1);
+    test_sync_open(&b, 2);
+    test_sync_open(&c, 3);
+    test_sync_add(&a, 1, 5);
+    test_sync_add(&twin, 2, 5);
+    test_sync_add(&b, 3, 1);
+    test_sync_publish(&a);
+    test_sync_publish(&twin);
+    test_sync_publish(&b);
+    test_sync_connect(&ab, &a, &b);
+    test_sync_connect(&tc, &twin, &c);
+    test_sync_run(&ab, 10);
+    test_sync_run(&tc, 10);
+    assert_int_equal(test_sync_count(&b, 1), 5);
+    assert_int_equal(test_sync_count(&c, 2), 5);
+    test_sync_connect(&bc, &b, &c);
+    test_sync_run(&bc, 20);
+    assert_int_equal(b.events[UMBEL_SYNC_CONTRADICTED], 1);
+    assert_int_equal(c.events[UMBEL_SYNC_CONTRADICTED], 1);
+    assert_memory_equal(c.last_origin, umbel_sync_origin(a.machine),
+                        UMBEL_ORIGIN_LEN);
+    assert_int_equal(test_sync_count(&b, 1), 0);
+    assert_int_equal(test_sync_count(&c, 2), 0);
+    assert_int_equal(test_sync_count(&c, 3), 1);
+    assert_true(test_sync_word(&b) == test_sync_word(&c));
+    test_sync_close(&a);
+    test_sync_close(&twin);
+    test_sync_close(&b);
+    test_sync_close(&c);
+}
+
+static void one_that_floods_is_held_at_its_capacity(void **state)
+{
+    test_sync_server a = {0}, b = {0};
+    test_sync_link l;
+
+    (void)state;
+    test_sync_open(&a, 1);
+    test_sync_open(&b, 2);
+    test_sync_connect(&l, &a, &b);
+    for (uint64_t i = 0; i < 1000; i++)
+        test_sync_add(&a, i, 1);
+    test_sync_publish(&a);
+    test_sync_run(&l, 10);
+    for (uint64_t i = 1000; i < 1300; i++)
+        test_sync_add(&a, i, 1);
+    assert_refused(umbel_sync_publish(a.machine, 0, 0, a.own, &test_refusal),
+                   UMBEL_E_FULL, "capacity");
+    /* A machine that does not know its limit. */
+    a.machine->list[0].shape->shape.capacity = 0;
+    test_sync_publish(&a);
+    test_sync_run(&l, 20);
+    assert_named(&b, UMBEL_SYNC_CAPACITY, &a);
+    assert_int_equal(b.events[UMBEL_SYNC_HELD], 1);
+    assert_int_equal(test_sync_count(&b, 1200), 0);
+    assert_int_equal(test_sync_count(&b, 7), 1);
+    test_sync_close(&a);
+    test_sync_close(&b);
+}
+
+static void after_a_drop_answers_are_as_if_it_never_was(void **state)
+{
+    test_sync_server a = {0}, b = {0}, c = {0}, alone = {0};
+    test_sync_link ab, bc;
+
+    (void)state;
+    b.params.drop_quorum = c.params.drop_quorum = 1;
+    test_sync_open(&a, 1);
+    test_sync_open(&b, 2);
+    test_sync_open(&c, 3);
+    test_sync_open(&alone, 2);
+    for (uint64_t i = 0; i < 50; i++) {
+        test_sync_add(&a, i, 9);
+        test_sync_add(&b, i + 25, 1);
+        test_sync_add(&alone, i + 25, 1);
+    }
+    test_sync_publish(&a);
+    test_sync_publish(&b);
+    test_sync_publish(&alone);
+    test_sync_connect(&ab, &a, &b);
+    test_sync_connect(&bc, &b, &c);
+    test_sync_run(&ab, 10);
+    test_sync_run(&bc, 10);
+    assert_int_equal(test_sync_count(&c, 30), 10);
+    assert_ok(umbel_sync_drop(b.machine, umbel_sync_origin(a.machine), true,
+                              &test_refusal));
+    test_sync_run(&bc, 20);
+    test_sync_run(&ab, 20);
+    assert_int_equal(c.events[UMBEL_SYNC_DROPPED], 1);
+    for (uint64_t i = 0; i < 100; i++)
+        assert_int_equal(test_sync_count(&c, i), test_sync_count(&alone, i));
+    assert_true(test_sync_word(&b) == test_sync_word(&c));
+    test_sync_close(&a);
+    test_sync_close(&b);
+    test_sync_close(&c);
+    test_sync_close(&alone);
+}
+
+static void origins_have_a_limit_and_a_cap(void **state)
+{
+    test_sync_server b = {0}, a[3] = {{0}};
+    test_sync_link l;
+
+    (void)state;
+    b.params.limits.origins = 2;
+    b.list.origin_cap = 4;
+    test_sync_open(&b, 9);
+    for (uint64_t i = 0; i < 3; i++) {
+        test_sync_open(&a[i], 20 + i);
+        test_sync_add(&a[i], 1, 100);
+        test_sync_publish(&a[i]);
+        test_sync_connect(&l, &a[i], &b);
+        test_sync_run(&l, 10);
+    }
+    assert_named(&b, UMBEL_SYNC_MEMORY, &a[2]);
+    assert_int_equal(test_sync_count(&b, 1), 8);
+    for (int i = 0; i < 3; i++)
+        test_sync_close(&a[i]);
+    test_sync_close(&b);
+}
+
+static void another_shape_is_refused_with_the_field(void **state)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    test_sync_server a = {0}, b = {0};
+    umbel_filter *shape;
+    test_sync_link l;
+
+    (void)state;
+    p.capacity = 1000;
+    p.seed = 5;
+    assert_ok(umbel_create("counting", &p, &shape, &test_refusal));
+    a.list.shape = shape;
+    test_sync_open(&a, 1);
+    test_sync_open(&b, 2);
+    test_sync_add(&a, 1, 1);
+    test_sync_publish(&a);
+    test_sync_connect(&l, &a, &b);
+    umbel_slice m;
+    assert_true(umbel_sync_next(a.machine, l.peer[0], 1, &m));
+    umbel_sync_receive(b.machine, l.peer[1], m.data, m.len, 1, NULL);
+    assert_string_equal(umbel_sync_reason_name(b.last_reason), "shape");
+    assert_non_null(strstr(b.last_text, "seed"));
+    test_sync_run(&l, 1);
+    assert_string_equal(umbel_sync_reason_name(b.last_reason), "list");
+    test_sync_close(&a);
+    test_sync_close(&b);
+    umbel_close(shape);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_origin_that_sets_all_its_cells_is_refused),
+        cmocka_unit_test(pages_of_others_cannot_be_raised),
+        cmocka_unit_test(an_epoch_that_is_over_cannot_come_back),
+        cmocka_unit_test(an_epoch_years_ahead_is_refused),
+        cmocka_unit_test(one_that_says_two_things_is_out),
+        cmocka_unit_test(one_that_floods_is_held_at_its_capacity),
+        cmocka_unit_test(after_a_drop_answers_are_as_if_it_never_was),
+        cmocka_unit_test(origins_have_a_limit_and_a_cap),
+        cmocka_unit_test(another_shape_is_refused_with_the_field),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
