@@ -1,0 +1,106 @@
+/*
+ * sync.c - messages of peers, from anyone.
+ *
+ * The input is a series of messages without their frames: type, length (2) and
+ * body. Every signature holds, so that everything behind one is reached. Then
+ * memory is within its limit, and the machine still answers, and talks.
+ */
+#include "fuzz.h"
+
+#include "base/hash.h"
+#include "exchange/sync_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MEMORY = 1 << 16, MOST = 64 };
+
+static bool anything_signed(const uint8_t *origin, const void *text, size_t len,
+                            const uint8_t *signature)
+{
+    (void)origin, (void)text, (void)len, (void)signature;
+    return true;
+}
+
+static umbel_sync *open_machine(const umbel_filter *shape)
+{
+    static um_sync_rules rules;
+    umbel_sync_list list = {.name = "list",
+                            .shape = shape,
+                            .epoch_seconds = 1000,
+                            .epochs = 2,
+                            .page_bytes = 512};
+    umbel_sync_params p = UMBEL_SYNC_INIT;
+    umbel_sync *s;
+
+    p.lists = &list;
+    p.nlists = 1;
+    p.incarnation = 1;
+    p.session = 7;
+    p.drop_quorum = 1;
+    p.limits = (umbel_sync_limits){.memory = MEMORY,
+                                   .origins = 4,
+                                   .message_bytes = 8192,
+                                   .log_bytes = 4096,
+                                   .log_entries = 8,
+                                   .history_bytes = 512};
+    if (umbel_sync_open(&p, &s, NULL))
+        abort();
+    rules = um_sync_rules_standard;
+    rules.signed_by = anything_signed;
+    um_sync_set_rules(s, &rules);
+    return s;
+}
+
+static umbel_filter *make_shape(void)
+{
+    umbel_setting bits = {"cell_bits", 8};
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_filter *shape;
+
+    p.cells = 2048;
+    p.hashes = 3;
+    p.settings = &bits;
+    p.nsettings = 1;
+    if (umbel_create("counting", &p, &shape, NULL))
+        abort();
+    return shape;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    static umbel_filter *shape;
+    um_bytes m = {.len = 0};
+    umbel_digest d = {1, 2};
+    umbel_slice out;
+    uint64_t count;
+    int peer;
+
+    if (!shape)
+        shape = make_shape();
+    umbel_sync *s = open_machine(shape);
+    if (umbel_sync_connect(s, &peer, NULL))
+        abort();
+    for (int n = 0; len >= 3 && n < MOST; n++) {
+        size_t body = data[1] | (size_t)data[2] << 8;
+        body = body < len - 3 ? body : len - 3;
+        um_message_begin(&m, (um_message_type)data[0]);
+        um_bytes_put(&m, data + 3, body);
+        um_message_end(&m);
+        umbel_sync_receive(s, peer, m.at, m.len, 1500 + 100 * (uint64_t)n,
+                           NULL);
+        for (int i = 0; i < 8 && umbel_sync_next(s, peer, 1500, &out); i++)
+            if (out.len > s->limit.message_bytes)
+                abort();
+        if (s->memory > MEMORY || s->log_bytes > 4096)
+            abort();
+        data += 3 + body;
+        len -= 3 + body;
+    }
+    if (umbel_sync_count(s, 0, &d, 1, &count, NULL, NULL))
+        abort();
+    umbel_sync_agreement(s, 0);
+    um_bytes_fini(&m);
+    umbel_sync_close(s);
+    return 0;
+}
