@@ -76,6 +76,23 @@ static uint64_t now(void)
     return (uint64_t)time(NULL);
 }
 
+/* What is refused of one origin does not end the exchange. */
+static umbel_status take_message(um_sync_dir *d, int peer, const void *bytes,
+                                 size_t len, umbel_error *err)
+{
+    umbel_status status =
+        umbel_sync_receive(d->machine, peer, bytes, len, now(), err);
+
+    if (d->differs[0])
+        return um_fail(err, UMBEL_E_MISMATCH,
+                       "the other side has filters of other options: %.180s",
+                       d->differs);
+    return status == UMBEL_E_FORMAT || status == UMBEL_E_CHECKSUM ||
+                   status == UMBEL_E_VERSION || status == UMBEL_E_NOMEM
+               ? status
+               : UMBEL_OK;
+}
+
 /* --- two directories ------------------------------------------------------ */
 
 /* Moves what one has to say to the other. False: nothing. */
@@ -86,8 +103,7 @@ static umbel_status carry(um_sync_dir *from, int to_peer, um_sync_dir *to,
 
     while (umbel_sync_next(from->machine, to_peer, now(), &m)) {
         *moved = true;
-        UM_TRY(umbel_sync_receive(to->machine, from_peer, m.data, m.len, now(),
-                                  err));
+        UM_TRY(take_message(to, from_peer, m.data, m.len, err));
     }
     return UMBEL_OK;
 }
@@ -107,9 +123,9 @@ static umbel_status join(um_sync_dir *a, um_sync_dir *b, outcome *out,
     }
     note_outcome(a, pa, out);
     if (!umbel_sync_finished(a->machine, pa))
-        return um_fail(err, UMBEL_E_MISMATCH,
-                       "the directories did not agree: do they have filters "
-                       "of the same options?");
+        return um_fail(err, UMBEL_E_REFUSED,
+                       "the directories do not agree: "
+                       "one refuses what the other has");
     UM_TRY(um_sync_dir_save(b, err));
     return um_sync_dir_save(a, err);
 }
@@ -185,7 +201,7 @@ static umbel_status take_messages(um_sync_dir *d, int peer, buffer *in,
         UM_TRY(umbel_sync_split(d->machine, in->at, in->len, &used, err));
         if (!used)
             return UMBEL_OK;
-        UM_TRY(umbel_sync_receive(d->machine, peer, in->at, used, now(), err));
+        UM_TRY(take_message(d, peer, in->at, used, err));
         consume(in, used);
     }
 }
@@ -206,6 +222,10 @@ static umbel_status write_some(int fd, buffer *out, umbel_error *err)
 {
     ssize_t n = write(fd, out->at, out->len);
 
+    if (n < 0 && errno == EPIPE) { /* reading shows that it has ended */
+        out->len = 0;
+        return UMBEL_OK;
+    }
     if (n < 0 && errno != EAGAIN && errno != EINTR)
         return um_fail_errno(err, "writing to the other side");
     if (n > 0)

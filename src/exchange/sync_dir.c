@@ -211,6 +211,14 @@ static umbel_status load_state(um_sync_dir *d, umbel_error *err)
     return um_name_file(status, file, err);
 }
 
+static void note_event(void *ctx, const umbel_sync_event *e)
+{
+    um_sync_dir *d = ctx;
+
+    if (e->kind == UMBEL_SYNC_REFUSED && e->reason == UMBEL_SYNC_SHAPE)
+        snprintf(d->differs, sizeof d->differs, "%s", e->text);
+}
+
 static umbel_status open_machine(um_sync_dir *d, umbel_error *err)
 {
     uint8_t sign[UMBEL_SIGN_KEY_LEN];
@@ -226,6 +234,8 @@ static umbel_status open_machine(um_sync_dir *d, umbel_error *err)
     randombytes_buf(&p.session, sizeof p.session);
     p.session |= 1;
     p.announce = true;
+    p.event = note_event;
+    p.ctx = d;
     p.limits.memory = UINT64_MAX / 2;
     p.limits.incarnations = 64;
     umbel_status status = umbel_sync_open(&p, &d->machine, err);

@@ -24,6 +24,8 @@ typedef struct um_sync_dir {
     uint64_t incarnation;
     umbel_filter *shape;
     umbel_sync *machine;
+    char
+        differs[256]; /* why the other side has another shape; "": it has not */
     struct um_saved_copy {
         uint8_t origin[UMBEL_ORIGIN_LEN];
         uint64_t incarnation, version;
