@@ -2,7 +2,8 @@
  * What an exchange costs, held against the entropy of what changed; and what
  * sums over origins are worth.
  *
- *   test_sync_traffic [KEYS]   a first exchange of that many keys, too
+ *   test_sync_traffic [KEYS]   with more reports, rounds, and that many keys in
+ *                              the first exchange
  */
 #include "base/rng.h"
 #include "support/sync.h"
@@ -68,6 +69,10 @@ static double entropy_bits(const umbel_filter *old, const umbel_filter *now,
     return bits + value_bits(seen);
 }
 
+/* How much is done: little, unless KEYS are given. */
+static uint64_t first_keys = 20000, base_keys = 10000, most_reports = 4000,
+                rounds = 1;
+
 typedef struct traffic_case {
     const char *kind;
     umbel_setting settings[2];
@@ -103,21 +108,20 @@ static void add_many(test_sync_server *s, uint64_t from, uint64_t n)
 
 static void differences_cost_their_entropy(void **state)
 {
-    static const uint64_t reports[] = {1, 30, 1000, 20000};
-    enum { BASE = 60000 };
+    uint64_t reports[] = {1, 30, 1000, most_reports};
 
     (void)state;
     for (size_t k = 0; k < TEST_COUNT(cases); k++) {
-        umbel_filter *shape = shape_of(&cases[k], 200000);
+        umbel_filter *shape = shape_of(&cases[k], 4 * base_keys);
         test_sync_server a = {0}, b = {0};
         test_sync_link l;
-        uint64_t from = BASE;
+        uint64_t from = base_keys;
 
         a.list.shape = b.list.shape = shape;
         test_sync_open(&a, 1);
         test_sync_open(&b, 2);
         test_sync_connect(&l, &a, &b);
-        add_many(&a, 0, BASE);
+        add_many(&a, 0, base_keys);
         test_sync_publish(&a);
         test_sync_run(&l, 1);
         for (size_t r = 0; r < TEST_COUNT(reports); r++) {
@@ -146,8 +150,6 @@ static void differences_cost_their_entropy(void **state)
         umbel_close(shape);
     }
 }
-
-static uint64_t first_keys = 100000;
 
 static void a_first_exchange_costs_the_coded_file(void **state)
 {
@@ -183,14 +185,14 @@ static void a_first_exchange_costs_the_coded_file(void **state)
 /* The table of the note: m = 80,000, k = 4, 10,000 keys, P(c >= x) = 1/x. */
 static void sums_over_origins_err_less_than_sums_of_cells(void **state)
 {
-    enum { ORIGINS = 8, KEYS = 10000, ROUNDS = 3 };
+    enum { ORIGINS = 8, KEYS = 10000 };
     static uint64_t times[KEYS];
     double wrong_sum = 0, wrong_cells = 0, inserted = 0;
     umbel_setting settings[] = {{"cell_bits", 16}, {"update", 1}};
     um_rng rng = {7};
 
     (void)state;
-    for (uint64_t round = 0; round < ROUNDS; round++) {
+    for (uint64_t round = 0; round < rounds; round++) {
         umbel_params p = UMBEL_PARAMS_INIT;
         umbel_filter *f[ORIGINS], *cells;
         p.cells = 80000;
@@ -241,6 +243,7 @@ int main(int argc, char **argv)
     };
 
     if (argc > 1)
-        first_keys = strtoull(argv[1], NULL, 10);
+        first_keys = strtoull(argv[1], NULL, 10), base_keys = 60000,
+        most_reports = 20000, rounds = 10;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
