@@ -3,6 +3,7 @@
  */
 #include "papers/forgeries/forge.h"
 
+#include "addressing/rows.h"
 #include "base/alloc.h"
 #include "base/error.h"
 #include "filter/handle.h"
@@ -212,8 +213,10 @@ static uint64_t shift_of(const um_layout *l)
 {
     uint64_t m = l->cells, p = UM_INTEGER_PRIME;
 
-    if (l->hashes > 1 && l->factor[0]) {
-        uint64_t on = (p + l->factor[3] - l->factor[1]) % p;
+    if (l->hashes > 1 && l->row == &um_addressing_universal) {
+        um_universal h[UM_MAX_HASHES];
+        um_draw_universal(l, h);
+        uint64_t on = (p + h[1].d - h[0].d) % p;
         return on < p / 2 ? on % m : m - (p - on) % m;
     }
     return (UINT64_MAX % m + 1) % m;

@@ -24,24 +24,30 @@ static uint64_t universal_limit(uint32_t hashes)
 
 static void universal_prepare(um_layout *l)
 {
+    l->range = UM_INTEGER_PRIME;
+}
+
+/* Called for each batch: a table of them would be most of a handle. */
+void um_draw_universal(const um_layout *l, um_universal h[UM_MAX_HASHES])
+{
     um_rng rng = {l->seed};
 
-    l->range = UM_INTEGER_PRIME;
     for (size_t j = 0; j < l->hashes; j++) {
-        l->factor[2 * j] =
-            (uint32_t)(1 + um_random_below(&rng, UM_INTEGER_PRIME - 1));
-        l->factor[2 * j + 1] =
-            (uint32_t)um_random_below(&rng, UM_INTEGER_PRIME);
+        h[j].c = (uint32_t)(1 + um_random_below(&rng, UM_INTEGER_PRIME - 1));
+        h[j].d = (uint32_t)um_random_below(&rng, UM_INTEGER_PRIME);
     }
 }
 
 static void universal_positions(const um_layout *l, const umbel_digest *d,
                                 size_t n, uint64_t *pos)
 {
+    um_universal h[UM_MAX_HASHES];
+
+    um_draw_universal(l, h);
     for (size_t i = 0; i < n; i++) {
         uint64_t x = d[i].lo % UM_INTEGER_PRIME;
         for (size_t j = 0; j < l->hashes; j++) {
-            uint64_t y = l->factor[2 * j] * x + l->factor[2 * j + 1];
+            uint64_t y = h[j].c * x + h[j].d;
             *pos++ = (uint32_t)(y % UM_INTEGER_PRIME) % (uint32_t)l->cells;
         }
     }

@@ -22,4 +22,12 @@
     extern const um_addressing um_addressing_##name;
 UM_ADDRESSINGS(UM_ADDRESSING_DECLARE)
 
+/* The numbers of a function of universal, ((c x + d) mod p) mod m. */
+typedef struct um_universal {
+    uint32_t c, d;
+} um_universal;
+
+/* Draws those of all functions from the seed. */
+void um_draw_universal(const um_layout *l, um_universal h[UM_MAX_HASHES]);
+
 #endif

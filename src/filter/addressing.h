@@ -39,9 +39,6 @@ typedef struct um_layout {
      * its class a cell is any. 0: cells do not follow from each other.
      */
     uint64_t classes, step;
-
-    uint32_t
-        factor[2 * UM_MAX_HASHES]; /* universal: c and d of each function */
 } um_layout;
 
 /* How cells move when a filter shrinks by a divisor D. */
@@ -69,7 +66,7 @@ struct um_addressing {
     uint64_t (*limit)(uint32_t hashes);
     /* Computes cells and hashes as others prescribe them; NULL: by search. */
     void (*size)(double keys, double fpr, double *cells, double *hashes);
-    /* Fills in blocks .. factor from cells, seed and hashes, where not all
+    /* Fills in blocks .. step from cells, seed and hashes, where not all
      * cells are one lane in which hashes fall anywhere. */
     void (*prepare)(um_layout *l);
     /* pos[i * hashes + j] is the j-th cell of digest i. */

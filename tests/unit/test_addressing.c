@@ -3,6 +3,7 @@
  */
 #include "support/test.h"
 
+#include "addressing/rows.h"
 #include "base/rng.h"
 #include "filter/addressing.h"
 
@@ -245,9 +246,11 @@ static void linear(const um_layout *l, const umbel_digest *d,
                    const uint64_t *pos)
 {
     uint64_t x = d->lo % UM_INTEGER_PRIME;
+    um_universal h[UM_MAX_HASHES];
 
+    um_draw_universal(l, h);
     for (uint32_t j = 0; j < l->hashes; j++) {
-        uint64_t c = l->factor[2 * j], plus = l->factor[2 * j + 1];
+        uint64_t c = h[j].c, plus = h[j].d;
         assert_in_range(c, 1, UM_INTEGER_PRIME - 1);
         assert_in_range(plus, 0, UM_INTEGER_PRIME - 1);
         um_u128 y = (um_u128)c * x + plus;

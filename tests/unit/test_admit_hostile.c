@@ -4,6 +4,7 @@
  */
 #include "support/rulings.h"
 
+#include "addressing/rows.h"
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "filter/handle.h"
@@ -250,9 +251,10 @@ static void seeds_that_align_functions_are_refused(void **state)
     p.cells = CELLS;
     p.hashes = 2;
     umbel_filter *f = test_made("bloom", &p, 0, 0);
-    const uint32_t *factor = f->layout.factor;
-    assert_int_equal(factor[0], factor[2]);
-    uint64_t on = (UM_INTEGER_PRIME + factor[3] - factor[1]) % UM_INTEGER_PRIME;
+    um_universal h[UM_MAX_HASHES];
+    um_draw_universal(&f->layout, h);
+    assert_int_equal(h[0].c, h[1].c);
+    uint64_t on = (UM_INTEGER_PRIME + h[1].d - h[0].d) % UM_INTEGER_PRIME;
     uint64_t back = UM_INTEGER_PRIME - on; /* what more keys do: no wrap */
     uint64_t shift = on < back ? on % CELLS : CELLS - back % CELLS;
     for (uint64_t i = 0, x = 0; i < USED; i++, x = (x + shift) % CELLS)

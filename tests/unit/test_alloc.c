@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { HANDLE_MOST = 704 }; /* bytes beside the file's */
+
 /* All that the scenario makes; NULL: not made. */
 typedef struct made {
     umbel_filter *opened, *copy, *folded, *decoded, *loaded, *mapped;
@@ -270,9 +272,28 @@ static void impossible_amounts_are_out_of_memory(void **state)
     assert_int_equal(c.live_bytes, 0);
 }
 
+/* People keep a filter for each of their users. */
+static void a_small_filter_takes_little_more_than_its_cells(void **state)
+{
+    test_memory c = {.fail_at = 0};
+    umbel_alloc a = test_alloc(&c);
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_filter *f = NULL;
+
+    (void)state;
+    p.capacity = 100;
+    p.fpr = 0.01;
+    p.alloc = &a;
+    assert_ok(umbel_create(NULL, &p, &f, &test_refusal));
+    assert_int_equal(c.live_blocks, 2);
+    assert_in_range(c.live_bytes, 1, HANDLE_MOST + umbel_encoded_len(f));
+    umbel_close(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_small_filter_takes_little_more_than_its_cells),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(outputs_are_untouched_without_memory),
         cmocka_unit_test(a_verifier_outlives_a_failed_growth),
