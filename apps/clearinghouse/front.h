@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 typedef struct um_front um_front;
+struct um_config;
 typedef struct um_house um_house;
 
 enum { UM_MAX_FRONT_LISTS = 4 };
@@ -39,7 +40,7 @@ struct um_front {
     const um_verdict *verdicts; /* a row with code 0 ends */
 
     /* Adds the bytes that it may need beside its lists; NULL: few. */
-    umbel_status (*memory)(const void *settings, uint64_t *need,
+    umbel_status (*memory)(const struct um_config *c, uint64_t *need,
                            umbel_error *err);
     /* Checks the files that the settings name, and prints what was ignored in
      * them. NULL: they name none. */

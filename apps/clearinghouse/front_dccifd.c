@@ -5,6 +5,7 @@
 #include "clearinghouse/dccifd_front.h"
 #include "clearinghouse/status_words.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -96,15 +97,20 @@ static unsigned threshold(const void *section)
     return (unsigned)((const um_dccifd_settings *)section)->many;
 }
 
-static umbel_status add_memory(const void *section, uint64_t *need,
+static umbel_status add_memory(const um_config *c, uint64_t *need,
                                umbel_error *err)
 {
-    const um_dccifd_settings *s = section;
+    const um_dccifd_settings *s = um_config_front(c, &um_front_dccifd);
 
-    (void)err;
-    if (s->listen.n)
-        *need += s->mails + s->connections *
-                                (sizeof(um_dccifd_job) + UM_DCCIFD_LINE + 512);
+    if (!s->listen.n)
+        return UMBEL_OK;
+    if (s->mails <= c->mail.bytes)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "dccifd: mails = %" PRIu64
+                       " is too small for one mail (mail.bytes = %" PRIu64 ")",
+                       s->mails, c->mail.bytes);
+    *need += s->mails +
+             s->connections * (sizeof(um_dccifd_job) + UM_DCCIFD_LINE + 512);
     return UMBEL_OK;
 }
 

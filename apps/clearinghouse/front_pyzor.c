@@ -102,10 +102,10 @@ static umbel_status reload(void *state, umbel_error *err)
 
 /* --- memory --------------------------------------------------------------- */
 
-static umbel_status add_memory(const void *section, uint64_t *need,
+static umbel_status add_memory(const um_config *c, uint64_t *need,
                                umbel_error *err)
 {
-    const um_pyzor_settings *s = section;
+    const um_pyzor_settings *s = um_config_front(c, &um_front_pyzor);
     um_pyzor_once *once;
 
     if (s->passwd) /* marks of signed reports; and again while they move */

@@ -50,7 +50,7 @@ static umbel_status add_fronts(const um_config *c, uint64_t *need,
 {
     for (size_t i = 0; um_front_row(i); i++)
         if (um_front_row(i)->memory)
-            UM_TRY(um_front_row(i)->memory(c->front[i], need, err));
+            UM_TRY(um_front_row(i)->memory(c, need, err));
     return UMBEL_OK;
 }
 
