@@ -40,7 +40,7 @@ enum {
     UM_IN_MULTI = 1 << 1,
     UM_IS_REPLICA = 1 << 3,
     UM_IN_CLUSTER = 1 << 5,
-    UM_OUT_OF_MEMORY = 1 << 10,
+    UM_MAY_EVICT = 1 << 9,   /* maxmemory is set, and not noeviction */
     UM_REPLICATED = 1 << 12, /* the command comes from the primary */
     UM_LOADING = 1 << 13,
     UM_IN_CHILD = 1 << 20,

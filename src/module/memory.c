@@ -76,6 +76,8 @@ umbel_status um_memory_check(um_ctx *ctx, uint64_t bytes, umbel_error *err)
     info = um_api.GetServerInfo(ctx, "memory");
     most = server_number(info, "maxmemory");
     used = server_number(info, "used_memory");
+    if (um_api.GetContextFlags(ctx) & UM_MAY_EVICT)
+        used = 0; /* other keys go for it */
     um_api.FreeServerInfo(ctx, info);
     if (most && (used > most || bytes > most - used))
         return um_fail(err, UMBEL_E_LIMIT,

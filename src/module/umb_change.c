@@ -3,6 +3,7 @@
  */
 #include "module/change.h"
 #include "module/keys.h"
+#include "module/memory.h"
 #include "module/type.h"
 #include "module/umb.h"
 #include "module/write.h"
@@ -78,6 +79,18 @@ static bool find_sources(um_ctx *ctx, um_change *c, um_str **argv)
     return true;
 }
 
+/* Into a new key, it takes the memory of one more filter. */
+static bool may_merge(um_ctx *ctx, const um_change *c)
+{
+    umbel_error err;
+
+    if (c->from[0] ||
+        um_memory_check(ctx, um_body_bytes(c->from[1]), &err) == UMBEL_OK)
+        return true;
+    um_reply_error(ctx, &err);
+    return false;
+}
+
 int um_umb_merge(um_ctx *ctx, um_str **argv, int argc)
 {
     um_change *c;
@@ -99,7 +112,8 @@ int um_umb_merge(um_ctx *ctx, um_str **argv, int argc)
     c->again = um_umb_merge;
     c->make = make_merged;
     c->answer = answer_error;
-    if (parse_merge(ctx, c, argv, argc) && find_sources(ctx, c, argv))
+    if (parse_merge(ctx, c, argv, argc) && find_sources(ctx, c, argv) &&
+        may_merge(ctx, c))
         return um_change_run(c, ctx, argv, argc);
     um_change_close(c);
     return UM_DONE;

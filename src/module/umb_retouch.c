@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Digests of a set's members. */
@@ -65,12 +66,24 @@ static bool gather(um_ctx *ctx, um_str *name, const char *what, gathering *g)
     return !g->status;
 }
 
+static int by_digest(const void *a, const void *b)
+{
+    const umbel_digest *x = a, *y = b;
+
+    return x->lo != y->lo ? (x->lo > y->lo) - (x->lo < y->lo)
+                          : (x->hi > y->hi) - (x->hi < y->hi);
+}
+
+/* The server's sets have an order of their own on each replica, and which bits
+ * are cleared depends on the order. */
 static umbel_status make_retouched(um_change *c, umbel_error *err)
 {
     umbel_key_list members = UMBEL_KEY_LIST(c->members, c->nmembers);
     umbel_key_list never = UMBEL_KEY_LIST(c->never, c->nnever);
     umbel_retouch_params params = UMBEL_RETOUCH_INIT;
 
+    qsort(c->members, c->nmembers, sizeof *c->members, by_digest);
+    qsort(c->never, c->nnever, sizeof *c->never, by_digest);
     params.max_fn = c->max_fn;
     UM_TRY(umbel_copy(c->from[0]->filter, &c->made, err));
     return umbel_retouch(c->made, &members, &never, &params, &c->bill, NULL,
