@@ -48,6 +48,20 @@ static void check_store(const um_status *s, um_problems *out)
         s->data);
 }
 
+/* A worker that has just died is back in a moment; only if it is not, this is
+ * seen for longer. */
+static void check_workers(const um_status *s, um_problems *out)
+{
+    if (!s->pool.workers || s->pool.ready)
+        return;
+    um_problem *p = next_problem(out, UM_WARNING);
+    say(p->what, "No worker runs that could read mails: clients of dccifd are "
+                 "told to try again.");
+    say(p->advice, "The server starts workers again by itself. If this stays, "
+                   "look whether it may start processes, open files and use "
+                   "memory (ulimit -a).");
+}
+
 static void check_snapshot(const um_status *s, um_problems *out)
 {
     if (!s->store.snapshot_error || s->store.failed)
@@ -111,7 +125,8 @@ static void check_refusals(const um_status *s, um_problems *out)
 }
 
 static void (*const checks[])(const um_status *s, um_problems *out) = {
-    check_store, check_snapshot, check_memory, check_errors, check_refusals};
+    check_store,  check_workers, check_snapshot,
+    check_memory, check_errors,  check_refusals};
 
 void um_status_problems(const um_status *s, um_problems *out)
 {

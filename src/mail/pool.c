@@ -120,7 +120,8 @@ umbel_status um_mail_pool_ask(um_mail_pool *p, uint8_t *mail, size_t len,
     size_t kept =
         len < p->config.limits.bytes ? len : (size_t)p->config.limits.bytes;
     um_mail_job *job = malloc(sizeof *job);
-    uint8_t *shorter = kept < len ? realloc(mail, kept) : NULL;
+    /* Also where len was kept in more room, which nobody would count. */
+    uint8_t *shorter = kept ? realloc(mail, kept) : NULL;
 
     mail = shorter ? shorter : mail;
     if (!job || p->waiting_bytes + kept > p->queue_bytes) {

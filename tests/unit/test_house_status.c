@@ -205,6 +205,24 @@ static void every_problem_is_named_the_worst_first(void **state)
     assert_int_equal(um_status_health(&s), 503);
 }
 
+static void a_server_without_workers_is_not_well(void **state)
+{
+    um_front_stats f;
+    um_status s = well(&f);
+    um_problems p;
+
+    (void)state;
+    s.pool.workers = 2;
+    s.pool.ready = 1;
+    um_status_problems(&s, &p);
+    assert_int_equal(p.n, 0);
+    s.pool.ready = 0;
+    um_status_problems(&s, &p);
+    assert_int_equal(p.n, 1);
+    assert_non_null(strstr(p.item[0].what, "No worker runs"));
+    assert_int_equal(um_status_health(&s), 200); /* the others are served */
+}
+
 static void many_problems_keep_their_room(void **state)
 {
     um_front_stats f;
@@ -298,6 +316,7 @@ int main(void)
         cmocka_unit_test(a_busy_reporter_is_found_among_many_networks),
         cmocka_unit_test(a_server_that_is_well_has_no_problem),
         cmocka_unit_test(every_problem_is_named_the_worst_first),
+        cmocka_unit_test(a_server_without_workers_is_not_well),
         cmocka_unit_test(many_problems_keep_their_room),
         cmocka_unit_test(hostile_names_are_escaped_in_html),
         cmocka_unit_test(hostile_names_are_escaped_in_json),
