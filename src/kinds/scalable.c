@@ -25,7 +25,7 @@
  * Idea: Dayan, Bercea, Reviriego, Pagh, "InfiniFilter", 2023; a quotient filter
  * there. Compare chains of Bloom filters (Almeida, Baquero, Preguica, Hutchison
  * 2007), which ask every member of the chain. When not to use it: where the
- * number of keys is known, bloom takes half of the memory.
+ * number of keys is known, bloom takes a third to a half of the memory.
  */
 #include "kinds/scalable.h"
 
