@@ -43,8 +43,10 @@ static void work(um_job *job)
 
 static bool keys_unchanged(const um_change *c, um_ctx *ctx, um_str **argv)
 {
+    um_body *now;
+
     for (size_t i = 0; i < c->n; i++)
-        if (um_peek_body(ctx, argv[i ? i + 2 : 1]) != c->from[i])
+        if (!um_peek_body(ctx, argv[i ? i + 2 : 1], &now) || now != c->from[i])
             return false;
     return !c->unchanged || c->unchanged(ctx, c, argv);
 }

@@ -313,7 +313,7 @@ static umbel_status take_filter(piece_job *j, um_ctx *ctx, um_str **argv,
         return um_fail(err, UMBEL_E_REFUSED,
                        "the server saved its data meanwhile: begin again with "
                        "offset 0");
-    if ((um_peek_body(ctx, argv[1]) != NULL) != i->replaces)
+    if (!um_peek_body(ctx, argv[1], &b) || (b != NULL) != i->replaces)
         return um_fail(err, UMBEL_E_REFUSED,
                        "key: it was %s while the import ran",
                        i->replaces ? "deleted" : "made");

@@ -16,17 +16,19 @@ typedef struct copy_job {
     um_command_run *again;
 } copy_job;
 
-um_body *um_peek_body(um_ctx *ctx, um_str *name)
+bool um_peek_body(um_ctx *ctx, um_str *name, um_body **out)
 {
     um_key *key = um_api.OpenKey(ctx, name, UM_READ);
-    um_body *b = NULL;
+    bool ours;
 
+    *out = NULL;
     if (!key)
-        return NULL;
-    if (um_api.ModuleTypeGetType(key) == um_filter_type)
-        b = um_api.ModuleTypeGetValue(key);
+        return true;
+    ours = um_api.ModuleTypeGetType(key) == um_filter_type;
+    if (ours)
+        *out = um_api.ModuleTypeGetValue(key);
     um_api.CloseKey(key);
-    return b;
+    return ours;
 }
 
 void um_put_body(um_ctx *ctx, um_str *name, um_body *b)
@@ -61,10 +63,11 @@ static void work_copy(um_job *job)
 static int reply_copy(um_job *job, um_ctx *ctx, um_str **argv, int argc)
 {
     copy_job *c = (copy_job *)job;
+    um_body *now;
 
     if (job->status)
         return um_reply_error(ctx, &job->err);
-    if (um_peek_body(ctx, argv[1]) == c->from) {
+    if (um_peek_body(ctx, argv[1], &now) && now == c->from) {
         um_put_body(ctx, argv[1], c->copy);
         c->copy = NULL;
     }

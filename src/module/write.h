@@ -25,7 +25,7 @@ void um_end_change(um_ctx *ctx, um_str *name, const char *event);
  */
 void um_put_body(um_ctx *ctx, um_str *name, um_body *b);
 
-/* Returns the body in a key; NULL: no key, or another type. */
-um_body *um_peek_body(um_ctx *ctx, um_str *name);
+/* Gives the body in a key, NULL: no key. False if the key has another type. */
+bool um_peek_body(um_ctx *ctx, um_str *name, um_body **out);
 
 #endif
