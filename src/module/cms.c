@@ -121,8 +121,9 @@ static uint32_t add_item(um_cms *c, umbel_slice item, uint64_t amount)
     for (uint64_t row = 0, n; row < c->depth; row += n) {
         n = find_cells(c, row, item, cell);
         for (uint64_t i = 0; i < n; i++) {
-            *cell[i] = add_saturating(*cell[i], amount);
-            least = *cell[i] < least ? *cell[i] : least;
+            uint32_t x = add_saturating(um_cms_le(*cell[i]), amount);
+            *cell[i] = um_cms_le(x);
+            least = x < least ? x : least;
         }
     }
     c->count = amount > (uint64_t)(INT64_MAX - c->count)
@@ -137,8 +138,10 @@ static uint32_t count_item(const um_cms *c, umbel_slice item)
 
     for (uint64_t row = 0, n; row < c->depth; row += n) {
         n = find_cells(c, row, item, cell);
-        for (uint64_t i = 0; i < n; i++)
-            least = *cell[i] < least ? *cell[i] : least;
+        for (uint64_t i = 0; i < n; i++) {
+            uint32_t x = um_cms_le(*cell[i]);
+            least = x < least ? x : least;
+        }
     }
     return least;
 }

@@ -65,7 +65,7 @@ static bool sum_cell(const merge_job *j, size_t cell, int64_t *sum)
     *sum = 0;
     for (long long i = 0; i < j->n; i++)
         if (!add_weighted(sum, j->source[i].weight,
-                          j->source[i].from->cells[cell]))
+                          um_cms_le(j->source[i].from->cells[cell])))
             return false;
     return *sum >= 0 && *sum <= UINT32_MAX;
 }
@@ -95,7 +95,7 @@ static const char *merge_cells(const merge_job *j)
             return "CMS: MERGE overflow";
     for (size_t i = 0; i < cells; i++) {
         sum_cell(j, i, &sum);
-        j->into->cells[i] = (uint32_t)sum;
+        j->into->cells[i] = um_cms_le((uint32_t)sum);
     }
     j->into->count = count;
     return NULL;

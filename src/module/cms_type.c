@@ -15,9 +15,6 @@
 
 enum { ENCODING = 0, AOF_PIECE = 16 << 20 };
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-               "counters are stored as they are");
-
 um_type *um_cms_type;
 
 size_t um_cms_bytes(const um_cms *c)

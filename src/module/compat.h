@@ -20,9 +20,18 @@ extern um_type *um_bf_type, *um_cms_type;
 /* A count-min sketch: row i of a key is its 32-bit Murmur hash, seed i. */
 typedef struct um_cms {
     uint64_t width, depth;
-    int64_t count; /* of all increments */
-    uint32_t *cells;
+    int64_t count;   /* of all increments */
+    uint32_t *cells; /* little-endian, as they are saved: um_cms_le */
 } um_cms;
+
+static inline uint32_t um_cms_le(uint32_t x)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return __builtin_bswap32(x);
+#else
+    return x;
+#endif
+}
 
 /* Bounds width and depth before anything is allocated. */
 umbel_status um_cms_open(uint64_t width, uint64_t depth, um_cms **out,
