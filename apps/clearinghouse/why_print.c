@@ -59,8 +59,7 @@ static bool print_reason(FILE *out, const um_why *w)
 {
     if (w->hit)
         fprintf(out, "a hit%s: list %s counts it %s times%s, and %s is enough",
-                w->welcome ? " for Pyzor clients, who send no more than digests"
-                           : "",
+                w->welcome ? " for Pyzor clients, which send only digests" : "",
                 um_front_list(w->list), um_words_count(w->count).text,
                 w->count >= count_limit(w, w->list) ? " or more" : "",
                 um_words_count(w->threshold).text);
