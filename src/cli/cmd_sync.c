@@ -173,7 +173,9 @@ enum { PIECE = 65536, PATIENCE_MS = 60000 };
 static umbel_status append(buffer *b, const void *data, size_t len,
                            umbel_error *err)
 {
-    if (b->cap - b->len < len) {
+    if (!len)
+        return UMBEL_OK;
+    if (!b->at || b->cap - b->len < len) {
         size_t cap = 2 * (b->len + len);
         uint8_t *at = realloc(b->at, cap);
         if (!at)
@@ -189,7 +191,8 @@ static umbel_status append(buffer *b, const void *data, size_t len,
 static void consume(buffer *b, size_t len)
 {
     b->len -= len;
-    memmove(b->at, b->at + len, b->len);
+    if (b->len && b->at)
+        memmove(b->at, b->at + len, b->len);
 }
 
 static umbel_status take_messages(um_sync_dir *d, int peer, buffer *in,

@@ -82,9 +82,9 @@ static inline um_entry_value um_entry_get(const um_entry_form *f,
     const uint8_t *line = at + i / f->per_line * UM_LINE;
     uint64_t slot = i % f->per_line;
     unsigned rest = um_entry_rest_bits(f), own = rest - f->count_bits;
-    uint64_t x =
-        um_get_field(line, UM_ENTRY_TAG_BITS * f->per_line + slot * rest, rest,
-                     um_low_bits(rest));
+    uint64_t x = um_get_field(
+        line, (uint64_t)UM_ENTRY_TAG_BITS * f->per_line + slot * rest, rest,
+        um_low_bits(rest));
     if (!line[slot])
         return (um_entry_value){0, 0};
     return (um_entry_value){line[slot] | (x & um_low_bits(own))
@@ -110,8 +110,8 @@ static inline void um_entry_set(const um_entry_form *f, uint8_t *at, uint64_t i,
     uint64_t slot = i % f->per_line;
     unsigned rest = um_entry_rest_bits(f), own = rest - f->count_bits;
     uint64_t x = v.print >> UM_ENTRY_TAG_BITS | (v.count - 1) << own;
-    um_set_field(line, UM_ENTRY_TAG_BITS * f->per_line + slot * rest, rest,
-                 um_low_bits(rest), v.count ? x : 0);
+    um_set_field(line, (uint64_t)UM_ENTRY_TAG_BITS * f->per_line + slot * rest,
+                 rest, um_low_bits(rest), v.count ? x : 0);
     line[slot] = v.count ? (uint8_t)v.print : 0;
 }
 

@@ -152,6 +152,7 @@ static bool add_slot(umbel_sync *s, size_t *slot)
         if (!s->copy[*slot])
             break;
     if (*slot == s->ncopies) {
+        /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
         um_copy **all = um_grow_array(s->copy, &s->ncopies, sizeof *all);
         if (!all)
             return false;

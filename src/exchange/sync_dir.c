@@ -129,6 +129,7 @@ umbel_status um_sync_dir_files(const char *path, char ***files, size_t *n,
         if (strncmp(e->d_name, "copy-", 5) != 0 || len > 128 || len < 9 ||
             strcmp(e->d_name + len - 4, ".umb") != 0)
             continue;
+        /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
         all = um_grow_array(*files, n, sizeof *all);
         if (!all)
             break;
@@ -175,7 +176,7 @@ static umbel_status load_copies(um_sync_dir *d, umbel_error *err)
 
     source.memory_limit = MEMORY;
     UM_TRY(um_sync_dir_files(d->path, &files, &n, err));
-    for (size_t i = 0; i < n && files[i] && !status; i++) {
+    for (size_t i = 0; files && i < n && files[i] && !status; i++) {
         umbel_filter *f;
         status = umbel_load(files[i], &source, &f, err);
         if (status)
@@ -331,7 +332,7 @@ static umbel_status remove_gone(um_sync_dir *d, umbel_error *err)
     size_t n;
 
     UM_TRY(um_sync_dir_files(d->path, &files, &n, err));
-    for (size_t i = 0; i < n && files[i]; i++) {
+    for (size_t i = 0; files && i < n && files[i]; i++) {
         umbel_sync_copy c;
         char file[FILE_LEN];
         bool here = false;

