@@ -23,8 +23,8 @@ typedef enum um_entry_layout {
 } um_entry_layout;
 
 typedef struct um_entry_form {
+    uint64_t n; /* entries of the section */
     um_entry_layout layout;
-    uint64_t n;          /* entries of the section */
     unsigned count_bits; /* 1 to 64 */
     unsigned print_bits; /* with the tag */
     unsigned per_line;
