@@ -86,3 +86,9 @@ umbel_status um_memory_check(um_ctx *ctx, uint64_t bytes, umbel_error *err)
                        bytes, used > most ? 0 : most - used);
     return UMBEL_OK;
 }
+
+bool um_memory_is_over(um_ctx *ctx)
+{
+    return um_api.GetUsedMemoryRatio() > 1 && !um_from_primary(ctx) &&
+           !(um_api.GetContextFlags(ctx) & UM_MAY_EVICT);
+}

@@ -31,4 +31,8 @@ uint64_t um_memory_used(void);
  */
 umbel_status um_memory_check(um_ctx *ctx, uint64_t bytes, umbel_error *err);
 
+/* Returns true if the server uses more than maxmemory, and neither evicts keys
+ * nor has the command from its primary. */
+bool um_memory_is_over(um_ctx *ctx);
+
 #endif

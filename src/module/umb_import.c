@@ -317,6 +317,10 @@ static umbel_status take_filter(piece_job *j, um_ctx *ctx, um_str **argv,
         return um_fail(err, UMBEL_E_REFUSED,
                        "key: it was %s while the import ran",
                        i->replaces ? "deleted" : "made");
+    if (um_memory_is_over(ctx))
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "bytes: decoded, the filter does not fit into "
+                       "maxmemory");
     j->made = NULL;
     um_try_unlock(f);
     UM_TRY(um_body_open(f, &b, err));

@@ -69,6 +69,10 @@ umbel_status um_bf_hold(um_bf *b, uint32_t n, umbel_error *err)
 {
     if (n <= b->cap)
         return UMBEL_OK;
+    if (n > UM_BF_MOST_LINKS)
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "%" PRIu32 " sub-filters, at most %d are taken", n,
+                       UM_BF_MOST_LINKS);
     um_bf_link *links = um_get(&b->alloc, links_len(n));
     if (!links)
         return um_no_memory(err, links_len(n));
@@ -82,8 +86,6 @@ umbel_status um_bf_hold(um_bf *b, uint32_t n, umbel_error *err)
 
 umbel_status um_bf_append(um_bf *b, const um_bf_link *link, umbel_error *err)
 {
-    if (b->nlinks == UINT32_MAX)
-        return um_fail(err, UMBEL_E_LIMIT, "no chain has that many links");
     UM_TRY(um_bf_hold(b, b->nlinks + 1, err));
     b->links[b->nlinks++] = *link;
     return UMBEL_OK;

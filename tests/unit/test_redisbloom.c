@@ -345,6 +345,39 @@ static void changed_headers_are_refused_or_harmless(void **state)
     free(bytes);
 }
 
+/* Each link would cost time in every query, and a header is short. */
+static void headers_with_very_many_sub_filters_are_refused(void **state)
+{
+    const um_bf_params p = {1, 0.01, 1, false};
+    um_bf *b = open_bf(&p), *many = NULL;
+    umbel_status status = UMBEL_OK;
+
+    (void)state;
+    while (b->nlinks < UM_BF_MOST_LINKS && !status) {
+        um_bf_link link = b->links[0];
+        assert_ok(um_bf_link_bits(b, &link, &test_refusal));
+        status = um_bf_append(b, &link, &test_refusal);
+    }
+    assert_ok(status);
+    assert_int_equal(um_bf_append(b, &b->links[0], &test_refusal),
+                     UMBEL_E_LIMIT);
+    size_t len = um_bf_header_len(b) + UM_BF_LINK;
+    uint8_t *header = calloc(1, len);
+    assert_non_null(header);
+    um_bf_put_header(b, header);
+    assert_ok(um_bf_from_header(header, len - UM_BF_LINK, NO_LIMIT, true, NULL,
+                                &many, &test_refusal));
+    um_bf_close(many);
+    memcpy(header + len - UM_BF_LINK, header + UM_BF_HEAD, UM_BF_LINK);
+    um_put_u32(&(um_writer){header + 8, header + 12, false},
+               UM_BF_MOST_LINKS + 1);
+    assert_int_equal(um_bf_from_header(header, len, NO_LIMIT, true, NULL, &many,
+                                       &test_refusal),
+                     UMBEL_E_LIMIT);
+    free(header);
+    um_bf_close(b);
+}
+
 static void chunks_stay_inside_their_sub_filter(void **state)
 {
     um_bf *b = open_bf(&(um_bf_params){100, 0.01, 2, false});
@@ -468,6 +501,7 @@ int main(void)
         cmocka_unit_test(a_merged_filter_has_the_items_of_both),
         cmocka_unit_test(filters_that_do_not_grow_merge_up_to_their_capacity),
         cmocka_unit_test(changed_headers_are_refused_or_harmless),
+        cmocka_unit_test(headers_with_very_many_sub_filters_are_refused),
         cmocka_unit_test(chunks_stay_inside_their_sub_filter),
         cmocka_unit_test(
             an_imported_filter_answers_alike_and_goes_back_unchanged),
