@@ -698,6 +698,7 @@ static bool put_update_of(umbel_sync *s, um_peer *p, size_t slot)
     um_bytes *b = &s->out;
 
     um_message_begin(b, UM_MSG_UPDATE);
+    um_bytes_u64(b, s->set.session);
     um_put_id(b, s, &c->id);
     um_bytes_varint(b, pc->from);
     um_bytes_put(b, base && pc->from ? base->root : none, WORD);
@@ -749,6 +750,7 @@ static umbel_status check_epoch(umbel_sync *s, int peer, const um_sync_id *id,
 /* What an update says before its pages. */
 typedef struct update_head {
     um_sync_id id;
+    uint64_t session; /* of the sender: what it has now, unless it restarted */
     uint64_t base, version, keys, part;
     uint8_t word[WORD], last, signature[UM_SIGNATURE_LEN];
 } update_head;
@@ -757,8 +759,9 @@ static umbel_status get_update_head(umbel_sync *s, int peer, um_reader *r,
                                     update_head *h, umbel_error *err)
 {
     umbel_error why;
-    umbel_status status = um_get_id(r, s, &h->id, &why);
 
+    h->session = um_get_u64(r);
+    umbel_status status = um_get_id(r, s, &h->id, &why);
     h->base = um_get_varint(r);
     um_get_bytes(r, h->word, sizeof h->word);
     h->version = um_get_varint(r);
@@ -851,6 +854,7 @@ static umbel_status get_update(umbel_sync *s, int peer, um_reader *r,
         return status;
     p->copy[slot].tell |= !newer || !fits || h.last || status;
     if (!status && h.last && c->now.version == h.version &&
+        s->rules->same_session(p->session, h.session) &&
         p->copy[slot].acked < h.version)
         p->copy[slot].acked = h.version;
     return status;
