@@ -171,7 +171,7 @@ static size_t done(const void *self)
 /* Keys that collide on purpose would make the last section grow for ever. */
 static umbel_status grow_spill(const scalable *t, um_shape *s, umbel_error *err)
 {
-    uint64_t most = 16 * um_load64(t->state + IN_SPILL) + 16 * REACH;
+    uint64_t most = 16 * (um_load64(t->state + IN_SPILL) + REACH);
 
     if (s->setting[SPILL] == MOST_SPILL || t->spill_len > most)
         return um_fail(err, UMBEL_E_FULL,

@@ -124,7 +124,7 @@ static inline look look_into(const scalable *t, place p, uint32_t bits)
     look found = {0, 0};
 
     if (bits == HEAD_BITS)
-        return look_into_short(t->head + 2 * SLOTS * p.bucket,
+        return look_into_short(t->head + p.bucket * 2 * SLOTS,
                                (uint16_t)p.print);
     for (uint64_t i = 0; i < SLOTS; i++) {
         uint32_t e = entry_at(t, p.bucket * SLOTS + i, bits);
