@@ -36,6 +36,8 @@ umbel diff s.umb t.umb -q -o s.umd
 umbel diff damaged.umb g.umb --no-checksum -q -o damaged.umd
 umbel build later --bits 2e5 --hashes 2 -q -o y.umb
 umbel diff z.umb y.umb -q -o z.umd
+umbel build list --kind aging -n 400 -q -o a.umb
+umbel sync --init w --name w -n 100 -q
 umbel publish shelf f.umb -q
 for i in 1 2 3; do
     (cat list; seq 900 90$i) | umbel build -n 5000 -q -o edition.umb
@@ -49,10 +51,14 @@ run() { # COMMAND WORDS
     rm -rf run && cp -rp fix run
     (
         cd run || exit
-        eval "umbel $1 $2" < /dev/null 2>&1 | tr '\0' '@' | grep -a -v -e '^seconds' -e '^expires' -e '^issued'
+        eval "umbel $1 $2" < /dev/null 2>&1 | tr '\0' '@' | grep -a -v -e '^seconds' -e '^expires' -e '^issued' -e '^origin'
         echo "[${PIPESTATUS[0]}]"
         case $1 in
         keygen | publish | pull) find . -type f -printf '%p %s\n' | sort ;;
+        sync)
+            find . -type f -printf '%p %s\n' | sort
+            find . -name shape.umb -exec cksum {} + | sort
+            ;;
         *) find . -maxdepth 1 -type f -exec cksum {} + | sort ;;
         esac
     )
@@ -149,6 +155,7 @@ opened verify 'FILTER --outside never' secret
 heard info data 'f.umb' --data
 opened info FILTER other
 
+heard add turn 'a.umb later' --turn
 heard add remove 'c.umb list' --remove
 heard add times 'c.umb list' '--times 3'
 heard add amount-field 'c.umb amounts' '--amount-field 2'
@@ -257,11 +264,23 @@ heard pull max-bytes "$here -o out" '--max-bytes 10'
 heard pull exec "$here -o out" "--exec 'echo run'"
 heard pull max-memory "$here -o out" '--max-memory 1'
 
+heard sync init 'd --name a -n 300' --init
+heard sync name '--init d -n 300' '--name x'
+heard sync capacity '--init d --name a -n 300' instead '--init d --name a -n 900'
+shapes sync '--init d --name a -n 997'
+heard sync hash '--init d --name a -n 300' '--hash sip --key-file secret'
+heard sync key-file '--init d --name a -n 300 --hash sip' '--key-file secret'
+heard sync seed '--init d --name a -n 300' '--seed 3'
+heard sync update '--init d --name a -n 300 --kind counting' '--update refined'
+for option in 'groups 2' 'reset 1' 'set 1' 'fill 0.4'; do # refused: not paged
+    heard sync ${option% *} '--init d --name a -n 300' "--$option"
+done
+
 # No pair: by design every number of threads gives the same, and line-buffered
-# does nothing; --time is another result each time; others need a server
+# does nothing; --time is another result each time; others need a server or another side
 # (tests/net) or do not end.
 for option in 'build --threads' 'check --threads' 'check --line-buffered' \
-    'retouch --time' 'pull --ca' 'pull --timeout' 'pull --min-rate' 'pull --watch'; do
+    'sync --stdio' 'retouch --time' 'pull --ca' 'pull --timeout' 'pull --min-rate' 'pull --watch'; do
     known[$option]=yes
 done
 while read -r command option _; do
