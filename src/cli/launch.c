@@ -18,7 +18,8 @@
 static const um_program programs[] = {
     {"reproduce", "rerun figures and tables of the papers"},
     {"bench", "measure speed, compared with the limit set by memory"},
-    {"clearinghouse", "count mail that others report, for Pyzor and dccifd clients"},
+    {"clearinghouse",
+     "count mail that others report, for Pyzor and dccifd clients"},
     {"stopset", "stop sets for route tracing: learn, build, replay"},
 };
 
