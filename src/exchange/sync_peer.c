@@ -591,6 +591,7 @@ static bool put_log(umbel_sync *s, um_peer *p)
             continue;
         size_t n = put_entries(log, from, s->limit.message_bytes / 4, &part);
         um_message_begin(&s->out, UM_MSG_LOG);
+        um_bytes_u64(&s->out, s->set.session);
         um_bytes_put(&s->out, log->origin, UMBEL_ORIGIN_LEN);
         um_bytes_u64(&s->out, log->incarnation);
         um_bytes_varint(&s->out, from + 1);
@@ -630,6 +631,7 @@ static umbel_status get_log(umbel_sync *s, int peer, um_reader *r,
     umbel_status status = UMBEL_OK;
     umbel_error why;
 
+    uint64_t session = um_get_u64(r);
     um_get_bytes(r, id.origin, sizeof id.origin);
     id.incarnation = um_get_u64(r);
     uint64_t seq = um_get_varint(r), n = um_get_varint(r);
@@ -661,7 +663,8 @@ static umbel_status get_log(umbel_sync *s, int peer, um_reader *r,
     if (log && keep_up(s, p)) {
         size_t i = (size_t)(log - s->log);
         p->log[i].tell = true;
-        if (!status && seq + n - 1 > p->log[i].acked)
+        if (!status && s->rules->same_session(p->session, session) &&
+            seq + n - 1 > p->log[i].acked)
             p->log[i].acked = seq + n - 1 < log->n ? seq + n - 1 : log->n;
     }
     if (status)
