@@ -151,7 +151,7 @@ typedef struct umbel_sync_params {
 #ifdef __cplusplus
 #define UMBEL_SYNC_INIT                                                        \
     {                                                                          \
-        sizeof(umbel_sync_params)                                              \
+        sizeof(umbel_sync_params), 0, 0, 0, 0, 0, false, false, 0, {}, 0, 0    \
     }
 #else
 #define UMBEL_SYNC_INIT                                                        \
