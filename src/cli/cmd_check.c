@@ -269,7 +269,7 @@ static umbel_status open_origins(const check_args *a, check_filters *out,
     umbel_status status = UMBEL_OK;
 
     UM_TRY(um_sync_dir_files(a->file, &files, &n, err));
-    out->origin = calloc(n + 1, sizeof *out->origin);
+    out->origin = calloc(n + 1, sizeof(umbel_filter *));
     for (; !status && out->origin && opened < n; opened++)
         status =
             um_open_filter(&a->open, files[opened], &out->origin[opened], err);

@@ -406,7 +406,8 @@ static umbel_status count_batch(const umbel_sync *s, size_t list,
         const um_copy *c = s->copy[s->order[i]];
         if (!counts_for(s, c, list))
             continue;
-        if (last && memcmp(last->id.origin, c->id.origin, UMBEL_ORIGIN_LEN))
+        if (last &&
+            memcmp(last->id.origin, c->id.origin, UMBEL_ORIGIN_LEN) != 0)
             add_origin(most, own, n, counts, origins);
         UM_TRY(count_copy(c, d, n, one, err));
         for (size_t j = 0; j < n; j++)
