@@ -229,7 +229,7 @@ static umbel_status take_proof(um_link *l, umbel_slice proof, umbel_error *err)
     signed_text(l, !l->config.caller, text);
     if (proof.len != PROOF_LEN ||
         crypto_sign_verify_detached(proof.data, text, sizeof text,
-                                    um_link_peer(l)) != 0)
+                                    their_hello(l) + MAGIC_LEN) != 0)
         return um_fail(err, UMBEL_E_REFUSED,
                        "the peer does not own the key that it names");
     l->stage = MESSAGES;
