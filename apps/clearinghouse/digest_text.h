@@ -23,7 +23,7 @@ umbel_slice um_signature_print(const uint8_t digest[UM_DIGEST_BYTES],
 umbel_slice um_shingle_print(unsigned position, uint64_t shingle,
                              char out[UM_DIGEST_TEXT]);
 
-/* Copies a digest that somebody typed, in lower case. E_RANGE: it is none. */
+/* Copies a digest that somebody typed, in lower case. E_RANGE: not a digest. */
 umbel_status um_signature_read(umbel_slice typed, char out[UM_DIGEST_TEXT],
                                umbel_error *err);
 

@@ -22,7 +22,7 @@ typedef struct um_problems {
 } um_problems;
 
 void um_status_problems(const um_status *s, um_problems *out);
-/* Of the worst problem; UM_WELL if there is none. */
+/* Of the worst problem; UM_WELL without one. */
 um_level um_problems_level(const um_problems *p);
 /* "well", "warning", "failed" */
 const char *um_level_name(um_level l);

@@ -56,7 +56,8 @@ typedef struct um_why_question {
     const char *config;
 } um_why_question;
 
-/* Looks everything up. Release with um_why_fini. E_RANGE: a digest is none. */
+/* Looks everything up. Release with um_why_fini. E_RANGE: a text that is not a
+ * digest. */
 umbel_status um_why_init(um_why *w, const um_house *h, const um_why_question *q,
                          umbel_error *err);
 void um_why_fini(um_why *w);

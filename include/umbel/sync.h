@@ -171,7 +171,7 @@ UMBEL_API umbel_status umbel_sync_open(const umbel_sync_params *params,
                                        umbel_sync **out, umbel_error *err);
 UMBEL_API void umbel_sync_close(umbel_sync *s);
 
-/* Returns the public key of our own origin; NULL: there is none. */
+/* Returns the public key of our own origin; NULL: we write nothing. */
 UMBEL_API const uint8_t *umbel_sync_origin(const umbel_sync *s);
 UMBEL_API uint64_t umbel_sync_incarnation(const umbel_sync *s);
 

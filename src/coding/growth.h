@@ -56,7 +56,7 @@ bool um_growth_ended(const um_growth *g);
  * um_growth_page. */
 bool um_growth_check(um_growth_page *p);
 
-/* Walks entries that differ: from *at on, the first; false: there is none. */
+/* Finds the first entry that differs, from *at on; false: all are equal. */
 bool um_growth_differs(const um_growth_page *p, uint64_t *at);
 
 #endif

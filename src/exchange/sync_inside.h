@@ -39,7 +39,7 @@ typedef struct um_bytes {
 void um_bytes_put(um_bytes *b, const void *data, size_t len);
 void um_bytes_u64(um_bytes *b, uint64_t x);
 void um_bytes_varint(um_bytes *b, uint64_t x);
-/* Makes room for len more; NULL when there is none. */
+/* Makes room for len more bytes; NULL: no memory. */
 uint8_t *um_bytes_room(um_bytes *b, size_t len);
 void um_bytes_fini(um_bytes *b);
 
@@ -328,7 +328,7 @@ umbel_status um_message_open(const umbel_sync *s, const void *bytes, size_t len,
                              um_message_type *type, um_reader *body,
                              umbel_error *err);
 void um_put_id(um_bytes *b, const umbel_sync *s, const um_sync_id *id);
-/* E_UNKNOWN: the list is none of ours; E_FORMAT. */
+/* E_UNKNOWN: a list that we do not have; E_FORMAT. */
 umbel_status um_get_id(um_reader *r, const umbel_sync *s, um_sync_id *out,
                        umbel_error *err);
 void um_put_statement(um_bytes *b, const um_statement *st);

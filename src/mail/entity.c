@@ -57,7 +57,8 @@ static bool is_alphanumeric(uint8_t c)
            (c >= 'A' && c <= 'Z');
 }
 
-/* Returns the bytes that the reference takes, '&' included; 0: it is none. */
+/* Returns the bytes that the reference takes, '&' included; 0: not a
+ * reference. */
 static size_t decode_name(um_bytes *out, const uint8_t *at, const uint8_t *end)
 {
     const uint8_t *name = at + 1;

@@ -45,7 +45,7 @@ static const uint8_t *skip_space(const uint8_t *at, const uint8_t *end)
     return at;
 }
 
-/* Bytes of the white space at the place; 0: there is none. */
+/* Bytes of the white space at the place; 0: something else is there. */
 static unsigned space_at(const uint8_t *at, const uint8_t *end)
 {
     um_char c = um_char_at(at, (size_t)(end - at));

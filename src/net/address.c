@@ -228,7 +228,7 @@ const char *um_network_print(um_network n, const um_prefixes *p,
     return text;
 }
 
-/* Reads the number of bits behind the slash; false: it is none. */
+/* Reads the number of bits behind the slash; false: not a number. */
 static bool parse_bits(const char *text, unsigned most, unsigned *bits)
 {
     char *end;
