@@ -217,6 +217,12 @@ static umbel_status reload_parts(um_house *h, umbel_error *err)
     return reload_welcome(h, err);
 }
 
+static void note_refused_reload(um_house *h, const umbel_error *why)
+{
+    h->not_reloaded = *why;
+    um_log_event(&h->log, "not reloaded: %s", why->text);
+}
+
 /* Keeps the old configuration if a front or the welcome file refuses the new
  * one. */
 static void apply_config(um_house *h, um_config *fresh)
@@ -226,7 +232,7 @@ static void apply_config(um_house *h, um_config *fresh)
 
     h->config = *fresh;
     if (reload_parts(h, &err) != UMBEL_OK) {
-        um_log_event(&h->log, "not reloaded: %s", err.text);
+        note_refused_reload(h, &err);
         h->config = old;
         um_config_fini(fresh);
         reload_fronts(h, NULL);
@@ -236,6 +242,7 @@ static void apply_config(um_house *h, um_config *fresh)
     if (h->reloaded)
         um_config_fini(&old);
     h->reloaded = true;
+    h->not_reloaded.text[0] = '\0';
     um_log_event(&h->log, "reloaded");
 }
 
@@ -257,7 +264,7 @@ void um_house_reload(um_house *h)
     char fixed[256];
 
     if (read_again(h, &fresh, &err) != UMBEL_OK) {
-        um_log_event(&h->log, "not reloaded: %s", err.text);
+        note_refused_reload(h, &err);
         return;
     }
     if (um_config_fixed_changes(&h->opened, &fresh, fixed, sizeof fixed))

@@ -41,8 +41,10 @@ struct um_house {
     uint64_t now;               /* seconds since 1970 */
     uint64_t started;           /* by um_house_ms, which no clock changes */
     bool stopping;
-    const char *failure;       /* of the store, as it was logged last */
-    int snapshot_error;        /* of the last snapshot, the same */
+    umbel_error not_reloaded; /* why the last reload was refused; empty text: it
+                                 was not */
+    const char *failure;      /* of the store, as it was logged last */
+    int snapshot_error;       /* of the last snapshot, the same */
     struct house_parts *parts; /* house.c's own */
 };
 

@@ -159,6 +159,7 @@ void um_house_status(const um_house *h, um_status *out)
     *out = (um_status){.now = h->now,
                        .uptime = (um_house_ms(h) - h->started) / 1000,
                        .data = h->opened.data,
+                       .not_reloaded = h->not_reloaded.text,
                        .address = h->address,
                        .naddresses = h->naddresses,
                        .memory = um_house_memory(),

@@ -28,9 +28,10 @@ typedef struct um_house_address {
 } um_house_address;
 
 typedef struct um_status {
-    uint64_t now;     /* seconds since 1970 */
-    uint64_t uptime;  /* seconds */
-    const char *data; /* directory of the store */
+    uint64_t now;             /* seconds since 1970 */
+    uint64_t uptime;          /* seconds */
+    const char *not_reloaded; /* why the last reload was refused, or "" */
+    const char *data;         /* directory of the store */
     uint64_t memory, memory_limit;
     const um_house_address *address;
     size_t naddresses;

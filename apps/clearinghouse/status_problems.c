@@ -14,7 +14,7 @@ enum {
     REFUSED_REQUESTS = 100 /* fewer say nothing about a share */
 };
 
-/* The place of another problem; the last one if there is none. */
+/* The place of another problem; the last place when all are taken. */
 static um_problem *next_problem(um_problems *out, um_level level)
 {
     um_problem *p = &out->item[out->n];
@@ -60,6 +60,17 @@ static void check_workers(const um_status *s, um_problems *out)
     say(p->advice, "The server starts workers again by itself. If this stays, "
                    "look whether it may start processes, open files and use "
                    "memory (ulimit -a).");
+}
+
+static void check_reload(const um_status *s, um_problems *out)
+{
+    if (!s->not_reloaded || !s->not_reloaded[0])
+        return;
+    um_problem *p = next_problem(out, UM_WARNING);
+    say(p->what,
+        "The last reload was refused: %s. The settings before it hold.",
+        s->not_reloaded);
+    say(p->advice, "Correct it, try it with --check, and send SIGHUP again.");
 }
 
 static void check_snapshot(const um_status *s, um_problems *out)
@@ -125,7 +136,7 @@ static void check_refusals(const um_status *s, um_problems *out)
 }
 
 static void (*const checks[])(const um_status *s, um_problems *out) = {
-    check_store,  check_workers, check_snapshot,
+    check_store,  check_workers, check_reload,  check_snapshot,
     check_memory, check_errors,  check_refusals};
 
 void um_status_problems(const um_status *s, um_problems *out)
