@@ -8,7 +8,8 @@
  *   sync_log.c      signed entries, dropped and contradicted origins
  *   sync_peer.c     what to send, what came
  *   sync_state.c    restarts
- *   sync.c          the machine, and its answers
+ *   sync.c          the machine
+ *   sync_answer.c   its answers
  */
 #ifndef UM_EXCHANGE_SYNC_INSIDE_H
 #define UM_EXCHANGE_SYNC_INSIDE_H
