@@ -6,6 +6,7 @@
  * one of them may be common by chance, so the second largest count is that of
  * the mail.
  */
+#include "clearinghouse/counts.h"
 #include "clearinghouse/dccifd_front.h"
 #include "clearinghouse/digest_text.h"
 #include "clearinghouse/forget.h"
@@ -104,13 +105,10 @@ static um_dccifd_outcome count_keys(um_dccifd_job *job, const mail_keys *k)
 static void look_up(const um_dccifd_front *f, mail_keys *k)
 {
     for (size_t i = 0, end; i < k->n; i = end) {
-        unsigned list = f->list + k->sum[i];
-
         for (end = i + 1; end < k->n && k->sum[end] == k->sum[i]; end++)
             ;
-        um_store_count(f->house->store, list, k->digest + i, end - i,
+        um_house_count(f->house, f->list + k->sum[i], k->digest + i, end - i,
                        k->count + i);
-        um_forget_counts(f->house, list, k->digest + i, end - i, k->count + i);
     }
 }
 

@@ -135,14 +135,6 @@ bool um_forgotten(const um_house *h, unsigned list, const umbel_digest *d)
     return um_forget_find(h, list, d, &e);
 }
 
-void um_forget_counts(const um_house *h, unsigned list, const umbel_digest *d,
-                      size_t n, uint64_t *count)
-{
-    for (size_t i = 0; h->exceptions && i < n; i++)
-        if (count[i] && um_forgotten(h, list, &d[i]))
-            count[i] = 0;
-}
-
 static bool next_exception(const um_house *h, size_t *at, um_exception *out)
 {
     umbel_slice name, value;

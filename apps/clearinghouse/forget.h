@@ -19,10 +19,6 @@ enum { UM_FORGET_MAX = 50000 }; /* exceptions, one for each digest and list */
  * counted. Fast if there are no exceptions. */
 bool um_forgotten(const um_house *h, unsigned list, const umbel_digest *d);
 
-/* Sets counts of forgotten digests to 0. */
-void um_forget_counts(const um_house *h, unsigned list, const umbel_digest *d,
-                      size_t n, uint64_t *count);
-
 /*
  * Forgets a digest (digest_text.h) in all lists that have a count of it; *lists
  * gets their number. E_UNKNOWN: none has; E_LIMIT: too many exceptions; E_IO:

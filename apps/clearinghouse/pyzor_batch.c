@@ -2,7 +2,7 @@
  * pyzor_batch.c - a batch of datagrams: judge all, count reports, then hash and
  * query all look-ups at once, so that their memory fetches overlap.
  */
-#include "clearinghouse/forget.h"
+#include "clearinghouse/counts.h"
 #include "clearinghouse/pyzor_front.h"
 
 void um_pyzor_send(um_pyzor_front *f, um_datagrams *to,
@@ -137,15 +137,13 @@ static bool is_lookup(const um_pyzor_job *job)
 
 static void query_all(const um_pyzor_front *f, lookups *l)
 {
-    const um_store *s = f->house->store;
+    const um_house *h = f->house;
 
-    um_store_digest(s, l->key, l->n, l->digest);
+    um_store_digest(h->store, l->key, l->n, l->digest);
     for (unsigned i = 0; i < 2; i++)
-        um_list_fetch(um_store_list(s, f->list + i), l->digest, l->n);
+        um_house_fetch(h, f->list + i, l->digest, l->n);
     for (unsigned i = 0; i < 2; i++)
-        um_store_count(s, f->list + i, l->digest, l->n, l->count[i]);
-    for (unsigned i = 0; i < 2; i++)
-        um_forget_counts(f->house, f->list + i, l->digest, l->n, l->count[i]);
+        um_house_count(h, f->list + i, l->digest, l->n, l->count[i]);
 }
 
 /* The times of the counts that the client is told. */
@@ -156,11 +154,11 @@ static um_pyzor_times times_of(const um_pyzor_front *f, const umbel_digest *d,
     um_pyzor_times t = {0};
 
     if (r->count)
-        um_store_times(h->store, f->list + UM_PYZOR_REPORTS, d, h->now,
-                       &t.entered, &t.updated);
+        um_house_times(h, f->list + UM_PYZOR_REPORTS, d, &t.entered,
+                       &t.updated);
     if (r->wl_count)
-        um_store_times(h->store, f->list + UM_PYZOR_WHITELISTED, d, h->now,
-                       &t.wl_entered, &t.wl_updated);
+        um_house_times(h, f->list + UM_PYZOR_WHITELISTED, d, &t.wl_entered,
+                       &t.wl_updated);
     return t;
 }
 

@@ -4,6 +4,7 @@
 #include "clearinghouse/why.h"
 
 #include "base/error.h"
+#include "clearinghouse/counts.h"
 #include "clearinghouse/forget.h"
 #include "clearinghouse/front_pyzor.h"
 
@@ -23,8 +24,7 @@ static void look_up(const um_house *h, um_why_signature *s)
         c->epochs =
             um_list_count_epochs(um_store_list(h->store, i), &d, c->count);
         c->forgotten = um_forgotten(h, i, &d);
-        for (unsigned e = 0; e < c->epochs && !c->forgotten; e++)
-            c->total += c->count[e];
+        um_house_count(h, i, &d, 1, &c->total);
     }
 }
 
