@@ -189,6 +189,26 @@ UMBEL_API uint64_t umbel_sync_epoch(const umbel_sync *s, size_t list);
 UMBEL_API umbel_status umbel_sync_publish(umbel_sync *s, size_t list,
                                           uint64_t epoch, const umbel_filter *f,
                                           umbel_error *err);
+/*
+ * The same for pages first to end - 1 only: a filter in slices, so that no call
+ * takes long. *version is what the copy has then, changed or not; 0: the slice
+ * is empty, and nothing was published before. A version claims umbel_added(f)
+ * keys. One for which only that number changed is made with all pages alone.
+ */
+UMBEL_API umbel_status umbel_sync_publish_pages(
+    umbel_sync *s, size_t list, uint64_t epoch, const umbel_filter *f,
+    uint64_t first, uint64_t end, uint64_t *version, umbel_error *err);
+/* Returns the number of pages of a filter of that list. */
+UMBEL_API uint64_t umbel_sync_pages(const umbel_sync *s, size_t list);
+/*
+ * At a start: our own filter as it was when that version was published whole.
+ * Signs it again; signatures are deterministic, so the same publishes after it
+ * make the same versions as before. E_RANGE if that filter has versions here.
+ */
+UMBEL_API umbel_status umbel_sync_restore(umbel_sync *s, size_t list,
+                                          uint64_t epoch, uint64_t version,
+                                          const umbel_filter *f,
+                                          umbel_error *err);
 
 /* --- peers -----------------------------------------------------------------
  */

@@ -260,26 +260,6 @@ void um_sync_tell(umbel_sync *s, const umbel_sync_event *e)
         s->set.event(s->set.ctx, e);
 }
 
-void um_sync_renew(umbel_sync *s, int peer)
-{
-    uint64_t last = s->incarnation;
-
-    for (size_t i = 0; i < s->ncopies; i++) {
-        um_copy *c = s->copy[i];
-        if (!c || memcmp(c->id.origin, s->origin, UMBEL_ORIGIN_LEN) != 0)
-            continue;
-        c->own = false;
-        if (c->id.incarnation > last)
-            last = c->id.incarnation;
-    }
-    s->incarnation = last + 1;
-    um_sync_tell(s, &(umbel_sync_event){.kind = UMBEL_SYNC_RENEWED,
-                                        .peer = peer,
-                                        .origin = s->origin,
-                                        .incarnation = s->incarnation,
-                                        .list = -1});
-}
-
 /* --- time ----------------------------------------------------------------- */
 
 static void expire(umbel_sync *s, size_t list, uint64_t oldest)

@@ -317,10 +317,8 @@ void um_copy_end_step(umbel_sync *s, um_copy *c, um_bytes *old,
     c->now = *next;
 }
 
-/* --- our own -------------------------------------------------------------- */
-
-static um_growth_page page_pair(const um_pages *pages, uint64_t number,
-                                const uint8_t *old, uint8_t *now)
+um_growth_page um_page_pair(const um_pages *pages, uint64_t number,
+                            const uint8_t *old, uint8_t *now)
 {
     um_page p = um_page_of(pages, number);
 
@@ -330,88 +328,6 @@ static um_growth_page page_pair(const um_pages *pages, uint64_t number,
                             .old = old + p.offset,
                             .now = now + p.offset,
                             .n = p.n};
-}
-
-static bool page_differs(const um_pages *pages, uint64_t number,
-                         const uint8_t *a, const uint8_t *b)
-{
-    um_page p = um_page_of(pages, number);
-    return memcmp(a + p.offset, b + p.offset, p.len) != 0;
-}
-
-static umbel_status check_own(const umbel_sync *s, const um_copy *c,
-                              const umbel_filter *f, bool *changed,
-                              umbel_error *err)
-{
-    const um_pages *pages = &s->list[c->id.list].pages;
-
-    *changed = false;
-    for (uint64_t i = 0; i < pages->n; i++) {
-        if (!page_differs(pages, i, c->filter->payload, f->payload))
-            continue;
-        um_growth_page p = page_pair(pages, i, c->filter->payload, f->payload);
-        *changed = true;
-        if (!um_growth_check(&p))
-            return um_fail(err, UMBEL_E_MISMATCH,
-                           "the filter lacks keys that were published: it was "
-                           "restored or replaced; go on as a new incarnation");
-    }
-    return UMBEL_OK;
-}
-
-static void take_own(umbel_sync *s, um_copy *c, const umbel_filter *f)
-{
-    const um_pages *pages = &s->list[c->id.list].pages;
-    um_statement next = {.version = c->now.version + 1, .keys = umbel_added(f)};
-    um_bytes old = {.len = 0};
-
-    for (uint64_t i = 0; i < pages->n; i++) {
-        if (!page_differs(pages, i, c->filter->payload, f->payload))
-            continue;
-        um_growth_page p = page_pair(pages, i, c->filter->payload, f->payload);
-        um_copy_note_old(&old, &p);
-        um_page at = um_page_of(pages, i);
-        memcpy(c->filter->payload + at.offset, f->payload + at.offset, at.len);
-        um_tree_update(&c->tree, pages, i, c->filter->payload);
-        c->changed[i] = next.version;
-    }
-    c->filter->shape.added = next.keys;
-    memcpy(next.root, um_tree_root(&c->tree), UM_HASH_LEN);
-    um_statement_sign(s, c, &next);
-    um_copy_end_step(s, c, &old, &next);
-    um_bytes_fini(&old);
-    c->seen = s->now;
-}
-
-umbel_status umbel_sync_publish(umbel_sync *s, size_t list, uint64_t epoch,
-                                const umbel_filter *f, umbel_error *err)
-{
-    um_sync_id id = {
-        .incarnation = s->incarnation, .epoch = epoch, .list = list};
-    um_sync_of_list *l = list < s->nlists ? &s->list[list] : NULL;
-    bool changed;
-
-    if (!s->set.sign_key || !l)
-        return um_fail(err, UMBEL_E_RANGE,
-                       l ? "without a key that signs nothing is published"
-                         : "there is no such list");
-    UM_TRY(umbel_same_shape(l->shape, f, err));
-    memcpy(id.origin, s->origin, sizeof id.origin);
-    if (epoch < l->oldest)
-        return um_fail(err, UMBEL_E_RANGE, "that epoch is over");
-    if (l->shape->shape.capacity && umbel_added(f) > l->shape->shape.capacity)
-        return um_fail(err, UMBEL_E_FULL,
-                       "the filter has more keys than its capacity: others "
-                       "would refuse it");
-    um_copy *c = um_copy_find(s, &id, NULL);
-    if (!c && um_all_zero(f->payload, f->payload_len - um_data_room(&f->shape)))
-        return UMBEL_OK;
-    if (!c)
-        UM_TRY(um_copy_make(s, &id, &c, err));
-    UM_TRY(check_own(s, c, f, &changed, err));
-    if (changed)
-        take_own(s, c, f);
-    return UMBEL_OK;
 }
 
 /* --- updates of others ---------------------------------------------------- */
@@ -458,7 +374,7 @@ static bool pages_grew(umbel_sync *s, um_copy *c, um_staging *g, um_bytes *old)
         if (!g->page[i] && g->base)
             continue;
         um_growth_page p =
-            page_pair(pages, i, c->filter->payload, c->filter->payload);
+            um_page_pair(pages, i, c->filter->payload, c->filter->payload);
         um_page at = um_page_of(pages, i);
         if (!g->page[i]) {
             if (!um_all_zero(p.old, at.len))
@@ -508,8 +424,11 @@ static bool is_admitted(umbel_sync *s, um_copy *c, const um_staging *g,
     wants.max_error = max_error_of(l);
     if (umbel_admit(c->filter, &wants, &ruling, why) != UMBEL_OK)
         return false;
-    if (!ruling.admitted) {
-        um_set_error(why, UMBEL_E_REFUSED, "%s", ruling.reason[0].text);
+    for (size_t i = 0; i < ruling.n; i++) {
+        /* Some of its pages may not have been published yet. */
+        if (ruling.reason[i].code == UMBEL_REFUSED_TOO_EMPTY)
+            continue;
+        um_set_error(why, UMBEL_E_REFUSED, "%s", ruling.reason[i].text);
         return false;
     }
     c->admitted = c->used + g->fresh;

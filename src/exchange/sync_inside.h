@@ -3,6 +3,7 @@
  *
  *   sync_tree.c     the root over pages
  *   sync_copy.c     one copy: versions, history, taking an update
+ *   sync_own.c      our own copies: publishing
  *   sync_update.c   pages as bytes, and back
  *   sync_message.c  messages as bytes, and back
  *   sync_log.c      signed entries, dropped and contradicted origins
@@ -266,6 +267,9 @@ void um_copy_page_at(const umbel_sync *s, const um_copy *c, uint64_t number,
                      uint64_t version, uint8_t *out);
 /* Appends to a step how to go back from p->now to p->old. */
 bool um_copy_note_old(um_bytes *out, const um_growth_page *p);
+/* A page in two payloads, to be compared. */
+um_growth_page um_page_pair(const um_pages *pages, uint64_t number,
+                            const uint8_t *old, uint8_t *now);
 /* The copy is at next from now on; old is how to go back. */
 void um_copy_end_step(umbel_sync *s, um_copy *c, um_bytes *old,
                       const um_statement *next);
