@@ -249,6 +249,9 @@ typedef struct umbel_sync_peer_stats {
     uint64_t messages_in, messages_out, bytes_in, bytes_out;
     uint64_t changed_in, changed_out; /* entries, in updates */
     uint64_t behind;                  /* copies of which it lacks a version */
+    uint64_t lacks_since; /* when the oldest version that it lacks came here, in
+                             seconds, as far back as history goes; 0: it lacks
+                             none */
     uint64_t refused[UMBEL_SYNC_REASONS];
 } umbel_sync_peer_stats;
 
@@ -311,6 +314,16 @@ UMBEL_API umbel_status umbel_sync_mute(umbel_sync *s, const uint8_t *origin,
                                        umbel_error *err);
 UMBEL_API umbel_status umbel_sync_allow(umbel_sync *s, const uint8_t *origin,
                                         umbel_error *err);
+
+/* What these three made of an origin. */
+typedef struct umbel_sync_standing {
+    const uint8_t *origin; /* valid until the next of them */
+    bool dropped, muted;   /* neither: allowed */
+} umbel_sync_standing;
+
+/* Walks origins that were dropped, muted or allowed; *at is 0 at first. */
+UMBEL_API bool umbel_sync_next_standing(const umbel_sync *s, size_t *at,
+                                        umbel_sync_standing *out);
 
 /* --- logs ------------------------------------------------------------------
  */

@@ -135,24 +135,9 @@ umbel_status umbel_sync_query(const umbel_sync *s, size_t list,
 
 static void hash_logs(const umbel_sync *s, crypto_generichash_state *h)
 {
-    uint64_t sum[2] = {0, 0};
-    umbel_sync_entry e;
+    uint64_t sum[2];
 
-    /* Entries have no order of their own: their hashes are added. */
-    for (size_t at = 0; umbel_sync_next_entry(s, &at, &e);) {
-        uint8_t out[UM_HASH_LEN], numbers[17];
-        crypto_generichash_state one;
-        um_store64(numbers, e.incarnation);
-        um_store64(numbers + 8, e.seq);
-        numbers[16] = e.type;
-        crypto_generichash_init(&one, NULL, 0, sizeof out);
-        crypto_generichash_update(&one, e.origin, UMBEL_ORIGIN_LEN);
-        crypto_generichash_update(&one, numbers, sizeof numbers);
-        crypto_generichash_update(&one, e.body.data, e.body.len);
-        crypto_generichash_final(&one, out, sizeof out);
-        sum[0] += um_load64(out);
-        sum[1] += um_load64(out + 8);
-    }
+    um_log_sum(s, sum);
     um_store64(&sum[0], sum[0]);
     um_store64(&sum[1], sum[1]);
     crypto_generichash_update(h, (const uint8_t *)sum, sizeof sum);

@@ -304,7 +304,7 @@ void um_copy_end_step(umbel_sync *s, um_copy *c, um_bytes *old,
         all = um_grow_array(c->step, &c->nsteps, sizeof *all);
     if (all) {
         c->step = all;
-        c->step[c->nsteps - 1] = (um_step){c->now, *old};
+        c->step[c->nsteps - 1] = (um_step){c->now, *old, s->now};
         c->history_bytes += old->len + sizeof(um_step);
         *old = (um_bytes){.len = 0};
     } else {

@@ -105,6 +105,7 @@ void um_sync_set_rules(umbel_sync *s, const um_sync_rules *rules);
 typedef struct um_step {
     um_statement from;
     um_bytes old;
+    uint64_t ended; /* when the next version came, in seconds */
 } um_step;
 
 typedef struct um_copy {
@@ -155,6 +156,7 @@ typedef struct um_log_entry {
     bool taken_back;
     uint32_t len;
     uint8_t signature[UM_SIGNATURE_LEN];
+    uint64_t hash[2]; /* for the agreement word */
     uint8_t *body;
 } um_log_entry;
 
@@ -342,6 +344,8 @@ void um_get_statement(um_reader *r, um_statement *st);
 /* --- logs ------------------------------------------------------------------
  */
 
+/* Adds up the hashes of entries that count: they have no order of their own. */
+void um_log_sum(const umbel_sync *s, uint64_t sum[2]);
 um_sync_log *um_log_find(umbel_sync *s, const uint8_t *origin,
                          uint64_t incarnation, bool make);
 umbel_status um_log_take(umbel_sync *s, int peer, const uint8_t *origin,

@@ -103,6 +103,23 @@ static bool was_taken_back(const umbel_sync *s, const um_sync_log *log,
     return false;
 }
 
+static void hash_entry(const um_sync_log *log, um_log_entry *e)
+{
+    uint8_t out[UM_HASH_LEN], numbers[17];
+    crypto_generichash_state h;
+
+    um_store64(numbers, log->incarnation);
+    um_store64(numbers + 8, log->n);
+    numbers[16] = e->type;
+    crypto_generichash_init(&h, NULL, 0, sizeof out);
+    crypto_generichash_update(&h, log->origin, UMBEL_ORIGIN_LEN);
+    crypto_generichash_update(&h, numbers, sizeof numbers);
+    crypto_generichash_update(&h, e->body, e->len);
+    crypto_generichash_final(&h, out, sizeof out);
+    e->hash[0] = um_load64(out);
+    e->hash[1] = um_load64(out + 8);
+}
+
 static umbel_status append_entry(umbel_sync *s, um_sync_log *log,
                                  const um_log_entry *e, umbel_error *err)
 {
@@ -128,6 +145,7 @@ static umbel_status append_entry(umbel_sync *s, um_sync_log *log,
         memcpy(body, e->body, e->len);
     s->log_bytes += e->len;
     to->taken_back = was_taken_back(s, log, log->n);
+    hash_entry(log, to);
     return UMBEL_OK;
 }
 
@@ -213,25 +231,44 @@ umbel_status umbel_sync_log_append(umbel_sync *s, uint8_t type,
     return status;
 }
 
+static bool is_counted(const um_log_entry *e)
+{
+    return !e->taken_back && e->type != UMBEL_SYNC_LOG_TAKE_BACK;
+}
+
 bool umbel_sync_next_entry(const umbel_sync *s, size_t *at,
                            umbel_sync_entry *out)
 {
-    size_t i = (*at)++;
+    size_t first = 0; /* entries of the logs before */
 
-    for (size_t j = 0; j < s->nlogs; j++) {
+    for (size_t j = 0; j < s->nlogs; first += s->log[j++].n) {
         const um_sync_log *l = &s->log[j];
-        if (um_standing_of(s, l->origin) != UM_ALLOWED)
+        if (*at >= first + l->n || um_standing_of(s, l->origin) != UM_ALLOWED)
             continue;
-        for (size_t k = 0; k < l->n; k++) {
+        for (size_t k = *at > first ? *at - first : 0; k < l->n; k++) {
             const um_log_entry *e = &l->entry[k];
-            if (e->taken_back || e->type == UMBEL_SYNC_LOG_TAKE_BACK || i--)
+            if (!is_counted(e))
                 continue;
             *out = (umbel_sync_entry){
                 l->origin, l->incarnation, k + 1, e->type, {e->body, e->len}};
+            *at = first + k + 1;
             return true;
         }
     }
     return false;
+}
+
+void um_log_sum(const umbel_sync *s, uint64_t sum[2])
+{
+    sum[0] = sum[1] = 0;
+    for (size_t j = 0; j < s->nlogs; j++) {
+        const um_sync_log *l = &s->log[j];
+        if (um_standing_of(s, l->origin) != UM_ALLOWED)
+            continue;
+        for (size_t k = 0; k < l->n; k++)
+            for (size_t i = 0; i < 2 && is_counted(&l->entry[k]); i++)
+                sum[i] += l->entry[k].hash[i];
+    }
 }
 
 /* --- who is out ----------------------------------------------------------- */
@@ -318,6 +355,18 @@ umbel_status umbel_sync_allow(umbel_sync *s, const uint8_t *origin,
                               umbel_error *err)
 {
     return set_standing(s, origin, UM_ALLOWED, err);
+}
+
+bool umbel_sync_next_standing(const umbel_sync *s, size_t *at,
+                              umbel_sync_standing *out)
+{
+    if (*at >= s->nrules)
+        return false;
+    const um_origin_rule *r = &s->rule[(*at)++];
+    *out = (umbel_sync_standing){.origin = r->origin,
+                                 .dropped = r->standing == UM_DROPPED,
+                                 .muted = r->standing == UM_MUTED};
+    return true;
 }
 
 bool um_is_contradicted(const umbel_sync *s, const uint8_t *origin,

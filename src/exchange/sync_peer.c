@@ -139,6 +139,15 @@ umbel_status um_sync_refuse(umbel_sync *s, int peer, umbel_sync_reason reason,
     return status;
 }
 
+/* When the version after that one came, or one that is not much younger. */
+static uint64_t replaced_at(const um_copy *c, uint64_t version)
+{
+    for (size_t i = 0; i < c->nsteps; i++)
+        if (c->step[i].from.version >= version && c->step[i].ended)
+            return c->step[i].ended;
+    return c->seen;
+}
+
 void umbel_sync_peer_stats_get(const umbel_sync *s, int peer,
                                umbel_sync_peer_stats *out)
 {
@@ -146,11 +155,17 @@ void umbel_sync_peer_stats_get(const umbel_sync *s, int peer,
 
     *out = p->stats;
     out->known = p->known;
-    out->behind = 0;
-    for (size_t i = 0; i < s->ncopies; i++)
-        out->behind +=
-            s->copy[i] &&
-            s->copy[i]->now.version > (i < p->ncopies ? p->copy[i].acked : 0);
+    out->behind = out->lacks_since = 0;
+    for (size_t i = 0; i < s->ncopies; i++) {
+        const um_copy *c = s->copy[i];
+        uint64_t acked = i < p->ncopies ? p->copy[i].acked : 0;
+        if (!c || c->now.version <= acked)
+            continue;
+        uint64_t since = replaced_at(c, acked);
+        out->behind++;
+        if (!out->lacks_since || since < out->lacks_since)
+            out->lacks_since = since;
+    }
 }
 
 /* --- HELLO ---------------------------------------------------------------- */
