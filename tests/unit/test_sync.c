@@ -162,6 +162,97 @@ static void a_restart_goes_on_with_differences(void **state)
     test_sync_close(&again);
 }
 
+static uint64_t lacks_since(const test_sync_server *s, int peer)
+{
+    umbel_sync_peer_stats stats;
+
+    umbel_sync_peer_stats_get(s->machine, peer, &stats);
+    return stats.lacks_since;
+}
+
+static void a_peer_lags_since_the_oldest_version_that_it_lacks(void **state)
+{
+    test_sync_server a = {0}, b = {0};
+    test_sync_link l;
+
+    (void)state;
+    test_sync_open(&a, 1);
+    test_sync_open(&b, 2);
+    test_sync_connect(&l, &a, &b);
+    for (uint64_t now = 100; now < 105; now++) {
+        umbel_sync_tick(a.machine, now);
+        test_sync_add(&a, now, 1);
+        test_sync_publish(&a);
+        if (now == 101)
+            test_sync_run(&l, now);
+        assert_int_equal(lacks_since(&a, l.peer[0]), now < 101    ? 100
+                                                     : now == 101 ? 0
+                                                                  : 102);
+    }
+    test_sync_run(&l, 110);
+    assert_int_equal(lacks_since(&a, l.peer[0]), 0);
+    test_sync_close(&a);
+    test_sync_close(&b);
+}
+
+static void standings_are_listed(void **state)
+{
+    test_sync_server a = {0};
+    uint8_t origin[3][UMBEL_ORIGIN_LEN] = {{1}, {2}, {3}};
+    umbel_sync_standing found;
+    size_t at = 0;
+
+    (void)state;
+    test_sync_open(&a, 1);
+    assert_ok(umbel_sync_drop(a.machine, origin[0], false, &test_refusal));
+    assert_ok(umbel_sync_mute(a.machine, origin[1], &test_refusal));
+    assert_ok(umbel_sync_mute(a.machine, origin[2], &test_refusal));
+    assert_ok(umbel_sync_allow(a.machine, origin[2], &test_refusal));
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(umbel_sync_next_standing(a.machine, &at, &found));
+        assert_memory_equal(found.origin, origin[i], UMBEL_ORIGIN_LEN);
+        assert_int_equal(found.dropped, i == 0);
+        assert_int_equal(found.muted, i == 1);
+    }
+    assert_false(umbel_sync_next_standing(a.machine, &at, &found));
+    test_sync_close(&a);
+}
+
+/* Walking is linear, and the word is the same in whatever order they came. */
+static void entries_that_nobody_took_back_are_walked(void **state)
+{
+    test_sync_server a = {0}, b = {0};
+    test_sync_link l;
+    umbel_sync_entry e;
+    uint64_t seq, expected = 0;
+
+    (void)state;
+    test_sync_open(&a, 1);
+    test_sync_open(&b, 2);
+    for (uint8_t i = 0; i < 9; i++)
+        assert_ok(umbel_sync_log_append(a.machine, UMBEL_SYNC_LOG_FIRST,
+                                        (umbel_slice){&i, 1}, &seq,
+                                        &test_refusal));
+    uint8_t body[16];
+    um_store64(body, 1);
+    um_store64(body + 8, 4);
+    uint64_t word = test_sync_word(&a);
+    assert_ok(umbel_sync_log_append(a.machine, UMBEL_SYNC_LOG_TAKE_BACK,
+                                    (umbel_slice){body, 16}, &seq,
+                                    &test_refusal));
+    assert_true(word != test_sync_word(&a));
+    test_sync_connect(&l, &a, &b);
+    test_sync_run(&l, 1);
+    assert_true(test_sync_word(&a) == test_sync_word(&b));
+    for (size_t at = 0; umbel_sync_next_entry(b.machine, &at, &e);) {
+        expected += expected == 3 ? 2 : 1; /* not the fourth */
+        assert_int_equal(e.seq, expected);
+    }
+    assert_int_equal(expected, 9);
+    test_sync_close(&a);
+    test_sync_close(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +261,9 @@ int main(void)
         cmocka_unit_test(one_report_costs_little),
         cmocka_unit_test(kinds_that_forget_are_refused_with_the_reason),
         cmocka_unit_test(a_restart_goes_on_with_differences),
+        cmocka_unit_test(a_peer_lags_since_the_oldest_version_that_it_lacks),
+        cmocka_unit_test(standings_are_listed),
+        cmocka_unit_test(entries_that_nobody_took_back_are_walked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
