@@ -1,9 +1,12 @@
 /*
- * counts.c - what the store counts, without what was forgotten.
+ * counts.c - what the store and the peers count, without what was forgotten.
  */
 #include "clearinghouse/counts.h"
 
+#include "base/batch.h"
 #include "clearinghouse/forget.h"
+
+#include <umbel/counting.h>
 
 void um_house_fetch(const um_house *h, unsigned list, const umbel_digest *d,
                     size_t n)
@@ -11,17 +14,61 @@ void um_house_fetch(const um_house *h, unsigned list, const umbel_digest *d,
     um_list_fetch(um_store_list(h->store, list), d, n);
 }
 
+/* Our own lists, and those of others. The machine refuses only lists that it
+ * does not have, and kinds that do not count. */
+static void count_all(const um_house *h, unsigned list, const umbel_digest *d,
+                      size_t n, uint64_t *count)
+{
+    uint64_t own[UM_BATCH];
+
+    for (size_t done = 0, some; done < n; done += some) {
+        some = um_next_batch(n - done);
+        um_store_count(h->store, list, d + done, some,
+                       h->machine ? own : count + done);
+        if (h->machine)
+            umbel_sync_count_with(h->machine, list, d + done, some, own,
+                                  count + done, NULL);
+    }
+}
+
 void um_house_count(const um_house *h, unsigned list, const umbel_digest *d,
                     size_t n, uint64_t *count)
 {
-    um_store_count(h->store, list, d, n, count);
+    count_all(h, list, d, n, count);
     for (size_t i = 0; h->exceptions && i < n; i++)
         if (count[i] && um_forgotten(h, list, &d[i]))
             count[i] = 0;
 }
 
+/* An epoch of others, as far as it has come. */
+static void add_times(const um_house *h, const umbel_sync_copy *c,
+                      uint64_t *entered, uint64_t *updated)
+{
+    uint64_t begin = c->end ? c->begin : c->seen;
+    uint64_t end = c->end && c->end < h->now ? c->end : h->now;
+
+    if (!*entered || begin < *entered)
+        *entered = begin;
+    if (end > *updated)
+        *updated = end;
+}
+
 bool um_house_times(const um_house *h, unsigned list, const umbel_digest *d,
                     uint64_t *entered, uint64_t *updated)
 {
-    return um_store_times(h->store, list, d, h->now, entered, updated);
+    umbel_sync_copy c;
+    uint64_t count;
+    bool known = um_store_times(h->store, list, d, h->now, entered, updated);
+
+    if (!known)
+        *entered = *updated = 0;
+    for (size_t at = 0;
+         h->machine && umbel_sync_next_copy(h->machine, &at, &c);) {
+        if (c.list != list || c.own || c.muted || !c.version ||
+            umbel_count_digests(c.filter, d, 1, &count, NULL) || !count)
+            continue;
+        add_times(h, &c, entered, updated);
+        known = true;
+    }
+    return known;
 }

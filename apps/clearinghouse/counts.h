@@ -11,7 +11,10 @@
  * several lists. */
 void um_house_fetch(const um_house *h, unsigned list, const umbel_digest *d,
                     size_t n);
-/* Counts of one list; 0 for digests that were forgotten. */
+/*
+ * Counts of one list: of the store, and of all origins that count here
+ * (umbel_sync_count_with). 0 for digests that were forgotten.
+ */
 void um_house_count(const um_house *h, unsigned list, const umbel_digest *d,
                     size_t n, uint64_t *count);
 /* When a digest was first and last counted, as um_store_times; false: never. */

@@ -15,6 +15,8 @@
 #include "net/notify.h"
 #include "store/store.h"
 
+#include <umbel/sync.h>
+
 enum { UM_MAX_ADDRESSES = 64 };
 
 struct um_house {
@@ -26,6 +28,7 @@ struct um_house {
     um_log log;
     um_loop *loop;
     um_store *store;
+    umbel_sync *machine; /* of the peers; NULL: no origin is configured */
     um_limits *limits;
     um_mail_pool *pool;           /* reads mails */
     um_welcome *welcome;          /* never NULL while it serves */

@@ -271,6 +271,19 @@ UMBEL_API umbel_status umbel_sync_count(const umbel_sync *s, size_t list,
                                         const umbel_digest *digests, size_t n,
                                         uint64_t *counts, uint32_t *origins,
                                         umbel_error *err);
+/*
+ * As umbel_sync_count, for a server that answers: our own present filters count
+ * what own[i] says, not what was published of them (NULL: as published), and a
+ * digest that fewer than quorum origins have counts 0.
+ */
+UMBEL_API umbel_status umbel_sync_count_with(const umbel_sync *s, size_t list,
+                                             const umbel_digest *digests,
+                                             size_t n, const uint64_t *own,
+                                             uint64_t *counts,
+                                             umbel_error *err);
+/* Changes quorum and origin_cap of a list, as in umbel_sync_list. */
+UMBEL_API void umbel_sync_set_trust(umbel_sync *s, size_t list, uint32_t quorum,
+                                    uint64_t origin_cap);
 /* hit[i]: at least quorum origins have it. */
 UMBEL_API umbel_status umbel_sync_query(const umbel_sync *s, size_t list,
                                         const umbel_digest *digests, size_t n,
@@ -289,6 +302,7 @@ UMBEL_API uint64_t umbel_sync_agreement(const umbel_sync *s, size_t list);
 typedef struct umbel_sync_copy {
     const uint8_t *origin;
     uint64_t incarnation, epoch;
+    uint64_t begin, end; /* of the epoch, seconds; both 0: it lasts for ever */
     size_t list;
     uint64_t version;
     uint64_t keys; /* as its origin claims */

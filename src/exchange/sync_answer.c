@@ -59,62 +59,152 @@ static umbel_status count_copy(const um_copy *c, const umbel_digest *d,
     return UMBEL_OK;
 }
 
-/* What one origin says, and then nothing. */
-static void add_origin(uint64_t most, uint64_t *own, size_t n, uint64_t *counts,
-                       uint32_t *origins)
+static uint64_t add_up(uint64_t a, uint64_t b)
 {
-    for (size_t i = 0; i < n; i++) {
-        uint64_t x = own[i] < most ? own[i] : most;
-        counts[i] = counts[i] + x < x ? UINT64_MAX : counts[i] + x;
-        if (origins)
-            origins[i] += own[i] > 0;
-        own[i] = 0;
+    return a + b < b ? UINT64_MAX : a + b;
+}
+
+/* Digests that are being counted, origin by origin. */
+typedef struct counting {
+    const umbel_sync *s;
+    size_t list;
+    const umbel_digest *d;
+    size_t n;
+    uint64_t most;           /* that an origin adds */
+    uint64_t said[UM_BATCH]; /* by the present origin */
+    uint64_t *counts;
+    uint32_t *origins;
+} counting;
+
+/* What one origin says, and then nothing. */
+static void end_origin(counting *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        uint64_t x = c->said[i] < c->most ? c->said[i] : c->most;
+        c->counts[i] = add_up(c->counts[i], x);
+        c->origins[i] += c->said[i] > 0;
+        c->said[i] = 0;
     }
 }
 
-static umbel_status count_batch(const umbel_sync *s, size_t list,
-                                const umbel_digest *d, size_t n,
-                                uint64_t *counts, uint32_t *origins,
-                                umbel_error *err)
+static umbel_status add_copy(counting *c, const um_copy *from, umbel_error *err)
 {
-    const um_sync_of_list *l = &s->list[list];
-    bool counting = umbel_is_counting(umbel_kind(l->shape));
-    uint64_t own[UM_BATCH] = {0}, one[UM_BATCH];
-    uint64_t most = l->set.origin_cap ? l->set.origin_cap : UINT64_MAX;
+    uint64_t one[UM_BATCH];
+
+    UM_TRY(count_copy(from, c->d, c->n, one, err));
+    for (size_t i = 0; i < c->n; i++)
+        c->said[i] = add_up(c->said[i], one[i]);
+    return UMBEL_OK;
+}
+
+static bool is_ours(const umbel_sync *s, const um_copy *c)
+{
+    return memcmp(c->id.origin, s->origin, UMBEL_ORIGIN_LEN) == 0;
+}
+
+/* Copies that another filter speaks for, if live, are left out. */
+static umbel_status add_ours(counting *c, bool live, umbel_error *err)
+{
+    for (size_t i = 0; i < c->s->norder; i++) {
+        const um_copy *from = c->s->copy[c->s->order[i]];
+        if (counts_for(c->s, from, c->list) && is_ours(c->s, from) &&
+            !(live && from->own))
+            UM_TRY(add_copy(c, from, err));
+    }
+    end_origin(c);
+    return UMBEL_OK;
+}
+
+static umbel_status add_others(counting *c, umbel_error *err)
+{
     const um_copy *last = NULL;
 
-    most = counting ? most : 1;
-    memset(counts, 0, n * sizeof *counts);
-    if (origins)
-        memset(origins, 0, n * sizeof *origins);
-    for (size_t i = 0; i < s->norder; i++) {
-        const um_copy *c = s->copy[s->order[i]];
-        if (!counts_for(s, c, list))
+    for (size_t i = 0; i < c->s->norder; i++) {
+        const um_copy *from = c->s->copy[c->s->order[i]];
+        if (!counts_for(c->s, from, c->list) || is_ours(c->s, from))
             continue;
         if (last &&
-            memcmp(last->id.origin, c->id.origin, UMBEL_ORIGIN_LEN) != 0)
-            add_origin(most, own, n, counts, origins);
-        UM_TRY(count_copy(c, d, n, one, err));
-        for (size_t j = 0; j < n; j++)
-            own[j] = own[j] + one[j] < one[j] ? UINT64_MAX : own[j] + one[j];
-        last = c;
+            memcmp(last->id.origin, from->id.origin, UMBEL_ORIGIN_LEN) != 0)
+            end_origin(c);
+        UM_TRY(add_copy(c, from, err));
+        last = from;
     }
-    add_origin(most, own, n, counts, origins);
+    end_origin(c);
     return UMBEL_OK;
+}
+
+/* counts and origins have room for a batch. */
+static umbel_status count_batch(const umbel_sync *s, size_t list,
+                                const umbel_digest *d, size_t n,
+                                const uint64_t *own, uint64_t *counts,
+                                uint32_t *origins, umbel_error *err)
+{
+    const umbel_sync_list *set = &s->list[list].set;
+    counting c = {.s = s,
+                  .list = list,
+                  .d = d,
+                  .n = n,
+                  .most = set->origin_cap ? set->origin_cap : UINT64_MAX,
+                  .counts = counts,
+                  .origins = origins};
+
+    if (!umbel_is_counting(umbel_kind(s->list[list].shape)))
+        c.most = 1;
+    memset(counts, 0, n * sizeof *counts);
+    memset(origins, 0, n * sizeof *origins);
+    if (own)
+        memcpy(c.said, own, n * sizeof *own);
+    UM_TRY(add_ours(&c, own, err));
+    return add_others(&c, err);
+}
+
+static umbel_status check_list(const umbel_sync *s, size_t list,
+                               umbel_error *err)
+{
+    return list < s->nlists
+               ? UMBEL_OK
+               : um_fail(err, UMBEL_E_RANGE, "there is no such list");
 }
 
 umbel_status umbel_sync_count(const umbel_sync *s, size_t list,
                               const umbel_digest *d, size_t n, uint64_t *counts,
                               uint32_t *origins, umbel_error *err)
 {
-    if (list >= s->nlists)
-        return um_fail(err, UMBEL_E_RANGE, "there is no such list");
+    uint32_t unasked[UM_BATCH];
+
+    UM_TRY(check_list(s, list, err));
     for (size_t done = 0, some; done < n; done += some) {
         some = um_next_batch(n - done);
-        UM_TRY(count_batch(s, list, d + done, some, counts + done,
-                           origins ? origins + done : NULL, err));
+        UM_TRY(count_batch(s, list, d + done, some, NULL, counts + done,
+                           origins ? origins + done : unasked, err));
     }
     return UMBEL_OK;
+}
+
+umbel_status umbel_sync_count_with(const umbel_sync *s, size_t list,
+                                   const umbel_digest *d, size_t n,
+                                   const uint64_t *own, uint64_t *counts,
+                                   umbel_error *err)
+{
+    uint32_t origins[UM_BATCH];
+
+    UM_TRY(check_list(s, list, err));
+    for (size_t done = 0, some; done < n; done += some) {
+        some = um_next_batch(n - done);
+        UM_TRY(count_batch(s, list, d + done, some, own ? own + done : NULL,
+                           counts + done, origins, err));
+        for (size_t i = 0; i < some; i++)
+            if (origins[i] < s->list[list].set.quorum)
+                counts[done + i] = 0;
+    }
+    return UMBEL_OK;
+}
+
+void umbel_sync_set_trust(umbel_sync *s, size_t list, uint32_t quorum,
+                          uint64_t origin_cap)
+{
+    s->list[list].set.quorum = quorum ? quorum : 1;
+    s->list[list].set.origin_cap = origin_cap;
 }
 
 umbel_status umbel_sync_query(const umbel_sync *s, size_t list,
@@ -176,10 +266,13 @@ bool umbel_sync_next_copy(const umbel_sync *s, size_t *at, umbel_sync_copy *out)
     if (*at >= s->norder)
         return false;
     const um_copy *c = s->copy[s->order[(*at)++]];
+    uint64_t seconds = s->list[c->id.list].set.epoch_seconds;
     *out = (umbel_sync_copy){
         .origin = c->id.origin,
         .incarnation = c->id.incarnation,
         .epoch = c->id.epoch,
+        .begin = c->id.epoch * seconds,
+        .end = (c->id.epoch + 1) * seconds,
         .list = c->id.list,
         .version = c->now.version,
         .keys = c->now.keys,
