@@ -1,0 +1,104 @@
+"""Clients of a clearinghouse, as Debian has them, with homes and settings of their own."""
+
+import contextlib
+import os
+import re
+import subprocess
+
+MAIL = "From: a@example.org\nSubject: offer\n\n{}\n"
+# Words of ten letters and more are dropped from digests.
+BODY = "this is mail {} with some plain words to count"
+RULES = "/usr/share/spamassassin"
+
+
+def mail(i):
+    return MAIL.format(BODY.format(i))
+
+
+def mbox(*mails):
+    return "".join(f"From a@example.org Tue Nov 17 00:00:00 2026\n{m}\n" for m in mails)
+
+
+def network(house):
+    """Where a server is reached."""
+    return getattr(house, "space", contextlib.nullcontext())
+
+
+class Pyzor:
+    """The command with a home of its own."""
+
+    def __init__(self, house, account=""):
+        self.house = house
+        self.home = house.path("home" + account)
+        self.address = "%s:%d" % house.pyzor
+        os.makedirs(self.home)
+        with open(os.path.join(self.home, "servers"), "w", encoding="utf-8") as file:
+            file.write(self.address + "\n")
+        if account:
+            name, key = account.split(",")
+            host, port = house.pyzor
+            with open(os.path.join(self.home, "accounts"), "w", encoding="utf-8") as file:
+                file.write(f"{host} : {port} : {name} : salt,{key}\n")
+
+    def run(self, *words, text=""):
+        command = ["pyzor", "--homedir", self.home, *words]
+        with network(self.house):
+            ended = subprocess.run(command, input=text, capture_output=True, text=True,
+                                   check=False)
+        return ended.returncode, ended.stdout.replace(self.address, "SERVER")
+
+    def counts(self, text, *words):
+        """Exit status and counts of a check."""
+        code, printed = self.run(*words, "check", text=text)
+        return code, [tuple(map(int, line.split("\t")[2:])) for line in printed.splitlines()]
+
+
+class SpamAssassin:
+    """A private one: rules, settings, the Bayes database. It loads nothing else that would use
+    the network. The settings name its directory {dir}."""
+
+    def __init__(self, house, name, rules, plugins, settings):
+        self.house = house
+        self.dir = house.path("sa-" + name)
+        for part in "rules", "site", "bayes", "home":
+            os.makedirs(os.path.join(self.dir, part))
+        for file in "10_default_prefs.cf", rules, "50_scores.cf":
+            os.symlink(f"{RULES}/{file}", f"{self.dir}/rules/{file}")
+        self.write("site/init.pre", "".join(f"loadplugin Mail::SpamAssassin::Plugin::{p}\n"
+                                            for p in ("Check", "Bayes", *plugins)))
+        self.write("site/local.cf", "use_bayes 1\nbayes_auto_learn 0\n"
+                   f"bayes_path {self.dir}/bayes/db\n" + settings.format(dir=self.dir))
+
+    def write(self, name, text):
+        path = os.path.join(self.dir, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def run(self, *words, text=""):
+        command = ["spamassassin", "--configpath", self.dir + "/rules",
+                   "--siteconfigpath", self.dir + "/site", "--nocreate-prefs",
+                   "--prefspath", self.dir + "/prefs", *words]
+        with network(self.house):
+            ended = subprocess.run(command, input=text, capture_output=True, text=True,
+                                   check=False, env=dict(os.environ, HOME=self.dir + "/home"))
+        if ended.returncode:
+            raise SystemExit(f"FAILED: {command}: {ended.stderr}")
+        return ended.stdout
+
+    def run_all(self, *words, mails):
+        """Several mails in one run, because most of its time is its start."""
+        self.write("mbox", mbox(*mails))
+        return self.run(*words, "--mbox", self.dir + "/mbox")
+
+    def hits(self, rule, *mails):
+        """Which mails hit that rule, by their names: SpamAssassin chooses the order of
+        different mails."""
+        answers = self.run_all("-t", mails=mails).split("X-Spam-Checker-Version:")[1:]
+        if len(answers) != len(mails):
+            raise SystemExit(f"FAILED: {len(answers)} answers for {len(mails)} mails")
+        found = {}
+        for head in (answer.split("\n\n", 1)[0] for answer in answers):
+            name = re.search("Message-ID: <(.*)@", head).group(1)
+            found.setdefault(name, []).append(rule in head)
+        return found
