@@ -34,8 +34,8 @@ static umbel_status check_found(const um_store_config *c, um_disk *disk,
     umbel_status status = um_found_init(&found, disk, c->dir, err);
 
     if (status == UMBEL_OK)
-        status = um_store_secret_check(c->dir, c->secret, found.snapshot != 0,
-                                       &has_secret, secret, err);
+        status = um_secret_check(c->dir, c->secret, found.snapshot != 0,
+                                 &has_secret, secret, err);
     if (status == UMBEL_OK && has_secret)
         status = check_snapshot(&found, secret, err);
     um_found_fini(&found);
@@ -48,8 +48,7 @@ static umbel_status check_new(const um_store_config *c, umbel_error *err)
     bool has_secret;
 
     UM_TRY(um_check_makeable(c->dir, err));
-    return um_store_secret_check(c->dir, c->secret, false, &has_secret, secret,
-                                 err);
+    return um_secret_check(c->dir, c->secret, false, &has_secret, secret, err);
 }
 
 umbel_status um_store_examine(const um_store_config *c, umbel_error *err)

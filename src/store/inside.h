@@ -34,6 +34,7 @@ struct um_store {
     um_worker *worker;
     um_hasher hasher;
     um_state state;
+    um_store_watch watch;
     int event[2];
     uint64_t now;    /* the latest tick: a clock set back stands still */
     uint64_t ticked; /* the last tick, by the clock */
@@ -66,6 +67,7 @@ struct um_store {
     um_store_stats stats;
     bool open;   /* a block */
     bool wanted; /* a snapshot */
+    bool noting; /* before_snapshot runs */
     bool has_failed;
     char reason[197];
 };
@@ -91,6 +93,8 @@ uint64_t um_store_time(const um_store *s);
 uint64_t um_store_journal_limit(const um_store *s);
 /* Returns true if the next tick should begin a snapshot. */
 bool um_store_is_due(const um_store *s);
+/* Lets the watch put its notes into the state that a snapshot keeps. */
+void um_store_before_snapshot(um_store *s);
 /* Writes snapshot-number of the present state; returns a number of errno.h. */
 int um_store_write_snapshot(const um_store *s, uint64_t number,
                             uint64_t *bytes);

@@ -1,9 +1,5 @@
 /*
- * list.c - counts that expire: epochs, each a filter that counts.
- *
- * The error of a sum is at most the sum of the errors, so an epoch is made for
- * error / epochs. It is made for UM_LIST_BATCH digests more than its capacity,
- * because um_list_due is asked between batches, and not between digests.
+ * list.c - counts that expire: sums over epochs, each a filter that counts.
  */
 #include "store/list_private.h"
 
@@ -23,7 +19,7 @@ enum { FEW = 16 };
 
 /* --- open and close ------------------------------------------------------ */
 
-static umbel_status check_config(const um_list_config *c, umbel_error *err)
+umbel_status um_list_check(const um_list_config *c, umbel_error *err)
 {
     if (!umbel_is_counting(c->kind))
         return um_fail(err, UMBEL_E_UNKNOWN,
@@ -48,34 +44,12 @@ static umbel_status check_config(const um_list_config *c, umbel_error *err)
     return UMBEL_OK;
 }
 
-static umbel_status make_filter(const um_list *l, umbel_filter **out,
-                                umbel_error *err)
-{
-    const um_list_config *c = &l->config;
-    umbel_setting settings[2];
-    umbel_params p = {.size = sizeof p,
-                      .addressing = c->addressing,
-                      .hash = "sip",
-                      .secret = l->secret,
-                      .capacity = c->capacity + UM_LIST_BATCH,
-                      .fpr = c->error / c->epochs,
-                      .settings = settings,
-                      .exact_size = true,
-                      .alloc = &l->alloc};
-
-    if (c->cell_bits)
-        settings[p.nsettings++] = (umbel_setting){"cell_bits", c->cell_bits};
-    if (c->refined)
-        settings[p.nsettings++] = (umbel_setting){"update", 1};
-    return umbel_create(c->kind, &p, out, err);
-}
-
 umbel_status um_list_make(const um_list_config *c, const uint8_t *secret,
                           um_list **out, umbel_error *err)
 {
     umbel_alloc alloc = um_alloc_or_default(c->alloc);
 
-    UM_TRY(check_config(c, err));
+    UM_TRY(um_list_check(c, err));
     um_list *l = um_get(&alloc, sizeof *l);
     if (!l)
         return um_no_memory(err, sizeof *l);
@@ -85,6 +59,7 @@ umbel_status um_list_make(const um_list_config *c, const uint8_t *secret,
     snprintf(l->kind, sizeof l->kind, "%s", c->kind);
     l->config.name = l->name;
     l->config.kind = l->kind;
+    l->config.alloc = &l->alloc;
     memcpy(l->secret, secret, sizeof l->secret);
     *out = l;
     return UMBEL_OK;
@@ -232,78 +207,6 @@ bool um_list_times(const um_list *l, const umbel_digest *d, uint64_t now,
     return found;
 }
 
-/* --- epochs -------------------------------------------------------------- */
-
-/* Digests that it was made for, without the room of a batch. */
-static uint64_t capacity_of(const umbel_filter *f)
-{
-    return f->shape.capacity - UM_LIST_BATCH;
-}
-
-/* When an epoch that began then is over; never, without a length. */
-static uint64_t over_at(const um_list *l, uint64_t begin)
-{
-    uint64_t length = l->config.epoch_seconds;
-    return length && begin <= UINT64_MAX - length ? begin + length : UINT64_MAX;
-}
-
-bool um_list_due(const um_list *l, uint64_t now)
-{
-    const um_epoch *newest = &l->epoch[0];
-
-    return now >= over_at(l, newest->begin) ||
-           umbel_added(newest->filter) >= capacity_of(newest->filter);
-}
-
-bool um_list_has_room(const um_list *l, size_t n)
-{
-    const umbel_filter *f = l->epoch[0].filter;
-    return umbel_added(f) + n <= f->shape.capacity;
-}
-
-/*
- * Returns the number of epochs that stay beside a new one. One that ended goes
- * after the time of the others, even if nobody turned the list meanwhile.
- */
-static unsigned count_kept(const um_list *l, uint64_t now)
-{
-    unsigned most = l->config.epochs - 1, kept = 0;
-    uint64_t length = l->config.epoch_seconds;
-
-    while (kept < l->n && kept < most) {
-        uint64_t end = l->epoch[kept].end;
-        if (length && now > end && (now - end) / length >= most)
-            break;
-        kept++;
-    }
-    return kept;
-}
-
-/* An epoch's end, seen at its turn: when it was over, or now if it is full. */
-static uint64_t end_of(const um_list *l, uint64_t now)
-{
-    uint64_t begin = l->epoch[0].begin, over = over_at(l, begin);
-
-    if (now > over)
-        return over;
-    return now > begin ? now : begin;
-}
-
-umbel_status um_list_turn(um_list *l, uint64_t now, umbel_error *err)
-{
-    umbel_filter *fresh;
-
-    UM_TRY(make_filter(l, &fresh, err));
-    if (l->n)
-        l->epoch[0].end = end_of(l, now);
-    um_list_drop(l, count_kept(l, now));
-    memmove(l->epoch + 1, l->epoch, l->n * sizeof *l->epoch);
-    l->epoch[0] = (um_epoch){
-        .filter = fresh, .begin = now, .threshold = l->config.threshold};
-    l->n++;
-    return UMBEL_OK;
-}
-
 /* --- statistics ---------------------------------------------------------- */
 
 static void epoch_stats(const um_epoch *e, um_epoch_stats *out)
@@ -317,7 +220,7 @@ static void epoch_stats(const um_epoch *e, um_epoch_stats *out)
     *out = (um_epoch_stats){.begin = e->begin,
                             .end = e->end,
                             .digests = digests,
-                            .capacity = capacity_of(e->filter),
+                            .capacity = um_epoch_capacity(e->filter),
                             .error = umbel_fpr_at(e->filter, (double)digests),
                             .f_compound = plan.f_compound,
                             .f_paper = plan.f_paper};

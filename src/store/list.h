@@ -51,6 +51,8 @@ typedef struct um_list_config {
                                it wrongly. 0: none */
     unsigned times;         /* the store keeps times of the last hour, in this
                                column of recent.h, from 1 on; 0: it does not */
+    bool hold;              /* a full epoch goes on until its time is over, and
+                               takes no digest that it has not */
     const umbel_alloc *alloc; /* NULL: the C library's */
 } um_list_config;
 
@@ -117,6 +119,22 @@ bool um_list_due(const um_list *l, uint64_t now);
  * list had been turned in time. When it fails (E_NOMEM) nothing has changed.
  */
 umbel_status um_list_turn(um_list *l, uint64_t now, umbel_error *err);
+
+/* Makes the filter of a new epoch, for um_list_empty. */
+umbel_status um_list_make_filter(const um_list *l, umbel_filter **out,
+                                 umbel_error *err);
+/* Forgets all epochs, and begins one with that filter, which the list takes
+ * over. Cannot fail, so that several lists can be emptied together. */
+void um_list_empty(um_list *l, umbel_filter *fresh, uint64_t now);
+
+/* The number of live epoch i, newest first: begin / epoch_seconds. */
+uint64_t um_list_epoch(const um_list *l, unsigned i);
+/* Its filter, until the list is turned. */
+const umbel_filter *um_list_filter(const um_list *l, unsigned i);
+/* Makes an empty filter, as the list of that configuration makes them. Release
+ * *out with umbel_close. */
+umbel_status um_list_shape(const um_list_config *c, const uint8_t *secret,
+                           umbel_filter **out, umbel_error *err);
 
 /* One live epoch. */
 typedef struct um_epoch_stats {

@@ -24,6 +24,10 @@ struct um_list {
     um_epoch epoch[UM_LIST_MAX_EPOCHS]; /* newest first */
 };
 
+/* Names what is wrong with a configuration. */
+umbel_status um_list_check(const um_list_config *c, umbel_error *err);
+/* Digests that an epoch was made for, without the room of a batch. */
+uint64_t um_epoch_capacity(const umbel_filter *f);
 /* Makes a list without epochs. */
 umbel_status um_list_make(const um_list_config *c, const uint8_t *secret,
                           um_list **out, umbel_error *err);

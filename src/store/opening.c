@@ -60,8 +60,8 @@ static umbel_status take_secret(um_store *s, const um_store_config *c,
     if (c->secret_bytes)
         memcpy(secret, c->secret_bytes, sizeof secret);
     else
-        UM_TRY(um_store_secret(c->dir, c->secret, found->snapshot != 0, secret,
-                               err));
+        UM_TRY(um_secret_find(c->dir, c->secret, found->snapshot != 0, secret,
+                              err));
     um_hasher_unlock(&s->hasher, secret);
     return UMBEL_OK;
 }
@@ -70,6 +70,12 @@ static umbel_status take_secret(um_store *s, const um_store_config *c,
 static umbel_status write_first(um_store *s, const um_found *found,
                                 umbel_error *err)
 {
+    s->phase = UM_STARTING; /* what is put waits in memory */
+    if (found->snapshot)
+        um_store_before_snapshot(s);
+    s->phase = UM_IDLE;
+    s->open = false;
+    s->used = 0; /* and is in the snapshot */
     int number =
         um_store_write_snapshot(s, s->number, &s->stats.snapshot_bytes);
 
@@ -80,6 +86,8 @@ static umbel_status write_first(um_store *s, const um_found *found,
         return um_disk_status(number, found->dir, err);
     if (number)
         um_store_fail(s, number, "no snapshot could be written");
+    else
+        s->written = s->seq;
     return UMBEL_OK;
 }
 
@@ -115,9 +123,9 @@ static umbel_status load(um_store *s, const um_store_config *c,
     s->stats.replayed = got.records;
     s->stats.torn = got.torn;
     s->number = s->stats.last_number = found->last + 1;
-    um_worker_mend(s->worker, s->seq);
     if (got.rewrite)
         UM_TRY(write_first(s, found, err));
+    um_worker_mend(s->worker, s->written);
     if (!s->has_failed)
         begin_journal(s, got.rewrite ? s->number : found->snapshot);
     return UMBEL_OK;
@@ -160,6 +168,7 @@ umbel_status um_store_open(const um_store_config *c, uint64_t now,
     s->now = s->ticked = now;
     s->retry_after = 1;
     s->durability = c->durability;
+    s->watch = c->watch;
     s->least_bytes =
         c->journal_bytes ? c->journal_bytes : UM_STORE_JOURNAL_BYTES;
     um_hasher_init(&s->hasher, um_hash_find("sip"), 0);

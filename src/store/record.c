@@ -5,7 +5,8 @@
  *     type 1, zero 7, mark 8                           a signed request
  *     type 1, list 1, zero 6                           a turn of a list
  *     type 1, zero 1, name length 2, value length 4,
- *         name, value, zeroes up to a multiple of 8    a note, or its removal
+ *         name, value, zeroes up to a multiple of 8    a note, its removal, or
+ *                                                       a note and empty lists
  */
 #include "store/record.h"
 
@@ -19,6 +20,11 @@ static void put_first(um_writer *w, const um_record *r, unsigned low,
 static size_t padding(size_t len)
 {
     return -len & 7;
+}
+
+size_t um_record_note_len(size_t name_len, size_t value_len)
+{
+    return 8 + name_len + value_len + padding(name_len + value_len);
 }
 
 static void put_note(um_writer *w, const um_record *r)
@@ -50,6 +56,7 @@ void um_record_encode(const um_record *r, um_writer *w)
         break;
     case UM_RECORD_NOTE:
     case UM_RECORD_DROP:
+    case UM_RECORD_RENEW:
         put_note(w, r);
         break;
     }
@@ -99,6 +106,7 @@ bool um_record_decode(um_reader *from, um_record *out)
         return !from->bad && low == 0 && second == 0;
     case UM_RECORD_NOTE:
     case UM_RECORD_DROP:
+    case UM_RECORD_RENEW:
         return !from->bad && out->list == 0 && get_note(from, out, low, second);
     default:
         return false;

@@ -15,7 +15,8 @@ typedef enum um_record_type {
     UM_RECORD_ONCE = 2,  /* a signed request was seen */
     UM_RECORD_TURN = 3,  /* a list began a new epoch */
     UM_RECORD_NOTE = 4,  /* a note got a value */
-    UM_RECORD_DROP = 5   /* a note was removed */
+    UM_RECORD_DROP = 5,  /* a note was removed */
+    UM_RECORD_RENEW = 6  /* all lists are empty; a note got a value */
 } um_record_type;
 
 enum {
@@ -28,13 +29,16 @@ enum {
     UM_RECORD_TURN_LEN = 8
 };
 
+/* Length of the record of a note. */
+size_t um_record_note_len(size_t name_len, size_t value_len);
+
 typedef struct um_record {
     um_record_type type;
     unsigned list;           /* COUNT, TURN */
     uint32_t amount;         /* COUNT */
     umbel_digest digest;     /* COUNT */
     uint64_t once;           /* ONCE */
-    umbel_slice name, value; /* NOTE; of DROP the name */
+    umbel_slice name, value; /* NOTE, RENEW; of DROP the name */
 } um_record;
 
 /* Writes r to w, which remembers if it did not fit. */

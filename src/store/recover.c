@@ -311,6 +311,10 @@ umbel_status um_recover(const um_found *f, const um_store_config *c,
                 .out = out};
     umbel_status status =
         um_replay_init(&ch.replay, st, order, head.lists, err);
+    ch.replay.watch = &c->watch;
+    ch.replay.configured = c->nlists;
+    if (status == UMBEL_OK)
+        status = um_watch_show_all(&c->watch, st, c->nlists, err);
     if (status == UMBEL_OK)
         status = replay_all(&ch, f, err);
     um_replay_fini(&ch.replay);

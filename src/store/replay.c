@@ -3,8 +3,9 @@
  *
  * The counts of a list are collected over many blocks: a list fetches memory
  * ahead for a batch, and a restart is to take little longer than reading the
- * files. The order of the counts within an epoch does not matter; a turn, and
- * another time, applies what was collected before.
+ * files. A turn, another time and a watched note apply what was collected
+ * before. The counts of one list keep their order, so that a watched note sees
+ * the bytes that were there when it was written.
  */
 #include "base/error.h"
 #include "store/state.h"
@@ -64,6 +65,30 @@ static umbel_status collect(um_replay *p, const um_record *r, uint64_t time,
     return UMBEL_OK;
 }
 
+/* Shows a note with the lists of that moment. */
+static umbel_status show_note(um_replay *p, const um_record *r,
+                              umbel_error *err)
+{
+    umbel_slice value = r->value;
+
+    if (!um_watch_wants(p->watch, r->name))
+        return UMBEL_OK;
+    if (r->type == UM_RECORD_DROP)
+        value.data = NULL;
+    UM_TRY(um_replay_flush(p, err));
+    return um_watch_show(p->watch, p->state, p->configured, r->name, value,
+                         err);
+}
+
+static umbel_status apply_renew(um_replay *p, const um_record *r, uint64_t time,
+                                umbel_error *err)
+{
+    for (unsigned i = 0; i < p->nlists; i++)
+        p->batch[i].n = 0;
+    UM_TRY(um_state_renew(p->state, r->name, r->value, time, err));
+    return show_note(p, r, err);
+}
+
 static umbel_status apply_record(um_replay *p, const um_record *r,
                                  uint64_t time, umbel_error *err)
 {
@@ -84,10 +109,13 @@ static umbel_status apply_record(um_replay *p, const um_record *r,
         um_once_put(&st->once, r->once, time);
         return UMBEL_OK;
     case UM_RECORD_NOTE:
-        return um_notes_put(&st->notes, r->name, r->value, err);
+        UM_TRY(um_notes_put(&st->notes, r->name, r->value, err));
+        return show_note(p, r, err);
     case UM_RECORD_DROP:
         um_notes_drop(&st->notes, r->name);
-        return UMBEL_OK;
+        return show_note(p, r, err);
+    case UM_RECORD_RENEW:
+        return apply_renew(p, r, time, err);
     }
     return UMBEL_OK;
 }

@@ -67,8 +67,8 @@ static umbel_status find_secret(const char *dir, const char **path,
     return has_data ? refuse_missing(dir, *path, usual, err) : UMBEL_OK;
 }
 
-umbel_status um_store_secret(const char *dir, const char *path, bool has_data,
-                             uint8_t out[UMBEL_SECRET_LEN], umbel_error *err)
+umbel_status um_secret_find(const char *dir, const char *path, bool has_data,
+                            uint8_t out[UMBEL_SECRET_LEN], umbel_error *err)
 {
     char usual[PATH_MAX];
     bool found;
@@ -77,10 +77,9 @@ umbel_status um_store_secret(const char *dir, const char *path, bool has_data,
     return found ? UMBEL_OK : make_secret(path, out, err);
 }
 
-umbel_status um_store_secret_check(const char *dir, const char *path,
-                                   bool has_data, bool *found,
-                                   uint8_t out[UMBEL_SECRET_LEN],
-                                   umbel_error *err)
+umbel_status um_secret_check(const char *dir, const char *path, bool has_data,
+                             bool *found, uint8_t out[UMBEL_SECRET_LEN],
+                             umbel_error *err)
 {
     char usual[PATH_MAX];
 

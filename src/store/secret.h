@@ -11,16 +11,15 @@
  * there is no such file it makes one of mode 0600, unless the directory has
  * data: those were made with a secret, and a new one would not fit.
  */
-umbel_status um_store_secret(const char *dir, const char *path, bool has_data,
-                             uint8_t out[UMBEL_SECRET_LEN], umbel_error *err);
+umbel_status um_secret_find(const char *dir, const char *path, bool has_data,
+                            uint8_t out[UMBEL_SECRET_LEN], umbel_error *err);
 
 /*
  * The same, but makes no file: where one would be made, it checks that this is
  * possible, and *found is false.
  */
-umbel_status um_store_secret_check(const char *dir, const char *path,
-                                   bool has_data, bool *found,
-                                   uint8_t out[UMBEL_SECRET_LEN],
-                                   umbel_error *err);
+umbel_status um_secret_check(const char *dir, const char *path, bool has_data,
+                             bool *found, uint8_t out[UMBEL_SECRET_LEN],
+                             umbel_error *err);
 
 #endif

@@ -84,6 +84,33 @@ umbel_status um_state_turn(um_state *st, unsigned list, uint64_t time,
     return um_list_turn(st->list[list], time, err);
 }
 
+/* A place without a list (it is new in the configuration) stays empty. */
+static umbel_status make_filters(const um_state *st,
+                                 umbel_filter *fresh[UM_STORE_MAX_LISTS],
+                                 umbel_error *err)
+{
+    for (size_t i = 0; i < UM_STORE_MAX_LISTS; i++)
+        if (st->list[i])
+            UM_TRY(um_list_make_filter(st->list[i], &fresh[i], err));
+    return UMBEL_OK;
+}
+
+umbel_status um_state_renew(um_state *st, umbel_slice name, umbel_slice value,
+                            uint64_t time, umbel_error *err)
+{
+    umbel_filter *fresh[UM_STORE_MAX_LISTS] = {NULL};
+    umbel_status status = make_filters(st, fresh, err);
+
+    if (status == UMBEL_OK)
+        status = um_notes_put(&st->notes, name, value, err);
+    for (size_t i = 0; i < UM_STORE_MAX_LISTS; i++)
+        if (status != UMBEL_OK)
+            umbel_close(fresh[i]);
+        else if (fresh[i])
+            um_list_empty(st->list[i], fresh[i], time);
+    return status;
+}
+
 /* --- bytes --------------------------------------------------------------- */
 
 static umbel_status put_name(const um_sink *to, const char *name,

@@ -44,6 +44,11 @@ umbel_status um_state_count(um_state *st, unsigned list, const umbel_digest *d,
 umbel_status um_state_turn(um_state *st, unsigned list, uint64_t time,
                            umbel_error *err);
 
+/* Empties all lists and gives a note a value. When it fails nothing has
+ * changed. */
+umbel_status um_state_renew(um_state *st, umbel_slice name, umbel_slice value,
+                            uint64_t time, umbel_error *err);
+
 /* Writes the state, with the names of its lists; the times come last, if there
  * are any (recent is not NULL). */
 umbel_status um_state_encode(const um_state *st, const um_sink *to,
@@ -59,11 +64,24 @@ umbel_status um_state_decode(um_state *st, const um_store_config *c,
                              uint8_t order[UM_STORE_MAX_LISTS],
                              umbel_error *err);
 
+/* Returns true if the note is to be shown. NULL is accepted. */
+bool um_watch_wants(const um_store_watch *w, umbel_slice name);
+bool um_watch_has_prefix(const um_store_watch *w, umbel_slice name);
+/* Shows one note; a value without data: it was removed. */
+umbel_status um_watch_show(const um_store_watch *w, const um_state *st,
+                           size_t nlists, umbel_slice name, umbel_slice value,
+                           umbel_error *err);
+/* Shows all watched notes of a snapshot, the leader first. */
+umbel_status um_watch_show_all(const um_store_watch *w, const um_state *st,
+                               size_t nlists, umbel_error *err);
+
 /* Replays blocks: counts are collected, since many at once cost less. */
 typedef struct um_replay {
     um_state *state;
     const uint8_t *order; /* of the lists in the journal */
     uint32_t nlists;
+    const um_store_watch *watch; /* NULL: none; set it after um_replay_init */
+    size_t configured;           /* lists, for the watch */
     uint64_t records;
     uint64_t time; /* of what is collected: times are entered in order */
     struct um_replay_batch {

@@ -254,24 +254,104 @@ umbel_status um_store_append(um_store *s, const um_entry *e, size_t n,
     return UMBEL_OK;
 }
 
-umbel_status um_store_put(um_store *s, umbel_slice name, umbel_slice value,
-                          uint64_t now, uint64_t *ticket, umbel_error *err)
+/* For which there is room; while the store has failed there is no journal. */
+static umbel_status change_note(um_store *s, umbel_slice name,
+                                umbel_slice value, umbel_error *err)
 {
     um_record r = {.type = value.data ? UM_RECORD_NOTE : UM_RECORD_DROP,
                    .name = name,
                    .value = value};
 
-    UM_TRY(um_store_begin_records(s, UM_RECORD_MAX, now, err));
     if (value.data)
         UM_TRY(um_notes_put(&s->state.notes, name, value, err));
     else if (!um_notes_drop(&s->state.notes, name))
         return um_fail(err, UMBEL_E_UNKNOWN, "there is no such note");
-    add_record(s, &r);
+    if (!s->has_failed)
+        add_record(s, &r);
+    return UMBEL_OK;
+}
+
+/* The snapshot that ends a failure commits what comes before it: its ticket is
+ * one that was not committed yet. */
+static umbel_status begin_note(um_store *s, uint64_t now, umbel_error *err)
+{
+    umbel_status status = um_store_begin_records(s, UM_RECORD_MAX, now, err);
+
+    if (status == UMBEL_OK || !s->noting || !s->has_failed)
+        return status;
+    if (s->seq <= um_store_committed(s))
+        s->seq++;
+    return UMBEL_OK;
+}
+
+umbel_status um_store_put(um_store *s, umbel_slice name, umbel_slice value,
+                          uint64_t now, uint64_t *ticket, umbel_error *err)
+{
+    UM_TRY(begin_note(s, now, err));
+    UM_TRY(change_note(s, name, value, err));
+    *ticket = s->seq;
+    return UMBEL_OK;
+}
+
+void um_store_before_snapshot(um_store *s)
+{
+    if (!s->watch.before_snapshot)
+        return;
+    s->noting = true;
+    s->watch.before_snapshot(s->watch.ctx, s);
+    s->noting = false;
+}
+
+/* Room for the records of a renewal; 0: they do not fit into a block. */
+static size_t renewal_len(const um_store *s, size_t value_len)
+{
+    size_t len = um_record_note_len(strlen(s->watch.leader), value_len);
+    umbel_slice name, value;
+
+    for (size_t at = 0; um_notes_next(&s->state.notes, &at, &name, &value);)
+        if (um_watch_has_prefix(&s->watch, name))
+            len += um_record_note_len(name.len, 0);
+    return len <= UM_BLOCK_MAX ? len : 0;
+}
+
+/* The walk begins again after each: what is removed moves others. */
+static void drop_watched(um_store *s)
+{
+    umbel_slice name, value;
+
+    for (size_t at = 0; um_notes_next(&s->state.notes, &at, &name, &value);) {
+        if (!um_watch_has_prefix(&s->watch, name))
+            continue;
+        add_record(s, &(um_record){.type = UM_RECORD_DROP, .name = name});
+        um_notes_drop(&s->state.notes, name);
+        at = 0;
+    }
+}
+
+umbel_status um_store_renew(um_store *s, umbel_slice value, uint64_t now,
+                            uint64_t *ticket, umbel_error *err)
+{
+    if (!s->watch.leader)
+        return um_fail(err, UMBEL_E_UNSUPPORTED, "the store has no watch");
+    umbel_slice leader = {s->watch.leader, strlen(s->watch.leader)};
+    size_t len = renewal_len(s, value.len);
+    if (!len)
+        return um_fail(err, UMBEL_E_LIMIT, "too many notes to remove at once");
+    UM_TRY(um_store_begin_records(s, len, now, err));
+    UM_TRY(um_state_renew(&s->state, leader, value, s->block_time, err));
+    drop_watched(s);
+    add_record(s, &(um_record){
+                      .type = UM_RECORD_RENEW, .name = leader, .value = value});
     *ticket = s->seq;
     return UMBEL_OK;
 }
 
 /* --- questions ----------------------------------------------------------- */
+
+const uint8_t *um_store_secret(const um_store *s)
+{
+    return s->hasher.secret;
+}
 
 void um_store_digest(const um_store *s, const umbel_slice *keys, size_t n,
                      umbel_digest *out)

@@ -45,6 +45,31 @@ typedef enum um_durability {
 bool um_durability_find(const char *name, um_durability *out);
 const char *um_durability_name(um_durability d);
 
+typedef struct um_store um_store;
+
+/*
+ * Watches notes, for something that is rebuilt at a start from them and from
+ * the lists: versions of a list that were given to others. When the store is
+ * opened, note is called for the leader and then for each note that begins
+ * with prefix, as they are in the snapshot, and then for each of them in the
+ * journal, in order. Each time the lists (places as in the configuration; NULL:
+ * was not there yet) are byte for byte what they were when um_store_put was
+ * called. A value without data: the note was removed. What note returns, if not
+ * UMBEL_OK, is what um_store_open returns.
+ *
+ * before_snapshot is called right before the moment that a snapshot keeps. Its
+ * um_store_put are in the snapshot, and succeed even while the disk fails. It
+ * must not append. It may be called by um_store_open, after all notes.
+ */
+typedef struct um_store_watch {
+    const char *leader; /* a note's name, which um_store_renew changes */
+    const char *prefix;
+    umbel_status (*note)(void *ctx, const um_list *const *lists, size_t nlists,
+                         umbel_slice name, umbel_slice value, umbel_error *err);
+    void (*before_snapshot)(void *ctx, um_store *s);
+    void *ctx;
+} um_store_watch;
+
 typedef struct um_store_config {
     const char *dir;    /* made (mode 0700) if absent */
     const char *secret; /* file of `umbel keygen --secret`; NULL: DIR/secret.
@@ -62,14 +87,13 @@ typedef struct um_store_config {
     /* Digests of lists with times that are remembered for an hour. 0:
      * UM_STORE_RECENT. */
     uint64_t recent;
+    um_store_watch watch; /* zeroed: none */
 
     /* For tests: a disk other than dir, which the store takes over, and a
      * secret of UMBEL_SECRET_LEN bytes that needs no file. */
     um_disk *disk;
     const uint8_t *secret_bytes;
 } um_store_config;
-
-typedef struct um_store um_store;
 
 /*
  * Opens the directory: locks it, reads the snapshot, replays the journal. now
@@ -89,6 +113,9 @@ umbel_status um_store_examine(const um_store_config *c, umbel_error *err);
 /* Flushes, syncs, releases. NULL is accepted. */
 void um_store_close(um_store *s);
 
+/* The secret that all lists are made with, UMBEL_SECRET_LEN bytes: not that of
+ * the file, but derived from it. */
+const uint8_t *um_store_secret(const um_store *s);
 /* Hashes keys for all lists. */
 void um_store_digest(const um_store *s, const umbel_slice *keys, size_t n,
                      umbel_digest *out);
@@ -139,6 +166,14 @@ bool um_store_seen(const um_store *s, uint64_t once, uint64_t now);
  */
 umbel_status um_store_put(um_store *s, umbel_slice name, umbel_slice value,
                           uint64_t now, uint64_t *ticket, umbel_error *err);
+/*
+ * Empties all lists, removes the notes with the watch's prefix and gives its
+ * leader a value, all in one block of the journal: a crash leaves all of it or
+ * nothing. When it fails (also E_LIMIT: too many notes to remove at once)
+ * nothing has changed.
+ */
+umbel_status um_store_renew(um_store *s, umbel_slice value, uint64_t now,
+                            uint64_t *ticket, umbel_error *err);
 /* The value is valid until the note changes. */
 bool um_store_get(const um_store *s, umbel_slice name, umbel_slice *value);
 /* Walks all notes, in no order; *at is 0 at first. */

@@ -109,6 +109,7 @@ static void snapshot_failed(um_store *s, int number)
 /* From now on journal-N is written; the child has the state until here. */
 static void switch_journal(um_store *s, int file)
 {
+    um_store_before_snapshot(s);
     um_store_flush(s, NULL);
     um_store_retire(s);
     s->old_bytes += s->end;

@@ -1,0 +1,138 @@
+/*
+ * list_epochs.c - the epochs of a list: when they end, and which ones stay.
+ *
+ * The error of a sum is at most the sum of the errors, so an epoch is made for
+ * error / epochs. It is made for UM_LIST_BATCH digests more than its capacity,
+ * because um_list_due is asked between batches, and not between digests.
+ */
+#include "store/list_private.h"
+
+#include "base/error.h"
+#include "filter/coded.h"
+
+#include <umbel/counting.h>
+
+#include <string.h>
+
+/* --- filters ------------------------------------------------------------- */
+
+uint64_t um_epoch_capacity(const umbel_filter *f)
+{
+    return f->shape.capacity - UM_LIST_BATCH;
+}
+
+umbel_status um_list_shape(const um_list_config *c, const uint8_t *secret,
+                           umbel_filter **out, umbel_error *err)
+{
+    umbel_setting settings[2];
+    umbel_params p = {.size = sizeof p,
+                      .addressing = c->addressing,
+                      .hash = "sip",
+                      .secret = secret,
+                      .capacity = c->capacity + UM_LIST_BATCH,
+                      .fpr = c->error / c->epochs,
+                      .settings = settings,
+                      .exact_size = true,
+                      .alloc = c->alloc};
+
+    UM_TRY(um_list_check(c, err));
+    if (c->cell_bits)
+        settings[p.nsettings++] = (umbel_setting){"cell_bits", c->cell_bits};
+    if (c->refined)
+        settings[p.nsettings++] = (umbel_setting){"update", 1};
+    return umbel_create(c->kind, &p, out, err);
+}
+
+umbel_status um_list_make_filter(const um_list *l, umbel_filter **out,
+                                 umbel_error *err)
+{
+    return um_list_shape(&l->config, l->secret, out, err);
+}
+
+uint64_t um_list_epoch(const um_list *l, unsigned i)
+{
+    uint64_t length = l->config.epoch_seconds;
+    return length ? l->epoch[i].begin / length : 0;
+}
+
+const umbel_filter *um_list_filter(const um_list *l, unsigned i)
+{
+    return l->epoch[i].filter;
+}
+
+/* --- turns --------------------------------------------------------------- */
+
+/* When an epoch that began then is over; never, without a length. */
+static uint64_t over_at(const um_list *l, uint64_t begin)
+{
+    uint64_t length = l->config.epoch_seconds;
+    return length && begin <= UINT64_MAX - length ? begin + length : UINT64_MAX;
+}
+
+bool um_list_due(const um_list *l, uint64_t now)
+{
+    const um_epoch *newest = &l->epoch[0];
+
+    return now >= over_at(l, newest->begin) ||
+           umbel_added(newest->filter) >= um_epoch_capacity(newest->filter);
+}
+
+bool um_list_has_room(const um_list *l, size_t n)
+{
+    const umbel_filter *f = l->epoch[0].filter;
+    return umbel_added(f) + n <= f->shape.capacity;
+}
+
+/*
+ * Returns the number of epochs that stay beside a new one. One that ended goes
+ * after the time of the others, even if nobody turned the list meanwhile.
+ */
+static unsigned count_kept(const um_list *l, uint64_t now)
+{
+    unsigned most = l->config.epochs - 1, kept = 0;
+    uint64_t length = l->config.epoch_seconds;
+
+    while (kept < l->n && kept < most) {
+        uint64_t end = l->epoch[kept].end;
+        if (length && now > end && (now - end) / length >= most)
+            break;
+        kept++;
+    }
+    return kept;
+}
+
+/* An epoch's end, seen at its turn: when it was over, or now if it is full. */
+static uint64_t end_of(const um_list *l, uint64_t now)
+{
+    uint64_t begin = l->epoch[0].begin, over = over_at(l, begin);
+
+    if (now > over)
+        return over;
+    return now > begin ? now : begin;
+}
+
+static void begin_epoch(um_list *l, umbel_filter *fresh, uint64_t now)
+{
+    memmove(l->epoch + 1, l->epoch, l->n * sizeof *l->epoch);
+    l->epoch[0] = (um_epoch){
+        .filter = fresh, .begin = now, .threshold = l->config.threshold};
+    l->n++;
+}
+
+umbel_status um_list_turn(um_list *l, uint64_t now, umbel_error *err)
+{
+    umbel_filter *fresh;
+
+    UM_TRY(um_list_make_filter(l, &fresh, err));
+    if (l->n)
+        l->epoch[0].end = end_of(l, now);
+    um_list_drop(l, count_kept(l, now));
+    begin_epoch(l, fresh, now);
+    return UMBEL_OK;
+}
+
+void um_list_empty(um_list *l, umbel_filter *fresh, uint64_t now)
+{
+    um_list_drop(l, 0);
+    begin_epoch(l, fresh, now);
+}
