@@ -109,6 +109,7 @@ static void on_called(uv_connect_t *request, int status)
     if (status == UV_ECANCELED)
         return;
     if (status < 0) {
+        s->code = status;
         um_stream_close(s, UM_END_IO);
         return;
     }
@@ -128,7 +129,7 @@ static int start_call(um_stream *s, uv_connect_t *request)
 }
 
 umbel_status um_listener_call(um_listener *l, const um_address *to, void *data,
-                              umbel_error *err)
+                              um_stream **out, umbel_error *err)
 {
     um_stream *s = calloc(1, sizeof *s);
     uv_connect_t *request = calloc(1, sizeof *request);
@@ -146,8 +147,10 @@ umbel_status um_listener_call(um_listener *l, const um_address *to, void *data,
     int code = start_call(s, request);
     if (code) { /* libuv knows at once: no network */
         free(request);
+        s->code = code;
         um_stream_close(s, UM_END_IO);
     }
+    *out = s;
     return UMBEL_OK;
 }
 

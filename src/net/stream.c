@@ -142,6 +142,7 @@ static void on_written(uv_write_t *uv, int status)
     if (status == UV_ECANCELED)
         return;
     if (status < 0) {
+        s->code = status;
         um_stream_close(s, UM_END_IO);
         return;
     }
@@ -219,7 +220,8 @@ void um_stream_write(um_stream *s, umbel_slice bytes)
 /* The protocol goes on: nothing ended it, and its replies are on their way. */
 static bool takes_more(const um_stream *s)
 {
-    return !s->linger && (s->unread == 0 || s->listener->config.duplex) &&
+    return !s->linger && !s->paused &&
+           (s->unread == 0 || s->listener->config.duplex) &&
            !uv_is_closing(&s->uv.handle);
 }
 
@@ -233,7 +235,7 @@ static size_t take_all(um_stream *s, const uint8_t *bytes, size_t len)
         size_t n = c->protocol->take(s, bytes + at, len - at);
 
         at += n < len - at ? n : len - at;
-        if (n == 0 && len - at >= c->limits.request)
+        if (n == 0 && len - at >= c->limits.request && !s->paused)
             um_stream_end(s, UM_END_TOO_LONG);
         if (n == 0)
             break;
@@ -285,7 +287,7 @@ static void say_last(um_stream *s)
         um_stream_end(s, UM_END_CLIENT);
 }
 
-/* After a pause: first what was kept, then the end, then what is new. */
+/* After a wait: first what was kept, then the end, then what is new. */
 static void resume(um_stream *s)
 {
     if (s->nkept) {
@@ -346,6 +348,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         else if (s->unread == 0)
             um_stream_close(s, s->why);
     } else if (n < 0) {
+        s->code = (int)n;
         um_stream_close(s, UM_END_IO);
     }
 }
@@ -367,8 +370,32 @@ void um_stream_begin(um_stream *s)
         start_reading(s);
 }
 
+void um_stream_pause(um_stream *s)
+{
+    s->paused = true;
+    uv_read_stop(&s->uv.stream);
+}
+
+void um_stream_resume(um_stream *s)
+{
+    s->paused = false;
+    if (takes_more(s))
+        resume(s);
+}
+
+size_t um_stream_unread(const um_stream *s)
+{
+    return s->unread;
+}
+
 /* --- what a protocol asks ---------------------------------------------------
  */
+
+const char *um_stream_why(const um_stream *s)
+{
+    return s->why == UM_END_IO && s->code ? uv_strerror(s->code)
+                                          : um_end_text(s->why);
+}
 
 const um_address *um_stream_peer(const um_stream *s)
 {

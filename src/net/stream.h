@@ -86,10 +86,11 @@ umbel_status um_listener_open(um_loop *l, int fd, const um_listener_config *c,
 /*
  * Makes a connection to an address. It is served like one that was accepted,
  * without a place; data is what um_stream_data gives from the beginning. What
- * fails later ends it with UM_END_IO: closed is called, opened was not.
+ * fails later ends it with UM_END_IO: closed is called, opened was not. *out is
+ * the connection; nothing can be written to it until opened is called.
  */
 umbel_status um_listener_call(um_listener *l, const um_address *to, void *data,
-                              umbel_error *err);
+                              um_stream **out, umbel_error *err);
 /* Accepts no more; connections go on. */
 void um_listener_stop(um_listener *l);
 size_t um_listener_connections(const um_listener *l);
@@ -104,6 +105,16 @@ void um_stream_end(um_stream *s, um_end why);
 /* Closes it now. */
 void um_stream_close(um_stream *s, um_end why);
 
+/* Returns the bytes that were written and that the system has not taken. */
+size_t um_stream_unread(const um_stream *s);
+/* Reads no more until um_stream_resume, which first hands on what take left: so
+ * that one busy connection does not keep others waiting. take may pause, and
+ * must not resume. */
+void um_stream_pause(um_stream *s);
+void um_stream_resume(um_stream *s);
+
+/* Returns why it ended, with the system's words if it has some; for closed. */
+const char *um_stream_why(const um_stream *s);
 const um_address *um_stream_peer(const um_stream *s);
 /* Returns config.ctx. */
 void *um_stream_ctx(const um_stream *s);

@@ -30,7 +30,9 @@ struct um_stream {
     uint64_t linger;        /* until when it may take to end; 0: it goes on */
     bool placed, shown;     /* has a place; the protocol knows it */
     bool input_over, said_last;
+    bool paused; /* by the protocol */
     um_end why;
+    int code; /* libuv's, of what broke it; 0: none */
 };
 
 struct um_listener {

@@ -25,6 +25,7 @@ typedef struct scene {
     um_loop *loop;
     um_timer *patience;
     side server, caller;
+    um_stream *call;
     um_address address;
     char path[UM_ADDRESS_TEXT], *dir;
 } scene;
@@ -138,7 +139,7 @@ static void listen_at(scene *s, const char *where)
 static void call(scene *s)
 {
     assert_ok(um_listener_call(s->caller.listener, &s->address, &s->caller,
-                               &test_refusal));
+                               &s->call, &test_refusal));
     um_loop_run(s->loop);
     assert_true(s->caller.seen);
     assert_int_equal(s->caller.closed, 1);
@@ -196,7 +197,7 @@ static void a_call_under_way_ends_with_its_listener(void **state)
 
     listen_at(s, "127.0.0.1:0");
     assert_ok(um_listener_call(s->caller.listener, &s->address, &s->caller,
-                               &test_refusal));
+                               &s->call, &test_refusal));
     um_listener_close(s->caller.listener);
     s->caller.listener = NULL;
     um_loop_run(s->loop);
