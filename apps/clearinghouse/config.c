@@ -292,6 +292,11 @@ void um_config_fini(um_config *c)
     for (size_t i = 0; i < c->naccounts; i++)
         free(c->account[i].name);
     free(c->account);
+    for (size_t i = 0; i < c->npeers; i++) {
+        free(c->peer[i].name);
+        um_settings_fini(um_peer_rows, &c->peer[i]);
+    }
+    free(c->peer);
     for (size_t i = 0; i < UM_MAX_FRONTS; i++)
         free(c->front[i]);
     *c = (um_config){0};

@@ -22,6 +22,20 @@ typedef struct um_account_settings {
     uint64_t weight;
 } um_account_settings;
 
+/* peers { ... }: servers that count together */
+typedef struct um_peers_settings {
+    um_texts listen;
+    uint64_t quorum, revoke_quorum, drop_quorum, origin_cap;
+    uint64_t interval, save; /* milliseconds */
+    uint64_t bandwidth, memory, origins;
+    bool strict;
+} um_peers_settings;
+
+/* peer "NAME" { ... } */
+typedef struct um_peer_settings {
+    char *name, *address, *key;
+} um_peer_settings;
+
 /* limits { ... }: of a client's network, for each second; 0: none */
 typedef struct um_limit_settings {
     uint64_t requests, reports, burst;
@@ -42,7 +56,7 @@ typedef enum um_durability_choice {
 } um_durability_choice;
 
 typedef struct um_config {
-    char *data, *secret, *control, *welcome;
+    char *data, *secret, *control, *welcome, *origin;
     unsigned durability;
     uint64_t memory;
     um_limit_settings limits;
@@ -50,6 +64,9 @@ typedef struct um_config {
     um_list_settings list[UM_MAX_LISTS]; /* as um_front_list numbers them */
     um_account_settings *account;
     size_t naccounts;
+    um_peers_settings peers;
+    um_peer_settings *peer;
+    size_t npeers;
     void *front[UM_MAX_FRONTS]; /* as um_front_row numbers them */
 } um_config;
 

@@ -26,6 +26,9 @@ const um_setting um_top_settings[] = {
     {"welcome", &um_type_text, offsetof(um_config, welcome), NULL,
      .help = "file of rules for mail that is neither counted nor a hit",
      .live = true},
+    {"origin", &um_type_text, offsetof(um_config, origin), NULL,
+     .help = "key file of umbel keygen --sign: with it the server counts "
+             "together with its peers"},
     {"durability", &um_type_choice, offsetof(um_config, durability), "always",
      .help = "when a report is answered: after fdatasync (always), or before",
      .choices = um_durability_names},
@@ -99,6 +102,47 @@ const um_setting um_account_rows[] = {
      .low = 0, .high = 10000, .live = true},
     {0}};
 
+/* The defaults fit a server of the default memory. */
+const um_setting um_peers_rows[] = {
+    {"listen", &um_type_addresses, offsetof(um_peers_settings, listen), NULL,
+     .help = "TCP addresses and unix sockets for peers that call this server"},
+    {"quorum", &um_type_count, offsetof(um_peers_settings, quorum), "1",
+     .help = "origins that must have reported a digest, else its count is 0",
+     .low = 1, .high = 1000, .live = true},
+    {"revoke_quorum", &um_type_count,
+     offsetof(um_peers_settings, revoke_quorum), "1",
+     .help = "origins that must have whitelisted or forgotten a digest",
+     .low = 1, .high = 1000, .live = true},
+    {"origin_cap", &um_type_count, offsetof(um_peers_settings, origin_cap), "0",
+     .help = "the most that one origin adds to a count; 0: any", .live = true},
+    {"interval", &um_type_duration, offsetof(um_peers_settings, interval), "5s",
+     .help = "how often peers are told what is new", .low = 50, .high = 36e5,
+     .live = true},
+    {"bandwidth", &um_type_size, offsetof(um_peers_settings, bandwidth), "0",
+     .help = "bytes that a peer is sent in a second; 0: any", .live = true},
+    {"memory", &um_type_size, offsetof(um_peers_settings, memory), "256MB",
+     .help = "bytes of all copies of filters that are exchanged", .low = 1e6,
+     .high = 1e13},
+    {"origins", &um_type_count, offsetof(um_peers_settings, origins), "64",
+     .help = "origins whose filters are kept", .low = 1, .high = 65536},
+    {"save", &um_type_duration, offsetof(um_peers_settings, save), "10min",
+     .help = "how often copies of others are written to the data directory",
+     .low = 1000, .high = DAY},
+    {"strict", &um_type_flag, offsetof(um_peers_settings, strict), "false",
+     .help = "only origins that are peers, or were allowed, count"},
+    {"drop_quorum", &um_type_count, offsetof(um_peers_settings, drop_quorum),
+     "0", .help = "origins whose notices drop another one; 0: none does",
+     .low = 0, .high = 1000},
+    {0}};
+
+const um_setting um_peer_rows[] = {
+    {"address", &um_type_address, offsetof(um_peer_settings, address), NULL,
+     .help = "where to call it; without it the peer calls", .live = true},
+    {"key", &um_type_text, offsetof(um_peer_settings, key), NULL,
+     .help = "its public key: 64 digits, or the file that ends in .pub",
+     .live = true},
+    {0}};
+
 /* --- sections ------------------------------------------------------------- */
 
 static void *top_target(um_config *c, const char *title)
@@ -126,6 +170,12 @@ static void *list_target(um_config *c, const char *title)
     return um_front_list(i) ? &c->list[i] : NULL;
 }
 
+static void *peers_target(um_config *c, const char *title)
+{
+    (void)title;
+    return &c->peers;
+}
+
 static void *account_target(um_config *c, const char *title)
 {
     um_account_settings *more =
@@ -140,6 +190,21 @@ static void *account_target(um_config *c, const char *title)
         return NULL;
     um_settings_init(um_account_rows, more);
     c->naccounts++;
+    return more;
+}
+
+static void *peer_target(um_config *c, const char *title)
+{
+    um_peer_settings *more = realloc(c->peer, (c->npeers + 1) * sizeof *more);
+
+    if (!more)
+        return NULL;
+    c->peer = more;
+    more += c->npeers;
+    *more = (um_peer_settings){.name = strdup(title)};
+    if (!more->name)
+        return NULL;
+    c->npeers++;
     return more;
 }
 
@@ -158,6 +223,8 @@ static const um_section_row sections[] = {
     {"mail", um_mail_rows, false, mail_target, NULL},
     {"list", um_list_rows, true, list_target, um_front_list},
     {"account", um_account_rows, true, account_target, NULL},
+    {"peers", um_peers_rows, false, peers_target, NULL},
+    {"peer", um_peer_rows, true, peer_target, NULL},
 };
 
 bool um_config_section(size_t i, um_section_row *out)

@@ -11,5 +11,7 @@ extern const um_setting um_limit_rows[];
 extern const um_setting um_mail_rows[];
 extern const um_setting um_list_rows[];
 extern const um_setting um_account_rows[];
+extern const um_setting um_peers_rows[];
+extern const um_setting um_peer_rows[];
 
 #endif

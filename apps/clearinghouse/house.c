@@ -13,6 +13,7 @@
 #include "clearinghouse/house_control.h"
 #include "clearinghouse/house_memory.h"
 #include "clearinghouse/house_requests.h"
+#include "clearinghouse/peers.h"
 #include "clearinghouse/status_words.h"
 
 #include <errno.h>
@@ -104,6 +105,7 @@ static void end_turn(void *ctx)
     um_store_flush(h->store, NULL); /* a failure is seen below */
     note_failure(h);
     tell_fronts(h);
+    um_peers_end_turn(h->peers);
 }
 
 static void store_event(void *ctx, unsigned events)
@@ -133,6 +135,7 @@ static void tick(void *ctx)
     um_log_tick(&h->log, h->now);
     um_store_tick(h->store, h->now);
     um_forget_tick(h);
+    um_peers_tick(h->peers);
     note_snapshot(h);
     tick_hour(h);
 }
@@ -214,7 +217,8 @@ umbel_status um_house_reload_welcome(um_house *h, umbel_error *err)
 static umbel_status reload_parts(um_house *h, umbel_error *err)
 {
     UM_TRY(reload_fronts(h, err));
-    return reload_welcome(h, err);
+    UM_TRY(reload_welcome(h, err));
+    return um_peers_reload(h->peers, err);
 }
 
 static void note_refused_reload(um_house *h, const umbel_error *why)
@@ -252,6 +256,8 @@ static umbel_status read_again(const um_house *h, um_config *out,
     UM_TRY(h->config_path ? um_config_read(out, h->config_path, err)
                           : um_config_default(out, err));
     umbel_status status = um_house_check_memory(out, err);
+    if (status == UMBEL_OK)
+        status = um_peers_check(out, err);
     if (status != UMBEL_OK)
         um_config_fini(out);
     return status;
@@ -280,6 +286,7 @@ umbel_status um_house_check(const um_config *c, umbel_error *err)
 
     UM_TRY(um_config_check_listens(c, err));
     UM_TRY(um_house_check_memory(c, err));
+    UM_TRY(um_peers_check(c, err));
     return um_store_examine(&store, err);
 }
 
@@ -289,7 +296,8 @@ static umbel_status open_store(um_house *h, umbel_error *err)
     um_store_config c = {.dir = h->config.data,
                          .secret = h->config.secret,
                          .durability = (um_durability)h->config.durability,
-                         .lists = lists};
+                         .lists = lists,
+                         .watch = um_peers_watch(h->peers)};
 
     for (size_t i = 0; um_front_list(i); i++)
         lists[c.nlists++] = um_house_list_config(&h->config, i);
@@ -339,11 +347,14 @@ static umbel_status open_parts(um_house *h, umbel_error *err)
     UM_TRY(um_passed_open(&h->passed, err));
     UM_TRY(um_limits_open(&h->config.limits, &h->limits, err));
     UM_TRY(reload_welcome(h, err));
+    UM_TRY(um_peers_open(h, &h->peers, err));
     UM_TRY(open_store(h, err));
+    UM_TRY(um_peers_begin(h->peers, err));
     um_forget_open(h);
     UM_TRY(open_loop(h, err));
     UM_TRY(open_pool(h, err));
     UM_TRY(open_fronts(h, err));
+    UM_TRY(um_peers_start(h->peers, err));
     UM_TRY(um_house_control_open(h, &h->parts->control, err));
     if (um_passed_close(&h->passed))
         um_log_event(&h->log, "a socket of systemd has no address of the "
@@ -387,6 +398,7 @@ void um_house_close(um_house *h)
             um_front_row(i)->close(h->front[i]);
     if (h->parts)
         um_house_control_close(h->parts->control);
+    um_peers_close(h->peers);
     um_loop_close(h->loop);
     um_store_close(h->store);
     um_limits_close(h->limits);

@@ -54,7 +54,8 @@ um_list_config um_house_list_config(const um_config *c, size_t list)
         .addressing = s->addressing,
         .refined = s->update,
         .threshold = f->threshold ? f->threshold(um_config_front(c, f)) : 0,
-        .times = um_front_list_times(list)};
+        .times = um_front_list_times(list),
+        .hold = c->origin};
 }
 
 umbel_status um_house_check_threshold(const um_list *list, umbel_error *err)

@@ -40,6 +40,7 @@ extern const um_setting_type um_type_count;     /* uint64_t */
 extern const um_setting_type um_type_share;     /* double, 0 to 1 exclusive */
 extern const um_setting_type um_type_choice;    /* unsigned, an index */
 extern const um_setting_type um_type_flag;      /* bool */
+extern const um_setting_type um_type_address;   /* char *, NULL: none */
 extern const um_setting_type um_type_addresses; /* um_texts */
 extern const um_setting_type um_type_ports;     /* the same, without paths */
 extern const um_setting_type um_type_hosts;     /* um_texts, names of hosts */

@@ -318,7 +318,24 @@ static void allow_addresses(const um_setting *s, char out[UM_ALLOWED_LEN])
              "addresses and absolute paths of unix sockets, such as {\"%s\", "
              "\"/run/umbel-clearinghouse/socket\"}, or {} for none; names of "
              "hosts are not",
-             s->initial);
+             s->initial ? s->initial : "127.0.0.1:24450");
+}
+
+static bool parse_address(const um_setting *s, const char *text, void *target)
+{
+    um_address a;
+
+    return um_address_parse(text, &a, NULL) == UMBEL_OK &&
+           (a.path || um_address_port(&a)) && parse_text(s, text, target);
+}
+
+static void allow_address(const um_setting *s, char out[UM_ALLOWED_LEN])
+{
+    (void)s;
+    snprintf(out, UM_ALLOWED_LEN,
+             "an address such as \"192.0.2.1:24450\" or "
+             "\"[2001:db8::1]:24450\", or the absolute path of a unix socket; "
+             "names of hosts are not");
 }
 
 static bool parse_hosts(const um_setting *s, const char *text, void *target)
@@ -351,6 +368,9 @@ static void fini_texts(void *target)
 {
     um_texts_fini(target);
 }
+
+const um_setting_type um_type_address = {
+    "address", false, parse_address, allow_address, equal_text, fini_text};
 
 const um_setting_type um_type_addresses = {"addresses",     true,
                                            parse_addresses, allow_addresses,

@@ -131,6 +131,8 @@ void um_list_empty(um_list *l, umbel_filter *fresh, uint64_t now);
 uint64_t um_list_epoch(const um_list *l, unsigned i);
 /* Its filter, until the list is turned. */
 const umbel_filter *um_list_filter(const um_list *l, unsigned i);
+/* The secret that the list was made with, UMBEL_SECRET_LEN bytes. */
+const uint8_t *um_list_secret(const um_list *l);
 /* Makes an empty filter, as the list of that configuration makes them. Release
  * *out with umbel_close. */
 umbel_status um_list_shape(const um_list_config *c, const uint8_t *secret,

@@ -21,6 +21,11 @@ uint64_t um_epoch_capacity(const umbel_filter *f)
     return f->shape.capacity - UM_LIST_BATCH;
 }
 
+const uint8_t *um_list_secret(const um_list *l)
+{
+    return l->secret;
+}
+
 umbel_status um_list_shape(const um_list_config *c, const uint8_t *secret,
                            umbel_filter **out, umbel_error *err)
 {

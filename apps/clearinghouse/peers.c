@@ -1,0 +1,463 @@
+/*
+ * peers.c - opening, turns, reload and end of what servers that count together
+ * need.
+ *
+ * The order of a start: keys are read first, so that a wrong one is refused
+ * before anything is made. The store is opened next; it gives back the marks of
+ * what was published (peers_publish.c), for which the machine is opened. Then
+ * come copies of others, and links.
+ */
+#include "clearinghouse/peers_inside.h"
+
+#include "base/error.h"
+
+#include <limits.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { BEAT_MS = 100 };
+
+static const char *const link_state[] = {"down", "calling", "up"};
+
+/* --- peers of the configuration ------------------------------------------- */
+
+um_remote *um_remote_find(const um_peers *p, const uint8_t *key)
+{
+    for (size_t i = 0; i < p->nremotes; i++)
+        if (memcmp(p->remote[i]->key, key, UMBEL_TRUST_KEY_LEN) == 0)
+            return p->remote[i];
+    return NULL;
+}
+
+um_remote *um_remote_of_number(const um_peers *p, int number)
+{
+    for (size_t i = 0; number >= 0 && i < p->nremotes; i++)
+        if (p->remote[i]->number == number)
+            return p->remote[i];
+    return NULL;
+}
+
+void um_peers_want_all(um_peers *p)
+{
+    for (size_t i = 0; i < p->nremotes; i++)
+        p->remote[i]->wants = true;
+}
+
+void um_remote_down(um_peers *p, um_remote *r)
+{
+    umbel_sync_peer_stats stats;
+
+    umbel_sync_peer_stats_get(p->machine, r->number, &stats);
+    for (size_t i = 0; i < UMBEL_SYNC_REASONS; i++)
+        r->refused[i] += stats.refused[i];
+    umbel_sync_disconnect(p->machine, r->number);
+    r->number = -1;
+    r->since = p->house->now;
+}
+
+static void free_remote(um_remote *r)
+{
+    if (!r)
+        return;
+    free(r->name);
+    free(r->address);
+    free(r);
+}
+
+static void end_links(um_remote *r, const char *why)
+{
+    if (r->calling)
+        um_conn_end(r->calling, why);
+    if (r->up)
+        um_conn_end(r->up, why);
+}
+
+static bool set_remote(um_remote *r, const um_peer_settings *s,
+                       const uint8_t *key)
+{
+    r->name = strdup(s->name);
+    r->address = s->address ? strdup(s->address) : NULL;
+    memcpy(r->key, key, sizeof r->key);
+    r->number = -1;
+    return r->name &&
+           (!s->address || (r->address && um_address_parse(r->address, &r->to,
+                                                           NULL) == UMBEL_OK));
+}
+
+static void free_remotes(um_remote **all, size_t n)
+{
+    for (size_t i = 0; all && i < n; i++)
+        free_remote(all[i]);
+    free(all);
+}
+
+static umbel_status make_remotes(const um_config *c, const um_peers_keys *k,
+                                 um_remote ***out, umbel_error *err)
+{
+    um_remote **all = calloc(c->npeers + 1, sizeof(um_remote *));
+    size_t i = 0;
+
+    for (; all && i < c->npeers; i++) {
+        all[i] = calloc(1, sizeof **all);
+        if (!all[i] || !set_remote(all[i], &c->peer[i], k->peer[i]))
+            break;
+    }
+    if (all && i == c->npeers) {
+        *out = all;
+        return UMBEL_OK;
+    }
+    free_remotes(all, c->npeers);
+    return um_no_memory(err, c->npeers * sizeof **all);
+}
+
+/* The address may be another one; links and figures stay. */
+static void move_remote(um_remote *from, um_remote *to)
+{
+    um_remote old = *from;
+    bool moved = strcmp(old.address ? old.address : "",
+                        to->address ? to->address : "") != 0;
+
+    *from = *to; /* its texts are freed with it */
+    char *name = to->name, *address = to->address;
+    um_address where = to->to;
+    *to = old;
+    to->name = name;
+    to->address = address;
+    to->to = where;
+    from->name = old.name;
+    from->address = old.address;
+    if (to->up)
+        to->up->remote = to;
+    if (to->calling)
+        to->calling->remote = to;
+    if (moved) {
+        to->pause = to->call_at = 0;
+        if (to->calling)
+            um_conn_end(to->calling, NULL);
+        if (to->up && to->up->caller)
+            um_conn_end(to->up, "its address was changed");
+    }
+    from->up = from->calling = NULL;
+}
+
+umbel_status um_peers_reload(um_peers *p, umbel_error *err)
+{
+    um_peers_keys keys;
+    um_remote **all;
+    size_t n = p ? p->house->config.npeers : 0;
+
+    if (!p)
+        return UMBEL_OK;
+    UM_TRY(um_peers_keys_read(&p->house->config, &keys, err));
+    umbel_status status = make_remotes(&p->house->config, &keys, &all, err);
+    um_peers_keys_fini(&keys);
+    UM_TRY(status);
+    for (size_t i = 0; i < n; i++) {
+        um_remote *old = um_remote_find(p, all[i]->key);
+        if (old)
+            move_remote(old, all[i]);
+    }
+    for (size_t i = 0; i < p->nremotes; i++)
+        end_links(p->remote[i], "it was removed from the configuration");
+    free_remotes(p->remote, p->nremotes);
+    p->remote = all;
+    p->nremotes = n;
+    um_peers_want_all(p);
+    return UMBEL_OK;
+}
+
+bool um_peers_next(const um_peers *p, size_t *at, um_peer_info *out)
+{
+    if (!p || *at >= p->nremotes)
+        return false;
+    const um_remote *r = p->remote[(*at)++];
+    umbel_sync_peer_stats stats = {.known = false};
+    *out = (um_peer_info){
+        .name = r->name,
+        .key = r->key,
+        .address = r->address,
+        .state = link_state[r->up        ? 2
+                            : r->calling ? 1
+                                         : 0],
+        .up = r->up,
+        .number = r->number,
+        .since = r->since,
+        .error = r->error,
+        .bytes_in = r->bytes_in + (r->up ? r->up->bytes_in : 0),
+        .bytes_out = r->bytes_out + (r->up ? r->up->bytes_out : 0)};
+    if (r->up)
+        umbel_sync_peer_stats_get(p->machine, r->number, &stats);
+    for (size_t i = 0; i < UMBEL_SYNC_REASONS; i++)
+        out->refused[i] = r->refused[i] + stats.refused[i];
+    return true;
+}
+
+/* --- the machine ---------------------------------------------------------- */
+
+static umbel_status make_shapes(const um_config *c, const uint8_t *secret,
+                                umbel_sync_list *list, umbel_filter **shape,
+                                umbel_error *err)
+{
+    for (size_t i = 0; um_front_list(i); i++) {
+        um_list_config l = um_house_list_config(c, i);
+        UM_TRY(um_list_shape(&l, secret, &shape[i], err));
+        list[i] = (umbel_sync_list){.name = l.name,
+                                    .shape = shape[i],
+                                    .epoch_seconds = l.epoch_seconds,
+                                    .epochs = l.epochs,
+                                    .page_bytes = UM_PEERS_PAGE,
+                                    .quorum = (uint32_t)c->peers.quorum,
+                                    .origin_cap = c->peers.origin_cap};
+    }
+    return UMBEL_OK;
+}
+
+static umbel_status open_machine(um_peers *p, uint64_t incarnation,
+                                 const umbel_sync_list *list, umbel_error *err)
+{
+    const um_peers_settings *s = &p->house->config.peers;
+    umbel_sync_params params = UMBEL_SYNC_INIT;
+
+    params.lists = list;
+    while (um_front_list(params.nlists))
+        params.nlists++;
+    params.sign_key = p->keys.sign_key;
+    params.incarnation = incarnation;
+    while (!params.session)
+        randombytes_buf(&params.session, sizeof params.session);
+    params.strict = s->strict;
+    params.drop_quorum = (uint32_t)s->drop_quorum;
+    params.limits = (umbel_sync_limits){.memory = s->memory,
+                                        .origins = (uint32_t)s->origins,
+                                        .peers = UM_PEERS_MOST,
+                                        .message_bytes = UM_PEERS_MESSAGE};
+    params.event = um_peers_event;
+    params.ctx = p;
+    return umbel_sync_open(&params, &p->machine, err);
+}
+
+umbel_status um_peers_open_machine(um_peers *p, uint64_t incarnation,
+                                   const uint8_t *secret, umbel_error *err)
+{
+    umbel_sync_list list[UM_MAX_LISTS] = {{0}};
+    umbel_filter *shape[UM_MAX_LISTS] = {NULL};
+
+    umbel_sync_close(p->machine);
+    p->machine = p->house->machine = NULL;
+    umbel_status status =
+        make_shapes(&p->house->config, secret, list, shape, err);
+    if (status == UMBEL_OK)
+        status = open_machine(p, incarnation, list, err);
+    for (size_t i = 0; um_front_list(i); i++)
+        umbel_close(shape[i]);
+    if (status == UMBEL_OK)
+        umbel_sync_tick(p->machine, p->house->now);
+    p->house->machine = p->machine;
+    return status;
+}
+
+umbel_sync *um_peers_machine(const um_peers *p)
+{
+    return p ? p->machine : NULL;
+}
+
+/* Under `strict` peers of the configuration are allowed; those that the
+ * operator dropped stay so. */
+static umbel_status allow_peers(um_peers *p, umbel_error *err)
+{
+    for (size_t i = 0; p->house->config.peers.strict && i < p->nremotes; i++)
+        UM_TRY(umbel_sync_allow(p->machine, p->remote[i]->key, err));
+    return UMBEL_OK;
+}
+
+/* --- opening -------------------------------------------------------------- */
+
+static const char *const no_ops[] = {NULL};
+static const um_verdict no_verdicts[] = {{0}};
+
+/* What the line "ready" calls the addresses. */
+static const um_front peers_front = {.name = "peers",
+                                     .summary = "servers that count together",
+                                     .ops = no_ops,
+                                     .verdicts = no_verdicts};
+
+static void free_peers(um_peers *p)
+{
+    free_remotes(p->remote, p->nremotes);
+    um_peers_keys_fini(&p->keys);
+    free(p->listener);
+    free(p);
+}
+
+static void listener_gone(void *ctx)
+{
+    um_peers *p = ctx;
+
+    if (--p->open == 0)
+        free_peers(p);
+}
+
+static umbel_status open_listener(um_peers *p, int fd, umbel_error *err)
+{
+    um_listener_config c = {.protocol = &um_peers_protocol,
+                            .limits = {.request = 4 * UM_PEERS_MESSAGE,
+                                       .unread = 4 * UM_PEERS_MESSAGE,
+                                       .idle_ms = 120000,
+                                       .total_ms = UINT64_MAX},
+                            .duplex = true,
+                            .gone = listener_gone,
+                            .ctx = p};
+
+    UM_TRY(um_listener_open(p->house->loop, fd, &c, &p->listener[p->nlisteners],
+                            err));
+    p->nlisteners++;
+    p->open++;
+    return UMBEL_OK;
+}
+
+static umbel_status open_listeners(um_peers *p, umbel_error *err)
+{
+    const um_texts *listen = &p->house->config.peers.listen;
+    int fd;
+
+    p->listener = calloc(listen->n + 1, sizeof(um_listener *));
+    if (!p->listener)
+        return um_no_memory(err, sizeof(um_listener *));
+    UM_TRY(open_listener(p, -1, err));
+    for (size_t i = 0; i < listen->n; i++) {
+        UM_TRY(um_house_listen(p->house, &peers_front, listen->item[i],
+                               SOCK_STREAM, &fd, err));
+        UM_TRY(open_listener(p, fd, err));
+    }
+    return UMBEL_OK;
+}
+
+umbel_status um_peers_open(um_house *h, um_peers **out, umbel_error *err)
+{
+    if (!h->config.origin)
+        return UMBEL_OK;
+    um_peers *p = calloc(1, sizeof *p);
+    if (!p)
+        return um_no_memory(err, sizeof *p);
+    *out = p; /* closed with the house */
+    p->house = h;
+    p->strangers = (um_log_topic){.source = "peers", .name = "stranger"};
+    UM_TRY(um_peers_keys_read(&h->config, &p->keys, err));
+    UM_TRY(make_remotes(&h->config, &p->keys, &p->remote, err));
+    p->nremotes = h->config.npeers;
+    return UMBEL_OK;
+}
+
+/* --- turns ---------------------------------------------------------------- */
+
+static void beat(void *ctx)
+{
+    um_peers *p = ctx;
+
+    um_calls_make(p);
+    um_publish_beat(p);
+}
+
+/* The turn itself is all that is wanted. */
+static void no_work(void *ctx)
+{
+    (void)ctx;
+}
+
+static void log_copies(void *ctx, const char *text)
+{
+    um_peers *p = ctx;
+
+    um_peers_log(p, NULL, 0, "%s", text);
+}
+
+static umbel_status load_copies(um_peers *p, umbel_error *err)
+{
+    const um_config *c = &p->house->config;
+    char dir[PATH_MAX];
+    um_peers_store_config config = {.dir = dir,
+                                    .machine = p->machine,
+                                    .list = um_front_list,
+                                    .interval = c->peers.save / 1000,
+                                    .memory = c->peers.memory,
+                                    .log = log_copies,
+                                    .ctx = p};
+
+    if ((size_t)snprintf(dir, sizeof dir, "%s/peers", c->data) >= sizeof dir)
+        return um_fail(err, UMBEL_E_IO,
+                       "the name of the data directory is too "
+                       "long");
+    UM_TRY(um_peers_store_open(&config, &p->copies, err));
+    return um_peers_store_load(p->copies, err);
+}
+
+umbel_status um_peers_start(um_peers *p, umbel_error *err)
+{
+    if (!p)
+        return UMBEL_OK;
+    UM_TRY(load_copies(p, err));
+    UM_TRY(allow_peers(p, err));
+    UM_TRY(open_listeners(p, err));
+    UM_TRY(um_timer_open(p->house->loop, BEAT_MS, BEAT_MS, beat, p, &p->beat,
+                         err));
+    return um_timer_open(p->house->loop, 0, 0, no_work, p, &p->again, err);
+}
+
+void um_peers_tick(um_peers *p)
+{
+    if (!p || p->closing)
+        return;
+    umbel_sync_tick(p->machine, p->house->now);
+    um_conns_tick(p);
+    um_peers_store_tick(p->copies, p->house->now);
+    um_peers_want_all(p); /* what was not answered is repeated */
+}
+
+void um_peers_end_turn(um_peers *p)
+{
+    if (!p || p->closing)
+        return;
+    if (p->renewed)
+        um_publish_renew(p);
+    um_conns_work(p);
+}
+
+void um_peers_flush(um_peers *p)
+{
+    if (p)
+        um_publish_all(p);
+}
+
+static void save_copies(um_peers *p)
+{
+    umbel_error err;
+
+    if (p->copies && um_peers_store_save(p->copies, &err) != UMBEL_OK)
+        um_peers_log(p, NULL, 0, "what others said was not saved: %s",
+                     err.text);
+    um_peers_store_close(p->copies);
+    p->copies = NULL;
+}
+
+void um_peers_close(um_peers *p)
+{
+    if (!p)
+        return;
+    p->closing = true;
+    p->open++; /* until all of them are told */
+    um_timer_close(p->beat);
+    um_timer_close(p->again);
+    for (um_conn *c = p->first, *next; c; c = next) {
+        next = c->next;
+        um_conn_end(c, NULL);
+    }
+    for (size_t i = 0; i < p->nlisteners; i++)
+        um_listener_close(p->listener[i]);
+    save_copies(p);
+    umbel_sync_close(p->machine);
+    p->machine = p->house->machine = NULL;
+    listener_gone(p);
+}

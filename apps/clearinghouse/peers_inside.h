@@ -1,0 +1,138 @@
+/*
+ * peers_inside.h - what the files of peers.h share.
+ */
+#ifndef UM_CLEARINGHOUSE_PEERS_INSIDE_H
+#define UM_CLEARINGHOUSE_PEERS_INSIDE_H
+
+#include "clearinghouse/house.h"
+#include "clearinghouse/peers.h"
+#include "clearinghouse/peers_settings.h"
+#include "clearinghouse/peers_store.h"
+#include "exchange/link.h"
+#include "net/stream.h"
+
+typedef struct um_remote um_remote;
+typedef struct um_conn um_conn;
+
+/* What is logged of a peer at most once a minute each. */
+typedef enum um_peer_topic {
+    UM_PEER_UP,
+    UM_PEER_DOWN,
+    UM_PEER_NO_CALL,
+    UM_PEER_EVENT,
+    UM_PEER_TOPICS = UM_PEER_EVENT + UMBEL_SYNC_REASONS
+} um_peer_topic;
+
+/* A peer of the configuration. */
+struct um_remote {
+    char *name, *address; /* address NULL: it calls */
+    uint8_t key[UMBEL_TRUST_KEY_LEN];
+    um_address to;
+    um_conn *up;                  /* its link; NULL: none */
+    um_conn *calling;             /* our call that is not a link yet */
+    int number;                   /* of the machine; -1: not up */
+    bool wants;                   /* there may be a message for it */
+    uint64_t since;               /* when up or down began, in seconds */
+    uint64_t pause, call_at;      /* milliseconds */
+    double tokens;                /* bytes that may be sent now */
+    uint64_t filled;              /* when tokens were, in milliseconds */
+    uint64_t bytes_in, bytes_out; /* of links that are over */
+    uint64_t refused[UMBEL_SYNC_REASONS]; /* the same */
+    uint64_t logged[UM_PEER_TOPICS];      /* seconds */
+    char error[UM_LOG_LINE_LEN / 2];
+};
+
+/* A connection. */
+struct um_conn {
+    um_peers *peers;
+    um_conn *next, *prev, *next_waiting;
+    um_stream *stream; /* NULL: closed */
+    um_link *link;
+    um_remote *remote; /* that we called, or whose key was proved */
+    bool caller;       /* we are */
+    bool opened, adopted;
+    bool over;            /* ended by us, for the reason that was logged */
+    uint64_t begun;       /* milliseconds, as all that follow */
+    uint64_t heard, said; /* when bytes came and went */
+    uint64_t drained;     /* when the peer had read all, or some more */
+    size_t unread;        /* then */
+    uint64_t bytes_in, bytes_out;
+    char stranger[2 * UMBEL_TRUST_KEY_LEN + 1]; /* a key that is not known */
+};
+
+/* Where publishing stands. */
+typedef struct um_publishing {
+    bool running;
+    size_t list;
+    unsigned epoch; /* its place in the list */
+    uint64_t page;
+    uint64_t due;      /* when the next pass begins, in milliseconds */
+    uint64_t ticket;   /* of the last mark */
+    bool unmarked;     /* a version has no mark: the store failed */
+    bool restored;     /* there are versions of an earlier start ... */
+    uint64_t patience; /* ... and until then a peer may say that it has more */
+    uint64_t odd[UM_MAX_LISTS]; /* epochs of another shape, as they were logged
+                                   last: number + 1 */
+} um_publishing;
+
+struct um_peers {
+    um_house *house;
+    um_peers_keys keys;
+    umbel_sync *machine;
+    um_remote **remote;
+    size_t nremotes, turn;  /* turn: the one that is next to be sent to */
+    um_conn *first;         /* all connections */
+    um_conn *waiting;       /* paused: the turn was long enough */
+    size_t greeting;        /* accepted connections that are not links yet */
+    um_listener **listener; /* the first only calls */
+    size_t nlisteners, open;
+    um_timer *beat, *again;
+    um_log_topic strangers;
+    um_publishing publishing;
+    um_peers_store *copies; /* of others, on disk */
+    bool renewed; /* by an event: the store follows at the end of the turn */
+    uint64_t receiving; /* microseconds of this turn */
+    bool closing;
+};
+
+/* --- peers.c --- */
+um_remote *um_remote_find(const um_peers *p, const uint8_t *key);
+um_remote *um_remote_of_number(const um_peers *p, int number);
+void um_peers_want_all(um_peers *p);
+/* Ends the machine's part of a link. */
+void um_remote_down(um_peers *p, um_remote *r);
+umbel_status um_peers_open_machine(um_peers *p, uint64_t incarnation,
+                                   const uint8_t *secret, umbel_error *err);
+
+/* --- peers_link.c --- */
+extern const um_stream_protocol um_peers_protocol;
+um_conn *um_conn_open(um_peers *p, um_remote *call);
+/* Ends a connection; text is the reason, for log and status. NULL: none is
+ * needed. */
+void um_conn_end(um_conn *c, const char *text);
+/* Keeps links alive, and ends those that are not. Once a second. */
+void um_conns_tick(um_peers *p);
+/* Sends and takes what there is, within a few milliseconds. */
+void um_conns_work(um_peers *p);
+
+/* --- peers_call.c --- */
+void um_calls_make(um_peers *p);
+/* After a link or a call ended: the next call waits. */
+void um_calls_put_off(um_peers *p, um_remote *r, bool worked);
+
+/* --- peers_publish.c --- */
+/* Publishes a slice, if it is time. */
+void um_publish_beat(um_peers *p);
+void um_publish_all(um_peers *p);
+/* What was published is not committed, or not even marked: nothing is sent. */
+bool um_publish_holds(const um_peers *p);
+/* After the event RENEWED. */
+void um_publish_renew(um_peers *p);
+
+/* --- peers_events.c --- */
+void um_peers_event(void *ctx, const umbel_sync_event *e);
+__attribute__((format(printf, 4, 5))) void
+um_peers_log(um_peers *p, um_remote *r, unsigned topic, const char *format,
+             ...);
+
+#endif

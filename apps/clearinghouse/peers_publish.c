@@ -1,0 +1,364 @@
+/*
+ * peers_publish.c - what our own lists say, for peers.
+ *
+ * The machine has a copy of each live epoch as it was published last. A pass
+ * compares the lists with it, a slice of pages each time, and takes what
+ * changed as a new version. For each version the store notes a mark: the list
+ * and epoch, the version and the slice. Marks are in the journal, in order with
+ * the counts, so that a restart makes the same versions again. Peers hear of a
+ * version when its mark is committed.
+ *
+ * Before a snapshot all is published, so the lists in it are the last versions.
+ */
+#include "clearinghouse/peers_inside.h"
+
+#include "base/bytes.h"
+#include "base/error.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SLICE_PAGES = 1024,  /* some MB, a millisecond */
+    PATIENCE_MS = 30000, /* for peers to say what they have, after a start */
+    NAME_LEN = 96,
+    MARK_LEN = 24
+};
+
+#define PREFIX "published/"
+#define LEADER "peers/incarnation"
+
+/* --- marks ---------------------------------------------------------------- */
+
+typedef struct mark {
+    uint64_t version, first, end;
+} mark;
+
+static umbel_slice mark_name(size_t list, uint64_t epoch, char out[NAME_LEN])
+{
+    int len = snprintf(out, NAME_LEN, PREFIX "%s/%" PRIu64, um_front_list(list),
+                       epoch);
+
+    return (umbel_slice){out, (size_t)len};
+}
+
+/* Reads "published/LIST/EPOCH"; false: of another program. */
+static bool read_name(umbel_slice name, size_t *list, uint64_t *epoch)
+{
+    char text[NAME_LEN], *slash, *end;
+    size_t skip = strlen(PREFIX);
+
+    if (name.len <= skip || name.len >= sizeof text)
+        return false;
+    memcpy(text, name.data, name.len);
+    text[name.len] = '\0';
+    slash = strchr(text + skip, '/');
+    if (!slash)
+        return false;
+    *slash = '\0';
+    *list = um_front_list_find(text + skip);
+    *epoch = strtoull(slash + 1, &end, 10);
+    return um_front_list(*list) && *end == '\0';
+}
+
+static bool read_mark(umbel_slice value, mark *out)
+{
+    um_reader r = {value.data, (const uint8_t *)value.data + value.len, false};
+
+    out->version = um_get_u64(&r);
+    out->first = um_get_u64(&r);
+    out->end = um_get_u64(&r);
+    return !r.bad;
+}
+
+static umbel_status put_mark(um_peers *p, um_store *store, umbel_slice name,
+                             const mark *m, umbel_error *err)
+{
+    uint8_t value[MARK_LEN];
+    um_writer w = {value, value + sizeof value, false};
+
+    um_put_u64(&w, m->version);
+    um_put_u64(&w, m->first);
+    um_put_u64(&w, m->end);
+    return um_store_put(store, name, (umbel_slice){value, sizeof value},
+                        p->house->now, &p->publishing.ticket, err);
+}
+
+/* --- publishing ----------------------------------------------------------- */
+
+/* An epoch that cannot be published counts here alone; each is named once. */
+static void note_odd(um_peers *p, size_t list, uint64_t epoch,
+                     const umbel_error *why)
+{
+    if (p->publishing.odd[list] > epoch)
+        return;
+    p->publishing.odd[list] = epoch + 1;
+    um_log_event(&p->house->log,
+                 "peers: epoch %" PRIu64 " of list %s counts here alone: %s",
+                 epoch, um_front_list(list), why->text);
+}
+
+/* Publishes pages of live epoch i of a list, and marks a new version. */
+static void publish_slice(um_peers *p, um_store *store, size_t list, unsigned i,
+                          uint64_t first, uint64_t end)
+{
+    const um_list *l = um_store_list(store, (unsigned)list);
+    uint64_t epoch = um_list_epoch(l, i);
+    char room[NAME_LEN];
+    umbel_slice name = mark_name(list, epoch, room), value;
+    mark old = {0}, new = {.first = first, .end = end};
+    umbel_error err;
+    umbel_status status =
+        umbel_sync_publish_pages(p->machine, list, epoch, um_list_filter(l, i),
+                                 first, end, &new.version, &err);
+
+    if (status != UMBEL_OK) {
+        note_odd(p, list, epoch, &err);
+        return;
+    }
+    if (um_store_get(store, name, &value))
+        read_mark(value, &old);
+    if (new.version == old.version)
+        return;
+    if (put_mark(p, store, name, &new, &err) != UMBEL_OK)
+        p->publishing.unmarked = true;
+    um_peers_want_all(p);
+}
+
+static unsigned live_epochs(const um_store *store, size_t list)
+{
+    um_list_stats s;
+
+    um_list_stats_get(um_store_list(store, (unsigned)list), &s);
+    return s.n;
+}
+
+/* Others have more of this epoch, or it is over for them. */
+static bool is_over(const um_peers *p, const um_store *store, size_t list,
+                    unsigned i)
+{
+    uint64_t epoch = um_list_epoch(um_store_list(store, (unsigned)list), i);
+
+    return epoch + p->house->opened.list[list].epochs <=
+           umbel_sync_epoch(p->machine, list);
+}
+
+static void publish_all(um_peers *p, um_store *store)
+{
+    for (size_t list = 0; um_front_list(list); list++)
+        for (unsigned i = 0; i < live_epochs(store, list); i++)
+            if (!is_over(p, store, list, i))
+                publish_slice(p, store, list, i, 0,
+                              umbel_sync_pages(p->machine, list));
+}
+
+void um_publish_all(um_peers *p)
+{
+    if (!p->renewed && !um_store_failed(p->house->store))
+        publish_all(p, p->house->store);
+}
+
+/* All versions have a mark then, whatever failed before. */
+static void before_snapshot(void *ctx, um_store *store)
+{
+    um_peers *p = ctx;
+
+    if (!p->machine || p->renewed || p->closing)
+        return;
+    p->publishing.unmarked = false;
+    publish_all(p, store);
+}
+
+bool um_publish_holds(const um_peers *p)
+{
+    const um_publishing *g = &p->publishing;
+
+    return p->renewed || g->unmarked || (g->running && g->page) ||
+           um_store_committed(p->house->store) < g->ticket;
+}
+
+/* --- passes --------------------------------------------------------------- */
+
+/* A restored backup would make versions that others know with other contents:
+ * before the first pass some peer says what it has, if one can be reached. */
+static bool must_wait(um_peers *p)
+{
+    um_publishing *g = &p->publishing;
+    umbel_sync_peer_stats stats = {.known = false};
+
+    if (!g->patience)
+        g->patience = um_house_ms(p->house) + PATIENCE_MS;
+    for (size_t i = 0; g->restored && i < p->nremotes; i++) {
+        if (p->remote[i]->up)
+            umbel_sync_peer_stats_get(p->machine, p->remote[i]->number, &stats);
+        if (stats.known || um_house_ms(p->house) >= g->patience)
+            g->restored = false;
+    }
+    return g->restored && p->nremotes;
+}
+
+/* Goes on to the next epoch, of the next list; false: the pass is over. */
+static bool next_epoch(um_peers *p)
+{
+    um_publishing *g = &p->publishing;
+
+    g->page = 0;
+    if (++g->epoch < live_epochs(p->house->store, g->list))
+        return true;
+    g->epoch = 0;
+    return um_front_list(++g->list);
+}
+
+static void publish_next(um_peers *p)
+{
+    um_publishing *g = &p->publishing;
+    um_store *store = p->house->store;
+    uint64_t pages = umbel_sync_pages(p->machine, g->list);
+    uint64_t end =
+        g->page + SLICE_PAGES < pages ? g->page + SLICE_PAGES : pages;
+
+    /* A list that was turned meanwhile may have fewer epochs. */
+    if (g->epoch < live_epochs(store, g->list) &&
+        !is_over(p, store, g->list, g->epoch))
+        publish_slice(p, store, g->list, g->epoch, g->page, end);
+    else
+        end = pages;
+    g->page = end;
+    if (end == pages)
+        g->running = next_epoch(p);
+}
+
+void um_publish_beat(um_peers *p)
+{
+    um_publishing *g = &p->publishing;
+    uint64_t now = um_house_ms(p->house);
+
+    if (p->renewed || um_store_failed(p->house->store) || must_wait(p))
+        return;
+    if (!g->running && now < g->due)
+        return;
+    if (!g->running) {
+        g->running = true;
+        g->list = g->epoch = 0;
+        g->page = 0;
+        g->due = now + p->house->config.peers.interval;
+    }
+    publish_next(p);
+}
+
+static umbel_slice put_number(uint64_t n, uint8_t out[8])
+{
+    um_writer w = {out, out + 8, false};
+
+    um_put_u64(&w, n);
+    return (umbel_slice){out, 8};
+}
+
+void um_publish_renew(um_peers *p)
+{
+    uint8_t room[8];
+    umbel_slice value = put_number(umbel_sync_incarnation(p->machine), room);
+
+    if (um_store_renew(p->house->store, value, p->house->now,
+                       &p->publishing.ticket, NULL) != UMBEL_OK)
+        return; /* the disk fails: tried again in the next turn */
+    p->renewed = p->publishing.running = p->publishing.unmarked = false;
+    p->publishing.restored = false;
+    um_peers_want_all(p);
+}
+
+/* --- starts --------------------------------------------------------------- */
+
+static umbel_status take_incarnation(um_peers *p, const um_list *const *lists,
+                                     size_t nlists, umbel_slice value,
+                                     umbel_error *err)
+{
+    um_reader r = {value.data, (const uint8_t *)value.data + value.len, false};
+    uint64_t incarnation = um_get_u64(&r);
+    size_t i = 0;
+
+    while (i < nlists && !lists[i])
+        i++;
+    if (r.bad || !incarnation || i == nlists)
+        return um_fail(err, UMBEL_E_FORMAT, "the note " LEADER " is damaged");
+    return um_peers_open_machine(p, incarnation, um_list_secret(lists[i]), err);
+}
+
+/* Makes the version of a mark again. What cannot be made is of an epoch that is
+ * over, or has another shape by now. */
+static void take_mark(um_peers *p, const um_list *l, size_t list,
+                      uint64_t epoch, const mark *m)
+{
+    um_list_stats s;
+    uint64_t version = 0;
+    unsigned i = 0;
+
+    um_list_stats_get(l, &s);
+    while (i < s.n && um_list_epoch(l, i) != epoch)
+        i++;
+    if (i == s.n)
+        return;
+    p->publishing.restored = true;
+    /* The first mark of an epoch in a snapshot, which has all of it. */
+    if (m->version > 1 &&
+        umbel_sync_restore(p->machine, list, epoch, m->version,
+                           um_list_filter(l, i), NULL) == UMBEL_OK)
+        return;
+    if (umbel_sync_publish_pages(p->machine, list, epoch, um_list_filter(l, i),
+                                 m->first, m->end, &version, NULL))
+        return;
+    if (version != m->version)
+        um_log_event(&p->house->log,
+                     "peers: version %" PRIu64 " of list %s, "
+                     "epoch %" PRIu64 " became %" PRIu64,
+                     m->version, um_front_list(list), epoch, version);
+}
+
+static umbel_status take_note(void *ctx, const um_list *const *lists,
+                              size_t nlists, umbel_slice name,
+                              umbel_slice value, umbel_error *err)
+{
+    um_peers *p = ctx;
+    size_t list;
+    uint64_t epoch;
+    mark m;
+
+    if (!value.data)
+        return UMBEL_OK;
+    if (name.len == strlen(LEADER) && memcmp(name.data, LEADER, name.len) == 0)
+        return take_incarnation(p, lists, nlists, value, err);
+    if (p->machine && read_name(name, &list, &epoch) && list < nlists &&
+        lists[list] && read_mark(value, &m))
+        take_mark(p, lists[list], list, epoch, &m);
+    return UMBEL_OK;
+}
+
+um_store_watch um_peers_watch(um_peers *p)
+{
+    return p ? (um_store_watch){.leader = LEADER,
+                                .prefix = PREFIX,
+                                .note = take_note,
+                                .before_snapshot = before_snapshot,
+                                .ctx = p}
+             : (um_store_watch){.ctx = NULL};
+}
+
+/* A server that starts for the first time, or lost its disk: seconds are larger
+ * than any incarnation before. */
+static umbel_status begin_incarnation(um_peers *p, umbel_error *err)
+{
+    uint8_t room[8];
+    um_house *h = p->house;
+    umbel_slice name = {LEADER, strlen(LEADER)};
+
+    UM_TRY(um_store_put(h->store, name, put_number(h->now, room), h->now,
+                        &p->publishing.ticket, err));
+    return um_peers_open_machine(p, h->now, um_store_secret(h->store), err);
+}
+
+umbel_status um_peers_begin(um_peers *p, umbel_error *err)
+{
+    return p && !p->machine ? begin_incarnation(p, err) : UMBEL_OK;
+}
