@@ -195,15 +195,17 @@ typedef struct um_peer_copy {
     bool tell;        /* it should hear what we have */
     bool prove;       /* it should see a statement: its root is another */
     uint64_t proof;   /* ... of this version */
+    uint64_t again;   /* ... and, from then on, once more; 0: no */
 } um_peer_copy;
 
 typedef struct um_peer {
     bool used;
-    uint64_t session; /* its own; 0: unknown */
-    bool greet;       /* it should hear who we are */
-    uint64_t greeted; /* when that was last */
-    bool known;       /* it has said all that it has */
-    bool tell_all;    /* the message that we have more is complete */
+    uint64_t session;     /* its own; 0: unknown */
+    uint64_t own_session; /* ours, with it */
+    bool greet;           /* it should hear who we are */
+    uint64_t greeted;     /* when that was last */
+    bool known;           /* it has said all that it has */
+    bool tell_all;        /* the message that we have more is complete */
     um_peer_copy *copy;
     size_t ncopies;
     struct {
@@ -244,7 +246,8 @@ struct umbel_sync {
     size_t nrules;
     um_peer *peer;
     size_t npeers;
-    uint64_t memory; /* bytes of copies and of pages that are staged */
+    uint64_t connections; /* so far */
+    uint64_t memory;      /* bytes of copies and of pages that are staged */
     uint64_t now;
     um_growth *growth;
     um_bytes out;
@@ -348,6 +351,10 @@ void um_get_statement(um_reader *r, um_statement *st);
 void um_log_sum(const umbel_sync *s, uint64_t sum[2]);
 um_sync_log *um_log_find(umbel_sync *s, const uint8_t *origin,
                          uint64_t incarnation, bool make);
+/* Returns true if entry seq is that one, as it was signed. */
+bool um_log_has(const um_sync_log *log, uint64_t seq, const um_log_entry *e);
+/* The same on two servers whose first n entries are the same. */
+uint64_t um_log_word(const um_sync_log *log, uint64_t n);
 umbel_status um_log_take(umbel_sync *s, int peer, const uint8_t *origin,
                          uint64_t incarnation, uint64_t seq,
                          const um_log_entry *e, umbel_error *err);

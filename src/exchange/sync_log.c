@@ -3,6 +3,10 @@
  *
  * An entry is signed with its number, so it can be neither changed nor moved.
  * Entries are taken in order: what is there has no gaps.
+ *
+ * An origin that was restored from a backup may sign another entry with a
+ * number that it had given out. Everyone keeps the same one of the two: a
+ * notice, or else the one whose hash is smaller.
  */
 #include "base/error.h"
 #include "exchange/sync_inside.h"
@@ -103,13 +107,13 @@ static bool was_taken_back(const umbel_sync *s, const um_sync_log *log,
     return false;
 }
 
-static void hash_entry(const um_sync_log *log, um_log_entry *e)
+static void hash_entry(const um_sync_log *log, uint64_t seq, um_log_entry *e)
 {
     uint8_t out[UM_HASH_LEN], numbers[17];
     crypto_generichash_state h;
 
     um_store64(numbers, log->incarnation);
-    um_store64(numbers + 8, log->n);
+    um_store64(numbers + 8, seq);
     numbers[16] = e->type;
     crypto_generichash_init(&h, NULL, 0, sizeof out);
     crypto_generichash_update(&h, log->origin, UMBEL_ORIGIN_LEN);
@@ -145,37 +149,86 @@ static umbel_status append_entry(umbel_sync *s, um_sync_log *log,
         memcpy(body, e->body, e->len);
     s->log_bytes += e->len;
     to->taken_back = was_taken_back(s, log, log->n);
-    hash_entry(log, to);
+    hash_entry(log, log->n, to);
+    return UMBEL_OK;
+}
+
+static bool outranks(const um_log_entry *a, const um_log_entry *b)
+{
+    bool one = a->type == UMBEL_SYNC_LOG_DROP,
+         other = b->type == UMBEL_SYNC_LOG_DROP;
+
+    return one != other ? one : a->hash[0] < b->hash[0];
+}
+
+static bool is_signed(const umbel_sync *s, const um_sync_log *log, uint64_t seq,
+                      const um_log_entry *e)
+{
+    um_bytes text = {.len = 0};
+
+    entry_text(log->incarnation, seq, e, &text);
+    bool right = !text.failed && s->rules->signed_by(log->origin, text.at,
+                                                     text.len, e->signature);
+    um_bytes_fini(&text);
+    return right;
+}
+
+/* Puts e in the place of an entry of the same number. */
+static umbel_status replace_entry(umbel_sync *s, const um_sync_log *log,
+                                  uint64_t seq, const um_log_entry *e,
+                                  umbel_error *err)
+{
+    um_log_entry *to = &log->entry[seq - 1];
+
+    if (e->len > s->limit.log_entry_bytes ||
+        e->len > s->limit.log_bytes - (s->log_bytes - to->len))
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "a log is full: raise log_entry_bytes or log_bytes");
+    uint8_t *body = malloc((size_t)e->len + 1);
+    if (!body)
+        return um_no_memory(err, e->len);
+    if (e->len)
+        memcpy(body, e->body, e->len);
+    free(to->body);
+    s->log_bytes += e->len - (uint64_t)to->len;
+    *to = *e;
+    to->body = body;
+    for (size_t i = 0; i < s->nlogs; i++)
+        for (size_t j = 0; j < s->log[i].n; j++)
+            s->log[i].entry[j].taken_back =
+                was_taken_back(s, &s->log[i], j + 1);
     return UMBEL_OK;
 }
 
 umbel_status um_log_take(umbel_sync *s, int peer, const uint8_t *origin,
                          uint64_t incarnation, uint64_t seq,
-                         const um_log_entry *e, umbel_error *err)
+                         const um_log_entry *given, umbel_error *err)
 {
-    um_bytes text = {.len = 0};
-    um_sync_log *log = um_log_find(s, origin, incarnation, false);
+    um_sync_log *log = um_log_find(s, origin, incarnation, false),
+                named = {.incarnation = incarnation};
+    uint64_t n = log ? log->n : 0;
+    um_log_entry e = *given;
 
-    if (log && seq <= log->n)
-        return UMBEL_OK; /* repeated */
-    if (seq != (log ? log->n : 0) + 1)
+    if (!seq || seq > n + 1)
         return um_fail(err, UMBEL_E_FORMAT, "an entry of a log out of turn");
-    entry_text(incarnation, seq, e, &text);
-    bool right = !text.failed &&
-                 s->rules->signed_by(origin, text.at, text.len, e->signature);
-    um_bytes_fini(&text);
-    if (!right)
+    memcpy(named.origin, origin, UMBEL_ORIGIN_LEN);
+    hash_entry(&named, seq, &e);
+    const um_log_entry *here = seq <= n ? &log->entry[seq - 1] : NULL;
+    if (here && !outranks(&e, here))
+        return UMBEL_OK; /* the same, or ours stays */
+    if (!is_signed(s, &named, seq, &e))
         return um_fail(err, UMBEL_E_REFUSED,
                        "an entry of a log is not signed by its origin");
     if (!log)
         log = um_log_find(s, origin, incarnation, true);
     if (!log)
         return um_fail(err, UMBEL_E_LIMIT, "too many logs: raise origins");
-    UM_TRY(append_entry(s, log, e, err));
+    UM_TRY(here ? replace_entry(s, log, seq, &e, err)
+                : append_entry(s, log, &e, err));
     if (memcmp(origin, s->origin, UMBEL_ORIGIN_LEN) == 0 &&
         incarnation == s->incarnation && peer >= 0)
         um_sync_renew(s, peer);
-    um_log_entry kept = log->entry[log->n - 1];
+    um_log_entry kept = log->entry[seq - 1];
     if (kept.type == UMBEL_SYNC_LOG_TAKE_BACK)
         heed_take_back(s, origin, &kept);
     um_sync_tell(s, &(umbel_sync_event){.kind = UMBEL_SYNC_LOGGED,
@@ -256,6 +309,22 @@ bool umbel_sync_next_entry(const umbel_sync *s, size_t *at,
         }
     }
     return false;
+}
+
+bool um_log_has(const um_sync_log *log, uint64_t seq, const um_log_entry *e)
+{
+    return log && seq && seq <= log->n &&
+           memcmp(log->entry[seq - 1].signature, e->signature,
+                  UM_SIGNATURE_LEN) == 0;
+}
+
+uint64_t um_log_word(const um_sync_log *log, uint64_t n)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < n && i < log->n; i++)
+        sum += log->entry[i].hash[0];
+    return sum;
 }
 
 void um_log_sum(const umbel_sync *s, uint64_t sum[2])

@@ -179,7 +179,8 @@ void um_sync_renew(umbel_sync *s, int peer)
         if (c->id.incarnation > last)
             last = c->id.incarnation;
     }
-    s->incarnation = last + 1;
+    /* By the clock, as at a first start: backups may not know all of ours. */
+    s->incarnation = last < s->now ? s->now : last + 1;
     um_sync_tell(s, &(umbel_sync_event){.kind = UMBEL_SYNC_RENEWED,
                                         .peer = peer,
                                         .origin = s->origin,

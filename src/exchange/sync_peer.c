@@ -6,10 +6,11 @@
  * next message is made when it can be sent. What is not answered within
  * retry_seconds is sent again.
  *
- * A peer that restarted has another session. What it had before is forgotten,
- * and messages about the old session are ignored.
+ * Each side has another session with each connection. What the other had before
+ * is forgotten, and messages of an old session are ignored.
  */
 #include "base/error.h"
+#include "base/rng.h"
 #include "exchange/sync_inside.h"
 #include "filter/head.h"
 
@@ -55,6 +56,10 @@ umbel_status umbel_sync_connect(umbel_sync *s, int *peer, umbel_error *err)
         s->peer = all;
     }
     s->peer[i] = (um_peer){.used = true, .greet = true};
+    s->peer[i].own_session = s->connections
+                                 ? um_mix(s->set.session + s->connections) | 1
+                                 : s->set.session;
+    s->connections++;
     *peer = (int)i;
     return UMBEL_OK;
 }
@@ -177,7 +182,7 @@ static void put_hello(umbel_sync *s, um_peer *p)
 
     um_message_begin(b, UM_MSG_HELLO);
     um_bytes_put(b, first, sizeof first);
-    um_bytes_u64(b, s->set.session);
+    um_bytes_u64(b, p->own_session);
     um_bytes_u64(b, p->session);
     um_bytes_put(b, s->origin, UMBEL_ORIGIN_LEN);
     um_bytes_varint(b, s->nlists);
@@ -251,9 +256,9 @@ static umbel_status get_hello(umbel_sync *s, int peer, um_reader *r,
         for (uint64_t i = 0; i < n; i++)
             UM_TRY(compare_list(s, peer, r, err));
     }
-    if (echo != s->set.session)
+    if (echo != p->own_session)
         p->greet = true;
-    if (echo != s->set.session || first[1] & FLAG_FINAL) {
+    if (echo != p->own_session || first[1] & FLAG_FINAL) {
         p->tell_all = p->tell_rules = true;
         if (keep_up(s, p)) {
             for (size_t i = 0; i < p->ncopies; i++)
@@ -299,6 +304,7 @@ static size_t put_logs(const umbel_sync *s, um_peer *p, size_t room,
         um_bytes_put(b, s->log[i].origin, UMBEL_ORIGIN_LEN);
         um_bytes_u64(b, s->log[i].incarnation);
         um_bytes_varint(b, s->log[i].n);
+        um_bytes_u64(b, um_log_word(&s->log[i], s->log[i].n));
         n++;
     }
     return n;
@@ -340,7 +346,7 @@ static bool put_have(umbel_sync *s, um_peer *p, bool done)
     if (!has_news(p) && !done)
         return false;
     um_message_begin(b, UM_MSG_HAVE);
-    um_bytes_u64(b, s->set.session);
+    um_bytes_u64(b, p->own_session);
     um_bytes_u64(b, p->session);
     size_t flags_at = b->len;
     um_bytes_put(b, "", 1);
@@ -387,6 +393,8 @@ static void note_version(umbel_sync *s, um_peer *p, const um_sync_id *id,
     const um_statement *ours = um_copy_statement(c, version);
     if (version && ours && memcmp(ours->root, word, WORD) != 0)
         prove(pc, version);
+    else
+        pc->again = 0;
     pc->refused = refused;
     if (version > pc->acked)
         pc->acked = version;
@@ -425,13 +433,18 @@ static umbel_status get_rules(umbel_sync *s, um_peer *p, um_reader *r,
 }
 
 static void note_log(umbel_sync *s, um_peer *p, const uint8_t *origin,
-                     uint64_t incarnation, uint64_t n)
+                     uint64_t incarnation, uint64_t n, uint64_t word)
 {
     const um_sync_log *log = um_log_find(s, origin, incarnation, false);
     size_t i = log ? (size_t)(log - s->log) : 0;
 
     if (!log || i >= p->nlogs)
         return;
+    if (n <= log->n && word != um_log_word(log, n)) {
+        if (s->now >= p->log[i].retry) /* it has other entries */
+            p->log[i].acked = p->log[i].sent = 0;
+        return;
+    }
     if (n > p->log[i].acked)
         p->log[i].acked = n < log->n ? n : log->n;
     if (p->log[i].acked >= p->log[i].sent)
@@ -450,7 +463,7 @@ static umbel_status get_have(umbel_sync *s, int peer, um_reader *r,
     if (r->bad)
         return um_fail(err, UMBEL_E_FORMAT, "a message is cut short: have");
     if (!s->rules->same_session(p->session, session) ||
-        !s->rules->same_session(s->set.session, echo))
+        !s->rules->same_session(p->own_session, echo))
         return UMBEL_OK; /* of another life of one of us */
     if (!keep_up(s, p))
         return um_no_memory(err, s->ncopies);
@@ -469,7 +482,7 @@ static umbel_status get_have(umbel_sync *s, int peer, um_reader *r,
     for (uint64_t i = 0; i < n && !r->bad; i++) {
         um_get_bytes(r, origin, sizeof origin);
         uint64_t incarnation = um_get_u64(r), entries = um_get_varint(r);
-        note_log(s, p, origin, incarnation, entries);
+        note_log(s, p, origin, incarnation, entries, um_get_u64(r));
     }
     if (r->bad)
         return um_fail(err, UMBEL_E_FORMAT, "a message is cut short: logs");
@@ -487,12 +500,16 @@ static bool put_statement(umbel_sync *s, um_peer *p)
     for (size_t i = 0; i < p->ncopies && i < s->ncopies; i++) {
         const um_copy *c = s->copy[i];
         const um_statement *st;
-        if (!c || !p->copy[i].prove)
+        um_peer_copy *pc = &p->copy[i];
+        if (!c || !(pc->prove || (pc->again && s->now >= pc->again)))
             continue;
-        p->copy[i].prove = false;
-        st = um_copy_statement(c, p->copy[i].proof);
-        if (!st || !st->version)
+        pc->prove = false;
+        pc->again = s->now + s->limit.retry_seconds;
+        st = um_copy_statement(c, pc->proof);
+        if (!st || !st->version) {
+            pc->again = 0;
             continue;
+        }
         um_message_begin(&s->out, UM_MSG_STATEMENT);
         um_put_id(&s->out, s, &c->id);
         um_put_statement(&s->out, st);
@@ -606,7 +623,7 @@ static bool put_log(umbel_sync *s, um_peer *p)
             continue;
         size_t n = put_entries(log, from, s->limit.message_bytes / 4, &part);
         um_message_begin(&s->out, UM_MSG_LOG);
-        um_bytes_u64(&s->out, s->set.session);
+        um_bytes_u64(&s->out, p->own_session);
         um_bytes_put(&s->out, log->origin, UMBEL_ORIGIN_LEN);
         um_bytes_u64(&s->out, log->incarnation);
         um_bytes_varint(&s->out, from + 1);
@@ -621,8 +638,9 @@ static bool put_log(umbel_sync *s, um_peer *p)
     return false;
 }
 
-static umbel_status check_origin(umbel_sync *s, int peer, const um_sync_id *id,
-                                 umbel_error *err)
+/* What an incarnation said in its log stays when its filters are out. */
+static umbel_status check_standing(umbel_sync *s, int peer,
+                                   const um_sync_id *id, umbel_error *err)
 {
     if (um_standing_of(s, id->origin) == UM_DROPPED) {
         s->peer[peer].tell_rules = true;
@@ -630,6 +648,13 @@ static umbel_status check_origin(umbel_sync *s, int peer, const um_sync_id *id,
                               "an origin that was dropped, or is not allowed",
                               err);
     }
+    return UMBEL_OK;
+}
+
+static umbel_status check_origin(umbel_sync *s, int peer, const um_sync_id *id,
+                                 umbel_error *err)
+{
+    UM_TRY(check_standing(s, peer, id, err));
     if (um_is_contradicted(s, id->origin, id->incarnation)) {
         s->peer[peer].tell_rules = true;
         return um_sync_refuse(s, peer, UMBEL_SYNC_INCARNATION, id,
@@ -645,6 +670,7 @@ static umbel_status get_log(umbel_sync *s, int peer, um_reader *r,
     um_sync_id id = {.list = 0};
     umbel_status status = UMBEL_OK;
     umbel_error why;
+    bool same = true;
 
     uint64_t session = um_get_u64(r);
     um_get_bytes(r, id.origin, sizeof id.origin);
@@ -652,7 +678,7 @@ static umbel_status get_log(umbel_sync *s, int peer, um_reader *r,
     uint64_t seq = um_get_varint(r), n = um_get_varint(r);
     if (r->bad)
         return um_fail(err, UMBEL_E_FORMAT, "a log is cut short");
-    UM_TRY(check_origin(s, peer, &id, err));
+    UM_TRY(check_standing(s, peer, &id, err));
     for (uint64_t i = 0; i < n && !status; i++) {
         um_log_entry e;
         um_get_bytes(r, &e.type, 1);
@@ -672,14 +698,19 @@ static umbel_status get_log(umbel_sync *s, int peer, um_reader *r,
             status = um_log_take(s, peer, id.origin, id.incarnation, seq + i,
                                  &e, &why);
         free(body);
+        same = same && !status &&
+               um_log_has(um_log_find(s, id.origin, id.incarnation, false),
+                          seq + i, &e);
     }
     um_peer *p = &s->peer[peer];
     const um_sync_log *log = um_log_find(s, id.origin, id.incarnation, false);
     if (log && keep_up(s, p)) {
         size_t i = (size_t)(log - s->log);
         p->log[i].tell = true;
-        if (!status && s->rules->same_session(p->session, session) &&
-            seq + n - 1 > p->log[i].acked)
+        if (!status && !same) /* ours stay: it should have them */
+            p->log[i].acked = p->log[i].sent = 0;
+        else if (!status && s->rules->same_session(p->session, session) &&
+                 seq + n - 1 > p->log[i].acked)
             p->log[i].acked = seq + n - 1 < log->n ? seq + n - 1 : log->n;
     }
     if (status)
@@ -716,7 +747,7 @@ static bool put_update_of(umbel_sync *s, um_peer *p, size_t slot)
     um_bytes *b = &s->out;
 
     um_message_begin(b, UM_MSG_UPDATE);
-    um_bytes_u64(b, s->set.session);
+    um_bytes_u64(b, p->own_session);
     um_put_id(b, s, &c->id);
     um_bytes_varint(b, pc->from);
     um_bytes_put(b, base && pc->from ? base->root : none, WORD);
