@@ -159,22 +159,23 @@ static uint64_t place_after(const um_growth_page *p, uint64_t from,
     return p->n;
 }
 
-/* Units are compared as bytes; the last one may have fewer entries. */
-static uint64_t next_unit(const um_growth_page *p, uint64_t unit)
+/* The first bit that differs is one of the entry. */
+static bool differs_in_words(const um_growth_page *p, unsigned bits,
+                             uint64_t *at)
 {
-    uint64_t units =
-        (p->n + um_entry_unit(p->form) - 1) / um_entry_unit(p->form);
-    size_t bytes = um_entry_unit_bytes(p->form);
-    size_t len = (size_t)((p->n * p->form->count_bits + 63) / 64 * 8);
+    uint64_t from = *at * bits, end = p->n * bits;
+    uint64_t mask = ~(uint64_t)0 << from % 64;
 
-    for (; unit < units; unit++) {
-        size_t some = bytes;
-        if (p->form->layout == UM_ENTRY_CELLS && (unit + 1) * bytes > len)
-            some = len - (size_t)unit * bytes;
-        if (memcmp(p->old + unit * bytes, p->now + unit * bytes, some) != 0)
-            break;
+    for (from -= from % 64; from < end; from += 64, mask = ~(uint64_t)0) {
+        uint64_t differ =
+            (um_load64(p->old + from / 8) ^ um_load64(p->now + from / 8)) &
+            mask;
+        if (!differ)
+            continue;
+        *at = (from + (unsigned)__builtin_ctzll(differ)) / bits;
+        return *at < p->n;
     }
-    return unit;
+    return false;
 }
 
 static bool same_entry(const um_growth_page *p, uint64_t i)
@@ -184,21 +185,28 @@ static bool same_entry(const um_growth_page *p, uint64_t i)
     return a.count == b.count && a.print == b.print;
 }
 
-bool um_growth_differs(const um_growth_page *p, uint64_t *at)
+static bool differs_in_lines(const um_growth_page *p, uint64_t *at)
 {
-    uint64_t per = um_entry_unit(p->form), i = *at;
+    unsigned per = p->form->per_line;
 
-    while (i < p->n) {
-        if (i % per == 0)
-            i = next_unit(p, i / per) * per;
-        uint64_t end = i - i % per + per;
-        for (; i < end && i < p->n; i++)
-            if (!same_entry(p, i)) {
-                *at = i;
-                return true;
-            }
+    for (uint64_t i = *at; i < p->n; i++) {
+        const size_t line = (size_t)(i / per) * UM_LINE;
+        if (memcmp(p->old + line, p->now + line, UM_LINE) == 0)
+            i += per - 1 - i % per;
+        else if (!same_entry(p, i)) {
+            *at = i;
+            return true;
+        }
     }
     return false;
+}
+
+bool um_growth_differs(const um_growth_page *p, uint64_t *at)
+{
+    if (p->form->layout == UM_ENTRY_LINES)
+        return differs_in_lines(p, at);
+    return differs_in_words(
+        p, p->form->layout == UM_ENTRY_WORDS ? 64 : p->form->count_bits, at);
 }
 
 /* --- one page ------------------------------------------------------------- */

@@ -21,10 +21,26 @@ static void note_event(void *ctx, const umbel_sync_event *e)
         memcpy(s->last_origin, e->origin, UMBEL_ORIGIN_LEN);
 }
 
+/* Making a key takes as long as the rest of a server: they are kept. */
+static const uint8_t *secret_of(uint64_t seed)
+{
+    static struct {
+        uint64_t seed;
+        uint8_t secret[UMBEL_ORIGIN_SECRET_LEN];
+    } kept[16];
+    size_t i = seed % TEST_COUNT(kept);
+    uint8_t bytes[crypto_sign_SEEDBYTES] = {0}, public[UMBEL_ORIGIN_LEN];
+
+    if (kept[i].seed != seed) {
+        kept[i].seed = seed;
+        um_store64(bytes, seed);
+        crypto_sign_seed_keypair(public, kept[i].secret, bytes);
+    }
+    return kept[i].secret;
+}
+
 void test_sync_open(test_sync_server *s, uint64_t seed)
 {
-    uint8_t bytes[crypto_sign_SEEDBYTES] = {0}, public[UMBEL_ORIGIN_LEN],
-            secret[UMBEL_ORIGIN_SECRET_LEN];
     umbel_setting settings[] = {{"cell_bits", 8}, {"update", 1}};
     umbel_params p = UMBEL_PARAMS_INIT;
 
@@ -33,8 +49,6 @@ void test_sync_open(test_sync_server *s, uint64_t seed)
     p.settings = settings;
     p.nsettings = 2;
     s->seed = seed;
-    um_store64(bytes, seed);
-    crypto_sign_seed_keypair(public, secret, bytes);
     if (s->list.shape)
         assert_ok(umbel_copy(s->list.shape, &s->shape, &test_refusal));
     else
@@ -46,7 +60,7 @@ void test_sync_open(test_sync_server *s, uint64_t seed)
     s->params.size = sizeof s->params;
     s->params.lists = &s->list;
     s->params.nlists = 1;
-    s->params.sign_key = secret;
+    s->params.sign_key = secret_of(seed);
     if (!s->incarnation)
         s->incarnation = 1;
     s->params.incarnation = s->incarnation;
