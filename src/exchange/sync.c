@@ -10,6 +10,8 @@
 #include <sodium.h>
 #include <stdlib.h>
 
+enum { TICK_BYTES = 512 << 10 }; /* of copies that are indexed at once */
+
 /* --- rules ---------------------------------------------------------------- */
 
 static bool signed_by(const uint8_t *origin, const void *text, size_t len,
@@ -218,6 +220,12 @@ umbel_status umbel_sync_open(const umbel_sync_params *p, umbel_sync **out,
     return status;
 }
 
+static void close_list(umbel_sync *s, um_sync_of_list *l)
+{
+    um_columns_fini(s, l);
+    umbel_close(l->shape);
+}
+
 void umbel_sync_close(umbel_sync *s)
 {
     if (!s)
@@ -229,7 +237,7 @@ void umbel_sync_close(umbel_sync *s)
     for (size_t i = 0; i < s->nlogs; i++)
         um_forget_origin(s, s->log[i].origin, NULL);
     for (size_t i = 0; s->list && i < s->nlists; i++)
-        umbel_close(s->list[i].shape);
+        close_list(s, &s->list[i]);
     free(s->list);
     free(s->copy);
     free(s->order);
@@ -296,6 +304,7 @@ void umbel_sync_tick(umbel_sync *s, uint64_t now)
         if (epoch >= l->set.epochs && epoch - l->set.epochs + 1 > l->oldest)
             expire(s, i, epoch - l->set.epochs + 1);
     }
+    um_columns_work(s, TICK_BYTES);
 }
 
 uint64_t umbel_sync_epoch(const umbel_sync *s, size_t list)

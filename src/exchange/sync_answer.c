@@ -72,28 +72,78 @@ typedef struct counting {
     size_t n;
     uint64_t most;           /* that an origin adds */
     uint64_t said[UM_BATCH]; /* by the present origin */
+    bool said_any;           /* of any digest; false: of likely ones alone */
+    uint64_t mask[UM_BATCH]; /* columns that may hold them */
+    size_t likely[UM_BATCH]; /* those with columns */
+    size_t nlikely;
     uint64_t *counts;
     uint32_t *origins;
 } counting;
 
+static void end_digest(counting *c, size_t i)
+{
+    uint64_t x = c->said[i] < c->most ? c->said[i] : c->most;
+
+    c->counts[i] = add_up(c->counts[i], x);
+    c->origins[i] += c->said[i] > 0;
+    c->said[i] = 0;
+}
+
 /* What one origin says, and then nothing. */
 static void end_origin(counting *c)
 {
+    for (size_t i = 0; i < c->n && c->said_any; i++)
+        end_digest(c, i);
+    for (size_t i = 0; i < c->nlikely && !c->said_any; i++)
+        end_digest(c, c->likely[i]);
+    c->said_any = false;
+}
+
+static void find_columns(counting *c)
+{
+    const um_sync_of_list *l = &c->s->list[c->list];
+
+    if (!l->columns.used)
+        return;
+    um_columns_find(l, c->d, c->n, c->mask);
     for (size_t i = 0; i < c->n; i++) {
-        uint64_t x = c->said[i] < c->most ? c->said[i] : c->most;
-        c->counts[i] = add_up(c->counts[i], x);
-        c->origins[i] += c->said[i] > 0;
-        c->said[i] = 0;
+        c->likely[c->nlikely] = i;
+        c->nlikely += c->mask[i] != 0;
     }
+}
+
+/* Asks a copy for the digests that it may hold. */
+static umbel_status add_likely(counting *c, const um_copy *from,
+                               umbel_error *err)
+{
+    uint64_t column = (uint64_t)1 << (from->column - 1), one[UM_BATCH];
+    umbel_digest d[UM_BATCH];
+    size_t which[UM_BATCH], n = 0;
+
+    for (size_t i = 0; i < c->nlikely; i++) {
+        which[n] = c->likely[i];
+        n += (c->mask[c->likely[i]] & column) != 0;
+    }
+    if (!n)
+        return UMBEL_OK;
+    for (size_t i = 0; i < n; i++)
+        d[i] = c->d[which[i]];
+    UM_TRY(count_copy(from, d, n, one, err));
+    for (size_t i = 0; i < n; i++)
+        c->said[which[i]] = add_up(c->said[which[i]], one[i]);
+    return UMBEL_OK;
 }
 
 static umbel_status add_copy(counting *c, const um_copy *from, umbel_error *err)
 {
     uint64_t one[UM_BATCH];
 
+    if (um_columns_know(c->s, from))
+        return add_likely(c, from, err);
     UM_TRY(count_copy(from, c->d, c->n, one, err));
     for (size_t i = 0; i < c->n; i++)
         c->said[i] = add_up(c->said[i], one[i]);
+    c->said_any = true;
     return UMBEL_OK;
 }
 
@@ -140,20 +190,26 @@ static umbel_status count_batch(const umbel_sync *s, size_t list,
                                 uint32_t *origins, umbel_error *err)
 {
     const umbel_sync_list *set = &s->list[list].set;
-    counting c = {.s = s,
-                  .list = list,
-                  .d = d,
-                  .n = n,
-                  .most = set->origin_cap ? set->origin_cap : UINT64_MAX,
-                  .counts = counts,
-                  .origins = origins};
+    counting c;
 
+    c.s = s; /* its arrays are not cleared: most of them are not used */
+    c.list = list;
+    c.d = d;
+    c.n = n;
+    c.most = set->origin_cap ? set->origin_cap : UINT64_MAX;
+    c.nlikely = 0;
+    c.said_any = own;
+    c.counts = counts;
+    c.origins = origins;
     if (!umbel_is_counting(umbel_kind(s->list[list].shape)))
         c.most = 1;
     memset(counts, 0, n * sizeof *counts);
     memset(origins, 0, n * sizeof *origins);
     if (own)
         memcpy(c.said, own, n * sizeof *own);
+    else
+        memset(c.said, 0, n * sizeof *c.said);
+    find_columns(&c);
     UM_TRY(add_ours(&c, own, err));
     return add_others(&c, err);
 }

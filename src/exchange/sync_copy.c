@@ -219,6 +219,7 @@ void um_copy_free(umbel_sync *s, size_t slot)
 
     if (!c)
         return;
+    um_columns_leave(s, c);
     s->memory -= s->list[c->id.list].pages.bytes;
     drop_steps(c, c->nsteps);
     free(c->step);
@@ -468,6 +469,7 @@ static void accept_update(umbel_sync *s, int peer, um_copy *c, um_staging *g,
     for (size_t i = 0; i < g->npages; i++)
         if (g->page[i])
             c->changed[i] = g->version;
+    um_columns_update(s, c, g);
     c->used += g->fresh;
     c->held = false;
     c->seen = s->now;

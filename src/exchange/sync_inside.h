@@ -11,6 +11,7 @@
  *   sync_state.c    restarts
  *   sync.c          the machine
  *   sync_answer.c   its answers
+ *   sync_columns.c  which copies are worth asking
  */
 #ifndef UM_EXCHANGE_SYNC_INSIDE_H
 #define UM_EXCHANGE_SYNC_INSIDE_H
@@ -122,7 +123,18 @@ typedef struct um_copy {
     uint64_t refused;           /* versions up to this one are not wanted */
     uint64_t seen;
     bool own, held;
+    unsigned column; /* of its list, + 1; 0: none */
+    uint64_t marked; /* pages that are noted there */
 } um_copy;
+
+/* Which copies of a list may hold a digest; at NULL: it is not known. */
+typedef struct um_sync_columns {
+    um_columns bits;
+    uint16_t copies[UM_COLUMNS_MOST]; /* that share a column */
+    uint64_t used;                    /* columns that are not free */
+    uint64_t old, clearing;           /* of them left behind, and cleared now */
+    size_t cleared;                   /* bytes */
+} um_sync_columns;
 
 typedef struct um_sync_of_list {
     char name[UMBEL_SYNC_MAX_NAME];
@@ -133,6 +145,7 @@ typedef struct um_sync_of_list {
     uint8_t empty[UM_HASH_LEN];  /* the root of an empty filter */
     uint64_t epoch;              /* the present one */
     uint64_t oldest;             /* that counts: older ones never come back */
+    um_sync_columns columns;
 } um_sync_of_list;
 
 /* Pages of an update that is not complete yet. */
@@ -293,6 +306,19 @@ umbel_status um_contradiction_add(umbel_sync *s, const um_sync_id *id,
                                   int peer, umbel_error *err);
 void um_forget_origin(umbel_sync *s, const uint8_t *origin,
                       const uint64_t *incarnation);
+
+/* Returns true if um_columns_find says whether a copy may hold a digest. */
+bool um_columns_know(const umbel_sync *s, const um_copy *c);
+/* mask[i] has the bit of each column that may hold digest i. */
+void um_columns_find(const um_sync_of_list *l, const umbel_digest *d, size_t n,
+                     uint64_t *mask);
+/* Notes what an update changed. */
+void um_columns_update(umbel_sync *s, um_copy *c, const um_staging *g);
+/* A copy goes. */
+void um_columns_leave(umbel_sync *s, const um_copy *c);
+/* Does some of what is to be done: about so many bytes. */
+void um_columns_work(umbel_sync *s, size_t bytes);
+void um_columns_fini(umbel_sync *s, um_sync_of_list *l);
 
 void um_sync_tell(umbel_sync *s, const umbel_sync_event *e);
 umbel_status um_sync_refuse(umbel_sync *s, int peer, umbel_sync_reason reason,

@@ -12,6 +12,7 @@
 #include "base/gate.h"
 #include "coding/entries.h"
 #include "filter/addressing.h"
+#include "filter/columns.h"
 
 #include <umbel/experimental/generalized.h>
 #include <umbel/filter.h>
@@ -216,6 +217,19 @@ typedef struct um_row_paged {
 /* Of kinds whose cells are counts, or bits, in one section. */
 extern const um_row_paged um_paged_cells;
 
+/* What many filters of one shape hold, side by side (columns.h). */
+typedef struct um_row_columns {
+    /* Returns the bytes that so many columns take. */
+    uint64_t (*len)(const void *self, unsigned width);
+    /* Notes what bytes of the only section hold, at an offset where an entry
+     * begins. */
+    void (*mark)(const void *self, const um_columns *c, unsigned column,
+                 size_t offset, size_t len);
+    /* mask[i] becomes the columns that may hold digest i. */
+    void (*find)(const void *self, const um_columns *c, const umbel_digest *d,
+                 size_t n, uint64_t *mask);
+} um_row_columns;
+
 struct um_kind {
     const char *name; /* in settings, commands, on the wire; never reused */
     const char *summary;
@@ -275,6 +289,7 @@ struct um_kind {
     const um_row_merge *merge;
     const um_row_growing *growing;
     const um_row_paged *paged;
+    const um_row_columns *columns;
 };
 
 /* Return NULL if no kind has that name, or i is past the end. The first row is

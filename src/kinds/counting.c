@@ -374,4 +374,5 @@ const um_kind um_kind_counting = {
     UM_COUNTING_SLOTS,
     .merge = &merge,
     .paged = &um_paged_cells,
+    .columns = &um_counting_columns,
 };

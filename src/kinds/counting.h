@@ -47,7 +47,8 @@ uint64_t um_counting_most(const void *self);
 umbel_status um_counting_merge(void *self, const void *from, umbel_merge_op op,
                                umbel_error *err);
 extern const um_row_bits um_counting_used_bits;
-extern const um_row_shared um_counting_shared; /* counting_shared.c */
+extern const um_row_shared um_counting_shared;   /* counting_shared.c */
+extern const um_row_columns um_counting_columns; /* counting_columns.c */
 
 /* Those that all kinds have whose self is um_counting. */
 #define UM_COUNTING_SLOTS                                                      \

@@ -140,4 +140,5 @@ const um_kind um_kind_countmin = {
     UM_COUNTING_SLOTS,
     .merge = &merge,
     .paged = &um_paged_cells,
+    .columns = &um_counting_columns,
 };

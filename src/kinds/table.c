@@ -31,10 +31,10 @@
  * When not to use it: for errors above 2 % counting is smaller; to merge or
  * remove counts, or to count beyond the capacity, use counting.
  */
+#include "kinds/table.h"
 #include "addressing/classic.h"
 #include "base/batch.h"
 #include "base/error.h"
-#include "kinds/cells.h"
 #include "kinds/rows.h"
 
 #include <inttypes.h>
@@ -42,12 +42,12 @@
 
 enum {
     LINE_BITS = 8 * UM_LINE,
-    TAG_BITS = 8,
+    TAG_BITS = UM_ENTRY_TAG_BITS,
     MOST_SLOTS = 16, /* of a line */
     LEAST_PRINT = 8, /* bits of a fingerprint */
     MOST_PRINT = 40,
     MOST_COUNT = 32, /* bits */
-    REACH = 64,      /* lines that a key probes at most; on the wire */
+    REACH = UM_TABLE_REACH,
     LOAD_NUM = 9,
     LOAD_DEN = 10
 };
@@ -58,27 +58,7 @@ static const umbel_setting_info settings[] = {
     [CELL_BITS] = {"cell_bits", "bits of a count, at least", 1, MOST_COUNT, 14},
     {NULL, NULL, 0, 0, 0}};
 
-#define ONES UINT64_C(0x0101010101010101)
-#define TOPS UINT64_C(0x8080808080808080)
-
-/* How a line is divided. */
-typedef struct form {
-    uint32_t slots;
-    uint32_t print_bits; /* behind the tag */
-    uint32_t rest_bits;  /* with the count */
-} form;
-
-typedef struct table {
-    const um_shape *shape; /* its number of keys */
-    uint8_t *at;
-    uint64_t lines, room; /* room: keys that it takes */
-    uint64_t refused;     /* keys of the last add */
-    form form;
-    uint64_t rest_max, print_max, count_max;
-    uint64_t slot_tops[2]; /* the top bits of tags, in the line's two words */
-} table;
-
-static form form_of(const um_shape *s)
+static um_table_form form_of(const um_shape *s)
 {
     uint32_t print = s->hashes - TAG_BITS,
              least = (uint32_t)s->setting[CELL_BITS];
@@ -86,8 +66,8 @@ static form form_of(const um_shape *s)
 
     slots = slots < MOST_SLOTS ? slots : MOST_SLOTS;
     uint32_t count = LINE_BITS / slots - s->hashes;
-    return (form){slots, print,
-                  print + (count < MOST_COUNT ? count : MOST_COUNT)};
+    return (um_table_form){slots, print,
+                           print + (count < MOST_COUNT ? count : MOST_COUNT)};
 }
 
 static uint64_t lines_of(const um_shape *s)
@@ -95,7 +75,7 @@ static uint64_t lines_of(const um_shape *s)
     return s->cells / LINE_BITS;
 }
 
-static uint64_t room_of(const um_shape *s, const form *f)
+static uint64_t room_of(const um_shape *s, const um_table_form *f)
 {
     return lines_of(s) * f->slots * LOAD_NUM / LOAD_DEN;
 }
@@ -109,11 +89,11 @@ static size_t sections(const um_shape *s, um_section out[UM_MAX_SECTIONS])
 static void attach(void *self, const um_shape *s, const um_layout *l,
                    void *const memory[])
 {
-    form f = form_of(s);
+    um_table_form f = form_of(s);
     uint32_t count_bits = f.rest_bits - f.print_bits;
 
     (void)l;
-    *(table *)self = (table){
+    *(um_table *)self = (um_table){
         .shape = s,
         .at = memory[0],
         .lines = lines_of(s),
@@ -122,44 +102,15 @@ static void attach(void *self, const um_shape *s, const um_layout *l,
         .rest_max = UINT64_MAX >> (64 - f.rest_bits),
         .print_max = ((uint64_t)1 << f.print_bits) - 1,
         .count_max = (uint64_t)1 << count_bits,
-        .slot_tops = {f.slots < 8 ? TOPS >> (64 - 8 * f.slots) : TOPS,
-                      f.slots > 8 ? TOPS >> (128 - 8 * f.slots) : 0},
+        .slot_tops = {f.slots < 8 ? UM_BYTE_TOPS >> (64 - 8 * f.slots)
+                                  : UM_BYTE_TOPS,
+                      f.slots > 8 ? UM_BYTE_TOPS >> (128 - 8 * f.slots) : 0},
     };
 }
 
 /* --- one line ------------------------------------------------------------ */
 
-/* What a key is looked for by. */
-typedef struct sought {
-    uint64_t tags;  /* its tag in every byte */
-    uint64_t print; /* the rest of its fingerprint */
-} sought;
-
-static inline sought sought_of(const table *t, uint64_t hi)
-{
-    return (sought){(1 + ((hi >> 32) * 255 >> 32)) * ONES, hi & t->print_max};
-}
-
-static inline uint8_t *line_at(const table *t, uint64_t x)
-{
-    return t->at + um_scale(x, t->lines) * UM_LINE;
-}
-
-/* The top bits of bytes that are 0. Above the first such byte a byte of 1 may
- * be among them. */
-static inline uint64_t zero_bytes(uint64_t word)
-{
-    return (word - ONES) & ~word & TOPS;
-}
-
-static inline uint64_t rest_at(const table *t, const uint8_t *line, uint32_t i)
-{
-    uint64_t bit =
-        (uint64_t)TAG_BITS * t->form.slots + (uint64_t)i * t->form.rest_bits;
-    return um_get_field(line, bit, t->form.rest_bits, t->rest_max);
-}
-
-static inline void set_rest(const table *t, uint8_t *line, uint32_t i,
+static inline void set_rest(const um_table *t, uint8_t *line, uint32_t i,
                             uint64_t print, uint64_t count)
 {
     uint64_t bit =
@@ -168,21 +119,23 @@ static inline void set_rest(const table *t, uint8_t *line, uint32_t i,
                  print | (count - 1) << t->form.print_bits);
 }
 
-static inline uint64_t count_at(const table *t, const uint8_t *line, uint32_t i)
+static inline uint64_t count_at(const um_table *t, const uint8_t *line,
+                                uint32_t i)
 {
-    return (rest_at(t, line, i) >> t->form.print_bits) + 1;
+    return (um_table_rest(t, line, i) >> t->form.print_bits) + 1;
 }
 
 /* Returns the slot that holds the key, or -1. */
-static inline int find_slot(const table *t, const uint8_t *line, sought key)
+static inline int find_slot(const um_table *t, const uint8_t *line,
+                            um_table_key key)
 {
     for (uint32_t word = 0; word < 2; word++) {
         uint64_t like =
-            zero_bytes(um_load64(line + (size_t)8 * word) ^ key.tags) &
+            um_zero_bytes(um_load64(line + (size_t)8 * word) ^ key.tags) &
             t->slot_tops[word];
         for (; like; like &= like - 1) {
             uint32_t i = 8 * word + (uint32_t)__builtin_ctzll(like) / 8;
-            bool same = (rest_at(t, line, i) & t->print_max) == key.print;
+            bool same = (um_table_rest(t, line, i) & t->print_max) == key.print;
             if (same && line[i] == (uint8_t)key.tags)
                 return (int)i;
         }
@@ -191,11 +144,11 @@ static inline int find_slot(const table *t, const uint8_t *line, sought key)
 }
 
 /* Returns the first free slot, or -1 if the line is full. */
-static inline int free_slot(const table *t, const uint8_t *line)
+static inline int free_slot(const um_table *t, const uint8_t *line)
 {
     for (uint32_t word = 0; word < 2; word++) {
-        uint64_t open =
-            zero_bytes(um_load64(line + (size_t)8 * word)) & t->slot_tops[word];
+        uint64_t open = um_zero_bytes(um_load64(line + (size_t)8 * word)) &
+                        t->slot_tops[word];
         if (open)
             return (int)(8 * word) + __builtin_ctzll(open) / 8;
     }
@@ -206,21 +159,21 @@ static inline int free_slot(const table *t, const uint8_t *line)
 
 /* Fetches the first line of each key; and, once it is there, the second one of
  * those that need it. */
-static void fetch_to_add(const table *t, const umbel_digest *d, size_t n)
+static void fetch_to_add(const um_table *t, const umbel_digest *d, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        __builtin_prefetch(line_at(t, d[i].lo), 1);
+        __builtin_prefetch(um_table_line(t, d[i].lo), 1);
     for (size_t i = 0; i < n; i++)
-        if (free_slot(t, line_at(t, d[i].lo)) < 0)
-            __builtin_prefetch(line_at(t, um_classic_step(d[i].lo, d[i].hi)),
-                               1);
+        if (free_slot(t, um_table_line(t, d[i].lo)) < 0)
+            __builtin_prefetch(
+                um_table_line(t, um_classic_step(d[i].lo, d[i].hi)), 1);
 }
 
 typedef enum outcome { KNOWN, NEW, REFUSED } outcome;
 
 /* The tag comes last: with it the entry is there. */
-static outcome put_entry(const table *t, uint8_t *line, int slot, sought key,
-                         uint64_t amount)
+static outcome put_entry(const um_table *t, uint8_t *line, int slot,
+                         um_table_key key, uint64_t amount)
 {
     set_rest(t, line, (uint32_t)slot, key.print,
              amount < t->count_max ? amount : t->count_max);
@@ -228,21 +181,21 @@ static outcome put_entry(const table *t, uint8_t *line, int slot, sought key,
     return NEW;
 }
 
-static void grow(const table *t, uint8_t *line, uint32_t slot, uint64_t print,
-                 uint64_t amount)
+static void grow(const um_table *t, uint8_t *line, uint32_t slot,
+                 uint64_t print, uint64_t amount)
 {
     uint64_t count = count_at(t, line, slot);
     set_rest(t, line, slot, print, um_grown(count, amount, t->count_max));
 }
 
-static outcome add_one(const table *t, const umbel_digest *d, uint64_t amount,
-                       bool has_room)
+static outcome add_one(const um_table *t, const umbel_digest *d,
+                       uint64_t amount, bool has_room)
 {
-    sought key = sought_of(t, d->hi);
+    um_table_key key = um_table_key_of(t, d->hi);
     uint64_t x = d->lo;
 
     for (int i = 0; i < REACH; i++, x = um_classic_step(x, d->hi)) {
-        uint8_t *line = line_at(t, x);
+        uint8_t *line = um_table_line(t, x);
         int slot = find_slot(t, line, key);
         if (slot >= 0) {
             grow(t, line, (uint32_t)slot, key.print, amount);
@@ -258,7 +211,7 @@ static outcome add_one(const table *t, const umbel_digest *d, uint64_t amount,
 static size_t add(void *self, const umbel_digest *d, const uint64_t *amounts,
                   size_t n, bool *fresh)
 {
-    table *t = self;
+    um_table *t = self;
     uint64_t before = t->shape->added;
     size_t added = 0;
 
@@ -280,7 +233,7 @@ static size_t add(void *self, const umbel_digest *d, const uint64_t *amounts,
 
 static uint64_t take_refused(void *self)
 {
-    table *t = self;
+    um_table *t = self;
     uint64_t n = t->refused;
 
     t->refused = 0;
@@ -293,15 +246,15 @@ typedef struct search {
     uint64_t x;
 } search;
 
-static inline search search_on(const table *t, size_t i, uint64_t x)
+static inline search search_on(const um_table *t, size_t i, uint64_t x)
 {
-    __builtin_prefetch(line_at(t, x));
+    __builtin_prefetch(um_table_line(t, x));
     return (search){i, x};
 }
 
 /* All keys probe their first line, then those that go on their second one, and
  * so on: the next lines of all are on their way at the same time. */
-static void count_batch(const table *t, const umbel_digest *d, size_t n,
+static void count_batch(const um_table *t, const umbel_digest *d, size_t n,
                         uint64_t *out)
 {
     search todo[UM_BATCH];
@@ -313,8 +266,8 @@ static void count_batch(const table *t, const umbel_digest *d, size_t n,
         size_t kept = 0;
         for (size_t j = 0; j < ntodo; j++) {
             size_t i = todo[j].i;
-            const uint8_t *line = line_at(t, todo[j].x);
-            int slot = find_slot(t, line, sought_of(t, d[i].hi));
+            const uint8_t *line = um_table_line(t, todo[j].x);
+            int slot = find_slot(t, line, um_table_key_of(t, d[i].hi));
 
             out[i] = slot < 0 ? 0 : count_at(t, line, (uint32_t)slot);
             if (slot < 0 && free_slot(t, line) < 0)
@@ -348,17 +301,17 @@ static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
 
 static void fetch(const void *self, const umbel_digest *d, size_t n)
 {
-    const table *t = self;
+    const um_table *t = self;
 
     for (size_t i = 0; i < n; i++) {
-        __builtin_prefetch(line_at(t, d[i].lo));
-        __builtin_prefetch(line_at(t, um_classic_step(d[i].lo, d[i].hi)));
+        __builtin_prefetch(um_table_line(t, d[i].lo));
+        __builtin_prefetch(um_table_line(t, um_classic_step(d[i].lo, d[i].hi)));
     }
 }
 
 static uint64_t most(const void *self)
 {
-    return ((const table *)self)->count_max;
+    return ((const um_table *)self)->count_max;
 }
 
 static umbel_status may_remove(const um_shape *s, umbel_error *err)
@@ -426,7 +379,7 @@ static void loads_at(double load, loads *l)
 /* Beyond its room it has no error: it takes no such keys. */
 static double error(const um_shape *s, const um_layout *lay, double keys)
 {
-    form f = form_of(s);
+    um_table_form f = form_of(s);
     loads l = {.slots = f.slots};
 
     (void)lay;
@@ -436,7 +389,7 @@ static double error(const um_shape *s, const um_layout *lay, double keys)
     return match_chance(&l, f.print_bits);
 }
 
-static uint32_t load_of(const table *t, const uint8_t *line)
+static uint32_t load_of(const um_table *t, const uint8_t *line)
 {
     uint32_t used = 0;
 
@@ -447,7 +400,7 @@ static uint32_t load_of(const table *t, const uint8_t *line)
 
 static double predict(const void *self)
 {
-    const table *t = self;
+    const um_table *t = self;
     uint64_t with[MOST_SLOTS + 1] = {0};
     loads l = {.slots = t->form.slots};
 
@@ -460,7 +413,7 @@ static double predict(const void *self)
 
 static uint64_t entries(const void *self)
 {
-    const table *t = self;
+    const um_table *t = self;
     uint64_t n = 0;
 
     for (uint64_t i = 0; i < t->lines; i++)
@@ -470,7 +423,7 @@ static uint64_t entries(const void *self)
 
 static void info(const void *self, umbel_info *out)
 {
-    const table *t = self;
+    const um_table *t = self;
     uint64_t used = entries(t), largest = 0, stuck = 0;
 
     for (uint64_t i = 0; i < t->lines; i++) {
@@ -509,7 +462,7 @@ static const um_row_counting counting = {
 
 static void paged_forms(const um_shape *s, um_entry_form out[UM_MAX_SECTIONS])
 {
-    form f = form_of(s);
+    um_table_form f = form_of(s);
 
     out[0] = (um_entry_form){.layout = UM_ENTRY_LINES,
                              .n = lines_of(s) * f.slots,
@@ -525,7 +478,7 @@ const um_kind um_kind_table = {
     .summary = "how often a key was added, with a small error; refuses keys "
                "beyond its capacity",
     .settings = settings,
-    .self_len = sizeof(table),
+    .self_len = sizeof(um_table),
     .fixed_addressing = &lines,
     .unsupported_reason =
         {.join = "entries cannot be moved, and two tables would need the same "
@@ -542,4 +495,5 @@ const um_kind um_kind_table = {
     .info = info,
     .counting = &counting,
     .paged = &paged,
+    .columns = &um_table_columns,
 };

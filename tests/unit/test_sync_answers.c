@@ -1,9 +1,12 @@
 /*
- * test_sync_answers.c - counts over origins: our own live filter, quorum, caps.
+ * test_sync_answers.c - counts over origins: our own live filter, quorum, caps,
+ * and the index.
  */
+#include "base/rng.h"
 #include "support/sync.h"
 
-#include <sodium.h>
+#include <stdlib.h>
+#include <umbel/counting.h>
 
 static umbel_digest digest_of(const test_sync_server *s, uint64_t i)
 {
@@ -120,12 +123,199 @@ static void quorum_and_cap_are_of_origins(void **state)
     test_sync_close(&c);
 }
 
+/* --- the index ------------------------------------------------------------
+ */
+
+enum { ORIGINS = 18, KEYS = 100, EPOCHS = 4, EPOCH_SECONDS = 100 };
+
+static umbel_filter *small_shape(const char *kind)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_filter *shape;
+
+    p.capacity = 400;
+    p.fpr = 0.01;
+    assert_ok(umbel_create(kind, &p, &shape, &test_refusal));
+    return shape;
+}
+
+/* What all copies say, one after the other. */
+static uint64_t plain_sum(const umbel_sync *s, const umbel_digest *d,
+                          uint32_t *origins)
+{
+    const uint8_t *last = NULL;
+    uint64_t sum = 0, one;
+    bool counted = false;
+    umbel_sync_copy c;
+
+    *origins = 0;
+    for (size_t at = 0; umbel_sync_next_copy(s, &at, &c);) {
+        if (c.muted || !c.version)
+            continue;
+        if (!last || memcmp(last, c.origin, UMBEL_ORIGIN_LEN) != 0)
+            counted = false;
+        last = c.origin;
+        assert_ok(umbel_count_digests(c.filter, d, 1, &one, &test_refusal));
+        sum += one;
+        *origins += one && !counted;
+        counted = counted || one;
+    }
+    return sum;
+}
+
+static void compare_counts(const test_sync_server *s)
+{
+    umbel_digest d[KEYS];
+    uint64_t counts[KEYS];
+    uint32_t origins[KEYS], expected;
+
+    for (size_t i = 0; i < KEYS; i++)
+        d[i] = digest_of(s, i);
+    assert_ok(umbel_sync_count(s->machine, 0, d, KEYS, counts, origins,
+                               &test_refusal));
+    for (size_t i = 0; i < KEYS; i++) {
+        assert_int_equal(counts[i], plain_sum(s->machine, &d[i], &expected));
+        assert_int_equal(origins[i], expected);
+    }
+}
+
+typedef struct crowd {
+    test_sync_server one[ORIGINS], all; /* all: takes from each */
+    test_sync_link link[ORIGINS];
+    uint64_t now;
+    um_rng rng;
+} crowd;
+
+static void set_up(test_sync_server *s, umbel_filter *shape, uint64_t seed)
+{
+    *s = (test_sync_server){.seed = 0};
+    s->list.shape = shape;
+    s->list.epochs = EPOCHS;
+    s->list.epoch_seconds = EPOCH_SECONDS;
+    s->list.page_bytes = 512;
+    s->list.indexed = true;
+    s->params.strict = seed < 1000; /* writers take nothing */
+    test_sync_open(s, seed);
+}
+
+static void report_at(crowd *c, size_t which)
+{
+    test_sync_server *s = &c->one[which];
+    uint64_t before = umbel_sync_epoch(s->machine, 0);
+
+    umbel_sync_tick(s->machine, c->now);
+    if (umbel_sync_epoch(s->machine, 0) != before)
+        assert_ok(umbel_clear(s->own, &test_refusal));
+    for (uint64_t i = um_random_below(&c->rng, 10) + 1; i--;)
+        test_sync_add(s, um_random_below(&c->rng, KEYS / 2), 1);
+    test_sync_publish(s);
+    test_sync_run(&c->link[which], c->now);
+}
+
+static void begin_epoch(crowd *c)
+{
+    c->now += EPOCH_SECONDS;
+    for (size_t i = 0; i < ORIGINS; i++)
+        report_at(c, i);
+}
+
+static void random_event(crowd *c)
+{
+    const uint8_t *origin = /* one of a few */
+        umbel_sync_origin(c->one[um_random_below(&c->rng, 3)].machine);
+
+    switch (um_random_below(&c->rng, 25)) {
+    case 0:
+        assert_ok(umbel_sync_mute(c->all.machine, origin, &test_refusal));
+        break;
+    case 1:
+        assert_ok(
+            umbel_sync_drop(c->all.machine, origin, false, &test_refusal));
+        break;
+    case 2:
+    case 3:
+        assert_ok(umbel_sync_allow(c->all.machine, origin, &test_refusal));
+        break;
+    default:
+        report_at(c, (size_t)um_random_below(&c->rng, ORIGINS));
+    }
+}
+
+static size_t known_copies(const umbel_sync *s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->ncopies; i++)
+        n += s->copy[i] && um_columns_know(s, s->copy[i]);
+    return n;
+}
+
+static void the_index_never_changes_an_answer(void **state)
+{
+    static const char *const kinds[] = {"table", "counting", "countmin"};
+    crowd *c = calloc(1, sizeof *c);
+
+    (void)state;
+    assert_non_null(c);
+    for (size_t k = 0; k < TEST_COUNT(kinds); k++) {
+        umbel_filter *shape = small_shape(kinds[k]);
+        size_t most_known = 0;
+        c->now = 1000;
+        c->rng = (um_rng){k + 1};
+        set_up(&c->all, shape, 1000);
+        for (size_t i = 0; i < ORIGINS; i++) {
+            set_up(&c->one[i], shape, 1 + i);
+            test_sync_connect(&c->link[i], &c->one[i], &c->all);
+        }
+        for (int event = 0; event < 80; event++) {
+            if (event % 12 == 0)
+                begin_epoch(c);
+            random_event(c);
+            if (event % 8 == 0)
+                compare_counts(&c->all);
+            size_t known = known_copies(c->all.machine);
+            most_known = known > most_known ? known : most_known;
+        }
+        assert_true(most_known > UM_COLUMNS_MOST); /* some share a column */
+        for (size_t i = 0; i < ORIGINS; i++)
+            test_sync_close(&c->one[i]);
+        test_sync_close(&c->all);
+        umbel_close(shape);
+    }
+    free(c);
+}
+
+static void an_index_that_finds_no_memory_is_left_out(void **state)
+{
+    umbel_filter *shape = small_shape("table");
+    test_sync_server a = {0}, b = {0};
+
+    (void)state;
+    a.list.shape = b.list.shape = shape;
+    b.list.indexed = true;
+    b.params.limits.memory = 2 * umbel_encoded_len(shape);
+    test_sync_open(&a, 1);
+    test_sync_open(&b, 2);
+    test_sync_add(&a, 7, 3);
+    test_sync_publish(&a);
+    exchange(&a, &b, 1);
+    umbel_sync_tick(b.machine, 2);
+    assert_int_equal(known_copies(b.machine), 0);
+    assert_int_equal(test_sync_count(&b, 7), 3);
+    assert_true(b.machine->memory <= b.params.limits.memory);
+    test_sync_close(&a);
+    test_sync_close(&b);
+    umbel_close(shape);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(our_own_filter_counts_as_it_is_and_not_as_published),
         cmocka_unit_test(what_an_older_incarnation_of_ours_said_counts_with_us),
         cmocka_unit_test(quorum_and_cap_are_of_origins),
+        cmocka_unit_test(the_index_never_changes_an_answer),
+        cmocka_unit_test(an_index_that_finds_no_memory_is_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
