@@ -215,6 +215,13 @@ static umbel_status make_shapes(const um_config *c, const uint8_t *secret,
     return UMBEL_OK;
 }
 
+/* Streams lose nothing, but peers restart: what they did not answer is repeated
+ * so often that they agree within a few intervals. */
+static uint32_t retry_seconds(const um_peers_settings *s)
+{
+    return s->interval < 1000 ? 1 : (uint32_t)(s->interval / 1000);
+}
+
 static umbel_status open_machine(um_peers *p, uint64_t incarnation,
                                  const umbel_sync_list *list, umbel_error *err)
 {
@@ -233,7 +240,8 @@ static umbel_status open_machine(um_peers *p, uint64_t incarnation,
     params.limits = (umbel_sync_limits){.memory = s->memory,
                                         .origins = (uint32_t)s->origins,
                                         .peers = UM_PEERS_MOST,
-                                        .message_bytes = UM_PEERS_MESSAGE};
+                                        .message_bytes = UM_PEERS_MESSAGE,
+                                        .retry_seconds = retry_seconds(s)};
     params.event = um_peers_event;
     params.ctx = p;
     return umbel_sync_open(&params, &p->machine, err);
