@@ -65,3 +65,21 @@ umbel_status um_ask(const char *config, const char *line, umbel_slice more,
     um_config_fini(&c);
     return status;
 }
+
+umbel_status um_read_mail(const char *path, char *bytes, size_t *len,
+                          umbel_error *err)
+{
+    bool standard = !path || strcmp(path, "-") == 0;
+    FILE *in = standard ? stdin : fopen(path, "re");
+
+    if (!in)
+        return um_fail_path(err, path);
+    *len = fread(bytes, 1, UM_REQUEST_MAIL, in);
+    umbel_status status =
+        ferror(in) ? um_fail_path(err, path ? path : "-") : UMBEL_OK;
+    if (!standard)
+        fclose(in);
+    if (status == UMBEL_OK && *len == 0)
+        return um_fail(err, UMBEL_E_RANGE, "the mail is empty");
+    return status;
+}

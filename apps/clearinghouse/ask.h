@@ -20,4 +20,12 @@ umbel_status um_ask_server(const um_config *c, const char *line,
 umbel_status um_ask(const char *config, const char *line, umbel_slice more,
                     FILE *out, umbel_error *err);
 
+/*
+ * Reads what workers read of a mail, its beginning, into bytes, which has
+ * UM_REQUEST_MAIL of them (house_requests.h). path NULL or "-": standard input.
+ * E_RANGE: it is empty.
+ */
+umbel_status um_read_mail(const char *path, char *bytes, size_t *len,
+                          umbel_error *err);
+
 #endif

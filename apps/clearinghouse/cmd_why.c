@@ -38,25 +38,6 @@ static unsigned why_mode(const void *values)
                                                  : UM_MODE(MAIL);
 }
 
-/* Reads what workers read of a mail: its beginning. */
-static umbel_status read_mail(const char *path, char *bytes, size_t *len,
-                              umbel_error *err)
-{
-    bool standard = !path || strcmp(path, "-") == 0;
-    FILE *in = standard ? stdin : fopen(path, "re");
-
-    if (!in)
-        return um_fail_path(err, path);
-    *len = fread(bytes, 1, UM_REQUEST_MAIL, in);
-    umbel_status status =
-        ferror(in) ? um_fail_path(err, path ? path : "-") : UMBEL_OK;
-    if (!standard)
-        fclose(in);
-    if (status == UMBEL_OK && *len == 0)
-        return um_fail(err, UMBEL_E_RANGE, "the mail is empty");
-    return status;
-}
-
 /* Writes the digests, one a line; false: too many. */
 static bool join_digests(const um_list *digests, char *out, size_t *len)
 {
@@ -103,7 +84,7 @@ static umbel_status ask_why(const um_args *args, char *bytes, umbel_error *err)
     size_t len;
 
     if (!a->digests.n)
-        UM_TRY(read_mail(a->mail, bytes, &len, err));
+        UM_TRY(um_read_mail(a->mail, bytes, &len, err));
     else if (!join_digests(&a->digests, bytes, &len))
         return um_fail(err, UMBEL_E_LIMIT, "too many digests at once");
     UM_TRY(check_sender(a->sender, err));

@@ -10,6 +10,8 @@
 #define UM_HOUSE_COMMANDS(X)                                                   \
     X(status)                                                                  \
     X(why)                                                                     \
+    X(report)                                                                  \
+    X(revoke)                                                                  \
     X(forget)                                                                  \
     X(welcome)
 

@@ -8,46 +8,24 @@
  */
 #include "clearinghouse/counts.h"
 #include "clearinghouse/dccifd_front.h"
-#include "clearinghouse/digest_text.h"
 #include "clearinghouse/forget.h"
+#include "clearinghouse/mail_keys.h"
 
 #include "base/bytes.h"
 
 #include <string.h>
 
-enum { FUZ2 = 2, MOST_KEYS = FUZ2 + UM_SHINGLES };
-_Static_assert((int)UM_DIGEST_BYTES == (int)UM_SIGNATURE_LEN, "a SHA-1");
-
 typedef struct mail_keys {
-    size_t n;
-    char text[MOST_KEYS][UM_DIGEST_TEXT];
-    umbel_slice key[MOST_KEYS];
-    um_dccifd_sum sum[MOST_KEYS]; /* grouped: one list after the other */
-    umbel_digest digest[MOST_KEYS];
-    uint64_t count[MOST_KEYS];
+    um_mail_keys of;
+    umbel_digest digest[UM_MAIL_KEYS];
+    uint64_t count[UM_MAIL_KEYS];
 } mail_keys;
 
-static void add_signature(mail_keys *k, um_dccifd_sum sum,
-                          const um_signature *s)
-{
-    if (!s->present)
-        return;
-    k->sum[k->n] = sum;
-    k->key[k->n] = um_signature_print(s->digest, k->text[k->n]);
-    k->n++;
-}
-
-static void collect_keys(mail_keys *k, const um_mail_facts *facts)
-{
-    k->n = 0;
-    add_signature(k, UM_DCCIFD_SUM_BODY, &facts->exact);
-    add_signature(k, UM_DCCIFD_SUM_FUZ1, &facts->pyzor);
-    for (unsigned i = 0; i < facts->nshingles; i++) {
-        k->sum[k->n] = UM_DCCIFD_SUM_FUZ2;
-        k->key[k->n] = um_shingle_print(i, facts->shingle[i], k->text[k->n]);
-        k->n++;
-    }
-}
+/* Keys of one kind have a list of their own. */
+_Static_assert((int)UM_DCCIFD_SUM_BODY == (int)UM_KEY_EXACT &&
+                   (int)UM_DCCIFD_SUM_FUZ1 == (int)UM_KEY_PYZOR &&
+                   (int)UM_DCCIFD_SUM_FUZ2 == (int)UM_KEY_SHINGLE,
+               "the order of the lists");
 
 /* --- counting --------------------------------------------------------------
  */
@@ -62,8 +40,8 @@ static bool is_welcome(const um_dccifd_job *job, const um_mail_facts *facts,
         .from_domain = {facts->from_domain, strlen(facts->from_domain)},
         .list_id = {facts->list_id, strlen(facts->list_id)},
         .client = {client, strlen(client)},
-        .digest = k->key,
-        .ndigests = k->n};
+        .digest = k->of.key,
+        .ndigests = k->of.n};
 
     return um_welcome_match(job->front->house->welcome, &mail, NULL);
 }
@@ -82,12 +60,12 @@ static um_dccifd_outcome count_keys(um_dccifd_job *job, const mail_keys *k)
     um_dccifd_front *f = job->front;
     um_house *h = f->house;
     uint64_t amount = amount_of(job);
-    um_entry entry[MOST_KEYS];
+    um_entry entry[UM_MAIL_KEYS];
     size_t n = 0;
 
-    for (size_t i = 0; i < k->n; i++)
-        if (!um_forgotten(h, f->list + k->sum[i], &k->digest[i]))
-            entry[n++] = (um_entry){.list = f->list + k->sum[i],
+    for (size_t i = 0; i < k->of.n; i++)
+        if (!um_forgotten(h, f->list + k->of.kind[i], &k->digest[i]))
+            entry[n++] = (um_entry){.list = f->list + k->of.kind[i],
                                     .digest = k->digest[i],
                                     .amount = (uint32_t)amount};
     if (n && um_store_append(h->store, entry, n, h->now, &job->ticket, NULL) !=
@@ -104,11 +82,12 @@ static um_dccifd_outcome count_keys(um_dccifd_job *job, const mail_keys *k)
 
 static void look_up(const um_dccifd_front *f, mail_keys *k)
 {
-    for (size_t i = 0, end; i < k->n; i = end) {
-        for (end = i + 1; end < k->n && k->sum[end] == k->sum[i]; end++)
+    for (size_t i = 0, end; i < k->of.n; i = end) {
+        for (end = i + 1; end < k->of.n && k->of.kind[end] == k->of.kind[i];
+             end++)
             ;
-        um_house_count(f->house, f->list + k->sum[i], k->digest + i, end - i,
-                       k->count + i);
+        um_house_count(f->house, f->list + k->of.kind[i], k->digest + i,
+                       end - i, k->count + i);
     }
 }
 
@@ -134,16 +113,16 @@ static void fill_reply(um_dccifd_reply *r, const um_mail_facts *facts,
                    false};
     size_t i = 0;
 
-    for (; i < k->n && k->sum[i] != UM_DCCIFD_SUM_FUZ2; i++) {
-        um_dccifd_count *c = &r->sum[k->sum[i]];
+    for (; i < k->of.n && k->of.kind[i] != UM_KEY_SHINGLE; i++) {
+        um_dccifd_count *c = &r->sum[k->of.kind[i]];
         const um_signature *s =
-            k->sum[i] == UM_DCCIFD_SUM_BODY ? &facts->exact : &facts->pyzor;
+            k->of.kind[i] == UM_KEY_EXACT ? &facts->exact : &facts->pyzor;
         c->present = true;
         c->count = k->count[i];
         memcpy(c->checksum, s->digest, sizeof c->checksum);
     }
-    fuz2->present = i < k->n;
-    fuz2->count = second_largest(k->count + i, k->n - i);
+    fuz2->present = i < k->of.n;
+    fuz2->count = second_largest(k->count + i, k->of.n - i);
     um_put_u64(&w, facts->shingle[0]);
     um_put_u64(&w, facts->shingle[1]);
 }
@@ -155,12 +134,12 @@ um_dccifd_outcome um_dccifd_count_mail(um_dccifd_job *job,
     um_dccifd_outcome outcome = UM_DCCIFD_OK;
     mail_keys k;
 
-    collect_keys(&k, facts);
+    um_mail_keys_read(&k.of, facts);
     if (is_welcome(job, facts, &k)) {
         job->reply.welcome = true;
         return UM_DCCIFD_OK;
     }
-    um_store_digest(f->house->store, k.key, k.n, k.digest);
+    um_store_digest(f->house->store, k.of.key, k.of.n, k.digest);
     if (!um_dccifd_is_query(&job->envelope))
         outcome = count_keys(job, &k);
     look_up(f, &k);

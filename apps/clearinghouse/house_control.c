@@ -61,8 +61,9 @@ static const um_verdict verdicts[] = {{200, "OK", NULL},
                                       UM_END_LIST(END_ROW){0}};
 enum { ANSWERED, NOT_KNOWN, ENDS };
 
-static const char *const ops[] = {"request", "connection", NULL};
-enum { REQUEST, CONNECTION };
+static const char *const ops[] = {"request", "connection", "report", "revoke",
+                                  NULL};
+enum { REQUEST, CONNECTION, REPORT };
 
 const um_front um_front_control = {.name = "control",
                                    .summary = "questions of the operator",
@@ -128,12 +129,23 @@ static size_t follow(void *ctx, const char *line)
     return um_requests_follow(line);
 }
 
+/* Reports and what takes them back are counted by themselves. */
+static unsigned op_of(const char *line)
+{
+    size_t len = strcspn(line, " ");
+
+    for (unsigned op = REPORT; ops[op]; op++)
+        if (strlen(ops[op]) == len && memcmp(ops[op], line, len) == 0)
+            return op;
+    return REQUEST;
+}
+
 static void take(void *ctx, um_control_request *r, const char *line,
                  uint8_t *bytes, size_t len)
 {
     um_house *h = ctx;
 
-    um_front_count(&h->control, REQUEST, ANSWERED);
+    um_front_count(&h->control, op_of(line), ANSWERED);
     um_requests_take(h->requests, r, line, bytes, len);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "clearinghouse/forget.h"
+#include "clearinghouse/mail_change.h"
 #include "clearinghouse/status_words.h"
 #include "clearinghouse/why.h"
 
@@ -217,7 +218,7 @@ static void run_why_digest(job *j)
                &(um_why_question){.digest = word, .n = n, .config = j->config});
 }
 
-static void take_facts(void *arg, const um_mail_facts *facts, um_mail_fail why)
+static void take_why(void *arg, const um_mail_facts *facts, um_mail_fail why)
 {
     job *j = arg;
 
@@ -231,14 +232,66 @@ static void take_facts(void *arg, const um_mail_facts *facts, um_mail_fail why)
 }
 
 /* A worker reads the mail, as it reads those of clients. */
-static void run_why(job *j)
+static void read_mail(job *j, um_mail_done *done)
 {
     uint8_t *mail = j->bytes;
 
     j->bytes = NULL;
-    if (um_mail_pool_ask(j->owner->house->pool, mail, j->len, take_facts, j) !=
+    if (um_mail_pool_ask(j->owner->house->pool, mail, j->len, done, j) !=
         UMBEL_OK)
         refuse_job(j, um_mail_fail_text(UM_MAIL_FAIL_BUSY));
+}
+
+static void run_why(job *j)
+{
+    read_mail(j, take_why);
+}
+
+/* --- report, revoke ------------------------------------------------------- */
+
+typedef umbel_status change_mail(um_house *h, const um_mail_facts *facts,
+                                 um_mail_change *out, umbel_error *err);
+
+/* done: what the reply calls it. */
+static void change_lists(job *j, const um_mail_facts *facts, um_mail_fail why,
+                         change_mail *change, const char *done)
+{
+    um_mail_change r;
+    umbel_error err;
+
+    if (!facts)
+        um_set_error(&err, UMBEL_E_REFUSED, "%s", um_mail_fail_text(why));
+    if (!facts || change(j->owner->house, facts, &r, &err) != UMBEL_OK) {
+        refuse_job(j, err.text);
+        return;
+    }
+    FILE *out = open_memstream(&j->reply, &j->reply_len);
+    if (out) {
+        um_mail_change_print(out, &r, done, j->json);
+        fclose(out);
+    }
+    j->ticket = r.ticket;
+    wait_for_store(j);
+}
+
+static void take_report(void *arg, const um_mail_facts *facts, um_mail_fail why)
+{
+    change_lists(arg, facts, why, um_mail_report, "reported");
+}
+
+static void take_revoke(void *arg, const um_mail_facts *facts, um_mail_fail why)
+{
+    change_lists(arg, facts, why, um_mail_revoke, "revoked");
+}
+
+static void run_report(job *j)
+{
+    read_mail(j, take_report);
+}
+
+static void run_revoke(job *j)
+{
+    read_mail(j, take_revoke);
 }
 
 /* --- requests ------------------------------------------------------------- */
@@ -250,6 +303,8 @@ static const struct {
 } rows[] = {
     {"forget", UM_REQUEST_DIGESTS, run_forget},
     {"forget-undo", UM_REQUEST_DIGESTS, run_undo},
+    {"report", UM_REQUEST_MAIL, run_report},
+    {"revoke", UM_REQUEST_MAIL, run_revoke},
     {"why", UM_REQUEST_MAIL, run_why},
     {"why-digest", UM_REQUEST_DIGESTS, run_why_digest},
 };

@@ -7,6 +7,7 @@
 #include "clearinghouse/counts.h"
 #include "clearinghouse/forget.h"
 #include "clearinghouse/front_pyzor.h"
+#include "clearinghouse/mail_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,23 +29,15 @@ static void look_up(const um_house *h, um_why_signature *s)
     }
 }
 
-static void add_sha1(um_why *w, const char *name, const um_signature *s)
-{
-    if (!s->present)
-        return;
-    um_why_signature *to = &w->signature[w->n++];
-    to->name = name;
-    um_signature_print(s->digest, to->digest);
-}
-
 static void add_facts(um_why *w)
 {
-    add_sha1(w, "exact", &w->facts->exact);
-    add_sha1(w, "pyzor", &w->facts->pyzor);
-    for (unsigned i = 0; i < w->facts->nshingles && i < UM_SHINGLES; i++) {
+    um_mail_keys keys;
+
+    um_mail_keys_read(&keys, w->facts);
+    for (size_t i = 0; i < keys.n; i++) {
         um_why_signature *to = &w->signature[w->n++];
-        to->name = "shingle";
-        um_shingle_print(i, w->facts->shingle[i], to->digest);
+        to->name = um_mail_key_name(keys.kind[i]);
+        memcpy(to->digest, keys.text[i], sizeof to->digest);
     }
 }
 
