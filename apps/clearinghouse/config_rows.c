@@ -81,7 +81,7 @@ const um_setting um_list_rows[] = {
     {"error", &um_type_share, offsetof(um_list_settings, error), "5e-6",
      .help = "share of digests never reported that have a count other than 0"},
     {"epoch", &um_type_duration, offsetof(um_list_settings, epoch), "30d",
-     .help = "an epoch ends after this time, or when it is full", .low = 1000,
+     .help = "epochs end at multiples of this time, or when they are full", .low = 1000,
      .high = 3650 * DAY},
     {"epochs", &um_type_count, offsetof(um_list_settings, epochs), "4",
      .help = "epochs that are kept", .low = 1, .high = 64},

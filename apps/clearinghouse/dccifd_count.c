@@ -62,19 +62,26 @@ static um_dccifd_outcome count_keys(um_dccifd_job *job, const mail_keys *k)
     uint64_t amount = amount_of(job);
     um_entry entry[UM_MAIL_KEYS];
     size_t n = 0;
+    bool full = false;
 
-    for (size_t i = 0; i < k->of.n; i++)
-        if (!um_forgotten(h, f->list + k->of.kind[i], &k->digest[i]))
-            entry[n++] = (um_entry){.list = f->list + k->of.kind[i],
+    for (size_t i = 0; i < k->of.n; i++) {
+        unsigned list = f->list + k->of.kind[i];
+        if (um_forgotten(h, list, &k->digest[i]))
+            continue;
+        if (um_store_takes(h->store, list, &k->digest[i], h->now))
+            entry[n++] = (um_entry){.list = list,
                                     .digest = k->digest[i],
                                     .amount = (uint32_t)amount};
+        else
+            full = true;
+    }
     if (n && um_store_append(h->store, entry, n, h->now, &job->ticket, NULL) !=
                  UMBEL_OK)
         return UM_DCCIFD_NOT_STORED;
     job->reply.reported = n ? amount : 0;
     if (n)
         um_house_count_reports(h, &um_front_dccifd, NULL, &job->client, 1);
-    return UM_DCCIFD_OK;
+    return full ? UM_DCCIFD_LIST_FULL : UM_DCCIFD_OK;
 }
 
 /* --- counts ----------------------------------------------------------------

@@ -35,6 +35,7 @@ typedef enum um_dccifd_outcome {
     UM_DCCIFD_UNREADABLE,
     UM_DCCIFD_BUSY,
     UM_DCCIFD_NOT_STORED,
+    UM_DCCIFD_LIST_FULL, /* a digest was left out; answered with counts */
     UM_DCCIFD_ENDS
 } um_dccifd_outcome;
 

@@ -68,6 +68,7 @@ const um_verdict um_dccifd_verdicts[] = {
     [UM_DCCIFD_BUSY] = {503, "too many mails at the same time", "busy"},
     [UM_DCCIFD_NOT_STORED] = {503, "not counted: the disk cannot be written",
                               "not_stored"},
+    [UM_DCCIFD_LIST_FULL] = {503, "not counted: a list is full", "list_full"},
     [UM_DCCIFD_ENDS + UM_END_DONE] = {200, "served", NULL},
     [UM_DCCIFD_ENDS + UM_END_CLIENT] = {200, "closed by the client", NULL},
     [UM_DCCIFD_ENDS + UM_END_BAD] = {400, "malformed", "bad_request"},

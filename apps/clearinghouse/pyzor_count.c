@@ -40,6 +40,7 @@ typedef struct counting {
     umbel_slice key[UM_STORE_BATCH];
     um_entry entry[UM_STORE_BATCH];
     uint64_t ticket;
+    bool full; /* a digest was left out: the list has no room for it */
 } counting;
 
 /* Reads up to a batch of digests; returns how many. */
@@ -68,16 +69,22 @@ static bool is_repeated(const counting *c, const umbel_digest *d, size_t n)
 /* Makes entries of those digests that count; returns how many. */
 static size_t make_entries(counting *c, size_t n)
 {
+    um_house *h = c->front->house;
     umbel_digest digest[UM_STORE_BATCH];
     size_t made = 0;
 
-    um_store_digest(c->front->house->store, c->key, n, digest);
-    for (size_t i = 0; i < n; i++)
-        if (!is_repeated(c, &digest[i], made) &&
-            !um_forgotten(c->front->house, c->reporter.list, &digest[i]))
+    um_store_digest(h->store, c->key, n, digest);
+    for (size_t i = 0; i < n; i++) {
+        if (is_repeated(c, &digest[i], made) ||
+            um_forgotten(h, c->reporter.list, &digest[i]))
+            continue;
+        if (um_store_takes(h->store, c->reporter.list, &digest[i], h->now))
             c->entry[made++] = (um_entry){.list = c->reporter.list,
                                           .digest = digest[i],
                                           .amount = c->amount};
+        else
+            c->full = true;
+    }
     return made;
 }
 
@@ -106,7 +113,7 @@ static um_pyzor_outcome count_all(counting *c, umbel_slice text)
         if (n && append_entries(c, n) != UMBEL_OK)
             return UM_PYZOR_NOT_STORED;
     }
-    return UM_PYZOR_OK;
+    return c->full ? UM_PYZOR_LIST_FULL : UM_PYZOR_OK;
 }
 
 um_pyzor_outcome um_pyzor_count(um_pyzor_front *f, const um_pyzor_job *job,

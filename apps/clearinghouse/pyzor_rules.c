@@ -32,6 +32,9 @@ const um_verdict um_pyzor_verdicts[UM_PYZOR_OUTCOMES + 1] = {
     [UM_PYZOR_NOT_IMPLEMENTED] = {501, "Not implemented", "not_implemented"},
     [UM_PYZOR_NOT_STORED] = {503, "Service Unavailable: not counted, try later",
                              "not_stored"},
+    [UM_PYZOR_LIST_FULL] = {503,
+                            "Service Unavailable: not counted, list is full",
+                            "list_full"},
     [UM_PYZOR_ANSWER] = {400, "Bad request: the answer of a server", "answer"},
     [UM_PYZOR_RATE_LIMIT] = {429, "Too Many Requests", "rate_limit"},
 };

@@ -22,6 +22,7 @@ typedef enum um_pyzor_outcome {
     UM_PYZOR_FORBIDDEN,
     UM_PYZOR_NOT_IMPLEMENTED,
     UM_PYZOR_NOT_STORED,
+    UM_PYZOR_LIST_FULL,  /* a digest was left out */
     UM_PYZOR_ANSWER,     /* of another server; not answered */
     UM_PYZOR_RATE_LIMIT, /* not answered */
     UM_PYZOR_OUTCOMES

@@ -120,6 +120,26 @@ static void check_errors(const um_status *s, um_problems *out)
     }
 }
 
+static void check_held(const um_status *s, um_problems *out)
+{
+    for (size_t i = 0; i < s->nlists; i++) {
+        const um_list_stats *l = &s->list[i];
+        if (!l->held)
+            continue;
+        um_problem *p = next_problem(out, UM_WARNING);
+        say(p->what,
+            "List %s is full until %s: it counts the digests that it has, and "
+            "no new ones.",
+            l->name,
+            l->over_at == UINT64_MAX ? "its capacity is raised"
+                                     : um_words_time(l->over_at).text);
+        say(p->advice,
+            "Raise capacity in list \"%s\" { } and restart; it holds from "
+            "the next epoch on.",
+            l->name);
+    }
+}
+
 static void check_refusals(const um_status *s, um_problems *out)
 {
     for (size_t i = 0; i < s->nfronts; i++) {
@@ -136,8 +156,8 @@ static void check_refusals(const um_status *s, um_problems *out)
 }
 
 static void (*const checks[])(const um_status *s, um_problems *out) = {
-    check_store,  check_workers, check_reload,  check_snapshot,
-    check_memory, check_errors,  check_refusals};
+    check_store,  check_workers, check_reload, check_snapshot,
+    check_memory, check_errors,  check_held,   check_refusals};
 
 void um_status_problems(const um_status *s, um_problems *out)
 {

@@ -234,6 +234,8 @@ void um_list_stats_get(const um_list *l, um_list_stats *out)
                            .count_limit = UINT64_MAX,
                            .bytes = sizeof *l,
                            .threshold = l->config.threshold,
+                           .held = um_list_is_held(l),
+                           .over_at = um_list_over_at(l),
                            .n = l->n};
     for (unsigned i = 0; i < l->n; i++) {
         const umbel_filter *f = l->epoch[i].filter;

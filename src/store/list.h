@@ -3,10 +3,16 @@
  * often.
  *
  * A list has a few live epochs, each an ordinary filter of a counting kind.
- * Adds go to the newest one; a count is the sum over all of them. An epoch ends
- * when its time is over or when it holds as many digests as it was made for, so
- * the error stays within what the configuration says. Then um_list_turn begins
- * a new epoch, and the oldest one goes with all its counts.
+ * Adds go to the newest one; a count is the sum over all of them. Epochs are
+ * numbered by time: number = time / epoch_seconds, the same on every server. An
+ * epoch ends when the next number begins, or when it holds as many digests as
+ * it was made for, so the error stays within what the configuration says. Then
+ * um_list_turn begins a new epoch, and the oldest one goes with all its counts.
+ *
+ * An epoch that was full, and the one after it, may have the same number. Peers
+ * know one filter for a number: the newest of them is the one to publish. With
+ * `hold` that does not happen: a full epoch stays until its time is over, goes
+ * on counting the digests that it has, and takes no others.
  *
  * The list has no clock and never turns by itself: the caller asks um_list_due,
  * records the turn, and then makes it. So a journal of adds and turns, replayed
@@ -39,8 +45,8 @@ typedef struct um_list_config {
     uint64_t capacity;      /* different digests that an epoch holds */
     double error;           /* chance of a count other than 0 for a digest that
                                was never added, over all live epochs */
-    uint64_t epoch_seconds; /* an epoch ends after that time; 0: only when it
-                               is full */
+    uint64_t epoch_seconds; /* an epoch ends when the time is a multiple of
+                               that; 0: only when it is full */
     unsigned epochs;        /* live ones */
     unsigned cell_bits;     /* of a count; 0: the kind's default */
     const char *addressing; /* NULL: the kind's default */
@@ -75,7 +81,8 @@ void um_list_digest(const um_list *l, const umbel_slice *keys, size_t n,
 /*
  * Adds digest d[i] amount[i] times, n of them, at most UM_LIST_BATCH. E_FULL
  * when the newest epoch has no room for some of them; the others were added.
- * That cannot happen if um_list_due was false before the call.
+ * That cannot happen if before the call um_list_due was false and um_list_takes
+ * true.
  */
 umbel_status um_list_add(um_list *l, const umbel_digest *d,
                          const uint32_t *amount, size_t n, umbel_error *err);
@@ -106,17 +113,26 @@ uint64_t um_list_oldest(const um_list *l);
 bool um_list_times(const um_list *l, const umbel_digest *d, uint64_t now,
                    uint64_t *entered, uint64_t *updated);
 
-/* Returns true if the newest epoch takes n more digests, whatever um_list_due
+/* Returns how many more digests the newest epoch takes, whatever um_list_due
  * says. */
-bool um_list_has_room(const um_list *l, size_t n);
+size_t um_list_room(const um_list *l);
+/* Returns true if the newest epoch is full and held (um_list_config.hold). */
+bool um_list_is_held(const um_list *l);
+bool um_list_newest_has(const um_list *l, const umbel_digest *d);
+/* Returns false if the newest epoch is held and does not have the digest: it
+ * must not be added. */
+bool um_list_takes(const um_list *l, const umbel_digest *d);
+/* The time at which the newest epoch is over; UINT64_MAX: never. */
+uint64_t um_list_over_at(const um_list *l);
 
-/* Returns true if the newest epoch has ended: by time, or because it is full.
- */
+/* Returns true if the newest epoch has ended: by time, or because it is full
+ * and not held. A clock that is set back ends none. */
 bool um_list_due(const um_list *l, uint64_t now);
 /*
- * Ends the newest epoch and begins another. Epochs that are too old go: those
- * beyond the configured number, and those that would have ended before if the
- * list had been turned in time. When it fails (E_NOMEM) nothing has changed.
+ * Ends the newest epoch and begins another: now, or with a clock that was set
+ * back, when the last one began. Epochs that are too old go: those beyond the
+ * configured number of them, and those whose number is as far behind. When it
+ * fails (E_NOMEM) nothing has changed.
  */
 umbel_status um_list_turn(um_list *l, uint64_t now, umbel_error *err);
 
@@ -161,6 +177,8 @@ typedef struct um_list_stats {
     uint64_t count_limit; /* largest count of an epoch; counts stay there */
     unsigned threshold;   /* as configured */
     double f_compound, f_paper; /* of the live epochs, summed */
+    bool held;                  /* full until over_at: um_list_is_held */
+    uint64_t over_at;           /* when the newest epoch is over */
     unsigned n;                 /* live epochs, newest first */
     um_epoch_stats epoch[UM_LIST_MAX_EPOCHS];
 } um_list_stats;

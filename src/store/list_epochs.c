@@ -4,6 +4,9 @@
  * The error of a sum is at most the sum of the errors, so an epoch is made for
  * error / epochs. It is made for UM_LIST_BATCH digests more than its capacity,
  * because um_list_due is asked between batches, and not between digests.
+ *
+ * Epochs are numbered by time, so that all servers that exchange lists mean the
+ * same by a number. Time within a list never goes back: see um_list_turn.
  */
 #include "store/list_private.h"
 
@@ -54,10 +57,16 @@ umbel_status um_list_make_filter(const um_list *l, umbel_filter **out,
     return um_list_shape(&l->config, l->secret, out, err);
 }
 
-uint64_t um_list_epoch(const um_list *l, unsigned i)
+/* The number of the epoch at a time; without a length there is only one. */
+static uint64_t number_at(const um_list *l, uint64_t time)
 {
     uint64_t length = l->config.epoch_seconds;
-    return length ? l->epoch[i].begin / length : 0;
+    return length ? time / length : 0;
+}
+
+uint64_t um_list_epoch(const um_list *l, unsigned i)
+{
+    return number_at(l, l->epoch[i].begin);
 }
 
 const umbel_filter *um_list_filter(const um_list *l, unsigned i)
@@ -67,25 +76,49 @@ const umbel_filter *um_list_filter(const um_list *l, unsigned i)
 
 /* --- turns --------------------------------------------------------------- */
 
-/* When an epoch that began then is over; never, without a length. */
-static uint64_t over_at(const um_list *l, uint64_t begin)
+static bool is_full(const um_epoch *e)
 {
-    uint64_t length = l->config.epoch_seconds;
-    return length && begin <= UINT64_MAX - length ? begin + length : UINT64_MAX;
+    return umbel_added(e->filter) >= um_epoch_capacity(e->filter);
 }
 
 bool um_list_due(const um_list *l, uint64_t now)
 {
-    const um_epoch *newest = &l->epoch[0];
-
-    return now >= over_at(l, newest->begin) ||
-           umbel_added(newest->filter) >= um_epoch_capacity(newest->filter);
+    return number_at(l, now) > um_list_epoch(l, 0) ||
+           (is_full(&l->epoch[0]) && !l->config.hold);
 }
 
-bool um_list_has_room(const um_list *l, size_t n)
+bool um_list_is_held(const um_list *l)
+{
+    return l->config.hold && is_full(&l->epoch[0]);
+}
+
+bool um_list_newest_has(const um_list *l, const umbel_digest *d)
+{
+    uint64_t count;
+
+    umbel_count_digests(l->epoch[0].filter, d, 1, &count, NULL);
+    return count != 0;
+}
+
+bool um_list_takes(const um_list *l, const umbel_digest *d)
+{
+    return !um_list_is_held(l) || um_list_newest_has(l, d);
+}
+
+size_t um_list_room(const um_list *l)
 {
     const umbel_filter *f = l->epoch[0].filter;
-    return umbel_added(f) + n <= f->shape.capacity;
+    uint64_t added = umbel_added(f);
+
+    return added < f->shape.capacity ? (size_t)(f->shape.capacity - added) : 0;
+}
+
+uint64_t um_list_over_at(const um_list *l)
+{
+    uint64_t length = l->config.epoch_seconds, number = um_list_epoch(l, 0);
+
+    return length && number < UINT64_MAX / length ? (number + 1) * length
+                                                  : UINT64_MAX;
 }
 
 /*
@@ -95,25 +128,20 @@ bool um_list_has_room(const um_list *l, size_t n)
 static unsigned count_kept(const um_list *l, uint64_t now)
 {
     unsigned most = l->config.epochs - 1, kept = 0;
-    uint64_t length = l->config.epoch_seconds;
+    uint64_t number = number_at(l, now);
 
-    while (kept < l->n && kept < most) {
-        uint64_t end = l->epoch[kept].end;
-        if (length && now > end && (now - end) / length >= most)
-            break;
+    while (kept < l->n && kept < most &&
+           number - um_list_epoch(l, kept) < l->config.epochs)
         kept++;
-    }
     return kept;
 }
 
 /* An epoch's end, seen at its turn: when it was over, or now if it is full. */
 static uint64_t end_of(const um_list *l, uint64_t now)
 {
-    uint64_t begin = l->epoch[0].begin, over = over_at(l, begin);
+    uint64_t over = um_list_over_at(l);
 
-    if (now > over)
-        return over;
-    return now > begin ? now : begin;
+    return now < over ? now : over;
 }
 
 static void begin_epoch(um_list *l, umbel_filter *fresh, uint64_t now)
@@ -129,8 +157,10 @@ umbel_status um_list_turn(um_list *l, uint64_t now, umbel_error *err)
     umbel_filter *fresh;
 
     UM_TRY(um_list_make_filter(l, &fresh, err));
-    if (l->n)
+    if (l->n) {
+        now = now > l->epoch[0].begin ? now : l->epoch[0].begin;
         l->epoch[0].end = end_of(l, now);
+    }
     um_list_drop(l, count_kept(l, now));
     begin_epoch(l, fresh, now);
     return UMBEL_OK;

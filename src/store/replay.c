@@ -26,6 +26,36 @@ void um_replay_fini(um_replay *p)
     p->batch = NULL;
 }
 
+/*
+ * Gives how many of n digests the list takes for sure, at least one. When it is
+ * quite full it has the first one, which a held list still counts, or else its
+ * capacity was larger when this was written.
+ */
+static umbel_status make_room(um_replay *p, unsigned place,
+                              const umbel_digest *d, size_t n, size_t *some,
+                              umbel_error *err)
+{
+    const um_list *l = p->state->list[place];
+
+    *some = um_list_room(l);
+    if (*some == 0 && !um_list_newest_has(l, d))
+        UM_TRY(um_state_turn(p->state, place, p->time, err));
+    *some = *some == 0 ? 1 : *some < n ? *some : n;
+    return UMBEL_OK;
+}
+
+static umbel_status count_batch(um_replay *p, unsigned place,
+                                const struct um_replay_batch *b, size_t n,
+                                umbel_error *err)
+{
+    for (size_t i = 0, some; i < n; i += some) {
+        UM_TRY(make_room(p, place, b->digest + i, n - i, &some, err));
+        UM_TRY(um_state_count(p->state, place, b->digest + i, b->amount + i,
+                              some, p->time, err));
+    }
+    return UMBEL_OK;
+}
+
 static umbel_status apply_batch(um_replay *p, unsigned list, umbel_error *err)
 {
     struct um_replay_batch *b = &p->batch[list];
@@ -36,11 +66,7 @@ static umbel_status apply_batch(um_replay *p, unsigned list, umbel_error *err)
 
     if (n == 0)
         return UMBEL_OK;
-    /* A capacity that was larger when this was written. */
-    if (!um_list_has_room(p->state->list[place], n))
-        UM_TRY(um_state_turn(p->state, place, p->time, err));
-    return um_state_count(p->state, place, b->digest, b->amount, n, p->time,
-                          err);
+    return count_batch(p, place, b, n, err);
 }
 
 umbel_status um_replay_flush(um_replay *p, umbel_error *err)

@@ -176,6 +176,27 @@ static umbel_status check_entries(const um_store *s, const um_entry *e,
     return UMBEL_OK;
 }
 
+bool um_store_takes(const um_store *s, unsigned list, const umbel_digest *d,
+                    uint64_t now)
+{
+    const um_list *l = s->state.list[list];
+
+    if (now < um_store_time(s))
+        now = um_store_time(s);
+    return um_list_takes(l, d) || um_list_due(l, now);
+}
+
+static umbel_status check_room(const um_store *s, const um_entry *e, size_t n,
+                               umbel_error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!um_store_takes(s, e[i].list, &e[i].digest, s->block_time))
+            return um_fail(err, UMBEL_E_FULL,
+                           "list %s is full until its epoch is over",
+                           s->state.name[e[i].list]);
+    return UMBEL_OK;
+}
+
 /* Turns the lists that need it, so that all entries find room. */
 static umbel_status turn_due(um_store *s, const um_entry *e, size_t n,
                              umbel_error *err)
@@ -240,6 +261,7 @@ umbel_status um_store_append(um_store *s, const um_entry *e, size_t n,
 
     UM_TRY(check_entries(s, e, n, err));
     UM_TRY(um_store_begin_records(s, most, now, err));
+    UM_TRY(check_room(s, e, n, err));
     UM_TRY(
         um_once_reserve(&s->state.once, count_marks(e, n), s->block_time, err));
     UM_TRY(turn_due(s, e, n, err));

@@ -130,10 +130,15 @@ typedef struct um_entry {
 /*
  * Counts up to UM_STORE_BATCH digests. The counts are changed at once; *ticket
  * is what um_store_committed has to reach before anybody is told. When it fails
- * (E_IO: failed; E_LIMIT: too many marks; E_NOMEM) nothing is counted.
+ * (E_IO: failed; E_LIMIT: too many marks; E_FULL: an entry that um_store_takes
+ * refuses; E_NOMEM) nothing is counted.
  */
 umbel_status um_store_append(um_store *s, const um_entry *e, size_t n,
                              uint64_t now, uint64_t *ticket, umbel_error *err);
+/* Returns false if the list is full, held until its epoch is over, and does not
+ * have the digest. */
+bool um_store_takes(const um_store *s, unsigned list, const umbel_digest *d,
+                    uint64_t now);
 /* Writes what was appended. E_IO: the store has failed. */
 umbel_status um_store_flush(um_store *s, umbel_error *err);
 /* May be called by any thread. */

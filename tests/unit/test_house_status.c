@@ -223,6 +223,25 @@ static void a_server_without_workers_is_not_well(void **state)
     assert_int_equal(um_status_health(&s), 200); /* the others are served */
 }
 
+static void a_list_that_is_held_is_named_with_its_end(void **state)
+{
+    um_front_stats f;
+    um_status s = well(&f);
+    um_problems p;
+
+    (void)state;
+    s.list[0].held = true;
+    s.list[0].over_at = 1794960000;
+    um_status_problems(&s, &p);
+    assert_int_equal(p.n, 1);
+    assert_non_null(strstr(
+        p.item[0].what, "List pyzor-reports is full until 2026-11-18 00:00"));
+    assert_non_null(strstr(p.item[0].advice, "Raise capacity"));
+    s.list[0].over_at = UINT64_MAX;
+    um_status_problems(&s, &p);
+    assert_non_null(strstr(p.item[0].what, "until its capacity is raised"));
+}
+
 static void many_problems_keep_their_room(void **state)
 {
     um_front_stats f;
@@ -317,6 +336,7 @@ int main(void)
         cmocka_unit_test(a_server_that_is_well_has_no_problem),
         cmocka_unit_test(every_problem_is_named_the_worst_first),
         cmocka_unit_test(a_server_without_workers_is_not_well),
+        cmocka_unit_test(a_list_that_is_held_is_named_with_its_end),
         cmocka_unit_test(many_problems_keep_their_room),
         cmocka_unit_test(hostile_names_are_escaped_in_html),
         cmocka_unit_test(hostile_names_are_escaped_in_json),

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DAY = 86400, T0 = 1000000 };
+enum { DAY = 86400, T0 = 12 * DAY };
 
 static const um_list_config usual = {.name = "spam",
                                      .kind = "counting",
@@ -172,8 +172,9 @@ static void an_epoch_ends_by_time(void **state)
     assert_true(um_list_due(l, T0 + DAY));
     assert_false(um_list_due(l, T0 - 1)); /* a clock that was set back */
     turn(l, T0 + DAY + 5);
-    assert_false(um_list_due(l, T0 + 2 * DAY));
-    assert_true(um_list_due(l, T0 + 2 * DAY + 5));
+    assert_int_equal(um_list_epoch(l, 0), 13);
+    assert_false(um_list_due(l, T0 + 2 * DAY - 1));
+    assert_true(um_list_due(l, T0 + 2 * DAY));
     um_list_close(l);
 
     c.epoch_seconds = 0;
@@ -198,6 +199,82 @@ static void an_epoch_ends_when_it_is_full(void **state)
     turn(l, T0 + 1);
     assert_false(um_list_due(l, T0 + 1));
     assert_int_equal(count_key(l, 3), 2);
+    um_list_close(l);
+}
+
+static void a_held_epoch_goes_on_with_the_digests_that_it_has(void **state)
+{
+    (void)state;
+    const char *name;
+
+    for (size_t k = 0; umbel_kind_at(k, &name, NULL); k++) {
+        um_list_config c = usual;
+        c.capacity = 10;
+        c.error = 1e-6;
+        c.hold = true;
+        c.kind = name;
+        c.cell_bits = 0;
+        if (!umbel_is_counting(name))
+            continue;
+        um_list *l = open_list(&c);
+        umbel_digest other = digest_of(l, 99), third = digest_of(l, 3);
+        for (uint64_t i = 0; i < 10; i++) {
+            assert_false(um_list_is_held(l));
+            assert_true(um_list_takes(l, &other));
+            add_key(l, i, 1);
+        }
+        assert_true(um_list_is_held(l) && stats_of(l).held);
+        assert_int_equal(stats_of(l).over_at, T0 + DAY);
+        assert_false(um_list_due(l, T0 + DAY - 1));
+        assert_false(um_list_takes(l, &other));
+        assert_true(um_list_takes(l, &third));
+        for (int i = 0; i < 2 * UM_LIST_BATCH; i++)
+            add_key(l, 3, 1);
+        assert_true(count_key(l, 3) > 1);
+        assert_int_equal(stats_of(l).epoch[0].digests, 10);
+        assert_true(um_list_due(l, T0 + DAY));
+        turn(l, T0 + DAY);
+        assert_true(um_list_takes(l, &other));
+        um_list_close(l);
+    }
+}
+
+/* Wherever a server begins, at whatever second it looks at its clock. */
+static void epochs_have_the_same_numbers_everywhere(void **state)
+{
+    (void)state;
+    um_list *a = open_list(&usual), *b = NULL;
+
+    assert_ok(
+        um_list_open(&usual, test_secret, T0 + DAY - 1, &b, &test_refusal));
+    assert_int_equal(um_list_epoch(a, 0), um_list_epoch(b, 0));
+    for (uint64_t day = 1; day < 6; day++) {
+        turn(a, T0 + day * DAY);
+        assert_true(um_list_due(b, T0 + day * DAY + 77));
+        turn(b, T0 + day * DAY + 77);
+        assert_int_equal(stats_of(a).n, stats_of(b).n);
+        for (unsigned i = 0; i < stats_of(a).n; i++)
+            assert_int_equal(um_list_epoch(a, i), um_list_epoch(b, i));
+    }
+    um_list_close(a);
+    um_list_close(b);
+}
+
+/* An hour too early, an hour too late: only the end moves by that. */
+static void a_clock_that_is_set_back_brings_no_epoch_back(void **state)
+{
+    (void)state;
+    um_list *l = open_list(&usual);
+
+    add_key(l, 1, 1);
+    turn(l, T0 + DAY);
+    add_key(l, 2, 1);
+    assert_false(um_list_due(l, T0 + DAY - 3600));
+    assert_false(um_list_due(l, 0));
+    turn(l, T0 + DAY - 3600); /* full, say */
+    assert_int_equal(um_list_epoch(l, 0), T0 / DAY + 1);
+    assert_int_equal(um_list_epoch(l, 1), T0 / DAY + 1);
+    assert_int_equal(count_key(l, 1) + count_key(l, 2), 2);
     um_list_close(l);
 }
 
@@ -227,8 +304,7 @@ static void a_list_that_is_not_due_has_room_for_a_batch(void **state)
         }
         assert_ok(um_list_add(l, d, one, UM_LIST_BATCH, &test_refusal));
         assert_true(um_list_due(l, T0));
-        assert_true(um_list_has_room(l, 1));
-        assert_false(um_list_has_room(l, 2));
+        assert_int_equal(um_list_room(l), 1);
         assert_true(stats_of(l).error <= c.error / c.epochs);
         um_list_close(l);
     }
@@ -819,6 +895,9 @@ int main(void)
         cmocka_unit_test(an_add_takes_a_batch_at_most),
         cmocka_unit_test(an_epoch_ends_by_time),
         cmocka_unit_test(an_epoch_ends_when_it_is_full),
+        cmocka_unit_test(a_held_epoch_goes_on_with_the_digests_that_it_has),
+        cmocka_unit_test(epochs_have_the_same_numbers_everywhere),
+        cmocka_unit_test(a_clock_that_is_set_back_brings_no_epoch_back),
         cmocka_unit_test(a_list_that_is_not_due_has_room_for_a_batch),
         cmocka_unit_test(epochs_expire_although_nobody_turned),
         cmocka_unit_test(a_single_epoch_forgets_at_its_turn),

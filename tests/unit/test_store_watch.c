@@ -138,7 +138,7 @@ static watcher *open_watcher(uint64_t seed, um_list_config *lists)
 
 static void kill_and_start(watcher *w)
 {
-    um_store_flush(w->store, NULL);
+    um_store_tick(w->store, w->now); /* a new store waits for its journal */
     sim_off(w->disk, false);
     um_store_close(w->store);
     sim_power_on(w->disk);
@@ -307,6 +307,54 @@ static void a_refusal_of_a_note_is_that_of_the_start(void **state)
     close_watcher(w);
 }
 
+/* --- lists that are held -------------------------------------------------- */
+
+static umbel_status append_key(watcher *w, uint64_t key, uint64_t other)
+{
+    um_entry e[] = {{0, 1, {um_remix(key), um_remix(~key)}, 0},
+                    {0, 1, {um_remix(other), um_remix(~other)}, 0}};
+    uint64_t ticket;
+
+    return um_store_append(w->store, e, TEST_COUNT(e), w->now, &ticket,
+                           &test_refusal);
+}
+
+/* Also with many more reports than the list has room for digests: a replay
+ * collects them, and must not take them for new ones. */
+static void a_held_list_is_the_same_after_a_replay(void **state)
+{
+    (void)state;
+    um_list_config lists[LISTS] = {some_lists[0], some_lists[1]};
+    um_list_stats before, after;
+
+    lists[0].capacity = 20;
+    lists[0].hold = true;
+    watcher *w = open_watcher(9, lists);
+    w->now = T0 / 500 * 500;
+    for (uint64_t i = 0; i < 19; i++)
+        assert_ok(append_key(w, i, i));
+    um_entry e[UM_STORE_BATCH]; /* one more digest, and then a batch of new */
+    uint64_t ticket;
+    for (uint64_t i = 0; i < UM_STORE_BATCH; i++)
+        e[i] = (um_entry){0, 1, {um_remix(i), um_remix(~i)}, 0};
+    assert_ok(um_store_append(w->store, e, UM_STORE_BATCH, w->now, &ticket,
+                              &test_refusal));
+    for (uint64_t i = 0; i < 5 * UM_STORE_BATCH; i++)
+        assert_ok(append_key(w, i % UM_STORE_BATCH, (7 * i) % UM_STORE_BATCH));
+    assert_refused(append_key(w, 3, 1000), UMBEL_E_FULL, "list a is full");
+    note_sum(w, w->store);
+    um_list_stats_get(um_store_list(w->store, 0), &before);
+    assert_true(before.held);
+    kill_and_start(w);
+    assert_int_equal(w->shown, 1);
+    um_list_stats_get(um_store_list(w->store, 0), &after);
+    assert_int_equal(after.n, before.n);
+    assert_int_equal(after.digests, before.digests);
+    w->now = before.over_at;
+    assert_ok(append_key(w, 3, 1000));
+    close_watcher(w);
+}
+
 /* --- renewal ------------------------------------------------------------- */
 
 static void assert_empty(const um_store *s)
@@ -387,6 +435,7 @@ int main(void)
         cmocka_unit_test(a_snapshot_that_ends_a_failure_has_them_too),
         cmocka_unit_test(a_list_that_is_new_changes_no_note),
         cmocka_unit_test(a_refusal_of_a_note_is_that_of_the_start),
+        cmocka_unit_test(a_held_list_is_the_same_after_a_replay),
         cmocka_unit_test(a_renewal_empties_all_lists_and_removes_watched_notes),
         cmocka_unit_test(a_renewal_without_a_watch_is_refused),
         cmocka_unit_test(the_secret_makes_the_filters_of_a_list),
