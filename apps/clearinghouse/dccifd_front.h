@@ -12,9 +12,9 @@
 
 #include "clearinghouse/dccifd_reply.h"
 #include "clearinghouse/front_dccifd.h"
-#include "clearinghouse/house.h"
+#include "clearinghouse/front_stream.h"
+#include "clearinghouse/mail_in.h"
 #include "mail/pool.h"
-#include "net/stream.h"
 
 /* Operations in metrics. */
 typedef enum um_dccifd_op {
@@ -49,9 +49,9 @@ typedef struct um_dccifd_job {
     um_address client; /* of the connection */
     um_dccifd_envelope envelope;
     um_dccifd_outcome outcome;
-    uint8_t *mail, *copy; /* copy: for the word body */
-    size_t len, cap, copied;
-    uint64_t received;     /* bytes of the mail, kept or not */
+    um_mail_in mail;
+    uint8_t *copy; /* for the word body */
+    size_t copied;
     bool reading, waiting; /* a worker reads, the store writes */
     um_dccifd_reply reply;
     uint64_t ticket; /* that the store has to commit before the answer */
@@ -61,13 +61,11 @@ typedef struct um_dccifd_job {
 struct um_dccifd_front {
     um_house *house;
     um_front_stats *stats;
-    unsigned list;        /* the first of its lists in the store */
-    uint64_t many, mails; /* settings that a reload does not change */
-    um_places *places;
-    um_listener **listener;
-    size_t nlisteners, open; /* open: those whose last callback is to come */
-    uint64_t mail_bytes;     /* of mails that are being received, and copies */
-    size_t reading;          /* jobs */
+    unsigned list; /* the first of its lists in the store */
+    uint64_t many; /* a setting that a reload does not change */
+    um_front_stream streams;
+    um_mail_room room; /* of mails that are being received, and copies */
+    size_t reading;    /* jobs */
     um_dccifd_job *first, *last; /* that wait for the store, oldest first */
     um_log_topic answers;        /* of the word log */
     char host[UM_DCCIFD_HOST];

@@ -11,48 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_ROOM = 16384 };
-
 /* --- memory ----------------------------------------------------------------
  */
-
-static void drop_mail(um_dccifd_job *job)
-{
-    free(job->mail);
-    job->front->mail_bytes -= job->cap;
-    job->mail = NULL;
-    job->len = job->cap = 0;
-}
 
 /* The stream is gone and no worker has the mail. */
 static void free_job(um_dccifd_job *job)
 {
-    drop_mail(job);
+    um_mail_in_drop(&job->mail);
     free(job->copy);
-    job->front->mail_bytes -= job->copied;
+    job->front->room.used -= job->copied;
     free(job);
-}
-
-/* Makes room for len more bytes of a mail of at most so many. */
-static um_dccifd_outcome make_room(um_dccifd_job *job, size_t len, size_t most)
-{
-    um_dccifd_front *f = job->front;
-    size_t cap = job->cap ? job->cap : FIRST_ROOM;
-
-    while (cap < job->len + len)
-        cap *= 2;
-    cap = cap < most ? cap : most;
-    if (cap == job->cap)
-        return UM_DCCIFD_OK;
-    if (f->mail_bytes + (cap - job->cap) > f->mails)
-        return UM_DCCIFD_BUSY;
-    uint8_t *grown = realloc(job->mail, cap);
-    if (!grown)
-        return UM_DCCIFD_BUSY;
-    f->mail_bytes += cap - job->cap;
-    job->mail = grown;
-    job->cap = cap;
-    return UM_DCCIFD_OK;
 }
 
 /*
@@ -62,24 +30,16 @@ static um_dccifd_outcome make_room(um_dccifd_job *job, size_t len, size_t most)
 static um_dccifd_outcome keep_mail(um_dccifd_job *job, const uint8_t *bytes,
                                    size_t len)
 {
-    const um_house *h = job->front->house;
+    static const um_dccifd_outcome outcomes[] = {
+        [UM_MAIL_IN_FINE] = UM_DCCIFD_OK,
+        [UM_MAIL_IN_LARGE] = UM_DCCIFD_LARGE,
+        [UM_MAIL_IN_BUSY] = UM_DCCIFD_BUSY};
     uint64_t largest = um_dccifd_settings_of(job->front)->largest;
     bool whole = job->envelope.words & UM_DCCIFD_BODY;
-    size_t most = (size_t)(whole ? largest : h->opened.mail.bytes + 1);
-    size_t left = most > job->len ? most - job->len : 0;
+    uint64_t keep = whole ? largest : job->front->house->opened.mail.bytes + 1;
 
-    job->received += len;
-    if (job->received > largest)
-        return UM_DCCIFD_LARGE;
-    len = len < left ? len : left;
-    if (len == 0)
-        return UM_DCCIFD_OK;
-    um_dccifd_outcome outcome = make_room(job, len, most);
-    if (outcome == UM_DCCIFD_OK) {
-        memcpy(job->mail + job->len, bytes, len);
-        job->len += len;
-    }
-    return outcome;
+    return outcomes[um_mail_in_take(&job->mail, bytes, len, (size_t)keep,
+                                    largest)];
 }
 
 /* --- answers ---------------------------------------------------------------
@@ -120,7 +80,7 @@ static void finish(um_dccifd_job *job, um_dccifd_outcome outcome)
 {
     um_dccifd_front *f = job->front;
 
-    drop_mail(job);
+    um_mail_in_drop(&job->mail);
     um_front_count(f->stats, um_dccifd_op_of(&job->envelope), outcome);
     if (um_dccifd_is_bulk(&job->reply))
         f->stats->hits++;
@@ -216,16 +176,16 @@ static bool copy_mail(um_dccifd_job *job)
 {
     um_dccifd_front *f = job->front;
 
-    if (!(job->envelope.words & UM_DCCIFD_BODY) || !job->len)
+    if (!(job->envelope.words & UM_DCCIFD_BODY) || !job->mail.len)
         return true;
-    if (f->mail_bytes + job->len > f->mails)
+    if (f->room.used + job->mail.len > f->room.most)
         return false;
-    job->copy = malloc(job->len);
+    job->copy = malloc(job->mail.len);
     if (!job->copy)
         return false;
-    memcpy(job->copy, job->mail, job->len);
-    job->copied = job->len;
-    f->mail_bytes += job->len;
+    memcpy(job->copy, job->mail.bytes, job->mail.len);
+    job->copied = job->mail.len;
+    f->room.used += job->mail.len;
     return true;
 }
 
@@ -243,16 +203,13 @@ static bool is_within_limits(const um_dccifd_job *job)
 static void ask_worker(um_dccifd_job *job)
 {
     um_dccifd_front *f = job->front;
-    uint8_t *mail = job->mail;
-    size_t len = job->len;
+    size_t len;
 
     if (!copy_mail(job)) {
         finish_failed(job, UM_DCCIFD_BUSY);
         return;
     }
-    f->mail_bytes -= job->cap; /* the pool's from now on */
-    job->mail = NULL;
-    job->len = job->cap = 0;
+    uint8_t *mail = um_mail_in_give(&job->mail, &len);
     job->reading = true;
     f->reading++;
     if (um_mail_pool_ask(f->house->pool, mail, len, take_facts, job) !=
@@ -274,7 +231,8 @@ static void opened(um_stream *s)
         um_stream_close(s, UM_END_MEMORY);
         return;
     }
-    job->front = um_stream_ctx(s);
+    job->front = um_front_stream_owner(s);
+    job->mail.room = &job->front->room;
     job->stream = s;
     job->client = *um_stream_peer(s);
     job->reply.many = job->front->many;
@@ -300,7 +258,7 @@ static void take_mail(um_dccifd_job *job, const uint8_t *bytes, size_t len)
     if (job->outcome == UM_DCCIFD_OK)
         job->outcome = keep_mail(job, bytes, len);
     if (job->outcome != UM_DCCIFD_OK)
-        drop_mail(job);
+        um_mail_in_drop(&job->mail);
 }
 
 /* A client that wants the mail back must not take none for it. */

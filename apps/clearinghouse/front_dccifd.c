@@ -8,11 +8,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-/* Connections of a client network: a fourth of all. */
-enum { NETWORKS = 4, IDLE_MS = 10000, TOTAL_MS = 120000 };
+enum { IDLE_MS = 10000, TOTAL_MS = 120000 };
 
 static const char *const countings[] = {"mails", "recipients", NULL};
 
@@ -69,22 +67,7 @@ const um_verdict um_dccifd_verdicts[] = {
     [UM_DCCIFD_NOT_STORED] = {503, "not counted: the disk cannot be written",
                               "not_stored"},
     [UM_DCCIFD_LIST_FULL] = {503, "not counted: a list is full", "list_full"},
-    [UM_DCCIFD_ENDS + UM_END_DONE] = {200, "served", NULL},
-    [UM_DCCIFD_ENDS + UM_END_CLIENT] = {200, "closed by the client", NULL},
-    [UM_DCCIFD_ENDS + UM_END_BAD] = {400, "malformed", "bad_request"},
-    [UM_DCCIFD_ENDS + UM_END_TOO_LONG] = {431, "too long", "too_long"},
-    [UM_DCCIFD_ENDS + UM_END_TOO_MUCH] = {413, "too much", "too_much"},
-    [UM_DCCIFD_ENDS + UM_END_IDLE] = {408, "idle", "idle"},
-    [UM_DCCIFD_ENDS + UM_END_TOO_SLOW] = {408, "too slow", "too_slow"},
-    [UM_DCCIFD_ENDS + UM_END_UNREAD] = {408, "does not read", "unread"},
-    [UM_DCCIFD_ENDS +
-        UM_END_NETWORK_FULL] = {429, "too many connections of its network",
-                                "network_full"},
-    [UM_DCCIFD_ENDS + UM_END_ALL_FULL] = {503, "too many connections", "full"},
-    [UM_DCCIFD_ENDS + UM_END_IO] = {400, "the connection broke", "io"},
-    [UM_DCCIFD_ENDS + UM_END_MEMORY] = {503, "no memory", "memory"},
-    [UM_DCCIFD_ENDS + UM_END_SHUTDOWN] = {200, "the server stops", NULL},
-    [UM_DCCIFD_ENDS + UM_END_COUNT] = {0}};
+    UM_END_VERDICTS(UM_DCCIFD_ENDS)};
 _Static_assert(UM_COUNT(um_dccifd_verdicts) <= UM_MAX_VERDICTS,
                "room for verdicts");
 
@@ -118,32 +101,6 @@ static umbel_status add_memory(const um_config *c, uint64_t *need,
 /* --- opening ---------------------------------------------------------------
  */
 
-static void count_ended(void *ctx, const um_address *client, um_end why)
-{
-    um_dccifd_front *f = ctx;
-    unsigned v = UM_DCCIFD_ENDS + (unsigned)why;
-
-    if (!um_end_is_refusal(why))
-        return;
-    um_front_count(f->stats, UM_DCCIFD_OP_CONNECTION, v);
-    um_house_log_refusal(f->house, &um_front_dccifd, v, client, NULL);
-}
-
-static void free_front(um_dccifd_front *f)
-{
-    um_places_close(f->places);
-    free(f->listener);
-    free(f);
-}
-
-static void listener_gone(void *ctx)
-{
-    um_dccifd_front *f = ctx;
-
-    if (--f->open == 0)
-        free_front(f);
-}
-
 /* A client is silent while its mail waits for a worker, and is read. */
 static uint64_t idle_ms(const um_dccifd_front *f)
 {
@@ -152,52 +109,17 @@ static uint64_t idle_ms(const um_dccifd_front *f)
     return reading > IDLE_MS ? reading : IDLE_MS;
 }
 
-static umbel_status open_listener(um_dccifd_front *f, const char *address,
-                                  umbel_error *err)
+static umbel_status open_streams(um_dccifd_front *f, umbel_error *err)
 {
-    um_listener_config c = {
-        .protocol = &um_dccifd_protocol,
-        .limits = {.request = (size_t)2 * UM_DCCIFD_LINE,
-                   .unread = (size_t)f->mails + UM_DCCIFD_REPLY,
-                   .idle_ms = idle_ms(f),
-                   .total_ms = TOTAL_MS},
-        .places = f->places,
-        .ended = count_ended,
-        .gone = listener_gone,
-        .ctx = f};
-    int fd;
+    const um_dccifd_settings *s = um_dccifd_settings_of(f);
+    um_stream_limits limits = {.request = (size_t)2 * UM_DCCIFD_LINE,
+                               .unread = (size_t)s->mails + UM_DCCIFD_REPLY,
+                               .idle_ms = idle_ms(f),
+                               .total_ms = TOTAL_MS};
 
-    UM_TRY(um_house_listen(f->house, &um_front_dccifd, address, SOCK_STREAM,
-                           &fd, err));
-    UM_TRY(um_listener_open(f->house->loop, fd, &c, &f->listener[f->nlisteners],
-                            err));
-    f->nlisteners++;
-    f->open++;
-    return UMBEL_OK;
-}
-
-static umbel_status open_places(um_dccifd_front *f, umbel_error *err)
-{
-    const um_house *h = f->house;
-    size_t total = (size_t)um_dccifd_settings_of(f)->connections;
-    um_places_config c = {.total = total,
-                          .per_network = total / NETWORKS + 1,
-                          .prefixes = *um_limits_prefixes(h->limits),
-                          .limit_loopback = h->config.limits.loopback};
-
-    return um_places_open(&c, &f->places, err);
-}
-
-static umbel_status open_listeners(um_dccifd_front *f, umbel_error *err)
-{
-    const um_texts *listen = &um_dccifd_settings_of(f)->listen;
-
-    f->listener = calloc(listen->n + 1, sizeof(um_listener *));
-    if (!f->listener)
-        return um_no_memory(err, sizeof(um_listener *));
-    for (size_t i = 0; i < listen->n; i++)
-        UM_TRY(open_listener(f, listen->item[i], err));
-    return UMBEL_OK;
+    UM_TRY(um_front_stream_open(&f->streams, (size_t)s->connections, err));
+    return um_front_stream_listen(&f->streams, &s->listen, &um_dccifd_protocol,
+                                  &limits, err);
 }
 
 static umbel_status open_front(um_house *h, void **state, umbel_error *err)
@@ -211,13 +133,18 @@ static umbel_status open_front(um_house *h, void **state, umbel_error *err)
     f->stats = um_house_stats(h, &um_front_dccifd);
     f->list = um_house_first_list(&um_front_dccifd);
     f->many = um_dccifd_settings_of(f)->many;
-    f->mails = um_dccifd_settings_of(f)->mails;
+    f->room.most = um_dccifd_settings_of(f)->mails;
     f->answers = (um_log_topic){.source = "dccifd", .name = "answered"};
     if (gethostname(f->host, sizeof f->host) != 0 || !f->host[0])
         strcpy(f->host, "localhost");
     f->host[sizeof f->host - 1] = '\0';
-    UM_TRY(open_places(f, err));
-    return open_listeners(f, err);
+    f->streams = (um_front_stream){.house = h,
+                                   .front = &um_front_dccifd,
+                                   .op = UM_DCCIFD_OP_CONNECTION,
+                                   .ends = UM_DCCIFD_ENDS,
+                                   .owner = f,
+                                   .gone = free};
+    return open_streams(f, err);
 }
 
 static void committed(void *state)
@@ -227,10 +154,7 @@ static void committed(void *state)
 
 static void stop(void *state)
 {
-    um_dccifd_front *f = state;
-
-    for (size_t i = 0; i < f->nlisteners; i++)
-        um_listener_stop(f->listener[i]);
+    um_front_stream_stop(&((um_dccifd_front *)state)->streams);
 }
 
 static bool busy(const void *state)
@@ -243,12 +167,7 @@ static bool busy(const void *state)
 /* The pool is closed before, so no job is with a worker. */
 static void close_front(void *state)
 {
-    um_dccifd_front *f = state;
-
-    f->open++; /* until all of them are told */
-    for (size_t i = 0; i < f->nlisteners; i++)
-        um_listener_close(f->listener[i]);
-    listener_gone(f);
+    um_front_stream_close(&((um_dccifd_front *)state)->streams);
 }
 
 static void hint(const void *state, FILE *out)

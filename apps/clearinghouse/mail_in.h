@@ -1,0 +1,37 @@
+/*
+ * mail_in.h - a mail that a client is sending, within a limit of its own and
+ * one that it shares with the other mails of its front.
+ */
+#ifndef UM_CLEARINGHOUSE_MAIL_IN_H
+#define UM_CLEARINGHOUSE_MAIL_IN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of all mails of a front. */
+typedef struct um_mail_room {
+    uint64_t used, most;
+} um_mail_room;
+
+typedef struct um_mail_in {
+    um_mail_room *room;
+    uint8_t *bytes;
+    size_t len, cap;
+    uint64_t received; /* kept or not */
+} um_mail_in;
+
+typedef enum um_mail_in_state {
+    UM_MAIL_IN_FINE,
+    UM_MAIL_IN_LARGE, /* longer than largest */
+    UM_MAIL_IN_BUSY   /* the room is used, or there is no memory */
+} um_mail_in_state;
+
+/* Takes the next bytes and keeps the first ones of the mail, up to so many. */
+um_mail_in_state um_mail_in_take(um_mail_in *m, const uint8_t *bytes,
+                                 size_t len, size_t keep, uint64_t largest);
+/* Gives the bytes to the caller, who frees them. */
+uint8_t *um_mail_in_give(um_mail_in *m, size_t *len);
+void um_mail_in_drop(um_mail_in *m);
+
+#endif
