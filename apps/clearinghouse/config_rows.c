@@ -120,7 +120,7 @@ const um_setting um_peers_rows[] = {
      .live = true},
     {"bandwidth", &um_type_size, offsetof(um_peers_settings, bandwidth), "0",
      .help = "bytes that a peer is sent in a second; 0: any", .live = true},
-    {"memory", &um_type_size, offsetof(um_peers_settings, memory), "256MB",
+    {"memory", &um_type_size, offsetof(um_peers_settings, memory), "224MB",
      .help = "bytes of all copies of filters that are exchanged", .low = 1e6,
      .high = 1e13},
     {"origins", &um_type_count, offsetof(um_peers_settings, origins), "64",

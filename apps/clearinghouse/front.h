@@ -30,6 +30,8 @@ struct um_front {
     const um_setting *settings; /* of its section */
     size_t settings_len;        /* of the struct that they fill */
     const char *lists[UM_MAX_FRONT_LISTS + 1]; /* names; NULL ends */
+    unsigned revokes; /* the number of the list that takes back what others
+                         have; 0: none */
     const um_list_initial *list_initials; /* setting NULL ends; NULL: none */
     /* The count from which on a digest is a hit; NULL: it is the client's. */
     unsigned (*threshold)(const void *settings);

@@ -226,6 +226,7 @@ const um_front um_front_pyzor = {
     .settings = settings,
     .settings_len = sizeof(um_pyzor_settings),
     .lists = {"pyzor-reports", "pyzor-whitelist"},
+    .revokes = 1,
     .times = true,
     .ops = ops,
     .verdicts = um_pyzor_verdicts,

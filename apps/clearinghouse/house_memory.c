@@ -4,6 +4,7 @@
 #include "clearinghouse/house_memory.h"
 
 #include "base/error.h"
+#include "clearinghouse/peers.h"
 #include "clearinghouse/status_words.h"
 #include "store/notes.h"
 #include "store/recent.h"
@@ -67,22 +68,43 @@ static umbel_status add_trust(const um_config *c, uint64_t *need,
     return UMBEL_OK;
 }
 
+/* Adds what peers { } takes: at least the copies of two origins. */
+static umbel_status add_peers(const um_config *c, uint64_t lists,
+                              uint64_t *need, umbel_error *err)
+{
+    if (!c->origin)
+        return UMBEL_OK;
+    if (c->peers.memory < 2 * lists)
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "peers: memory = %s: the lists of this server and of "
+                       "one other need %s when they are full; raise it, or "
+                       "lower capacity or epochs of a list",
+                       um_words_bytes(c->peers.memory).text,
+                       um_words_bytes(2 * lists).text);
+    *need += um_peers_bytes(c);
+    return UMBEL_OK;
+}
+
 umbel_status um_house_check_memory(const um_config *c, umbel_error *err)
 {
     um_mail_pool_config pool = um_house_pool_config(c);
     uint64_t need = UM_HOUSE_BASE + um_limits_bytes(&c->limits) +
                     um_recent_bytes(UM_STORE_RECENT) +
                     um_mail_pool_bytes(&pool);
+    uint64_t lists = 0;
 
     for (size_t i = 0; um_front_list(i); i++)
-        UM_TRY(add_list(c, i, &need, err));
+        UM_TRY(add_list(c, i, &lists, err));
+    need += lists;
+    UM_TRY(add_peers(c, lists, &need, err));
     UM_TRY(add_fronts(c, &need, err));
     UM_TRY(add_trust(c, &need, err));
     if (need > c->memory)
         return um_fail(
             err, UMBEL_E_LIMIT,
             "memory = %s: the server needs %s when its lists are full; "
-            "raise it, or lower capacity or epochs of a list",
-            um_words_bytes(c->memory).text, um_words_bytes(need).text);
+            "raise it, or lower capacity or epochs of a list%s",
+            um_words_bytes(c->memory).text, um_words_bytes(need).text,
+            c->origin ? ", or memory in peers { }" : "");
     return UMBEL_OK;
 }

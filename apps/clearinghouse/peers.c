@@ -17,8 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 
-enum { BEAT_MS = 100 };
+enum { BEAT_MS = 100, SHORT_BEAT_MS = 10 };
 
 static const char *const link_state[] = {"down", "calling", "up"};
 
@@ -143,6 +144,44 @@ static void move_remote(um_remote *from, um_remote *to)
     from->up = from->calling = NULL;
 }
 
+static bool has_standing(const um_peers *p, const uint8_t *origin)
+{
+    umbel_sync_standing s;
+
+    for (size_t at = 0; umbel_sync_next_standing(p->machine, &at, &s);)
+        if (memcmp(s.origin, origin, UMBEL_ORIGIN_LEN) == 0)
+            return true;
+    return false;
+}
+
+/* With strict, peers of the configuration are allowed, unless the operator
+ * dropped or muted them. */
+static umbel_status allow_peers(um_peers *p, umbel_error *err)
+{
+    for (size_t i = 0; p->house->opened.peers.strict && i < p->nremotes; i++)
+        if (!has_standing(p, p->remote[i]->key))
+            UM_TRY(umbel_sync_allow(p->machine, p->remote[i]->key, err));
+    return UMBEL_OK;
+}
+
+/* The list that takes back what others report has a quorum of its own. */
+static uint32_t quorum_of(const um_config *c, size_t list)
+{
+    const um_front *f = um_front_of_list(list);
+    bool revokes = f->revokes && list == um_house_first_list(f) + f->revokes;
+
+    return (uint32_t)(revokes ? c->peers.revoke_quorum : c->peers.quorum);
+}
+
+static void set_trust(um_peers *p)
+{
+    const um_config *c = &p->house->config;
+
+    for (size_t i = 0; um_front_list(i); i++)
+        umbel_sync_set_trust(p->machine, i, quorum_of(c, i),
+                             c->peers.origin_cap);
+}
+
 umbel_status um_peers_reload(um_peers *p, umbel_error *err)
 {
     um_peers_keys keys;
@@ -165,8 +204,9 @@ umbel_status um_peers_reload(um_peers *p, umbel_error *err)
     free_remotes(p->remote, p->nremotes);
     p->remote = all;
     p->nremotes = n;
+    set_trust(p);
     um_peers_want_all(p);
-    return UMBEL_OK;
+    return allow_peers(p, err);
 }
 
 bool um_peers_next(const um_peers *p, size_t *at, um_peer_info *out)
@@ -209,17 +249,10 @@ static umbel_status make_shapes(const um_config *c, const uint8_t *secret,
                                     .epoch_seconds = l.epoch_seconds,
                                     .epochs = l.epochs,
                                     .page_bytes = UM_PEERS_PAGE,
-                                    .quorum = (uint32_t)c->peers.quorum,
+                                    .quorum = quorum_of(c, i),
                                     .origin_cap = c->peers.origin_cap};
     }
     return UMBEL_OK;
-}
-
-/* Streams lose nothing, but peers restart: what they did not answer is repeated
- * so often that they agree within a few intervals. */
-static uint32_t retry_seconds(const um_peers_settings *s)
-{
-    return s->interval < 1000 ? 1 : (uint32_t)(s->interval / 1000);
 }
 
 static umbel_status open_machine(um_peers *p, uint64_t incarnation,
@@ -237,11 +270,7 @@ static umbel_status open_machine(um_peers *p, uint64_t incarnation,
         randombytes_buf(&params.session, sizeof params.session);
     params.strict = s->strict;
     params.drop_quorum = (uint32_t)s->drop_quorum;
-    params.limits = (umbel_sync_limits){.memory = s->memory,
-                                        .origins = (uint32_t)s->origins,
-                                        .peers = UM_PEERS_MOST,
-                                        .message_bytes = UM_PEERS_MESSAGE,
-                                        .retry_seconds = retry_seconds(s)};
+    params.limits = um_peers_limits(&p->house->config);
     params.event = um_peers_event;
     params.ctx = p;
     return umbel_sync_open(&params, &p->machine, err);
@@ -270,15 +299,6 @@ umbel_status um_peers_open_machine(um_peers *p, uint64_t incarnation,
 umbel_sync *um_peers_machine(const um_peers *p)
 {
     return p ? p->machine : NULL;
-}
-
-/* Under `strict` peers of the configuration are allowed; those that the
- * operator dropped stay so. */
-static umbel_status allow_peers(um_peers *p, umbel_error *err)
-{
-    for (size_t i = 0; p->house->config.peers.strict && i < p->nremotes; i++)
-        UM_TRY(umbel_sync_allow(p->machine, p->remote[i]->key, err));
-    return UMBEL_OK;
 }
 
 /* --- opening -------------------------------------------------------------- */
@@ -359,6 +379,14 @@ umbel_status um_peers_open(um_house *h, um_peers **out, umbel_error *err)
     return UMBEL_OK;
 }
 
+uint64_t um_clock_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
 /* --- turns ---------------------------------------------------------------- */
 
 static void beat(void *ctx)
@@ -366,7 +394,8 @@ static void beat(void *ctx)
     um_peers *p = ctx;
 
     um_calls_make(p);
-    um_publish_beat(p);
+    if (um_publish_beat(p))
+        um_timer_set(p->beat, SHORT_BEAT_MS, BEAT_MS);
 }
 
 /* The turn itself is all that is wanted. */
@@ -406,8 +435,8 @@ umbel_status um_peers_start(um_peers *p, umbel_error *err)
 {
     if (!p)
         return UMBEL_OK;
+    UM_TRY(allow_peers(p, err)); /* what was saved may say otherwise */
     UM_TRY(load_copies(p, err));
-    UM_TRY(allow_peers(p, err));
     UM_TRY(open_listeners(p, err));
     UM_TRY(um_timer_open(p->house->loop, BEAT_MS, BEAT_MS, beat, p, &p->beat,
                          err));

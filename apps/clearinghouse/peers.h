@@ -31,6 +31,9 @@ enum {
 /* Checks origin and peers of a configuration; reads the keys. */
 umbel_status um_peers_check(const um_config *c, umbel_error *err);
 
+/* What peers may take of memory. */
+uint64_t um_peers_bytes(const um_config *c);
+
 /* Reads the keys; the rest waits for the store. *out is NULL without an
  * origin. */
 umbel_status um_peers_open(um_house *h, um_peers **out, umbel_error *err);

@@ -103,6 +103,7 @@ void um_peers_event(void *ctx, const umbel_sync_event *e)
     case UMBEL_SYNC_EXPIRED:
         um_log_event(log, "peers: epoch %" PRIu64 " of list %s is over",
                      e->epoch, list);
+        um_publish_forget(p, (size_t)e->list);
         break;
     }
     um_peers_want_all(p);

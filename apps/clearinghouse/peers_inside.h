@@ -66,11 +66,12 @@ typedef struct um_publishing {
     size_t list;
     unsigned epoch; /* its place in the list */
     uint64_t page;
-    uint64_t due;      /* when the next pass begins, in milliseconds */
-    uint64_t ticket;   /* of the last mark */
-    bool unmarked;     /* a version has no mark: the store failed */
-    bool restored;     /* there are versions of an earlier start ... */
-    uint64_t patience; /* ... and until then a peer may say that it has more */
+    uint64_t due;    /* when the next pass begins, in milliseconds */
+    uint64_t ticket; /* of the last mark */
+    bool unmarked;   /* a version has no mark: the store failed */
+    bool restored;   /* versions of an earlier start, of which peers may know
+                        more */
+    uint64_t blocks; /* of the store, when the last pass began */
     uint64_t odd[UM_MAX_LISTS]; /* epochs of another shape, as they were logged
                                    last: number + 1 */
 } um_publishing;
@@ -104,6 +105,9 @@ void um_remote_down(um_peers *p, um_remote *r);
 umbel_status um_peers_open_machine(um_peers *p, uint64_t incarnation,
                                    const uint8_t *secret, umbel_error *err);
 
+/* Microseconds that only grow, read now. */
+uint64_t um_clock_us(void);
+
 /* --- peers_link.c --- */
 extern const um_stream_protocol um_peers_protocol;
 um_conn *um_conn_open(um_peers *p, um_remote *call);
@@ -121,8 +125,10 @@ void um_calls_make(um_peers *p);
 void um_calls_put_off(um_peers *p, um_remote *r, bool worked);
 
 /* --- peers_publish.c --- */
-/* Publishes a slice, if it is time. */
-void um_publish_beat(um_peers *p);
+/* Publishes for a millisecond, if it is time. Returns true if there is more. */
+bool um_publish_beat(um_peers *p);
+/* Removes marks of epochs of a list that are over. */
+void um_publish_forget(um_peers *p, size_t list);
 void um_publish_all(um_peers *p);
 /* What was published is not committed, or not even marked: nothing is sent. */
 bool um_publish_holds(const um_peers *p);

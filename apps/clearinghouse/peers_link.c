@@ -18,7 +18,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     GREETING_MS = 10000, /* until both keys are proved */
@@ -30,14 +29,6 @@ enum {
     SILENCE_MS = 60000,  /* without a byte: the link is dead */
     TURN_US = 2000 /* of one turn, for all that comes, and all that goes */
 };
-
-static uint64_t clock_us(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
 
 static uint64_t now_ms(const um_conn *c)
 {
@@ -229,7 +220,7 @@ static bool is_known(void *ctx, const uint8_t key[UMBEL_TRUST_KEY_LEN])
 static void receive(um_conn *c, umbel_slice bytes)
 {
     umbel_error err;
-    uint64_t begin = clock_us();
+    uint64_t begin = um_clock_us();
     umbel_status status = um_link_receive(c->link, bytes, &err);
 
     if (!status && !c->adopted && um_link_is_ready(c->link))
@@ -237,7 +228,7 @@ static void receive(um_conn *c, umbel_slice bytes)
     if (status)
         um_conn_end(c, err.text);
     write_output(c);
-    c->peers->receiving += clock_us() - begin;
+    c->peers->receiving += um_clock_us() - begin;
 }
 
 /* The turn has been long enough: the others go on first. */
@@ -425,7 +416,7 @@ static bool send_next(um_peers *p, um_remote *r)
  */
 static void send_round(um_peers *p)
 {
-    uint64_t end = clock_us() + TURN_US;
+    uint64_t end = um_clock_us() + TURN_US;
     size_t idle = 0;
 
     while (idle < p->nremotes) {
@@ -433,7 +424,7 @@ static void send_round(um_peers *p)
 
         if (!r->up || !r->wants || !send_next(p, r)) {
             idle++;
-        } else if (clock_us() > end) {
+        } else if (um_clock_us() > end) {
             um_timer_set(p->again, 0, 0);
             break;
         } else {

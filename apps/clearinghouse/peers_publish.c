@@ -21,7 +21,8 @@
 #include <string.h>
 
 enum {
-    SLICE_PAGES = 1024,  /* some MB, a millisecond */
+    SLICE_PAGES = 256,   /* a MB, a fraction of ... */
+    SLICE_US = 1000,     /* ... what a beat takes */
     PATIENCE_MS = 30000, /* for peers to say what they have, after a start */
     NAME_LEN = 96,
     MARK_LEN = 24
@@ -50,7 +51,8 @@ static bool read_name(umbel_slice name, size_t *list, uint64_t *epoch)
     char text[NAME_LEN], *slash, *end;
     size_t skip = strlen(PREFIX);
 
-    if (name.len <= skip || name.len >= sizeof text)
+    if (name.len <= skip || name.len >= sizeof text ||
+        memcmp(name.data, PREFIX, skip) != 0)
         return false;
     memcpy(text, name.data, name.len);
     text[name.len] = '\0';
@@ -135,28 +137,46 @@ static unsigned live_epochs(const um_store *store, size_t list)
     return s.n;
 }
 
-/* Others have more of this epoch, or it is over for them. */
-static bool is_over(const um_peers *p, const um_store *store, size_t list,
-                    unsigned i)
+static uint64_t epoch_at(const um_store *store, size_t list, unsigned i)
 {
-    uint64_t epoch = um_list_epoch(um_store_list(store, (unsigned)list), i);
+    return um_list_epoch(um_store_list(store, (unsigned)list), i);
+}
 
+/* The machine has no filters of that epoch any more. */
+static bool is_over(const um_peers *p, size_t list, uint64_t epoch)
+{
     return epoch + p->house->opened.list[list].epochs <=
            umbel_sync_epoch(p->machine, list);
+}
+
+/* A restored backup would make versions that others know with other contents:
+ * before the first pass some peer says what it has, if one can be reached. */
+static bool must_wait(um_peers *p)
+{
+    um_publishing *g = &p->publishing;
+    umbel_sync_peer_stats stats = {.known = false};
+
+    for (size_t i = 0; g->restored && !stats.known && i < p->nremotes; i++)
+        if (p->remote[i]->up)
+            umbel_sync_peer_stats_get(p->machine, p->remote[i]->number, &stats);
+    if (stats.known || !p->nremotes ||
+        um_house_ms(p->house) >= p->house->started + PATIENCE_MS)
+        g->restored = false;
+    return g->restored;
 }
 
 static void publish_all(um_peers *p, um_store *store)
 {
     for (size_t list = 0; um_front_list(list); list++)
         for (unsigned i = 0; i < live_epochs(store, list); i++)
-            if (!is_over(p, store, list, i))
+            if (!is_over(p, list, epoch_at(store, list, i)))
                 publish_slice(p, store, list, i, 0,
                               umbel_sync_pages(p->machine, list));
 }
 
 void um_publish_all(um_peers *p)
 {
-    if (!p->renewed && !um_store_failed(p->house->store))
+    if (!p->renewed && !must_wait(p) && !um_store_failed(p->house->store))
         publish_all(p, p->house->store);
 }
 
@@ -181,24 +201,6 @@ bool um_publish_holds(const um_peers *p)
 
 /* --- passes --------------------------------------------------------------- */
 
-/* A restored backup would make versions that others know with other contents:
- * before the first pass some peer says what it has, if one can be reached. */
-static bool must_wait(um_peers *p)
-{
-    um_publishing *g = &p->publishing;
-    umbel_sync_peer_stats stats = {.known = false};
-
-    if (!g->patience)
-        g->patience = um_house_ms(p->house) + PATIENCE_MS;
-    for (size_t i = 0; g->restored && i < p->nremotes; i++) {
-        if (p->remote[i]->up)
-            umbel_sync_peer_stats_get(p->machine, p->remote[i]->number, &stats);
-        if (stats.known || um_house_ms(p->house) >= g->patience)
-            g->restored = false;
-    }
-    return g->restored && p->nremotes;
-}
-
 /* Goes on to the next epoch, of the next list; false: the pass is over. */
 static bool next_epoch(um_peers *p)
 {
@@ -221,7 +223,7 @@ static void publish_next(um_peers *p)
 
     /* A list that was turned meanwhile may have fewer epochs. */
     if (g->epoch < live_epochs(store, g->list) &&
-        !is_over(p, store, g->list, g->epoch))
+        !is_over(p, g->list, epoch_at(store, g->list, g->epoch)))
         publish_slice(p, store, g->list, g->epoch, g->page, end);
     else
         end = pages;
@@ -230,22 +232,35 @@ static void publish_next(um_peers *p)
         g->running = next_epoch(p);
 }
 
-void um_publish_beat(um_peers *p)
+/* Begins a pass if it is time, and if something was written since the last. */
+static void begin_pass(um_peers *p)
 {
     um_publishing *g = &p->publishing;
     uint64_t now = um_house_ms(p->house);
+    um_store_stats s;
+
+    if (now < g->due)
+        return;
+    g->due = now + p->house->config.peers.interval;
+    um_store_stats_get(p->house->store, &s);
+    g->running = s.blocks != g->blocks;
+    g->blocks = s.blocks;
+    g->list = g->epoch = 0;
+    g->page = 0;
+}
+
+bool um_publish_beat(um_peers *p)
+{
+    um_publishing *g = &p->publishing;
+    uint64_t end = um_clock_us() + SLICE_US;
 
     if (p->renewed || um_store_failed(p->house->store) || must_wait(p))
-        return;
-    if (!g->running && now < g->due)
-        return;
-    if (!g->running) {
-        g->running = true;
-        g->list = g->epoch = 0;
-        g->page = 0;
-        g->due = now + p->house->config.peers.interval;
-    }
-    publish_next(p);
+        return false;
+    if (!g->running)
+        begin_pass(p);
+    while (g->running && um_clock_us() < end)
+        publish_next(p);
+    return g->running;
 }
 
 static umbel_slice put_number(uint64_t n, uint8_t out[8])
@@ -267,6 +282,34 @@ void um_publish_renew(um_peers *p)
     p->renewed = p->publishing.running = p->publishing.unmarked = false;
     p->publishing.restored = false;
     um_peers_want_all(p);
+}
+
+/* The name is the store's own. */
+static void forget_mark(um_peers *p, umbel_slice name)
+{
+    char room[NAME_LEN];
+
+    memcpy(room, name.data, name.len);
+    um_store_put(p->house->store, (umbel_slice){room, name.len},
+                 (umbel_slice){NULL, 0}, p->house->now, &p->publishing.ticket,
+                 NULL);
+}
+
+void um_publish_forget(um_peers *p, size_t list)
+{
+    umbel_slice name, value;
+    size_t of;
+    uint64_t epoch;
+
+    if (!p->house->store || um_store_failed(p->house->store))
+        return;
+    for (size_t at = 0;
+         um_store_next_note(p->house->store, &at, &name, &value);)
+        if (read_name(name, &of, &epoch) && of == list &&
+            is_over(p, list, epoch)) {
+            forget_mark(p, name);
+            at = 0; /* notes have moved */
+        }
 }
 
 /* --- starts --------------------------------------------------------------- */
@@ -360,5 +403,11 @@ static umbel_status begin_incarnation(um_peers *p, umbel_error *err)
 
 umbel_status um_peers_begin(um_peers *p, umbel_error *err)
 {
-    return p && !p->machine ? begin_incarnation(p, err) : UMBEL_OK;
+    if (!p)
+        return UMBEL_OK;
+    if (!p->machine)
+        UM_TRY(begin_incarnation(p, err));
+    for (size_t i = 0; um_front_list(i); i++)
+        um_publish_forget(p, i);
+    return UMBEL_OK;
 }

@@ -7,6 +7,7 @@
 #include "clearinghouse/config.h"
 
 #include <umbel/exchange.h>
+#include <umbel/sync.h>
 
 typedef struct um_peers_keys {
     uint8_t sign_key[UMBEL_SIGN_KEY_LEN];
@@ -20,5 +21,8 @@ umbel_status um_peers_keys_read(const um_config *c, um_peers_keys *out,
                                 umbel_error *err);
 /* Accepts zeroed ones. */
 void um_peers_keys_fini(um_peers_keys *k);
+
+/* What the machine may use. */
+umbel_sync_limits um_peers_limits(const um_config *c);
 
 #endif
