@@ -24,10 +24,7 @@ static inline bool um_all_zero(const void *from, size_t len)
 {
     const uint8_t *at = from;
 
-    for (size_t i = 0; i < len; i++)
-        if (at[i])
-            return false;
-    return true;
+    return !len || (!at[0] && memcmp(at, at + 1, len - 1) == 0);
 }
 
 static inline void um_get_bytes(um_reader *r, void *out, size_t len)

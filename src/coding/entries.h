@@ -62,6 +62,15 @@ static inline size_t um_entry_unit_bytes(const um_entry_form *f)
                                          : UM_LINE;
 }
 
+/* Bytes that n entries take, in whole words. */
+static inline size_t um_entry_bytes(const um_entry_form *f, uint64_t n)
+{
+    if (f->layout == UM_ENTRY_CELLS)
+        return (size_t)((n * f->count_bits + 63) / 64 * 8);
+    return (size_t)((n + um_entry_unit(f) - 1) / um_entry_unit(f)) *
+           um_entry_unit_bytes(f);
+}
+
 static inline unsigned um_entry_rest_bits(const um_entry_form *f)
 {
     return f->print_bits - UM_ENTRY_TAG_BITS + f->count_bits;

@@ -108,8 +108,6 @@ static void digest_list(um_sync_of_list *l)
 static umbel_status open_list(um_sync_of_list *l, const umbel_sync_list *from,
                               umbel_error *err)
 {
-    um_tree tree;
-
     l->set = *from;
     l->set.epochs = from->epochs ? from->epochs : 1;
     l->set.quorum = from->quorum ? from->quorum : 1;
@@ -120,15 +118,13 @@ static umbel_status open_list(um_sync_of_list *l, const umbel_sync_list *from,
         return um_fail(err, UMBEL_E_RANGE, "page_bytes is 512 to 1048576");
     UM_TRY(
         um_pages_init(&l->pages, &from->shape->shape, l->set.page_bytes, err));
-    UM_TRY(umbel_copy(from->shape, &l->shape, err));
+    UM_TRY(um_filter_like(from->shape, &l->shape, err));
     umbel_set_coded(l->shape, false);
     UM_TRY(umbel_set_data(l->shape, NULL, 0, err));
-    UM_TRY(umbel_clear(l->shape, err));
     digest_list(l);
-    if (!um_tree_init(&tree, &l->pages, l->shape->payload))
+    if (!um_tree_init_empty(&l->tree, &l->pages, l->shape->payload))
         return um_no_memory(err, l->pages.n * UM_HASH_LEN);
-    memcpy(l->empty, um_tree_root(&tree), UM_HASH_LEN);
-    um_tree_fini(&tree);
+    memcpy(l->empty, um_tree_root(&l->tree), UM_HASH_LEN);
     return UMBEL_OK;
 }
 
@@ -139,7 +135,6 @@ static void set_limits(umbel_sync_limits *l)
                                                .incarnations = 4,
                                                .peers = 256,
                                                .message_bytes = 2 << 20,
-                                               .history_bytes = 1 << 20,
                                                .log_entries = 65536,
                                                .log_entry_bytes = 4096,
                                                .log_bytes = 16 << 20,
@@ -151,7 +146,6 @@ static void set_limits(umbel_sync_limits *l)
     UM_SET(incarnations);
     UM_SET(peers);
     UM_SET(message_bytes);
-    UM_SET(history_bytes);
     UM_SET(log_entries);
     UM_SET(log_entry_bytes);
     UM_SET(log_bytes);
@@ -224,6 +218,7 @@ static void close_list(umbel_sync *s, um_sync_of_list *l)
 {
     um_columns_fini(s, l);
     umbel_close(l->shape);
+    um_tree_fini(&l->tree);
 }
 
 void umbel_sync_close(umbel_sync *s)
@@ -241,6 +236,7 @@ void umbel_sync_close(umbel_sync *s)
     free(s->list);
     free(s->copy);
     free(s->order);
+    free(s->held);
     free(s->log);
     free(s->contradiction);
     free(s->rule);

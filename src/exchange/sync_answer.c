@@ -11,35 +11,6 @@
 
 #include <sodium.h>
 
-static int compare_copies(const um_copy *a, const um_copy *b)
-{
-    int origins = memcmp(a->id.origin, b->id.origin, UMBEL_ORIGIN_LEN);
-
-    if (a->id.list != b->id.list)
-        return a->id.list < b->id.list ? -1 : 1;
-    if (origins)
-        return origins;
-    if (a->id.incarnation != b->id.incarnation)
-        return a->id.incarnation < b->id.incarnation ? -1 : 1;
-    return (a->id.epoch > b->id.epoch) - (a->id.epoch < b->id.epoch);
-}
-
-/* One copy more or less: insertion is enough. */
-void um_sync_sort(umbel_sync *s)
-{
-    s->norder = 0;
-    for (size_t i = 0; i < s->ncopies; i++) {
-        size_t at = s->norder;
-        if (!s->copy[i])
-            continue;
-        for (; at && compare_copies(s->copy[s->order[at - 1]], s->copy[i]) > 0;
-             at--)
-            s->order[at] = s->order[at - 1];
-        s->order[at] = i;
-        s->norder++;
-    }
-}
-
 static bool counts_for(const umbel_sync *s, const um_copy *c, size_t list)
 {
     return c->id.list == list && c->now.version &&

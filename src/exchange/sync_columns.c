@@ -53,16 +53,16 @@ static void mark_page(const um_sync_of_list *l, const um_copy *c,
 void um_columns_update(umbel_sync *s, um_copy *c, const um_staging *g)
 {
     const um_sync_of_list *l = &s->list[c->id.list];
-    size_t left = PAGES_AT_ONCE;
 
-    for (size_t i = 0; c->column && i < g->npages && i < c->marked; i++) {
-        if (!g->page[i])
-            continue;
-        if (left-- == 0) {
-            c->marked = i;
+    for (size_t i = 0; c->column && i < g->npages; i++) {
+        uint64_t number = g->page[i].number;
+        if (number >= c->marked)
+            return;
+        if (i == PAGES_AT_ONCE) {
+            c->marked = number;
             return;
         }
-        mark_page(l, c, i);
+        mark_page(l, c, number);
     }
 }
 

@@ -2,8 +2,10 @@
  * sync_inside.h - the parts of the machine of umbel/sync.h.
  *
  *   sync_tree.c     the root over pages
- *   sync_copy.c     one copy: versions, history, taking an update
+ *   sync_copy.c     copies: finding, making
+ *   sync_history.c  how to go back some versions
  *   sync_own.c      our own copies: publishing
+ *   sync_take.c     copies of others: taking an update
  *   sync_update.c   pages as bytes, and back
  *   sync_message.c  messages as bytes, and back
  *   sync_log.c      signed entries, dropped and contradicted origins
@@ -53,14 +55,21 @@ void um_bytes_fini(um_bytes *b);
 typedef struct um_tree {
     uint8_t *level[UM_TREE_LEVELS];
     uint64_t n[UM_TREE_LEVELS];
+    uint64_t touched[UM_TREE_LEVELS]; /* the node that is due, + 1 */
     unsigned levels;
 } um_tree;
 
-bool um_tree_init(um_tree *t, const um_pages *p, const uint8_t *payload);
+/* Of pages that are all zeros, as many as the largest has. */
+bool um_tree_init_empty(um_tree *t, const um_pages *p, const uint8_t *zeros);
+bool um_tree_copy(um_tree *t, const um_tree *from);
 void um_tree_fini(um_tree *t);
-/* Hashes page `number` again, and what is above it. */
-void um_tree_update(um_tree *t, const um_pages *p, uint64_t number,
-                    const uint8_t *payload);
+/* Hashes a page: what its leaf is. */
+void um_tree_hash_page(const void *cells, size_t len, uint8_t out[UM_HASH_LEN]);
+uint8_t *um_tree_leaf(const um_tree *t, uint64_t number);
+/* A leaf changed. Nodes above are hashed in passing and, the last ones, by
+ * um_tree_end: once each if leaves come in order. */
+void um_tree_touch(um_tree *t, uint64_t number);
+void um_tree_end(um_tree *t);
 const uint8_t *um_tree_root(const um_tree *t);
 
 /* --- what is signed --------------------------------------------------------
@@ -102,10 +111,18 @@ void um_sync_set_rules(umbel_sync *s, const um_sync_rules *rules);
 /* --- copies ----------------------------------------------------------------
  */
 
+/* Where a step has a page. */
+typedef struct um_step_page {
+    uint64_t number;
+    size_t at, len; /* bytes of its old counts */
+} um_step_page;
+
 /* From one version to the next: the old counts of entries that changed. */
 typedef struct um_step {
     um_statement from;
     um_bytes old;
+    um_step_page *page; /* in old, ascending */
+    size_t npages;
     uint64_t ended; /* when the next version came, in seconds */
 } um_step;
 
@@ -142,23 +159,39 @@ typedef struct um_sync_of_list {
     um_pages pages;
     umbel_sync_list set;
     uint8_t digest[UM_HASH_LEN]; /* of name, shape, pages and epochs */
-    uint8_t empty[UM_HASH_LEN];  /* the root of an empty filter */
+    um_tree tree;                /* of an empty filter */
+    uint8_t empty[UM_HASH_LEN];  /* its root */
     uint64_t epoch;              /* the present one */
     uint64_t oldest;             /* that counts: older ones never come back */
     um_sync_columns columns;
 } um_sync_of_list;
 
+/* A page of an update. */
+typedef struct um_staged {
+    uint64_t number;
+    uint8_t hash[UM_HASH_LEN];
+    uint8_t *cells; /* NULL: in the filter of the staging */
+} um_staged;
+
 /* Pages of an update that is not complete yet. */
 typedef struct um_staging {
     bool active;
     um_sync_id id;
-    uint64_t base, version, keys, next_part, parts;
+    uint64_t have; /* the version that the copy had when it began; 0: none */
+    uint64_t base, version, keys, next_part;
     uint8_t signature[UM_SIGNATURE_LEN];
-    uint8_t **page; /* NULL: unchanged; or, with base 0, zero */
+    umbel_filter *filter; /* of a first version: its pages lie here */
+    um_staged *page;      /* ascending */
     size_t npages;
+    uint64_t next_page; /* the least that may come */
     uint64_t bytes, changed, fresh;
+    bool shrank;  /* a page has less than before */
+    um_bytes old; /* how to go back */
 } um_staging;
 
+/* id, base, version, keys and signature are set. */
+umbel_status um_staging_begin(umbel_sync *s, um_staging *g, uint64_t have,
+                              umbel_error *err);
 void um_staging_fini(umbel_sync *s, um_staging *g);
 
 /* --- logs ------------------------------------------------------------------
@@ -233,9 +266,17 @@ typedef struct um_peer {
     uint8_t (*unwanted)[UMBEL_ORIGIN_LEN];
     size_t nunwanted;
     um_staging staging;
+    bool idle;                      /* nothing was to be sent ... */
+    uint64_t idle_at, idle_changes; /* ... then, and nothing has changed */
     umbel_sync_peer_stats stats;
     uint64_t logged[UMBEL_SYNC_REASONS]; /* when, so as not to flood */
 } um_peer;
+
+/* An origin that has copies here. */
+typedef struct um_held_origin {
+    uint8_t origin[UMBEL_ORIGIN_LEN];
+    size_t copies;
+} um_held_origin;
 
 struct umbel_sync {
     umbel_sync_params set;
@@ -250,6 +291,9 @@ struct umbel_sync {
     size_t ncopies;
     size_t *order; /* slots in use, by list, origin, incarnation, epoch */
     size_t norder;
+    um_held_origin *held;
+    size_t norigins;
+    uint64_t changes; /* of copies, logs and rules, so far */
     um_sync_log *log;
     size_t nlogs;
     uint64_t log_bytes;
@@ -270,14 +314,23 @@ struct umbel_sync {
 /* Grows an array by one zeroed item; NULL when there is no memory. */
 void *um_grow_array(void *array, size_t *n, size_t size);
 
-/* Brings order up to date; there is room for ncopies. */
-void um_sync_sort(umbel_sync *s);
 bool um_same_id(const um_sync_id *a, const um_sync_id *b);
 um_copy *um_copy_find(const umbel_sync *s, const um_sync_id *id, size_t *slot);
 /* An empty copy, version 0; its slot is new for every peer. */
 umbel_status um_copy_make(umbel_sync *s, const um_sync_id *id, um_copy **out,
                           umbel_error *err);
 void um_copy_free(umbel_sync *s, size_t slot);
+/* An empty filter of that shape, which no memory is touched for. */
+umbel_status um_filter_like(const umbel_filter *shape, umbel_filter **out,
+                            umbel_error *err);
+bool um_step_index(um_step *step);
+void um_step_fini(um_step *step);
+size_t um_step_bytes(const um_step *step);
+/* Forgets the n oldest steps. */
+void um_drop_steps(um_copy *c, size_t n);
+/* The latest version that is at most so many pages away from base, or the one
+ * after it; the present one if base cannot be reached. */
+uint64_t um_copy_reach(const um_copy *c, uint64_t base, size_t pages);
 /* The statement of a version that can be reached; NULL: none. */
 const um_statement *um_copy_statement(const um_copy *c, uint64_t version);
 /* Fills out with a page as it was in a version that can be reached. */
@@ -325,6 +378,14 @@ umbel_status um_sync_refuse(umbel_sync *s, int peer, umbel_sync_reason reason,
                             const um_sync_id *id, umbel_status status,
                             const char *text, umbel_error *err);
 
+/*
+ * Memory for a page of an update to c, with what c has there if the update is
+ * a difference; then, once it is filled, compares and hashes it.
+ */
+umbel_status um_stage_page(umbel_sync *s, um_staging *g, const um_copy *c,
+                           uint64_t number, uint8_t **out,
+                           umbel_sync_reason *reason, umbel_error *err);
+void um_stage_end(umbel_sync *s, um_staging *g, const um_copy *c);
 /* Takes an update that is staged: all of it, or nothing. */
 umbel_status um_copy_take(umbel_sync *s, int peer, um_staging *g,
                           umbel_error *err);

@@ -148,6 +148,7 @@ static umbel_status append_entry(umbel_sync *s, um_sync_log *log,
     if (e->len)
         memcpy(body, e->body, e->len);
     s->log_bytes += e->len;
+    s->changes++;
     to->taken_back = was_taken_back(s, log, log->n);
     hash_entry(log, log->n, to);
     return UMBEL_OK;
@@ -191,6 +192,7 @@ static umbel_status replace_entry(umbel_sync *s, const um_sync_log *log,
         memcpy(body, e->body, e->len);
     free(to->body);
     s->log_bytes += e->len - (uint64_t)to->len;
+    s->changes++;
     *to = *e;
     to->body = body;
     for (size_t i = 0; i < s->nlogs; i++)
@@ -357,6 +359,7 @@ static umbel_status set_standing(umbel_sync *s, const uint8_t *origin,
 {
     um_origin_rule *all;
 
+    s->changes++;
     for (size_t i = 0; i < s->npeers; i++)
         s->peer[i].tell_rules = true;
     for (size_t i = 0; i < s->nrules; i++)
@@ -465,6 +468,7 @@ umbel_status um_contradiction_add(umbel_sync *s, const um_sync_id *id,
         return um_no_memory(err, sizeof *all);
     s->contradiction = all;
     s->contradiction[s->ncontradictions - 1] = both;
+    s->changes++;
     um_forget_origin(s, out.origin, &out.incarnation);
     um_sync_tell(s, &(umbel_sync_event){.kind = UMBEL_SYNC_CONTRADICTED,
                                         .peer = peer,

@@ -64,7 +64,8 @@ static void copy_pages(um_copy *c, const slice *x, const umbel_filter *f,
         if (c->now.version)
             um_copy_note_old(old, &p);
         memcpy(to + at.offset, f->payload + at.offset, at.len);
-        um_tree_update(&c->tree, x->pages, i, to);
+        um_tree_hash_page(to + at.offset, at.len, um_tree_leaf(&c->tree, i));
+        um_tree_touch(&c->tree, i);
         c->changed[i] = version;
     }
 }
@@ -76,6 +77,7 @@ static void take_own(umbel_sync *s, um_copy *c, const slice *x,
     um_bytes old = {.len = 0};
 
     copy_pages(c, x, f, version, &old);
+    um_tree_end(&c->tree);
     c->filter->shape.added = next.keys;
     memcpy(next.root, um_tree_root(&c->tree), UM_HASH_LEN);
     um_statement_sign(s, c, &next);
@@ -181,6 +183,7 @@ void um_sync_renew(umbel_sync *s, int peer)
     }
     /* By the clock, as at a first start: backups may not know all of ours. */
     s->incarnation = last < s->now ? s->now : last + 1;
+    s->changes++;
     um_sync_tell(s, &(umbel_sync_event){.kind = UMBEL_SYNC_RENEWED,
                                         .peer = peer,
                                         .origin = s->origin,

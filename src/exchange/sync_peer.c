@@ -32,7 +32,8 @@ enum {
     FLAG_RULES = 2, /* HAVE: who is not wanted, and who is out */
     FLAG_DONE = 4,  /* HAVE: you have all that I have */
     MARGIN = 512,   /* of a message, for what stands before the pages */
-    MINUTE = 60
+    MINUTE = 60,
+    UPDATE_BYTES = 8 << 20 /* of pages, that one step of versions changes */
 };
 
 #define HAS_IT UINT64_MAX
@@ -733,7 +734,8 @@ static bool plan_update(const umbel_sync *s, const um_copy *c, um_peer_copy *pc)
         c->now.version <= pc->refused || (pc->sent && s->now < pc->retry))
         return false;
     pc->from = pc->acked;
-    pc->sent = c->now.version;
+    pc->sent = um_copy_reach(c, pc->acked,
+                             UPDATE_BYTES / s->list[c->id.list].pages.max_page);
     return true;
 }
 
@@ -831,39 +833,42 @@ static umbel_status get_update_head(umbel_sync *s, int peer, um_reader *r,
     return UMBEL_OK;
 }
 
-/* The staging that this part belongs to, or a new one; false: out of turn. */
-static bool join_staging(umbel_sync *s, um_staging *g, const update_head *h)
+static bool goes_on(const um_staging *g, const update_head *h, uint64_t have)
 {
-    size_t npages = (size_t)s->list[h->id.list].pages.n;
+    return g->active && um_same_id(&g->id, &h->id) && g->have == have &&
+           g->base == h->base && g->version == h->version &&
+           g->keys == h->keys && g->next_part == h->part;
+}
 
-    if (h->part)
-        return g->active && um_same_id(&g->id, &h->id) && g->base == h->base &&
-               g->version == h->version && g->keys == h->keys &&
-               g->next_part == h->part;
+static umbel_status begin_staging(umbel_sync *s, um_staging *g,
+                                  const update_head *h, uint64_t have,
+                                  umbel_error *err)
+{
     um_staging_fini(s, g);
     *g = (um_staging){.active = true,
                       .id = h->id,
                       .base = h->base,
                       .version = h->version,
-                      .keys = h->keys,
-                      .npages = npages};
+                      .keys = h->keys};
     memcpy(g->signature, h->signature, sizeof g->signature);
-    g->page = calloc(npages, sizeof *g->page);
-    g->npages = g->page ? npages : 0;
-    return g->page != NULL;
+    return um_staging_begin(s, g, have, err);
 }
 
 static umbel_status stage_part(umbel_sync *s, int peer, const update_head *h,
-                               um_reader *r, umbel_error *err)
+                               uint64_t have, um_reader *r, umbel_error *err)
 {
     um_peer *p = &s->peer[peer];
     um_staging *g = &p->staging;
-    umbel_sync_reason reason = UMBEL_SYNC_PAGE;
+    umbel_sync_reason reason = UMBEL_SYNC_MEMORY;
+    umbel_status status = UMBEL_OK;
     umbel_error why;
 
-    if (!join_staging(s, g, h))
+    if (!h->part)
+        status = begin_staging(s, g, h, have, &why);
+    else if (!goes_on(g, h, have))
         return UMBEL_OK; /* a part was lost: it comes again */
-    umbel_status status = um_update_get(s, g, r, &reason, &why);
+    if (!status)
+        status = um_update_get(s, g, r, &reason, &why);
     if (status)
         status = um_sync_refuse(s, peer, reason, &h->id, status, why.text, err);
     g->next_part++;
@@ -897,7 +902,7 @@ static umbel_status get_update(umbel_sync *s, int peer, um_reader *r,
         fits = false;
     }
     if (newer && fits)
-        status = stage_part(s, peer, &h, r, err);
+        status = stage_part(s, peer, &h, have, r, err);
     c = um_copy_find(s, &h.id, &slot);
     if (!c || !keep_up(s, p))
         return status;
@@ -930,6 +935,7 @@ umbel_status umbel_sync_receive(umbel_sync *s, int peer, const void *message,
     um_peer *p = &s->peer[peer];
 
     umbel_sync_tick(s, now);
+    p->idle = false;
     p->stats.messages_in++;
     p->stats.bytes_in += len;
     umbel_status status = um_message_open(s, message, len, &type, &r, &why);
@@ -974,14 +980,26 @@ static bool make_message(umbel_sync *s, um_peer *p)
     return put_have(s, p, true);
 }
 
+/* Nothing was to be sent, and neither time nor anything else has changed. */
+static bool is_idle(const umbel_sync *s, const um_peer *p)
+{
+    return p->idle && p->idle_at == s->now && p->idle_changes == s->changes;
+}
+
 bool umbel_sync_next(umbel_sync *s, int peer, uint64_t now,
                      umbel_slice *message)
 {
     um_peer *p = &s->peer[peer];
 
     umbel_sync_tick(s, now);
-    if (!p->used || !make_message(s, p))
+    if (!p->used || is_idle(s, p))
         return false;
+    if (!make_message(s, p)) {
+        p->idle = true;
+        p->idle_at = s->now;
+        p->idle_changes = s->changes;
+        return false;
+    }
     um_message_end(&s->out);
     if (s->out.failed)
         return false;

@@ -122,12 +122,16 @@ static umbel_status get_steps(const umbel_sync *s, um_copy *c, um_reader *r,
             return um_fail(err, UMBEL_E_FORMAT, "a saved copy is damaged");
         um_bytes_put(&step.old, r->at, (size_t)len);
         r->at += len;
-        um_step *all = um_grow_array(c->step, &c->nsteps, sizeof *all);
-        if (!all || step.old.failed)
+        um_step *all = NULL;
+        if (!step.old.failed && um_step_index(&step))
+            all = um_grow_array(c->step, &c->nsteps, sizeof *all);
+        if (!all) {
+            um_step_fini(&step);
             return um_no_memory(err, len);
+        }
         c->step = all;
         c->step[c->nsteps - 1] = step;
-        c->history_bytes += (size_t)len + sizeof(um_step);
+        c->history_bytes += um_step_bytes(&step);
     }
     return r->bad ? um_fail(err, UMBEL_E_FORMAT, "a saved copy is damaged")
                   : UMBEL_OK;
@@ -148,8 +152,13 @@ static umbel_status fill_copy(umbel_sync *s, um_copy *c, const umbel_filter *f,
     UM_TRY(get_steps(s, c, r, err));
     memcpy(c->filter->payload, f->payload,
            f->payload_len - um_data_room(&f->shape));
-    for (uint64_t i = 0; i < l->pages.n; i++)
-        um_tree_update(&c->tree, &l->pages, i, c->filter->payload);
+    for (uint64_t i = 0; i < l->pages.n; i++) {
+        um_page p = um_page_of(&l->pages, i);
+        um_tree_hash_page(c->filter->payload + p.offset, p.len,
+                          um_tree_leaf(&c->tree, i));
+        um_tree_touch(&c->tree, i);
+    }
+    um_tree_end(&c->tree);
     if (memcmp(now.root, um_tree_root(&c->tree), UM_HASH_LEN) != 0 ||
         !um_statement_holds(s, &c->id, &now))
         return um_fail(err, UMBEL_E_REFUSED,

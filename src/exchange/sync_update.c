@@ -187,35 +187,8 @@ static umbel_status bad_page(umbel_sync_reason *reason, const char *what,
     return um_fail(err, UMBEL_E_FORMAT, "an update is damaged: %s", what);
 }
 
-/* Memory for a page, with what the copy has there now. */
-static umbel_status stage_page(umbel_sync *s, um_staging *g, uint64_t number,
-                               uint8_t **out, umbel_sync_reason *reason,
-                               umbel_error *err)
-{
-    const um_pages *pages = &s->list[g->id.list].pages;
-    um_page p = um_page_of(pages, number);
-    const um_copy *c = um_copy_find(s, &g->id, NULL);
-
-    *reason = UMBEL_SYNC_PAGE;
-    if (g->page[number])
-        return um_fail(err, UMBEL_E_FORMAT, "an update has a page twice");
-    *reason = UMBEL_SYNC_MEMORY;
-    if (p.len > s->limit.memory - s->memory)
-        return um_fail(err, UMBEL_E_LIMIT,
-                       "the pages of an update: raise the limit memory");
-    g->page[number] = calloc(1, p.len);
-    if (!g->page[number])
-        return um_no_memory(err, p.len);
-    g->bytes += p.len;
-    s->memory += p.len;
-    if (g->base && c)
-        memcpy(g->page[number], c->filter->payload + p.offset, p.len);
-    *out = g->page[number];
-    return UMBEL_OK;
-}
-
-static umbel_status stage_run(umbel_sync *s, um_staging *g, uint64_t first,
-                              uint64_t n, const uint8_t *cells,
+static umbel_status stage_run(umbel_sync *s, um_staging *g, const um_copy *c,
+                              uint64_t first, uint64_t n, const uint8_t *cells,
                               umbel_sync_reason *reason, umbel_error *err)
 {
     const um_pages *pages = &s->list[g->id.list].pages;
@@ -223,15 +196,17 @@ static umbel_status stage_run(umbel_sync *s, um_staging *g, uint64_t first,
     for (uint64_t i = first; i < first + n; i++) {
         size_t len = um_page_of(pages, i).len;
         uint8_t *page;
-        UM_TRY(stage_page(s, g, i, &page, reason, err));
+        UM_TRY(um_stage_page(s, g, c, i, &page, reason, err));
         memcpy(page, cells, len);
+        um_stage_end(s, g, c);
         cells += len;
     }
     return UMBEL_OK;
 }
 
-static umbel_status get_run(umbel_sync *s, um_staging *g, um_reader *r,
-                            umbel_sync_reason *reason, umbel_error *err)
+static umbel_status get_run(umbel_sync *s, um_staging *g, const um_copy *c,
+                            um_reader *r, umbel_sync_reason *reason,
+                            umbel_error *err)
 {
     const um_pages *pages = &s->list[g->id.list].pages;
     uint64_t first = um_get_varint(r), n = um_get_varint(r),
@@ -253,20 +228,20 @@ static umbel_status get_run(umbel_sync *s, um_staging *g, um_reader *r,
     um_packed run = um_pages_cells(pages, first, n, cells);
     run.at = cells;
     umbel_status status = um_code_decode(code, (size_t)len, UM_CODE_NOW, &run)
-                              ? stage_run(s, g, first, n, cells, reason, err)
+                              ? stage_run(s, g, c, first, n, cells, reason, err)
                               : bad_page(reason, "the code of a page", err);
     free(cells);
     return status;
 }
 
-static umbel_status get_changes(umbel_sync *s, um_staging *g, um_reader *r,
-                                umbel_sync_reason *reason, umbel_error *err)
+static umbel_status get_changes(umbel_sync *s, um_staging *g, const um_copy *c,
+                                um_reader *r, umbel_sync_reason *reason,
+                                umbel_error *err)
 {
     const um_pages *pages = &s->list[g->id.list].pages;
-    const um_copy *c = um_copy_find(s, &g->id, NULL);
     uint64_t number;
 
-    if (!um_growth_decoder(s->growth, r))
+    if (!g->base || !um_growth_decoder(s->growth, r))
         return bad_page(reason, "changes", err);
     while (um_growth_next(s->growth, pages->n - 1, &number)) {
         um_page p = um_page_of(pages, number);
@@ -274,10 +249,11 @@ static umbel_status get_changes(umbel_sync *s, um_staging *g, um_reader *r,
                                  .section = p.section,
                                  .number = number,
                                  .n = p.n};
-        UM_TRY(stage_page(s, g, number, &growth.now, reason, err));
-        growth.old = c ? c->filter->payload + p.offset : NULL;
-        if (!c || !um_growth_get(s->growth, &growth))
+        UM_TRY(um_stage_page(s, g, c, number, &growth.now, reason, err));
+        growth.old = c->filter->payload + p.offset;
+        if (!um_growth_get(s->growth, &growth))
             return bad_page(reason, "changes of a page", err);
+        um_stage_end(s, g, c);
     }
     return um_growth_ended(s->growth) ? UMBEL_OK
                                       : bad_page(reason, "changes", err);
@@ -286,11 +262,12 @@ static umbel_status get_changes(umbel_sync *s, um_staging *g, um_reader *r,
 umbel_status um_update_get(umbel_sync *s, um_staging *g, um_reader *r,
                            umbel_sync_reason *reason, umbel_error *err)
 {
+    const um_copy *c = um_copy_find(s, &g->id, NULL);
     uint64_t runs = um_get_varint(r);
 
     for (uint64_t i = 0; i < runs; i++)
-        UM_TRY(get_run(s, g, r, reason, err));
+        UM_TRY(get_run(s, g, c, r, reason, err));
     if (r->bad)
         return bad_page(reason, "cut short", err);
-    return r->at < r->end ? get_changes(s, g, r, reason, err) : UMBEL_OK;
+    return r->at < r->end ? get_changes(s, g, c, r, reason, err) : UMBEL_OK;
 }
