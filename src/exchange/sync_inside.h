@@ -9,7 +9,11 @@
  *   sync_update.c   pages as bytes, and back
  *   sync_message.c  messages as bytes, and back
  *   sync_log.c      signed entries, dropped and contradicted origins
- *   sync_peer.c     what to send, what came
+ *   sync_peer.c     peers: what to send next, what came
+ *   sync_greet.c    HELLO, HAVE
+ *   sync_version.c  UPDATE
+ *   sync_proof.c    STATEMENT, CONTRADICTION
+ *   sync_entries.c  LOG
  *   sync_state.c    restarts
  *   sync.c          the machine
  *   sync_answer.c   its answers
@@ -430,6 +434,42 @@ umbel_status um_get_id(um_reader *r, const umbel_sync *s, um_sync_id *out,
                        umbel_error *err);
 void um_put_statement(um_bytes *b, const um_statement *st);
 void um_get_statement(um_reader *r, um_statement *st);
+
+/* --- messages of a peer ----------------------------------------------------
+ */
+
+enum { UM_ROOT_WORD = 8 }; /* bytes of a root that tell roots apart */
+#define UM_HAS_IT UINT64_MAX
+
+/* What a peer had is forgotten. */
+void um_peer_forget(umbel_sync *s, um_peer *p);
+/* Makes as many places as there are things to talk about. */
+bool um_peer_keep_up(const umbel_sync *s, um_peer *p);
+bool um_peer_wants(const um_peer *p, const uint8_t *origin);
+bool um_peer_has_news(const um_peer *p);
+/* It should see the statement of a version. */
+void um_peer_prove(um_peer_copy *pc, uint64_t version);
+/* Refuse origins that are dropped; check_origin also incarnations that are out:
+ * what these said in their logs stays. */
+umbel_status um_check_standing(umbel_sync *s, int peer, const um_sync_id *id,
+                               umbel_error *err);
+umbel_status um_check_origin(umbel_sync *s, int peer, const um_sync_id *id,
+                             umbel_error *err);
+
+/* Put a message into out if there is one of that type to send. */
+void um_send_hello(umbel_sync *s, um_peer *p);
+bool um_send_have(umbel_sync *s, um_peer *p, bool done);
+bool um_send_statement(umbel_sync *s, um_peer *p);
+bool um_send_contradiction(umbel_sync *s, um_peer *p);
+bool um_send_log(umbel_sync *s, um_peer *p);
+bool um_send_update(umbel_sync *s, um_peer *p);
+
+/* Take the body of a message. */
+typedef umbel_status um_get_message(umbel_sync *s, int peer, um_reader *r,
+                                    umbel_error *err);
+um_get_message um_get_hello_message, um_get_have_message,
+    um_get_statement_message, um_get_contradiction_message, um_get_log_message,
+    um_get_update_message;
 
 /* --- logs ------------------------------------------------------------------
  */

@@ -215,7 +215,7 @@ umbel_status um_log_take(umbel_sync *s, int peer, const uint8_t *origin,
         return um_fail(err, UMBEL_E_FORMAT, "an entry of a log out of turn");
     memcpy(named.origin, origin, UMBEL_ORIGIN_LEN);
     hash_entry(&named, seq, &e);
-    const um_log_entry *here = seq <= n ? &log->entry[seq - 1] : NULL;
+    const um_log_entry *here = log && seq <= n ? &log->entry[seq - 1] : NULL;
     if (here && !outranks(&e, here))
         return UMBEL_OK; /* the same, or ours stays */
     if (!is_signed(s, &named, seq, &e))

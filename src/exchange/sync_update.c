@@ -14,12 +14,6 @@
 
 #include <stdlib.h>
 
-#if defined(__GNUC__) && !defined(__clang__)
-/* What the machine keeps is taken for lost, and arrays that are as long as
- * their number says for NULL. */
-#pragma GCC diagnostic ignored "-Wanalyzer-malloc-leak"
-#endif
-
 /* --- making one ----------------------------------------------------------- */
 
 typedef struct update {

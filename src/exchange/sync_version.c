@@ -1,0 +1,206 @@
+/*
+ * sync_version.c - UPDATE: a version that a peer lacks, in one or more parts.
+ */
+#include "base/error.h"
+#include "exchange/sync_inside.h"
+
+enum {
+    MARGIN = 512,          /* of a message, for what stands before the pages */
+    UPDATE_BYTES = 8 << 20 /* of pages, that one step of versions changes */
+};
+
+/* --- sending -------------------------------------------------------------- */
+
+/* What is to be sent of a copy: from where, and which version. */
+static bool plan_update(const umbel_sync *s, const um_copy *c, um_peer_copy *pc)
+{
+    bool going_on = pc->part && um_copy_statement(c, pc->sent);
+
+    if (going_on)
+        return true;
+    pc->part = pc->page = 0;
+    if (!c->now.version || c->now.version <= pc->acked ||
+        c->now.version <= pc->refused || (pc->sent && s->now < pc->retry))
+        return false;
+    pc->from = pc->acked;
+    pc->sent = um_copy_reach(c, pc->acked,
+                             UPDATE_BYTES / s->list[c->id.list].pages.max_page);
+    return true;
+}
+
+static bool put_update_of(umbel_sync *s, um_peer *p, size_t slot)
+{
+    const um_copy *c = s->copy[slot];
+    um_peer_copy *pc = &p->copy[slot];
+    const um_statement *st = um_copy_statement(c, pc->sent),
+                       *base = um_copy_statement(c, pc->from);
+    uint8_t none[UM_ROOT_WORD] = {0}, last = 0;
+    um_bytes *b = &s->out;
+
+    um_message_begin(b, UM_MSG_UPDATE);
+    um_bytes_u64(b, p->own_session);
+    um_put_id(b, s, &c->id);
+    um_bytes_varint(b, pc->from);
+    um_bytes_put(b, base && pc->from ? base->root : none, UM_ROOT_WORD);
+    um_bytes_varint(b, st->version);
+    um_bytes_varint(b, st->keys);
+    um_bytes_varint(b, pc->part);
+    size_t last_at = b->len;
+    um_bytes_put(b, &last, 1);
+    um_bytes_put(b, st->signature, UM_SIGNATURE_LEN);
+    if (um_update_put(s, c, pc->from, pc->sent, &pc->page,
+                      s->limit.message_bytes / 2 - MARGIN, b,
+                      &p->stats.changed_out, NULL))
+        return false;
+    last = pc->page == s->list[c->id.list].pages.n;
+    b->at[last_at] = last;
+    pc->part = last ? 0 : pc->part + 1;
+    pc->retry = s->now + s->limit.retry_seconds;
+    return true;
+}
+
+bool um_send_update(umbel_sync *s, um_peer *p)
+{
+    for (size_t i = 0; i < p->ncopies && i < s->ncopies; i++) {
+        const um_copy *c = s->copy[i];
+        if (c && um_peer_wants(p, c->id.origin) &&
+            plan_update(s, c, &p->copy[i]) && put_update_of(s, p, i))
+            return true;
+    }
+    return false;
+}
+
+/* --- taking --------------------------------------------------------------- */
+
+static umbel_status check_epoch(umbel_sync *s, int peer, const um_sync_id *id,
+                                umbel_error *err)
+{
+    const um_sync_of_list *l = &s->list[id->list];
+    uint64_t seconds = l->set.epoch_seconds;
+
+    if (s->rules->is_expired(id->epoch, l->oldest))
+        return um_sync_refuse(s, peer, UMBEL_SYNC_EPOCH, id, UMBEL_E_REFUSED,
+                              "an epoch that is over", err);
+    if (seconds ? id->epoch > (s->now + s->limit.clock_skew) / seconds
+                : id->epoch > 0)
+        return um_sync_refuse(s, peer, UMBEL_SYNC_EPOCH, id, UMBEL_E_REFUSED,
+                              "an epoch that has not begun: a clock is wrong",
+                              err);
+    return UMBEL_OK;
+}
+
+/* What an update says before its pages. */
+typedef struct update_head {
+    um_sync_id id;
+    uint64_t session; /* of the sender: what it has now, unless it restarted */
+    uint64_t base, version, keys, part;
+    uint8_t word[UM_ROOT_WORD], last, signature[UM_SIGNATURE_LEN];
+} update_head;
+
+static umbel_status get_update_head(umbel_sync *s, int peer, um_reader *r,
+                                    update_head *h, umbel_error *err)
+{
+    umbel_error why;
+
+    h->session = um_get_u64(r);
+    umbel_status status = um_get_id(r, s, &h->id, &why);
+    h->base = um_get_varint(r);
+    um_get_bytes(r, h->word, sizeof h->word);
+    h->version = um_get_varint(r);
+    h->keys = um_get_varint(r);
+    h->part = um_get_varint(r);
+    um_get_bytes(r, &h->last, 1);
+    um_get_bytes(r, h->signature, sizeof h->signature);
+    if (r->bad || status == UMBEL_E_FORMAT || h->last > 1)
+        return um_fail(err, UMBEL_E_FORMAT, "an update is cut short");
+    if (status)
+        return um_sync_refuse(s, peer, UMBEL_SYNC_LIST, NULL, status, why.text,
+                              err);
+    UM_TRY(um_check_origin(s, peer, &h->id, err));
+    UM_TRY(check_epoch(s, peer, &h->id, err));
+    if (h->version == 0 || h->version == UINT64_MAX)
+        return um_sync_refuse(s, peer, UMBEL_SYNC_VERSION, &h->id,
+                              UMBEL_E_REFUSED, "a version out of range", err);
+    return UMBEL_OK;
+}
+
+static bool goes_on(const um_staging *g, const update_head *h, uint64_t have)
+{
+    return g->active && um_same_id(&g->id, &h->id) && g->have == have &&
+           g->base == h->base && g->version == h->version &&
+           g->keys == h->keys && g->next_part == h->part;
+}
+
+static umbel_status begin_staging(umbel_sync *s, um_staging *g,
+                                  const update_head *h, uint64_t have,
+                                  umbel_error *err)
+{
+    um_staging_fini(s, g);
+    *g = (um_staging){.active = true,
+                      .id = h->id,
+                      .base = h->base,
+                      .version = h->version,
+                      .keys = h->keys};
+    memcpy(g->signature, h->signature, sizeof g->signature);
+    return um_staging_begin(s, g, have, err);
+}
+
+static umbel_status stage_part(umbel_sync *s, int peer, const update_head *h,
+                               uint64_t have, um_reader *r, umbel_error *err)
+{
+    um_peer *p = &s->peer[peer];
+    um_staging *g = &p->staging;
+    umbel_sync_reason reason = UMBEL_SYNC_MEMORY;
+    umbel_status status = UMBEL_OK;
+    umbel_error why;
+
+    if (!h->part)
+        status = begin_staging(s, g, h, have, &why);
+    else if (!goes_on(g, h, have))
+        return UMBEL_OK; /* a part was lost: it comes again */
+    if (!status)
+        status = um_update_get(s, g, r, &reason, &why);
+    if (status)
+        status = um_sync_refuse(s, peer, reason, &h->id, status, why.text, err);
+    g->next_part++;
+    if (!status && h->last) {
+        status = um_copy_take(s, peer, g, err);
+        if (!status)
+            p->stats.changed_in += g->changed;
+    }
+    if (status || h->last)
+        um_staging_fini(s, g);
+    return status;
+}
+
+umbel_status um_get_update_message(umbel_sync *s, int peer, um_reader *r,
+                                   umbel_error *err)
+{
+    um_peer *p = &s->peer[peer];
+    umbel_status status = UMBEL_OK;
+    update_head h;
+    size_t slot;
+
+    UM_TRY(get_update_head(s, peer, r, &h, err));
+    um_copy *c = um_copy_find(s, &h.id, &slot);
+    uint64_t have = c ? c->now.version : 0;
+    bool newer = s->rules->is_newer(have, h.version),
+         fits = s->rules->fits_base(have, h.base);
+    if (newer && fits && c && h.base && !um_all_zero(h.word, UM_ROOT_WORD) &&
+        memcmp(c->now.root, h.word, UM_ROOT_WORD) != 0) {
+        if (um_peer_keep_up(s, p))
+            um_peer_prove(&p->copy[slot], have);
+        fits = false;
+    }
+    if (newer && fits)
+        status = stage_part(s, peer, &h, have, r, err);
+    c = um_copy_find(s, &h.id, &slot);
+    if (!c || !um_peer_keep_up(s, p))
+        return status;
+    p->copy[slot].tell |= !newer || !fits || h.last || status;
+    if (!status && h.last && c->now.version == h.version &&
+        s->rules->same_session(p->session, h.session) &&
+        p->copy[slot].acked < h.version)
+        p->copy[slot].acked = h.version;
+    return status;
+}
