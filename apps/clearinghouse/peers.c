@@ -45,6 +45,7 @@ void um_peers_want_all(um_peers *p)
 {
     for (size_t i = 0; i < p->nremotes; i++)
         p->remote[i]->wants = true;
+    p->wanted = true;
 }
 
 void um_remote_down(um_peers *p, um_remote *r)
@@ -114,34 +115,27 @@ static umbel_status make_remotes(const um_config *c, const um_peers_keys *k,
     return um_no_memory(err, c->npeers * sizeof **all);
 }
 
-/* The address may be another one; links and figures stay. */
-static void move_remote(um_remote *from, um_remote *to)
+/* Gives a peer the name and address of fresh, which is freed; its link and
+ * figures stay. */
+static um_remote *change_remote(um_remote *r, um_remote *fresh)
 {
-    um_remote old = *from;
+    um_remote old = *r;
     bool moved = strcmp(old.address ? old.address : "",
-                        to->address ? to->address : "") != 0;
+                        fresh->address ? fresh->address : "") != 0;
 
-    *from = *to; /* its texts are freed with it */
-    char *name = to->name, *address = to->address;
-    um_address where = to->to;
-    *to = old;
-    to->name = name;
-    to->address = address;
-    to->to = where;
-    from->name = old.name;
-    from->address = old.address;
-    if (to->up)
-        to->up->remote = to;
-    if (to->calling)
-        to->calling->remote = to;
-    if (moved) {
-        to->pause = to->call_at = 0;
-        if (to->calling)
-            um_conn_end(to->calling, NULL);
-        if (to->up && to->up->caller)
-            um_conn_end(to->up, "its address was changed");
-    }
-    from->up = from->calling = NULL;
+    r->name = fresh->name;
+    r->address = fresh->address;
+    r->to = fresh->to;
+    fresh->name = old.name;
+    fresh->address = old.address;
+    free_remote(fresh);
+    if (moved && r->calling)
+        um_conn_end(r->calling, NULL);
+    if (moved && r->up && r->up->caller)
+        um_conn_end(r->up, "its address was changed");
+    if (moved)
+        r->pause = r->call_at = 0;
+    return r;
 }
 
 static bool has_standing(const um_peers *p, const uint8_t *origin)
@@ -182,28 +176,40 @@ static void set_trust(um_peers *p)
                              c->peers.origin_cap);
 }
 
+/* Takes the peers that stay over from the old table, and ends the others. */
+static void replace_remotes(um_peers *p, um_remote **fresh, size_t n)
+{
+    um_remote **old = p->remote;
+    size_t nold = p->nremotes;
+
+    for (size_t i = 0; i < nold; i++) {
+        size_t j = 0;
+        while (j < n && memcmp(fresh[j]->key, old[i]->key, sizeof old[i]->key))
+            j++;
+        if (j < n)
+            fresh[j] = change_remote(old[i], fresh[j]);
+        else
+            end_links(old[i], "it was removed from the configuration");
+        if (j == n)
+            free_remote(old[i]);
+    }
+    free(old);
+    p->remote = fresh;
+    p->nremotes = n;
+}
+
 umbel_status um_peers_reload(um_peers *p, umbel_error *err)
 {
     um_peers_keys keys;
-    um_remote **all;
-    size_t n = p ? p->house->config.npeers : 0;
+    um_remote **fresh;
 
     if (!p)
         return UMBEL_OK;
     UM_TRY(um_peers_keys_read(&p->house->config, &keys, err));
-    umbel_status status = make_remotes(&p->house->config, &keys, &all, err);
+    umbel_status status = make_remotes(&p->house->config, &keys, &fresh, err);
     um_peers_keys_fini(&keys);
     UM_TRY(status);
-    for (size_t i = 0; i < n; i++) {
-        um_remote *old = um_remote_find(p, all[i]->key);
-        if (old)
-            move_remote(old, all[i]);
-    }
-    for (size_t i = 0; i < p->nremotes; i++)
-        end_links(p->remote[i], "it was removed from the configuration");
-    free_remotes(p->remote, p->nremotes);
-    p->remote = all;
-    p->nremotes = n;
+    replace_remotes(p, fresh, p->house->config.npeers);
     set_trust(p);
     um_peers_want_all(p);
     return allow_peers(p, err);
@@ -393,6 +399,9 @@ static void beat(void *ctx)
 {
     um_peers *p = ctx;
 
+    if (p->news)
+        um_peers_want_all(p);
+    p->news = false;
     um_calls_make(p);
     if (um_publish_beat(p))
         um_timer_set(p->beat, SHORT_BEAT_MS, BEAT_MS);

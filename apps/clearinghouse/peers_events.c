@@ -38,11 +38,12 @@ static void origin_name(const um_peers *p, const uint8_t *origin, char *out,
                         size_t cap)
 {
     const um_remote *r = origin ? um_remote_find(p, origin) : NULL;
-    char hex[2 * UMBEL_ORIGIN_LEN + 1] = "";
+    char hex[UM_DIGEST_HEX];
 
-    if (origin)
-        um_digest_text(origin, hex);
-    if (origin && memcmp(origin, p->keys.origin, UMBEL_ORIGIN_LEN) == 0)
+    if (!origin)
+        return;
+    um_digest_text(origin, hex);
+    if (memcmp(origin, p->keys.origin, UMBEL_ORIGIN_LEN) == 0)
         snprintf(out, cap, "this server");
     else if (r)
         snprintf(out, cap, "%s", r->name);
@@ -50,61 +51,66 @@ static void origin_name(const um_peers *p, const uint8_t *origin, char *out,
         snprintf(out, cap, "%.*s", SHORT_KEY, hex);
 }
 
-static void note_refused(um_peers *p, const umbel_sync_event *e,
-                         const char *who)
+/* Writes what an event means; false: nothing that is logged. */
+static bool describe(const um_peers *p, const umbel_sync_event *e, char *out,
+                     size_t cap)
 {
-    um_remote *r = um_remote_of_number(p, e->peer);
-
-    um_peers_log(p, r, UM_PEER_EVENT + e->reason, "refused (%s)%s%s%s%s: %s",
-                 umbel_sync_reason_name(e->reason), e->origin ? " of " : "",
-                 e->origin ? who : "", e->list >= 0 ? ", list " : "",
-                 e->list >= 0 ? um_front_list((size_t)e->list) : "",
-                 e->text ? e->text : "");
-}
-
-void um_peers_event(void *ctx, const umbel_sync_event *e)
-{
-    um_peers *p = ctx;
-    um_log *log = &p->house->log;
     const char *list = e->list >= 0 ? um_front_list((size_t)e->list) : "";
-    char who[UMBEL_SYNC_MAX_NAME];
+    const char *in = e->list >= 0 ? ", list " : "";
+    char who[UMBEL_SYNC_MAX_NAME] = "";
 
     origin_name(p, e->origin, who, sizeof who);
     switch (e->kind) {
     case UMBEL_SYNC_TOOK:
     case UMBEL_SYNC_LOGGED:
-        break;
+        return false;
     case UMBEL_SYNC_REFUSED:
-        note_refused(p, e, who);
+        snprintf(out, cap, "refused (%s)%s%s%s%s: %s",
+                 umbel_sync_reason_name(e->reason), e->origin ? " of " : "",
+                 who, in, list, e->text ? e->text : "");
         break;
     case UMBEL_SYNC_CONTRADICTED:
-        um_log_event(log,
-                     "peers: origin %s contradicted itself in list %s (epoch "
-                     "%" PRIu64 ", version %" PRIu64
-                     "): what it said in this incarnation is out",
-                     who, list, e->epoch, e->version);
+        snprintf(out, cap,
+                 "origin %s contradicted itself in list %s (epoch %" PRIu64
+                 ", version %" PRIu64
+                 "): what it said in this incarnation is out",
+                 who, list, e->epoch, e->version);
         break;
     case UMBEL_SYNC_HELD:
-        um_log_event(log,
-                     "peers: origin %s is held at its capacity in list %s: it "
-                     "should raise capacity there",
-                     who, list);
+        snprintf(out, cap,
+                 "origin %s is held at its capacity in list %s: raise capacity "
+                 "at all servers",
+                 who, list);
         break;
     case UMBEL_SYNC_RENEWED:
-        p->renewed = true;
-        um_log_event(log, "peers: others have more of what this server "
-                          "reported than its data directory: it goes on as a "
-                          "new incarnation");
+        snprintf(out, cap,
+                 "others have more of what this server counted than its data "
+                 "directory: it goes on as a new incarnation");
         break;
     case UMBEL_SYNC_DROPPED:
-        um_log_event(log, "peers: origin %s was dropped: %s", who,
-                     e->text ? e->text : "by notices of others");
+        snprintf(out, cap, "origin %s was dropped: others asked for it", who);
         break;
     case UMBEL_SYNC_EXPIRED:
-        um_log_event(log, "peers: epoch %" PRIu64 " of list %s is over",
-                     e->epoch, list);
-        um_publish_forget(p, (size_t)e->list);
+        snprintf(out, cap, "epoch %" PRIu64 " of list %s is over", e->epoch,
+                 list);
         break;
     }
-    um_peers_want_all(p);
+    return true;
+}
+
+void um_peers_event(void *ctx, const umbel_sync_event *e)
+{
+    um_peers *p = ctx;
+    char text[UM_LOG_LINE_LEN];
+    unsigned topic = UM_PEER_EVENT + (e->kind == UMBEL_SYNC_REFUSED
+                                          ? (unsigned)e->reason
+                                          : UMBEL_SYNC_REASONS + e->kind);
+
+    p->news = true;
+    if (e->kind == UMBEL_SYNC_RENEWED)
+        p->renewed = true;
+    if (e->kind == UMBEL_SYNC_EXPIRED)
+        um_publish_forget(p, (size_t)e->list);
+    if (describe(p, e, text, sizeof text))
+        um_peers_log(p, um_remote_of_number(p, e->peer), topic, "%s", text);
 }

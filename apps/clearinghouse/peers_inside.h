@@ -19,8 +19,8 @@ typedef enum um_peer_topic {
     UM_PEER_UP,
     UM_PEER_DOWN,
     UM_PEER_NO_CALL,
-    UM_PEER_EVENT,
-    UM_PEER_TOPICS = UM_PEER_EVENT + UMBEL_SYNC_REASONS
+    UM_PEER_EVENT, /* reasons of refusals, then other kinds of events */
+    UM_PEER_TOPICS = UM_PEER_EVENT + UMBEL_SYNC_REASONS + UMBEL_SYNC_EXPIRED + 1
 } um_peer_topic;
 
 /* A peer of the configuration. */
@@ -57,7 +57,7 @@ struct um_conn {
     uint64_t drained;     /* when the peer had read all, or some more */
     size_t unread;        /* then */
     uint64_t bytes_in, bytes_out;
-    char stranger[2 * UMBEL_TRUST_KEY_LEN + 1]; /* a key that is not known */
+    char stranger[2 * UMBEL_TRUST_KEY_LEN + 1]; /* a key that is not the one */
 };
 
 /* Where publishing stands. */
@@ -88,6 +88,9 @@ struct um_peers {
     um_listener **listener; /* the first only calls */
     size_t nlisteners, open;
     um_timer *beat, *again;
+    size_t accepted; /* connections of this second */
+    bool wanted;     /* some peer wants a message */
+    bool news;       /* all will, at the next beat: many at once */
     um_log_topic strangers;
     um_publishing publishing;
     um_peers_store *copies; /* of others, on disk */

@@ -23,6 +23,7 @@ enum {
     GREETING_MS = 10000, /* until both keys are proved */
     GREETINGS_MOST = 64, /* accepted connections in that time ... */
     GREETINGS_EACH = 8,  /* ... and of one network */
+    ACCEPTED_MOST = 200, /* connections in a second: each costs a key */
     CROSSING_MS = 10000, /* calls of both sides that may cross */
     WORKED_MS = 10000,   /* a link that lasted so long worked */
     ALIVE_MS = 15000,    /* a sign of life is sent when nothing else was */
@@ -78,8 +79,9 @@ static void note_end(um_conn *c, const char *text)
         log_stranger(c, text);
         return;
     }
-    snprintf(r->error, sizeof r->error, "%s%s%s", text,
-             c->stranger[0] ? ": " : "", c->stranger);
+    snprintf(r->error, sizeof r->error, "%s%s",
+             c->stranger[0] ? "its address has another key: " : text,
+             c->stranger);
     um_peers_log(c->peers, r, was_link ? UM_PEER_DOWN : UM_PEER_NO_CALL,
                  "%s: %s", was_link ? "link ended" : "no link", r->error);
     if (was_link || c->caller)
@@ -181,7 +183,7 @@ static umbel_status adopt(um_conn *c, umbel_error *err)
     UM_TRY(umbel_sync_connect(p->machine, &r->number, err));
     r->up = c;
     r->since = p->house->now;
-    r->wants = true;
+    r->wants = p->wanted = true;
     um_peers_log(p, r, UM_PEER_UP, "linked, %s called",
                  c->caller ? "this server" : "the peer");
     return UMBEL_OK;
@@ -197,7 +199,7 @@ static umbel_status take_message(void *ctx, umbel_slice message,
     if (!message.len || c->over)
         return UMBEL_OK;
     um_remote *r = c->remote;
-    r->wants = true;
+    r->wants = c->peers->wanted = true;
     /* A refusal is an event, and counted. */
     umbel_sync_receive(c->peers->machine, r->number, message.data, message.len,
                        c->peers->house->now, NULL);
@@ -298,7 +300,7 @@ static bool is_crowded(const um_peers *p, const um_stream *s)
     um_network network = um_address_network(from, NULL);
     size_t n = 0;
 
-    if (p->greeting >= GREETINGS_MOST)
+    if (p->greeting >= GREETINGS_MOST || p->accepted >= ACCEPTED_MOST)
         return true;
     if (um_address_is_loopback(from))
         return false;
@@ -314,6 +316,7 @@ static um_conn *accept_conn(um_stream *s)
     um_peers *p = um_stream_ctx(s);
     um_conn *c = is_crowded(p, s) ? NULL : um_conn_open(p, NULL);
 
+    p->accepted++;
     if (!c) {
         um_stream_close(s, UM_END_ALL_FULL);
         return NULL;
@@ -371,6 +374,7 @@ void um_conns_tick(um_peers *p)
 {
     uint64_t now = um_house_ms(p->house);
 
+    p->accepted = 0;
     for (um_conn *c = p->first, *next; c; c = next) {
         next = c->next;
         check_conn(c, now);
@@ -417,20 +421,20 @@ static bool send_next(um_peers *p, um_remote *r)
 static void send_round(um_peers *p)
 {
     uint64_t end = um_clock_us() + TURN_US;
-    size_t idle = 0;
+    size_t idle = 0, wanting = 0;
 
     while (idle < p->nremotes) {
         um_remote *r = p->remote[p->turn++ % p->nremotes];
+        bool sent = r->up && r->wants && send_next(p, r);
 
-        if (!r->up || !r->wants || !send_next(p, r)) {
-            idle++;
-        } else if (um_clock_us() > end) {
+        idle = sent ? 0 : idle + 1;
+        wanting = (sent ? 0 : wanting) + (r->up && r->wants);
+        if (sent && um_clock_us() > end) {
             um_timer_set(p->again, 0, 0);
-            break;
-        } else {
-            idle = 0;
+            return;
         }
     }
+    p->wanted = wanting;
 }
 
 static void resume_waiting(um_peers *p)
@@ -448,6 +452,6 @@ void um_conns_work(um_peers *p)
 {
     p->receiving = 0;
     resume_waiting(p);
-    if (!um_publish_holds(p))
+    if (p->wanted && !um_publish_holds(p))
         send_round(p);
 }

@@ -18,7 +18,7 @@ typedef struct um_stream um_stream;
 /* Why a connection ended: name for metrics, text for the log. */
 #define UM_END_LIST(X)                                                         \
     X(DONE, "done", "served")                                                  \
-    X(CLIENT, "client", "closed by the client")                                \
+    X(CLIENT, "client", "closed by the other side")                            \
     X(BAD, "bad_request", "the request is malformed")                          \
     X(TOO_LONG, "too_long", "the request is longer than the limit")            \
     X(TOO_MUCH, "too_much", "the connection sent more than the limit")         \
