@@ -27,13 +27,11 @@ void *um_config_front(const um_config *c, const um_front *f)
 
 umbel_status um_config_check_listens(const um_config *c, umbel_error *err)
 {
-    for (size_t i = 0; um_front_row(i); i++) {
-        const um_setting *s =
-            um_setting_find(um_front_row(i)->settings, "listen");
-        const um_texts *addresses = um_setting_target(s, c->front[i]);
-        if (addresses->n)
-            return UMBEL_OK;
-    }
+    for (size_t i = 0; um_front_row(i); i++)
+        for (const um_setting *s = um_front_row(i)->settings; s->name; s++)
+            if (s->type == &um_type_addresses &&
+                ((um_texts *)um_setting_target(s, c->front[i]))->n)
+                return UMBEL_OK;
     return um_fail(err, UMBEL_E_REFUSED,
                    "no front listens: each has listen = {}; give one of them "
                    "an address");

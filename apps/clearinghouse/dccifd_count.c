@@ -2,26 +2,16 @@
  * dccifd_count.c - facts of a mail: what is counted, and the counts.
  *
  * A mail has up to ten keys: its exact signature in the list body, Pyzor's in
- * fuz1, eight super-shingles in fuz2. A near copy shares some of the eight, and
- * one of them may be common by chance, so the second largest count is that of
- * the mail.
+ * fuz1, eight super-shingles in fuz2.
  */
-#include "clearinghouse/counts.h"
 #include "clearinghouse/dccifd_front.h"
 #include "clearinghouse/forget.h"
-#include "clearinghouse/mail_keys.h"
+#include "clearinghouse/mail_counts.h"
 
 #include "base/bytes.h"
 
 #include <string.h>
 
-typedef struct mail_keys {
-    um_mail_keys of;
-    umbel_digest digest[UM_MAIL_KEYS];
-    uint64_t count[UM_MAIL_KEYS];
-} mail_keys;
-
-/* Keys of one kind have a list of their own. */
 _Static_assert((int)UM_DCCIFD_SUM_BODY == (int)UM_KEY_EXACT &&
                    (int)UM_DCCIFD_SUM_FUZ1 == (int)UM_KEY_PYZOR &&
                    (int)UM_DCCIFD_SUM_FUZ2 == (int)UM_KEY_SHINGLE,
@@ -29,22 +19,6 @@ _Static_assert((int)UM_DCCIFD_SUM_BODY == (int)UM_KEY_EXACT &&
 
 /* --- counting --------------------------------------------------------------
  */
-
-static bool is_welcome(const um_dccifd_job *job, const um_mail_facts *facts,
-                       const mail_keys *k)
-{
-    const um_dccifd_envelope *e = &job->envelope;
-    const char *client = e->client[0] ? e->client : facts->received;
-    um_welcome_mail mail = {
-        .sender = {e->sender, strlen(e->sender)},
-        .from_domain = {facts->from_domain, strlen(facts->from_domain)},
-        .list_id = {facts->list_id, strlen(facts->list_id)},
-        .client = {client, strlen(client)},
-        .digest = k->of.key,
-        .ndigests = k->of.n};
-
-    return um_welcome_match(job->front->house->welcome, &mail, NULL);
-}
 
 static uint64_t amount_of(const um_dccifd_job *job)
 {
@@ -55,7 +29,7 @@ static uint64_t amount_of(const um_dccifd_job *job)
     return s->count == UM_DCCIFD_PER_RECIPIENT ? job->envelope.recipients : 1;
 }
 
-static um_dccifd_outcome count_keys(um_dccifd_job *job, const mail_keys *k)
+static um_dccifd_outcome count_keys(um_dccifd_job *job, const um_mail_counts *k)
 {
     um_dccifd_front *f = job->front;
     um_house *h = f->house;
@@ -64,8 +38,8 @@ static um_dccifd_outcome count_keys(um_dccifd_job *job, const mail_keys *k)
     size_t n = 0;
     bool full = false;
 
-    for (size_t i = 0; i < k->of.n; i++) {
-        unsigned list = f->list + k->of.kind[i];
+    for (size_t i = 0; i < k->keys.n; i++) {
+        unsigned list = um_mail_list(k->keys.kind[i]);
         if (um_forgotten(h, list, &k->digest[i]))
             continue;
         if (um_store_takes(h->store, list, &k->digest[i], h->now))
@@ -87,49 +61,24 @@ static um_dccifd_outcome count_keys(um_dccifd_job *job, const mail_keys *k)
 /* --- counts ----------------------------------------------------------------
  */
 
-static void look_up(const um_dccifd_front *f, mail_keys *k)
-{
-    for (size_t i = 0, end; i < k->of.n; i = end) {
-        for (end = i + 1; end < k->of.n && k->of.kind[end] == k->of.kind[i];
-             end++)
-            ;
-        um_house_count(f->house, f->list + k->of.kind[i], k->digest + i,
-                       end - i, k->count + i);
-    }
-}
-
-static uint64_t second_largest(const uint64_t *count, size_t n)
-{
-    uint64_t first = 0, second = 0;
-
-    for (size_t i = 0; i < n; i++)
-        if (count[i] > first) {
-            second = first;
-            first = count[i];
-        } else if (count[i] > second) {
-            second = count[i];
-        }
-    return second;
-}
-
 static void fill_reply(um_dccifd_reply *r, const um_mail_facts *facts,
-                       const mail_keys *k)
+                       const um_mail_counts *k)
 {
     um_dccifd_count *fuz2 = &r->sum[UM_DCCIFD_SUM_FUZ2];
     um_writer w = {fuz2->checksum, fuz2->checksum + sizeof fuz2->checksum,
                    false};
     size_t i = 0;
 
-    for (; i < k->of.n && k->of.kind[i] != UM_KEY_SHINGLE; i++) {
-        um_dccifd_count *c = &r->sum[k->of.kind[i]];
+    for (; i < k->keys.n && k->keys.kind[i] != UM_KEY_SHINGLE; i++) {
+        um_dccifd_count *c = &r->sum[k->keys.kind[i]];
         const um_signature *s =
-            k->of.kind[i] == UM_KEY_EXACT ? &facts->exact : &facts->pyzor;
+            k->keys.kind[i] == UM_KEY_EXACT ? &facts->exact : &facts->pyzor;
         c->present = true;
         c->count = k->count[i];
         memcpy(c->checksum, s->digest, sizeof c->checksum);
     }
-    fuz2->present = i < k->of.n;
-    fuz2->count = second_largest(k->count + i, k->of.n - i);
+    fuz2->present = i < k->keys.n;
+    fuz2->count = um_mail_counts_of(k, UM_KEY_SHINGLE);
     um_put_u64(&w, facts->shingle[0]);
     um_put_u64(&w, facts->shingle[1]);
 }
@@ -137,19 +86,19 @@ static void fill_reply(um_dccifd_reply *r, const um_mail_facts *facts,
 um_dccifd_outcome um_dccifd_count_mail(um_dccifd_job *job,
                                        const um_mail_facts *facts)
 {
-    um_dccifd_front *f = job->front;
+    const um_dccifd_envelope *e = &job->envelope;
+    um_house *h = job->front->house;
     um_dccifd_outcome outcome = UM_DCCIFD_OK;
-    mail_keys k;
+    um_mail_counts c;
 
-    um_mail_keys_read(&k.of, facts);
-    if (is_welcome(job, facts, &k)) {
+    um_mail_counts_init(&c, h, facts);
+    if (um_mail_is_welcome(h, facts, &c.keys, e->sender, e->client, NULL)) {
         job->reply.welcome = true;
         return UM_DCCIFD_OK;
     }
-    um_store_digest(f->house->store, k.of.key, k.of.n, k.digest);
-    if (!um_dccifd_is_query(&job->envelope))
-        outcome = count_keys(job, &k);
-    look_up(f, &k);
-    fill_reply(&job->reply, facts, &k);
+    if (!um_dccifd_is_query(e))
+        outcome = count_keys(job, &c);
+    um_mail_counts_ask(&c, h);
+    fill_reply(&job->reply, facts, &c);
     return outcome;
 }

@@ -77,6 +77,7 @@ const um_front *um_front_of_list(size_t i);
 /* Returns the index of the list of that name, or the number of lists. */
 size_t um_front_list_find(const char *name);
 
-extern const um_front um_front_pyzor, um_front_http, um_front_dccifd;
+extern const um_front um_front_pyzor, um_front_http, um_front_dccifd,
+    um_front_scan;
 
 #endif

@@ -12,6 +12,7 @@ static const um_front *const fronts[] = {
     &um_front_pyzor,
     &um_front_http,
     &um_front_dccifd,
+    &um_front_scan,
 };
 
 const um_front *um_front_row(size_t i)

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "clearinghouse/forget.h"
 #include "clearinghouse/front_pyzor.h"
-#include "clearinghouse/mail_keys.h"
+#include "clearinghouse/mail_counts.h"
 
 #include <string.h>
 
@@ -33,22 +33,12 @@ static umbel_status read_keys(um_mail_keys *keys, const um_mail_facts *facts,
                              "made of");
 }
 
-static umbel_slice slice_of(const char *text)
-{
-    return (umbel_slice){text, strlen(text)};
-}
-
 static umbel_status check_welcome(const um_house *h, const um_mail_facts *facts,
                                   const um_mail_keys *keys, umbel_error *err)
 {
-    um_welcome_mail m = {.from_domain = slice_of(facts->from_domain),
-                         .list_id = slice_of(facts->list_id),
-                         .client = slice_of(facts->received),
-                         .digest = keys->key,
-                         .ndigests = keys->n};
     um_welcome_rule rule;
 
-    if (!um_welcome_match(h->welcome, &m, &rule))
+    if (!um_mail_is_welcome(h, facts, keys, "", "", &rule))
         return UMBEL_OK;
     return um_fail(err, UMBEL_E_REFUSED,
                    "the mail is welcome (rule \"%s %s\"), and was not counted",
@@ -77,6 +67,11 @@ umbel_status um_mail_report(um_house *h, const um_mail_facts *facts,
             if (keys.kind[i] != rows[r].kind ||
                 um_forgotten(h, list, &digest[i]))
                 continue;
+            if (!um_store_takes(h->store, list, &digest[i], h->now))
+                return um_fail(err, UMBEL_E_FULL,
+                               "list %s is full, and takes no new digests "
+                               "until its epoch ends: raise its capacity",
+                               um_front_list(list));
             entry[out->changed++] =
                 (um_entry){.list = list,
                            .digest = digest[i],
@@ -92,7 +87,7 @@ umbel_status um_mail_report(um_house *h, const um_mail_facts *facts,
 /* Notes in which lists a digest is forgotten. */
 static void note_lists(const um_house *h, const char *text, um_mail_change *out)
 {
-    umbel_slice key = slice_of(text);
+    umbel_slice key = {text, strlen(text)};
     umbel_digest d;
 
     um_store_digest(h->store, &key, 1, &d);

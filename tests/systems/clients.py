@@ -1,9 +1,14 @@
 """Clients of a clearinghouse, as Debian has them, with homes and settings of their own."""
 
 import contextlib
+import json
 import os
 import re
+import socket
 import subprocess
+import urllib.request
+
+from house import PATIENCE, wait_until
 
 MAIL = "From: a@example.org\nSubject: offer\n\n{}\n"
 # Words of ten letters and more are dropped from digests.
@@ -102,3 +107,60 @@ class SpamAssassin:
             name = re.search("Message-ID: <(.*)@", head).group(1)
             found.setdefault(name, []).append(rule in head)
         return found
+
+
+RSPAMD = """
+options {{ pidfile = "{dir}/pid"; dns {{ nameserver = ["127.0.0.1:1"]; }} local_addrs = []; filters = ""; }}
+logging {{ type = "file"; filename = "{dir}/log"; level = "info"; }}
+lua = "/usr/share/rspamd/rules/rspamd.lua";
+modules {{ {modules} }}
+worker "normal" {{ bind_socket = "127.0.0.1:{port}"; count = 1; }}
+{settings}
+"""
+
+
+class Rspamd:
+    """One that loads nothing but some plugins, with settings for them."""
+
+    def __init__(self, house, plugins, settings):
+        self.dir = house.path("rspamd")
+        os.makedirs(self.dir)
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            self.port = s.getsockname()[1]
+        modules = " ".join(f'path = "/usr/share/rspamd/plugins/{p}.lua";' for p in plugins)
+        with open(self.dir + "/conf", "w", encoding="utf-8") as file:
+            file.write(RSPAMD.format(dir=self.dir, port=self.port, modules=modules,
+                                     settings=settings))
+        self.process = subprocess.Popen(
+            ["rspamd", "-f", "-i", "-c", self.dir + "/conf", "--var=DBDIR=" + self.dir,
+             "--var=RUNDIR=" + self.dir, "--var=LOGDIR=" + self.dir],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_until(self.listens, "rspamd listens")
+
+    def log(self):
+        with open(self.dir + "/log", encoding="utf-8") as file:
+            return file.read()
+
+    def listens(self):
+        if self.process.poll() is not None:
+            raise SystemExit("FAILED: rspamd ended: " + self.log())
+        with socket.socket() as s:
+            return s.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def symbols(self, text):
+        ask = urllib.request.Request(f"http://127.0.0.1:{self.port}/checkv2", text.encode(),
+                                     {"From": "s@example.com", "Rcpt": "b@example.com",
+                                      "Ip": "192.0.2.7"})
+        with urllib.request.urlopen(ask, timeout=PATIENCE) as answer:
+            return set(json.load(answer)["symbols"])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *ignored):
+        self.close()
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait(PATIENCE)
