@@ -9,6 +9,7 @@
 #include "exchange/manifest.h"
 
 #include <inttypes.h>
+#include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,22 +34,23 @@ void um_peers_log(um_peers *p, um_remote *r, unsigned topic, const char *format,
                  r ? ": " : "", text);
 }
 
-/* An origin as a person knows it: the peer of that key, or its first digits. */
+/* An origin as a person knows it: the peer of that key, or its first digits. A
+ * refusal that is about no origin names none. */
 static void origin_name(const um_peers *p, const uint8_t *origin, char *out,
                         size_t cap)
 {
     const um_remote *r = origin ? um_remote_find(p, origin) : NULL;
     char hex[UM_DIGEST_HEX];
 
-    if (!origin)
+    if (!origin || sodium_is_zero(origin, UMBEL_ORIGIN_LEN))
         return;
     um_digest_text(origin, hex);
     if (memcmp(origin, p->keys.origin, UMBEL_ORIGIN_LEN) == 0)
         snprintf(out, cap, "this server");
     else if (r)
-        snprintf(out, cap, "%s", r->name);
+        snprintf(out, cap, "origin %s", r->name);
     else
-        snprintf(out, cap, "%.*s", SHORT_KEY, hex);
+        snprintf(out, cap, "origin %.*s", SHORT_KEY, hex);
 }
 
 /* Writes what an event means; false: nothing that is logged. */
@@ -57,7 +59,7 @@ static bool describe(const um_peers *p, const umbel_sync_event *e, char *out,
 {
     const char *list = e->list >= 0 ? um_front_list((size_t)e->list) : "";
     const char *in = e->list >= 0 ? ", list " : "";
-    char who[UMBEL_SYNC_MAX_NAME] = "";
+    char who[UM_LOG_LINE_LEN / 4] = "";
 
     origin_name(p, e->origin, who, sizeof who);
     switch (e->kind) {
@@ -66,19 +68,19 @@ static bool describe(const um_peers *p, const umbel_sync_event *e, char *out,
         return false;
     case UMBEL_SYNC_REFUSED:
         snprintf(out, cap, "refused (%s)%s%s%s%s: %s",
-                 umbel_sync_reason_name(e->reason), e->origin ? " of " : "",
-                 who, in, list, e->text ? e->text : "");
+                 umbel_sync_reason_name(e->reason), who[0] ? " of " : "", who,
+                 in, list, e->text ? e->text : "");
         break;
     case UMBEL_SYNC_CONTRADICTED:
         snprintf(out, cap,
-                 "origin %s contradicted itself in list %s (epoch %" PRIu64
+                 "%s contradicted itself in list %s (epoch %" PRIu64
                  ", version %" PRIu64
                  "): what it said in this incarnation is out",
                  who, list, e->epoch, e->version);
         break;
     case UMBEL_SYNC_HELD:
         snprintf(out, cap,
-                 "origin %s is held at its capacity in list %s: raise capacity "
+                 "%s is held at its capacity in list %s: raise capacity "
                  "at all servers",
                  who, list);
         break;
@@ -88,7 +90,7 @@ static bool describe(const um_peers *p, const umbel_sync_event *e, char *out,
                  "directory: it goes on as a new incarnation");
         break;
     case UMBEL_SYNC_DROPPED:
-        snprintf(out, cap, "origin %s was dropped: others asked for it", who);
+        snprintf(out, cap, "%s was dropped: others asked for it", who);
         break;
     case UMBEL_SYNC_EXPIRED:
         snprintf(out, cap, "epoch %" PRIu64 " of list %s is over", e->epoch,
