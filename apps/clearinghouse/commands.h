@@ -13,7 +13,11 @@
     X(report)                                                                  \
     X(revoke)                                                                  \
     X(forget)                                                                  \
-    X(welcome)
+    X(welcome)                                                                 \
+    X(peers)                                                                   \
+    X(drop)                                                                    \
+    X(mute)                                                                    \
+    X(allow)
 
 #define UM_HOUSE_COMMAND_DECLARE(name)                                         \
     extern const um_command um_house_cmd_##name;

@@ -33,7 +33,7 @@ struct house_parts {
     um_hook *hook;
     um_timer *tick, *drain;
     um_watch *event;
-    um_signal *signals[4];
+    um_signal *signals[5];
     um_house_control *control;
 };
 
@@ -136,6 +136,7 @@ static void tick(void *ctx)
     um_store_tick(h->store, h->now);
     um_forget_tick(h);
     um_peers_tick(h->peers);
+    um_origins_tick(h->origins);
     note_snapshot(h);
     tick_hour(h);
 }
@@ -167,7 +168,9 @@ static void begin_stop(um_house *h, int number)
 
 static void on_signal(void *ctx, int number)
 {
-    if (number == SIGHUP || number == SIGUSR1) /* the second as pyzord */
+    if (number == SIGCHLD)
+        um_peers_child_ended(((um_house *)ctx)->peers);
+    else if (number == SIGHUP || number == SIGUSR1) /* the second as pyzord */
         um_house_reload(ctx);
     else
         begin_stop(ctx, number);
@@ -318,7 +321,7 @@ static umbel_status open_fronts(um_house *h, umbel_error *err)
 
 static umbel_status open_loop(um_house *h, umbel_error *err)
 {
-    static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGCHLD};
     struct house_parts *p = h->parts;
 
     UM_TRY(um_loop_open(&h->loop, err));
@@ -355,6 +358,8 @@ static umbel_status open_parts(um_house *h, umbel_error *err)
     UM_TRY(open_pool(h, err));
     UM_TRY(open_fronts(h, err));
     UM_TRY(um_peers_start(h->peers, err));
+    if (h->peers)
+        UM_TRY(um_origins_open(h, &h->origins, err));
     UM_TRY(um_house_control_open(h, &h->parts->control, err));
     if (um_passed_close(&h->passed))
         um_log_event(&h->log, "a socket of systemd has no address of the "
@@ -398,6 +403,7 @@ void um_house_close(um_house *h)
             um_front_row(i)->close(h->front[i]);
     if (h->parts)
         um_house_control_close(h->parts->control);
+    um_origins_close(h->origins);
     um_peers_close(h->peers);
     um_loop_close(h->loop);
     um_store_close(h->store);

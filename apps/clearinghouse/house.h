@@ -36,6 +36,7 @@ struct um_house {
     uint64_t swept;               /* forget.c's own */
     struct um_peers *peers;       /* NULL: no origin is configured */
     struct um_requests *requests; /* of the operator, that wait */
+    um_origins *origins;          /* NULL: no origin is configured */
     um_passed passed;             /* sockets of systemd */
     um_house_address address[UM_MAX_ADDRESSES];
     size_t naddresses;
@@ -110,6 +111,12 @@ void um_house_status(const um_house *h, um_status *out);
 static inline uint64_t um_house_ms(const um_house *h)
 {
     return um_loop_now(h->loop);
+}
+
+/* Seconds since the start. */
+static inline uint64_t um_house_uptime(const um_house *h)
+{
+    return (um_house_ms(h) - h->started) / 1000;
 }
 
 #endif

@@ -36,6 +36,27 @@ static void reload_welcome(um_house *h, FILE *out)
                 err.text, um_welcome_rules(h->welcome));
 }
 
+static const char no_peers[] = UM_REPLY_ERROR UM_NO_PEERS "\n";
+
+static void print_peers(um_house *h, FILE *out)
+{
+    const um_origins_view *v = um_origins_look(h->origins);
+
+    if (v)
+        um_origins_print_text(out, v, h->now);
+    else
+        fputs(no_peers, out);
+}
+
+static void print_peers_json(um_house *h, FILE *out)
+{
+    const um_origins_view *v = um_origins_look(h->origins);
+
+    if (v)
+        um_origins_print_json(out, v, h->now);
+    fputs(v ? "\n" : no_peers, out);
+}
+
 /* A line, what it does and writes, and the document that answers it. */
 static const struct {
     const char *line;
@@ -49,6 +70,8 @@ static const struct {
     {"welcome reload", reload_welcome, NULL},
     {"forgotten", um_requests_list_forgotten, NULL},
     {"forgotten --json", um_requests_list_forgotten_json, NULL},
+    {"peers", print_peers, NULL},
+    {"peers --json", print_peers_json, NULL},
 };
 
 /* --- metrics -------------------------------------------------------------- */
@@ -101,9 +124,10 @@ bool um_house_control_answer(um_house *h, const char *line, FILE *out)
         if (strcmp(rows[i].line, line) == 0) {
             if (rows[i].act)
                 rows[i].act(h, out);
-            um_house_status(h, &s);
-            if (rows[i].print)
+            if (rows[i].print) {
+                um_house_status(h, &s);
                 rows[i].print(out, &s);
+            }
             return true;
         }
     fputs("not known; known are:", out);

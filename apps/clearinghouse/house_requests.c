@@ -4,12 +4,15 @@
 #include "clearinghouse/house_requests.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "clearinghouse/forget.h"
 #include "clearinghouse/mail_change.h"
+#include "clearinghouse/peers.h"
 #include "clearinghouse/status_words.h"
 #include "clearinghouse/why.h"
 
 #include <inttypes.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,18 +22,19 @@ typedef struct job {
     um_control_request *request;
     char *options; /* of the line; the next three point into it, or are NULL */
     const char *sender, *client, *config;
-    bool json;
+    bool json, notice;
     uint8_t *bytes;
     size_t len;
-    char *reply; /* that waits for the store */
+    char *reply; /* that waits */
     size_t reply_len;
-    uint64_t ticket;
+    uint64_t ticket; /* of the store */
+    uint64_t state;  /* of peers_store.h */
     struct job *next;
 } job;
 
 struct um_requests {
     um_house *house;
-    job *first; /* that wait for the store, oldest first */
+    job *first; /* that wait until they are on disk, oldest first */
 };
 
 static void free_job(job *j)
@@ -100,18 +104,68 @@ static umbel_status change_digests(job *j, change_digest *change,
     return UMBEL_OK;
 }
 
+static const um_peers_store *copies_of(const job *j)
+{
+    return um_peers_copies(j->owner->house->peers);
+}
+
+static bool is_safe(const job *j)
+{
+    return j->ticket <= um_store_committed(j->owner->house->store) &&
+           (!j->state || j->state <= um_peers_store_saved(copies_of(j)));
+}
+
+/* Why it is not safe, and will not be soon; NULL: it may be. */
+static const char *failure_of(const job *j)
+{
+    const um_store *s = j->owner->house->store;
+
+    if (j->ticket > um_store_committed(s) && um_store_failed(s))
+        return um_store_failed(s);
+    if (j->state && j->state <= um_peers_store_tried(copies_of(j)))
+        return "it holds, but it could not be saved, and a restart would "
+               "forget it: make room on the disk, or repair it; the server "
+               "tries again by itself";
+    return NULL;
+}
+
+/* Answers a change if it is safe, or cannot be made so. */
+static bool answer_change(job *j)
+{
+    const char *failed = failure_of(j);
+
+    if (is_safe(j))
+        finish_job(j, (umbel_slice){j->reply, j->reply_len});
+    else if (failed)
+        refuse_job(j, failed);
+    else
+        return false;
+    return true;
+}
+
 /* The reply goes out when the change is safe. */
-static void wait_for_store(job *j)
+static void wait_until_safe(job *j)
 {
     job **last = &j->owner->first;
 
-    if (j->ticket <= um_store_committed(j->owner->house->store)) {
+    if (is_safe(j)) {
         finish_job(j, (umbel_slice){j->reply, j->reply_len});
         return;
     }
     while (*last)
         last = &(*last)->next;
     *last = j;
+}
+
+void um_requests_committed(um_requests *q)
+{
+    for (job **at = &q->first, *j; (j = *at) != NULL;) {
+        job *next = j->next;
+        if (answer_change(j))
+            *at = next;
+        else
+            at = &j->next;
+    }
 }
 
 static void run_change(job *j, change_digest *change, const char *what)
@@ -129,7 +183,7 @@ static void run_change(job *j, change_digest *change, const char *what)
     if (status != UMBEL_OK || !done)
         refuse_job(j, err.text);
     else
-        wait_for_store(j);
+        wait_until_safe(j);
 }
 
 static void run_forget(job *j)
@@ -170,20 +224,81 @@ void um_requests_list_forgotten_json(um_house *h, FILE *out)
     fputs("]\n", out);
 }
 
-void um_requests_committed(um_requests *q)
-{
-    const um_store *s = q->house->store;
-    uint64_t committed = um_store_committed(s);
-    const char *failed = um_store_failed(s);
+/* --- origins -------------------------------------------------------------- */
 
-    while (q->first && (failed || q->first->ticket <= committed)) {
-        job *j = q->first;
-        q->first = j->next;
-        if (j->ticket <= committed)
-            finish_job(j, (umbel_slice){j->reply, j->reply_len});
-        else
-            refuse_job(j, failed);
+typedef umbel_status change_origin(umbel_sync *s, const uint8_t *origin,
+                                   umbel_error *err);
+
+static umbel_status drop_origin(umbel_sync *s, const uint8_t *origin,
+                                umbel_error *err)
+{
+    return umbel_sync_drop(s, origin, false, err);
+}
+
+/* Changes the origin that the request names, in memory. */
+static umbel_status change_standing(job *j, change_origin *change,
+                                    char hex[UM_ORIGIN_HEX], umbel_error *err)
+{
+    um_house *h = j->owner->house;
+    uint8_t key[UMBEL_ORIGIN_LEN];
+    char text[128];
+
+    if (!h->origins)
+        return um_fail(err, UMBEL_E_RANGE, "%s", UM_NO_PEERS);
+    snprintf(text, sizeof text, "%.*s", (int)j->len,
+             j->bytes ? (const char *)j->bytes : "");
+    um_disarm(text);
+    UM_TRY(um_origins_find(h->origins, text, key, err));
+    UM_TRY(change(um_peers_machine(h->peers), key, err));
+    sodium_bin2hex(hex, UM_ORIGIN_HEX, key, sizeof key);
+    if (!j->notice)
+        return UMBEL_OK;
+    return um_peers_append(h->peers, UMBEL_SYNC_LOG_DROP,
+                           (umbel_slice){key, sizeof key}, &j->ticket, err);
+}
+
+static void run_origin(job *j, change_origin *change, const char *state,
+                       const char *meaning)
+{
+    um_house *h = j->owner->house;
+    char hex[UM_ORIGIN_HEX];
+    umbel_error err;
+    FILE *out;
+
+    if (change_standing(j, change, hex, &err) != UMBEL_OK) {
+        refuse_job(j, err.text);
+        return;
     }
+    um_log_event(&h->log, "peers: origin %s is %s", hex, state);
+    um_peers_store *copies = um_peers_copies(h->peers);
+    um_peers_store_save_begin(copies);
+    j->state = um_peers_store_save_state(copies);
+    out = open_memstream(&j->reply, &j->reply_len);
+    if (out) {
+        fprintf(out,
+                j->json ? "{\"origin\": \"%s\", \"state\": \"%s\"}\n"
+                        : "%s is %s: %s\n",
+                hex, state, meaning);
+        fclose(out);
+    }
+    wait_until_safe(j);
+}
+
+static void run_drop(job *j)
+{
+    run_origin(j, drop_origin, "dropped",
+               "all that it said is gone, and it is refused from now on");
+}
+
+static void run_mute(job *j)
+{
+    run_origin(j, umbel_sync_mute, "muted",
+               "what it says is kept, and does not count");
+}
+
+static void run_allow(job *j)
+{
+    run_origin(j, umbel_sync_allow, "allowed", "what it says counts");
 }
 
 /* --- why ------------------------------------------------------------------ */
@@ -271,7 +386,7 @@ static void change_lists(job *j, const um_mail_facts *facts, um_mail_fail why,
         fclose(out);
     }
     j->ticket = r.ticket;
-    wait_for_store(j);
+    wait_until_safe(j);
 }
 
 static void take_report(void *arg, const um_mail_facts *facts, um_mail_fail why)
@@ -307,6 +422,9 @@ static const struct {
     {"revoke", UM_REQUEST_MAIL, run_revoke},
     {"why", UM_REQUEST_MAIL, run_why},
     {"why-digest", UM_REQUEST_DIGESTS, run_why_digest},
+    {"drop", UM_REQUEST_ORIGIN, run_drop},
+    {"mute", UM_REQUEST_ORIGIN, run_mute},
+    {"allow", UM_REQUEST_ORIGIN, run_allow},
 };
 
 /* The row of a line "NAME [--json] ...". */
@@ -345,16 +463,18 @@ static void take_option(char **rest, const char *name, const char **value)
 static bool read_options(job *j, const char *line)
 {
     static const char config[] = "--config=";
-    const char *json = NULL;
+    const char *json = NULL, *notice = NULL;
 
     j->options = strdup(line + strcspn(line, " "));
     if (!j->options)
         return false;
     char *rest = j->options + (*j->options == ' ');
     take_option(&rest, "--json", &json);
+    take_option(&rest, "--notice", &notice);
     take_option(&rest, "--sender=", &j->sender);
     take_option(&rest, "--client=", &j->client);
     j->json = json;
+    j->notice = notice;
     if (strncmp(rest, config, sizeof config - 1) == 0)
         j->config = rest + sizeof config - 1;
     return j->config || !*rest;

@@ -9,12 +9,18 @@
 #include "net/control.h"
 
 enum {
-    UM_REQUEST_MAIL = 8 << 20,   /* bytes of a mail: more than workers read */
-    UM_REQUEST_DIGESTS = 1 << 16 /* bytes of digests, blanks between them */
+    UM_REQUEST_MAIL = 8 << 20,    /* bytes of a mail: more than workers read */
+    UM_REQUEST_DIGESTS = 1 << 16, /* bytes of digests, blanks between them */
+    UM_REQUEST_ORIGIN = 128       /* bytes of a name, or of a key's digits */
 };
 
 /* A reply that begins so is an error: the rest is for standard error. */
 #define UM_REPLY_ERROR "error: "
+
+/* Why there are no origins, and what to do. */
+#define UM_NO_PEERS                                                            \
+    "the server has no peers: set origin and peer \"NAME\" { } in its "        \
+    "configuration, see umbel-clearinghouse.conf(5)"
 
 typedef struct um_requests um_requests;
 

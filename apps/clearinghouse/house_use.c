@@ -158,7 +158,7 @@ void um_house_count_reports(um_house *h, const um_front *f, const char *account,
 void um_house_status(const um_house *h, um_status *out)
 {
     *out = (um_status){.now = h->now,
-                       .uptime = (um_house_ms(h) - h->started) / 1000,
+                       .uptime = um_house_uptime(h),
                        .data = h->opened.data,
                        .not_reloaded = h->not_reloaded.text,
                        .address = h->address,
@@ -177,6 +177,7 @@ void um_house_status(const um_house *h, um_status *out)
     um_mail_pool_stats_get(h->pool, &out->pool);
     out->welcome_rules = um_welcome_rules(h->welcome);
     out->forgotten = h->exceptions;
+    out->peers = um_origins_look(h->origins);
     out->memory += out->pool.resident;
     out->nbusiest = um_busiest_read(&h->busiest, out->busiest);
     for (size_t i = 0; i < out->nbusiest; i++) /* as a time ago */

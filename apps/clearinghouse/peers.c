@@ -444,6 +444,7 @@ umbel_status um_peers_start(um_peers *p, umbel_error *err)
 {
     if (!p)
         return UMBEL_OK;
+    UM_TRY(um_peers_load_log(p, err));
     UM_TRY(allow_peers(p, err)); /* what was saved may say otherwise */
     UM_TRY(load_copies(p, err));
     UM_TRY(open_listeners(p, err));
@@ -469,6 +470,17 @@ void um_peers_end_turn(um_peers *p)
     if (p->renewed)
         um_publish_renew(p);
     um_conns_work(p);
+}
+
+um_peers_store *um_peers_copies(const um_peers *p)
+{
+    return p->copies;
+}
+
+void um_peers_child_ended(um_peers *p)
+{
+    if (p && p->copies)
+        um_peers_store_tick(p->copies, p->house->now);
 }
 
 void um_peers_flush(um_peers *p)

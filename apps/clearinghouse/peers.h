@@ -11,11 +11,13 @@
  *     peers_link.c       connections, and messages over them
  *     peers_call.c       calling peers, again and again
  *     peers_events.c     what is logged
+ *     peers_append.c     our own log
  */
 #ifndef UM_CLEARINGHOUSE_PEERS_H
 #define UM_CLEARINGHOUSE_PEERS_H
 
 #include "clearinghouse/config.h"
+#include "clearinghouse/peers_store.h"
 #include "store/store.h"
 
 #include <umbel/sync.h>
@@ -55,6 +57,14 @@ void um_peers_close(um_peers *p);
 umbel_sync *um_peers_machine(const um_peers *p);
 /* Publishes all that our own lists say. */
 void um_peers_flush(um_peers *p);
+/* Appends an entry to our own log, once the store has it: it is safe when the
+ * ticket is committed. */
+umbel_status um_peers_append(um_peers *p, uint8_t type, umbel_slice body,
+                             uint64_t *ticket, umbel_error *err);
+/* Where others' copies are; after a change of standings, save the state. */
+um_peers_store *um_peers_copies(const um_peers *p);
+/* A child process has ended, maybe one of the copies'. */
+void um_peers_child_ended(um_peers *p);
 
 /* One peer of the configuration. */
 typedef struct um_peer_info {

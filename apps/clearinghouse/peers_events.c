@@ -111,6 +111,10 @@ void um_peers_event(void *ctx, const umbel_sync_event *e)
     p->news = true;
     if (e->kind == UMBEL_SYNC_RENEWED)
         p->renewed = true;
+    /* Who is out stays out after a restart. */
+    if ((e->kind == UMBEL_SYNC_CONTRADICTED || e->kind == UMBEL_SYNC_DROPPED) &&
+        p->copies)
+        um_peers_store_note_change(p->copies);
     if (e->kind == UMBEL_SYNC_EXPIRED)
         um_publish_forget(p, (size_t)e->list);
     if (describe(p, e, text, sizeof text))

@@ -94,6 +94,7 @@ struct um_peers {
     um_log_topic strangers;
     um_publishing publishing;
     um_peers_store *copies; /* of others, on disk */
+    uint64_t logged;        /* entries of our own log */
     bool renewed; /* by an event: the store follows at the end of the turn */
     uint64_t receiving; /* microseconds of this turn */
     bool closing;
@@ -137,6 +138,9 @@ void um_publish_all(um_peers *p);
 bool um_publish_holds(const um_peers *p);
 /* After the event RENEWED. */
 void um_publish_renew(um_peers *p);
+
+/* --- peers_append.c --- */
+umbel_status um_peers_load_log(um_peers *p, umbel_error *err);
 
 /* --- peers_events.c --- */
 void um_peers_event(void *ctx, const umbel_sync_event *e);

@@ -281,6 +281,7 @@ void um_publish_renew(um_peers *p)
         return; /* the disk fails: tried again in the next turn */
     p->renewed = p->publishing.running = p->publishing.unmarked = false;
     p->publishing.restored = false;
+    p->logged = 0;
     um_peers_want_all(p);
 }
 

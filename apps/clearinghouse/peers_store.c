@@ -51,7 +51,7 @@ struct um_peers_store {
     bool copies_due;
     umbel_slice state;           /* that the job writes */
     uint64_t state_sum, job_sum; /* checksums of the state, saved and wanted */
-    uint64_t asked, begun, done; /* tickets */
+    uint64_t asked, begun, tried, done; /* tickets */
     uint64_t now, next, retry_at, retry_after;
     int error[JOBS]; /* of the last one; 0: none */
     um_peers_store_stats stats;
@@ -256,6 +256,8 @@ static void note_success(um_peers_store *p)
 
 static void end_job(um_peers_store *p, int number)
 {
+    if (p->job == STATE)
+        p->tried = p->begun;
     if (number)
         note_failure(p, p->job, number);
     else
@@ -269,6 +271,7 @@ static bool prepare_state(um_peers_store *p)
     p->state = export_state(p);
     if (!p->state.data) {
         note_failure(p, STATE, ENOMEM);
+        p->tried = p->asked;
         return false;
     }
     p->job = STATE;
@@ -353,9 +356,19 @@ uint64_t um_peers_store_save_state(um_peers_store *p)
     return p->asked;
 }
 
+void um_peers_store_note_change(um_peers_store *p)
+{
+    p->asked++;
+}
+
 uint64_t um_peers_store_saved(const um_peers_store *p)
 {
     return p->done;
+}
+
+uint64_t um_peers_store_tried(const um_peers_store *p)
+{
+    return p->tried;
 }
 
 void um_peers_store_save_begin(um_peers_store *p)

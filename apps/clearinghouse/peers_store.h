@@ -50,8 +50,13 @@ void um_peers_store_tick(um_peers_store *p, uint64_t now);
 
 /* Asks for a save of the state, which has begun then. Returns its ticket. */
 uint64_t um_peers_store_save_state(um_peers_store *p);
-/* Returns the last ticket whose state is on disk. */
+/* Returns the last ticket whose state is on disk, and the last that was tried:
+ * those between could not be saved, and are tried again. */
 uint64_t um_peers_store_saved(const um_peers_store *p);
+uint64_t um_peers_store_tried(const um_peers_store *p);
+/* The same at the next tick, for events of the machine: it may be amid a
+ * change. */
+void um_peers_store_note_change(um_peers_store *p);
 /* Asks for a save of copies before it is due, in the background. */
 void um_peers_store_save_begin(um_peers_store *p);
 /* Saves what changed now, and waits for it: at a clean end. */

@@ -7,6 +7,8 @@
  *     status_problems.c   rows: what can be wrong, and what to do about it
  *     status_json.c, status_metrics.c, status_text.c, status_page.c
  *                         the documents; page/ has the page's own files
+ *     status_table.c, status_page_peers.c
+ *                         tables of the page, and that of peers
  */
 #ifndef UM_CLEARINGHOUSE_STATUS_H
 #define UM_CLEARINGHOUSE_STATUS_H
@@ -14,6 +16,8 @@
 #include "clearinghouse/busiest.h"
 #include "clearinghouse/config.h"
 #include "clearinghouse/front_stats.h"
+#include "clearinghouse/origins.h"
+#include "clearinghouse/status_words.h"
 #include "mail/pool.h"
 #include "net/address.h"
 #include "store/store.h"
@@ -44,7 +48,11 @@ typedef struct um_status {
     size_t welcome_rules, forgotten;
     um_busy_reporter busiest[UM_BUSIEST_SHOWN]; /* last: seconds ago */
     size_t nbusiest;
+    const um_origins_view *peers; /* NULL: no origin is configured */
 } um_status;
+
+/* Returns the agreement word of a list as text; "" without peers. */
+um_words um_status_agreement(const um_status *s, size_t list);
 
 /* Returns the code of /health: 200, or 503 while reports are refused. */
 unsigned um_status_health(const um_status *s);

@@ -5,6 +5,7 @@
 
 #include "cli/report.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -32,6 +33,16 @@ void um_figure_print_json(FILE *out, const um_figure_row *r, um_figure_value v)
         fprintf(out, "%.0f", v.number);
     else
         fprintf(out, "%.6g", v.number);
+}
+
+um_words um_status_agreement(const um_status *s, size_t list)
+{
+    um_words w = {""};
+
+    if (s->peers)
+        snprintf(w.text, sizeof w.text, "%016" PRIx64,
+                 s->peers->agreement[list]);
+    return w;
 }
 
 bool um_figure_begins_section(size_t i)

@@ -115,14 +115,19 @@ static void put_front(FILE *out, const um_front_stats *f)
 
 /* --- figures -------------------------------------------------------------- */
 
-static void put_list(FILE *out, const um_list_stats *l, uint64_t now)
+static void put_list(FILE *out, const um_status *s, size_t list)
 {
     putc('{', out);
     for (size_t i = 0; um_list_figures[i].row.name; i++) {
         put_name(out, i, um_list_figures[i].row.name);
         um_figure_print_json(out, &um_list_figures[i].row,
-                             um_list_figures[i].value(l, now));
+                             um_list_figures[i].value(&s->list[list], s->now));
     }
+    put_name(out, 1, "agreement");
+    if (s->peers)
+        put_string(out, um_status_agreement(s, list).text);
+    else
+        fputs("null", out);
     putc('}', out);
 }
 
@@ -159,6 +164,16 @@ static void put_busiest(FILE *out, const um_status *s)
     fputs("],\n", out);
 }
 
+static void put_peers(FILE *out, const um_status *s)
+{
+    fputs("  \"peers\": ", out);
+    if (s->peers)
+        um_origins_print_json(out, s->peers, s->now);
+    else
+        fputs("[]", out);
+    fputs(",\n", out);
+}
+
 void um_status_print_json(FILE *out, const um_status *s)
 {
     fprintf(out, "{\n  \"uptime\": %" PRIu64 ",\n", s->uptime);
@@ -171,11 +186,12 @@ void um_status_print_json(FILE *out, const um_status *s)
     fputs("\n  },\n  \"lists\": {", out);
     for (size_t i = 0; i < s->nlists; i++) {
         put_entry(out, i, s->list[i].name);
-        put_list(out, &s->list[i], s->now);
+        put_list(out, s, i);
     }
     fputs("\n  },\n", out);
     put_sections(out, s);
     put_busiest(out, s);
+    put_peers(out, s);
     fputs("  ", out);
     put_name(out, 0, "version");
     put_string(out, umbel_version());

@@ -3,6 +3,7 @@
  */
 #include "clearinghouse/status.h"
 
+#include "base/error.h"
 #include "clearinghouse/status_figures.h"
 
 #include <inttypes.h>
@@ -113,6 +114,73 @@ static void put_lists(FILE *out, const um_status *s)
     }
 }
 
+/* --- peers ---------------------------------------------------------------- */
+
+static void put_peer_sample(FILE *out, const char *name, const um_origin *o,
+                            const char *label, const char *value, double x)
+{
+    begin_sample(out, name, "peer", o->name);
+    if (label) {
+        putc(',', out);
+        put_label(out, label, value);
+    }
+    put_value(out, x);
+}
+
+static void put_up(FILE *out, const char *name, const um_origin *o)
+{
+    put_peer_sample(out, name, o, NULL, NULL, o->up);
+}
+
+static void put_lag(FILE *out, const char *name, const um_origin *o)
+{
+    if (!isnan(o->lag))
+        put_peer_sample(out, name, o, NULL, NULL, o->lag);
+}
+
+static void put_bytes(FILE *out, const char *name, const um_origin *o)
+{
+    put_peer_sample(out, name, o, "direction", "in", (double)o->bytes_in);
+    put_peer_sample(out, name, o, "direction", "out", (double)o->bytes_out);
+}
+
+/* Reasons that happened: there are many, and there may be many peers. */
+static void put_peer_refusals(FILE *out, const char *name, const um_origin *o)
+{
+    for (unsigned i = 0; i < UMBEL_SYNC_REASONS; i++)
+        if (o->refused[i])
+            put_peer_sample(out, name, o, "reason",
+                            umbel_sync_reason_name((umbel_sync_reason)i),
+                            (double)o->refused[i]);
+}
+
+static const struct {
+    const char *name, *type, *help;
+    void (*put)(FILE *out, const char *name, const um_origin *o);
+} peer_metrics[] = {
+    {"umbel_peer_up", "gauge", "1 while there is a link to the peer.", put_up},
+    {"umbel_peer_lag_seconds", "gauge",
+     "Age of the oldest version that the peer lacks.", put_lag},
+    {"umbel_peer_bytes_total", "counter", "Bytes of links, by direction.",
+     put_bytes},
+    {"umbel_peer_refused_total", "counter",
+     "Messages and versions of the peer that were refused, by reason.",
+     put_peer_refusals},
+};
+
+/* Only peers of the configuration: others come and go as they like. */
+static void put_peers(FILE *out, const um_status *s)
+{
+    for (size_t m = 0; s->peers && m < UM_COUNT(peer_metrics); m++) {
+        put_head(out, peer_metrics[m].name, peer_metrics[m].type,
+                 peer_metrics[m].help);
+        for (size_t i = 0; i < s->peers->n; i++)
+            if (s->peers->item[i].name)
+                peer_metrics[m].put(out, peer_metrics[m].name,
+                                    &s->peers->item[i]);
+    }
+}
+
 static void put_number(FILE *out, const um_figure_row *r, double x)
 {
     put_head(out, r->metric, r->type, r->help);
@@ -127,6 +195,7 @@ void um_status_print_metrics(FILE *out, const um_status *s)
 
     put_fronts(out, s);
     put_lists(out, s);
+    put_peers(out, s);
     for (const um_server_figure *f = um_server_figures; f->section; f++)
         if (f->row.metric)
             put_number(out, &f->row, f->value(s).number);

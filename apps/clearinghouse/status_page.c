@@ -11,6 +11,7 @@
 #include "clearinghouse/status_figures.h"
 #include "clearinghouse/status_graph.h"
 #include "clearinghouse/status_problems.h"
+#include "clearinghouse/status_table.h"
 #include "draw/text.h"
 
 #include <inttypes.h>
@@ -21,50 +22,6 @@
 static bool counts_mail(const um_front_stats *f)
 {
     return f->front->lists[0];
-}
-
-/* --- parts ---------------------------------------------------------------- */
-
-static void begin_cell(FILE *out)
-{
-    fputs("<td role=\"cell\">", out);
-}
-
-static void put_cell(FILE *out, const char *text)
-{
-    begin_cell(out);
-    um_put_escaped(out, text);
-    fputs("</td>", out);
-}
-
-/* Roles, because a table whose rows are grids is none for screen readers. */
-static void begin_table(FILE *out, const char *class, const char *const *heads)
-{
-    fprintf(out,
-            "<table class=\"%s\" role=\"table\"><thead role=\"rowgroup\">"
-            "<tr role=\"row\">",
-            class);
-    for (; *heads; heads++) {
-        fputs("<th role=\"columnheader\" scope=\"col\">", out);
-        um_put_escaped(out, *heads);
-        fputs("</th>", out);
-    }
-    fputs("</tr></thead>\n<tbody role=\"rowgroup\">\n", out);
-}
-
-static void begin_row(FILE *out)
-{
-    fputs("<tr role=\"row\">", out);
-}
-
-static void end_row(FILE *out)
-{
-    fputs("</tr>\n", out);
-}
-
-static void end_table(FILE *out)
-{
-    fputs("</tbody></table>\n", out);
 }
 
 /* --- the state ------------------------------------------------------------ */
@@ -205,35 +162,36 @@ static void put_fronts(FILE *out, const um_status *s)
     static const char *const heads[] = {"front", "requests", "hits", "refused",
                                         NULL};
 
-    begin_table(out, "split", heads);
+    um_page_begin_table(out, "split", heads);
     for (size_t i = 0; i < s->nfronts; i++) {
         const um_front_stats *f = s->front[i];
-        begin_row(out);
-        begin_cell(out);
+        um_page_begin_row(out);
+        um_page_begin_cell(out);
         um_put_escaped(out, f->front->name);
         put_addresses(out, s, f->front);
         fputs("</td>", out);
-        put_cell(out, um_words_count(um_front_requests(f)).text);
-        put_cell(out, counts_mail(f) ? um_words_count(f->hits).text : "-");
-        put_cell(out, um_words_count(um_front_refused(f)).text);
-        end_row(out);
+        um_page_put_cell(out, um_words_count(um_front_requests(f)).text);
+        um_page_put_cell(out,
+                         counts_mail(f) ? um_words_count(f->hits).text : "-");
+        um_page_put_cell(out, um_words_count(um_front_refused(f)).text);
+        um_page_end_row(out);
     }
-    end_table(out);
+    um_page_end_table(out);
 }
 
 static void put_refusal(FILE *out, const um_front *f, const um_verdict *v,
                         uint64_t n)
 {
-    begin_row(out);
-    begin_cell(out);
+    um_page_begin_row(out);
+    um_page_begin_cell(out);
     um_put_escaped(out, v->reason);
     fputs("<small>", out);
     um_put_escaped(out, f->name);
     fputs(": ", out);
     um_put_escaped(out, v->diag);
     fputs("</small></td>", out);
-    put_cell(out, um_words_count(n).text);
-    end_row(out);
+    um_page_put_cell(out, um_words_count(n).text);
+    um_page_end_row(out);
 }
 
 static void put_refusals(FILE *out, const um_status *s)
@@ -247,7 +205,7 @@ static void put_refusals(FILE *out, const um_status *s)
         fputs("<p class=\"soft\">Nothing.</p>", out);
         return;
     }
-    begin_table(out, "wide-first", heads);
+    um_page_begin_table(out, "wide-first", heads);
     for (size_t i = 0; i < s->nfronts; i++)
         for (unsigned v = 0; v < um_front_verdicts(s->front[i]->front); v++) {
             const um_front *f = s->front[i]->front;
@@ -255,7 +213,7 @@ static void put_refusals(FILE *out, const um_status *s)
             if (f->verdicts[v].reason && n)
                 put_refusal(out, f, &f->verdicts[v], n);
         }
-    end_table(out);
+    um_page_end_table(out);
 }
 
 /* --- figures -------------------------------------------------------------- */
@@ -277,15 +235,25 @@ static void put_figure(FILE *out, const um_figure_row *r, um_figure_value v)
 }
 
 /* Figures that a list does not have are left out. */
-static void put_list(FILE *out, const um_list_stats *l, uint64_t now)
+static void put_list(FILE *out, const um_status *s, size_t i)
 {
+    static const um_figure_row agreement = {
+        .label = "agreement",
+        .unit = UM_UNIT_TEXT,
+        .help = "The same word on two servers: the same answers."};
+    const um_list_stats *l = &s->list[i];
+
     fputs("<div class=\"list\">\n<h3>", out);
     um_put_escaped(out, l->name);
     fputs("</h3>\n<dl class=\"figures\">\n", out);
     for (const um_list_figure *f = um_list_figures; f->row.name; f++) {
-        um_figure_value v = f->value(l, now);
+        um_figure_value v = f->value(l, s->now);
         if (f->row.label && !isnan(v.number))
             put_figure(out, &f->row, v);
+    }
+    if (s->peers) {
+        um_words word = um_status_agreement(s, i);
+        put_figure(out, &agreement, (um_figure_value){.text = word.text});
     }
     fputs("</dl>\n</div>\n", out);
 }
@@ -294,7 +262,7 @@ static void put_lists(FILE *out, const um_status *s)
 {
     fputs("<div class=\"lists\">\n", out);
     for (size_t i = 0; i < s->nlists; i++)
-        put_list(out, &s->list[i], s->now);
+        put_list(out, s, i);
     fputs("</div>", out);
 }
 
@@ -317,18 +285,18 @@ static void put_sections(FILE *out, const um_status *s)
 
 static void put_busy_reporter(FILE *out, const um_busy_reporter *r)
 {
-    begin_row(out);
-    begin_cell(out);
+    um_page_begin_row(out);
+    um_page_begin_cell(out);
     um_put_escaped(out, r->name);
     fputs("<small>", out);
     um_put_escaped(out, r->key.front->name);
     fprintf(out, ", %s</small></td>", r->key.account ? "account" : "network");
-    begin_cell(out);
+    um_page_begin_cell(out);
     fprintf(out, "%s%s</td>", r->surplus ? "&le; " : "",
             um_words_count(r->reports).text);
-    begin_cell(out);
+    um_page_begin_cell(out);
     fprintf(out, "%s ago</td>", um_words_about(r->last).text);
-    end_row(out);
+    um_page_end_row(out);
 }
 
 static void put_busiest(FILE *out, const um_status *s)
@@ -341,12 +309,12 @@ static void put_busiest(FILE *out, const um_status *s)
         fputs("<p class=\"soft\">No reports.</p>", out);
         return;
     }
-    begin_table(out, "split busiest", heads);
+    um_page_begin_table(out, "split busiest", heads);
     for (size_t i = 0; i < s->nbusiest; i++) {
         put_busy_reporter(out, &s->busiest[i]);
         inexact |= s->busiest[i].surplus > 0;
     }
-    end_table(out);
+    um_page_end_table(out);
     if (inexact)
         fprintf(out,
                 "<p class=\"soft note\">Approximate: %d reporters are counted "
@@ -371,7 +339,7 @@ static const struct {
     {"{{tiles}}", put_tiles},       {"{{graphs}}", put_graphs},
     {"{{fronts}}", put_fronts},     {"{{refusals}}", put_refusals},
     {"{{lists}}", put_lists},       {"{{busiest}}", put_busiest},
-    {"{{sections}}", put_sections},
+    {"{{sections}}", put_sections}, {"{{peers}}", um_page_put_peers},
 };
 
 /* Writes the part that text begins with, and returns the length of its name; 0

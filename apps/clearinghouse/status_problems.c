@@ -11,7 +11,11 @@
 
 enum {
     REFUSED_MINUTES = 5,
-    REFUSED_REQUESTS = 100 /* fewer say nothing about a share */
+    REFUSED_REQUESTS = 100, /* fewer say nothing about a share */
+    AWAY_SECONDS = 600,     /* that a peer may have no link: a restart */
+    RECENT_SECONDS = 600,
+    NAMES_SHOWN = 3,
+    NAMES_LEN = 160
 };
 
 /* The place of another problem; the last place when all are taken. */
@@ -155,9 +159,171 @@ static void check_refusals(const um_status *s, um_problems *out)
     }
 }
 
+/* --- peers ---------------------------------------------------------------- */
+
+typedef bool origin_test(const um_origin *o, uint64_t now);
+
+/* Writes names of origins that pass: "a, b, c and 4 more"; returns how many. */
+static size_t name_origins(const um_status *s, origin_test *test,
+                           char out[NAMES_LEN], const um_origin **first)
+{
+    size_t n = 0, len = 0;
+
+    for (size_t i = 0; s->peers && i < s->peers->n; i++) {
+        const um_origin *o = &s->peers->item[i];
+        if (!test(o, s->now))
+            continue;
+        if (!n)
+            *first = o;
+        if (n++ < NAMES_SHOWN)
+            len += (size_t)snprintf(out + len, NAMES_LEN - len, "%s%.*s",
+                                    len ? ", " : "", o->name ? 32 : 12,
+                                    o->name ? o->name : o->key);
+    }
+    if (n > NAMES_SHOWN)
+        snprintf(out + len, NAMES_LEN - len, " and %zu more", n - NAMES_SHOWN);
+    return n;
+}
+
+/* A dropped one has no link, as it should be. */
+static bool is_away(const um_origin *o, uint64_t now)
+{
+    return o->name && !o->up && strcmp(o->state, "dropped") != 0 &&
+           now > o->since + AWAY_SECONDS;
+}
+
+static void check_away(const um_status *s, um_problems *out)
+{
+    char names[NAMES_LEN];
+    const um_origin *o;
+    size_t n = name_origins(s, is_away, names, &o);
+
+    if (!n)
+        return;
+    um_problem *p = next_problem(out, UM_WARNING);
+    say(p->what,
+        "%s %s has no link for %s%s%.200s. What is reported there does not "
+        "count here.",
+        n > 1 ? "Each of the peers" : "Peer", names,
+        um_words_about(s->now - o->since).text, o->error[0] ? ": " : "",
+        o->error);
+    say(p->advice,
+        "Look whether the server runs, and at address and key of peer \"%s\" "
+        "{ } there and here. It is called again and again by itself.",
+        o->name);
+}
+
+static bool is_recent(uint64_t then, uint64_t now)
+{
+    return then && now < then + RECENT_SECONDS;
+}
+
+static bool has_other_lists(const um_origin *o, uint64_t now)
+{
+    return is_recent(o->refused_at[UMBEL_SYNC_SHAPE], now) ||
+           is_recent(o->refused_at[UMBEL_SYNC_LIST], now);
+}
+
+static void check_shapes(const um_status *s, um_problems *out)
+{
+    char names[NAMES_LEN];
+    const um_origin *o;
+
+    if (!name_origins(s, has_other_lists, names, &o))
+        return;
+    um_problem *p = next_problem(out, UM_WARNING);
+    say(p->what,
+        "Lists of %s have another shape, seed or secret than here: they are "
+        "not exchanged.",
+        names);
+    say(p->advice, "The log names the field. Give all servers the same secret "
+                   "and the same list \"...\" { } settings, and restart.");
+}
+
+/* Reasons that are no sign of a peer that lies or is damaged. */
+static bool is_common(unsigned reason)
+{
+    return reason == UMBEL_SYNC_SHAPE || reason == UMBEL_SYNC_LIST ||
+           reason == UMBEL_SYNC_EPOCH || reason == UMBEL_SYNC_CAPACITY;
+}
+
+static bool is_refused(const um_origin *o, uint64_t now)
+{
+    for (unsigned i = 0; i < UMBEL_SYNC_REASONS; i++)
+        if (!is_common(i) && is_recent(o->refused_at[i], now))
+            return true;
+    return false;
+}
+
+static void check_refused_peers(const um_status *s, um_problems *out)
+{
+    char names[NAMES_LEN];
+    const um_origin *o;
+    unsigned i = 0;
+
+    if (!name_origins(s, is_refused, names, &o))
+        return;
+    while (is_common(i) || !is_recent(o->refused_at[i], s->now))
+        i++;
+    um_problem *p = next_problem(out, UM_WARNING);
+    say(p->what,
+        "Some of what %s sent was refused in the last %d minutes (%s).", names,
+        RECENT_SECONDS / 60, umbel_sync_reason_name((umbel_sync_reason)i));
+    say(p->advice, "The log names the origin and the reason. If it lies: umbel "
+                   "clearinghouse drop ORIGIN.");
+}
+
+static bool is_held(const um_origin *o, uint64_t now)
+{
+    (void)now;
+    return o->held && !o->own;
+}
+
+static void check_held_origins(const um_status *s, um_problems *out)
+{
+    char names[NAMES_LEN];
+    const um_origin *o;
+
+    if (!name_origins(s, is_held, names, &o))
+        return;
+    um_problem *p = next_problem(out, UM_WARNING);
+    say(p->what,
+        "%s reported more digests than a list holds: what is above its "
+        "capacity does not count here.",
+        names);
+    say(p->advice, "If it floods: umbel clearinghouse drop ORIGIN. Else raise "
+                   "capacity of the list at all servers, and restart.");
+}
+
+static void check_saved(const um_status *s, um_problems *out)
+{
+    if (s->peers && s->peers->saved.error) {
+        um_problem *p = next_problem(out, UM_WARNING);
+        say(p->what,
+            "What peers said could not be saved: %s. It counts, and after a "
+            "restart peers send it again.",
+            strerror(s->peers->saved.error));
+        say(p->advice,
+            "Make room on the disk of %s, or repair it. The server tries again "
+            "by itself.",
+            s->data);
+    }
+    if (s->peers && s->peers->saved.state_lost) {
+        um_problem *p = next_problem(out, UM_WARNING);
+        say(p->what,
+            "%s/peers/state was damaged: which origins were dropped "
+            "or muted is not known any more.",
+            s->data);
+        say(p->advice, "Drop and mute them again (umbel clearinghouse peers "
+                       "lists origins). The next restart ends this message.");
+    }
+}
+
 static void (*const checks[])(const um_status *s, um_problems *out) = {
-    check_store,  check_workers, check_reload, check_snapshot,
-    check_memory, check_errors,  check_held,   check_refusals};
+    check_store,  check_workers, check_reload,        check_snapshot,
+    check_memory, check_errors,  check_held,          check_refusals,
+    check_away,   check_shapes,  check_refused_peers, check_held_origins,
+    check_saved};
 
 void um_status_problems(const um_status *s, um_problems *out)
 {

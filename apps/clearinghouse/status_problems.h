@@ -6,7 +6,7 @@
 
 #include "clearinghouse/status.h"
 
-enum { UM_MAX_PROBLEMS = 8, UM_PROBLEM_LEN = 512 };
+enum { UM_MAX_PROBLEMS = 12, UM_PROBLEM_LEN = 512 };
 
 typedef enum um_level { UM_WELL, UM_WARNING, UM_FAILED } um_level;
 

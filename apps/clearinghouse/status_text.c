@@ -43,12 +43,30 @@ static void put_front(FILE *out, const um_front_stats *f)
         }
 }
 
-static void put_list(FILE *out, const um_list_stats *l, uint64_t now)
+static void put_list(FILE *out, const um_status *s, size_t i)
 {
+    const um_list_stats *l = &s->list[i];
+    uint64_t now = s->now;
+
     for (const um_list_figure *f = um_list_figures; f->row.name; f++)
         if (f->row.label && !isnan(f->value(l, now).number))
             put_line(out, l->name, f->row.label,
                      um_figure_words(&f->row, f->value(l, now)).text);
+    if (s->peers)
+        put_line(out, l->name, "agreement", um_status_agreement(s, i).text);
+}
+
+/* umbel clearinghouse peers has more. */
+static void put_peer(FILE *out, const um_origin *o)
+{
+    char value[320];
+
+    snprintf(value, sizeof value, "%.32s, lag %s, in %s, out %s, refused %s",
+             o->state, um_words_unit(UM_UNIT_SECONDS, o->lag).text,
+             um_words_bytes(o->bytes_in).text,
+             um_words_bytes(o->bytes_out).text,
+             um_words_count(um_origin_refusals(o)).text);
+    put_line(out, "peer", o->name, value);
 }
 
 void um_status_print_text(FILE *out, const um_status *s)
@@ -58,7 +76,10 @@ void um_status_print_text(FILE *out, const um_status *s)
     for (size_t i = 0; i < s->nfronts; i++)
         put_front(out, s->front[i]);
     for (size_t i = 0; i < s->nlists; i++)
-        put_list(out, &s->list[i], s->now);
+        put_list(out, s, i);
+    for (size_t i = 0; s->peers && i < s->peers->n; i++)
+        if (s->peers->item[i].name)
+            put_peer(out, &s->peers->item[i]);
     for (const um_server_figure *f = um_server_figures; f->section; f++)
         if (f->row.label)
             put_line(out, f->section, f->row.label,

@@ -107,10 +107,12 @@ bool um_peer_keep_up(const umbel_sync *s, um_peer *p)
 /* When the version after that one came, or one that is not much younger. */
 static uint64_t replaced_at(const um_copy *c, uint64_t version)
 {
-    for (size_t i = 0; i < c->nsteps; i++)
-        if (c->step[i].from.version >= version && c->step[i].ended)
-            return c->step[i].ended;
-    return c->seen;
+    uint64_t since = c->seen;
+
+    for (size_t i = c->nsteps; i && c->step[i - 1].from.version >= version; i--)
+        if (c->step[i - 1].ended)
+            since = c->step[i - 1].ended;
+    return since;
 }
 
 void umbel_sync_peer_stats_get(const umbel_sync *s, int peer,
