@@ -189,8 +189,9 @@ typedef struct um_staging {
     size_t npages;
     uint64_t next_page; /* the least that may come */
     uint64_t bytes, changed, fresh;
-    bool shrank;  /* a page has less than before */
-    um_bytes old; /* how to go back */
+    uint64_t most_bytes; /* with the message that is being taken */
+    bool shrank;         /* a page has less than before */
+    um_bytes old;        /* how to go back */
 } um_staging;
 
 /* id, base, version, keys and signature are set. */

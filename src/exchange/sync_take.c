@@ -44,6 +44,9 @@ umbel_status um_stage_page(umbel_sync *s, um_staging *g, const um_copy *c,
     if (number < g->next_page)
         return um_fail(err, UMBEL_E_FORMAT,
                        "an update has a page twice, or out of order");
+    if (g->bytes + p.len > g->most_bytes)
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "a message has more pages than message_bytes allow");
     *reason = UMBEL_SYNC_MEMORY;
     if (p.len > s->limit.memory - s->memory)
         return um_fail(err, UMBEL_E_LIMIT,

@@ -14,6 +14,14 @@
 
 #include <stdlib.h>
 
+enum {
+    /* Pages of one message, in its longest length: so that none takes long. */
+    WHOLE_SHARE = 2,
+    CHANGES_SHARE = 8,
+    MOST_SHARE = 16, /* that are taken */
+    RUN_MARGIN = 64  /* of a run, beside the cells of its pages */
+};
+
 /* --- making one ----------------------------------------------------------- */
 
 typedef struct update {
@@ -65,7 +73,7 @@ static uint64_t count_used(const update *u, const um_page *p)
 
 /* Pages from number on that lie in one section, are due, and fit. */
 static uint64_t run_of(const update *u, uint64_t number, size_t room,
-                       uint8_t *cells, uint64_t *changed)
+                       uint8_t *cells, size_t *bytes, uint64_t *changed)
 {
     unsigned section = um_page_of(u->pages, number).section;
     size_t len = 0;
@@ -73,13 +81,14 @@ static uint64_t run_of(const update *u, uint64_t number, size_t room,
 
     for (; number + n < u->pages->n; n++) {
         um_page p = um_page_of(u->pages, number + n);
-        if (p.section != section || (n && len + p.len > room) ||
+        if (p.section != section || len + p.len > room ||
             !is_due(u, number + n))
             break;
         memcpy(cells + len, new_page(u), p.len);
         len += p.len;
         *changed += count_used(u, &p);
     }
+    *bytes = len;
     return n;
 }
 
@@ -103,21 +112,26 @@ static bool put_run(const update *u, uint64_t number, uint64_t n,
     return !out->failed;
 }
 
-/* Pages that come whole: a code for each run. */
+/* Pages that come whole: a code for each run, which takes no more than they. */
 static umbel_status put_whole(const update *u, uint64_t *page, size_t room,
                               um_bytes *out, uint64_t *changed,
                               umbel_error *err)
 {
+    size_t left = (size_t)WHOLE_SHARE * u->s->limit.message_bytes;
     um_bytes runs = {.len = 0};
-    size_t cap = room / 2 > u->pages->max_page ? room / 2 : u->pages->max_page;
-    uint8_t *cells = malloc(cap + 8);
+    uint8_t *cells = malloc(room + 8);
     uint64_t nruns = 0;
 
-    while (cells && *page < u->pages->n && runs.len < room / 2) {
-        uint64_t n = run_of(u, *page, cap, cells, changed);
+    while (cells && *page < u->pages->n) {
+        size_t cap = room - runs.len < left ? room - runs.len : left;
+        if (cap < u->pages->max_page + RUN_MARGIN)
+            break;
+        size_t len = 0;
+        uint64_t n = run_of(u, *page, cap - RUN_MARGIN, cells, &len, changed);
         if (n && !put_run(u, *page, n, cells, &runs))
             break;
         nruns += n > 0;
+        left -= len;
         *page += n ? n : 1;
     }
     um_bytes_varint(out, nruns);
@@ -125,7 +139,7 @@ static umbel_status put_whole(const update *u, uint64_t *page, size_t room,
     bool fine = cells && !runs.failed && !out->failed;
     free(cells);
     um_bytes_fini(&runs);
-    return fine ? UMBEL_OK : um_no_memory(err, cap);
+    return fine ? UMBEL_OK : um_no_memory(err, room);
 }
 
 static umbel_status put_changes(const update *u, uint64_t *page, size_t room,
@@ -133,18 +147,23 @@ static umbel_status put_changes(const update *u, uint64_t *page, size_t room,
                                 umbel_error *err)
 {
     um_growth *g = u->s->growth;
-    size_t cap = room + 2 * u->pages->max_page + 64;
+    /* The last page may take more than its bytes, but not twice as much. */
+    size_t full = room - 2 * u->pages->max_page - RUN_MARGIN;
+    size_t left = (size_t)CHANGES_SHARE * u->s->limit.message_bytes;
     um_bytes_varint(out, 0);
-    uint8_t *at = um_bytes_room(out, cap);
+    uint8_t *at = um_bytes_room(out, room);
     if (!at)
-        return um_no_memory(err, cap);
-    um_writer w = {at, at + cap, false};
+        return um_no_memory(err, room);
+    um_writer w = {at, at + room, false};
 
     um_growth_encoder(g, &w);
-    for (; *page < u->pages->n && um_growth_len(g) < room; ++*page) {
+    for (; *page < u->pages->n && um_growth_len(g) < full; ++*page) {
         if (!is_due(u, *page))
             continue;
         um_page p = um_page_of(u->pages, *page);
+        if (p.len > left)
+            break;
+        left -= p.len;
         um_growth_page growth = {.form = &u->pages->section[p.section].form,
                                  .section = p.section,
                                  .number = *page,
@@ -259,6 +278,7 @@ umbel_status um_update_get(umbel_sync *s, um_staging *g, um_reader *r,
     const um_copy *c = um_copy_find(s, &g->id, NULL);
     uint64_t runs = um_get_varint(r);
 
+    g->most_bytes = g->bytes + (uint64_t)MOST_SHARE * s->limit.message_bytes;
     for (uint64_t i = 0; i < runs; i++)
         UM_TRY(get_run(s, g, c, r, reason, err));
     if (r->bad)

@@ -49,8 +49,8 @@ static bool put_update_of(umbel_sync *s, um_peer *p, size_t slot)
     um_bytes_put(b, &last, 1);
     um_bytes_put(b, st->signature, UM_SIGNATURE_LEN);
     if (um_update_put(s, c, pc->from, pc->sent, &pc->page,
-                      s->limit.message_bytes / 2 - MARGIN, b,
-                      &p->stats.changed_out, NULL))
+                      s->limit.message_bytes - MARGIN, b, &p->stats.changed_out,
+                      NULL))
         return false;
     last = pc->page == s->list[c->id.list].pages.n;
     b->at[last_at] = last;

@@ -40,7 +40,7 @@ static double value_bits(double seen[OLD][GREW])
 
 /* Of each page the ways to choose what changed, and the new values. */
 static double entropy_bits(const umbel_filter *old, const umbel_filter *now,
-                           uint64_t *changed)
+                           uint32_t page_bytes, uint64_t *changed)
 {
     static double seen[OLD][GREW];
     um_pages pages;
@@ -48,7 +48,7 @@ static double entropy_bits(const umbel_filter *old, const umbel_filter *now,
 
     memset(seen, 0, sizeof seen);
     *changed = 0;
-    assert_ok(um_pages_init(&pages, &now->shape, 65536, &test_refusal));
+    assert_ok(um_pages_init(&pages, &now->shape, page_bytes, &test_refusal));
     for (uint64_t i = 0; i < pages.n; i++) {
         um_page p = um_page_of(&pages, i);
         um_growth_page g = {.form = &pages.section[p.section].form,
@@ -106,20 +106,38 @@ static void add_many(test_sync_server *s, uint64_t from, uint64_t n)
     test_add(s->own, from, (size_t)n);
 }
 
+/* Pages and messages: as they are by default, and as a server has them. */
+typedef struct traffic_limits {
+    uint32_t page_bytes, message_bytes;
+} traffic_limits;
+
+static traffic_limits by_default = {65536, 2 << 20},
+                      in_a_server = {4096, 65536};
+
+static void open_pair(test_sync_server *a, test_sync_server *b,
+                      const umbel_filter *shape, const traffic_limits *limits)
+{
+    a->list.shape = b->list.shape = shape;
+    a->list.page_bytes = b->list.page_bytes = limits->page_bytes;
+    a->params.limits.message_bytes = b->params.limits.message_bytes =
+        limits->message_bytes;
+    a->params.limits.memory = b->params.limits.memory = (uint64_t)8 << 30;
+    test_sync_open(a, 1);
+    test_sync_open(b, 2);
+}
+
 static void differences_cost_their_entropy(void **state)
 {
     uint64_t reports[] = {1, 30, 1000, most_reports};
+    const traffic_limits *limits = *state;
 
-    (void)state;
     for (size_t k = 0; k < TEST_COUNT(cases); k++) {
         umbel_filter *shape = shape_of(&cases[k], 4 * base_keys);
         test_sync_server a = {0}, b = {0};
         test_sync_link l;
         uint64_t from = base_keys;
 
-        a.list.shape = b.list.shape = shape;
-        test_sync_open(&a, 1);
-        test_sync_open(&b, 2);
+        open_pair(&a, &b, shape, limits);
         test_sync_connect(&l, &a, &b);
         add_many(&a, 0, base_keys);
         test_sync_publish(&a);
@@ -134,7 +152,8 @@ static void differences_cost_their_entropy(void **state)
             test_sync_run(&l, 2 + r);
             bytes = l.bytes[0] - bytes;
             messages = l.messages[0] - messages;
-            double least = entropy_bits(before, a.own, &changed) / 8;
+            double least =
+                entropy_bits(before, a.own, limits->page_bytes, &changed) / 8;
             print_message("%-8s %6" PRIu64 " reports, %7" PRIu64
                           " cells: %8" PRIu64 " bytes, entropy %10.1f, ratio "
                           "%.3f, %.2f bytes a report\n",
@@ -153,16 +172,14 @@ static void differences_cost_their_entropy(void **state)
 
 static void a_first_exchange_costs_the_coded_file(void **state)
 {
-    (void)state;
+    const traffic_limits *limits = *state;
+
     for (size_t k = 0; k < TEST_COUNT(cases); k++) {
         umbel_filter *shape = shape_of(&cases[k], first_keys);
         test_sync_server a = {0}, b = {0};
         test_sync_link l;
 
-        a.list.shape = b.list.shape = shape;
-        a.params.limits.memory = b.params.limits.memory = (uint64_t)8 << 30;
-        test_sync_open(&a, 1);
-        test_sync_open(&b, 2);
+        open_pair(&a, &b, shape, limits);
         add_many(&a, 0, first_keys);
         test_sync_publish(&a);
         test_sync_connect(&l, &a, &b);
@@ -234,11 +251,17 @@ static void sums_over_origins_err_less_than_sums_of_cells(void **state)
     assert_true(merged > 3 * sums);
 }
 
+#define PAIR_OF_TESTS(f)                                                       \
+    {#f " by default", f, NULL, NULL, &by_default},                            \
+    {                                                                          \
+#f " in a server", f, NULL, NULL, &in_a_server                         \
+    }
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(differences_cost_their_entropy),
-        cmocka_unit_test(a_first_exchange_costs_the_coded_file),
+        PAIR_OF_TESTS(differences_cost_their_entropy),
+        PAIR_OF_TESTS(a_first_exchange_costs_the_coded_file),
         cmocka_unit_test(sums_over_origins_err_less_than_sums_of_cells),
     };
 
