@@ -15,7 +15,7 @@ write_basic_package_version_file(umbel-config-version.cmake
 install(TARGETS umbel_cli umbel_reproduce umbel_bench umbel_stopset
   DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(TARGET umbel_clearinghouse)
-  install(TARGETS umbel_clearinghouse DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS umbel_clearinghouse umbel_dccproc DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(DIRECTORY examples/clearinghouse
     DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
     FILES_MATCHING PATTERN "umbel-clearinghouse.*")

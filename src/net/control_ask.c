@@ -5,26 +5,18 @@
 #include "net/control.h"
 
 #include "base/error.h"
-#include "net/socket.h"
+#include "net/call.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/time.h>
 #include <unistd.h>
 
-static void set_timeouts(int fd, uint64_t ms)
+static umbel_status connect_to(const char *path, uint64_t timeout_ms, int *fd,
+                               umbel_error *err)
 {
-    struct timeval t = {.tv_sec = (time_t)(ms / 1000),
-                        .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
-
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof t);
-}
-
-static umbel_status connect_to(const char *path, int *fd, umbel_error *err)
-{
+    um_address to = {.path = path};
     umbel_error why;
-    umbel_status status = um_socket_connect(path, fd, &why);
+    umbel_status status = um_call_open(&to, timeout_ms, fd, &why);
 
     if (status == UMBEL_OK)
         return UMBEL_OK;
@@ -32,23 +24,6 @@ static umbel_status connect_to(const char *path, int *fd, umbel_error *err)
     return um_fail(err, status, "%s; %s", why.text,
                    forbidden ? "only the server's user and root may ask it"
                              : "is the server of this configuration running?");
-}
-
-static umbel_status send_bytes(int fd, const void *bytes, size_t len,
-                               umbel_error *err)
-{
-    const char *at = bytes;
-
-    while (len) {
-        ssize_t n = send(fd, at, len, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return um_fail_errno(err, "the server does not take the request");
-        at += n;
-        len -= (size_t)n;
-    }
-    return UMBEL_OK;
 }
 
 static umbel_status send_request(int fd, const char *line, umbel_slice more,
@@ -61,8 +36,8 @@ static umbel_status send_request(int fd, const char *line, umbel_slice more,
         return um_fail(err, UMBEL_E_RANGE,
                        "a request is one line of at most %d bytes",
                        UM_CONTROL_LINE - 2);
-    UM_TRY(send_bytes(fd, text, (size_t)len, err));
-    UM_TRY(send_bytes(fd, more.data, more.len, err));
+    UM_TRY(um_call_send(fd, text, (size_t)len, err));
+    UM_TRY(um_call_send(fd, more.data, more.len, err));
     shutdown(fd, SHUT_WR);
     return UMBEL_OK;
 }
@@ -70,22 +45,18 @@ static umbel_status send_request(int fd, const char *line, umbel_slice more,
 static umbel_status copy_reply(int fd, FILE *out, umbel_error *err)
 {
     char bytes[8192];
-    size_t total = 0;
-    ssize_t n;
+    size_t total = 0, n;
 
-    while ((n = recv(fd, bytes, sizeof bytes, 0)) != 0) {
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno == EAGAIN)
-            return um_fail(err, UMBEL_E_IO, "the server does not answer");
-        if (n < 0)
-            return um_fail_errno(err, "the server's answer");
-        total += (size_t)n;
+    for (;;) {
+        UM_TRY(um_call_receive(fd, bytes, sizeof bytes, &n, err));
+        if (n == 0)
+            break;
+        total += n;
         if (total > UM_CONTROL_REPLY)
             return um_fail(err, UMBEL_E_LIMIT,
                            "the server's answer is longer than %d bytes",
                            UM_CONTROL_REPLY);
-        if (fwrite(bytes, 1, (size_t)n, out) != (size_t)n)
+        if (fwrite(bytes, 1, n, out) != n)
             return um_fail_errno(err, "writing the server's answer");
     }
     if (total == 0)
@@ -100,8 +71,7 @@ umbel_status um_control_ask(const char *path, const char *line,
     umbel_status status;
     int fd;
 
-    UM_TRY(connect_to(path, &fd, err));
-    set_timeouts(fd, timeout_ms);
+    UM_TRY(connect_to(path, timeout_ms, &fd, err));
     status = send_request(fd, line, more, err);
     if (!status)
         status = copy_reply(fd, out, err);
