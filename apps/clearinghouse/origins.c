@@ -251,6 +251,7 @@ const um_origins_view *um_origins_look(um_origins *o)
         return NULL;
     o->n = 0;
     um_origins_tick(o);
+    um_peers_flush(o->house->peers); /* the words are about present answers */
     note_agreement(o);
     if (!add_self(o) || !add_peers(o) || !add_copies(o) || !add_standings(o))
         return NULL;
