@@ -183,7 +183,8 @@ static bool add_peers(um_origins *o)
         r->state = info.state;
         r->error = info.up ? "" : info.error;
         r->up = info.up;
-        r->since = info.since;
+        r->since =
+            info.since ? info.since : o->house->now - um_house_uptime(o->house);
         const progress *p = find_progress(o, info.key);
         r->lag = lag_of(p, o->house->now);
         r->bytes_in = info.bytes_in;

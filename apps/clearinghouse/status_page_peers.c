@@ -42,14 +42,23 @@ static void put_state(FILE *out, const um_status *s, const um_origin *o)
     fputs("</td>", out);
 }
 
+/* Only a peer has a link. */
+static void put_of_link(FILE *out, const um_origin *o, um_words words)
+{
+    um_page_put_cell(out, o->name ? words.text : "-");
+}
+
 static void put_refused(FILE *out, const um_origin *o)
 {
+    if (!o->name) {
+        um_page_put_cell(out, "-");
+        return;
+    }
     um_page_begin_cell(out);
     fputs(um_words_count(um_origin_refusals(o)).text, out);
     for (unsigned i = 0; i < UMBEL_SYNC_REASONS; i++)
-        if (o->refused[i]) {
+        if (o->refused[i])
             put_small(out, "", umbel_sync_reason_name((umbel_sync_reason)i));
-        }
     fputs("</td>", out);
 }
 
@@ -63,18 +72,18 @@ static void put_origin(FILE *out, const um_status *s, const um_origin *o)
     put_small(out, "version ", um_words_count(o->version).text);
     fputs("</td>", out);
     um_page_put_cell(out, um_words_unit(UM_UNIT_SHARE, o->fill).text);
-    um_page_put_cell(out, um_words_unit(UM_UNIT_SECONDS, o->lag).text);
-    um_page_put_cell(out, o->name ? um_words_bytes(o->bytes_in).text : "-");
-    um_page_put_cell(out, o->name ? um_words_bytes(o->bytes_out).text : "-");
+    put_of_link(out, o, um_words_unit(UM_UNIT_SECONDS, o->lag));
+    put_of_link(out, o, um_words_bytes(o->bytes_in));
+    put_of_link(out, o, um_words_bytes(o->bytes_out));
     put_refused(out, o);
     um_page_end_row(out);
 }
 
 void um_page_put_peers(FILE *out, const um_status *s)
 {
-    static const char *const heads[] = {"peer",      "state",   "digests",
-                                        "full",      "lag",     "bytes in",
-                                        "bytes out", "refused", NULL};
+    static const char *const heads[] = {"peer", "state",   "digests",
+                                        "full", "lag",     "in",
+                                        "out",  "refused", NULL};
 
     if (!s->peers)
         return;
