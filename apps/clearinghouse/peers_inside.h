@@ -67,6 +67,8 @@ typedef struct um_publishing {
     unsigned epoch; /* its place in the list */
     uint64_t page;
     uint64_t due;    /* when the next pass begins, in milliseconds */
+    uint64_t ended;  /* when the last one did */
+    uint64_t asked;  /* when a snapshot asked for one; 0: it did not */
     uint64_t ticket; /* of the last mark */
     bool unmarked;   /* a version has no mark: the store failed */
     bool restored;   /* versions of an earlier start, of which peers may know

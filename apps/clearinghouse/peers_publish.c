@@ -24,6 +24,7 @@ enum {
     SLICE_PAGES = 256,   /* a MB, a fraction of ... */
     SLICE_US = 1000,     /* ... what a beat takes */
     PATIENCE_MS = 30000, /* for peers to say what they have, after a start */
+    SNAPSHOT_MS = 5000,  /* that a snapshot waits for a pass, at most */
     NAME_LEN = 96,
     MARK_LEN = 24
 };
@@ -230,6 +231,8 @@ static void publish_next(um_peers *p)
     g->page = end;
     if (end == pages)
         g->running = next_epoch(p);
+    if (!g->running)
+        g->ended = um_house_ms(p->house);
 }
 
 /* Begins a pass if it is time, and if something was written since the last. */
@@ -244,6 +247,7 @@ static void begin_pass(um_peers *p)
     g->due = now + p->house->config.peers.interval;
     um_store_stats_get(p->house->store, &s);
     g->running = s.blocks != g->blocks;
+    g->ended = now;
     g->blocks = s.blocks;
     g->list = g->epoch = 0;
     g->page = 0;
@@ -260,7 +264,29 @@ bool um_publish_beat(um_peers *p)
         begin_pass(p);
     while (g->running && um_clock_us() < end)
         publish_next(p);
+    if (!g->running && g->asked) /* a snapshot waits for this */
+        um_store_tick(p->house->store, p->house->now);
     return g->running;
+}
+
+/* A snapshot publishes all that is left, so it comes right after a pass. */
+static bool is_ready_for_snapshot(void *ctx)
+{
+    um_peers *p = ctx;
+    um_publishing *g = &p->publishing;
+    uint64_t now = um_house_ms(p->house);
+
+    if (!p->beat || p->renewed || g->restored || p->closing)
+        return true;
+    if (!g->asked) {
+        g->asked = now;
+        g->due = now;
+    }
+    bool ready =
+        (!g->running && g->ended >= g->asked) || now - g->asked >= SNAPSHOT_MS;
+    if (ready)
+        g->asked = 0;
+    return ready;
 }
 
 static umbel_slice put_number(uint64_t n, uint8_t out[8])
@@ -385,6 +411,7 @@ um_store_watch um_peers_watch(um_peers *p)
                                 .prefix = PREFIX,
                                 .note = take_note,
                                 .before_snapshot = before_snapshot,
+                                .ready = is_ready_for_snapshot,
                                 .ctx = p}
              : (um_store_watch){.ctx = NULL};
 }

@@ -17,9 +17,8 @@
 enum {
     NAME_MAX_LEN = 63,
     LOG_BYTES = 8 << 20,
-    HISTORY_BYTES = 1 << 16, /* of a copy, at least */
-    HISTORY_SHARE = 8,       /* of memory, for that of all copies */
-    TREE_SHARE = 64,         /* hashes of pages; a page has 4096 bytes */
+    HISTORY_SHARE = 8, /* of memory, for differences: as in umbel/sync.h */
+    TREE_SHARE = 64,   /* hashes of pages; a page has 4096 bytes */
     LINK_BYTES =
         5 * UM_PEERS_MESSAGE /* in, out, a message and what is unread */
 };
@@ -175,16 +174,6 @@ umbel_status um_peers_check(const um_config *c, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* The most copies that there can be. */
-static uint64_t most_copies(const um_config *c)
-{
-    uint64_t epochs = 0;
-
-    for (size_t i = 0; um_front_list(i); i++)
-        epochs += c->list[i].epochs;
-    return c->peers.origins * epochs;
-}
-
 /* Streams lose nothing, but peers restart: what they did not answer is repeated
  * so often that they agree within a few intervals. */
 static uint32_t retry_seconds(const um_peers_settings *s)
@@ -194,16 +183,12 @@ static uint32_t retry_seconds(const um_peers_settings *s)
 
 umbel_sync_limits um_peers_limits(const um_config *c)
 {
-    uint64_t history = c->peers.memory / HISTORY_SHARE / most_copies(c);
-
-    return (umbel_sync_limits){
-        .memory = c->peers.memory,
-        .origins = (uint32_t)c->peers.origins,
-        .peers = UM_PEERS_MOST,
-        .message_bytes = UM_PEERS_MESSAGE,
-        .history_bytes = history > HISTORY_BYTES ? history : HISTORY_BYTES,
-        .log_bytes = LOG_BYTES,
-        .retry_seconds = retry_seconds(&c->peers)};
+    return (umbel_sync_limits){.memory = c->peers.memory,
+                               .origins = (uint32_t)c->peers.origins,
+                               .peers = UM_PEERS_MOST,
+                               .message_bytes = UM_PEERS_MESSAGE,
+                               .log_bytes = LOG_BYTES,
+                               .retry_seconds = retry_seconds(&c->peers)};
 }
 
 uint64_t um_peers_bytes(const um_config *c)

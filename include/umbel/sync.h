@@ -46,7 +46,8 @@ typedef struct umbel_sync_limits {
     uint32_t peers;           /* 256 */
     uint32_t message_bytes;   /* the largest message; 2 MiB, at least 4 pages */
     uint64_t history_bytes;   /* per copy, to send differences; 1 MiB, or an
-                                 eighth of the filter if that is more */
+                                 eighth of the filter if that is more. All of
+                                 them share an eighth of memory */
     uint32_t log_entries;     /* per origin and incarnation; 65,536 */
     uint32_t log_entry_bytes; /* 4096 */
     uint64_t log_bytes;       /* of all logs; 16 MiB */

@@ -144,15 +144,29 @@ uint64_t um_copy_reach(const um_copy *c, uint64_t base, size_t pages)
     return c->now.version;
 }
 
-/* By default, an eighth of the filter. */
+static uint64_t bytes_of_all(const umbel_sync *s)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < s->ncopies; i++)
+        bytes += s->copy[i] ? s->copy[i]->history_bytes : 0;
+    return bytes;
+}
+
+/* By default, an eighth of the filter. When the history of all copies takes
+ * more than an eighth of the memory of copies, each has the same share of it.
+ */
 static uint64_t history_limit(const umbel_sync *s, const um_copy *c)
 {
     enum { LEAST = 1 << 20, SHARE = 8 };
     uint64_t share = s->list[c->id.list].pages.bytes / SHARE;
+    uint64_t all = s->limit.memory / SHARE;
+    uint64_t limit = s->limit.history_bytes ? s->limit.history_bytes
+                     : share > LEAST        ? share
+                                            : LEAST;
+    uint64_t fair = all / (s->norder ? s->norder : 1);
 
-    if (s->limit.history_bytes)
-        return s->limit.history_bytes;
-    return share > LEAST ? share : LEAST;
+    return limit > fair && bytes_of_all(s) > all ? fair : limit;
 }
 
 /* Appends the step that old describes. */

@@ -59,7 +59,9 @@ typedef struct um_store um_store;
  *
  * before_snapshot is called right before the moment that a snapshot keeps. Its
  * um_store_put are in the snapshot, and succeed even while the disk fails. It
- * must not append. It may be called by um_store_open, after all notes.
+ * must not append. It may be called by um_store_open, after all notes. ready is
+ * asked before, once a second, unless the disk fails: false puts the snapshot
+ * off, so that before_snapshot has little left to do.
  */
 typedef struct um_store_watch {
     const char *leader; /* a note's name, which um_store_renew changes */
@@ -67,6 +69,7 @@ typedef struct um_store_watch {
     umbel_status (*note)(void *ctx, const um_list *const *lists, size_t nlists,
                          umbel_slice name, umbel_slice value, umbel_error *err);
     void (*before_snapshot)(void *ctx, um_store *s);
+    bool (*ready)(void *ctx); /* NULL: always */
     void *ctx;
 } um_store_watch;
 

@@ -87,6 +87,11 @@ static int snapshot_job(void *arg)
     return result;
 }
 
+static bool is_ready(const um_store *s)
+{
+    return s->has_failed || !s->watch.ready || s->watch.ready(s->watch.ctx);
+}
+
 static void begin_snapshot(um_store *s)
 {
     um_journal_head head = {.number = ++s->stats.last_number,
@@ -256,6 +261,6 @@ void um_store_tick(um_store *s, uint64_t now)
     um_store_flush(s, NULL);
     sync_each_second(s);
     check_growth(s);
-    if (um_store_is_due(s))
+    if (um_store_is_due(s) && is_ready(s))
         begin_snapshot(s);
 }
