@@ -21,7 +21,7 @@
 #include <string.h>
 
 enum {
-    SLICE_PAGES = 256,   /* a MB, a fraction of ... */
+    SLICE_PAGES = 64,    /* a quarter of a MB, a fraction of ... */
     SLICE_US = 1000,     /* ... what a beat takes */
     PATIENCE_MS = 30000, /* for peers to say what they have, after a start */
     SNAPSHOT_MS = 5000,  /* that a snapshot waits for a pass, at most */

@@ -79,6 +79,30 @@ static void lists_and_accounts_have_sections_of_their_own(void **state)
     um_config_fini(&c);
 }
 
+static void peers_have_names_keys_and_addresses(void **state)
+{
+    um_config c;
+
+    (void)state;
+    assert_ok(parse(&c, "origin = \"KEYFILE\"\n"
+                        "peers { listen = {\"127.0.0.1:24450\", \"/x\"} "
+                        "quorum = 2 interval = 500ms strict = yes }\n"
+                        "peer \"b\" { address = \"[::1]:24450\" key = \"K\" }\n"
+                        "peer \"c\" { key = \"L\" }\n"));
+    assert_string_equal(c.origin, "KEYFILE");
+    assert_int_equal(c.peers.listen.n, 2);
+    assert_int_equal(c.peers.quorum, 2);
+    assert_int_equal(c.peers.revoke_quorum, 1);
+    assert_int_equal(c.peers.interval, 500);
+    assert_true(c.peers.strict);
+    assert_int_equal(c.npeers, 2);
+    assert_string_equal(c.peer[0].address, "[::1]:24450");
+    assert_string_equal(c.peer[1].name, "c");
+    assert_string_equal(c.peer[1].key, "L");
+    assert_null(c.peer[1].address);
+    um_config_fini(&c);
+}
+
 static void a_front_can_be_turned_off(void **state)
 {
     um_config c;
@@ -98,7 +122,7 @@ static void mistakes_are_refused_with_line_and_what_is_allowed(void **state)
         {"# c\n// c\n/* c\n c */\ndta = 1\n",
          "x.conf:5: ", "no such setting: dta (did you mean data?)"},
         {"zzzzzz = 1\n", "x.conf:1: no such setting: zzzzzz; ",
-         "pyzor, http or dccifd"},
+         "peers, peer, pyzor, http, "},
         {"\nlist \"pyzor-reports\" { kind = \"bloom\" }",
          "x.conf:2: kind = \"bloom\"; allowed: ", "table"},
         {"\n\ndurability = \"soon\"\n",
@@ -115,6 +139,11 @@ static void mistakes_are_refused_with_line_and_what_is_allowed(void **state)
          "x.conf:1: ", "between 0 and 1"},
         {"list \"pyzor-reports\" { epochs = 0 }", "x.conf:1: ", "from 1 to 64"},
         {"account \"a\" {}\naccount \"a\" {}", "x.conf:2: ", "duplicate"},
+        {"peer \"b\" {\n  address = \"host:1\" }",
+         "x.conf:2: ", "192.0.2.1:24450"},
+        {"peer \"b\" {\n  address = \"127.0.0.1:0\" }",
+         "x.conf:2: ", "address"},
+        {"peers { quorum = 0 }", "x.conf:1: ", "from 1 to 1000"},
         {"pyzor { once_per_reporter = maybe }", "x.conf:1: ", "true or false"},
         {"\npyzor {\n\n", "x.conf:2: ", "without its }"},
         {"}\n", "x.conf:1: ", "without its {"},
@@ -193,6 +222,7 @@ int main(void)
         cmocka_unit_test(names_that_scripts_rely_on_are_read),
         cmocka_unit_test(an_empty_file_means_the_defaults),
         cmocka_unit_test(lists_and_accounts_have_sections_of_their_own),
+        cmocka_unit_test(peers_have_names_keys_and_addresses),
         cmocka_unit_test(a_front_can_be_turned_off),
         cmocka_unit_test(mistakes_are_refused_with_line_and_what_is_allowed),
         cmocka_unit_test(a_nul_byte_is_refused),
