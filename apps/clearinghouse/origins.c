@@ -242,8 +242,7 @@ static bool add_standings(um_origins *o)
 static void note_agreement(um_origins *o)
 {
     for (unsigned i = 0; um_front_list(i); i++)
-        o->view.agreement[i] =
-            umbel_sync_agreement(um_peers_machine(o->house->peers), i);
+        o->view.agreement[i] = um_peers_agreement(o->house->peers, i);
 }
 
 const um_origins_view *um_origins_look(um_origins *o)
@@ -252,7 +251,6 @@ const um_origins_view *um_origins_look(um_origins *o)
         return NULL;
     o->n = 0;
     um_origins_tick(o);
-    um_peers_flush(o->house->peers); /* the words are about present answers */
     note_agreement(o);
     if (!add_self(o) || !add_peers(o) || !add_copies(o) || !add_standings(o))
         return NULL;

@@ -483,12 +483,6 @@ void um_peers_child_ended(um_peers *p)
         um_peers_store_tick(p->copies, p->house->now);
 }
 
-void um_peers_flush(um_peers *p)
-{
-    if (p)
-        um_publish_all(p);
-}
-
 static void save_copies(um_peers *p)
 {
     umbel_error err;

@@ -55,8 +55,9 @@ void um_peers_end_turn(um_peers *p);
 void um_peers_close(um_peers *p);
 
 umbel_sync *um_peers_machine(const um_peers *p);
-/* Publishes all that our own lists say. */
-void um_peers_flush(um_peers *p);
+/* Returns the agreement word of a list. While it has counts that others cannot
+ * have yet, that is a word of no other server. */
+uint64_t um_peers_agreement(const um_peers *p, size_t list);
 /* Appends an entry to our own log, once the store has it: it is safe when the
  * ticket is committed. */
 umbel_status um_peers_append(um_peers *p, uint8_t type, umbel_slice body,

@@ -74,6 +74,8 @@ typedef struct um_publishing {
     bool restored;   /* versions of an earlier start, of which peers may know
                         more */
     uint64_t blocks; /* of the store, when the last pass began */
+    uint64_t whole[UM_MAX_LISTS]; /* um_list_changes that are published */
+    uint64_t begun;               /* those when the pass came to this list */
     uint64_t odd[UM_MAX_LISTS]; /* epochs of another shape, as they were logged
                                    last: number + 1 */
 } um_publishing;
@@ -135,7 +137,6 @@ void um_calls_put_off(um_peers *p, um_remote *r, bool worked);
 bool um_publish_beat(um_peers *p);
 /* Removes marks of epochs of a list that are over. */
 void um_publish_forget(um_peers *p, size_t list);
-void um_publish_all(um_peers *p);
 /* What was published is not committed, or not even marked: nothing is sent. */
 bool um_publish_holds(const um_peers *p);
 /* After the event RENEWED. */

@@ -14,6 +14,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/xxh3.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -166,19 +167,42 @@ static bool must_wait(um_peers *p)
     return g->restored;
 }
 
+static uint64_t changes_of(const um_store *store, size_t list)
+{
+    return um_list_changes(um_store_list(store, (unsigned)list));
+}
+
 static void publish_all(um_peers *p, um_store *store)
 {
-    for (size_t list = 0; um_front_list(list); list++)
+    for (size_t list = 0; um_front_list(list); list++) {
         for (unsigned i = 0; i < live_epochs(store, list); i++)
             if (!is_over(p, list, epoch_at(store, list, i)))
                 publish_slice(p, store, list, i, 0,
                               umbel_sync_pages(p->machine, list));
+        p->publishing.whole[list] = changes_of(store, list);
+    }
 }
 
-void um_publish_all(um_peers *p)
+/* What others cannot have: reports since the last pass, and epochs of another
+ * shape. */
+static bool counts_alone(const um_peers *p, size_t list)
 {
-    if (!p->renewed && !must_wait(p) && !um_store_failed(p->house->store))
-        publish_all(p, p->house->store);
+    const um_store *store = p->house->store;
+    const um_publishing *g = &p->publishing;
+    unsigned oldest = live_epochs(store, list);
+
+    return changes_of(store, list) != g->whole[list] ||
+           (oldest && g->odd[list] > epoch_at(store, list, oldest - 1));
+}
+
+uint64_t um_peers_agreement(const um_peers *p, size_t list)
+{
+    uint64_t word = umbel_sync_agreement(p->machine, list);
+
+    if (!counts_alone(p, list))
+        return word;
+    return um_xxh3_any(p->keys.origin, sizeof p->keys.origin,
+                       word + changes_of(p->house->store, list));
 }
 
 /* All versions have a mark then, whatever failed before. */
@@ -211,6 +235,7 @@ static bool next_epoch(um_peers *p)
     if (++g->epoch < live_epochs(p->house->store, g->list))
         return true;
     g->epoch = 0;
+    g->whole[g->list] = g->begun;
     return um_front_list(++g->list);
 }
 
@@ -222,6 +247,8 @@ static void publish_next(um_peers *p)
     uint64_t end =
         g->page + SLICE_PAGES < pages ? g->page + SLICE_PAGES : pages;
 
+    if (!g->epoch && !g->page)
+        g->begun = changes_of(store, g->list);
     /* A list that was turned meanwhile may have fewer epochs. */
     if (g->epoch < live_epochs(store, g->list) &&
         !is_over(p, g->list, epoch_at(store, g->list, g->epoch)))
@@ -246,7 +273,7 @@ static void begin_pass(um_peers *p)
         return;
     g->due = now + p->house->config.peers.interval;
     um_store_stats_get(p->house->store, &s);
-    g->running = s.blocks != g->blocks;
+    g->running = ++s.blocks != g->blocks; /* 0: there was no pass yet */
     g->ended = now;
     g->blocks = s.blocks;
     g->list = g->epoch = 0;

@@ -141,9 +141,15 @@ umbel_status um_list_add(um_list *l, const umbel_digest *d,
                        UM_LIST_BATCH, n);
     for (size_t i = 0; i < n; i++)
         wide[i] = amount[i];
+    l->changes++;
     if (newest->threshold)
         return add_noted(newest, d, wide, n, err);
     return umbel_add_digest_amounts(newest->filter, d, wide, n, NULL, err);
+}
+
+uint64_t um_list_changes(const um_list *l)
+{
+    return l->changes;
 }
 
 void um_list_fetch(const um_list *l, const umbel_digest *d, size_t n)

@@ -86,6 +86,8 @@ void um_list_digest(const um_list *l, const umbel_slice *keys, size_t n,
  */
 umbel_status um_list_add(um_list *l, const umbel_digest *d,
                          const uint32_t *amount, size_t n, umbel_error *err);
+/* Returns a number that is another one after each um_list_add. */
+uint64_t um_list_changes(const um_list *l);
 
 /* Sums the counts of each digest over the live epochs. Memory is fetched ahead,
  * so many at once cost less than one after the other. */

@@ -20,6 +20,7 @@ struct um_list {
     char name[UM_LIST_MAX_NAME];
     char kind[UM_LIST_MAX_NAME];
     uint8_t secret[UMBEL_SECRET_LEN];
+    uint64_t changes;
     unsigned n;
     um_epoch epoch[UM_LIST_MAX_EPOCHS]; /* newest first */
 };
