@@ -35,7 +35,10 @@ static uint64_t add_up(uint64_t a, uint64_t b)
     return a + b < b ? UINT64_MAX : a + b;
 }
 
-/* Digests that are being counted, origin by origin. */
+/*
+ * Digests that are being counted. Counts are summed up at once, unless what
+ * each origin says matters: for a cap, or to count origins.
+ */
 typedef struct counting {
     const umbel_sync *s;
     size_t list;
@@ -43,65 +46,60 @@ typedef struct counting {
     size_t n;
     uint64_t most;           /* that an origin adds */
     uint64_t said[UM_BATCH]; /* by the present origin */
-    bool said_any;           /* of any digest; false: of likely ones alone */
-    uint64_t mask[UM_BATCH]; /* columns that may hold them */
-    size_t likely[UM_BATCH]; /* those with columns */
-    size_t nlikely;
     uint64_t *counts;
-    uint32_t *origins;
+    uint32_t *origins; /* NULL: not asked for */
+    uint64_t *sum;     /* said, or counts */
+    /* Numbers of the digests that each column may hold. */
+    uint8_t likely[UM_COLUMNS_MOST][UM_BATCH];
+    uint16_t nlikely[UM_COLUMNS_MOST];
 } counting;
 
-static void end_digest(counting *c, size_t i)
-{
-    uint64_t x = c->said[i] < c->most ? c->said[i] : c->most;
-
-    c->counts[i] = add_up(c->counts[i], x);
-    c->origins[i] += c->said[i] > 0;
-    c->said[i] = 0;
-}
+_Static_assert(UM_BATCH <= 256, "numbers of digests are bytes");
 
 /* What one origin says, and then nothing. */
 static void end_origin(counting *c)
 {
-    for (size_t i = 0; i < c->n && c->said_any; i++)
-        end_digest(c, i);
-    for (size_t i = 0; i < c->nlikely && !c->said_any; i++)
-        end_digest(c, c->likely[i]);
-    c->said_any = false;
+    for (size_t i = 0; i < c->n && c->sum == c->said; i++) {
+        uint64_t x = c->said[i] < c->most ? c->said[i] : c->most;
+        c->counts[i] = add_up(c->counts[i], x);
+        if (c->origins)
+            c->origins[i] += c->said[i] > 0;
+        c->said[i] = 0;
+    }
 }
 
 static void find_columns(counting *c)
 {
     const um_sync_of_list *l = &c->s->list[c->list];
+    uint64_t mask[UM_BATCH];
 
+    memset(c->nlikely, 0, sizeof c->nlikely);
     if (!l->columns.used)
         return;
-    um_columns_find(l, c->d, c->n, c->mask);
-    for (size_t i = 0; i < c->n; i++) {
-        c->likely[c->nlikely] = i;
-        c->nlikely += c->mask[i] != 0;
-    }
+    um_columns_find(l, c->d, c->n, mask);
+    for (size_t i = 0; i < c->n; i++)
+        for (uint64_t left = mask[i]; left; left &= left - 1) {
+            int column = __builtin_ctzll(left);
+            c->likely[column][c->nlikely[column]++] = (uint8_t)i;
+        }
 }
 
 /* Asks a copy for the digests that it may hold. */
 static umbel_status add_likely(counting *c, const um_copy *from,
                                umbel_error *err)
 {
-    uint64_t column = (uint64_t)1 << (from->column - 1), one[UM_BATCH];
+    const uint8_t *which = c->likely[from->column - 1];
+    size_t n = c->nlikely[from->column - 1];
     umbel_digest d[UM_BATCH];
-    size_t which[UM_BATCH], n = 0;
+    uint64_t one[UM_BATCH];
 
-    for (size_t i = 0; i < c->nlikely; i++) {
-        which[n] = c->likely[i];
-        n += (c->mask[c->likely[i]] & column) != 0;
-    }
     if (!n)
         return UMBEL_OK;
     for (size_t i = 0; i < n; i++)
         d[i] = c->d[which[i]];
     UM_TRY(count_copy(from, d, n, one, err));
     for (size_t i = 0; i < n; i++)
-        c->said[which[i]] = add_up(c->said[which[i]], one[i]);
+        c->sum[which[i]] = add_up(c->sum[which[i]], one[i]);
     return UMBEL_OK;
 }
 
@@ -113,8 +111,7 @@ static umbel_status add_copy(counting *c, const um_copy *from, umbel_error *err)
         return add_likely(c, from, err);
     UM_TRY(count_copy(from, c->d, c->n, one, err));
     for (size_t i = 0; i < c->n; i++)
-        c->said[i] = add_up(c->said[i], one[i]);
-    c->said_any = true;
+        c->sum[i] = add_up(c->sum[i], one[i]);
     return UMBEL_OK;
 }
 
@@ -154,32 +151,30 @@ static umbel_status add_others(counting *c, umbel_error *err)
     return UMBEL_OK;
 }
 
-/* counts and origins have room for a batch. */
 static umbel_status count_batch(const umbel_sync *s, size_t list,
                                 const umbel_digest *d, size_t n,
                                 const uint64_t *own, uint64_t *counts,
                                 uint32_t *origins, umbel_error *err)
 {
-    const umbel_sync_list *set = &s->list[list].set;
-    counting c;
+    const um_sync_of_list *l = &s->list[list];
+    counting c; /* its arrays are large, and not all of them are used */
 
-    c.s = s; /* its arrays are not cleared: most of them are not used */
+    c.s = s;
     c.list = list;
     c.d = d;
     c.n = n;
-    c.most = set->origin_cap ? set->origin_cap : UINT64_MAX;
-    c.nlikely = 0;
-    c.said_any = own;
+    c.most = !umbel_is_counting(umbel_kind(l->shape)) ? 1
+             : l->set.origin_cap                      ? l->set.origin_cap
+                                                      : UINT64_MAX;
     c.counts = counts;
     c.origins = origins;
-    if (!umbel_is_counting(umbel_kind(s->list[list].shape)))
-        c.most = 1;
+    c.sum = c.most < UINT64_MAX || origins ? c.said : counts;
     memset(counts, 0, n * sizeof *counts);
-    memset(origins, 0, n * sizeof *origins);
+    if (origins)
+        memset(origins, 0, n * sizeof *origins);
+    memset(c.sum, 0, n * sizeof *c.sum);
     if (own)
-        memcpy(c.said, own, n * sizeof *own);
-    else
-        memset(c.said, 0, n * sizeof *c.said);
+        memcpy(c.sum, own, n * sizeof *own);
     find_columns(&c);
     UM_TRY(add_ours(&c, own, err));
     return add_others(&c, err);
@@ -197,13 +192,11 @@ umbel_status umbel_sync_count(const umbel_sync *s, size_t list,
                               const umbel_digest *d, size_t n, uint64_t *counts,
                               uint32_t *origins, umbel_error *err)
 {
-    uint32_t unasked[UM_BATCH];
-
     UM_TRY(check_list(s, list, err));
     for (size_t done = 0, some; done < n; done += some) {
         some = um_next_batch(n - done);
         UM_TRY(count_batch(s, list, d + done, some, NULL, counts + done,
-                           origins ? origins + done : unasked, err));
+                           origins ? origins + done : NULL, err));
     }
     return UMBEL_OK;
 }
@@ -213,15 +206,16 @@ umbel_status umbel_sync_count_with(const umbel_sync *s, size_t list,
                                    const uint64_t *own, uint64_t *counts,
                                    umbel_error *err)
 {
-    uint32_t origins[UM_BATCH];
+    uint32_t origins[UM_BATCH], quorum;
 
     UM_TRY(check_list(s, list, err));
+    quorum = s->list[list].set.quorum;
     for (size_t done = 0, some; done < n; done += some) {
         some = um_next_batch(n - done);
         UM_TRY(count_batch(s, list, d + done, some, own ? own + done : NULL,
-                           counts + done, origins, err));
-        for (size_t i = 0; i < some; i++)
-            if (origins[i] < s->list[list].set.quorum)
+                           counts + done, quorum > 1 ? origins : NULL, err));
+        for (size_t i = 0; i < some && quorum > 1; i++)
+            if (origins[i] < quorum)
                 counts[done + i] = 0;
     }
     return UMBEL_OK;

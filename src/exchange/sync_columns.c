@@ -149,11 +149,11 @@ static bool widen_columns(umbel_sync *s, um_sync_of_list *l)
     if (width > UM_COLUMNS_MOST ||
         len > s->limit.memory - s->memory + l->columns.bits.len)
         return false;
-    at = aligned_alloc(UM_LINE,
-                       (size_t)((len + UM_LINE - 1) / UM_LINE * UM_LINE));
+    size_t room = (size_t)(len + 2 * UM_LINE) / UM_LINE * UM_LINE;
+    at = aligned_alloc(UM_LINE, room);
     if (!at)
         return false;
-    memset(at, 0, (size_t)len);
+    memset(at, 0, room);
     um_columns_fini(s, l);
     l->columns.bits = (um_columns){at, (size_t)len, width};
     s->memory += len;

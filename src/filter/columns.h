@@ -16,7 +16,7 @@
 enum { UM_COLUMNS_LEAST = 8, UM_COLUMNS_MOST = 64 };
 
 typedef struct um_columns {
-    uint8_t *at;
+    uint8_t *at; /* there are 8 bytes behind the last row */
     size_t len;
     unsigned width; /* columns: a power of two */
 } um_columns;

@@ -17,17 +17,16 @@
 #include "base/batch.h"
 #include "kinds/table.h"
 
-enum { ROWS_BITS = 8 * UM_LINE };
-
-/* How blocks are divided. */
+/* How blocks are divided; lines of the index are n blocks. */
 typedef struct blocks {
-    unsigned n;    /* of a line; a power of two */
+    unsigned n;    /* a power of two */
     uint32_t rows; /* of a block */
+    size_t row_len;
 } blocks;
 
 static blocks blocks_of(unsigned width)
 {
-    return (blocks){width / 4, ROWS_BITS / width};
+    return (blocks){width / 4, 8 * UM_LINE / width, width / 8};
 }
 
 static uint64_t len(const void *self, unsigned width)
@@ -35,98 +34,111 @@ static uint64_t len(const void *self, unsigned width)
     return ((const um_table *)self)->lines * blocks_of(width).n * UM_LINE;
 }
 
-/* Where a fingerprint is noted: rows of the whole. */
+/* Where a fingerprint is noted, in any line: bytes from where the line begins.
+ */
 typedef struct place {
-    uint64_t full, one, other;
+    uint32_t block, one, other;
 } place;
 
-static inline place place_of(blocks b, uint64_t line, uint64_t tag,
-                             uint64_t print)
+static inline place place_of(blocks b, uint64_t tag, uint64_t print)
 {
     uint64_t x = um_remix(um_remix(print << UM_ENTRY_TAG_BITS | tag));
-    uint64_t first = (line * b.n + (x & (b.n - 1))) * b.rows;
     uint64_t more = b.rows - 1;
+    uint64_t block = (x & (b.n - 1)) * UM_LINE;
     uint64_t one = (x >> 8 & 0xFFFF) * more >> 16;
     uint64_t other = one + 1 + ((x >> 24 & 0xFFFF) * (more - 1) >> 16);
 
-    return (place){first, first + 1 + one,
-                   first + 1 + (other < more ? other : other - more)};
+    other = other < more ? other : other - more;
+    return (place){(uint32_t)block, (uint32_t)(block + (1 + one) * b.row_len),
+                   (uint32_t)(block + (1 + other) * b.row_len)};
 }
 
-static void mark_full(const um_columns *c, blocks b, uint64_t line,
-                      unsigned column)
+/* --- noting --------------------------------------------------------------- */
+
+typedef struct column {
+    size_t byte;
+    uint8_t bit;
+} column;
+
+static void mark_line(const um_table *t, blocks b, column c, const uint8_t *at,
+                      uint8_t *to)
 {
-    for (unsigned i = 0; i < b.n; i++)
-        um_columns_set(c, (line * b.n + i) * b.rows, column);
+    uint32_t used = 0;
+
+    for (uint32_t i = 0; i < t->form.slots; i++) {
+        if (!at[i])
+            continue;
+        place p = place_of(b, at[i], um_table_rest(t, at, i) & t->print_max);
+        to[p.one + c.byte] |= c.bit;
+        to[p.other + c.byte] |= c.bit;
+        used++;
+    }
+    for (unsigned i = 0; i < b.n && used == t->form.slots; i++)
+        to[(size_t)i * UM_LINE + c.byte] |= c.bit;
 }
 
-static void mark(const void *self, const um_columns *c, unsigned column,
+static void mark(const void *self, const um_columns *to, unsigned number,
                  size_t offset, size_t bytes)
 {
     const um_table *t = self;
-    blocks b = blocks_of(c->width);
+    blocks b = blocks_of(to->width);
+    column c = {number / 8, (uint8_t)(1U << number % 8)};
 
-    for (uint64_t line = offset / UM_LINE; line < (offset + bytes) / UM_LINE;
-         line++) {
-        const uint8_t *at = t->at + line * UM_LINE;
-        uint32_t used = 0;
-        for (uint32_t i = 0; i < t->form.slots; i++) {
-            if (!at[i])
-                continue;
-            place p = place_of(b, line, at[i],
-                               um_table_rest(t, at, i) & t->print_max);
-            um_columns_set(c, p.one, column);
-            um_columns_set(c, p.other, column);
-            used++;
-        }
-        if (used == t->form.slots)
-            mark_full(c, b, line, column);
-    }
+    for (size_t i = offset / UM_LINE; i < (offset + bytes) / UM_LINE; i++)
+        mark_line(t, b, c, t->at + i * UM_LINE, to->at + i * b.n * UM_LINE);
 }
+
+/* --- finding -------------------------------------------------------------- */
 
 /* A key that is still looked for, in columns where all lines so far are full.
  */
 typedef struct search {
-    size_t i;
     uint64_t x, columns;
+    const uint8_t *line;
     place place;
+    uint32_t i;
 } search;
 
-static inline search search_on(const um_table *t, const um_columns *c, blocks b,
-                               const umbel_digest *d, search s)
+static inline void fetch_line(const um_table *t, const um_columns *c,
+                              size_t line_len, search *s)
 {
-    um_table_key key = um_table_key_of(t, d[s.i].hi);
-
-    s.place = place_of(b, um_scale(s.x, t->lines), key.tags & 0xFF, key.print);
-    __builtin_prefetch(c->at + s.place.full * (c->width / 8));
-    return s;
+    s->line = c->at + um_scale(s->x, t->lines) * line_len;
+    __builtin_prefetch(s->line + s->place.block);
 }
 
 /* As the table's own count_batch: the next lines of all keys are on their way
- * at the same time. */
+ * at the same time. A row is read as a whole word; columns beyond it are not
+ * among those that are looked for. */
 static void find_batch(const um_table *t, const um_columns *c,
                        const umbel_digest *d, size_t n, uint64_t *mask)
 {
     blocks b = blocks_of(c->width);
+    size_t line_len = (size_t)b.n * UM_LINE;
     search todo[UM_BATCH];
     size_t ntodo = n;
 
     for (size_t i = 0; i < n; i++) {
-        todo[i] = search_on(t, c, b, d,
-                            (search){.i = i, .x = d[i].lo, .columns = ~0ULL});
+        um_table_key key = um_table_key_of(t, d[i].hi);
+        todo[i] = (search){.i = (uint32_t)i,
+                           .x = d[i].lo,
+                           .columns = UINT64_MAX >> (64 - c->width),
+                           .place = place_of(b, key.tags & 0xFF, key.print)};
+        fetch_line(t, c, line_len, &todo[i]);
         mask[i] = 0;
     }
     for (int round = 0; ntodo && round < UM_TABLE_REACH; round++) {
         size_t kept = 0;
         for (size_t j = 0; j < ntodo; j++) {
             search s = todo[j];
-            uint64_t found = s.columns & um_columns_row(c, s.place.one) &
-                             um_columns_row(c, s.place.other);
+            uint64_t found = s.columns & um_load64(s.line + s.place.one) &
+                             um_load64(s.line + s.place.other);
             mask[s.i] |= found;
-            s.columns &= ~found & um_columns_row(c, s.place.full);
+            s.columns &= ~found & um_load64(s.line + s.place.block);
             s.x = um_classic_step(s.x, d[s.i].hi);
-            if (s.columns)
-                todo[kept++] = search_on(t, c, b, d, s);
+            if (!s.columns)
+                continue;
+            fetch_line(t, c, line_len, &s);
+            todo[kept++] = s;
         }
         ntodo = kept;
     }

@@ -1,0 +1,357 @@
+/*
+ * origins.c - what the filters of other origins cost.
+ *
+ * bench_origins [KEYS]: the CPU time of a look-up where five origins
+ * with four epochs each took the reports ("five"), beside one origin that took
+ * all of them in as many epochs. Each of KEYS keys (a million) came as often as
+ * a Pareto law says, P(c >= x) = 1 / x. 99 of 100 look-ups are for keys that
+ * came fewer than 20 times; or for keys that never came. "not indexed": the
+ * five without the index. "server": four of the five with the index, and the
+ * filters of the fifth beside them, as a server with four peers asks its store.
+ *
+ * Times are CPU time, the best of many chunks; sides take turns.
+ */
+#include "base/rng.h"
+
+#include <umbel/umbel.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    ORIGINS = 5,
+    EPOCHS = 4,
+    THRESHOLD = 20,
+    MOST = 10000, /* of a key's counts */
+    EPOCH_SECONDS = 1000,
+    BATCH = 256,
+    CHUNK = 64 * BATCH,
+    CHUNKS = 40
+};
+
+static void want(umbel_status status, const umbel_error *err)
+{
+    if (status == UMBEL_OK)
+        return;
+    fprintf(stderr, "bench_origins: %s\n", err->text);
+    exit(EXIT_FAILURE);
+}
+
+static void *need(void *memory)
+{
+    if (memory)
+        return memory;
+    fputs("bench_origins: no memory\n", stderr);
+    exit(EXIT_FAILURE);
+}
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Digests of a keyed hash look like this. */
+static umbel_digest digest_of(uint64_t key)
+{
+    um_rng rng = {key * 2 + 1};
+
+    return (umbel_digest){.lo = um_random(&rng), .hi = um_random(&rng)};
+}
+
+static uint32_t pareto(um_rng *rng)
+{
+    double u = ((double)um_random_below(rng, 1 << 30) + 1) / (1 << 30);
+
+    return u < 1.0 / MOST ? MOST : (uint32_t)(1 / u);
+}
+
+static umbel_filter *make_filter(const char *kind, uint64_t capacity,
+                                 double fpr)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_setting refined[] = {{"cell_bits", 8}, {"update", 1}};
+    umbel_filter *f;
+    umbel_error err;
+
+    p.capacity = capacity;
+    p.fpr = fpr;
+    if (strcmp(kind, "counting") == 0) {
+        p.settings = refined;
+        p.nsettings = 2;
+    }
+    want(umbel_create(kind, &p, &f, &err), &err);
+    return f;
+}
+
+/* --- look-ups -------------------------------------------------------------
+ */
+
+/* Origins with filters of one shape. */
+typedef struct network {
+    int origins;
+    uint64_t capacity; /* of a filter */
+    umbel_filter *shape;
+    umbel_filter *filter[ORIGINS][EPOCHS];
+} network;
+
+/* The same reports, spread over five origins, and all at one. */
+typedef struct reports {
+    network five, one;
+    uint64_t keys;
+    uint32_t *times;
+} reports;
+
+static void add_report(network *n, int origin, int epoch, umbel_digest d)
+{
+    umbel_error err;
+
+    want(umbel_add_digests(n->filter[origin][epoch], &d, 1, NULL, &err), &err);
+}
+
+static void make_reports(reports *r)
+{
+    um_rng rng = {7};
+
+    for (uint64_t i = 0; i < r->keys; i++) {
+        umbel_digest d = digest_of(i);
+        r->times[i] = pareto(&rng);
+        for (uint32_t t = 0; t < r->times[i]; t++) {
+            int where = (int)um_random_below(&rng, ORIGINS * EPOCHS);
+            add_report(&r->five, where / EPOCHS, where % EPOCHS, d);
+            add_report(&r->one, 0, where % EPOCHS, d);
+        }
+    }
+}
+
+static void open_network(network *n, int origins, uint64_t capacity,
+                         const char *kind, double fpr)
+{
+    umbel_error err;
+
+    n->origins = origins;
+    n->capacity = capacity;
+    n->shape = make_filter(kind, capacity, fpr);
+    for (int o = 0; o < origins; o++)
+        for (int e = 0; e < EPOCHS; e++)
+            want(umbel_copy(n->shape, &n->filter[o][e], &err), &err);
+}
+
+static void close_network(network *n)
+{
+    for (int o = 0; o < n->origins; o++)
+        for (int e = 0; e < EPOCHS; e++)
+            umbel_close(n->filter[o][e]);
+    umbel_close(n->shape);
+}
+
+/* A key is in about a sixth of the filters of five origins, and in a bit less
+ * than half of those of one; they become half full. */
+static void open_reports(reports *r, const char *kind, double fpr,
+                         uint64_t keys)
+{
+    open_network(&r->five, ORIGINS, keys / 3, kind, fpr);
+    open_network(&r->one, 1, keys - keys / 7, kind, fpr);
+    r->keys = keys;
+    r->times = need(malloc(keys * sizeof *r->times));
+    make_reports(r);
+}
+
+static void close_reports(reports *r)
+{
+    close_network(&r->five);
+    close_network(&r->one);
+    free(r->times);
+}
+
+static double fill_of(const network *n)
+{
+    return (double)umbel_added(n->filter[0][0]) / (double)n->capacity;
+}
+
+static umbel_sync *open_machine(const network *n, const uint8_t *key,
+                                bool indexed)
+{
+    umbel_sync_list list = {.name = "bench",
+                            .shape = n->shape,
+                            .epoch_seconds = EPOCH_SECONDS,
+                            .epochs = EPOCHS,
+                            .page_bytes = 4096,
+                            .max_error = 1,
+                            .indexed = indexed};
+    umbel_sync_params p = UMBEL_SYNC_INIT;
+    umbel_sync *s;
+    umbel_error err;
+
+    p.lists = &list;
+    p.nlists = 1;
+    p.sign_key = key;
+    p.incarnation = p.session = 1;
+    p.limits.memory = UINT64_C(1) << 36;
+    want(umbel_sync_open(&p, &s, &err), &err);
+    umbel_sync_tick(s, (EPOCHS - 1) * EPOCH_SECONDS);
+    return s;
+}
+
+/* Gives a machine all that an origin says. */
+static void give_origin(const network *n, int origin, umbel_sync *to)
+{
+    uint8_t seed[crypto_sign_SEEDBYTES] = {(uint8_t)(origin + 1)},
+            public[UMBEL_ORIGIN_LEN], secret[UMBEL_ORIGIN_SECRET_LEN];
+    umbel_sync_copy c;
+    umbel_filter *saved;
+    umbel_error err;
+
+    crypto_sign_seed_keypair(public, secret, seed);
+    umbel_sync *from = open_machine(n, secret, false);
+    for (int e = 0; e < EPOCHS; e++)
+        want(umbel_sync_publish(from, 0, (uint64_t)e, n->filter[origin][e],
+                                &err),
+             &err);
+    for (size_t at = 0; umbel_sync_next_copy(from, &at, &c);) {
+        want(umbel_sync_export(from, at, &saved, &err), &err);
+        want(umbel_sync_import(to, saved, &err), &err);
+        umbel_close(saved);
+    }
+    umbel_sync_close(from);
+}
+
+static umbel_sync *machine_of(const network *n, int first, int end,
+                              bool indexed)
+{
+    umbel_sync *s = open_machine(n, NULL, indexed);
+
+    for (int o = first; o < end; o++)
+        give_origin(n, o, s);
+    for (int i = 0; i < 4000; i++) /* until the index is complete */
+        umbel_sync_tick(s, (EPOCHS - 1) * EPOCH_SECONDS);
+    return s;
+}
+
+typedef struct side {
+    const char *name;
+    umbel_sync *machine;
+    const network *own; /* of its origin 0; NULL: it has no store */
+    double best;        /* seconds of a chunk */
+    uint64_t sum;       /* of counts */
+} side;
+
+static void count_own(const network *n, const umbel_digest *d, uint64_t *own)
+{
+    uint64_t one[BATCH];
+    umbel_error err;
+
+    memset(own, 0, BATCH * sizeof *own);
+    for (int e = 0; e < EPOCHS; e++) {
+        want(umbel_count_digests(n->filter[0][e], d, BATCH, one, &err), &err);
+        for (size_t i = 0; i < BATCH; i++)
+            own[i] += one[i];
+    }
+}
+
+static void measure_chunk(side *s, const umbel_digest *d)
+{
+    uint64_t own[BATCH], counts[BATCH];
+    umbel_error err;
+    double begin = cpu_seconds();
+
+    for (size_t i = 0; i < CHUNK; i += BATCH) {
+        if (s->own)
+            count_own(s->own, d + i, own);
+        want(umbel_sync_count_with(s->machine, 0, d + i, BATCH,
+                                   s->own ? own : NULL, counts, &err),
+             &err);
+        for (size_t j = 0; j < BATCH; j++)
+            s->sum += counts[j];
+    }
+    double took = cpu_seconds() - begin;
+    s->best = took < s->best ? took : s->best;
+}
+
+/* A key to look up: one in a hundred is of the other sort. */
+static uint64_t draw_key(const reports *n, bool never, um_rng *rng)
+{
+    bool usual = um_random_below(rng, 100) > 0;
+
+    if (never && usual)
+        return n->keys + um_random_below(rng, UINT64_C(1) << 40);
+    for (;;) {
+        uint64_t key = um_random_below(rng, n->keys);
+        if (never || usual == (n->times[key] < THRESHOLD))
+            return key;
+    }
+}
+
+static void compare_sides(const reports *r, const char *kind, bool never,
+                          side *s, size_t nsides)
+{
+    umbel_digest *d = need(malloc(CHUNK * sizeof *d));
+    um_rng rng = {never + UINT64_C(1)};
+
+    for (size_t i = 0; i < nsides; i++) {
+        s[i].best = INFINITY;
+        s[i].sum = 0;
+    }
+    for (int chunk = 0; chunk < CHUNKS; chunk++) {
+        for (size_t i = 0; i < CHUNK; i++)
+            d[i] = digest_of(draw_key(r, never, &rng));
+        for (size_t i = 0; i < nsides; i++)
+            measure_chunk(&s[i], d);
+    }
+    printf("%-8s %-15s", kind, never ? "99 % never came" : "99 % below 20");
+    for (size_t i = 0; i < nsides; i++)
+        printf("  %s %.0f ns (%.2f)", s[i].name, s[i].best / CHUNK * 1e9,
+               s[i].best / s[0].best);
+    putchar('\n');
+    for (size_t i = 2; i < nsides; i++)
+        if (s[i].sum != s[1].sum) {
+            fprintf(stderr, "bench_origins: %s counts otherwise\n", s[i].name);
+            exit(EXIT_FAILURE);
+        }
+    free(d);
+}
+
+static void bench_lookups(uint64_t keys)
+{
+    static const struct {
+        const char *kind;
+        double fpr; /* of a filter: a list's, over its epochs */
+    } kinds[] = {{"table", 5e-6 / EPOCHS}, {"counting", 0.001}};
+
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        reports r;
+        open_reports(&r, kinds[k].kind, kinds[k].fpr, keys);
+        side sides[] = {
+            {.name = "one origin", .machine = machine_of(&r.one, 0, 1, false)},
+            {.name = "five", .machine = machine_of(&r.five, 0, ORIGINS, true)},
+            {.name = "not indexed",
+             .machine = machine_of(&r.five, 0, ORIGINS, false)},
+            {.name = "server",
+             .machine = machine_of(&r.five, 1, ORIGINS, true),
+             .own = &r.five},
+        };
+        size_t nsides = sizeof sides / sizeof *sides;
+        printf("%-8s %.0f keys, filters of one origin %.0f %% full, of five "
+               "%.0f %%\n",
+               kinds[k].kind, (double)keys, 100 * fill_of(&r.one),
+               100 * fill_of(&r.five));
+        compare_sides(&r, kinds[k].kind, false, sides, nsides);
+        compare_sides(&r, kinds[k].kind, true, sides, nsides);
+        for (size_t i = 0; i < nsides; i++)
+            umbel_sync_close(sides[i].machine);
+        close_reports(&r);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    bench_lookups(argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000);
+    return EXIT_SUCCESS;
+}
