@@ -256,7 +256,8 @@ static umbel_status make_shapes(const um_config *c, const uint8_t *secret,
                                     .epochs = l.epochs,
                                     .page_bytes = UM_PEERS_PAGE,
                                     .quorum = quorum_of(c, i),
-                                    .origin_cap = c->peers.origin_cap};
+                                    .origin_cap = c->peers.origin_cap,
+                                    .indexed = true};
     }
     return UMBEL_OK;
 }

@@ -73,7 +73,8 @@ typedef struct umbel_sync_list {
                             Kinds table, counting and countmin; others go
                             without. It takes a fourth (table), or a bit for
                             each cell, of the memory of copies, for 8, 16, 32
-                            or 64 of them, if the limit memory has room */
+                            or 64 of them, from the limit memory, and gives it
+                            back when copies need it */
     double max_error;    /* for admission; 0: the shape's own rate if it has a
                             capacity, else 0.5 */
 } umbel_sync_list;

@@ -16,7 +16,11 @@
 
 #include <stdlib.h>
 
-enum { PAGES_AT_ONCE = 64 }; /* of an update; more are left to later steps */
+enum {
+    PAGES_AT_ONCE = 64, /* of an update; more are left to later steps */
+    LEAST_COPIES = 6,   /* that an index is worth while for */
+    SPARE_COPIES = 4    /* that there must be memory for beside the index */
+};
 
 static uint64_t bit_of(unsigned column)
 {
@@ -137,6 +141,21 @@ void um_columns_fini(umbel_sync *s, um_sync_of_list *l)
     forget_columns(s, (size_t)(l - s->list));
 }
 
+void um_columns_give_up(umbel_sync *s)
+{
+    for (size_t i = 0; i < s->nlists; i++)
+        um_columns_fini(s, &s->list[i]);
+}
+
+static size_t count_others(const umbel_sync *s, size_t list)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->ncopies; i++)
+        n += s->copy[i] && !s->copy[i]->own && s->copy[i]->id.list == list;
+    return n;
+}
+
 /* Begins anew with twice the columns; false: as many as there can be, or no
  * memory for more. */
 static bool widen_columns(umbel_sync *s, um_sync_of_list *l)
@@ -147,7 +166,9 @@ static bool widen_columns(umbel_sync *s, um_sync_of_list *l)
     uint8_t *at;
 
     if (width > UM_COLUMNS_MOST ||
-        len > s->limit.memory - s->memory + l->columns.bits.len)
+        count_others(s, (size_t)(l - s->list)) < LEAST_COPIES ||
+        len + SPARE_COPIES * l->pages.bytes >
+            um_sync_room(s) + l->columns.bits.len)
         return false;
     size_t room = (size_t)(len + 2 * UM_LINE) / UM_LINE * UM_LINE;
     at = aligned_alloc(UM_LINE, room);

@@ -140,7 +140,14 @@ static size_t count_incarnations(const umbel_sync *s, const um_sync_id *id)
     return n;
 }
 
-static umbel_status check_limits(const umbel_sync *s, const um_sync_id *id,
+bool um_sync_has_room(umbel_sync *s, uint64_t bytes)
+{
+    if (um_sync_room(s) < bytes)
+        um_columns_give_up(s);
+    return um_sync_room(s) >= bytes;
+}
+
+static umbel_status check_limits(umbel_sync *s, const um_sync_id *id,
                                  umbel_error *err)
 {
     if (memcmp(id->origin, s->origin, UMBEL_ORIGIN_LEN) == 0)
@@ -154,7 +161,7 @@ static umbel_status check_limits(const umbel_sync *s, const um_sync_id *id,
                        "an origin has %u incarnations in one epoch already: "
                        "raise the limit incarnations",
                        s->limit.incarnations);
-    if (s->list[id->list].pages.bytes > s->limit.memory - s->memory)
+    if (!um_sync_has_room(s, s->list[id->list].pages.bytes))
         return um_fail(err, UMBEL_E_LIMIT,
                        "another copy takes %zu bytes: raise the limit memory",
                        s->list[id->list].pages.bytes);

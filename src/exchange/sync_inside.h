@@ -377,6 +377,16 @@ void um_columns_leave(umbel_sync *s, const um_copy *c);
 /* Does some of what is to be done: about so many bytes. */
 void um_columns_work(umbel_sync *s, size_t bytes);
 void um_columns_fini(umbel_sync *s, um_sync_of_list *l);
+/* Releases the memory of all of them, for copies that need it. */
+void um_columns_give_up(umbel_sync *s);
+
+/* The memory that is left; our own copies may have taken more than all. */
+static inline uint64_t um_sync_room(const umbel_sync *s)
+{
+    return s->limit.memory > s->memory ? s->limit.memory - s->memory : 0;
+}
+/* Returns true if there is memory for that many bytes of copies. */
+bool um_sync_has_room(umbel_sync *s, uint64_t bytes);
 
 void um_sync_tell(umbel_sync *s, const umbel_sync_event *e);
 umbel_status um_sync_refuse(umbel_sync *s, int peer, umbel_sync_reason reason,

@@ -48,7 +48,7 @@ umbel_status um_stage_page(umbel_sync *s, um_staging *g, const um_copy *c,
         return um_fail(err, UMBEL_E_LIMIT,
                        "a message has more pages than message_bytes allow");
     *reason = UMBEL_SYNC_MEMORY;
-    if (p.len > s->limit.memory - s->memory)
+    if (!um_sync_has_room(s, p.len))
         return um_fail(err, UMBEL_E_LIMIT,
                        "the pages of an update: raise the limit memory");
     uint8_t *cells = g->filter ? NULL : calloc(1, p.len);
