@@ -195,6 +195,7 @@ static void set_up(test_sync_server *s, umbel_filter *shape, uint64_t seed)
     s->list.page_bytes = 512;
     s->list.indexed = true;
     s->params.strict = seed < 1000; /* writers take nothing */
+    s->params.limits.message_bytes = 16384;
     test_sync_open(s, seed);
 }
 
