@@ -241,8 +241,10 @@ static bool add_standings(um_origins *o)
 
 static void note_agreement(um_origins *o)
 {
-    for (unsigned i = 0; um_front_list(i); i++)
+    for (unsigned i = 0; um_front_list(i); i++) {
         o->view.agreement[i] = um_peers_agreement(o->house->peers, i);
+        o->view.alone[i] = um_peers_counts_alone(o->house->peers, i);
+    }
 }
 
 const um_origins_view *um_origins_look(um_origins *o)

@@ -42,6 +42,7 @@ typedef struct um_origins_view {
     const um_origin *item;
     size_t n;
     uint64_t agreement[UM_MAX_LISTS];
+    bool alone[UM_MAX_LISTS]; /* an epoch of the list is not published */
     um_peers_store_stats saved;
 } um_origins_view;
 

@@ -55,6 +55,9 @@ void um_peers_end_turn(um_peers *p);
 void um_peers_close(um_peers *p);
 
 umbel_sync *um_peers_machine(const um_peers *p);
+/* Returns true if an epoch of the list has another shape than its settings say:
+ * it is not published. */
+bool um_peers_counts_alone(const um_peers *p, size_t list);
 /* Returns the agreement word of a list. While it has counts that others cannot
  * have yet, that is a word of no other server. */
 uint64_t um_peers_agreement(const um_peers *p, size_t list);

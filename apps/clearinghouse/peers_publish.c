@@ -183,23 +183,22 @@ static void publish_all(um_peers *p, um_store *store)
     }
 }
 
-/* What others cannot have: reports since the last pass, and epochs of another
- * shape. */
-static bool counts_alone(const um_peers *p, size_t list)
+bool um_peers_counts_alone(const um_peers *p, size_t list)
 {
     const um_store *store = p->house->store;
-    const um_publishing *g = &p->publishing;
     unsigned oldest = live_epochs(store, list);
 
-    return changes_of(store, list) != g->whole[list] ||
-           (oldest && g->odd[list] > epoch_at(store, list, oldest - 1));
+    return oldest &&
+           p->publishing.odd[list] > epoch_at(store, list, oldest - 1);
 }
 
 uint64_t um_peers_agreement(const um_peers *p, size_t list)
 {
     uint64_t word = umbel_sync_agreement(p->machine, list);
+    bool published =
+        changes_of(p->house->store, list) == p->publishing.whole[list];
 
-    if (!counts_alone(p, list))
+    if (published && !um_peers_counts_alone(p, list))
         return word;
     return um_xxh3_any(p->keys.origin, sizeof p->keys.origin,
                        word + changes_of(p->house->store, list));

@@ -240,6 +240,26 @@ static void check_shapes(const um_status *s, um_problems *out)
                    "and the same list \"...\" { } settings, and restart.");
 }
 
+static void check_alone(const um_status *s, um_problems *out)
+{
+    char names[UM_PROBLEM_LEN / 2] = "";
+    size_t len = 0;
+
+    for (size_t i = 0; s->peers && i < s->nlists; i++)
+        if (s->peers->alone[i] && len < sizeof names)
+            len += (size_t)snprintf(names + len, sizeof names - len, "%s%s",
+                                    len ? ", " : "", s->list[i].name);
+    if (!len)
+        return;
+    um_problem *p = next_problem(out, UM_WARNING);
+    say(p->what,
+        "Epochs of lists have other settings than now, and their counts are "
+        "not exchanged with peers: %s.",
+        names);
+    say(p->advice, "They go when they expire. To exchange them until then, set "
+                   "list \"...\" { } back as it was, and restart.");
+}
+
 /* Reasons that are no sign of a peer that lies or is damaged. */
 static bool is_common(unsigned reason)
 {
@@ -320,10 +340,10 @@ static void check_saved(const um_status *s, um_problems *out)
 }
 
 static void (*const checks[])(const um_status *s, um_problems *out) = {
-    check_store,  check_workers, check_reload,        check_snapshot,
-    check_memory, check_errors,  check_held,          check_refusals,
-    check_away,   check_shapes,  check_refused_peers, check_held_origins,
-    check_saved};
+    check_store,        check_workers, check_reload, check_snapshot,
+    check_memory,       check_errors,  check_held,   check_refusals,
+    check_away,         check_shapes,  check_alone,  check_refused_peers,
+    check_held_origins, check_saved};
 
 void um_status_problems(const um_status *s, um_problems *out)
 {

@@ -218,6 +218,16 @@ static void an_origin_at_its_capacity_is_a_problem(void **state)
     assert_problem(&n, "dd33 reported more digests than", "drop");
 }
 
+static void an_epoch_that_is_not_exchanged_is_a_problem(void **state)
+{
+    network n;
+
+    (void)state;
+    open_network(&n);
+    n.view.alone[0] = true;
+    assert_problem(&n, "not exchanged with peers: pyzor.", "set list");
+}
+
 static void copies_that_are_not_saved_are_a_problem(void **state)
 {
     network n;
@@ -257,6 +267,7 @@ int main(void)
         cmocka_unit_test(a_peer_that_is_away_for_long_is_a_problem),
         cmocka_unit_test(what_was_refused_of_late_is_a_problem),
         cmocka_unit_test(an_origin_at_its_capacity_is_a_problem),
+        cmocka_unit_test(an_epoch_that_is_not_exchanged_is_a_problem),
         cmocka_unit_test(copies_that_are_not_saved_are_a_problem),
         cmocka_unit_test(many_peers_make_one_problem),
     };
