@@ -132,8 +132,11 @@ static size_t put_copies(umbel_sync *s, um_peer *p, size_t room, um_bytes *b)
         if (!c)
             continue;
         um_put_id(b, s, &c->id);
-        um_bytes_varint(b, c->now.version);
-        um_bytes_put(b, c->now.root, UM_ROOT_WORD);
+        const um_statement *st = um_copy_statement(c, p->copy[i].disputed);
+        if (!p->copy[i].disputed || !st)
+            st = &c->now;
+        um_bytes_varint(b, st->version);
+        um_bytes_put(b, st->root, UM_ROOT_WORD);
         um_bytes_varint(b, c->refused);
         n++;
     }
@@ -233,7 +236,13 @@ static void note_version(umbel_sync *s, um_peer *p, const um_sync_id *id,
         return;
     um_peer_copy *pc = &p->copy[slot];
     const um_statement *ours = um_copy_statement(c, version);
-    if (version && ours && memcmp(ours->root, word, UM_ROOT_WORD) != 0)
+    bool differs =
+        version && ours && memcmp(ours->root, word, UM_ROOT_WORD) != 0;
+    /* We prove nothing against ourselves, but hear what we signed. */
+    uint64_t disputed = differs && c->own ? version : 0;
+    pc->tell |= disputed != pc->disputed;
+    pc->disputed = disputed;
+    if (differs && !c->own)
         um_peer_prove(pc, version);
     else
         pc->again = 0;

@@ -144,6 +144,7 @@ typedef struct um_copy {
     uint64_t refused;           /* versions up to this one are not wanted */
     uint64_t seen;
     bool own, held;
+    bool published;  /* since the machine was opened */
     unsigned column; /* of its list, + 1; 0: none */
     uint64_t marked; /* pages that are noted there */
 } um_copy;
@@ -236,17 +237,19 @@ typedef struct um_origin_rule {
 
 /* What a peer has of a copy. */
 typedef struct um_peer_copy {
-    uint64_t acked;   /* the version it has */
-    uint64_t sent;    /* the version that is on its way; 0: none */
-    uint64_t retry;   /* when to send it again */
-    uint64_t page;    /* of a long update: the page to go on with */
-    uint64_t part;    /* ... and the part; 0: at the start */
-    uint64_t from;    /* ... and its base */
-    uint64_t refused; /* versions that it does not want */
-    bool tell;        /* it should hear what we have */
-    bool prove;       /* it should see a statement: its root is another */
-    uint64_t proof;   /* ... of this version */
-    uint64_t again;   /* ... and, from then on, once more; 0: no */
+    uint64_t acked;    /* the version it has */
+    uint64_t sent;     /* the version that is on its way; 0: none */
+    uint64_t retry;    /* when to send it again */
+    uint64_t page;     /* of a long update: the page to go on with */
+    uint64_t part;     /* ... and the part; 0: at the start */
+    uint64_t from;     /* ... and its base */
+    uint64_t refused;  /* versions that it does not want */
+    bool tell;         /* it should hear what we have */
+    bool prove;        /* it should see a statement: its root is another */
+    uint64_t proof;    /* ... of this version */
+    uint64_t again;    /* ... and, from then on, once more; 0: no */
+    uint64_t disputed; /* of our own: its root of this version is another, as
+                          it says; 0: none */
 } um_peer_copy;
 
 typedef struct um_peer {
@@ -406,6 +409,9 @@ umbel_status um_copy_take(umbel_sync *s, int peer, um_staging *g,
                           umbel_error *err);
 /* Our own filter is behind what others have of it. */
 void um_sync_renew(umbel_sync *s, int peer);
+/* Before that: what our own filters say, as far as no peer has it, or all of
+ * it, stays as the first version of an incarnation in between. */
+void um_sync_rescue(umbel_sync *s, bool all);
 
 /* --- updates ---------------------------------------------------------------
  */
@@ -454,6 +460,8 @@ enum { UM_ROOT_WORD = 8 }; /* bytes of a root that tell roots apart */
 
 /* What a peer had is forgotten. */
 void um_peer_forget(umbel_sync *s, um_peer *p);
+/* Begins a session with each peer: we have less than they believe. */
+void um_peers_restart(umbel_sync *s);
 /* Makes as many places as there are things to talk about. */
 bool um_peer_keep_up(const umbel_sync *s, um_peer *p);
 bool um_peer_wants(const um_peer *p, const uint8_t *origin);

@@ -469,6 +469,10 @@ umbel_status um_contradiction_add(umbel_sync *s, const um_sync_id *id,
     s->contradiction = all;
     s->contradiction[s->ncontradictions - 1] = both;
     s->changes++;
+    bool own = memcmp(out.origin, s->origin, UMBEL_ORIGIN_LEN) == 0 &&
+               out.incarnation == s->incarnation;
+    if (own)
+        um_sync_rescue(s, true);
     um_forget_origin(s, out.origin, &out.incarnation);
     um_sync_tell(s, &(umbel_sync_event){.kind = UMBEL_SYNC_CONTRADICTED,
                                         .peer = peer,
@@ -477,8 +481,7 @@ umbel_status um_contradiction_add(umbel_sync *s, const um_sync_id *id,
                                         .epoch = out.epoch,
                                         .list = (int)out.list,
                                         .version = both.one.version});
-    if (memcmp(out.origin, s->origin, UMBEL_ORIGIN_LEN) == 0 &&
-        out.incarnation == s->incarnation)
+    if (own)
         um_sync_renew(s, peer);
     return UMBEL_OK;
 }

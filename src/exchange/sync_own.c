@@ -136,8 +136,10 @@ umbel_status umbel_sync_publish_pages(umbel_sync *s, size_t list,
     bool changed = c && whole && umbel_added(f) != c->now.keys;
     if (c)
         UM_TRY(check_own(c, &x, f, &changed, err));
-    if (c && changed)
+    if (c && changed) {
         take_own(s, c, &x, f, c->now.version + 1);
+        c->published = true;
+    }
     *version = c ? c->now.version : 0;
     return UMBEL_OK;
 }
@@ -169,20 +171,76 @@ umbel_status umbel_sync_restore(umbel_sync *s, size_t list, uint64_t epoch,
     return UMBEL_OK;
 }
 
-void um_sync_renew(umbel_sync *s, int peer)
+/* --- going on as another incarnation -------------------------------------- */
+
+/* By the clock, as at a first start: backups may not know all of ours. */
+static uint64_t next_incarnation(const umbel_sync *s)
 {
     uint64_t last = s->incarnation;
 
-    for (size_t i = 0; i < s->ncopies; i++) {
-        um_copy *c = s->copy[i];
-        if (!c || memcmp(c->id.origin, s->origin, UMBEL_ORIGIN_LEN) != 0)
-            continue;
-        c->own = false;
-        if (c->id.incarnation > last)
+    for (size_t i = 0; i < s->norder; i++) {
+        const um_copy *c = s->copy[s->order[i]];
+        if (memcmp(c->id.origin, s->origin, UMBEL_ORIGIN_LEN) == 0 &&
+            c->id.incarnation > last)
             last = c->id.incarnation;
     }
-    /* By the clock, as at a first start: backups may not know all of ours. */
-    s->incarnation = last < s->now ? s->now : last + 1;
+    return last < s->now ? s->now : last + 1;
+}
+
+/* Some peer has this version, as far as it said. */
+static bool is_known(const umbel_sync *s, size_t slot)
+{
+    for (size_t i = 0; i < s->npeers; i++) {
+        const um_peer *p = &s->peer[i];
+        if (p->used && slot < p->ncopies && !p->copy[slot].disputed &&
+            p->copy[slot].acked == s->copy[slot]->now.version)
+            return true;
+    }
+    return false;
+}
+
+static void move_copy(umbel_sync *s, size_t slot, uint64_t incarnation)
+{
+    um_copy *from = s->copy[slot], *to;
+    um_sync_id id = from->id;
+    um_tree tree = from->tree;
+    umbel_filter *filter = from->filter;
+    um_statement first = {.version = 1, .keys = from->now.keys};
+    um_bytes none = {.len = 0};
+
+    id.incarnation = incarnation;
+    if (um_copy_make(s, &id, &to, NULL))
+        return;
+    from->tree = to->tree;
+    from->filter = to->filter;
+    to->tree = tree;
+    to->filter = filter;
+    to->own = false;
+    to->seen = s->now;
+    for (uint64_t i = 0; i < s->list[id.list].pages.n; i++)
+        to->changed[i] = from->changed[i] > 0;
+    memcpy(first.root, um_tree_root(&tree), UM_HASH_LEN);
+    um_statement_sign(s, to, &first);
+    um_copy_end_step(s, to, &none, &first);
+    um_copy_free(s, slot);
+}
+
+void um_sync_rescue(umbel_sync *s, bool all)
+{
+    uint64_t incarnation = next_incarnation(s);
+
+    for (size_t i = 0, n = s->ncopies; i < n; i++)
+        if (s->copy[i] && s->copy[i]->own && s->copy[i]->now.version &&
+            (all || (s->copy[i]->published && !is_known(s, i))))
+            move_copy(s, i, incarnation);
+    um_peers_restart(s);
+}
+
+void um_sync_renew(umbel_sync *s, int peer)
+{
+    s->incarnation = next_incarnation(s);
+    for (size_t i = 0; i < s->norder; i++)
+        s->copy[s->order[i]]->own = false;
     s->changes++;
     um_sync_tell(s, &(umbel_sync_event){.kind = UMBEL_SYNC_RENEWED,
                                         .peer = peer,

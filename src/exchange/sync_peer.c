@@ -25,6 +25,13 @@ enum { MINUTE = 60 };
 
 /* --- peers ---------------------------------------------------------------- */
 
+static uint64_t next_session(umbel_sync *s)
+{
+    uint64_t n = s->connections++;
+
+    return n ? um_mix(s->set.session + n) | 1 : s->set.session;
+}
+
 umbel_status umbel_sync_connect(umbel_sync *s, int *peer, umbel_error *err)
 {
     size_t i = 0;
@@ -42,10 +49,7 @@ umbel_status umbel_sync_connect(umbel_sync *s, int *peer, umbel_error *err)
         s->peer = all;
     }
     s->peer[i] = (um_peer){.used = true, .greet = true};
-    s->peer[i].own_session = s->connections
-                                 ? um_mix(s->set.session + s->connections) | 1
-                                 : s->set.session;
-    s->connections++;
+    s->peer[i].own_session = next_session(s);
     *peer = (int)i;
     return UMBEL_OK;
 }
@@ -63,6 +67,18 @@ void um_peer_forget(umbel_sync *s, um_peer *p)
     p->unwanted = NULL;
     p->ncopies = p->nlogs = p->nproved = p->nunwanted = 0;
     p->known = p->done = p->said_done = false;
+}
+
+void um_peers_restart(umbel_sync *s)
+{
+    for (size_t i = 0; i < s->npeers; i++) {
+        um_peer *p = &s->peer[i];
+        if (!p->used)
+            continue;
+        um_peer_forget(s, p);
+        p->own_session = next_session(s);
+        p->greet = true;
+    }
 }
 
 void umbel_sync_disconnect(umbel_sync *s, int peer)

@@ -49,6 +49,11 @@ umbel_status um_get_statement_message(umbel_sync *s, int peer, um_reader *r,
     if (!um_statement_holds(s, &id, &st))
         return um_sync_refuse(s, peer, UMBEL_SYNC_ROOT, &id, UMBEL_E_REFUSED,
                               "a statement is not signed by its origin", err);
+    if (c->own) { /* nobody has ours yet: we were restored from a backup */
+        um_sync_rescue(s, false);
+        um_sync_renew(s, peer);
+        return UMBEL_OK;
+    }
     um_statement mine = *ours;
     return um_contradiction_add(s, &id, &mine, &st, peer, err);
 }

@@ -63,7 +63,7 @@ bool um_send_update(umbel_sync *s, um_peer *p)
 {
     for (size_t i = 0; i < p->ncopies && i < s->ncopies; i++) {
         const um_copy *c = s->copy[i];
-        if (c && um_peer_wants(p, c->id.origin) &&
+        if (c && !p->copy[i].disputed && um_peer_wants(p, c->id.origin) &&
             plan_update(s, c, &p->copy[i]) && put_update_of(s, p, i))
             return true;
     }
@@ -188,7 +188,7 @@ umbel_status um_get_update_message(umbel_sync *s, int peer, um_reader *r,
          fits = s->rules->fits_base(have, h.base);
     if (newer && fits && c && h.base && !um_all_zero(h.word, UM_ROOT_WORD) &&
         memcmp(c->now.root, h.word, UM_ROOT_WORD) != 0) {
-        if (um_peer_keep_up(s, p))
+        if (um_peer_keep_up(s, p) && !c->own)
             um_peer_prove(&p->copy[slot], have);
         fits = false;
     }

@@ -241,6 +241,81 @@ static void a_restored_machine_goes_on_where_its_peers_are(void **state)
     test_sync_close(&again);
 }
 
+/* Backup: 100 keys. Its peer has 150. Alone again, it takes `alone` others. */
+static void restore_backup(uint64_t alone, uint64_t *lost, uint64_t *word)
+{
+    test_sync_server a = {0}, b = {0}, again = {0}, c = {0};
+    test_sync_link l, bc;
+    umbel_filter *backup;
+
+    open_paged(&a, 1);
+    b.list.page_bytes = c.list.page_bytes = PAGE;
+    test_sync_open(&b, 2);
+    test_sync_open(&c, 3);
+    add_keys(&a, 0, 100);
+    test_sync_publish(&a);
+    assert_ok(umbel_copy(a.own, &backup, &test_refusal));
+    test_sync_connect(&l, &a, &b);
+    for (uint64_t i = 100; i < 150; i += 10) {
+        add_keys(&a, i, i + 10);
+        test_sync_publish(&a);
+        test_sync_run(&l, 1000 + i);
+    }
+    umbel_sync_disconnect(b.machine, l.peer[1]);
+    open_paged(&again, 3);
+    assert_ok(
+        umbel_sync_restore(again.machine, 0, 0, 1, backup, &test_refusal));
+    umbel_close(again.own);
+    again.own = backup;
+    for (uint64_t i = 0; i < alone; i++) {
+        add_keys(&again, 500 + i, 501 + i);
+        test_sync_publish(&again);
+    }
+    test_sync_connect(&l, &again, &b);
+    test_sync_connect(&bc, &b, &c);
+    for (uint64_t round = 0; round < 4; round++) {
+        test_sync_run(&l, 2000 + 40 * round);
+        test_sync_run(&bc, 2000 + 40 * round);
+    }
+    assert_int_equal(again.events[UMBEL_SYNC_RENEWED], 1);
+    assert_int_equal(again.events[UMBEL_SYNC_CONTRADICTED] +
+                         b.events[UMBEL_SYNC_CONTRADICTED] +
+                         c.events[UMBEL_SYNC_CONTRADICTED],
+                     0);
+    assert_true(umbel_sync_incarnation(again.machine) > 1);
+    assert_true(test_sync_word(&again) == test_sync_word(&b));
+    assert_true(test_sync_word(&c) == test_sync_word(&b));
+    *lost = 0;
+    for (uint64_t i = 0; i < 150; i++)
+        *lost += test_sync_count(&c, i) < 1 + i % 5;
+    for (uint64_t i = 500; i < 500 + alone; i++)
+        *lost += test_sync_count(&c, i) < 1 + i % 5;
+    /* It goes on, empty. */
+    assert_ok(umbel_clear(again.own, &test_refusal));
+    add_keys(&again, 900, 901);
+    test_sync_publish(&again);
+    test_sync_run(&l, 3000);
+    *word = test_sync_word(&again) ^ test_sync_word(&b);
+    assert_true(test_sync_count(&b, 900) >= 1);
+    test_sync_close(&a);
+    test_sync_close(&b);
+    test_sync_close(&c);
+    test_sync_close(&again);
+}
+
+static void a_backup_is_renewed_and_nothing_is_lost(void **state)
+{
+    static const uint64_t alone[] = {0, 1, 3, 20};
+    (void)state;
+
+    for (size_t i = 0; i < TEST_COUNT(alone); i++) {
+        uint64_t lost, word;
+        restore_backup(alone[i], &lost, &word);
+        assert_int_equal(lost, 0);
+        assert_int_equal(word, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +325,7 @@ int main(void)
         cmocka_unit_test(restore_and_replay_sign_the_same_statements),
         cmocka_unit_test(a_claim_that_grew_alone_is_published_with_all_pages),
         cmocka_unit_test(a_restored_machine_goes_on_where_its_peers_are),
+        cmocka_unit_test(a_backup_is_renewed_and_nothing_is_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
