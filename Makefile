@@ -2,7 +2,7 @@
 PREFIX ?= /usr/local
 BUILD := build/release
 
-.PHONY: all programs module run tour demo-mail demo-stopset command test test-quick test-systems test-long coverage lint bench fuzz install deps clean
+.PHONY: all programs module run tour demo-mail demo-peers demo-stopset command test test-quick test-systems test-long coverage lint bench fuzz install deps clean
 
 all: $(BUILD)/build.ninja
 	@cmake --build $(BUILD) --target umbel_cli umbel_shared umbel_static
@@ -34,6 +34,13 @@ demo-mail:
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
 	@cmake --build $(BUILD) --target umbel_clearinghouse -- --quiet
 	@tools/demo-mail $(BUILD)/umbel-clearinghouse
+
+# Two clearinghouses that are peers: a report at one is a hit at the other.
+demo-peers:
+	@tools/deps build mail
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@cmake --build $(BUILD) --target umbel_cli umbel_clearinghouse -- --quiet
+	@tools/demo-peers $(BUILD)/umbel-clearinghouse
 
 command:
 	@tools/deps build run
