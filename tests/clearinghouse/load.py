@@ -53,12 +53,13 @@ class Load:
 
     def report(self, reports):
         """Sends reports, never more than a window ahead."""
-        for i in range(reports):
+        for _ in range(reports):
             keys = self.random.choices(range(KEYS), k=EACH)
-            self.waiting[1024 + i] = keys
+            thread = 1024 + self.reports % 10000
+            self.waiting[thread] = keys
             for key in keys:
                 self.sent[key] += 1
-            self.socket.send(request("report", [KEY[k] for k in keys], 1024 + i))
+            self.socket.send(request("report", [KEY[k] for k in keys], thread))
             self.reports += 1
             self.take_answers(0)
             while len(self.waiting) > WINDOW:
