@@ -19,7 +19,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-enum { BEAT_MS = 100, SHORT_BEAT_MS = 10 };
+enum { BEAT_MS = 100, SHORT_BEAT_MS = 10, UNREAD_MOST = 4 * UM_PEERS_MESSAGE };
 
 static const char *const link_state[] = {"down", "calling", "up"};
 
@@ -184,7 +184,8 @@ static void replace_remotes(um_peers *p, um_remote **fresh, size_t n)
 
     for (size_t i = 0; i < nold; i++) {
         size_t j = 0;
-        while (j < n && memcmp(fresh[j]->key, old[i]->key, sizeof old[i]->key))
+        while (j < n &&
+               memcmp(fresh[j]->key, old[i]->key, sizeof old[i]->key) != 0)
             j++;
         if (j < n)
             fresh[j] = change_remote(old[i], fresh[j]);
@@ -338,8 +339,8 @@ static void listener_gone(void *ctx)
 static umbel_status open_listener(um_peers *p, int fd, umbel_error *err)
 {
     um_listener_config c = {.protocol = &um_peers_protocol,
-                            .limits = {.request = 4 * UM_PEERS_MESSAGE,
-                                       .unread = 4 * UM_PEERS_MESSAGE,
+                            .limits = {.request = UNREAD_MOST,
+                                       .unread = UNREAD_MOST,
                                        .idle_ms = 120000,
                                        .total_ms = UINT64_MAX},
                             .duplex = true,

@@ -32,7 +32,7 @@ static void call_remote(um_peers *p, um_remote *r)
     if (!c) /* no memory */
         um_calls_put_off(p, r, false);
     else if (um_listener_call(p->listener[0], &r->to, c, &c->stream, &err))
-        um_conn_end(c, err.text);
+        um_conn_discard(c, err.text);
 }
 
 void um_calls_make(um_peers *p)

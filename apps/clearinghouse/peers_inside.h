@@ -46,7 +46,7 @@ struct um_remote {
 struct um_conn {
     um_peers *peers;
     um_conn *next, *prev, *next_waiting;
-    um_stream *stream; /* NULL: closed */
+    um_stream *stream;
     um_link *link;
     um_remote *remote; /* that we called, or whose key was proved */
     bool caller;       /* we are */
@@ -73,9 +73,10 @@ typedef struct um_publishing {
     bool unmarked;   /* a version has no mark: the store failed */
     bool restored;   /* versions of an earlier start, of which peers may know
                         more */
-    uint64_t blocks; /* of the store, when the last pass began */
-    uint64_t whole[UM_MAX_LISTS]; /* um_list_changes that are published */
+    uint64_t whole[UM_MAX_LISTS]; /* um_list_changes + 1 that are published; 0:
+                                     not known */
     uint64_t begun;               /* those when the pass came to this list */
+    bool refused;                 /* the machine refused some of it */
     uint64_t odd[UM_MAX_LISTS]; /* epochs of another shape, as they were logged
                                    last: number + 1 */
 } um_publishing;
@@ -122,6 +123,8 @@ um_conn *um_conn_open(um_peers *p, um_remote *call);
 /* Ends a connection; text is the reason, for log and status. NULL: none is
  * needed. */
 void um_conn_end(um_conn *c, const char *text);
+/* The same for one whose call could not be made. */
+void um_conn_discard(um_conn *c, const char *text);
 /* Keeps links alive, and ends those that are not. Once a second. */
 void um_conns_tick(um_peers *p);
 /* Sends and takes what there is, within a few milliseconds. */

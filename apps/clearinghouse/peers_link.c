@@ -59,12 +59,11 @@ static void leave_remote(um_conn *c)
 static void log_stranger(um_conn *c, const char *text)
 {
     um_peers *p = c->peers;
-    char where[UM_ADDRESS_TEXT] = "?";
+    char where[UM_ADDRESS_TEXT];
 
     if (!um_log_wants(&p->house->log, &p->strangers))
         return;
-    if (c->stream)
-        um_address_print(um_stream_peer(c->stream), where);
+    um_address_print(um_stream_peer(c->stream), where);
     um_log_limited(&p->house->log, &p->strangers, "peers: refused %s: %s%s%s",
                    where, text, c->stranger[0] ? ": " : "", c->stranger);
 }
@@ -117,10 +116,14 @@ void um_conn_end(um_conn *c, const char *text)
     if (text && !c->peers->closing)
         note_end(c, text);
     leave_remote(c);
-    if (c->stream)
-        um_stream_close(c->stream, UM_END_DONE);
-    else
-        free_conn(c);
+    um_stream_close(c->stream, UM_END_DONE); /* conn_closed frees it */
+}
+
+void um_conn_discard(um_conn *c, const char *text)
+{
+    note_end(c, text);
+    leave_remote(c);
+    free_conn(c);
 }
 
 static void conn_closed(um_stream *s)
@@ -305,7 +308,7 @@ static bool is_crowded(const um_peers *p, const um_stream *s)
     if (um_address_is_loopback(from))
         return false;
     for (const um_conn *c = p->first; c; c = c->next)
-        if (!c->caller && !c->adopted && c->stream)
+        if (!c->caller && !c->adopted)
             n += um_network_equal(
                 um_address_network(um_stream_peer(c->stream), NULL), network);
     return n >= GREETINGS_EACH;
@@ -360,7 +363,7 @@ static const char *find_fault(um_conn *c, uint64_t now)
 
 static void check_conn(um_conn *c, uint64_t now)
 {
-    const char *fault = c->over || !c->stream ? NULL : find_fault(c, now);
+    const char *fault = c->over ? NULL : find_fault(c, now);
 
     if (fault) {
         um_conn_end(c, fault);

@@ -119,6 +119,7 @@ static void publish_slice(um_peers *p, um_store *store, size_t list, unsigned i,
                                  first, end, &new.version, &err);
 
     if (status != UMBEL_OK) {
+        p->publishing.refused = true;
         note_odd(p, list, epoch, &err);
         return;
     }
@@ -172,15 +173,27 @@ static uint64_t changes_of(const um_store *store, size_t list)
     return um_list_changes(um_store_list(store, (unsigned)list));
 }
 
-static void publish_all(um_peers *p, um_store *store)
+static bool is_published(const um_peers *p, const um_store *store, size_t list)
 {
-    for (size_t list = 0; um_front_list(list); list++) {
-        for (unsigned i = 0; i < live_epochs(store, list); i++)
-            if (!is_over(p, list, epoch_at(store, list, i)))
-                publish_slice(p, store, list, i, 0,
-                              umbel_sync_pages(p->machine, list));
-        p->publishing.whole[list] = changes_of(store, list);
-    }
+    return changes_of(store, list) + 1 == p->publishing.whole[list];
+}
+
+/* All that the list had when it had changed so often is published, unless some
+ * of it was refused. */
+static void note_whole(um_peers *p, size_t list, uint64_t changes)
+{
+    p->publishing.whole[list] = p->publishing.refused ? 0 : changes + 1;
+    p->publishing.refused = false;
+}
+
+static void publish_list(um_peers *p, um_store *store, size_t list)
+{
+    p->publishing.refused = false;
+    for (unsigned i = 0; i < live_epochs(store, list); i++)
+        if (!is_over(p, list, epoch_at(store, list, i)))
+            publish_slice(p, store, list, i, 0,
+                          umbel_sync_pages(p->machine, list));
+    note_whole(p, list, changes_of(store, list));
 }
 
 bool um_peers_counts_alone(const um_peers *p, size_t list)
@@ -195,10 +208,9 @@ bool um_peers_counts_alone(const um_peers *p, size_t list)
 uint64_t um_peers_agreement(const um_peers *p, size_t list)
 {
     uint64_t word = umbel_sync_agreement(p->machine, list);
-    bool published =
-        changes_of(p->house->store, list) == p->publishing.whole[list];
 
-    if (published && !um_peers_counts_alone(p, list))
+    if (is_published(p, p->house->store, list) &&
+        !um_peers_counts_alone(p, list))
         return word;
     return um_xxh3_any(p->keys.origin, sizeof p->keys.origin,
                        word + changes_of(p->house->store, list));
@@ -211,8 +223,12 @@ static void before_snapshot(void *ctx, um_store *store)
 
     if (!p->machine || p->renewed || p->closing)
         return;
+    if (p->publishing.unmarked)
+        memset(p->publishing.whole, 0, sizeof p->publishing.whole);
     p->publishing.unmarked = false;
-    publish_all(p, store);
+    for (size_t list = 0; um_front_list(list); list++)
+        if (!is_published(p, store, list))
+            publish_list(p, store, list);
 }
 
 bool um_publish_holds(const um_peers *p)
@@ -225,7 +241,26 @@ bool um_publish_holds(const um_peers *p)
 
 /* --- passes --------------------------------------------------------------- */
 
-/* Goes on to the next epoch, of the next list; false: the pass is over. */
+/* Goes on to the next list; false: the pass is over. */
+static bool next_list(um_peers *p)
+{
+    um_publishing *g = &p->publishing;
+
+    do
+        g->list++;
+    while (um_front_list(g->list) && is_published(p, p->house->store, g->list));
+    if (!um_front_list(g->list)) {
+        g->ended = um_house_ms(p->house);
+        return false;
+    }
+    g->begun = changes_of(p->house->store, g->list);
+    g->refused = false;
+    g->epoch = 0;
+    g->page = 0;
+    return true;
+}
+
+/* Goes on to the next epoch. */
 static bool next_epoch(um_peers *p)
 {
     um_publishing *g = &p->publishing;
@@ -233,9 +268,8 @@ static bool next_epoch(um_peers *p)
     g->page = 0;
     if (++g->epoch < live_epochs(p->house->store, g->list))
         return true;
-    g->epoch = 0;
-    g->whole[g->list] = g->begun;
-    return um_front_list(++g->list);
+    note_whole(p, g->list, g->begun);
+    return next_list(p);
 }
 
 static void publish_next(um_peers *p)
@@ -246,8 +280,6 @@ static void publish_next(um_peers *p)
     uint64_t end =
         g->page + SLICE_PAGES < pages ? g->page + SLICE_PAGES : pages;
 
-    if (!g->epoch && !g->page)
-        g->begun = changes_of(store, g->list);
     /* A list that was turned meanwhile may have fewer epochs. */
     if (g->epoch < live_epochs(store, g->list) &&
         !is_over(p, g->list, epoch_at(store, g->list, g->epoch)))
@@ -257,26 +289,18 @@ static void publish_next(um_peers *p)
     g->page = end;
     if (end == pages)
         g->running = next_epoch(p);
-    if (!g->running)
-        g->ended = um_house_ms(p->house);
 }
 
-/* Begins a pass if it is time, and if something was written since the last. */
 static void begin_pass(um_peers *p)
 {
     um_publishing *g = &p->publishing;
     uint64_t now = um_house_ms(p->house);
-    um_store_stats s;
 
     if (now < g->due)
         return;
     g->due = now + p->house->config.peers.interval;
-    um_store_stats_get(p->house->store, &s);
-    g->running = ++s.blocks != g->blocks; /* 0: there was no pass yet */
-    g->ended = now;
-    g->blocks = s.blocks;
-    g->list = g->epoch = 0;
-    g->page = 0;
+    g->list = SIZE_MAX; /* the first is next */
+    g->running = next_list(p);
 }
 
 bool um_publish_beat(um_peers *p)

@@ -148,13 +148,10 @@ static umbel_status read_peers(const um_config *c, um_peers_keys *k,
 umbel_status um_peers_keys_read(const um_config *c, um_peers_keys *out,
                                 umbel_error *err)
 {
-    um_peers_keys k = {.peer = NULL};
-    umbel_status status = read_peers(c, &k, err);
-
-    if (status == UMBEL_OK)
-        *out = k;
-    else
-        um_peers_keys_fini(&k);
+    *out = (um_peers_keys){.peer = NULL};
+    umbel_status status = read_peers(c, out, err);
+    if (status != UMBEL_OK)
+        um_peers_keys_fini(out);
     return status;
 }
 
