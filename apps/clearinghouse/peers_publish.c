@@ -134,10 +134,7 @@ static void publish_slice(um_peers *p, um_store *store, size_t list, unsigned i,
 
 static unsigned live_epochs(const um_store *store, size_t list)
 {
-    um_list_stats s;
-
-    um_list_stats_get(um_store_list(store, (unsigned)list), &s);
-    return s.n;
+    return um_list_epochs(um_store_list(store, (unsigned)list));
 }
 
 static uint64_t epoch_at(const um_store *store, size_t list, unsigned i)
@@ -411,14 +408,12 @@ static umbel_status take_incarnation(um_peers *p, const um_list *const *lists,
 static void take_mark(um_peers *p, const um_list *l, size_t list,
                       uint64_t epoch, const mark *m)
 {
-    um_list_stats s;
     uint64_t version = 0;
-    unsigned i = 0;
+    unsigned i = 0, n = um_list_epochs(l);
 
-    um_list_stats_get(l, &s);
-    while (i < s.n && um_list_epoch(l, i) != epoch)
+    while (i < n && um_list_epoch(l, i) != epoch)
         i++;
-    if (i == s.n)
+    if (i == n)
         return;
     p->publishing.restored = true;
     /* The first mark of an epoch in a snapshot, which has all of it. */
@@ -487,5 +482,7 @@ umbel_status um_peers_begin(um_peers *p, umbel_error *err)
         UM_TRY(begin_incarnation(p, err));
     for (size_t i = 0; um_front_list(i); i++)
         um_publish_forget(p, i);
+    /* A process that was killed may have left marks that are not durable. */
+    p->publishing.ticket = um_store_last_ticket(p->house->store);
     return UMBEL_OK;
 }

@@ -145,6 +145,8 @@ umbel_status um_list_make_filter(const um_list *l, umbel_filter **out,
  * over. Cannot fail, so that several lists can be emptied together. */
 void um_list_empty(um_list *l, umbel_filter *fresh, uint64_t now);
 
+/* Returns the number of live epochs. */
+unsigned um_list_epochs(const um_list *l);
 /* The number of live epoch i, newest first: begin / epoch_seconds. */
 uint64_t um_list_epoch(const um_list *l, unsigned i);
 /* Its filter, until the list is turned. */

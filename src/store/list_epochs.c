@@ -64,6 +64,11 @@ static uint64_t number_at(const um_list *l, uint64_t time)
     return length ? time / length : 0;
 }
 
+unsigned um_list_epochs(const um_list *l)
+{
+    return l->n;
+}
+
 uint64_t um_list_epoch(const um_list *l, unsigned i)
 {
     return number_at(l, l->epoch[i].begin);

@@ -87,7 +87,7 @@ static umbel_status write_first(um_store *s, const um_found *found,
     if (number)
         um_store_fail(s, number, "no snapshot could be written");
     else
-        s->written = s->seq;
+        um_worker_mend(s->worker, s->written = s->seq);
     return UMBEL_OK;
 }
 
@@ -125,7 +125,6 @@ static umbel_status load(um_store *s, const um_store_config *c,
     s->number = s->stats.last_number = found->last + 1;
     if (got.rewrite)
         UM_TRY(write_first(s, found, err));
-    um_worker_mend(s->worker, s->written);
     if (!s->has_failed)
         begin_journal(s, got.rewrite ? s->number : found->snapshot);
     return UMBEL_OK;

@@ -44,10 +44,14 @@ void um_store_put_off(um_store *s)
         s->retry_after *= 2;
 }
 
+/* A journal without blocks says nothing about those before it: they may be what
+ * has failed. */
 void um_store_retire(um_store *s)
 {
+    uint64_t seq = s->end > UM_JOURNAL_HEAD ? s->written : 0;
+
     if (s->file >= 0)
-        um_worker_retire(s->worker, (um_written){s->file, s->end, s->written});
+        um_worker_retire(s->worker, (um_written){s->file, s->end, seq});
     s->file = -1;
 }
 
@@ -385,6 +389,11 @@ uint64_t um_store_committed(const um_store *s)
 {
     return s->durability == UM_DURABILITY_ALWAYS ? um_worker_durable(s->worker)
                                                  : s->written;
+}
+
+uint64_t um_store_last_ticket(const um_store *s)
+{
+    return s->seq;
 }
 
 int um_store_event(const um_store *s)

@@ -146,6 +146,9 @@ bool um_store_takes(const um_store *s, unsigned list, const umbel_digest *d,
 umbel_status um_store_flush(um_store *s, umbel_error *err);
 /* May be called by any thread. */
 uint64_t um_store_committed(const um_store *s);
+/* The ticket of the last change, or after a start of the last that was
+ * replayed: a process that was killed may have left it not durable. */
+uint64_t um_store_last_ticket(const um_store *s);
 /* A descriptor, readable when um_store_tick should be called. */
 int um_store_event(const um_store *s);
 /* Takes note of what the thread and the child did; turns lists; begins

@@ -172,6 +172,7 @@ static void start_journal(um_store *s, int file, int number)
         um_store_fail(s, number, "the journal could not be begun");
         return;
     }
+    um_worker_mend(s->worker, s->written);
     s->file = file;
     s->end = UM_JOURNAL_HEAD;
     um_store_flush(s, NULL);

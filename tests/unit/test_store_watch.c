@@ -291,6 +291,21 @@ static umbel_status refuse_note(void *ctx, const um_list *const *lists,
     return UMBEL_E_MISMATCH;
 }
 
+/* What a killed process wrote may not be durable before the next journal is. */
+static void what_was_replayed_is_committed_after_a_tick(void **state)
+{
+    (void)state;
+    watcher *w = open_watcher(10, some_lists);
+
+    report_and_note(w, 1);
+    kill_and_start(w);
+    assert_true(um_store_last_ticket(w->store) > 0);
+    assert_true(um_store_committed(w->store) < um_store_last_ticket(w->store));
+    tick(w, 0);
+    assert_true(um_store_committed(w->store) >= um_store_last_ticket(w->store));
+    close_watcher(w);
+}
+
 static void a_refusal_of_a_note_is_that_of_the_start(void **state)
 {
     (void)state;
@@ -434,6 +449,7 @@ int main(void)
         cmocka_unit_test(a_snapshot_has_the_notes_that_belong_to_its_lists),
         cmocka_unit_test(a_snapshot_that_ends_a_failure_has_them_too),
         cmocka_unit_test(a_list_that_is_new_changes_no_note),
+        cmocka_unit_test(what_was_replayed_is_committed_after_a_tick),
         cmocka_unit_test(a_refusal_of_a_note_is_that_of_the_start),
         cmocka_unit_test(a_held_list_is_the_same_after_a_replay),
         cmocka_unit_test(a_renewal_empties_all_lists_and_removes_watched_notes),
