@@ -68,7 +68,7 @@ bool um_copy_name_is(const char *name)
     static const char digits[] = "0123456789abcdef";
 
     return strspn(name, digits) == ORIGIN_HEX && name[ORIGIN_HEX] == '-' &&
-           strspn(name + HASH_AT, digits) == 2 * HASH_LEN &&
+           strspn(name + HASH_AT, digits) == STEM_LEN - HASH_AT &&
            strcmp(name + STEM_LEN, ".umbel") == 0;
 }
 
@@ -203,27 +203,6 @@ umbel_status um_copy_file_read(um_disk *d, const char *name, uint64_t memory,
     return status;
 }
 
-/* Reads a whole file of at most STATE_MOST bytes. */
-static umbel_status read_bytes(um_disk *d, int file, uint8_t **out, size_t *len,
-                               umbel_error *err)
-{
-    uint64_t size;
-
-    UM_TRY(um_disk_status(d->ops->size(d, file, &size), "size", err));
-    if (size < STATE_HEAD || size > STATE_MOST)
-        return um_fail(err, UMBEL_E_FORMAT, "cut short, or too long");
-    uint8_t *bytes = malloc((size_t)size);
-    if (!bytes)
-        return um_no_memory(err, size);
-    int number = d->ops->read(d, file, 0, bytes, (size_t)size, len);
-    if (number) {
-        free(bytes);
-        return um_disk_status(number, "read", err);
-    }
-    *out = bytes;
-    return UMBEL_OK;
-}
-
 /* Takes the head off; E_FORMAT: it is not what was written. */
 static umbel_status check_state(uint8_t *bytes, size_t *len, umbel_error *err)
 {
@@ -243,23 +222,39 @@ static umbel_status check_state(uint8_t *bytes, size_t *len, umbel_error *err)
     return UMBEL_OK;
 }
 
-umbel_status um_state_file_read(um_disk *d, uint8_t **out, size_t *len,
-                                umbel_error *err)
+/* Reads a file of at most STATE_MOST bytes. */
+static umbel_status read_state(um_disk *d, int file, uint8_t **out, size_t *len,
+                               umbel_error *err)
 {
-    int file, number = d->ops->open(d, UM_PEERS_STATE, UM_DISK_READ, &file);
-    uint8_t *bytes = NULL;
+    uint64_t size;
 
-    *out = NULL;
-    if (number == ENOENT)
-        return UMBEL_OK;
-    UM_TRY(um_disk_status(number, "open", err));
-    umbel_status status = read_bytes(d, file, &bytes, len, err);
-    d->ops->close(d, file);
+    UM_TRY(um_disk_status(d->ops->size(d, file, &size), "size", err));
+    if (size < STATE_HEAD || size > STATE_MOST)
+        return um_fail(err, UMBEL_E_FORMAT, "cut short, or too long");
+    uint8_t *bytes = malloc((size_t)size);
+    if (!bytes)
+        return um_no_memory(err, size);
+    umbel_status status = um_disk_status(
+        d->ops->read(d, file, 0, bytes, (size_t)size, len), "read", err);
     if (!status)
         status = check_state(bytes, len, err);
     if (status)
         free(bytes);
     else
         *out = bytes;
+    return status;
+}
+
+umbel_status um_state_file_read(um_disk *d, uint8_t **out, size_t *len,
+                                umbel_error *err)
+{
+    int file, number = d->ops->open(d, UM_PEERS_STATE, UM_DISK_READ, &file);
+
+    *out = NULL;
+    if (number == ENOENT)
+        return UMBEL_OK;
+    UM_TRY(um_disk_status(number, "open", err));
+    umbel_status status = read_state(d, file, out, len, err);
+    d->ops->close(d, file);
     return status;
 }

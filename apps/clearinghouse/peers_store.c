@@ -88,19 +88,17 @@ static bool has_changed(const um_peers_store *p, const um_saved_copies *wanted)
     return wanted->n != p->saved.n;
 }
 
-/* The caller frees the bytes; data NULL: no memory. */
-static umbel_slice export_state(const um_peers_store *p)
+/* The caller frees it; NULL: no memory. */
+static uint8_t *export_state(const um_peers_store *p, size_t *len)
 {
-    size_t len;
-
-    umbel_sync_export_state(p->set.machine, NULL, 0, &len, NULL);
-    void *bytes = malloc(len + 1);
-    if (bytes && umbel_sync_export_state(p->set.machine, bytes, len, &len,
+    umbel_sync_export_state(p->set.machine, NULL, 0, len, NULL);
+    uint8_t *bytes = malloc(*len + 1);
+    if (bytes && umbel_sync_export_state(p->set.machine, bytes, *len, len,
                                          NULL) != UMBEL_OK) {
         free(bytes);
         bytes = NULL;
     }
-    return (umbel_slice){bytes, len};
+    return bytes;
 }
 
 /* --- jobs: in a child, or at the end in the server itself ------------------
@@ -169,8 +167,10 @@ static int run_job(void *arg)
 {
     const um_peers_store *p = arg;
 
-    return p->job == UM_STATE_JOB ? um_state_file_write(p->disk, p->state)
-                                  : write_copies(p);
+    return p->job == UM_STATE_JOB
+               ? um_state_file_write(p->disk,
+                                     (umbel_slice){p->state, p->state_len})
+               : write_copies(p);
 }
 
 /* --- the child ------------------------------------------------------------ */
@@ -183,8 +183,8 @@ static void forget_job(um_peers_store *p)
 {
     p->job = UM_IDLE_JOB;
     um_saved_free(&p->wanted);
-    free((void *)(uintptr_t)p->state.data);
-    p->state = (umbel_slice){NULL, 0};
+    free(p->state);
+    p->state = NULL;
 }
 
 static void note_failure(um_peers_store *p, um_peers_job which, int number)
@@ -234,15 +234,15 @@ static void end_job(um_peers_store *p, int number)
 /* Prepares a job; false: there is nothing to do, or no memory. */
 static bool prepare_state(um_peers_store *p)
 {
-    p->state = export_state(p);
-    if (!p->state.data) {
+    p->state = export_state(p, &p->state_len);
+    if (!p->state) {
         note_failure(p, UM_STATE_JOB, ENOMEM);
         p->tried = p->asked;
         return false;
     }
     p->job = UM_STATE_JOB;
     p->begun = p->asked;
-    p->job_sum = um_checksum(p->state.data, p->state.len);
+    p->job_sum = um_checksum(p->state, p->state_len);
     return true;
 }
 
@@ -282,10 +282,11 @@ static void begin_interval(um_peers_store *p)
 {
     p->next = p->now + p->set.interval;
     p->copies_due = true;
-    umbel_slice state = export_state(p);
-    if (state.data && um_checksum(state.data, state.len) != p->state_sum)
+    size_t len;
+    uint8_t *state = export_state(p, &len);
+    if (state && um_checksum(state, len) != p->state_sum)
         p->asked++;
-    free((void *)(uintptr_t)state.data);
+    free(state);
 }
 
 static void begin_job(um_peers_store *p)

@@ -39,7 +39,8 @@ struct um_peers_store {
     um_saved_copies saved;  /* what files have */
     um_saved_copies wanted; /* what they have after the job */
     bool copies_due;
-    umbel_slice state;           /* that the job writes */
+    uint8_t *state; /* that the job writes ... */
+    size_t state_len;
     uint64_t state_sum, job_sum; /* checksums of the state, saved and wanted */
     uint64_t asked, begun, tried, done; /* tickets */
     uint64_t now, next, retry_at, retry_after;

@@ -116,32 +116,33 @@ static void put_lists(FILE *out, const um_status *s)
 
 /* --- peers ---------------------------------------------------------------- */
 
-static void put_peer_sample(FILE *out, const char *name, const um_origin *o,
-                            const char *label, const char *value, double x)
-{
-    begin_sample(out, name, "peer", o->name);
-    if (label) {
-        putc(',', out);
-        put_label(out, label, value);
-    }
-    put_value(out, x);
-}
-
 static void put_up(FILE *out, const char *name, const um_origin *o)
 {
-    put_peer_sample(out, name, o, NULL, NULL, o->up);
+    begin_sample(out, name, "peer", o->name);
+    put_value(out, o->up);
 }
 
 static void put_lag(FILE *out, const char *name, const um_origin *o)
 {
-    if (!isnan(o->lag))
-        put_peer_sample(out, name, o, NULL, NULL, o->lag);
+    if (isnan(o->lag))
+        return;
+    begin_sample(out, name, "peer", o->name);
+    put_value(out, o->lag);
+}
+
+static void put_count(FILE *out, const char *name, const um_origin *o,
+                      const char *label, const char *value, uint64_t n)
+{
+    begin_sample(out, name, "peer", o->name);
+    putc(',', out);
+    put_label(out, label, value);
+    put_value(out, (double)n);
 }
 
 static void put_bytes(FILE *out, const char *name, const um_origin *o)
 {
-    put_peer_sample(out, name, o, "direction", "in", (double)o->bytes_in);
-    put_peer_sample(out, name, o, "direction", "out", (double)o->bytes_out);
+    put_count(out, name, o, "direction", "in", o->bytes_in);
+    put_count(out, name, o, "direction", "out", o->bytes_out);
 }
 
 /* Reasons that happened: there are many, and there may be many peers. */
@@ -149,9 +150,9 @@ static void put_peer_refusals(FILE *out, const char *name, const um_origin *o)
 {
     for (unsigned i = 0; i < UMBEL_SYNC_REASONS; i++)
         if (o->refused[i])
-            put_peer_sample(out, name, o, "reason",
-                            umbel_sync_reason_name((umbel_sync_reason)i),
-                            (double)o->refused[i]);
+            put_count(out, name, o, "reason",
+                      umbel_sync_reason_name((umbel_sync_reason)i),
+                      o->refused[i]);
 }
 
 static const struct {
