@@ -2,7 +2,7 @@
  * counting.h - filters that count: kinds "counting", "tally", "countmin",
  * "table".
  *
- * Settings of "counting": cell_bits (2 to 32, default 4) and update (0 plain, 1
+ * Settings of "counting": cell_bits (1 to 32, default 4) and update (0 plain, 1
  * refined). Of "tally": heavy (room for keys that come more than 15 times, per
  * 100 lines of cells; default 100). Of "countmin": cell_bits (32 or 64). Of
  * "table": cell_bits (1 to 32, default 14: the least bits of a count). Other

@@ -33,7 +33,7 @@ enum { PLAIN = UM_PLAIN, REFINED = UM_REFINED };
 enum { NEAR = 1 << 20 }; /* bytes that a cache holds, more or less */
 
 static const umbel_setting_info settings[] = {
-    [CELL_BITS] = {"cell_bits", "bits a cell: counts go up to 2^bits - 1", 2,
+    [CELL_BITS] = {"cell_bits", "bits a cell: counts go up to 2^bits - 1", 1,
                    32, 4},
     [UPDATE] = {"update",
                 "0 plain: all cells of a key grow; 1 refined: the "

@@ -23,7 +23,7 @@ typedef struct um_counting {
     um_gate_lock *lock; /* UM_GATE_LOCKS, where it is shared: by digest */
 } um_counting;
 
-/* self is zeroed; cells of that many bits, 2 to 32 or 64, lie at memory. */
+/* self is zeroed; cells of that many bits, 1 to 32 or 64, lie at memory. */
 void um_counting_init(um_counting *c, const um_layout *l, void *memory,
                       uint32_t bits, bool refined);
 

@@ -26,7 +26,7 @@ for amount in -3 three 1.5 18446744073709551616 ''; do
     printf 'a\t1\nb\t%s\n' "$amount" > amounts
     bad add f.umb --amount-field 2 amounts
 done
-bad build keys --kind counting --cells 4096 --cell-bits 1 -o x.umb
+bad build keys --kind counting --cells 4096 --cell-bits 33 -o x.umb
 bad build keys --kind counting --cells 4096 --update best -o x.umb
 bad build keys --bits 4096 --update refined -o x.umb
 bad build keys --bits 4096 --cell-bits 8 -o x.umb

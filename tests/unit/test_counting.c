@@ -50,6 +50,31 @@ static um_cells cells_of(const umbel_filter *f)
     return um_cells_of(f->payload, (uint32_t)f->shape.setting[0]);
 }
 
+/* With one bit a cell it is the Bloom filter of its keys, and ADD is OR. */
+static void one_bit_a_cell_is_a_bloom_filter(void **state)
+{
+    umbel_filter *a = open_wide("classic", 4096, 4, 1, PLAIN);
+    umbel_filter *b = open_wide("classic", 4096, 4, 1, PLAIN), *bloom = NULL;
+    umbel_params p = UMBEL_PARAMS_INIT;
+
+    (void)state;
+    p.addressing = "classic";
+    p.cells = 4096;
+    p.hashes = 4;
+    assert_ok(umbel_create("bloom", &p, &bloom, &test_refusal));
+    for (uint64_t i = 0; i < 400; i++) {
+        test_add_times(i % 2 ? a : b, i, 1 + i % 3);
+        test_add(bloom, i, 1);
+    }
+    assert_int_equal(test_count(a, 1), 1);
+    assert_int_equal(umbel_count_limit(a), 1);
+    assert_ok(umbel_merge(a, b, UMBEL_ADD, &test_refusal));
+    assert_memory_equal(a->payload, bloom->payload, 4096 / 8);
+    umbel_close(a);
+    umbel_close(b);
+    umbel_close(bloom);
+}
+
 /* --- cells ------------------------------------------------------------------
  */
 
@@ -567,7 +592,7 @@ static void what_it_cannot_do_is_refused(void **state)
     umbel_filter *wide = open_wide("classic", 4096, 4, 5, PLAIN);
     umbel_filter *refined = open_counting(REFINED), *bloom = NULL;
     umbel_params p = UMBEL_PARAMS_INIT;
-    umbel_setting narrow = {"cell_bits", 1}, other = {"update", 2};
+    umbel_setting narrow = {"cell_bits", 33}, other = {"update", 2};
     umbel_slice key = {"1", 1};
     uint64_t n = 1;
 
@@ -596,7 +621,7 @@ static void what_it_cannot_do_is_refused(void **state)
     p.settings = &narrow;
     p.nsettings = 1;
     assert_refused(umbel_create("counting", &p, &bloom, &test_refusal),
-                   UMBEL_E_RANGE, "cell_bits must be 2..32");
+                   UMBEL_E_RANGE, "cell_bits must be 1..32");
     p.settings = &other;
     assert_refused(umbel_create("counting", &p, &bloom, &test_refusal),
                    UMBEL_E_RANGE, "update");
@@ -750,6 +775,7 @@ static void a_kind_counts_if_its_filters_do(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_bit_a_cell_is_a_bloom_filter),
         cmocka_unit_test(a_kind_counts_if_its_filters_do),
         cmocka_unit_test(cells_of_every_width_keep_to_themselves),
         cmocka_unit_test(a_lonely_key_is_counted_exactly),
