@@ -13,7 +13,7 @@
 
 typedef struct forget_args {
     const char *config;
-    bool undo, list;
+    bool undo, revoked, list;
     um_list digests;
 } forget_args;
 
@@ -24,6 +24,9 @@ static const um_option options[] = {
     UM_HOUSE_CONFIG(forget_args),
     {"undo", 0, NULL, "let the counts of these digests hold again",
      UM_TARGET(forget_args, undo), .modes = UM_MODE(FORGET)},
+    {"revoked", 0, NULL,
+     "forget only that clients revoked or whitelisted these digests",
+     UM_TARGET(forget_args, revoked), .modes = UM_MODE(FORGET)},
     {"list", 0, NULL, "print what is forgotten, and since when",
      UM_TARGET(forget_args, list)},
     {0}};
@@ -57,7 +60,10 @@ static umbel_status ask_digests(const um_args *args, umbel_error *err)
         um_set_error(err, status, "too many digests at once: at most %d",
                      UM_REQUEST_DIGESTS / UM_DIGEST_TEXT);
     else {
-        snprintf(line, sizeof line, "%s%s", a->undo ? "forget-undo" : "forget",
+        snprintf(line, sizeof line, "%s%s",
+                 a->undo      ? "forget-undo"
+                 : a->revoked ? "forget-revoked"
+                              : "forget",
                  args->common.json ? " --json" : "");
         status = um_ask(a->config, line, (umbel_slice){text, len},
                         args->common.quiet ? NULL : stdout, err);

@@ -85,7 +85,7 @@ __attribute__((format(printf, 2, 0))) static void
 on_error(cfg_t *cfg, const char *format, va_list args)
 {
     const char *names[MAX_ROWS + MAX_SECTIONS];
-    char what[128], allowed[160] = "";
+    char what[128], allowed[240] = "";
     um_section_row s;
 
     vsnprintf(what, sizeof what, format, args);
@@ -137,7 +137,7 @@ static int check_title(cfg_t *cfg, cfg_opt_t *opt)
 {
     const char *names[UM_MAX_LISTS];
     size_t n = 0;
-    char what[96], allowed[160] = "";
+    char what[96], allowed[240] = "";
     cfg_t *section = cfg_opt_getnsec(opt, cfg_opt_size(opt) - 1);
     um_section_row s;
 

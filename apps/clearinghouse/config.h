@@ -11,7 +11,7 @@ enum { UM_MAX_FRONTS = 16, UM_MAX_LISTS = 32 };
 /* list "NAME" { ... } */
 typedef struct um_list_settings {
     char *kind, *addressing;
-    uint64_t capacity, epoch, epochs, cell_bits;
+    uint64_t capacity, epoch, epochs, cell_bits, hashes;
     unsigned update;
     double error;
 } um_list_settings;
@@ -19,7 +19,7 @@ typedef struct um_list_settings {
 /* account "NAME" { ... } */
 typedef struct um_account_settings {
     char *name;
-    uint64_t weight;
+    uint64_t weight; /* in hundredths */
 } um_account_settings;
 
 /* peers { ... }: servers that count together */
@@ -88,7 +88,10 @@ void um_config_fini(um_config *c);
 size_t um_config_fixed_changes(const um_config *old, const um_config *new,
                                char *out, size_t cap);
 
-/* The weight of an account's reports; 1 unless it was configured. */
+/* The weight of an account's reports in hundredths; 100 unless it was
+ * configured. */
+uint64_t um_config_weight_percent(const um_config *c, const char *account);
+/* The same rounded down to whole reports. */
 uint32_t um_config_weight(const um_config *c, const char *account);
 
 /* Refuses a configuration in which no front listens. */

@@ -87,6 +87,9 @@ const um_setting um_list_rows[] = {
      .help = "epochs that are kept", .low = 1, .high = 64},
     {"cell_bits", &um_type_count, offsetof(um_list_settings, cell_bits), "0",
      .help = "bits of a counter; 0: as the kind chooses", .low = 0, .high = 64},
+    {"hashes", &um_type_count, offsetof(um_list_settings, hashes), "0",
+     .help = "counters of a digest; 0: as few bytes as error allows", .low = 0,
+     .high = 64},
     {"addressing", &um_type_text, offsetof(um_list_settings, addressing), NULL,
      .help = "how a digest finds its counters, such as classic or blocked512; "
              "default: as the kind chooses"},
@@ -97,8 +100,9 @@ const um_setting um_list_rows[] = {
     {0}};
 
 const um_setting um_account_rows[] = {
-    {"weight", &um_type_count, offsetof(um_account_settings, weight), "1",
-     .help = "a report of this account counts that many times; 0: not at all",
+    {"weight", &um_type_weight, offsetof(um_account_settings, weight), "1",
+     .help = "a report of this account counts that many times; 0: not at all; "
+             "parts of 1 count for Razor only",
      .low = 0, .high = 10000, .live = true},
     {0}};
 

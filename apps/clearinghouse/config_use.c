@@ -8,12 +8,17 @@
 #include <stdio.h>
 #include <string.h>
 
-uint32_t um_config_weight(const um_config *c, const char *account)
+uint64_t um_config_weight_percent(const um_config *c, const char *account)
 {
     for (size_t i = 0; i < c->naccounts; i++)
         if (strcmp(c->account[i].name, account) == 0)
-            return (uint32_t)c->account[i].weight;
-    return 1;
+            return c->account[i].weight;
+    return 100;
+}
+
+uint32_t um_config_weight(const um_config *c, const char *account)
+{
+    return (uint32_t)(um_config_weight_percent(c, account) / 100);
 }
 
 void *um_config_front(const um_config *c, const um_front *f)

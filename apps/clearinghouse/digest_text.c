@@ -4,6 +4,7 @@
 #include "clearinghouse/digest_text.h"
 
 #include "base/error.h"
+#include "clearinghouse/razor_code.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -46,11 +47,16 @@ umbel_status um_signature_read(umbel_slice typed, char out[UM_DIGEST_TEXT],
                                umbel_error *err)
 {
     const char *text = typed.data;
+    uint8_t digest[UM_DIGEST_BYTES];
     bool sha1 = typed.len == UM_DIGEST_TEXT - 1 && is_hex(text, typed.len);
     bool shingle = typed.len == SHINGLE_LEN && text[0] >= '0' &&
                    text[0] <= '9' && text[1] == ':' &&
                    is_hex(text + 2, SHINGLE_LEN - 2);
 
+    if (um_razor_decode(typed, digest)) {
+        um_signature_print(digest, out);
+        return UMBEL_OK;
+    }
     if (!sha1 && !shingle)
         return um_fail(err, UMBEL_E_RANGE,
                        "\"%.*s\" is no digest: copy one from the output of "

@@ -4,8 +4,8 @@
  *
  * A SHA-1 (exact, pyzor) is 40 hexadecimal digits, as Pyzor clients send it. A
  * super-shingle is its position and 16 digits: "3:00c4f01a9be2d517". Every list
- * counts these texts, so whatever `why` prints can be looked up, forgotten and
- * welcomed as it stands.
+ * counts these texts (Razor's signatures, which are a SHA-1, too), so whatever
+ * `why` prints can be looked up, forgotten and welcomed as it stands.
  */
 #ifndef UM_CLEARINGHOUSE_DIGEST_TEXT_H
 #define UM_CLEARINGHOUSE_DIGEST_TEXT_H
@@ -23,7 +23,8 @@ umbel_slice um_signature_print(const uint8_t digest[UM_DIGEST_BYTES],
 umbel_slice um_shingle_print(unsigned position, uint64_t shingle,
                              char out[UM_DIGEST_TEXT]);
 
-/* Copies a digest that somebody typed, in lower case. E_RANGE: not a digest. */
+/* Copies a digest that somebody typed, in lower case; one in Razor's code
+ * becomes hexadecimal. E_RANGE: not a digest. */
 umbel_status um_signature_read(umbel_slice typed, char out[UM_DIGEST_TEXT],
                                umbel_error *err);
 

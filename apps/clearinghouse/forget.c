@@ -199,8 +199,9 @@ static umbel_status forget_in(um_house *h, um_exception *e, uint64_t *ticket,
     return UMBEL_OK;
 }
 
-umbel_status um_forget(um_house *h, const char *text, size_t *lists,
-                       uint64_t *ticket, umbel_error *err)
+static umbel_status forget_where(um_house *h, const char *text, bool revoked,
+                                 size_t *lists, uint64_t *ticket,
+                                 umbel_error *err)
 {
     um_exception e = {.digest = digest_of(h, text),
                       .made = h->now,
@@ -208,13 +209,26 @@ umbel_status um_forget(um_house *h, const char *text, size_t *lists,
 
     *lists = 0;
     for (; um_front_list(e.list); e.list++)
-        if (newest_count(h, e.list, &e.digest, &e.begin)) {
+        if ((!revoked || um_front_list_revokes(e.list)) &&
+            newest_count(h, e.list, &e.digest, &e.begin)) {
             UM_TRY(forget_in(h, &e, ticket, err));
             ++*lists;
         }
     if (*lists)
         return UMBEL_OK;
     return um_fail(err, UMBEL_E_UNKNOWN, "no list has a count of %s", text);
+}
+
+umbel_status um_forget(um_house *h, const char *text, size_t *lists,
+                       uint64_t *ticket, umbel_error *err)
+{
+    return forget_where(h, text, false, lists, ticket, err);
+}
+
+umbel_status um_forget_revoked(um_house *h, const char *text, size_t *lists,
+                               uint64_t *ticket, umbel_error *err)
+{
+    return forget_where(h, text, true, lists, ticket, err);
 }
 
 umbel_status um_forget_undo(um_house *h, const char *text, size_t *lists,

@@ -26,6 +26,10 @@ bool um_forgotten(const um_house *h, unsigned list, const umbel_digest *d);
  */
 umbel_status um_forget(um_house *h, const char *text, size_t *lists,
                        uint64_t *ticket, umbel_error *err);
+/* The same in lists that revoke (um_front_list_revokes) only: what they made no
+ * hit is one again. */
+umbel_status um_forget_revoked(um_house *h, const char *text, size_t *lists,
+                               uint64_t *ticket, umbel_error *err);
 /* Takes that back. E_UNKNOWN: it is not forgotten. */
 umbel_status um_forget_undo(um_house *h, const char *text, size_t *lists,
                             uint64_t *ticket, umbel_error *err);

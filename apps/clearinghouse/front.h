@@ -13,6 +13,7 @@
 
 typedef struct um_front um_front;
 struct um_config;
+struct um_status;
 typedef struct um_house um_house;
 
 enum { UM_MAX_FRONT_LISTS = 4 };
@@ -31,10 +32,13 @@ struct um_front {
     size_t settings_len;        /* of the struct that they fill */
     const char *lists[UM_MAX_FRONT_LISTS + 1]; /* names; NULL ends */
     unsigned revokes; /* the number of the list that takes back what others
-                         have; 0: none */
+                         have; 0: none. Clients of a front that has one send
+                         nothing but digests */
     const um_list_initial *list_initials; /* setting NULL ends; NULL: none */
     /* The count from which on a digest is a hit; NULL: it is the client's. */
     unsigned (*threshold)(const void *settings);
+    /* The count in that list from which on it does; NULL: any. */
+    uint64_t (*revoked_at)(const um_house *h);
     bool times; /* the times of its first two lists are known to ten seconds,
                    for an hour; for one front */
     unsigned socket_mode;   /* of its unix sockets; 0: for the server's user */
@@ -59,6 +63,8 @@ struct um_front {
     /* Returns true while answers are owed. */
     bool (*busy)(const void *state);
     void (*close)(void *state);
+    /* Fills what documents show of it beside its counts; NULL: nothing. */
+    void (*describe)(const void *state, struct um_status *out);
     /* Writes what to configure in mail software; NULL: nothing. */
     void (*hint)(const void *state, FILE *out);
 };
@@ -72,12 +78,14 @@ const um_front *um_front_find(const char *name);
 const char *um_front_list(size_t i);
 /* Where the times of list i are kept (um_list_config.times); 0: nowhere. */
 unsigned um_front_list_times(size_t i);
+/* Returns true for a list that takes back what others of its front have. */
+bool um_front_list_revokes(size_t i);
 /* The front whose list it is. */
 const um_front *um_front_of_list(size_t i);
 /* Returns the index of the list of that name, or the number of lists. */
 size_t um_front_list_find(const char *name);
 
 extern const um_front um_front_pyzor, um_front_http, um_front_dccifd,
-    um_front_scan;
+    um_front_scan, um_front_razor;
 
 #endif

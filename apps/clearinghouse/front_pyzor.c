@@ -2,6 +2,7 @@
  * front_pyzor.c - Pyzor over UDP.
  */
 #include "base/error.h"
+#include "clearinghouse/front_razor.h"
 #include "clearinghouse/pyzor_front.h"
 #include "store/once.h"
 
@@ -55,10 +56,11 @@ static void log_strange_weights(um_house *h, const um_pyzor_accounts *a)
         const char *name = h->config.account[i].name;
         umbel_slice slice = {name, strlen(name)};
 
-        if (!um_pyzor_account_find(a, slice))
+        if (!um_pyzor_account_find(a, slice) && !um_razor_knows(h, name))
             um_log_event(&h->log,
                          "account \"%s\" of the settings is not in the passwd "
-                         "file: its weight is not used",
+                         "file, and Razor clients have not registered it: its "
+                         "weight is not used",
                          name);
     }
 }

@@ -11,7 +11,7 @@
 #include "clearinghouse/hour.h"
 #include "clearinghouse/log.h"
 
-enum { UM_MAX_OPS = 16, UM_MAX_VERDICTS = 24 };
+enum { UM_MAX_OPS = 16, UM_MAX_VERDICTS = 32 };
 
 typedef struct um_front_stats {
     const um_front *front;

@@ -13,6 +13,7 @@ static const um_front *const fronts[] = {
     &um_front_http,
     &um_front_dccifd,
     &um_front_scan,
+    &um_front_razor,
 };
 
 const um_front *um_front_row(size_t i)
@@ -51,6 +52,14 @@ const um_front *um_front_of_list(size_t i)
     unsigned number;
 
     return find_list(i, &number);
+}
+
+bool um_front_list_revokes(size_t i)
+{
+    unsigned number;
+    const um_front *f = find_list(i, &number);
+
+    return f && f->revokes && number == f->revokes;
 }
 
 unsigned um_front_list_times(size_t i)

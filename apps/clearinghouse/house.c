@@ -101,10 +101,15 @@ static void tell_fronts(um_house *h)
 static void end_turn(void *ctx)
 {
     um_house *h = ctx;
+    uint64_t told;
 
-    um_store_flush(h->store, NULL); /* a failure is seen below */
-    note_failure(h);
-    tell_fronts(h);
+    do { /* again if fronts took requests that had waited */
+        um_store_flush(h->store, NULL); /* a failure is seen below */
+        note_failure(h);
+        told = um_store_committed(h->store);
+        tell_fronts(h);
+        um_store_flush(h->store, NULL);
+    } while (um_store_committed(h->store) > told);
     um_peers_end_turn(h->peers);
 }
 

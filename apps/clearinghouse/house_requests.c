@@ -191,6 +191,11 @@ static void run_forget(job *j)
     run_change(j, um_forget, "forgotten");
 }
 
+static void run_forget_revoked(job *j)
+{
+    run_change(j, um_forget_revoked, "no longer revoked");
+}
+
 static void run_undo(job *j)
 {
     run_change(j, um_forget_undo, "no longer forgotten");
@@ -417,6 +422,7 @@ static const struct {
     void (*run)(job *j);
 } rows[] = {
     {"forget", UM_REQUEST_DIGESTS, run_forget},
+    {"forget-revoked", UM_REQUEST_DIGESTS, run_forget_revoked},
     {"forget-undo", UM_REQUEST_DIGESTS, run_undo},
     {"report", UM_REQUEST_MAIL, run_report},
     {"revoke", UM_REQUEST_MAIL, run_revoke},

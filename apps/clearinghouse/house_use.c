@@ -51,6 +51,7 @@ um_list_config um_house_list_config(const um_config *c, size_t list)
         .epoch_seconds = s->epoch / 1000,
         .epochs = (unsigned)s->epochs,
         .cell_bits = (unsigned)s->cell_bits,
+        .hashes = (unsigned)s->hashes,
         .addressing = s->addressing,
         .refined = s->update,
         .threshold = f->threshold ? f->threshold(um_config_front(c, f)) : 0,
@@ -166,8 +167,11 @@ void um_house_status(const um_house *h, um_status *out)
                        .memory = um_house_memory(),
                        .memory_limit = h->opened.memory};
     for (size_t i = 0; um_front_row(i); i++)
-        if (h->front[i])
+        if (h->front[i]) {
             out->front[out->nfronts++] = &h->stats[i];
+            if (um_front_row(i)->describe)
+                um_front_row(i)->describe(h->front[i], out);
+        }
     if (h->control.front)
         out->front[out->nfronts++] = &h->control;
     for (unsigned i = 0; um_front_list(i); i++)

@@ -161,10 +161,8 @@ static umbel_status allow_peers(um_peers *p, umbel_error *err)
 /* The list that takes back what others report has a quorum of its own. */
 static uint32_t quorum_of(const um_config *c, size_t list)
 {
-    const um_front *f = um_front_of_list(list);
-    bool revokes = f->revokes && list == um_house_first_list(f) + f->revokes;
-
-    return (uint32_t)(revokes ? c->peers.revoke_quorum : c->peers.quorum);
+    return (uint32_t)(um_front_list_revokes(list) ? c->peers.revoke_quorum
+                                                  : c->peers.quorum);
 }
 
 static void set_trust(um_peers *p)

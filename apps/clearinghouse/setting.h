@@ -44,6 +44,9 @@ extern const um_setting_type um_type_address;   /* char *, NULL: none */
 extern const um_setting_type um_type_addresses; /* um_texts */
 extern const um_setting_type um_type_ports;     /* the same, without paths */
 extern const um_setting_type um_type_hosts;     /* um_texts, names of hosts */
+extern const um_setting_type um_type_places;    /* the same, with a port */
+extern const um_setting_type um_type_seed;      /* char *, two numbers */
+extern const um_setting_type um_type_weight;    /* uint64_t, hundredths */
 
 /* A row. Tables end with a NULL name. */
 struct um_setting {

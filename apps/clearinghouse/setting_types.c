@@ -230,6 +230,27 @@ static bool equal_share(const void *a, const void *b)
 const um_setting_type um_type_share = {"share",     false,       parse_share,
                                        allow_share, equal_share, NULL};
 
+/* --- weights -------------------------------------------------------------- */
+
+static bool parse_weight(const um_setting *s, const char *text, void *target)
+{
+    char *end;
+    double x = strtod(text, &end);
+
+    if (end == text || *end || !(x >= s->low && x <= s->high))
+        return false;
+    *(uint64_t *)target = (uint64_t)lround(x * 100);
+    return true;
+}
+
+static void allow_weight(const um_setting *s, char out[UM_ALLOWED_LEN])
+{
+    allow_range(s, "a number such as 5 or 0.25", out);
+}
+
+const um_setting_type um_type_weight = {"weight",     false,     parse_weight,
+                                        allow_weight, equal_u64, NULL};
+
 /* --- choices -------------------------------------------------------------- */
 
 static bool parse_choice(const um_setting *s, const char *text, void *target)
@@ -381,3 +402,47 @@ const um_setting_type um_type_ports = {"addresses", true,        parse_ports,
 
 const um_setting_type um_type_hosts = {"names",     true,        parse_hosts,
                                        allow_hosts, equal_texts, fini_texts};
+
+/* --- Razor ---------------------------------------------------------------- */
+
+/* Razor's clients want a dot in the name. */
+static bool parse_places(const um_setting *s, const char *text, void *target)
+{
+    char host[256], rest;
+    unsigned port;
+
+    (void)s;
+    return sscanf(text, "%255[A-Za-z0-9.-]:%5u%c", host, &port, &rest) == 2 &&
+           strchr(host, '.') && port >= 1 && port <= 65535 &&
+           um_texts_add(target, text);
+}
+
+static void allow_places(const um_setting *s, char out[UM_ALLOWED_LEN])
+{
+    (void)s;
+    snprintf(out, UM_ALLOWED_LEN,
+             "names with a dot, or IPv4 addresses, and a port, such as "
+             "{\"razor.example.org:2703\"}, or {} for none");
+}
+
+static bool parse_seed(const um_setting *s, const char *text, void *target)
+{
+    unsigned seed, separator;
+    char rest;
+
+    return sscanf(text, "%6u-%6u%c", &seed, &separator, &rest) == 2 &&
+           strspn(text, "0123456789-") == strlen(text) &&
+           parse_text(s, text, target);
+}
+
+static void allow_seed(const um_setting *s, char out[UM_ALLOWED_LEN])
+{
+    (void)s;
+    snprintf(out, UM_ALLOWED_LEN, "two numbers such as 7542-10");
+}
+
+const um_setting_type um_type_places = {"names",      true,        parse_places,
+                                        allow_places, equal_texts, fini_texts};
+
+const um_setting_type um_type_seed = {"text",     false,      parse_seed,
+                                      allow_seed, equal_text, fini_text};

@@ -15,6 +15,7 @@
 
 #include "clearinghouse/busiest.h"
 #include "clearinghouse/config.h"
+#include "clearinghouse/front_razor.h"
 #include "clearinghouse/front_stats.h"
 #include "clearinghouse/origins.h"
 #include "clearinghouse/status_words.h"
@@ -45,6 +46,7 @@ typedef struct um_status {
     size_t nlists;
     um_store_stats store;
     um_mail_pool_stats pool;
+    um_razor_lookups razor;
     size_t welcome_rules, forgotten;
     um_busy_reporter busiest[UM_BUSIEST_SHOWN]; /* last: seconds ago */
     size_t nbusiest;

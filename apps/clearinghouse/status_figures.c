@@ -88,6 +88,21 @@ SERVER_NUMBER(worker_bytes, s->pool.resident)
 SERVER_NUMBER(welcome_rules, s->welcome_rules)
 SERVER_NUMBER(forgotten, s->forgotten)
 
+SERVER_NUMBER(razor_accounts, s->razor.accounts)
+SERVER_NUMBER(razor_signatures, s->razor.signatures)
+SERVER_NUMBER(razor_lookups, s->razor.done)
+SERVER_NUMBER(razor_sampled, s->razor.sampled)
+
+/* Look-ups that a signature of the sample costs; 0: there are none. */
+static double order_cost(const um_razor_lookups *l, um_razor_order order)
+{
+    return l->sampled ? (double)l->cost[order] / (double)l->sampled : 0;
+}
+
+SERVER_NUMBER(razor_spam_first, order_cost(&s->razor, UM_RAZOR_SPAM_FIRST))
+SERVER_NUMBER(razor_revoked_first,
+              order_cost(&s->razor, UM_RAZOR_REVOKED_FIRST))
+
 const um_server_figure um_server_figures[] = {
     {"store",
      {"durability", "durability", UM_UNIT_TEXT, .metric = NULL},
@@ -162,6 +177,35 @@ const um_server_figure um_server_figures[] = {
      {"forgotten", "forgotten digests", UM_UNIT_COUNT, "umbel_forgotten",
       "gauge", "Exceptions for forgotten digests, one for each list."},
      forgotten},
+    {"razor",
+     {"accounts", "accounts", UM_UNIT_COUNT, "umbel_razor_accounts", "gauge",
+      "Accounts that Razor clients have registered."},
+     razor_accounts},
+    {"razor",
+     {"signatures", "signatures checked", UM_UNIT_COUNT,
+      "umbel_razor_signatures_total", "counter",
+      "Signatures that Razor clients have checked."},
+     razor_signatures},
+    {"razor",
+     {"lookups", "look-ups for them", UM_UNIT_COUNT,
+      "umbel_razor_lookups_total", "counter",
+      "Look-ups in one of the two lists, for signatures that were checked."},
+     razor_lookups},
+    {"razor",
+     {"sampled", NULL, UM_UNIT_COUNT, "umbel_razor_sampled_total", "counter",
+      "Signatures that both lists were asked for, to compare the orders."},
+     razor_sampled},
+    {"razor",
+     {"spam_first", "look-ups a signature, spam first", UM_UNIT_NUMBER,
+      "umbel_razor_spam_first", "gauge",
+      "Look-ups that a sampled signature costs if spam is asked first."},
+     razor_spam_first},
+    {"razor",
+     {"revoked_first", "revoked first", UM_UNIT_NUMBER,
+      "umbel_razor_revoked_first", "gauge",
+      "Look-ups that a sampled signature costs if what was revoked is asked "
+      "first."},
+     razor_revoked_first},
     {"memory",
      {"bytes", "in use", UM_UNIT_BYTES, "umbel_memory_bytes", "gauge",
       "Resident memory of the server and its workers."},

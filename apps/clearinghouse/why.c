@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "clearinghouse/counts.h"
 #include "clearinghouse/forget.h"
-#include "clearinghouse/front_pyzor.h"
 #include "clearinghouse/mail_keys.h"
 
 #include <stdlib.h>
@@ -90,20 +89,11 @@ static void match_welcome(um_why *w)
     w->pyzor_welcome = um_welcome_match(w->house->welcome, &only, NULL);
 }
 
-/* The front that a list belongs to. */
-static const um_front *front_of(unsigned list)
-{
-    for (size_t i = 0;; i++)
-        for (size_t j = 0; um_front_row(i)->lists[j]; j++)
-            if (list-- == 0)
-                return um_front_row(i);
-}
-
 /* The count from which on a list makes a hit: the setting "many" of its front,
  * or any count. */
 static uint64_t threshold_of(const um_house *h, unsigned list)
 {
-    const um_front *f = front_of(list);
+    const um_front *f = um_front_of_list(list);
     const um_setting *s = um_setting_find(f->settings, "many");
     uint64_t many = 1;
 
@@ -136,26 +126,45 @@ static bool is_hit_by(const um_why *w, unsigned list)
 {
     if (!w->count || w->count < w->threshold)
         return false;
-    return front_of(list) == &um_front_pyzor
-               ? !w->pyzor_welcome && !w->whitelisted
-               : !w->welcome;
+    return um_front_of_list(list)->revokes ? !w->pyzor_welcome && !w->revoked
+                                           : !w->welcome;
+}
+
+/* How often the list of a front that takes back has it; 0: not often enough. */
+static uint64_t revocations(const um_why *w, const um_front *f)
+{
+    if (!f->revokes)
+        return 0;
+    uint64_t n = count_in(w, um_house_first_list(f) + f->revokes);
+    return f->revoked_at && n < f->revoked_at(w->house) ? 0 : n;
 }
 
 static void judge_counts(um_why *w)
 {
-    w->whitelisted = count_in(w, um_house_first_list(&um_front_pyzor) +
-                                     UM_PYZOR_WHITELISTED);
     for (unsigned i = 0; um_front_list(i) && !w->hit; i++) {
         w->list = i;
+        w->revoked =
+            um_front_list_revokes(i) || revocations(w, um_front_of_list(i));
         w->count = count_in(w, i);
         w->threshold = threshold_of(w->house, i);
         w->hit = is_hit_by(w, i);
     }
 }
 
-bool um_why_hits_pyzor(const um_why *w)
+bool um_why_hits_digest(const um_why *w)
 {
-    return w->hit && front_of(w->list) == &um_front_pyzor;
+    return w->hit && um_front_of_list(w->list)->revokes;
+}
+
+uint64_t um_why_revocations(const um_why *w, unsigned *list)
+{
+    uint64_t n = 0;
+
+    for (*list = 0; um_front_list(*list); ++*list)
+        if (um_front_list_revokes(*list) &&
+            (n = revocations(w, um_front_of_list(*list))))
+            break;
+    return n;
 }
 
 umbel_status um_why_init(um_why *w, const um_house *h, const um_why_question *q,

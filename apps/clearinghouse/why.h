@@ -35,12 +35,10 @@ typedef struct um_why {
     const char *sender, *client; /* of the mail; NULL: not known */
     bool welcome;
     um_welcome_rule rule; /* that welcomes it */
-    /* Pyzor clients send nothing but digests, and count as whitelisted what
-     * others whitelist. */
+    /* Pyzor and Razor clients send nothing but digests. */
     bool pyzor_welcome;
-    uint64_t whitelisted;
     /* The list that makes it a hit, how often it counts, and what it takes. */
-    bool hit;
+    bool hit, revoked; /* revoked: by the second list of the front */
     unsigned list;
     uint64_t count, threshold;
     const char *config; /* of the commands that are printed; NULL: none */
@@ -62,8 +60,11 @@ umbel_status um_why_init(um_why *w, const um_house *h, const um_why_question *q,
                          umbel_error *err);
 void um_why_fini(um_why *w);
 
-/* Returns true if it is a hit for Pyzor clients. */
-bool um_why_hits_pyzor(const um_why *w);
+/* Returns true if it is a hit for clients that send nothing but digests. */
+bool um_why_hits_digest(const um_why *w);
+/* How often clients whitelisted or revoked it, and the list that says so; 0:
+ * they did not. */
+uint64_t um_why_revocations(const um_why *w, unsigned *list);
 
 void um_why_print_text(FILE *out, const um_why *w);
 /* An object: signatures{name, digest, counts}, welcome, text, ... */

@@ -55,20 +55,39 @@ static uint64_t count_limit(const um_why *w, unsigned list)
     return stats.count_limit;
 }
 
+/* The first word of the summary of its front, as in "Pyzor clients". */
+static void put_clients(FILE *out, const um_why *w)
+{
+    const char *summary = um_front_of_list(w->list)->summary;
+
+    fprintf(out, " for %.*s clients, which send only digests",
+            (int)strcspn(summary, " "), summary);
+}
+
+static void put_hit(FILE *out, const um_why *w)
+{
+    fputs("a hit", out);
+    if (w->welcome)
+        put_clients(out, w);
+    fprintf(out, ": list %s counts it %s times%s, and %s is enough",
+            um_front_list(w->list), um_words_count(w->count).text,
+            w->count >= count_limit(w, w->list) ? " or more" : "",
+            um_words_count(w->threshold).text);
+}
+
 static bool print_reason(FILE *out, const um_why *w)
 {
+    unsigned list;
+    uint64_t revoked;
+
     if (w->hit)
-        fprintf(out, "a hit%s: list %s counts it %s times%s, and %s is enough",
-                w->welcome ? " for Pyzor clients, which send only digests" : "",
-                um_front_list(w->list), um_words_count(w->count).text,
-                w->count >= count_limit(w, w->list) ? " or more" : "",
-                um_words_count(w->threshold).text);
+        put_hit(out, w);
     else if (w->welcome)
         fprintf(out, "no hit: the rule \"%s %s\" welcomes it",
                 um_welcome_type_name(w->rule.type), w->rule.value);
-    else if (w->whitelisted)
-        fprintf(out, "no hit: Pyzor clients whitelisted it %s times",
-                um_words_count(w->whitelisted).text);
+    else if ((revoked = um_why_revocations(w, &list)))
+        fprintf(out, "no hit: list %s counts it %s times", um_front_list(list),
+                um_words_count(revoked).text);
     else if (w->facts && w->n == 0)
         fputs("no hit: its text is too short to mean anything", out);
     else if (is_forgotten(w))
@@ -104,7 +123,7 @@ static bool print_forget(FILE *out, const um_why *w)
 static void suggest_rule(const um_why *w, char line[UM_WELCOME_LINE])
 {
     line[0] = '\0';
-    for (size_t i = 0; i < w->n && (!w->facts || um_why_hits_pyzor(w)); i++)
+    for (size_t i = 0; i < w->n && (!w->facts || um_why_hits_digest(w)); i++)
         if (w->signature[i].list[w->list].total) {
             snprintf(line, UM_WELCOME_LINE, "digest %s",
                      w->signature[i].digest);

@@ -49,6 +49,7 @@ typedef struct um_list_config {
                                that; 0: only when it is full */
     unsigned epochs;        /* live ones */
     unsigned cell_bits;     /* of a count; 0: the kind's default */
+    unsigned hashes;        /* cells of a digest; 0: the best number */
     const char *addressing; /* NULL: the kind's default */
     bool refined;           /* kind counting: only the least cells grow */
     unsigned threshold;     /* from which on a count matters, up to

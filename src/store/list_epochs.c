@@ -39,6 +39,7 @@ umbel_status um_list_shape(const um_list_config *c, const uint8_t *secret,
                       .secret = secret,
                       .capacity = c->capacity + UM_LIST_BATCH,
                       .fpr = c->error / c->epochs,
+                      .hashes = c->hashes,
                       .settings = settings,
                       .exact_size = true,
                       .alloc = c->alloc};

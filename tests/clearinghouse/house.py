@@ -25,6 +25,9 @@ dccifd {{ listen = {{{streams}}} {dccifd} }}
 list "body" {{ capacity = 10000 }}
 list "fuz1" {{ capacity = 10000 }}
 list "fuz2" {{ capacity = 80000 }}
+razor {{ listen = {{{places}}} {razor} }}
+list "razor-spam" {{ capacity = 12000 {spam} }}
+list "razor-revoked" {{ capacity = 12000 {revoked} }}
 mail {{ workers = 1 }}
 """
 
@@ -52,12 +55,15 @@ def sha1(data):
 class House:
     """A server with its files in a directory of its own."""
 
-    def __init__(self, durability="none", pyzor="", dccifd="", more=""):
+    def __init__(self, durability="none", pyzor="", dccifd="", more="",
+                 razor="", spam="", revoked=""):
         self.temporary = tempfile.TemporaryDirectory()
         self.dir = self.temporary.name
         self.settings = {"dir": self.dir, "durability": durability, "pyzor": pyzor,
                          "dccifd": dccifd, "more": more,
-                         "streams": f'"127.0.0.1:0", "{self.dir}/dccifd"'}
+                         "streams": f'"127.0.0.1:0", "{self.dir}/dccifd"',
+                         "razor": razor, "spam": spam, "revoked": revoked,
+                         "places": '"127.0.0.1:0", "127.0.0.2:0"'}
         self.process = None
         self.configure()
 
@@ -86,6 +92,9 @@ class House:
         if "dccifd" in places:
             host, port = places["dccifd"].rsplit(":", 1)
             self.dccifd = (host, int(port))
+        if "razor" in places:
+            host, port = places["razor"].rsplit(":", 1)
+            self.razor = (host, int(port))
         self.http = "http://" + places["http"]
         return self
 

@@ -134,7 +134,7 @@ static void mistakes_are_refused_with_line_and_what_is_allowed(void **state)
         {"pyzor {\n  listen = {\"127.0.0.1:1\",\n    \"localhost:1\"}\n}",
          "x.conf:3: ", "127.0.0.1:24441"},
         {"pyzor {\n  passwort = \"x\"\n}", "x.conf:2: ", "listen, passwd"},
-        {"list \"x\" {}", "x.conf:1: ", "pyzor-whitelist, body, fuz1 or fuz2"},
+        {"list \"x\" {}", "x.conf:1: ", "body, fuz1, fuz2, razor-spam or razor-revoked"},
         {"list \"pyzor-reports\" { error = 2 }",
          "x.conf:1: ", "between 0 and 1"},
         {"list \"pyzor-reports\" { epochs = 0 }", "x.conf:1: ", "from 1 to 64"},
