@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum {
+    AHEAD_SECONDS = 3600,
     REFUSED_MINUTES = 5,
     REFUSED_REQUESTS = 100, /* fewer say nothing about a share */
     AWAY_SECONDS = 600,     /* that a peer may have no link: a restart */
@@ -92,6 +93,22 @@ static void check_snapshot(const um_status *s, um_problems *out)
         "Make room on the disk of %s, or repair it. The server tries again "
         "by itself.",
         s->data);
+}
+
+/* Seconds and minutes are a clock that was corrected. */
+static void check_clock(const um_status *s, um_problems *out)
+{
+    if (s->store.ahead < AHEAD_SECONDS)
+        return;
+    um_problem *p = next_problem(out, UM_WARNING);
+    say(p->what,
+        "The clock is %s behind the data in %s: until it has caught up no "
+        "epoch ends, and no count expires.",
+        um_words_about(s->store.ahead).text, s->data);
+    say(p->advice,
+        "Set the clock. If it was wrong before, and not now, restore "
+        "a copy of the data that is older, or begin an empty "
+        "directory.");
 }
 
 static void check_memory(const um_status *s, um_problems *out)
@@ -340,10 +357,10 @@ static void check_saved(const um_status *s, um_problems *out)
 }
 
 static void (*const checks[])(const um_status *s, um_problems *out) = {
-    check_store,        check_workers, check_reload, check_snapshot,
-    check_memory,       check_errors,  check_held,   check_refusals,
-    check_away,         check_shapes,  check_alone,  check_refused_peers,
-    check_held_origins, check_saved};
+    check_store,         check_workers,      check_reload, check_clock,
+    check_snapshot,      check_memory,       check_errors, check_held,
+    check_refusals,      check_away,         check_shapes, check_alone,
+    check_refused_peers, check_held_origins, check_saved};
 
 void um_status_problems(const um_status *s, um_problems *out)
 {

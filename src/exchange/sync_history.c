@@ -23,7 +23,7 @@ const um_statement *um_copy_statement(const um_copy *c, uint64_t version)
     return NULL;
 }
 
-bool um_copy_note_old(um_bytes *out, const um_growth_page *p)
+void um_copy_note_old(um_bytes *out, const um_growth_page *p)
 {
     um_bytes entries = {.len = 0};
     bool empty = um_all_zero(p->old, um_entry_bytes(p->form, p->n));
@@ -36,9 +36,8 @@ bool um_copy_note_old(um_bytes *out, const um_growth_page *p)
     um_bytes_varint(out, p->number);
     um_bytes_varint(out, entries.len);
     um_bytes_put(out, entries.at, entries.len);
-    bool fine = !entries.failed && !out->failed;
+    out->failed |= entries.failed;
     um_bytes_fini(&entries);
-    return fine;
 }
 
 /* Finds the pages in the bytes of a step. */

@@ -345,7 +345,7 @@ const um_statement *um_copy_statement(const um_copy *c, uint64_t version);
 void um_copy_page_at(const umbel_sync *s, const um_copy *c, uint64_t number,
                      uint64_t version, uint8_t *out);
 /* Appends to a step how to go back from p->now to p->old. */
-bool um_copy_note_old(um_bytes *out, const um_growth_page *p);
+void um_copy_note_old(um_bytes *out, const um_growth_page *p);
 /* A page in two payloads, to be compared. */
 um_growth_page um_page_pair(const um_pages *pages, uint64_t number,
                             const uint8_t *old, uint8_t *now);

@@ -449,6 +449,7 @@ void um_store_stats_get(const um_store *s, um_store_stats *out)
     out->journal_bytes = s->old_bytes + s->end;
     out->journal_limit = um_store_journal_limit(s);
     out->journal_most = UM_STORE_JOURNAL_MOST * out->journal_limit;
+    out->ahead = um_store_time(s) - s->ticked;
     out->snapshot_running = s->phase != UM_IDLE;
     out->notes = s->state.notes.n;
     out->note_bytes = s->state.notes.bytes;

@@ -210,7 +210,9 @@ typedef struct um_store_stats {
     uint64_t recent_bytes;   /* of memory, for that */
     uint64_t recent_pushed;  /* that made room for others */
     uint64_t replayed;       /* records, at the start */
-    uint64_t torn; /* bytes that a crash left behind and were dropped */
+    uint64_t torn;  /* bytes that a crash left behind and were dropped */
+    uint64_t ahead; /* seconds that the data are ahead of the clock: its time
+                       stands still until then, and no epoch ends */
     size_t notes, note_bytes;
 } um_store_stats;
 

@@ -223,6 +223,22 @@ static void a_server_without_workers_is_not_well(void **state)
     assert_int_equal(um_status_health(&s), 200); /* the others are served */
 }
 
+static void a_clock_that_is_behind_the_data_is_a_problem(void **state)
+{
+    um_front_stats f;
+    um_status s = well(&f);
+    um_problems p;
+
+    (void)state;
+    s.store.ahead = 3599;
+    um_status_problems(&s, &p);
+    assert_int_equal(p.n, 0);
+    s.store.ahead = 400 * 86400;
+    um_status_problems(&s, &p);
+    assert_int_equal(p.n, 1);
+    assert_non_null(strstr(p.item[0].what, "The clock is 400 d behind"));
+}
+
 static void a_list_that_is_held_is_named_with_its_end(void **state)
 {
     um_front_stats f;
@@ -336,6 +352,7 @@ int main(void)
         cmocka_unit_test(a_server_that_is_well_has_no_problem),
         cmocka_unit_test(every_problem_is_named_the_worst_first),
         cmocka_unit_test(a_server_without_workers_is_not_well),
+        cmocka_unit_test(a_clock_that_is_behind_the_data_is_a_problem),
         cmocka_unit_test(a_list_that_is_held_is_named_with_its_end),
         cmocka_unit_test(many_problems_keep_their_room),
         cmocka_unit_test(hostile_names_are_escaped_in_html),

@@ -225,6 +225,9 @@ static void a_clock_that_is_set_back_stops_no_upkeep(void **state)
     assert_true(load_start(l));
     tick(l, 5000);
     l->now -= 4000;
+    um_store_tick(l->store, l->now);
+    um_store_stats_get(l->store, &before);
+    assert_int_equal(before.ahead, 4000);
     fail_and_write_snapshot(l);
     assert_true(recovers(l));
     um_store_stats_get(l->store, &before);
