@@ -66,6 +66,7 @@ typedef struct um_publishing {
     size_t list;
     unsigned epoch; /* its place in the list */
     uint64_t page;
+    uint64_t first;  /* when its page 0 was published, in milliseconds */
     uint64_t due;    /* when the next pass begins, in milliseconds */
     uint64_t ended;  /* when the last one did */
     uint64_t asked;  /* when a snapshot asked for one; 0: it did not */

@@ -68,21 +68,25 @@ static void log_stranger(um_conn *c, const char *text)
                    where, text, c->stranger[0] ? ": " : "", c->stranger);
 }
 
-/* Logs why it ended, and puts off the next call. */
+/* Logs why it ended, and puts off the next call. A peer that cannot be reached
+ * for days, always for the same reason, is logged once. */
 static void note_end(um_conn *c, const char *text)
 {
     um_remote *r = c->remote;
     bool was_link = r && r->up == c;
+    char why[sizeof r->error];
 
     if (!r) {
         log_stranger(c, text);
         return;
     }
-    snprintf(r->error, sizeof r->error, "%s%s",
+    snprintf(why, sizeof why, "%s%s",
              c->stranger[0] ? "its address has another key: " : text,
              c->stranger);
-    um_peers_log(c->peers, r, was_link ? UM_PEER_DOWN : UM_PEER_NO_CALL,
-                 "%s: %s", was_link ? "link ended" : "no link", r->error);
+    if (was_link || strcmp(why, r->error) != 0)
+        um_peers_log(c->peers, r, was_link ? UM_PEER_DOWN : UM_PEER_NO_CALL,
+                     "%s: %s", was_link ? "link ended" : "no link", why);
+    strcpy(r->error, why);
     if (was_link || c->caller)
         um_calls_put_off(c->peers, r,
                          was_link && now_ms(c) - c->begun >= WORKED_MS);

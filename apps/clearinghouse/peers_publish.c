@@ -25,6 +25,7 @@ enum {
     SLICE_PAGES = 64,    /* a quarter of a MB, a fraction of ... */
     SLICE_US = 1000,     /* ... what a beat takes */
     PATIENCE_MS = 30000, /* for peers to say what they have, after a start */
+    MIDWAY_MS = 1000,    /* that an epoch is not sent because it is under way */
     SNAPSHOT_MS = 5000,  /* that a snapshot waits for a pass, at most */
     NAME_LEN = 96,
     MARK_LEN = 24
@@ -228,11 +229,21 @@ static void before_snapshot(void *ctx, um_store *store)
             publish_list(p, store, list);
 }
 
+/* A version that has some pages of an epoch may not look like its keys: peers
+ * get the one at its end, unless that takes long. */
+static bool is_midway(const um_peers *p)
+{
+    const um_publishing *g = &p->publishing;
+
+    return g->running && g->page &&
+           um_house_ms(p->house) - g->first < MIDWAY_MS;
+}
+
 bool um_publish_holds(const um_peers *p)
 {
     const um_publishing *g = &p->publishing;
 
-    return p->renewed || g->unmarked || (g->running && g->page) ||
+    return p->renewed || g->unmarked || is_midway(p) ||
            um_store_committed(p->house->store) < g->ticket;
 }
 
@@ -277,6 +288,8 @@ static void publish_next(um_peers *p)
     uint64_t end =
         g->page + SLICE_PAGES < pages ? g->page + SLICE_PAGES : pages;
 
+    if (g->page == 0)
+        g->first = um_house_ms(p->house);
     /* A list that was turned meanwhile may have fewer epochs. */
     if (g->epoch < live_epochs(store, g->list) &&
         !is_over(p, g->list, epoch_at(store, g->list, g->epoch)))
