@@ -427,3 +427,22 @@ void um_fuzz_use(const umbel_filter *f, um_fuzz_effort effort)
         use_fit(f);
     }
 }
+
+umbel_sync_list um_fuzz_sync_list(void)
+{
+    static umbel_filter *shape;
+    umbel_setting bits = {"cell_bits", 8};
+    umbel_params p = UMBEL_PARAMS_INIT;
+
+    p.addressing = "classic";
+    p.cells = 576;
+    p.hashes = 3;
+    p.settings = &bits;
+    p.nsettings = 1;
+    UM_WANT(shape || umbel_create("counting", &p, &shape, NULL) == UMBEL_OK);
+    return (umbel_sync_list){.name = "list",
+                             .shape = shape,
+                             .epoch_seconds = 1000,
+                             .epochs = 2,
+                             .page_bytes = 512};
+}

@@ -6,6 +6,7 @@
 
 #include "coding/code.h"
 
+#include <umbel/sync.h>
 #include <umbel/umbel.h>
 
 /* A promise of the library; a broken one is a finding, as a crash is. */
@@ -80,6 +81,11 @@ um_packed um_fuzz_cells(const uint8_t shape[UM_FUZZ_SHAPE]);
 /* Fills them with data, and what its flags say; nothing behind the last. */
 void um_fuzz_fill(const um_packed *c, uint8_t flags, const uint8_t *data,
                   size_t len);
+
+/* The list of sync.c and sync_pair.c: two small pages, epochs of 1000 s; and
+ * when a machine begins, with which session. */
+enum { UM_FUZZ_NOW = 1500, UM_FUZZ_SESSION = 7 };
+umbel_sync_list um_fuzz_sync_list(void);
 
 /* libFuzzer's names. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);

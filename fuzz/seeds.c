@@ -45,5 +45,6 @@ int main(int argc, char **argv)
     um_seed_codes();
     um_seed_foreigns();
     um_seed_programs();
+    um_seed_syncs();
     return EXIT_SUCCESS;
 }

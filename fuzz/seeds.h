@@ -20,5 +20,6 @@ void um_seed_patches(void);  /* patch */
 void um_seed_codes(void);    /* code */
 void um_seed_foreigns(void); /* foreign, key_file */
 void um_seed_programs(void); /* params, ops */
+void um_seed_syncs(void);    /* sync */
 
 #endif

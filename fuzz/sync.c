@@ -22,21 +22,17 @@ static bool anything_signed(const uint8_t *origin, const void *text, size_t len,
     return true;
 }
 
-static umbel_sync *open_machine(const umbel_filter *shape)
+static umbel_sync *open_machine(void)
 {
     static um_sync_rules rules;
-    umbel_sync_list list = {.name = "list",
-                            .shape = shape,
-                            .epoch_seconds = 1000,
-                            .epochs = 2,
-                            .page_bytes = 512};
+    umbel_sync_list list = um_fuzz_sync_list();
     umbel_sync_params p = UMBEL_SYNC_INIT;
     umbel_sync *s;
 
     p.lists = &list;
     p.nlists = 1;
     p.incarnation = 1;
-    p.session = 7;
+    p.session = UM_FUZZ_SESSION;
     p.drop_quorum = 1;
     p.limits = (umbel_sync_limits){.memory = MEMORY,
                                    .origins = 4,
@@ -52,33 +48,15 @@ static umbel_sync *open_machine(const umbel_filter *shape)
     return s;
 }
 
-static umbel_filter *make_shape(void)
-{
-    umbel_setting bits = {"cell_bits", 8};
-    umbel_params p = UMBEL_PARAMS_INIT;
-    umbel_filter *shape;
-
-    p.cells = 2048;
-    p.hashes = 3;
-    p.settings = &bits;
-    p.nsettings = 1;
-    if (umbel_create("counting", &p, &shape, NULL))
-        abort();
-    return shape;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-    static umbel_filter *shape;
     um_bytes m = {.len = 0};
     umbel_digest d = {1, 2};
     umbel_slice out;
     uint64_t count;
     int peer;
 
-    if (!shape)
-        shape = make_shape();
-    umbel_sync *s = open_machine(shape);
+    umbel_sync *s = open_machine();
     if (umbel_sync_connect(s, &peer, NULL))
         abort();
     for (int n = 0; len >= 3 && n < MOST; n++) {
@@ -87,9 +65,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         um_message_begin(&m, (um_message_type)data[0]);
         um_bytes_put(&m, data + 3, body);
         um_message_end(&m);
-        umbel_sync_receive(s, peer, m.at, m.len, 1500 + 100 * (uint64_t)n,
-                           NULL);
-        for (int i = 0; i < 8 && umbel_sync_next(s, peer, 1500, &out); i++)
+        uint64_t now = UM_FUZZ_NOW + 20 * (uint64_t)n;
+        umbel_sync_receive(s, peer, m.at, m.len, now, NULL);
+        for (int i = 0; i < 8 && umbel_sync_next(s, peer, now, &out); i++)
             if (out.len > s->limit.message_bytes)
                 abort();
         if (s->memory > MEMORY || s->log_bytes > 4096)

@@ -76,7 +76,7 @@ typedef struct world {
     reported reports[SERVERS];
     backup backup[HONEST];
     uint64_t skew[SERVERS], epoch[SERVERS], incarnation[SERVERS], now;
-    bool restored[SERVERS]; /* it hears all others before it publishes */
+    bool restored[SERVERS]; /* it hears all others before it says anything */
     uint64_t sessions;
     test_sync_link link[LINKS];
     unsigned nlinks;
@@ -782,7 +782,8 @@ static void log_something(world *w)
     uint8_t body[16] = {0};
     uint64_t seq;
 
-    if (umbel_sync_log_append(m, UMBEL_SYNC_LOG_FIRST, (umbel_slice){"spam", 4},
+    if (w->restored[i] ||
+        umbel_sync_log_append(m, UMBEL_SYNC_LOG_FIRST, (umbel_slice){"spam", 4},
                               &seq, NULL))
         return;
     um_store64(body, umbel_sync_incarnation(m));
@@ -797,6 +798,8 @@ static void drop_liar(world *w)
     unsigned i = (unsigned)pick(w, HONEST);
     const uint8_t *liar = umbel_sync_origin(w->server[LIAR].machine);
 
+    if (w->restored[i])
+        return;
     w->dropped = true;
     assert_ok(umbel_sync_drop(w->server[i].machine, liar, true, &test_refusal));
 }
