@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LATE = 8, RETRY = 5, ROUNDS = 8 };
+enum { LATE = 8, RETRY = 5, ROUNDS = 4 };
 
 typedef struct end {
     umbel_sync *machine;
@@ -203,11 +203,15 @@ static void heal(end pair[2], uint64_t now)
     for (int i = 0; i < 2; i++)
         umbel_sync_publish(pair[i].machine, 0, pair[i].epoch, pair[i].own,
                            NULL);
-    for (int round = 0; round < ROUNDS; round++, now += RETRY)
-        for (int i = 0; i < 2; i++)
-            while (umbel_sync_next(pair[i].machine, pair[i].peer, now, &m))
-                umbel_sync_receive(pair[!i].machine, pair[!i].peer, m.data,
-                                   m.len, now, NULL);
+    for (int round = 0; round < ROUNDS; now += RETRY, round++)
+        for (int quiet = 0; quiet < 2;)
+            for (int i = 0; i < 2; i++, quiet++)
+                while (
+                    umbel_sync_next(pair[i].machine, pair[i].peer, now, &m)) {
+                    quiet = -1;
+                    umbel_sync_receive(pair[!i].machine, pair[!i].peer, m.data,
+                                       m.len, now, NULL);
+                }
     if (umbel_sync_agreement(pair[0].machine, 0) !=
         umbel_sync_agreement(pair[1].machine, 0))
         abort();

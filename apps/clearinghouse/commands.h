@@ -17,7 +17,8 @@
     X(peers)                                                                   \
     X(drop)                                                                    \
     X(mute)                                                                    \
-    X(allow)
+    X(allow)                                                                   \
+    X(shape)
 
 #define UM_HOUSE_COMMAND_DECLARE(name)                                         \
     extern const um_command um_house_cmd_##name;

@@ -242,6 +242,22 @@ bool um_peers_next(const um_peers *p, size_t *at, um_peer_info *out)
 
 /* --- the machine ---------------------------------------------------------- */
 
+um_sync_terms um_peers_terms(const um_config *c, size_t list,
+                             const uint8_t *key)
+{
+    um_list_config l = um_house_list_config(c, list);
+    um_sync_terms t = {.epoch_seconds = l.epoch_seconds,
+                       .epochs = l.epochs,
+                       .page_bytes = UM_PEERS_PAGE,
+                       .quorum = quorum_of(c, list),
+                       .origin_cap = c->peers.origin_cap,
+                       .has_server = true};
+
+    snprintf(t.list, sizeof t.list, "%s", l.name);
+    memcpy(t.server, key, sizeof t.server);
+    return t;
+}
+
 static umbel_status make_shapes(const um_config *c, const uint8_t *secret,
                                 umbel_sync_list *list, umbel_filter **shape,
                                 umbel_error *err)
@@ -275,6 +291,7 @@ static umbel_status open_machine(um_peers *p, uint64_t incarnation,
     while (!params.session)
         randombytes_buf(&params.session, sizeof params.session);
     params.strict = s->strict;
+    params.announce = true; /* umbel sync ends when it has all */
     params.drop_quorum = (uint32_t)s->drop_quorum;
     params.limits = um_peers_limits(&p->house->config);
     params.event = um_peers_event;

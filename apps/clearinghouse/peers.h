@@ -18,6 +18,7 @@
 
 #include "clearinghouse/config.h"
 #include "clearinghouse/peers_store.h"
+#include "exchange/sync_terms.h"
 #include "store/store.h"
 
 #include <umbel/sync.h>
@@ -32,6 +33,10 @@ enum {
 
 /* Checks origin and peers of a configuration; reads the keys. */
 umbel_status um_peers_check(const um_config *c, umbel_error *err);
+
+/* On which terms we exchange a list; key is our public one. */
+um_sync_terms um_peers_terms(const um_config *c, size_t list,
+                             const uint8_t *key);
 
 /* What peers may take of memory. */
 uint64_t um_peers_bytes(const um_config *c);

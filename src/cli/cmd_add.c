@@ -11,6 +11,7 @@
 #include "filter/lock.h"
 
 #include <fcntl.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef struct add_args {
@@ -94,7 +95,7 @@ static umbel_status change_own(const um_args *args, um_key_source *source,
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "others have copies of this filter, which only grow: "
                        "keys cannot be removed");
-    UM_TRY(um_sync_dir_open(&dir, a->file, err));
+    UM_TRY(um_sync_dir_open(&dir, a->file, (uint64_t)time(NULL), err));
     status = um_sync_dir_own(&dir, &f, err);
     if (!status)
         status = um_unlock_filter(&a->open, f, err);
@@ -105,7 +106,7 @@ static umbel_status change_own(const um_args *args, um_key_source *source,
     before = umbel_added(f);
     status = um_keys_add(source, f, &n, err);
     if (!status)
-        status = umbel_sync_publish(dir.machine, 0, 0, f, err);
+        status = um_sync_dir_publish(&dir, f, err);
     if (!status)
         status = um_sync_dir_save(&dir, err);
     if (!status)

@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef struct check_args {
     const char *file;
@@ -268,7 +269,7 @@ static umbel_status open_origins(const check_args *a, check_filters *out,
     size_t n, opened = 0;
     umbel_status status = UMBEL_OK;
 
-    UM_TRY(um_sync_dir_files(a->file, &files, &n, err));
+    UM_TRY(um_sync_dir_files(a->file, (uint64_t)time(NULL), &files, &n, err));
     out->origin = calloc(n + 1, sizeof(umbel_filter *));
     for (; !status && out->origin && opened < n; opened++)
         status =

@@ -8,6 +8,8 @@
 #include "exchange/manifest.h"
 #include "exchange/sync_dir.h"
 
+#include <time.h>
+
 typedef struct info_args {
     const char *file, *other;
     bool data;
@@ -57,7 +59,7 @@ static umbel_status describe_directory(const um_args *args, umbel_error *err)
     umbel_sync_copy c;
     um_sync_dir dir;
 
-    UM_TRY(um_sync_dir_open(&dir, a->file, err));
+    UM_TRY(um_sync_dir_open(&dir, a->file, (uint64_t)time(NULL), err));
     for (size_t at = 0; umbel_sync_next_copy(dir.machine, &at, &c);) {
         copies++;
         keys += c.keys;

@@ -2,18 +2,17 @@
  * cmd_sync.c - umbel sync: directories of filters with many writers.
  *
  * Two directories are joined here, in one process; or one of them is behind a
- * pipe, at whose other end 'umbel sync --stdio' runs.
+ * pipe, at whose other end 'umbel sync --stdio' runs; or there is a server.
  */
 #include "base/error.h"
 #include "cli/files.h"
 #include "cli/report.h"
+#include "cli/sync_line.h"
 #include "cli/table.h"
 #include "exchange/manifest.h"
-#include "exchange/sync_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,20 +22,28 @@
 #include <unistd.h>
 
 typedef struct sync_args {
-    const char *dir, *target, *name;
+    const char *dir, *target, *name, *like;
     bool init, stdio;
     um_whole capacity;
     um_shape_args shape;
     um_secret_args secret;
 } sync_args;
 
-enum { EXCHANGE = UM_MODE(0), INIT = UM_MODE(1), STDIO = UM_MODE(2) };
+enum {
+    EXCHANGE = UM_MODE(0),
+    INIT = UM_MODE(1),
+    STDIO = UM_MODE(2),
+    LIKE = UM_MODE(3)
+};
 
 static const um_option options[] = {
     {"init", 0, NULL, "make DIR, an empty filter and a key that signs",
      UM_TARGET(sync_args, init), .needs = "name", .excludes = "stdio"},
     {"name", 0, "NAME", "what people call this writer",
-     UM_TARGET(sync_args, name), .modes = INIT},
+     UM_TARGET(sync_args, name), .modes = INIT | LIKE},
+    {"like", 0, "FILE",
+     "make the filter as that of FILE, which 'umbel-clearinghouse shape' wrote",
+     UM_TARGET(sync_args, like), .role = UM_INPUT, .modes = LIKE},
     {"capacity", 'n', "N", "room for N keys of each writer",
      UM_TARGET(sync_args, capacity), .low = 1, .modes = INIT},
     {"stdio", 0, NULL,
@@ -47,50 +54,12 @@ static const um_option options[] = {
 static unsigned mode(const void *values)
 {
     const sync_args *a = values;
-    return a->init ? INIT : a->stdio ? STDIO : EXCHANGE;
-}
-
-/* --- what was exchanged --------------------------------------------------- */
-
-typedef struct outcome {
-    uint64_t bytes_in, bytes_out, cells, agreement, refused;
-    char other[17]; /* agreement of the other side, where it is known */
-} outcome;
-
-static void note_outcome(const um_sync_dir *d, int peer, outcome *out)
-{
-    umbel_sync_peer_stats stats;
-
-    umbel_sync_peer_stats_get(d->machine, peer, &stats);
-    out->bytes_in = stats.bytes_in;
-    out->bytes_out = stats.bytes_out;
-    out->cells = stats.changed_in + stats.changed_out;
-    out->agreement = umbel_sync_agreement(d->machine, 0);
-    out->refused = 0;
-    for (size_t i = 0; i < UMBEL_SYNC_REASONS; i++)
-        out->refused += stats.refused[i];
+    return a->init ? a->like ? LIKE : INIT : a->stdio ? STDIO : EXCHANGE;
 }
 
 static uint64_t now(void)
 {
     return (uint64_t)time(NULL);
-}
-
-/* What is refused of one origin does not end the exchange. */
-static umbel_status take_message(um_sync_dir *d, int peer, const void *bytes,
-                                 size_t len, umbel_error *err)
-{
-    umbel_status status =
-        umbel_sync_receive(d->machine, peer, bytes, len, now(), err);
-
-    if (d->differs[0])
-        return um_fail(err, UMBEL_E_MISMATCH,
-                       "the other side has filters of other options: %.180s",
-                       d->differs);
-    return status == UMBEL_E_FORMAT || status == UMBEL_E_CHECKSUM ||
-                   status == UMBEL_E_VERSION || status == UMBEL_E_NOMEM
-               ? status
-               : UMBEL_OK;
 }
 
 /* --- two directories ------------------------------------------------------ */
@@ -103,12 +72,12 @@ static umbel_status carry(um_sync_dir *from, int to_peer, um_sync_dir *to,
 
     while (umbel_sync_next(from->machine, to_peer, now(), &m)) {
         *moved = true;
-        UM_TRY(take_message(to, from_peer, m.data, m.len, err));
+        UM_TRY(um_sync_take(to, from_peer, m, err));
     }
     return UMBEL_OK;
 }
 
-static umbel_status join(um_sync_dir *a, um_sync_dir *b, outcome *out,
+static umbel_status join(um_sync_dir *a, um_sync_dir *b, um_sync_outcome *out,
                          umbel_error *err)
 {
     bool moved = true;
@@ -121,7 +90,7 @@ static umbel_status join(um_sync_dir *a, um_sync_dir *b, outcome *out,
         UM_TRY(carry(a, pa, b, pb, &moved, err));
         UM_TRY(carry(b, pb, a, pa, &moved, err));
     }
-    note_outcome(a, pa, out);
+    um_sync_note_outcome(a, pa, out);
     if (!umbel_sync_finished(a->machine, pa))
         return um_fail(err, UMBEL_E_REFUSED,
                        "the directories do not agree: "
@@ -131,8 +100,8 @@ static umbel_status join(um_sync_dir *a, um_sync_dir *b, outcome *out,
 }
 
 /* Both are locked, always in the same order. */
-static umbel_status sync_dirs(const char *path, const char *other, outcome *out,
-                              umbel_error *err)
+static umbel_status sync_dirs(const char *path, const char *other,
+                              um_sync_outcome *out, umbel_error *err)
 {
     struct stat first = {.st_ino = 0}, second = {.st_ino = 0};
     um_sync_dir a, b;
@@ -145,8 +114,8 @@ static umbel_status sync_dirs(const char *path, const char *other, outcome *out,
     bool swap = first.st_ino > second.st_ino;
     if (first.st_ino == second.st_ino && first.st_dev == second.st_dev)
         return um_fail(err, UMBEL_E_RANGE, "that is the same directory");
-    UM_TRY(um_sync_dir_open(swap ? &b : &a, swap ? other : path, err));
-    status = um_sync_dir_open(swap ? &a : &b, swap ? path : other, err);
+    UM_TRY(um_sync_dir_open(swap ? &b : &a, swap ? other : path, now(), err));
+    status = um_sync_dir_open(swap ? &a : &b, swap ? path : other, now(), err);
     if (status) {
         um_sync_dir_close(swap ? &b : &a);
         return status;
@@ -157,137 +126,19 @@ static umbel_status sync_dirs(const char *path, const char *other, outcome *out,
     return status;
 }
 
-/* --- a pipe --------------------------------------------------------------- */
+/* --- a program ------------------------------------------------------------ */
 
 typedef struct pipe_ends {
     int in, out;
 } pipe_ends;
 
-typedef struct buffer {
-    uint8_t *at;
-    size_t len, cap;
-} buffer;
-
-enum { PIECE = 65536, PATIENCE_MS = 60000 };
-
-static umbel_status append(buffer *b, const void *data, size_t len,
-                           umbel_error *err)
+static umbel_status sync_pipe(const char *path, pipe_ends p,
+                              um_sync_outcome *out, umbel_error *err)
 {
-    if (!len)
-        return UMBEL_OK;
-    if (!b->at || b->cap - b->len < len) {
-        size_t cap = 2 * (b->len + len);
-        uint8_t *at = realloc(b->at, cap);
-        if (!at)
-            return um_fail(err, UMBEL_E_NOMEM, "no memory for a message");
-        b->at = at;
-        b->cap = cap;
-    }
-    memcpy(b->at + b->len, data, len);
-    b->len += len;
-    return UMBEL_OK;
-}
-
-static void consume(buffer *b, size_t len)
-{
-    b->len -= len;
-    if (b->len && b->at)
-        memmove(b->at, b->at + len, b->len);
-}
-
-static umbel_status take_messages(um_sync_dir *d, int peer, buffer *in,
-                                  umbel_error *err)
-{
-    size_t used;
-
-    for (;;) {
-        UM_TRY(umbel_sync_split(d->machine, in->at, in->len, &used, err));
-        if (!used)
-            return UMBEL_OK;
-        UM_TRY(take_message(d, peer, in->at, used, err));
-        consume(in, used);
-    }
-}
-
-static umbel_status read_some(int fd, buffer *in, bool *closed,
-                              umbel_error *err)
-{
-    uint8_t bytes[PIECE];
-    ssize_t n = read(fd, bytes, sizeof bytes);
-
-    if (n < 0 && errno != EAGAIN && errno != EINTR)
-        return um_fail_errno(err, "reading from the other side");
-    *closed = n == 0;
-    return n > 0 ? append(in, bytes, (size_t)n, err) : UMBEL_OK;
-}
-
-static umbel_status write_some(int fd, buffer *out, umbel_error *err)
-{
-    ssize_t n = write(fd, out->at, out->len);
-
-    if (n < 0 && errno == EPIPE) { /* reading shows that it has ended */
-        out->len = 0;
-        return UMBEL_OK;
-    }
-    if (n < 0 && errno != EAGAIN && errno != EINTR)
-        return um_fail_errno(err, "writing to the other side");
-    if (n > 0)
-        consume(out, (size_t)n);
-    return UMBEL_OK;
-}
-
-static umbel_status fill_out(um_sync_dir *d, int peer, buffer *out,
-                             umbel_error *err)
-{
-    umbel_slice m;
-
-    while (out->len < PIECE && umbel_sync_next(d->machine, peer, now(), &m))
-        UM_TRY(append(out, m.data, m.len, err));
-    return UMBEL_OK;
-}
-
-static umbel_status exchange(um_sync_dir *d, int peer, pipe_ends p, buffer *in,
-                             buffer *out, umbel_error *err)
-{
-    for (bool closed = false;;) {
-        struct pollfd fds[2] = {{p.in, POLLIN, 0}, {p.out, POLLOUT, 0}};
-        UM_TRY(fill_out(d, peer, out, err));
-        if (umbel_sync_finished(d->machine, peer) && !out->len)
-            return UMBEL_OK;
-        if (closed)
-            return um_fail(err, UMBEL_E_IO,
-                           "the other side ended before all was exchanged");
-        int n = poll(fds, out->len ? 2 : 1, PATIENCE_MS);
-        if (n == 0)
-            return um_fail(err, UMBEL_E_IO,
-                           "the other side has been silent for a minute");
-        if (n < 0)
-            continue;
-        if (out->len && fds[1].revents)
-            UM_TRY(write_some(p.out, out, err));
-        if (fds[0].revents)
-            UM_TRY(read_some(p.in, in, &closed, err));
-        UM_TRY(take_messages(d, peer, in, err));
-    }
-}
-
-static umbel_status sync_pipe(const char *path, pipe_ends p, outcome *result,
-                              umbel_error *err)
-{
-    buffer in = {.len = 0}, out = {.len = 0};
     um_sync_dir d;
-    int peer;
 
-    UM_TRY(um_sync_dir_open(&d, path, err));
-    umbel_status status = umbel_sync_connect(d.machine, &peer, err);
-    if (!status)
-        status = exchange(&d, peer, p, &in, &out, err);
-    if (!status)
-        status = um_sync_dir_save(&d, err);
-    if (!status)
-        note_outcome(&d, peer, result);
-    free(in.at);
-    free(out.at);
+    UM_TRY(um_sync_dir_open(&d, path, now(), err));
+    umbel_status status = um_sync_over_pipes(&d, p.in, p.out, out, err);
     um_sync_dir_close(&d);
     return status;
 }
@@ -325,7 +176,7 @@ static umbel_status start_program(char *const argv[], pipe_ends *ours,
 }
 
 static umbel_status sync_program(const char *path, char *const argv[],
-                                 outcome *out, umbel_error *err)
+                                 um_sync_outcome *out, umbel_error *err)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
     pipe_ends ends;
@@ -348,8 +199,8 @@ static umbel_status sync_program(const char *path, char *const argv[],
 }
 
 /* ssh://host/DIR: an absolute path there is ssh://host//DIR. */
-static umbel_status sync_ssh(const char *path, const char *rest, outcome *out,
-                             umbel_error *err)
+static umbel_status sync_ssh(const char *path, const char *rest,
+                             um_sync_outcome *out, umbel_error *err)
 {
     const char *slash = strchr(rest, '/');
     char host[256], program[] = "ssh", dashes[] = "--", command[4400] = "";
@@ -366,13 +217,30 @@ static umbel_status sync_ssh(const char *path, const char *rest, outcome *out,
     return sync_program(path, argv, out, err);
 }
 
-static umbel_status sync_target(const sync_args *a, outcome *out,
+/* A server that hangs up is seen by reading. */
+static umbel_status sync_tcp(const char *path, const char *address,
+                             um_sync_outcome *out, umbel_error *err)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+    um_sync_dir d;
+
+    UM_TRY(um_sync_dir_open(&d, path, now(), err));
+    sigaction(SIGPIPE, &ignore, &before);
+    umbel_status status = um_sync_over_tcp(&d, address, out, err);
+    sigaction(SIGPIPE, &before, NULL);
+    um_sync_dir_close(&d);
+    return status;
+}
+
+static umbel_status sync_target(const sync_args *a, um_sync_outcome *out,
                                 umbel_error *err)
 {
     char shell[] = "/bin/sh", c[] = "-c";
 
     if (strncmp(a->target, "ssh://", 6) == 0)
         return sync_ssh(a->dir, a->target + 6, out, err);
+    if (strncmp(a->target, "tcp://", 6) == 0)
+        return sync_tcp(a->dir, a->target + 6, out, err);
     if (strncmp(a->target, "exec:", 5) != 0)
         return sync_dirs(a->dir, a->target, out, err);
     char *command = strdup(a->target + 5);
@@ -386,24 +254,43 @@ static umbel_status sync_target(const sync_args *a, outcome *out,
 
 /* --- the command ---------------------------------------------------------- */
 
+/* An empty filter, by options or like another one. */
+static umbel_status make_shape(const sync_args *a, umbel_filter **shape,
+                               um_sync_terms *terms, umbel_error *err)
+{
+    umbel_source source = UMBEL_SOURCE_INIT;
+    um_filter_params p;
+
+    *terms = um_sync_terms_standard;
+    if (a->like) {
+        UM_TRY(umbel_load(a->like, &source, shape, err));
+        UM_TRY(
+            um_name_file(um_sync_terms_of(*shape, terms, err), a->like, err));
+        UM_TRY(umbel_set_data(*shape, NULL, 0, err));
+        return umbel_clear(*shape, err);
+    }
+    UM_TRY(um_params_from_args(&a->shape, a->secret.key_file, &p, err));
+    p.params.capacity = a->capacity.n;
+    umbel_status status = umbel_create(p.kind, &p.params, shape, err);
+    um_filter_params_fini(&p);
+    return status;
+}
+
 static umbel_status make_dir(const um_args *args, umbel_error *err)
 {
     const sync_args *a = args->values;
-    um_filter_params p;
     umbel_filter *shape = NULL;
+    um_sync_terms terms;
     um_report report = {0};
     um_sync_dir d;
     char origin[UM_DIGEST_HEX];
 
-    UM_TRY(um_params_from_args(&a->shape, a->secret.key_file, &p, err));
-    p.params.capacity = a->capacity.n;
-    umbel_status status = umbel_create(p.kind, &p.params, &shape, err);
-    um_filter_params_fini(&p);
+    umbel_status status = make_shape(a, &shape, &terms, err);
     if (!status)
-        status = um_sync_dir_make(a->dir, a->name, shape, now(), err);
+        status = um_sync_dir_make(a->dir, a->name, shape, &terms, now(), err);
     umbel_close(shape);
     UM_TRY(status);
-    UM_TRY(um_sync_dir_open(&d, a->dir, err));
+    UM_TRY(um_sync_dir_open(&d, a->dir, now(), err));
     um_digest_text(umbel_sync_origin(d.machine), origin);
     um_report_file(&report, "directory", NULL, a->dir);
     um_report_text(&report, "name", NULL, d.name);
@@ -411,9 +298,16 @@ static umbel_status make_dir(const um_args *args, umbel_error *err)
     um_report_text(&report, "kind", NULL, umbel_kind(d.shape));
     um_report_count(&report, "bytes", "bytes of a filter", NULL,
                     umbel_encoded_len(d.shape));
-    um_report_note(&report,
-                   "Make the others with the same options, then exchange with "
-                   "umbel sync DIR TARGET.");
+    if (terms.has_server)
+        um_report_note(&report,
+                       "The server's configuration needs peer \"%s\" { key = "
+                       "\"%s\" }. Then exchange with umbel sync DIR "
+                       "tcp://HOST:PORT.",
+                       d.name, origin);
+    else
+        um_report_note(&report,
+                       "Make the others with the same options, then exchange "
+                       "with umbel sync DIR TARGET.");
     um_report_print(args, &report);
     um_report_fini(&report);
     um_sync_dir_close(&d);
@@ -424,7 +318,7 @@ static umbel_status exchange_all(const um_args *args, umbel_error *err)
 {
     const sync_args *a = args->values;
     um_report report = {0};
-    outcome out = {.cells = 0};
+    um_sync_outcome out = {.cells = 0};
 
     UM_TRY(sync_target(a, &out, err));
     um_report_count(&report, "bytes_in", "received", "bytes", out.bytes_in);
@@ -443,13 +337,13 @@ static umbel_status exchange_all(const um_args *args, umbel_error *err)
 static int run(const um_args *args)
 {
     const sync_args *a = args->values;
-    outcome out = {.cells = 0};
+    um_sync_outcome out = {.cells = 0};
     umbel_error err;
     umbel_status status;
 
     if (!a->init && !a->stdio && !a->target)
-        return um_misuse(args, "name the other side: DIR, exec:COMMAND or "
-                               "ssh://HOST/DIR");
+        return um_misuse(args, "name the other side: DIR, exec:COMMAND, "
+                               "ssh://HOST/DIR or tcp://HOST:PORT");
     if (a->stdio)
         status = sync_pipe(a->dir, (pipe_ends){STDIN_FILENO, STDOUT_FILENO},
                            &out, &err);
@@ -472,14 +366,16 @@ const um_command um_cmd_sync = {
                 {um_secret_options, offsetof(sync_args, secret), INIT, NULL}},
     .modes = {{"to exchange", "DIR other"},
               {"with --init", "--init --name N"},
-              {"with --stdio", "--stdio"}},
+              {"with --stdio", "--stdio"},
+              {"with --like", "--init --name N --like FILE"}},
     .mode = mode,
     .run = run,
     .example = "--init mine --name alpha -n 100000 --kind counting",
     .details =
         "DIR holds one filter for each writer. 'umbel add DIR' adds to the one "
         "that is ours, 'umbel check DIR' asks all, and sums their counts. "
-        "TARGET is another such directory, exec:COMMAND or ssh://HOST/DIR. "
+        "TARGET is another such directory, exec:COMMAND, ssh://HOST/DIR, or "
+        "tcp://HOST:PORT of a clearinghouse. "
         "Afterwards both sides have the same filters, and the same word of "
         "agreement.",
 };

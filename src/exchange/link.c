@@ -60,8 +60,8 @@ static uint8_t *buffer_extend(buffer *b, size_t len, umbel_error *err)
         b->len -= b->at;
         b->at = 0;
     }
-    if (b->room - b->len < len) {
-        size_t room = b->len + len + (b->len + len) / 2;
+    if (!b->data || b->room - b->len < len) { /* also for no bytes at all */
+        size_t room = b->len + len + (b->len + len) / 2 + 1;
         uint8_t *grown = realloc(b->data, room);
 
         if (!grown) {

@@ -23,9 +23,13 @@
 #include <unistd.h>
 
 #define MARKER "umbel-sync-dir-1"
-#define LIST "keys" /* one list, of the same name everywhere */
 
-enum { MEMORY = 1 << 30, STATE_MOST = 64 << 20, FILE_LEN = PATH_MAX + 160 };
+enum {
+    MEMORY = 1 << 30,
+    STATE_MOST = 64 << 20,
+    FILE_LEN = PATH_MAX + 160,
+    SERVER_MESSAGE = 65536 /* a clearinghouse takes no longer ones */
+};
 
 static const char *file_in(const char *dir, const char *name,
                            char out[FILE_LEN])
@@ -44,31 +48,35 @@ bool um_is_sync_dir(const char *path)
 }
 
 static umbel_status write_marker(const char *path, const char *name,
-                                 uint64_t incarnation, umbel_error *err)
+                                 uint64_t incarnation, const um_sync_terms *t,
+                                 umbel_error *err)
 {
-    char text[256], file[FILE_LEN];
-    int len = snprintf(text, sizeof text,
-                       MARKER "\nname %s\nincarnation %" PRIu64 "\n", name,
-                       incarnation);
-    umbel_slice part = {text, (size_t)len};
+    char text[256 + UM_TERMS_TEXT], file[FILE_LEN];
+    size_t len = (size_t)snprintf(text, 256,
+                                  MARKER "\nname %s\nincarnation %" PRIu64 "\n",
+                                  name, incarnation);
+    umbel_slice part = {text, len + um_sync_terms_print(t, text + len)};
 
     return um_save_parts(&part, 1, file_in(path, "sync", file), err);
 }
 
 static umbel_status read_marker(um_sync_dir *d, umbel_error *err)
 {
-    char file[FILE_LEN];
+    char file[FILE_LEN], text[256 + UM_TERMS_TEXT];
     FILE *in = fopen(file_in(d->path, "sync", file), "r");
+    int terms = 0;
 
     if (!in)
         return um_fail(err, UMBEL_E_IO,
                        "%s%s is no directory of 'umbel sync', which "
                        "'umbel help sync' shows how to make",
                        um_path_dots(d->path), um_path_tail(d->path));
-    int n = fscanf(in, MARKER "\nname %63s\nincarnation %" SCNu64, d->name,
-                   &d->incarnation);
+    text[fread(text, 1, sizeof text - 1, in)] = '\0';
     fclose(in);
-    if (n != 2 || !d->incarnation)
+    if (sscanf(text, MARKER " name %63s incarnation %" SCNu64 " %n", d->name,
+               &d->incarnation, &terms) != 2 ||
+        !d->incarnation || !terms ||
+        !um_sync_terms_read(text + terms, &d->terms))
         return um_fail(err, UMBEL_E_FORMAT, "%s%s/sync is damaged",
                        um_path_dots(d->path), um_path_tail(d->path));
     return UMBEL_OK;
@@ -88,13 +96,14 @@ static umbel_status make_key(const char *path, umbel_error *err)
 }
 
 umbel_status um_sync_dir_make(const char *path, const char *name,
-                              const umbel_filter *shape, uint64_t now,
+                              const umbel_filter *shape,
+                              const um_sync_terms *terms, uint64_t now,
                               umbel_error *err)
 {
     char file[FILE_LEN];
     um_pages pages;
 
-    UM_TRY(um_pages_init(&pages, &shape->shape, 65536, err));
+    UM_TRY(um_pages_init(&pages, &shape->shape, terms->page_bytes, err));
     if (!*name || strlen(name) >= UMBEL_SYNC_MAX_NAME ||
         strpbrk(name, " \t\n") || um_utf8_len((const uint8_t *)name, 1) == 0)
         return um_fail(err, UMBEL_E_RANGE,
@@ -108,26 +117,45 @@ umbel_status um_sync_dir_make(const char *path, const char *name,
                        um_path_dots(path), um_path_tail(path));
     UM_TRY(make_key(path, err));
     UM_TRY(umbel_save(shape, file_in(path, "shape.umb", file), err));
-    return write_marker(path, name, now + !now, err);
+    return write_marker(path, name, now + !now, terms, err);
 }
 
 /* --- opening -------------------------------------------------------------- */
 
-umbel_status um_sync_dir_files(const char *path, char ***files, size_t *n,
-                               umbel_error *err)
+/* copy-ORIGIN-INCARNATION-EPOCH.umb */
+static bool is_copy_name(const char *name, uint64_t *epoch)
+{
+    uint64_t incarnation;
+    int len = 0;
+
+    return sscanf(name, "copy-%*64[0-9a-f]-%" SCNu64 "-%" SCNu64 ".umb%n",
+                  &incarnation, epoch, &len) == 2 &&
+           len && !name[len];
+}
+
+/* The first epoch that counts. */
+static uint64_t oldest_epoch(const um_sync_terms *t, uint64_t now)
+{
+    uint64_t epoch = t->epoch_seconds ? now / t->epoch_seconds : 0;
+
+    return epoch >= t->epochs ? epoch - t->epochs + 1 : 0;
+}
+
+/* Files of copies from an epoch on. */
+static umbel_status list_files(const char *path, uint64_t oldest, char ***files,
+                               size_t *n, umbel_error *err)
 {
     char file[FILE_LEN];
     DIR *dir = opendir(path);
     char **all = NULL;
+    uint64_t epoch;
 
     if (!dir)
         return um_fail_path(err, path);
     *files = NULL;
     *n = 0;
     for (const struct dirent *e; (e = readdir(dir));) {
-        size_t len = strlen(e->d_name);
-        if (strncmp(e->d_name, "copy-", 5) != 0 || len > 128 || len < 9 ||
-            strcmp(e->d_name + len - 4, ".umb") != 0)
+        if (!is_copy_name(e->d_name, &epoch) || epoch < oldest)
             continue;
         /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
         all = um_grow_array(*files, n, sizeof *all);
@@ -140,6 +168,18 @@ umbel_status um_sync_dir_files(const char *path, char ***files, size_t *n,
     }
     closedir(dir);
     return UMBEL_OK;
+}
+
+umbel_status um_sync_dir_files(const char *path, uint64_t now, char ***files,
+                               size_t *n, umbel_error *err)
+{
+    um_sync_dir d = {.lock = -1};
+
+    if (strlen(path) >= sizeof d.path)
+        return um_fail(err, UMBEL_E_RANGE, "the path is too long");
+    memcpy(d.path, path, strlen(path) + 1);
+    UM_TRY(read_marker(&d, err));
+    return list_files(path, oldest_epoch(&d.terms, now), files, n, err);
 }
 
 static void free_files(char **files, size_t n)
@@ -162,9 +202,26 @@ static umbel_status note_saved(um_sync_dir *d, umbel_error *err)
         d->saved = all;
         memcpy(all[d->nsaved - 1].origin, c.origin, UMBEL_ORIGIN_LEN);
         all[d->nsaved - 1].incarnation = c.incarnation;
+        all[d->nsaved - 1].epoch = c.epoch;
         all[d->nsaved - 1].version = c.version;
     }
     return UMBEL_OK;
+}
+
+/* A copy of somebody who is out: a sync was interrupted before it removed the
+ * file. */
+static bool is_unwanted(const um_sync_dir *d, const char *file)
+{
+    const char *name = strrchr(file, '/') + 1;
+    char hex[2 * UMBEL_ORIGIN_LEN + 1] = "";
+    uint8_t origin[UMBEL_ORIGIN_LEN];
+    uint64_t incarnation = 0;
+
+    return sscanf(name, "copy-%64[0-9a-f]-%" SCNu64, hex, &incarnation) == 2 &&
+           sodium_hex2bin(origin, sizeof origin, hex, strlen(hex), NULL, NULL,
+                          NULL) == 0 &&
+           (um_standing_of(d->machine, origin) == UM_DROPPED ||
+            um_is_contradicted(d->machine, origin, incarnation));
 }
 
 static umbel_status load_copies(um_sync_dir *d, umbel_error *err)
@@ -175,9 +232,11 @@ static umbel_status load_copies(um_sync_dir *d, umbel_error *err)
     umbel_status status = UMBEL_OK;
 
     source.memory_limit = MEMORY;
-    UM_TRY(um_sync_dir_files(d->path, &files, &n, err));
+    UM_TRY(list_files(d->path, d->machine->list[0].oldest, &files, &n, err));
     for (size_t i = 0; files && i < n && files[i] && !status; i++) {
         umbel_filter *f;
+        if (is_unwanted(d, files[i]))
+            continue;
         status = umbel_load(files[i], &source, &f, err);
         if (status)
             break;
@@ -220,14 +279,28 @@ static void note_event(void *ctx, const umbel_sync_event *e)
         snprintf(d->differs, sizeof d->differs, "%s", e->text);
 }
 
+umbel_status um_sync_dir_key(const um_sync_dir *d,
+                             uint8_t out[UMBEL_ORIGIN_SECRET_LEN],
+                             umbel_error *err)
+{
+    char file[FILE_LEN];
+
+    return umbel_sign_key_load(file_in(d->path, "key", file), out, err);
+}
+
 static umbel_status open_machine(um_sync_dir *d, umbel_error *err)
 {
     uint8_t sign[UMBEL_SIGN_KEY_LEN];
-    char file[FILE_LEN];
-    umbel_sync_list list = {.name = LIST, .shape = d->shape};
+    umbel_sync_list list = {.name = d->terms.list,
+                            .shape = d->shape,
+                            .epoch_seconds = d->terms.epoch_seconds,
+                            .epochs = d->terms.epochs,
+                            .page_bytes = d->terms.page_bytes,
+                            .quorum = d->terms.quorum,
+                            .origin_cap = d->terms.origin_cap};
     umbel_sync_params p = UMBEL_SYNC_INIT;
 
-    UM_TRY(umbel_sign_key_load(file_in(d->path, "key", file), sign, err));
+    UM_TRY(um_sync_dir_key(d, sign, err));
     p.lists = &list;
     p.nlists = 1;
     p.sign_key = sign;
@@ -239,12 +312,14 @@ static umbel_status open_machine(um_sync_dir *d, umbel_error *err)
     p.ctx = d;
     p.limits.memory = UINT64_MAX / 2;
     p.limits.incarnations = 64;
+    if (d->terms.has_server)
+        p.limits.message_bytes = SERVER_MESSAGE;
     umbel_status status = umbel_sync_open(&p, &d->machine, err);
     sodium_memzero(sign, sizeof sign);
     return status;
 }
 
-umbel_status um_sync_dir_open(um_sync_dir *d, const char *path,
+umbel_status um_sync_dir_open(um_sync_dir *d, const char *path, uint64_t now,
                               umbel_error *err)
 {
     umbel_source source = UMBEL_SOURCE_INIT;
@@ -265,6 +340,8 @@ umbel_status um_sync_dir_open(um_sync_dir *d, const char *path,
                             &d->shape, err);
     if (!status)
         status = open_machine(d, err);
+    if (!status)
+        umbel_sync_tick(d->machine, now);
     if (!status)
         status = load_state(d, err);
     if (!status)
@@ -294,8 +371,8 @@ static const char *copy_file(const um_sync_dir *d, const umbel_sync_copy *c,
     char origin[2 * UMBEL_ORIGIN_LEN + 1], name[128];
 
     sodium_bin2hex(origin, sizeof origin, c->origin, UMBEL_ORIGIN_LEN);
-    snprintf(name, sizeof name, "copy-%s-%" PRIu64 ".umb", origin,
-             c->incarnation);
+    snprintf(name, sizeof name, "copy-%s-%" PRIu64 "-%" PRIu64 ".umb", origin,
+             c->incarnation, c->epoch);
     return file_in(d->path, name, out);
 }
 
@@ -303,6 +380,7 @@ static bool is_saved(const um_sync_dir *d, const umbel_sync_copy *c)
 {
     for (size_t i = 0; i < d->nsaved; i++)
         if (d->saved[i].incarnation == c->incarnation &&
+            d->saved[i].epoch == c->epoch &&
             memcmp(d->saved[i].origin, c->origin, UMBEL_ORIGIN_LEN) == 0)
             return d->saved[i].version == c->version;
     return false;
@@ -331,7 +409,7 @@ static umbel_status remove_gone(um_sync_dir *d, umbel_error *err)
     char **files;
     size_t n;
 
-    UM_TRY(um_sync_dir_files(d->path, &files, &n, err));
+    UM_TRY(list_files(d->path, 0, &files, &n, err));
     for (size_t i = 0; files && i < n && files[i]; i++) {
         umbel_sync_copy c;
         char file[FILE_LEN];
@@ -367,7 +445,7 @@ umbel_status um_sync_dir_save(um_sync_dir *d, umbel_error *err)
 {
     if (umbel_sync_incarnation(d->machine) != d->incarnation) {
         d->incarnation = umbel_sync_incarnation(d->machine);
-        UM_TRY(write_marker(d->path, d->name, d->incarnation, err));
+        UM_TRY(write_marker(d->path, d->name, d->incarnation, &d->terms, err));
     }
     UM_TRY(save_state(d, err));
     UM_TRY(save_copies(d, err));
@@ -381,7 +459,14 @@ umbel_status um_sync_dir_own(const um_sync_dir *d, umbel_filter **out,
     umbel_sync_copy c;
 
     for (size_t at = 0; umbel_sync_next_copy(d->machine, &at, &c);)
-        if (c.own)
+        if (c.own && c.epoch == umbel_sync_epoch(d->machine, 0))
             return umbel_copy(c.filter, out, err);
     return umbel_copy(d->shape, out, err);
+}
+
+umbel_status um_sync_dir_publish(um_sync_dir *d, const umbel_filter *f,
+                                 umbel_error *err)
+{
+    return umbel_sync_publish(d->machine, 0, umbel_sync_epoch(d->machine, 0), f,
+                              err);
 }

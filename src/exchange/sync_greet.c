@@ -77,6 +77,8 @@ static umbel_status compare_list(umbel_sync *s, int peer, um_reader *r,
             um_sync_id id = {.list = i};
             um_sync_refuse(s, peer, UMBEL_SYNC_SHAPE, &id, UMBEL_E_MISMATCH,
                            why.text, err);
+        } else {
+            s->peer[peer].lists |= (uint64_t)1 << i;
         }
     }
     return UMBEL_OK;
@@ -101,6 +103,7 @@ umbel_status um_get_hello_message(umbel_sync *s, int peer, um_reader *r,
     if (session != p->session) {
         um_peer_forget(s, p);
         p->session = session;
+        p->lists = 0;
         for (uint64_t i = 0; i < n; i++)
             UM_TRY(compare_list(s, peer, r, err));
     }
@@ -129,7 +132,7 @@ static size_t put_copies(umbel_sync *s, um_peer *p, size_t room, um_bytes *b)
         if (!p->copy[i].tell)
             continue;
         p->copy[i].tell = false;
-        if (!c)
+        if (!c || !um_peer_has_list(p, c))
             continue;
         um_put_id(b, s, &c->id);
         const um_statement *st = um_copy_statement(c, p->copy[i].disputed);

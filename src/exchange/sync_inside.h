@@ -256,6 +256,7 @@ typedef struct um_peer {
     bool used;
     uint64_t session;     /* its own; 0: unknown */
     uint64_t own_session; /* ours, with it */
+    uint64_t lists;       /* bits of ours that it has, of the same shape */
     bool greet;           /* it should hear who we are */
     uint64_t greeted;     /* when that was last */
     bool known;           /* it has said all that it has */
@@ -465,6 +466,11 @@ void um_peers_restart(umbel_sync *s);
 /* Makes as many places as there are things to talk about. */
 bool um_peer_keep_up(const umbel_sync *s, um_peer *p);
 bool um_peer_wants(const um_peer *p, const uint8_t *origin);
+/* Returns true if the peer has the list of that copy, in the same shape. */
+static inline bool um_peer_has_list(const um_peer *p, const um_copy *c)
+{
+    return p->lists >> c->id.list & 1;
+}
 bool um_peer_has_news(const um_peer *p);
 /* It should see the statement of a version. */
 void um_peer_prove(um_peer_copy *pc, uint64_t version);

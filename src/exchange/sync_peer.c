@@ -142,7 +142,8 @@ void umbel_sync_peer_stats_get(const umbel_sync *s, int peer,
     for (size_t i = 0; i < s->ncopies; i++) {
         const um_copy *c = s->copy[i];
         uint64_t acked = i < p->ncopies ? p->copy[i].acked : 0;
-        if (!c || c->now.version <= acked)
+        if (!c || c->now.version <= acked ||
+            (p->session && !um_peer_has_list(p, c)))
             continue;
         uint64_t since = replaced_at(c, acked);
         out->behind++;
@@ -322,7 +323,8 @@ bool umbel_sync_settled(const umbel_sync *s, int peer)
     for (size_t i = 0; i < s->ncopies; i++) {
         const um_copy *c = s->copy[i];
         const um_peer_copy *pc = i < p->ncopies ? &p->copy[i] : NULL;
-        if (c && c->now.version && um_peer_wants(p, c->id.origin) &&
+        if (c && c->now.version && um_peer_has_list(p, c) &&
+            um_peer_wants(p, c->id.origin) &&
             (!pc || pc->prove ||
              (pc->acked < c->now.version && pc->refused < c->now.version)))
             return false;

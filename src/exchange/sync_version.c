@@ -63,8 +63,9 @@ bool um_send_update(umbel_sync *s, um_peer *p)
 {
     for (size_t i = 0; i < p->ncopies && i < s->ncopies; i++) {
         const um_copy *c = s->copy[i];
-        if (c && !p->copy[i].disputed && um_peer_wants(p, c->id.origin) &&
-            plan_update(s, c, &p->copy[i]) && put_update_of(s, p, i))
+        if (c && !p->copy[i].disputed && um_peer_has_list(p, c) &&
+            um_peer_wants(p, c->id.origin) && plan_update(s, c, &p->copy[i]) &&
+            put_update_of(s, p, i))
             return true;
     }
     return false;
@@ -173,6 +174,16 @@ static umbel_status stage_part(umbel_sync *s, int peer, const update_head *h,
     return status;
 }
 
+/* The peer has the version that we have; or another one of that number. */
+static void note_sent_version(const um_copy *c, um_peer_copy *pc,
+                              const update_head *h)
+{
+    if (memcmp(c->now.signature, h->signature, UM_SIGNATURE_LEN) != 0)
+        um_peer_prove(pc, h->version);
+    else if (pc->acked < h->version)
+        pc->acked = h->version;
+}
+
 umbel_status um_get_update_message(umbel_sync *s, int peer, um_reader *r,
                                    umbel_error *err)
 {
@@ -199,8 +210,7 @@ umbel_status um_get_update_message(umbel_sync *s, int peer, um_reader *r,
         return status;
     p->copy[slot].tell |= !newer || !fits || h.last || status;
     if (!status && h.last && c->now.version == h.version &&
-        s->rules->same_session(p->session, h.session) &&
-        p->copy[slot].acked < h.version)
-        p->copy[slot].acked = h.version;
+        s->rules->same_session(p->session, h.session))
+        note_sent_version(c, &p->copy[slot], &h);
     return status;
 }

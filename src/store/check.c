@@ -2,7 +2,6 @@
  * check.c - would a data directory open? Nothing is made, locked or changed.
  */
 #include "base/error.h"
-#include "base/hash.h"
 #include "store/recover.h"
 #include "store/secret.h"
 
@@ -11,19 +10,6 @@
 
 /* A running server may replace the snapshot between listing and reading. */
 enum { TRIES = 3 };
-
-/* The store's files name the secret as its hash function derives it. */
-static umbel_status check_snapshot(const um_found *found, const uint8_t *secret,
-                                   umbel_error *err)
-{
-    um_hasher hasher;
-
-    um_hasher_init(&hasher, um_hash_find("sip"), 0);
-    um_hasher_unlock(&hasher, secret);
-    umbel_status status = um_found_check(found, hasher.secret, err);
-    um_hasher_fini(&hasher);
-    return status;
-}
 
 static umbel_status check_found(const um_store_config *c, um_disk *disk,
                                 umbel_error *err)
@@ -37,7 +23,7 @@ static umbel_status check_found(const um_store_config *c, um_disk *disk,
         status = um_secret_check(c->dir, c->secret, found.snapshot != 0,
                                  &has_secret, secret, err);
     if (status == UMBEL_OK && has_secret)
-        status = check_snapshot(&found, secret, err);
+        status = um_found_check(&found, secret, err);
     um_found_fini(&found);
     return status;
 }

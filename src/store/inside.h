@@ -32,6 +32,7 @@ typedef enum um_phase {
 struct um_store {
     um_disk *disk;
     um_worker *worker;
+    uint8_t secret[UMBEL_SECRET_LEN];
     um_hasher hasher;
     um_state state;
     um_store_watch watch;

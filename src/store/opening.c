@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,14 +56,12 @@ static umbel_status lock_directory(const um_store *s, const char *dir,
 static umbel_status take_secret(um_store *s, const um_store_config *c,
                                 const um_found *found, umbel_error *err)
 {
-    uint8_t secret[UMBEL_SECRET_LEN];
-
     if (c->secret_bytes)
-        memcpy(secret, c->secret_bytes, sizeof secret);
+        memcpy(s->secret, c->secret_bytes, sizeof s->secret);
     else
-        UM_TRY(um_secret_find(c->dir, c->secret, found->snapshot != 0, secret,
-                              err));
-    um_hasher_unlock(&s->hasher, secret);
+        UM_TRY(um_secret_find(c->dir, c->secret, found->snapshot != 0,
+                              s->secret, err));
+    um_hasher_unlock(&s->hasher, s->secret);
     return UMBEL_OK;
 }
 
@@ -95,7 +94,7 @@ static umbel_status write_first(um_store *s, const um_found *found,
 static void begin_journal(um_store *s, uint64_t settle)
 {
     um_journal_head head = {.number = s->number,
-                            .secret_id = um_secret_id(s->hasher.secret),
+                            .secret_id = um_secret_id(s->secret),
                             .lists_id = s->lists_id};
 
     s->phase = UM_STARTING;
@@ -112,8 +111,8 @@ static umbel_status load(um_store *s, const um_store_config *c,
         same[i] = (uint8_t)i;
     s->lists_id = um_state_lists_id(c, same, c->nlists);
     if (found->snapshot)
-        UM_TRY(um_recover(found, c, s->hasher.secret, &s->state, &got, err));
-    UM_TRY(um_state_fill(&s->state, c, s->hasher.secret, s->now, err));
+        UM_TRY(um_recover(found, c, s->secret, &s->state, &got, err));
+    UM_TRY(um_state_fill(&s->state, c, s->secret, s->now, err));
     s->seq = s->written = got.seq;
     s->old_bytes = got.journal_bytes;
     s->old_files = found->n;
@@ -206,6 +205,7 @@ void um_store_close(um_store *s)
     }
     um_state_fini(&s->state);
     um_hasher_fini(&s->hasher);
+    sodium_memzero(s->secret, sizeof s->secret);
     um_disk_close(s->disk);
     for (int i = 0; i < 2; i++)
         if (s->event[i] >= 0)

@@ -376,7 +376,7 @@ umbel_status um_store_renew(um_store *s, umbel_slice value, uint64_t now,
 
 const uint8_t *um_store_secret(const um_store *s)
 {
-    return s->hasher.secret;
+    return s->secret;
 }
 
 void um_store_digest(const um_store *s, const umbel_slice *keys, size_t n,

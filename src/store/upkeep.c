@@ -56,7 +56,7 @@ static void check_growth(um_store *s)
 int um_store_write_snapshot(const um_store *s, uint64_t number, uint64_t *bytes)
 {
     um_snapshot_head head = {.number = number,
-                             .secret_id = um_secret_id(s->hasher.secret),
+                             .secret_id = um_secret_id(s->secret),
                              .seq = s->seq,
                              .time = um_store_time(s),
                              .lists = (uint32_t)s->state.nlists,
@@ -95,7 +95,7 @@ static bool is_ready(const um_store *s)
 static void begin_snapshot(um_store *s)
 {
     um_journal_head head = {.number = ++s->stats.last_number,
-                            .secret_id = um_secret_id(s->hasher.secret),
+                            .secret_id = um_secret_id(s->secret),
                             .lists_id = s->lists_id};
 
     s->phase = UM_PREPARING;

@@ -266,6 +266,7 @@ heard pull max-memory "$here -o out" '--max-memory 1'
 
 heard sync init 'd --name a -n 300' --init
 heard sync name '--init d -n 300' '--name x'
+heard sync like '--init d --name a' '--like f.umb'
 heard sync capacity '--init d --name a -n 300' instead '--init d --name a -n 900'
 shapes sync '--init d --name a -n 997'
 heard sync hash '--init d --name a -n 300' '--hash sip --key-file secret'

@@ -37,4 +37,4 @@ umbel sync --init a --name again -n 10
 echo "--- a copy that was changed"
 for copy in c/copy-*; do break; done
 echo seven | umbel add -q "$copy"
-umbel info c 2>&1 | sed 's/[^ ]*copy-[0-9a-f]*-[0-9]*/copy/'
+umbel info c 2>&1 | sed 's/[^ ]*copy-[0-9a-f]*-[0-9]*-[0-9]*/copy/'

@@ -305,7 +305,12 @@ static void another_shape_is_refused_with_the_field(void **state)
     assert_string_equal(umbel_sync_reason_name(b.last_reason), "shape");
     assert_non_null(strstr(b.last_text, "seed"));
     test_sync_run(&l, 1);
-    assert_string_equal(umbel_sync_reason_name(b.last_reason), "list");
+    umbel_sync_peer_stats stats; /* and of that list nothing is sent */
+    umbel_sync_peer_stats_get(b.machine, l.peer[1], &stats);
+    assert_int_equal(stats.refused[UMBEL_SYNC_LIST], 0);
+    umbel_sync_peer_stats_get(a.machine, l.peer[0], &stats);
+    assert_int_equal(stats.changed_out, 0);
+    assert_int_equal(stats.behind, 0);
     test_sync_close(&a);
     test_sync_close(&b);
     umbel_close(shape);

@@ -1,0 +1,29 @@
+/*
+ * sync_line.h - a directory of 'umbel sync' and what is at the other end of a
+ * line: two pipes, or a socket with an encrypted link (exchange/link.h).
+ */
+#ifndef UM_CLI_SYNC_LINE_H
+#define UM_CLI_SYNC_LINE_H
+
+#include "exchange/sync_dir.h"
+
+/* What was exchanged. */
+typedef struct um_sync_outcome {
+    uint64_t bytes_in, bytes_out, cells, agreement, refused;
+} um_sync_outcome;
+
+void um_sync_note_outcome(const um_sync_dir *d, int peer, um_sync_outcome *out);
+
+/* Takes a message. What is refused of one origin is no failure. */
+umbel_status um_sync_take(um_sync_dir *d, int peer, umbel_slice message,
+                          umbel_error *err);
+
+/* Exchanges all with 'umbel sync --stdio', which reads what we write to out. */
+umbel_status um_sync_over_pipes(um_sync_dir *d, int in, int out,
+                                um_sync_outcome *result, umbel_error *err);
+
+/* The same with a clearinghouse at HOST:PORT, whose key the terms name. */
+umbel_status um_sync_over_tcp(um_sync_dir *d, const char *address,
+                              um_sync_outcome *result, umbel_error *err);
+
+#endif
