@@ -258,6 +258,7 @@ const um_origins_view *um_origins_look(um_origins *o)
         return NULL;
     o->view.item = o->item;
     o->view.n = o->n;
+    o->view.strangers = um_peers_strangers(o->house->peers);
     um_peers_store_stats_get(um_peers_copies(o->house->peers), &o->view.saved);
     return &o->view;
 }

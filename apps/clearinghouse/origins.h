@@ -44,6 +44,7 @@ typedef struct um_origins_view {
     uint64_t agreement[UM_MAX_LISTS];
     bool alone[UM_MAX_LISTS]; /* an epoch of the list is not published */
     um_peers_store_stats saved;
+    uint64_t strangers; /* connections that were refused */
 } um_origins_view;
 
 typedef struct um_origins um_origins;

@@ -489,6 +489,11 @@ void um_peers_end_turn(um_peers *p)
     um_conns_work(p);
 }
 
+uint64_t um_peers_strangers(const um_peers *p)
+{
+    return p->refused_strangers;
+}
+
 um_peers_store *um_peers_copies(const um_peers *p)
 {
     return p->copies;

@@ -90,6 +90,8 @@ typedef struct um_peer_info {
     uint64_t refused[UMBEL_SYNC_REASONS];
 } um_peer_info;
 
+/* Connections that were refused, of callers that proved no key of a peer. */
+uint64_t um_peers_strangers(const um_peers *p);
 /* Walks the peers; *at is 0 at first. */
 bool um_peers_next(const um_peers *p, size_t *at, um_peer_info *out);
 

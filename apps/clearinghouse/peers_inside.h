@@ -98,6 +98,7 @@ struct um_peers {
     bool wanted;     /* some peer wants a message */
     bool news;       /* all will, at the next beat: many at once */
     um_log_topic strangers;
+    uint64_t refused_strangers; /* connections */
     um_publishing publishing;
     um_peers_store *copies; /* of others, on disk */
     uint64_t logged;        /* entries of our own log */

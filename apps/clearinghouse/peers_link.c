@@ -61,6 +61,7 @@ static void log_stranger(um_conn *c, const char *text)
     um_peers *p = c->peers;
     char where[UM_ADDRESS_TEXT];
 
+    p->refused_strangers++;
     if (!um_log_wants(&p->house->log, &p->strangers))
         return;
     um_address_print(um_stream_peer(c->stream), where);

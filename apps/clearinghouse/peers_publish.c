@@ -368,6 +368,7 @@ void um_publish_renew(um_peers *p)
     p->renewed = p->publishing.running = p->publishing.unmarked = false;
     p->publishing.restored = false;
     p->logged = 0;
+    um_peers_store_save_begin(p->copies); /* what the lists held is there now */
     um_peers_want_all(p);
 }
 

@@ -180,6 +180,10 @@ static void put_peers(FILE *out, const um_status *s)
                 peer_metrics[m].put(out, peer_metrics[m].name,
                                     &s->peers->item[i]);
     }
+    if (s->peers) /* of the last one */
+        put_count(out, "umbel_peer_refused_total",
+                  &(um_origin){.name = "other"}, "reason", "stranger",
+                  s->peers->strangers);
 }
 
 static void put_number(FILE *out, const um_figure_row *r, double x)

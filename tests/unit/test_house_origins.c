@@ -131,6 +131,7 @@ static void metrics_have_peers_of_the_configuration_only(void **state)
     (void)state;
     open_network(&n);
     n.item[NORTH].refused[UMBEL_SYNC_ROOT] = 3;
+    n.view.strangers = 7;
     char *text = print(um_status_print_metrics, &n.status);
     assert_has(text, "\numbel_peer_up{peer=\"north\"} 1\n");
     assert_has(text, "\numbel_peer_up{peer=\"so\\\"uth<\"} 0\n");
@@ -142,6 +143,7 @@ static void metrics_have_peers_of_the_configuration_only(void **state)
     assert_has(text,
                "\numbel_peer_refused_total{peer=\"north\",reason=\"root\"} "
                "3\n");
+    assert_has(text, "{peer=\"other\",reason=\"stranger\"} 7\n");
     assert_null(strstr(text, "dd33"));
     free(text);
 }
