@@ -392,8 +392,11 @@ static void a_renewal_empties_all_lists_and_removes_watched_notes(void **state)
     report_and_note(w, 2);
     assert_ok(um_store_put(w->store, text("other"), text("stays"), w->now,
                            &ticket, &test_refusal));
+    tick(w, 0);
+    uint64_t before = um_store_last_ticket(w->store);
     assert_ok(um_store_renew(w->store, text("second"), w->now, &ticket,
                              &test_refusal));
+    assert_int_equal(um_store_last_ticket(w->store), before + 1); /* a block */
     for (int i = 0; i < 2; i++) {
         assert_empty(w->store);
         assert_false(um_store_get(w->store, text("sum/a"), &value));
