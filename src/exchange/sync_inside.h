@@ -254,13 +254,17 @@ typedef struct um_peer_copy {
 
 typedef struct um_peer {
     bool used;
-    uint64_t session;     /* its own; 0: unknown */
-    uint64_t own_session; /* ours, with it */
-    uint64_t lists;       /* bits of ours that it has, of the same shape */
     bool greet;           /* it should hear who we are */
-    uint64_t greeted;     /* when that was last */
     bool known;           /* it has said all that it has */
     bool tell_all;        /* the message that we have more is complete */
+    bool tell_rules;      /* it should hear who is not wanted, and out */
+    bool done, said_done; /* we have all that it has; and it was told */
+    bool idle;            /* nothing was to be sent ... */
+    uint64_t idle_at, idle_changes; /* ... then, and nothing has changed */
+    uint64_t session;               /* its own; 0: unknown */
+    uint64_t own_session;           /* ours, with it */
+    uint64_t lists;   /* bits of ours that it has, of the same shape */
+    uint64_t greeted; /* when it was greeted last */
     um_peer_copy *copy;
     size_t ncopies;
     struct {
@@ -268,15 +272,11 @@ typedef struct um_peer {
         bool tell;
     } * log;
     size_t nlogs;
-    bool done, said_done; /* we have all that it has; and it was told */
-    bool tell_rules;      /* it should hear who is not wanted, and out */
-    uint64_t *proved;     /* when it was sent contradiction i, + 1 */
-    size_t nproved;       /* UINT64_MAX: it has it */
+    uint64_t *proved; /* when it was sent contradiction i, + 1 */
+    size_t nproved;   /* UINT64_MAX: it has it */
     uint8_t (*unwanted)[UMBEL_ORIGIN_LEN];
     size_t nunwanted;
     um_staging staging;
-    bool idle;                      /* nothing was to be sent ... */
-    uint64_t idle_at, idle_changes; /* ... then, and nothing has changed */
     umbel_sync_peer_stats stats;
     uint64_t logged[UMBEL_SYNC_REASONS]; /* when, so as not to flood */
 } um_peer;

@@ -62,6 +62,7 @@ void um_cells_copy_bits(const um_cells *c, uint64_t n, uint8_t *bits)
         unsigned some = n - i < l.n ? (unsigned)(n - i) : l.n;
         for (unsigned k = 0; k < some; k++)
             out |= (x >> k * c->width & 1) << k;
-        um_set_field(bits, i, some, UINT64_MAX >> (64 - some), out);
+        uint64_t max = some < 64 ? ((uint64_t)1 << some) - 1 : UINT64_MAX;
+        um_set_field(bits, i, some, max, out);
     }
 }
