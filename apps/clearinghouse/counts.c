@@ -5,7 +5,10 @@
 
 #include "base/batch.h"
 #include "clearinghouse/forget.h"
+#include "clearinghouse/peers.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <umbel/counting.h>
 
 void um_house_fetch(const um_house *h, unsigned list, const umbel_digest *d,
@@ -35,7 +38,7 @@ void um_house_count(const um_house *h, unsigned list, const umbel_digest *d,
                     size_t n, uint64_t *count)
 {
     count_all(h, list, d, n, count);
-    for (size_t i = 0; h->exceptions && i < n; i++)
+    for (size_t i = 0; i < n; i++)
         if (count[i] && um_forgotten(h, list, &d[i]))
             count[i] = 0;
 }
@@ -53,6 +56,15 @@ static void add_times(const um_house *h, const umbel_sync_copy *c,
         *updated = end;
 }
 
+bool um_house_next_copy(const um_house *h, unsigned list, size_t *at,
+                        umbel_sync_copy *out)
+{
+    while (h->machine && umbel_sync_next_copy(h->machine, at, out))
+        if (out->list == list && !out->own && !out->muted && out->version)
+            return true;
+    return false;
+}
+
 bool um_house_times(const um_house *h, unsigned list, const umbel_digest *d,
                     uint64_t *entered, uint64_t *updated)
 {
@@ -62,13 +74,30 @@ bool um_house_times(const um_house *h, unsigned list, const umbel_digest *d,
 
     if (!known)
         *entered = *updated = 0;
-    for (size_t at = 0;
-         h->machine && umbel_sync_next_copy(h->machine, &at, &c);) {
-        if (c.list != list || c.own || c.muted || !c.version ||
-            umbel_count_digests(c.filter, d, 1, &count, NULL) || !count)
+    for (size_t at = 0; um_house_next_copy(h, list, &at, &c);) {
+        if (umbel_count_digests(c.filter, d, 1, &count, NULL) || !count)
             continue;
         add_times(h, &c, entered, updated);
         known = true;
     }
     return known;
+}
+
+void um_house_origin_name(const um_house *h, const uint8_t *origin,
+                          char out[UM_ORIGIN_NAME])
+{
+    um_peer_info peer;
+
+    if (h->machine &&
+        memcmp(origin, umbel_sync_origin(h->machine), UMBEL_ORIGIN_LEN) == 0) {
+        snprintf(out, UM_ORIGIN_NAME, "this server");
+        return;
+    }
+    for (size_t at = 0; um_peers_next(h->peers, &at, &peer);)
+        if (memcmp(peer.key, origin, UMBEL_ORIGIN_LEN) == 0) {
+            snprintf(out, UM_ORIGIN_NAME, "%s", peer.name);
+            return;
+        }
+    for (size_t i = 0; i < 4; i++)
+        snprintf(out + 2 * i, 3, "%02x", origin[i]);
 }

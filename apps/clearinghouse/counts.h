@@ -21,4 +21,15 @@ void um_house_count(const um_house *h, unsigned list, const umbel_digest *d,
 bool um_house_times(const um_house *h, unsigned list, const umbel_digest *d,
                     uint64_t *entered, uint64_t *updated);
 
+/* Walks the copies of other servers that count here, and of our own older
+ * incarnations; *at is 0 at first. */
+bool um_house_next_copy(const um_house *h, unsigned list, size_t *at,
+                        umbel_sync_copy *out);
+
+enum { UM_ORIGIN_NAME = 128 };
+
+/* An origin as people know it: the name of the peer, or eight digits. */
+void um_house_origin_name(const um_house *h, const uint8_t *origin,
+                          char out[UM_ORIGIN_NAME]);
+
 #endif

@@ -11,7 +11,11 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "clearinghouse/counts.h"
 #include "clearinghouse/digest_text.h"
+#include "clearinghouse/exceptions.h"
+
+#include <umbel/counting.h>
 
 #include <string.h>
 
@@ -79,6 +83,7 @@ static bool read_note(umbel_slice name, umbel_slice value, um_exception *out)
     out->made = um_get_u64(&v);
     out->begin = um_get_u64(&v);
     out->text = (umbel_slice){text, value.len - TIMES_LEN};
+    out->origin = NULL;
     return true;
 }
 
@@ -110,14 +115,21 @@ static umbel_status drop_note(um_house *h, const um_exception *e,
 
 /* --- questions ------------------------------------------------------------ */
 
-/* Returns true while an epoch that held the counts is there. */
+/* Returns true while an epoch that held the counts is there. Epochs of all
+ * servers end by their numbers. */
 static bool is_live(const um_house *h, const um_exception *e)
 {
+    if (h->machine) {
+        um_list_config c = um_house_list_config(&h->opened, e->list);
+        return !c.epoch_seconds || e->begin / c.epoch_seconds + c.epochs >
+                                       umbel_sync_epoch(h->machine, e->list);
+    }
     return um_list_oldest(um_store_list(h->store, e->list)) <= e->begin;
 }
 
-bool um_forget_find(const um_house *h, unsigned list, const umbel_digest *d,
-                    um_exception *out)
+/* Finds the note of a digest in a list. */
+static bool find_note(const um_house *h, unsigned list, const umbel_digest *d,
+                      um_exception *out)
 {
     umbel_slice value;
 
@@ -128,11 +140,49 @@ bool um_forget_find(const um_house *h, unsigned list, const umbel_digest *d,
            read_note(name_slice(&name), value, out) && is_live(h, out);
 }
 
+static bool is_ours(const um_house *h, const um_exception *e)
+{
+    return memcmp(e->origin, umbel_sync_origin(h->machine), UMBEL_ORIGIN_LEN) ==
+           0;
+}
+
+/* Servers that took a digest back, this one among them. */
+static size_t count_servers(const um_house *h, unsigned list,
+                            const umbel_digest *d)
+{
+    const uint8_t *last = NULL;
+    um_exception e;
+    bool ours = find_note(h, list, d, &e);
+    size_t others = 0;
+
+    for (size_t at = 0; um_exceptions_next(h, list, d, &at, &e);) {
+        if (!is_live(h, &e))
+            continue;
+        if (is_ours(h, &e))
+            ours = true;
+        else if (!last || memcmp(last, e.origin, UMBEL_ORIGIN_LEN) != 0)
+            others++;
+        last = e.origin;
+    }
+    return others + ours;
+}
+
 bool um_forgotten(const um_house *h, unsigned list, const umbel_digest *d)
 {
-    um_exception e;
+    if (um_forget_none(h))
+        return false;
+    size_t servers = count_servers(h, list, d);
+    return servers && servers >= um_forget_quorum(h);
+}
 
-    return um_forget_find(h, list, d, &e);
+size_t um_forget_quorum(const um_house *h)
+{
+    return h->machine ? (size_t)h->config.peers.revoke_quorum : 1;
+}
+
+bool um_forget_none(const um_house *h)
+{
+    return !h->exceptions && um_exceptions_none(h);
 }
 
 static bool next_exception(const um_house *h, size_t *at, um_exception *out)
@@ -145,10 +195,13 @@ static bool next_exception(const um_house *h, size_t *at, um_exception *out)
     return false;
 }
 
-bool um_forget_next(const um_house *h, size_t *at, um_exception *out)
+bool um_forget_next(const um_house *h, um_forget_walk *at, um_exception *out)
 {
-    while (next_exception(h, at, out))
+    while (next_exception(h, &at->note, out))
         if (is_live(h, out))
+            return true;
+    while (um_exceptions_next(h, 0, NULL, &at->other, out))
+        if (is_live(h, out) && !is_ours(h, out))
             return true;
     return false;
 }
@@ -164,9 +217,9 @@ static umbel_digest digest_of(const um_house *h, const char *text)
     return d;
 }
 
-/* Finds the begin of the newest epoch that has a count; false: none has. */
-static bool newest_count(const um_house *h, unsigned list,
-                         const umbel_digest *d, uint64_t *begin)
+/* The begin of the newest epoch of ours that has a count; 0: none has. */
+static uint64_t newest_of_ours(const um_house *h, unsigned list,
+                               const umbel_digest *d)
 {
     const um_list *l = um_store_list(h->store, list);
     uint64_t count[UM_LIST_MAX_EPOCHS];
@@ -175,10 +228,36 @@ static bool newest_count(const um_house *h, unsigned list,
 
     um_list_stats_get(l, &stats);
     for (unsigned i = 0; i < n; i++)
-        if (count[i]) {
-            *begin = stats.epoch[i].begin;
+        if (count[i])
+            return stats.epoch[i].begin;
+    return 0;
+}
+
+/* Finds the begin of the newest epoch that has a count, of any server; false:
+ * none has. */
+static bool newest_count(const um_house *h, unsigned list,
+                         const umbel_digest *d, uint64_t *begin)
+{
+    umbel_sync_copy c;
+    uint64_t count;
+
+    *begin = newest_of_ours(h, list, d);
+    for (size_t at = 0; um_house_next_copy(h, list, &at, &c);)
+        if (c.begin > *begin &&
+            umbel_count_digests(c.filter, d, 1, &count, NULL) == UMBEL_OK &&
+            count)
+            *begin = c.begin;
+    return *begin;
+}
+
+/* Returns true if our log says so already. */
+static bool is_logged(const um_house *h, const um_exception *e)
+{
+    um_exception old;
+
+    for (size_t at = 0; um_exceptions_next(h, e->list, &e->digest, &at, &old);)
+        if (is_ours(h, &old) && old.begin >= e->begin)
             return true;
-        }
     return false;
 }
 
@@ -194,6 +273,8 @@ static umbel_status forget_in(um_house *h, um_exception *e, uint64_t *ticket,
                        "%zu digests are forgotten already, and there is no "
                        "room for more; welcome their senders instead",
                        h->exceptions);
+    if (h->peers && !is_logged(h, e))
+        UM_TRY(um_exceptions_append(h, e, ticket, err));
     UM_TRY(write_note(h, e, ticket, err));
     h->exceptions += !known;
     return UMBEL_OK;
@@ -231,21 +312,40 @@ umbel_status um_forget_revoked(um_house *h, const char *text, size_t *lists,
     return forget_where(h, text, true, lists, ticket, err);
 }
 
+/* *done: it was forgotten there by us. */
+static umbel_status undo_in(um_house *h, unsigned list, const umbel_digest *d,
+                            bool *done, uint64_t *ticket, umbel_error *err)
+{
+    um_exception e;
+    size_t entries = 0;
+
+    *done = find_note(h, list, d, &e);
+    if (*done)
+        UM_TRY(drop_note(h, &e, ticket, err));
+    if (h->peers)
+        UM_TRY(um_exceptions_undo(h, list, d, &entries, ticket, err));
+    *done = *done || entries;
+    return UMBEL_OK;
+}
+
 umbel_status um_forget_undo(um_house *h, const char *text, size_t *lists,
                             uint64_t *ticket, umbel_error *err)
 {
     umbel_digest d = digest_of(h, text);
-    um_exception e = {.list = 0};
+    bool done, others = false;
 
     *lists = 0;
-    for (unsigned i = 0; um_front_list(i); i++)
-        if (um_forget_find(h, i, &d, &e)) {
-            UM_TRY(drop_note(h, &e, ticket, err));
-            ++*lists;
-        }
+    for (unsigned i = 0; um_front_list(i); i++) {
+        UM_TRY(undo_in(h, i, &d, &done, ticket, err));
+        *lists += done;
+        others = others || um_forgotten(h, i, &d);
+    }
     if (*lists)
         return UMBEL_OK;
-    return um_fail(err, UMBEL_E_UNKNOWN, "%s is not forgotten", text);
+    return um_fail(err, UMBEL_E_UNKNOWN,
+                   others ? "%s was forgotten by other servers, not by this one"
+                          : "%s is not forgotten",
+                   text);
 }
 
 /* --- upkeep --------------------------------------------------------------- */
@@ -254,10 +354,17 @@ void um_forget_open(um_house *h)
 {
     um_exception e;
 
+    h->others_exceptions = um_exceptions_make();
     h->exceptions = 0;
     for (size_t at = 0; next_exception(h, &at, &e);)
         h->exceptions++;
     um_forget_tick(h);
+}
+
+void um_forget_close(um_house *h)
+{
+    um_exceptions_free(h->others_exceptions);
+    h->others_exceptions = NULL;
 }
 
 /* Changes whenever an epoch goes. */

@@ -410,6 +410,7 @@ void um_house_close(um_house *h)
         um_house_control_close(h->parts->control);
     um_origins_close(h->origins);
     um_peers_close(h->peers);
+    um_forget_close(h);
     um_loop_close(h->loop);
     um_store_close(h->store);
     um_limits_close(h->limits);

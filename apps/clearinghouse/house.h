@@ -30,14 +30,15 @@ struct um_house {
     um_store *store;
     umbel_sync *machine; /* of the peers; NULL: no origin is configured */
     um_limits *limits;
-    um_mail_pool *pool;           /* reads mails */
-    um_welcome *welcome;          /* never NULL while it serves */
-    size_t exceptions;            /* forget.h; some may be over */
-    uint64_t swept;               /* forget.c's own */
-    struct um_peers *peers;       /* NULL: no origin is configured */
-    struct um_requests *requests; /* of the operator, that wait */
-    um_origins *origins;          /* NULL: no origin is configured */
-    um_passed passed;             /* sockets of systemd */
+    um_mail_pool *pool;                      /* reads mails */
+    um_welcome *welcome;                     /* never NULL while it serves */
+    size_t exceptions;                       /* forget.h; some may be over */
+    uint64_t swept;                          /* forget.c's own */
+    struct um_exceptions *others_exceptions; /* exceptions.h */
+    struct um_peers *peers;                  /* NULL: no origin is configured */
+    struct um_requests *requests;            /* of the operator, that wait */
+    um_origins *origins;                     /* NULL: no origin is configured */
+    um_passed passed;                        /* sockets of systemd */
     um_house_address address[UM_MAX_ADDRESSES];
     size_t naddresses;
     um_front_stats stats[UM_MAX_FRONTS], control;

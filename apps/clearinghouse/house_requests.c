@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "clearinghouse/counts.h"
 #include "clearinghouse/forget.h"
 #include "clearinghouse/mail_change.h"
 #include "clearinghouse/peers.h"
@@ -201,31 +202,53 @@ static void run_undo(job *j)
     run_change(j, um_forget_undo, "no longer forgotten");
 }
 
+/* Whose exception it is. */
+static const char *by_whom(const um_house *h, const um_exception *e,
+                           char out[UM_ORIGIN_NAME])
+{
+    if (!e->origin)
+        return "this server";
+    um_house_origin_name(h, e->origin, out);
+    return out;
+}
+
 void um_requests_list_forgotten(um_house *h, FILE *out)
 {
+    um_forget_walk at = {0, 0};
+    char name[UM_ORIGIN_NAME];
     um_exception e;
     size_t n = 0;
 
-    for (size_t at = 0; um_forget_next(h, &at, &e); n++)
-        fprintf(out, "%.*s %s since %s\n", (int)e.text.len,
+    for (; um_forget_next(h, &at, &e); n++) {
+        fprintf(out, "%.*s %s since %s", (int)e.text.len,
                 (const char *)e.text.data, um_front_list(e.list),
                 um_words_time(e.made).text);
+        if (h->machine)
+            fprintf(out, " by %s%s", by_whom(h, &e, name),
+                    um_forgotten(h, e.list, &e.digest)
+                        ? ""
+                        : ", too few servers: it counts");
+        putc('\n', out);
+    }
     if (!n)
         fputs("nothing is forgotten\n", out);
 }
 
 void um_requests_list_forgotten_json(um_house *h, FILE *out)
 {
+    um_forget_walk at = {0, 0};
+    char name[UM_ORIGIN_NAME];
     um_exception e;
     size_t n = 0;
 
     putc('[', out);
-    for (size_t at = 0; um_forget_next(h, &at, &e); n++)
+    for (; um_forget_next(h, &at, &e); n++)
         fprintf(out,
                 "%s{\"digest\": \"%.*s\", \"list\": \"%s\", \"since\": "
-                "%" PRIu64 "}",
+                "%" PRIu64 ", \"by\": \"%s\", \"holds\": %s}",
                 n ? ",\n " : "", (int)e.text.len, (const char *)e.text.data,
-                um_front_list(e.list), e.made);
+                um_front_list(e.list), e.made, by_whom(h, &e, name),
+                um_forgotten(h, e.list, &e.digest) ? "true" : "false");
     fputs("]\n", out);
 }
 

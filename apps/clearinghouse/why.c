@@ -19,6 +19,7 @@ static void look_up(const um_house *h, um_why_signature *s)
     umbel_digest d;
 
     um_store_digest(h->store, &key, 1, &d);
+    s->hashed = d;
     for (unsigned i = 0; um_front_list(i); i++) {
         um_why_counts *c = &s->list[i];
         c->epochs =

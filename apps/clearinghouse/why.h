@@ -15,7 +15,7 @@ enum { UM_WHY_SIGNATURES = 64 };
 
 /* The counts of a signature in one list. */
 typedef struct um_why_counts {
-    uint64_t total; /* of all epochs; 0 if it is forgotten */
+    uint64_t total; /* of all epochs and servers, as clients are told */
     bool forgotten;
     unsigned epochs; /* newest first */
     uint64_t count[UM_LIST_MAX_EPOCHS];
@@ -24,6 +24,7 @@ typedef struct um_why_counts {
 typedef struct um_why_signature {
     const char *name; /* exact, pyzor, shingle, digest */
     char digest[UM_DIGEST_TEXT];
+    umbel_digest hashed;
     um_why_counts list[UM_MAX_LISTS];
 } um_why_signature;
 

@@ -2,6 +2,7 @@
  * why_print.c - the answer to `why`, for people and for programs.
  */
 #include "base/text.h"
+#include "clearinghouse/counts.h"
 #include "clearinghouse/status_words.h"
 #include "clearinghouse/why.h"
 #include "cli/report.h"
@@ -9,6 +10,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <umbel/counting.h>
 
 /* Writes a text; false: there is none. */
 typedef bool printer(FILE *out, const um_why *w);
@@ -155,6 +157,38 @@ static bool print_welcome(FILE *out, const um_why *w)
 
 /* --- text ----------------------------------------------------------------- */
 
+/* Finds the next copy of another server that counts a signature. */
+static bool next_other(const um_why *w, const um_why_signature *s,
+                       unsigned list, size_t *at, umbel_sync_copy *copy,
+                       uint64_t *count)
+{
+    while (um_house_next_copy(w->house, list, at, copy))
+        if (umbel_count_digests(copy->filter, &s->hashed, 1, count, NULL) ==
+                UMBEL_OK &&
+            *count)
+            return true;
+    return false;
+}
+
+/* Returns true if another server counts it. */
+static bool print_others(FILE *out, const um_why *w, const um_why_signature *s,
+                         unsigned list)
+{
+    char name[UM_ORIGIN_NAME];
+    umbel_sync_copy copy;
+    uint64_t count;
+    bool any = false;
+
+    for (size_t at = 0; next_other(w, s, list, &at, &copy, &count);
+         any = true) {
+        um_house_origin_name(w->house, copy.origin, name);
+        fprintf(out, "    %-16s %s in the epoch from %s, by %s\n",
+                um_front_list(list), um_words_count(count).text,
+                um_words_time(copy.begin).text, name);
+    }
+    return any;
+}
+
 static void print_counts(FILE *out, const um_why *w, const um_why_signature *s,
                          unsigned list)
 {
@@ -172,6 +206,7 @@ static void print_counts(FILE *out, const um_why *w, const um_why_signature *s,
                 c->count[e] >= stats.count_limit ? " or more" : "",
                 um_words_time(stats.epoch[e].begin).text);
     }
+    any = print_others(out, w, s, list) || any;
     if (any && c->forgotten)
         fprintf(out,
                 "    %-16s forgotten until these epochs are gone: "
@@ -257,8 +292,22 @@ static void put_text(FILE *out, const char *name, const char *text)
     um_print_json_string(out, text, strlen(text));
 }
 
+static void put_count(FILE *out, const char *comma, unsigned list,
+                      uint64_t epoch, uint64_t count, bool forgotten,
+                      const char *server)
+{
+    fprintf(out,
+            "%s{\"list\": \"%s\", \"epoch\": %" PRIu64 ", \"count\": %" PRIu64
+            ", \"forgotten\": %s, \"server\": \"%s\"}",
+            comma, um_front_list(list), epoch, count,
+            forgotten ? "true" : "false", server);
+}
+
 static void put_counts(FILE *out, const um_why *w, const um_why_signature *s)
 {
+    char name[UM_ORIGIN_NAME];
+    umbel_sync_copy copy;
+    uint64_t count;
     const char *comma = "";
     um_list_stats stats;
 
@@ -268,12 +317,14 @@ static void put_counts(FILE *out, const um_why *w, const um_why_signature *s)
         for (unsigned e = 0; e < c->epochs; e++) {
             if (!c->count[e])
                 continue;
-            fprintf(out,
-                    "%s{\"list\": \"%s\", \"epoch\": %" PRIu64
-                    ", \"count\": %" PRIu64 ", \"forgotten\": %s}",
-                    comma, um_front_list(i), stats.epoch[e].begin, c->count[e],
-                    c->forgotten ? "true" : "false");
+            put_count(out, comma, i, stats.epoch[e].begin, c->count[e],
+                      c->forgotten, "this server");
             comma = ", ";
+        }
+        for (size_t at = 0; next_other(w, s, i, &at, &copy, &count);
+             comma = ", ") {
+            um_house_origin_name(w->house, copy.origin, name);
+            put_count(out, comma, i, copy.begin, count, c->forgotten, name);
         }
     }
 }

@@ -374,6 +374,8 @@ typedef struct umbel_sync_entry {
  * first. */
 UMBEL_API bool umbel_sync_next_entry(const umbel_sync *s, size_t *at,
                                      umbel_sync_entry *out);
+/* Returns a number that is another whenever these entries are others. */
+UMBEL_API uint64_t umbel_sync_log_changes(const umbel_sync *s);
 
 /* --- restarts --------------------------------------------------------------
  */

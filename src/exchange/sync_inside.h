@@ -306,6 +306,7 @@ struct umbel_sync {
     um_sync_log *log;
     size_t nlogs;
     uint64_t log_bytes;
+    uint64_t log_changes; /* of entries, and of which of them count */
     um_contradiction *contradiction;
     size_t ncontradictions;
     um_origin_rule *rule;

@@ -45,6 +45,7 @@ um_sync_log *um_log_find(umbel_sync *s, const uint8_t *origin,
     if (!all)
         return NULL;
     s->log = all;
+    s->log_changes++; /* names of origins have moved */
     um_sync_log *log = &s->log[s->nlogs - 1];
     memcpy(log->origin, origin, UMBEL_ORIGIN_LEN);
     log->incarnation = incarnation;
@@ -148,6 +149,7 @@ static umbel_status append_entry(umbel_sync *s, um_sync_log *log,
     if (e->len)
         memcpy(body, e->body, e->len);
     s->log_bytes += e->len;
+    s->log_changes++;
     s->changes++;
     to->taken_back = was_taken_back(s, log, log->n);
     hash_entry(log, log->n, to);
@@ -192,6 +194,7 @@ static umbel_status replace_entry(umbel_sync *s, const um_sync_log *log,
         memcpy(body, e->body, e->len);
     free(to->body);
     s->log_bytes += e->len - (uint64_t)to->len;
+    s->log_changes++;
     s->changes++;
     *to = *e;
     to->body = body;
@@ -313,6 +316,11 @@ bool umbel_sync_next_entry(const umbel_sync *s, size_t *at,
     return false;
 }
 
+uint64_t umbel_sync_log_changes(const umbel_sync *s)
+{
+    return s->log_changes;
+}
+
 bool um_log_has(const um_sync_log *log, uint64_t seq, const um_log_entry *e)
 {
     return log && seq && seq <= log->n &&
@@ -359,6 +367,7 @@ static umbel_status set_standing(umbel_sync *s, const uint8_t *origin,
 {
     um_origin_rule *all;
 
+    s->log_changes++;
     s->changes++;
     for (size_t i = 0; i < s->npeers; i++)
         s->peer[i].tell_rules = true;
@@ -378,6 +387,7 @@ static umbel_status set_standing(umbel_sync *s, const uint8_t *origin,
 
 static void forget_log(umbel_sync *s, um_sync_log *log)
 {
+    s->log_changes++;
     for (size_t i = 0; i < log->n; i++) {
         s->log_bytes -= log->entry[i].len;
         free(log->entry[i].body);

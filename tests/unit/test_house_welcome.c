@@ -354,6 +354,12 @@ static um_house house_in(const char *dir, uint64_t now)
     return h;
 }
 
+static void close_house(um_house *h)
+{
+    um_forget_close(h);
+    um_store_close(h->store);
+}
+
 static umbel_digest count_text(um_house *h, const char *text, unsigned list)
 {
     um_entry e = {.list = list, .amount = 5};
@@ -405,7 +411,7 @@ a_forgotten_digest_has_no_count_until_its_epochs_are_gone(void **state)
     assert_false(um_forgotten(&h, 0, &d));
     assert_int_equal(h.exceptions, 0);
     assert_int_equal(shown_count(&h, 0, &d), 0);
-    um_store_close(h.store);
+    close_house(&h);
     test_dir_remove(dir);
 }
 
@@ -416,11 +422,12 @@ static void an_exception_survives_and_can_be_undone(void **state)
     umbel_digest d = count_text(&h, SHA, 0);
     um_exception e;
     uint64_t ticket;
-    size_t lists, at = 0;
+    um_forget_walk at = {0, 0};
+    size_t lists;
 
     (void)state;
     assert_ok(um_forget(&h, SHA, &lists, &ticket, &test_refusal));
-    um_store_close(h.store);
+    close_house(&h);
     h = house_in(dir, T0 + 1);
     assert_int_equal(h.exceptions, 1);
     assert_true(um_forget_next(&h, &at, &e));
@@ -436,7 +443,7 @@ static void an_exception_survives_and_can_be_undone(void **state)
                    UMBEL_E_UNKNOWN, "is not forgotten");
     assert_refused(um_forget(&h, SHINGLE, &lists, &ticket, &test_refusal),
                    UMBEL_E_UNKNOWN, "no list has a count of " SHINGLE);
-    um_store_close(h.store);
+    close_house(&h);
     test_dir_remove(dir);
 }
 
@@ -452,7 +459,7 @@ static void exceptions_are_bounded(void **state)
     h.exceptions = UM_FORGET_MAX;
     assert_refused(um_forget(&h, SHA, &lists, &ticket, &test_refusal),
                    UMBEL_E_LIMIT, "50000 digests are forgotten already");
-    um_store_close(h.store);
+    close_house(&h);
     test_dir_remove(dir);
 }
 
