@@ -29,7 +29,7 @@ static uint64_t next_session(umbel_sync *s)
 {
     uint64_t n = s->connections++;
 
-    return n ? um_mix(s->set.session + n) | 1 : s->set.session;
+    return n ? um_mix(um_mix(s->set.session) + n) | 1 : s->set.session;
 }
 
 umbel_status umbel_sync_connect(umbel_sync *s, int *peer, umbel_error *err)

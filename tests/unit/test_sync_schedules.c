@@ -76,8 +76,8 @@ typedef struct world {
     reported reports[SERVERS];
     backup backup[HONEST];
     uint64_t skew[SERVERS], epoch[SERVERS], incarnation[SERVERS], now;
-    bool restored[SERVERS]; /* it hears all others before it says anything */
-    uint64_t sessions;
+    bool restored[SERVERS];    /* it hears all others before it says anything */
+    uint64_t sessions, latest; /* and the latest incarnation */
     test_sync_link link[LINKS];
     unsigned nlinks;
     bool up[LINKS];
@@ -293,7 +293,11 @@ static const struct topology {
 static void open_world(world *w, uint64_t seed, const um_sync_rules *rules,
                        umbel_filter *shape)
 {
-    *w = (world){.rng = {seed}, .rules = rules, .shape = shape, .now = 5000};
+    *w = (world){.rng = {seed},
+                 .rules = rules,
+                 .shape = shape,
+                 .now = 5000,
+                 .latest = 1};
     for (unsigned i = 0; i < KEYS; i++) {
         char key[TEST_KEY_LEN];
         umbel_slice slice = {key, sizeof key};
@@ -356,6 +360,7 @@ static void follow_incarnation(world *w, unsigned i)
     if (incarnation == w->incarnation[i])
         return;
     w->incarnation[i] = incarnation;
+    w->latest = incarnation > w->latest ? incarnation : w->latest;
     forget_reports(w, i);
 }
 
@@ -604,15 +609,15 @@ static void restart(world *w, unsigned i)
     connect_again(w, was_up);
 }
 
-/* The disk is lost: another incarnation, by the clock. */
+/* The disk is lost: another incarnation than all before, as by a clock. */
 static void restart_empty(world *w, unsigned i)
 {
-    uint64_t next = umbel_sync_incarnation(w->server[i].machine) + 1;
+    uint64_t next = ++w->latest;
     bool was_up[LINKS];
 
     cut_links_of(w, i, was_up);
     test_sync_close(&w->server[i]);
-    start_server(w, i, next > clock_of(w, i) ? next : clock_of(w, i));
+    start_server(w, i, next);
     w->reports[i] = (reported){.page = 0};
     w->restored[i] = false;
     connect_again(w, was_up);
