@@ -132,17 +132,6 @@ typedef struct pipe_ends {
     int in, out;
 } pipe_ends;
 
-static umbel_status sync_pipe(const char *path, pipe_ends p,
-                              um_sync_outcome *out, umbel_error *err)
-{
-    um_sync_dir d;
-
-    UM_TRY(um_sync_dir_open(&d, path, now(), err));
-    umbel_status status = um_sync_over_pipes(&d, p.in, p.out, out, err);
-    um_sync_dir_close(&d);
-    return status;
-}
-
 /* Runs a program at the other end of two pipes. */
 static umbel_status start_program(char *const argv[], pipe_ends *ours,
                                   pid_t *pid, umbel_error *err)
@@ -186,7 +175,7 @@ static umbel_status sync_program(const char *path, char *const argv[],
     UM_TRY(start_program(argv, &ends, &pid, err));
     sigaction(SIGPIPE, &ignore, &before);
     fcntl(ends.out, F_SETFL, O_NONBLOCK);
-    umbel_status status = sync_pipe(path, ends, out, err);
+    umbel_status status = um_sync_over_pipes(path, ends.in, ends.out, out, err);
     close(ends.in);
     close(ends.out);
     while (waitpid(pid, &code, 0) < 0 && errno == EINTR)
@@ -345,8 +334,8 @@ static int run(const um_args *args)
         return um_misuse(args, "name the other side: DIR, exec:COMMAND, "
                                "ssh://HOST/DIR or tcp://HOST:PORT");
     if (a->stdio)
-        status = sync_pipe(a->dir, (pipe_ends){STDIN_FILENO, STDOUT_FILENO},
-                           &out, &err);
+        status =
+            um_sync_over_pipes(a->dir, STDIN_FILENO, STDOUT_FILENO, &out, &err);
     else
         status = a->init ? make_dir(args, &err) : exchange_all(args, &err);
     return status ? um_trouble(args, &err) : UM_EXIT_FINE;

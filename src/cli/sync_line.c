@@ -201,12 +201,75 @@ static umbel_status exchange_and_save(line *l, um_sync_outcome *result,
     return status;
 }
 
-umbel_status um_sync_over_pipes(um_sync_dir *d, int in, int out,
+/* --- whose turn it is ----------------------------------------------------- */
+
+#define TURN_MAGIC "umbel-line-1"
+
+enum { MAGIC_LEN = 12, TURN_LEN = MAGIC_LEN + UMBEL_ORIGIN_LEN };
+
+static umbel_status write_all(int fd, const void *bytes, size_t len,
+                              umbel_error *err)
+{
+    if (write(fd, bytes, len) != (ssize_t)len) /* a pipe that is empty */
+        return um_fail_errno(err, "writing to the other side");
+    return UMBEL_OK;
+}
+
+static umbel_status read_all(int fd, uint8_t *out, size_t len, umbel_error *err)
+{
+    for (size_t got = 0; got < len;) {
+        struct pollfd ready = {fd, POLLIN, 0};
+        int n = poll(&ready, 1, PATIENCE_MS);
+        if (n == 0)
+            return um_fail(err, UMBEL_E_IO,
+                           "the other side has been silent for a minute: "
+                           "another umbel sync may use its directory");
+        ssize_t some = n < 0 ? -1 : read(fd, out + got, len - got);
+        if (some == 0)
+            return um_fail(err, UMBEL_E_IO,
+                           "the other side ended before all was exchanged");
+        if (some < 0 && errno != EINTR && errno != EAGAIN)
+            return um_fail_errno(err, "reading from the other side");
+        got += some > 0 ? (size_t)some : 0;
+    }
+    return UMBEL_OK;
+}
+
+/* Both say their origin; the smaller one is open when this ends. */
+static umbel_status take_turns(um_sync_dir *d, const char *path, int in,
+                               int out, umbel_error *err)
+{
+    uint8_t ours[TURN_LEN] = TURN_MAGIC, theirs[TURN_LEN], turn = 1;
+    uint64_t now = (uint64_t)time(NULL);
+
+    UM_TRY(um_sync_dir_origin(path, ours + MAGIC_LEN, err));
+    UM_TRY(write_all(out, ours, sizeof ours, err));
+    UM_TRY(read_all(in, theirs, sizeof theirs, err));
+    if (memcmp(theirs, TURN_MAGIC, MAGIC_LEN) != 0)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "the other side is not umbel sync --stdio, or one of "
+                       "another version");
+    int order = memcmp(ours, theirs, sizeof ours);
+    if (order == 0)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "that is the same directory, or a copy of it");
+    if (order > 0)
+        UM_TRY(read_all(in, &turn, 1, err));
+    UM_TRY(um_sync_dir_open(d, path, now, err));
+    return order < 0 ? write_all(out, &turn, 1, err) : UMBEL_OK;
+}
+
+umbel_status um_sync_over_pipes(const char *path, int in, int out,
                                 um_sync_outcome *result, umbel_error *err)
 {
-    line l = {.dir = d, .in = in, .out = out};
+    um_sync_dir d = {.lock = -1};
+    line l = {.dir = &d, .in = in, .out = out};
+    umbel_status status = take_turns(&d, path, in, out, err);
 
-    return exchange_and_save(&l, result, err);
+    if (!status)
+        status = exchange_and_save(&l, result, err);
+    um_sync_dir_close(&d);
+    return status;
 }
 
 /* --- a clearinghouse ------------------------------------------------------ */

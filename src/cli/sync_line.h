@@ -18,8 +18,12 @@ void um_sync_note_outcome(const um_sync_dir *d, int peer, um_sync_outcome *out);
 umbel_status um_sync_take(um_sync_dir *d, int peer, umbel_slice message,
                           umbel_error *err);
 
-/* Exchanges all with 'umbel sync --stdio', which reads what we write to out. */
-umbel_status um_sync_over_pipes(um_sync_dir *d, int in, int out,
+/*
+ * Exchanges all with 'umbel sync --stdio', which reads what we write to out, or
+ * the other way round. The one with the smaller origin locks its directory
+ * first: so two that call each other at a time do not wait for ever.
+ */
+umbel_status um_sync_over_pipes(const char *path, int in, int out,
                                 um_sync_outcome *result, umbel_error *err);
 
 /* The same with a clearinghouse at HOST:PORT, whose key the terms name. */

@@ -279,6 +279,19 @@ static void note_event(void *ctx, const umbel_sync_event *e)
         snprintf(d->differs, sizeof d->differs, "%s", e->text);
 }
 
+umbel_status um_sync_dir_origin(const char *path, uint8_t out[UMBEL_ORIGIN_LEN],
+                                umbel_error *err)
+{
+    char file[FILE_LEN];
+    um_sync_dir d = {.lock = -1};
+
+    if (strlen(path) >= sizeof d.path)
+        return um_fail(err, UMBEL_E_RANGE, "the path is too long");
+    memcpy(d.path, path, strlen(path) + 1);
+    UM_TRY(read_marker(&d, err));
+    return umbel_trust_key_load(file_in(path, "key.pub", file), out, err);
+}
+
 umbel_status um_sync_dir_key(const um_sync_dir *d,
                              uint8_t out[UMBEL_ORIGIN_SECRET_LEN],
                              umbel_error *err)

@@ -43,6 +43,9 @@ umbel_status um_sync_dir_make(const char *path, const char *name,
                               umbel_error *err);
 umbel_status um_sync_dir_open(um_sync_dir *d, const char *path, uint64_t now,
                               umbel_error *err);
+/* Reads the public key of a directory, which is not open. */
+umbel_status um_sync_dir_origin(const char *path, uint8_t out[UMBEL_ORIGIN_LEN],
+                                umbel_error *err);
 /* Reads the key that signs. */
 umbel_status um_sync_dir_key(const um_sync_dir *d,
                              uint8_t out[UMBEL_ORIGIN_SECRET_LEN],
