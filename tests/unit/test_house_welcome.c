@@ -4,10 +4,12 @@
  */
 #include "clearinghouse/counts.h"
 #include "clearinghouse/digest_text.h"
+#include "clearinghouse/exceptions.h"
 #include "clearinghouse/forget.h"
 #include "clearinghouse/welcome.h"
 #include "support/test.h"
 
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -463,6 +465,63 @@ static void exceptions_are_bounded(void **state)
     test_dir_remove(dir);
 }
 
+/* A machine without peers, with a log of its own. */
+static umbel_sync *machine_with_log(void)
+{
+    uint8_t key[UMBEL_ORIGIN_SECRET_LEN], public[UMBEL_ORIGIN_LEN];
+    umbel_sync_params p = UMBEL_SYNC_INIT;
+    umbel_sync *s;
+
+    assert_int_equal(crypto_sign_keypair(public, key), 0);
+    p.sign_key = key;
+    p.incarnation = p.session = 1;
+    assert_ok(umbel_sync_open(&p, &s, &test_refusal));
+    return s;
+}
+
+/* An entry that takes back SHA in the first list; returns its length. */
+static size_t write_entry(uint8_t body[128])
+{
+    const char *list = um_front_list(0);
+    size_t len = strlen(list);
+
+    memset(body, 0, 128);
+    body[16] = 7; /* of the digest */
+    body[32] = (uint8_t)len;
+    memcpy(body + 33, list, len);
+    memcpy(body + 33 + len, SHA, strlen(SHA));
+    return 33 + len + strlen(SHA);
+}
+
+static void entries_that_are_no_exceptions_are_left_out(void **state)
+{
+    um_house h = {.machine = machine_with_log(),
+                  .others_exceptions = um_exceptions_make()};
+    umbel_digest d = {.lo = 7}, other = {.lo = 8};
+    uint8_t body[128];
+    size_t len = write_entry(body), at;
+    um_exception e;
+    uint64_t seq;
+
+    (void)state;
+    for (size_t n = 0; n <= len; n++) { /* the last one is whole */
+        assert_true(um_exceptions_none(&h));
+        assert_ok(umbel_sync_log_append(h.machine, UM_LOG_FORGET,
+                                        (umbel_slice){body, n}, &seq,
+                                        &test_refusal));
+    }
+    at = 0;
+    assert_true(um_exceptions_next(&h, 0, &d, &at, &e));
+    assert_int_equal(e.seq, len + 1);
+    assert_false(um_exceptions_next(&h, 0, &d, &at, &e));
+    at = 0;
+    assert_false(um_exceptions_next(&h, 0, &other, &at, &e));
+    at = 0;
+    assert_false(um_exceptions_next(&h, 1, &d, &at, &e));
+    um_exceptions_free(h.others_exceptions);
+    umbel_sync_close(h.machine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -479,6 +538,7 @@ int main(void)
             a_forgotten_digest_has_no_count_until_its_epochs_are_gone),
         cmocka_unit_test(an_exception_survives_and_can_be_undone),
         cmocka_unit_test(exceptions_are_bounded),
+        cmocka_unit_test(entries_that_are_no_exceptions_are_left_out),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
