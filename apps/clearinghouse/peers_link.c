@@ -87,7 +87,7 @@ static void note_end(um_conn *c, const char *text)
     if (was_link || strcmp(why, r->error) != 0)
         um_peers_log(c->peers, r, was_link ? UM_PEER_DOWN : UM_PEER_NO_CALL,
                      "%s: %s", was_link ? "link ended" : "no link", why);
-    strcpy(r->error, why);
+    snprintf(r->error, sizeof r->error, "%s", why);
     if (was_link || c->caller)
         um_calls_put_off(c->peers, r,
                          was_link && now_ms(c) - c->begun >= WORKED_MS);

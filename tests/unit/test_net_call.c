@@ -18,7 +18,11 @@ typedef struct side {
     um_listener *listener;
     size_t opened, closed, ended, got;
     um_end why;
-    bool seen; /* the data that the call was given */
+    bool seen;      /* the data that the call was given */
+    um_timer *pace; /* NULL: reads as fast as it can */
+    um_stream *paused;
+    bool may_take;
+    size_t pauses;
 } side;
 
 typedef struct scene {
@@ -44,11 +48,35 @@ static void send_flood(um_stream *s)
     free(bytes);
 }
 
+/* Takes something once in a turn. */
+static bool must_pause(side *own, um_stream *s)
+{
+    if (!own->pace || own->may_take) {
+        own->may_take = false;
+        return false;
+    }
+    own->pauses++;
+    own->paused = s;
+    um_stream_pause(s);
+    um_timer_set(own->pace, 0, 0);
+    return true;
+}
+
+static void go_on(void *ctx)
+{
+    side *own = ctx;
+
+    own->may_take = true;
+    um_stream_resume(own->paused);
+}
+
 static size_t count_bytes(um_stream *s, const uint8_t *bytes, size_t len)
 {
     side *own = um_stream_ctx(s);
 
     (void)bytes;
+    if (must_pause(own, s))
+        return 0;
     own->got += len;
     if (own->got == FLOOD)
         um_stream_end(s, UM_END_DONE);
@@ -159,6 +187,20 @@ static void peers_that_both_send_do_not_stop_each_other(void **state)
     assert_int_equal(s->caller.why, UM_END_DONE);
 }
 
+static void a_side_that_pauses_gets_everything(void **state)
+{
+    scene *s = *state;
+
+    listen_at(s, "127.0.0.1:0");
+    assert_ok(um_timer_open(s->loop, PATIENCE_MS, 0, go_on, &s->server,
+                            &s->server.pace, &test_refusal));
+    call(s);
+    assert_int_equal(s->caller.got, FLOOD);
+    assert_int_equal(s->server.got, FLOOD);
+    assert_in_range(s->server.pauses, 2, FLOOD);
+    um_timer_close(s->server.pace);
+}
+
 static void unix_sockets_are_called_alike(void **state)
 {
     scene *s = *state;
@@ -210,6 +252,7 @@ int main(void)
 #define ROW(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         ROW(peers_that_both_send_do_not_stop_each_other),
+        ROW(a_side_that_pauses_gets_everything),
         ROW(unix_sockets_are_called_alike),
         ROW(a_call_that_nobody_takes_ends_without_being_opened),
         ROW(a_call_under_way_ends_with_its_listener),
