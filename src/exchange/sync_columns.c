@@ -170,13 +170,15 @@ static bool widen_columns(umbel_sync *s, um_sync_of_list *l)
         len + SPARE_COPIES * l->pages.bytes >
             um_sync_room(s) + l->columns.bits.len)
         return false;
-    size_t room = (size_t)(len + 2 * UM_LINE) / UM_LINE * UM_LINE;
+    size_t room = ((size_t)len / UM_LINE + 2) * UM_LINE;
     at = aligned_alloc(UM_LINE, room);
     if (!at)
         return false;
     memset(at, 0, room);
     um_columns_fini(s, l);
-    l->columns.bits = (um_columns){at, (size_t)len, width};
+    l->columns.bits.at = at;
+    l->columns.bits.len = (size_t)len;
+    l->columns.bits.width = width;
     s->memory += len;
     return true;
 }
