@@ -16,6 +16,9 @@ install(TARGETS umbel_cli umbel_reproduce umbel_bench umbel_stopset
   DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(TARGET umbel_clearinghouse)
   install(TARGETS umbel_clearinghouse umbel_dccproc DESTINATION ${CMAKE_INSTALL_BINDIR})
+  if(TARGET umbel_milter)
+    install(TARGETS umbel_milter DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
   install(DIRECTORY examples/clearinghouse
     DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
     FILES_MATCHING PATTERN "umbel-clearinghouse.*")

@@ -86,6 +86,6 @@ const um_front *um_front_of_list(size_t i);
 size_t um_front_list_find(const char *name);
 
 extern const um_front um_front_pyzor, um_front_http, um_front_dccifd,
-    um_front_scan, um_front_razor;
+    um_front_scan, um_front_razor, um_front_milter;
 
 #endif

@@ -14,6 +14,7 @@ static const um_front *const fronts[] = {
     &um_front_dccifd,
     &um_front_scan,
     &um_front_razor,
+    &um_front_milter,
 };
 
 const um_front *um_front_row(size_t i)

@@ -47,6 +47,7 @@ extern const um_setting_type um_type_hosts;     /* um_texts, names of hosts */
 extern const um_setting_type um_type_places;    /* the same, with a port */
 extern const um_setting_type um_type_seed;      /* char *, two numbers */
 extern const um_setting_type um_type_weight;    /* uint64_t, hundredths */
+extern const um_setting_type um_type_networks;  /* um_texts */
 
 /* A row. Tables end with a NULL name. */
 struct um_setting {

@@ -373,6 +373,24 @@ static void allow_hosts(const um_setting *s, char out[UM_ALLOWED_LEN])
              "or {} for none");
 }
 
+static bool parse_networks(const um_setting *s, const char *text, void *target)
+{
+    um_network n;
+    unsigned bits;
+
+    (void)s;
+    return um_network_parse(text, &n, &bits, NULL) == UMBEL_OK &&
+           um_texts_add(target, text);
+}
+
+static void allow_networks(const um_setting *s, char out[UM_ALLOWED_LEN])
+{
+    (void)s;
+    snprintf(out, UM_ALLOWED_LEN,
+             "networks and addresses, such as {\"192.0.2.0/24\", \"::1\"}, or "
+             "{} for none");
+}
+
 static bool equal_texts(const void *a, const void *b)
 {
     const um_texts *x = a, *y = b;
@@ -402,6 +420,9 @@ const um_setting_type um_type_ports = {"addresses", true,        parse_ports,
 
 const um_setting_type um_type_hosts = {"names",     true,        parse_hosts,
                                        allow_hosts, equal_texts, fini_texts};
+
+const um_setting_type um_type_networks = {
+    "networks", true, parse_networks, allow_networks, equal_texts, fini_texts};
 
 /* --- Razor ---------------------------------------------------------------- */
 

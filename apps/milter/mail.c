@@ -1,0 +1,321 @@
+/*
+ * mail.c - the callbacks of libmilter: a mail is collected, asked about at its
+ * end, and gets a header.
+ *
+ * libmilter has a thread for each connection, and calls nothing of one
+ * connection twice at a time.
+ */
+#include "base/error.h"
+#include "milter/milter.h"
+
+#include <libmilter/mfapi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { RECIPIENTS = 1000, QUIET_SECONDS = 60 };
+
+/* A connection, and the mail that comes by it. */
+typedef struct session {
+    char client[64]; /* address; "": not known */
+    char helo[256];
+    bool own; /* of a network whose mail passes */
+    char sender[328];
+    bool authenticated;
+    unsigned recipients;
+    unsigned forged; /* headers of our name */
+    char *mail;
+    size_t len, cap;
+    bool failed; /* no memory: it passes */
+} session;
+
+/* --- log -------------------------------------------------------------------
+ */
+
+/* One line a minute: a clearinghouse that is away must not fill the disk. */
+static void complain(const char *text)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static time_t last;
+    static unsigned long silent;
+    time_t now = time(NULL);
+
+    pthread_mutex_lock(&lock);
+    if (last && now - last < QUIET_SECONDS) {
+        silent++;
+    } else {
+        fprintf(stderr, "umbel-milter: %s; mail passes without a header", text);
+        if (silent)
+            fprintf(stderr, " (%lu more since the last line)", silent);
+        fputc('\n', stderr);
+        last = now;
+        silent = 0;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* --- the mail --------------------------------------------------------------
+ */
+
+static void reset_mail(session *s)
+{
+    s->len = 0;
+    s->sender[0] = '\0';
+    s->recipients = s->forged = 0;
+    s->authenticated = s->failed = false;
+}
+
+/* Keeps what the server reads of a mail. */
+static void keep(session *s, const void *bytes, size_t len)
+{
+    size_t left = UM_MILTER_KEPT - s->len;
+
+    len = len < left ? len : left;
+    if (s->len + len > s->cap) {
+        size_t cap = s->cap ? s->cap : 16384;
+        while (cap < s->len + len)
+            cap *= 2;
+        char *grown = realloc(s->mail, cap);
+        if (!grown) {
+            s->failed = true;
+            return;
+        }
+        s->mail = grown;
+        s->cap = cap;
+    }
+    memcpy(s->mail + s->len, bytes, len);
+    s->len += len;
+}
+
+/* libmilter's arguments may have bytes that an envelope may not. */
+static void copy_word(char *out, size_t cap, const char *from)
+{
+    snprintf(out, cap, "%s", from ? from : "");
+    for (char *at = out; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 127)
+            *at = '?';
+}
+
+static bool is_own(const char *client)
+{
+    um_network n;
+    unsigned bits;
+
+    if (um_network_parse(client, &n, &bits, NULL) != UMBEL_OK)
+        return false;
+    for (size_t i = 0; i < um_milter.nown; i++)
+        if (um_network_equal(um_network_mask(n, um_milter.own[i].bits),
+                             um_milter.own[i].network))
+            return true;
+    return false;
+}
+
+/* --- callbacks -------------------------------------------------------------
+ */
+
+static sfsistat on_connect(SMFICTX *ctx, char *name, _SOCK_ADDR *address)
+{
+    session *s = calloc(1, sizeof *s);
+    um_address a = {.path = NULL};
+    char text[UM_ADDRESS_TEXT];
+
+    (void)name;
+    if (!s)
+        return SMFIS_ACCEPT;
+    if (address &&
+        (address->sa_family == AF_INET || address->sa_family == AF_INET6)) {
+        memcpy(&a.ip, address,
+               address->sa_family == AF_INET ? sizeof a.ip.v4 : sizeof a.ip.v6);
+        um_prefixes whole = {32, 128};
+        um_network_print(um_address_network(&a, &whole), &whole, text);
+        snprintf(s->client, sizeof s->client, "%.*s", (int)strcspn(text, "/"),
+                 text);
+        s->own = is_own(s->client);
+    }
+    if (smfi_setpriv(ctx, s) != MI_SUCCESS) {
+        free(s);
+        return SMFIS_ACCEPT;
+    }
+    return SMFIS_CONTINUE;
+}
+
+static sfsistat on_helo(SMFICTX *ctx, char *helo)
+{
+    session *s = smfi_getpriv(ctx);
+
+    if (s)
+        copy_word(s->helo, sizeof s->helo, helo);
+    return SMFIS_CONTINUE;
+}
+
+static sfsistat on_sender(SMFICTX *ctx, char **argv)
+{
+    static char auth[] = "{auth_authen}";
+    session *s = smfi_getpriv(ctx);
+    const char *user = smfi_getsymval(ctx, auth);
+
+    if (!s)
+        return SMFIS_ACCEPT;
+    reset_mail(s);
+    copy_word(s->sender, sizeof s->sender, argv[0]);
+    s->authenticated = user && *user;
+    return SMFIS_CONTINUE;
+}
+
+static sfsistat on_recipient(SMFICTX *ctx, char **argv)
+{
+    session *s = smfi_getpriv(ctx);
+
+    (void)argv;
+    if (s && s->recipients < RECIPIENTS)
+        s->recipients++;
+    return SMFIS_CONTINUE;
+}
+
+static sfsistat on_header(SMFICTX *ctx, char *name, char *value)
+{
+    session *s = smfi_getpriv(ctx);
+
+    if (!s)
+        return SMFIS_ACCEPT;
+    if (strcasecmp(name, UM_MILTER_HEADER) == 0) {
+        s->forged++;
+        return SMFIS_CONTINUE;
+    }
+    keep(s, name, strlen(name));
+    keep(s, ": ", 2);
+    keep(s, value, strlen(value));
+    keep(s, "\r\n", 2);
+    return SMFIS_CONTINUE;
+}
+
+static sfsistat on_header_end(SMFICTX *ctx)
+{
+    session *s = smfi_getpriv(ctx);
+
+    if (s)
+        keep(s, "\r\n", 2);
+    return SMFIS_CONTINUE;
+}
+
+static sfsistat on_body(SMFICTX *ctx, unsigned char *bytes, size_t len)
+{
+    session *s = smfi_getpriv(ctx);
+
+    if (s)
+        keep(s, bytes, len);
+    return SMFIS_CONTINUE;
+}
+
+/* --- the end of a mail -----------------------------------------------------
+ */
+
+static umbel_status ask(const session *s, um_dccifd_answer *answer,
+                        umbel_error *err)
+{
+    const char *recipient[RECIPIENTS + 1] = {NULL};
+    um_dccifd_question q = {.server = um_milter.server,
+                            .timeout_ms = um_milter.timeout_ms,
+                            .words = "header cksums grey-off",
+                            .client = s->client,
+                            .helo = s->helo,
+                            .sender = s->sender,
+                            .recipient = recipient};
+
+    for (unsigned i = 0; i < s->recipients; i++)
+        recipient[i] = "recipient";
+    return um_dccifd_ask(&q, (umbel_slice){s->mail, s->len}, answer, err);
+}
+
+/* Headers of strangers go whoever sent the mail: nobody else may say it. */
+static void remove_forged(SMFICTX *ctx, const session *s)
+{
+    static char name[] = UM_MILTER_HEADER;
+
+    for (unsigned i = s->forged; i > 0; i--)
+        if (smfi_chgheader(ctx, name, (int)i, NULL) != MI_SUCCESS)
+            complain("a header cannot be removed");
+}
+
+static sfsistat reject(SMFICTX *ctx, um_milter_verdict *v)
+{
+    static char code[] = "550", extended[] = "5.7.1";
+
+    return smfi_setreply(ctx, code, extended, v->why) == MI_SUCCESS
+               ? SMFIS_REJECT
+               : SMFIS_ACCEPT;
+}
+
+static sfsistat on_end(SMFICTX *ctx)
+{
+    static char name[] = UM_MILTER_HEADER;
+    session *s = smfi_getpriv(ctx);
+    um_dccifd_answer answer;
+    um_milter_verdict v;
+    umbel_error err;
+
+    if (!s)
+        return SMFIS_ACCEPT;
+    remove_forged(ctx, s);
+    if (s->own || s->authenticated)
+        return SMFIS_ACCEPT;
+    if (s->failed) {
+        complain("no memory for a mail");
+        return SMFIS_ACCEPT;
+    }
+    umbel_status status = ask(s, &answer, &err);
+    if (!status)
+        status = um_milter_judge(&answer, um_milter.reject_at,
+                                 um_milter.contact, &v, &err);
+    if (status) {
+        complain(err.text);
+        return SMFIS_ACCEPT;
+    }
+    if (v.reject)
+        return reject(ctx, &v);
+    if (smfi_addheader(ctx, name, v.header) != MI_SUCCESS)
+        complain("a header cannot be added");
+    return SMFIS_ACCEPT;
+}
+
+static sfsistat on_abort(SMFICTX *ctx)
+{
+    session *s = smfi_getpriv(ctx);
+
+    if (s)
+        reset_mail(s);
+    return SMFIS_CONTINUE;
+}
+
+static sfsistat on_close(SMFICTX *ctx)
+{
+    session *s = smfi_getpriv(ctx);
+
+    if (s)
+        free(s->mail);
+    free(s);
+    smfi_setpriv(ctx, NULL);
+    return SMFIS_CONTINUE;
+}
+
+bool um_milter_register(void)
+{
+    static char name[] = "umbel";
+    struct smfiDesc row = {.xxfi_name = name,
+                           .xxfi_version = SMFI_VERSION,
+                           .xxfi_flags = SMFIF_ADDHDRS | SMFIF_CHGHDRS,
+                           .xxfi_connect = on_connect,
+                           .xxfi_helo = on_helo,
+                           .xxfi_envfrom = on_sender,
+                           .xxfi_envrcpt = on_recipient,
+                           .xxfi_header = on_header,
+                           .xxfi_eoh = on_header_end,
+                           .xxfi_body = on_body,
+                           .xxfi_eom = on_end,
+                           .xxfi_abort = on_abort,
+                           .xxfi_close = on_close};
+
+    return smfi_register(row) == MI_SUCCESS;
+}

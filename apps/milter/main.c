@@ -1,0 +1,166 @@
+/*
+ * main.c - umbel-milter: options, and libmilter's loop.
+ *
+ * A process of its own: libmilter has threads, takes signals, and ends at
+ * SIGHUP, none of which the server wants.
+ */
+#include "base/error.h"
+#include "milter/milter.h"
+
+#include <getopt.h>
+#include <libmilter/mfapi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+um_milter_settings um_milter;
+
+static const char help[] =
+    "usage: umbel-milter --socket SOCKET [OPTION]...\n"
+    "A filter for Postfix and Sendmail that asks umbel-clearinghouse about "
+    "each\n"
+    "mail and adds " UM_MILTER_HEADER ": bulk; Body=many Fuz1=many Fuz2=many\n"
+    "\n"
+    "  --socket SOCKET     inet:8894@127.0.0.1, inet6:8894@::1 or unix:/PATH\n"
+    "  --server ADDRESS    of the dccifd front: a path, or 127.0.0.1:10045, "
+    "the\n"
+    "                      default\n"
+    "  --reject-at COUNT   reject a mail that was seen that often; 0, the\n"
+    "                      default: never\n"
+    "  --contact WHOM      named in a rejection; default: the postmaster\n"
+    "  --network NETWORK   mail from there passes; may be repeated\n"
+    "  --timeout SECONDS   for an answer; default 5. Then mail passes\n"
+    "  --child PID         end with that process, which started this one\n"
+    "  --help\n";
+
+static void fail(int code, const char *text)
+{
+    fprintf(stderr, "umbel-milter: %s\n", text);
+    exit(code);
+}
+
+static uint64_t read_number(const char *option, const char *text, uint64_t low,
+                            uint64_t high)
+{
+    char *end, why[128];
+    unsigned long long n = strtoull(text, &end, 10);
+
+    if (*text >= '0' && *text <= '9' && !*end && n >= low && n <= high)
+        return n;
+    snprintf(why, sizeof why, "%s: give a number from %llu to %llu", option,
+             (unsigned long long)low, (unsigned long long)high);
+    fail(EX_USAGE, why);
+    return 0;
+}
+
+static void read_network(const char *text)
+{
+    umbel_error err;
+
+    if (um_milter.nown == UM_MILTER_NETWORKS)
+        fail(EX_USAGE, "--network: at most 64 of them");
+    if (um_network_parse(text, &um_milter.own[um_milter.nown].network,
+                         &um_milter.own[um_milter.nown].bits, &err) != UMBEL_OK)
+        fail(EX_USAGE, err.text);
+    um_milter.nown++;
+}
+
+static void read_server(const char *text)
+{
+    umbel_error err;
+
+    if (um_address_parse(text, &um_milter.server, &err) != UMBEL_OK)
+        fail(EX_USAGE, err.text);
+}
+
+/* A sender reads it: one line of plain characters, none of which libmilter
+ * takes for a format. */
+static void read_contact(const char *text)
+{
+    if (strlen(text) > 100 || strpbrk(text, "%\r\n"))
+        fail(EX_USAGE, "--contact: give an address or a page, without %");
+    um_milter.contact = text;
+}
+
+/* It may have ended before the system was told. */
+static void end_with(uint64_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if ((uint64_t)getppid() != parent)
+        exit(0);
+}
+
+static void read_options(int argc, char **argv)
+{
+    static const struct option names[] = {
+        {"socket", required_argument, NULL, 's'},
+        {"server", required_argument, NULL, 'S'},
+        {"reject-at", required_argument, NULL, 'r'},
+        {"contact", required_argument, NULL, 'c'},
+        {"network", required_argument, NULL, 'n'},
+        {"timeout", required_argument, NULL, 't'},
+        {"child", required_argument, NULL, 'C'},
+        {"help", no_argument, NULL, 'h'},
+        {0}};
+    int c;
+
+    while ((c = getopt_long(argc, argv, "", names, NULL)) != -1)
+        switch (c) {
+        case 's':
+            um_milter.socket = optarg;
+            break;
+        case 'S':
+            read_server(optarg);
+            break;
+        case 'r':
+            um_milter.reject_at =
+                read_number("--reject-at", optarg, 0, 1 << 30);
+            break;
+        case 'c':
+            read_contact(optarg);
+            break;
+        case 'n':
+            read_network(optarg);
+            break;
+        case 't':
+            um_milter.timeout_ms =
+                1000 * read_number("--timeout", optarg, 1, 600);
+            break;
+        case 'C':
+            end_with(read_number("--child", optarg, 1, INT32_MAX));
+            break;
+        case 'h':
+            fputs(help, stdout);
+            exit(0);
+        default:
+            fail(EX_USAGE, "umbel-milter --help shows what it takes");
+        }
+    if (optind < argc || !um_milter.socket)
+        fail(EX_USAGE, "give --socket, such as inet:8894@127.0.0.1");
+}
+
+int main(int argc, char **argv)
+{
+    um_milter.timeout_ms = 5000;
+    um_milter.contact = "the postmaster";
+    read_server("127.0.0.1:10045");
+    read_options(argc, argv);
+    signal(SIGPIPE, SIG_IGN);
+    /* libmilter takes a text that it could change, and does not. */
+    char *socket = strdup(um_milter.socket);
+    if (!socket || !um_milter_register() || smfi_setconn(socket) != MI_SUCCESS)
+        fail(EX_UNAVAILABLE, "libmilter does not start");
+    if (smfi_opensocket(1) != MI_SUCCESS) {
+        fprintf(stderr, "umbel-milter: cannot listen on %s\n",
+                um_milter.socket);
+        return EX_UNAVAILABLE;
+    }
+    fprintf(stderr, "umbel-milter: ready on %s\n", um_milter.socket);
+    int code = smfi_main() == MI_SUCCESS ? 0 : EX_UNAVAILABLE;
+    free(socket);
+    return code;
+}
