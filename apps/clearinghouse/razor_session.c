@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,10 +150,8 @@ static size_t print_answers(const um_razor_job *job, bool batch, bool stored,
             a.outcome = UM_RAZOR_NOT_STORED;
         len += um_razor_print(&a, out + len);
     }
-    if (batch) {
-        memcpy(out + len, ".\r\n", 3);
-        len += 3;
-    }
+    if (batch)
+        len += (size_t)snprintf(out + len, UM_RAZOR_REPLY - len, ".\r\n");
     return len;
 }
 
