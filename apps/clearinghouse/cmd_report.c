@@ -56,7 +56,8 @@ static int run_revoke(const um_args *args)
 #define MAIL_COMMAND                                                           \
     .example = "spam.eml", .manual = "8 System Administration",                \
     .values_len = sizeof(report_args), .options = {{options, .base = 0}},      \
-    .operands = {{"MAIL", UM_TEXT, offsetof(report_args, mail), UM_INPUT}}
+    .operands = {                                                              \
+        {"MAIL", UM_TEXT, offsetof(report_args, mail), UM_INPUT, .min = 0}}
 
 const um_command um_house_cmd_report = {
     .name = "clearinghouse report",

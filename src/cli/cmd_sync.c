@@ -187,19 +187,21 @@ static umbel_status sync_program(const char *path, char *const argv[],
     return status;
 }
 
-/* ssh://host/DIR: an absolute path there is ssh://host//DIR. */
+/* ssh://[user@]host[:port]/DIR: an absolute path there is ssh://host//DIR. */
 static umbel_status sync_ssh(const char *path, const char *rest,
                              um_sync_outcome *out, umbel_error *err)
 {
     const char *slash = strchr(rest, '/');
-    char host[256], program[] = "ssh", dashes[] = "--", command[4400] = "";
+    char host[256] = "ssh://", program[] = "ssh", dashes[] = "--",
+         command[4400] = "";
+    size_t scheme = strlen(host);
     size_t len = slash ? (size_t)(slash - rest) : 0;
 
-    if (!len || len >= sizeof host || !slash[1] || strchr(slash, '\''))
+    if (!len || len >= sizeof host - scheme || !slash[1] || strchr(slash, '\''))
         return um_fail(err, UMBEL_E_RANGE,
                        "give ssh://HOST/DIR, a path without quotes");
-    memcpy(host, rest, len);
-    host[len] = '\0';
+    memcpy(host + scheme, rest, len);
+    host[scheme + len] = '\0';
     snprintf(command, sizeof command, "umbel sync --stdio '%.4095s'",
              slash + 1);
     char *argv[] = {program, dashes, host, command, NULL};
