@@ -104,7 +104,7 @@ static umbel_status sync_dirs(const char *path, const char *other,
                               um_sync_outcome *out, umbel_error *err)
 {
     struct stat first = {.st_ino = 0}, second = {.st_ino = 0};
-    um_sync_dir a, b;
+    um_sync_dir a = {.lock = -1}, b = {.lock = -1};
     umbel_status status;
 
     if (stat(path, &first) != 0)

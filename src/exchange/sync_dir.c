@@ -184,7 +184,7 @@ umbel_status um_sync_dir_files(const char *path, uint64_t now, char ***files,
 
 static void free_files(char **files, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; files && i < n; i++)
         free(files[i]);
     free(files);
 }
