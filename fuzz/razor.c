@@ -123,7 +123,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
     if (len == 0 || len > UM_RAZOR_REQUEST)
         return 0;
-    whole = cut = (finding){.n = 0};
+    whole.n = cut.n = 0;
+    whole.too_long = cut.too_long = false;
     take_pieces(&whole, data + 1, len - 1, len);
     take_pieces(&cut, data + 1, len - 1, data[0] + 1u);
     UM_WANT(whole.n == cut.n);
