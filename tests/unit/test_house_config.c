@@ -4,6 +4,7 @@
  */
 #include "clearinghouse/config.h"
 #include "clearinghouse/front_pyzor.h"
+#include "clearinghouse/house_memory.h"
 #include "support/test.h"
 
 #include <stdlib.h>
@@ -41,6 +42,20 @@ static void names_that_scripts_rely_on_are_read(void **state)
     um_config_fini(&c);
 }
 
+/* The guide begins with one: nobody should have to raise memory first. */
+static void
+a_server_with_peers_and_all_fronts_fits_into_the_default(void **state)
+{
+    um_config c;
+
+    (void)state;
+    assert_ok(parse(&c, "origin = \"KEY\" pyzor { passwd = \"P\" } "
+                        "razor { listen = {\"127.0.0.1:2703\"} } "
+                        "scan { razor = {\"127.0.0.1:11342\"} }"));
+    assert_ok(um_house_check_memory(&c, &test_refusal));
+    um_config_fini(&c);
+}
+
 static void an_empty_file_means_the_defaults(void **state)
 {
     um_config c, d;
@@ -52,7 +67,7 @@ static void an_empty_file_means_the_defaults(void **state)
     assert_int_equal(um_config_fixed_changes(&c, &d, text, sizeof text), 0);
     assert_string_equal(c.data, "clearinghouse");
     assert_int_equal(c.durability, UM_ALWAYS);
-    assert_int_equal(c.memory, 512000000);
+    assert_int_equal(c.memory, 768000000);
     assert_string_equal(pyzor_of(&c)->listen.item[0], "127.0.0.1:24441");
     assert_int_equal(um_config_weight(&c, "alice"), 1);
     um_config_fini(&c);
@@ -134,7 +149,8 @@ static void mistakes_are_refused_with_line_and_what_is_allowed(void **state)
         {"pyzor {\n  listen = {\"127.0.0.1:1\",\n    \"localhost:1\"}\n}",
          "x.conf:3: ", "127.0.0.1:24441"},
         {"pyzor {\n  passwort = \"x\"\n}", "x.conf:2: ", "listen, passwd"},
-        {"list \"x\" {}", "x.conf:1: ", "body, fuz1, fuz2, razor-spam or razor-revoked"},
+        {"list \"x\" {}",
+         "x.conf:1: ", "body, fuz1, fuz2, razor-spam or razor-revoked"},
         {"list \"pyzor-reports\" { error = 2 }",
          "x.conf:1: ", "between 0 and 1"},
         {"list \"pyzor-reports\" { epochs = 0 }", "x.conf:1: ", "from 1 to 64"},
@@ -221,6 +237,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_that_scripts_rely_on_are_read),
         cmocka_unit_test(an_empty_file_means_the_defaults),
+        cmocka_unit_test(
+            a_server_with_peers_and_all_fronts_fits_into_the_default),
         cmocka_unit_test(lists_and_accounts_have_sections_of_their_own),
         cmocka_unit_test(peers_have_names_keys_and_addresses),
         cmocka_unit_test(a_front_can_be_turned_off),
