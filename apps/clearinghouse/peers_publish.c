@@ -4,9 +4,10 @@
  * The machine has a copy of each live epoch as it was published last. A pass
  * compares the lists with it, a slice of pages each time, and takes what
  * changed as a new version. For each version the store notes a mark: the list
- * and epoch, the version and the slice. Marks are in the journal, in order with
- * the counts, so that a restart makes the same versions again. Peers hear of a
- * version when its mark is committed.
+ * and epoch, the version, and the range of pages that changed. Marks are in the
+ * journal, in order with the counts, so that a restart makes the same versions
+ * again, and compares no more than these pages. Peers hear of a version when
+ * its mark is committed.
  *
  * Before a snapshot all is published, so the lists in it are the last versions.
  */
@@ -36,10 +37,6 @@ enum {
 
 /* --- marks ---------------------------------------------------------------- */
 
-typedef struct mark {
-    uint64_t version, first, end;
-} mark;
-
 static umbel_slice mark_name(size_t list, uint64_t epoch, char out[NAME_LEN])
 {
     int len = snprintf(out, NAME_LEN, PREFIX "%s/%" PRIu64, um_front_list(list),
@@ -68,7 +65,7 @@ static bool read_name(umbel_slice name, size_t *list, uint64_t *epoch)
     return um_front_list(*list) && *end == '\0';
 }
 
-static bool read_mark(umbel_slice value, mark *out)
+static bool read_mark(umbel_slice value, umbel_sync_slice *out)
 {
     um_reader r = {value.data, (const uint8_t *)value.data + value.len, false};
 
@@ -79,7 +76,7 @@ static bool read_mark(umbel_slice value, mark *out)
 }
 
 static umbel_status put_mark(um_peers *p, um_store *store, umbel_slice name,
-                             const mark *m, umbel_error *err)
+                             const umbel_sync_slice *m, umbel_error *err)
 {
     uint8_t value[MARK_LEN];
     um_writer w = {value, value + sizeof value, false};
@@ -113,11 +110,10 @@ static void publish_slice(um_peers *p, um_store *store, size_t list, unsigned i,
     uint64_t epoch = um_list_epoch(l, i);
     char room[NAME_LEN];
     umbel_slice name = mark_name(list, epoch, room), value;
-    mark old = {0}, new = {.first = first, .end = end};
+    umbel_sync_slice old = {0}, new;
     umbel_error err;
-    umbel_status status =
-        umbel_sync_publish_pages(p->machine, list, epoch, um_list_filter(l, i),
-                                 first, end, &new.version, &err);
+    umbel_status status = umbel_sync_publish_pages(
+        p->machine, list, epoch, um_list_filter(l, i), first, end, &new, &err);
 
     if (status != UMBEL_OK) {
         p->publishing.refused = true;
@@ -420,9 +416,9 @@ static umbel_status take_incarnation(um_peers *p, const um_list *const *lists,
 /* Makes the version of a mark again. What cannot be made is of an epoch that is
  * over, or has another shape by now. */
 static void take_mark(um_peers *p, const um_list *l, size_t list,
-                      uint64_t epoch, const mark *m)
+                      uint64_t epoch, const umbel_sync_slice *m)
 {
-    uint64_t version = 0;
+    umbel_sync_slice made;
     unsigned i = 0, n = um_list_epochs(l);
 
     while (i < n && um_list_epoch(l, i) != epoch)
@@ -436,13 +432,13 @@ static void take_mark(um_peers *p, const um_list *l, size_t list,
                            um_list_filter(l, i), NULL) == UMBEL_OK)
         return;
     if (umbel_sync_publish_pages(p->machine, list, epoch, um_list_filter(l, i),
-                                 m->first, m->end, &version, NULL))
+                                 m->first, m->end, &made, NULL))
         return;
-    if (version != m->version)
+    if (made.version != m->version)
         um_log_event(&p->house->log,
                      "peers: version %" PRIu64 " of list %s, "
                      "epoch %" PRIu64 " became %" PRIu64,
-                     m->version, um_front_list(list), epoch, version);
+                     m->version, um_front_list(list), epoch, made.version);
 }
 
 static umbel_status take_note(void *ctx, const um_list *const *lists,
@@ -452,7 +448,7 @@ static umbel_status take_note(void *ctx, const um_list *const *lists,
     um_peers *p = ctx;
     size_t list;
     uint64_t epoch;
-    mark m;
+    umbel_sync_slice m;
 
     if (!value.data)
         return UMBEL_OK;

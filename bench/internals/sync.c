@@ -116,14 +116,14 @@ static umbel_sync *open_machine(const umbel_sync_list *lists, size_t n,
 static void publish_slices(umbel_sync *s, const umbel_filter *f,
                            uint32_t page_bytes, timing *t)
 {
-    uint64_t pages = umbel_sync_pages(s, 0), by = SLICE / page_bytes, version;
+    uint64_t pages = umbel_sync_pages(s, 0), by = SLICE / page_bytes;
+    umbel_sync_slice out;
     umbel_error err;
 
     for (uint64_t i = 0; i < pages; i += by) {
         begin(t);
-        demand(umbel_sync_publish_pages(s, 0, 0, f, i,
-                                        i + by < pages ? i + by : pages,
-                                        &version, &err),
+        demand(umbel_sync_publish_pages(
+                   s, 0, 0, f, i, i + by < pages ? i + by : pages, &out, &err),
                &err);
         end(t);
     }

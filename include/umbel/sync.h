@@ -198,15 +198,23 @@ UMBEL_API uint64_t umbel_sync_epoch(const umbel_sync *s, size_t list);
 UMBEL_API umbel_status umbel_sync_publish(umbel_sync *s, size_t list,
                                           uint64_t epoch, const umbel_filter *f,
                                           umbel_error *err);
+/* What a publish of pages left. */
+typedef struct umbel_sync_slice {
+    uint64_t version;    /* that the copy has, changed or not; 0: the pages are
+                            empty, and nothing was published before */
+    uint64_t first, end; /* of the pages that changed; as asked if none did.
+                            With these the same publish makes the same version,
+                            after a restart say */
+} umbel_sync_slice;
+
 /*
  * The same for pages first to end - 1 only: a filter in slices, so that no call
- * takes long. *version is what the copy has then, changed or not; 0: the slice
- * is empty, and nothing was published before. A version claims umbel_added(f)
- * keys. One for which only that number changed is made with all pages alone.
+ * takes long. A version claims umbel_added(f) keys. One for which only that
+ * number changed is made with all pages alone.
  */
 UMBEL_API umbel_status umbel_sync_publish_pages(
     umbel_sync *s, size_t list, uint64_t epoch, const umbel_filter *f,
-    uint64_t first, uint64_t end, uint64_t *version, umbel_error *err);
+    uint64_t first, uint64_t end, umbel_sync_slice *out, umbel_error *err);
 /* Returns the number of pages of a filter of that list. */
 UMBEL_API uint64_t umbel_sync_pages(const umbel_sync *s, size_t list);
 /*

@@ -31,21 +31,30 @@ static bool is_empty(const slice *x, const umbel_filter *f)
     return true;
 }
 
-static umbel_status check_own(const um_copy *c, const slice *x,
-                              const umbel_filter *f, bool *changed,
-                              umbel_error *err)
+/* Narrows the slice to the pages that differ, if some do. */
+static umbel_status check_own(const um_copy *c, slice *x, const umbel_filter *f,
+                              bool *changed, umbel_error *err)
 {
+    slice differ = {.end = 0};
+
     for (uint64_t i = x->first; i < x->end; i++) {
         if (!page_differs(x->pages, i, c->filter->payload, f->payload))
             continue;
         um_growth_page p =
             um_page_pair(x->pages, i, c->filter->payload, f->payload);
-        *changed = true;
+        if (!differ.end)
+            differ.first = i;
+        differ.end = i + 1;
         if (!um_growth_check(&p))
             return um_fail(err, UMBEL_E_MISMATCH,
                            "the filter lacks keys that were published: it was "
                            "restored or replaced; go on as a new incarnation");
     }
+    if (!differ.end)
+        return UMBEL_OK;
+    *changed = true;
+    x->first = differ.first;
+    x->end = differ.end;
     return UMBEL_OK;
 }
 
@@ -118,7 +127,7 @@ uint64_t umbel_sync_pages(const umbel_sync *s, size_t list)
 umbel_status umbel_sync_publish_pages(umbel_sync *s, size_t list,
                                       uint64_t epoch, const umbel_filter *f,
                                       uint64_t first, uint64_t end,
-                                      uint64_t *version, umbel_error *err)
+                                      umbel_sync_slice *out, umbel_error *err)
 {
     um_sync_id id;
 
@@ -140,17 +149,17 @@ umbel_status umbel_sync_publish_pages(umbel_sync *s, size_t list,
         take_own(s, c, &x, f, c->now.version + 1);
         c->published = true;
     }
-    *version = c ? c->now.version : 0;
+    *out = (umbel_sync_slice){c ? c->now.version : 0, x.first, x.end};
     return UMBEL_OK;
 }
 
 umbel_status umbel_sync_publish(umbel_sync *s, size_t list, uint64_t epoch,
                                 const umbel_filter *f, umbel_error *err)
 {
-    uint64_t version;
+    umbel_sync_slice out;
 
     return umbel_sync_publish_pages(s, list, epoch, f, 0,
-                                    umbel_sync_pages(s, list), &version, err);
+                                    umbel_sync_pages(s, list), &out, err);
 }
 
 umbel_status umbel_sync_restore(umbel_sync *s, size_t list, uint64_t epoch,

@@ -21,14 +21,21 @@ static void add_keys(test_sync_server *s, uint64_t from, uint64_t end)
         test_sync_add(s, i, 1 + i % 5);
 }
 
+static umbel_sync_slice publish_range(test_sync_server *s,
+                                      const umbel_filter *f, uint64_t first,
+                                      uint64_t end)
+{
+    umbel_sync_slice out = {0};
+
+    assert_ok(umbel_sync_publish_pages(s->machine, 0, 0, f, first, end, &out,
+                                       &test_refusal));
+    return out;
+}
+
 static uint64_t publish_slice(test_sync_server *s, const umbel_filter *f,
                               uint64_t first, uint64_t end)
 {
-    uint64_t version = 0;
-
-    assert_ok(umbel_sync_publish_pages(s->machine, 0, 0, f, first, end,
-                                       &version, &test_refusal));
-    return version;
+    return publish_range(s, f, first, end).version;
 }
 
 static const um_copy *only_copy(const test_sync_server *s)
@@ -67,20 +74,58 @@ static void slices_in_any_order_give_the_root_of_one_publish(void **state)
 static void a_slice_outside_the_filter_is_refused(void **state)
 {
     test_sync_server s = {0};
-    uint64_t version = 7;
+    umbel_sync_slice out = {.version = 7};
     (void)state;
 
     open_paged(&s, 1);
     uint64_t pages = umbel_sync_pages(s.machine, 0);
     assert_refused(umbel_sync_publish_pages(s.machine, 0, 0, s.own, 0,
-                                            pages + 1, &version, &test_refusal),
+                                            pages + 1, &out, &test_refusal),
                    UMBEL_E_RANGE, "outside");
-    assert_refused(umbel_sync_publish_pages(s.machine, 0, 0, s.own, 2, 1,
-                                            &version, &test_refusal),
+    assert_refused(umbel_sync_publish_pages(s.machine, 0, 0, s.own, 2, 1, &out,
+                                            &test_refusal),
                    UMBEL_E_RANGE, "outside");
-    assert_int_equal(version, 7);
+    assert_int_equal(out.version, 7);
     assert_int_equal(publish_slice(&s, s.own, 0, pages), 0);
     assert_int_equal(umbel_sync_pages(s.machine, 1), 0);
+    test_sync_close(&s);
+}
+
+static bool page_is_same(const test_sync_server *s, uint64_t number,
+                         const umbel_filter *a, const umbel_filter *b)
+{
+    um_page p = um_page_of(&s->machine->list[0].pages, number);
+    return memcmp(a->payload + p.offset, b->payload + p.offset, p.len) == 0;
+}
+
+/* So that a restart compares no more than these. */
+static void a_publish_names_the_pages_that_changed(void **state)
+{
+    test_sync_server s = {0};
+    umbel_filter *before;
+    uint64_t narrow = 0;
+    (void)state;
+
+    open_paged(&s, 1);
+    uint64_t pages = umbel_sync_pages(s.machine, 0);
+    for (uint64_t i = 0; i < 20; i++) {
+        assert_ok(umbel_copy(s.own, &before, &test_refusal));
+        add_keys(&s, i, i + 1);
+        umbel_sync_slice at = publish_range(&s, s.own, 0, pages);
+        assert_int_equal(at.version, i + 1);
+        assert_false(page_is_same(&s, at.first, before, s.own));
+        assert_false(page_is_same(&s, at.end - 1, before, s.own));
+        for (uint64_t k = 0; k < pages; k++)
+            assert_true((k >= at.first && k < at.end) ||
+                        page_is_same(&s, k, before, s.own));
+        narrow += at.end - at.first < pages;
+        umbel_close(before);
+    }
+    assert_true(narrow > 0);
+    umbel_sync_slice none = publish_range(&s, s.own, 2, pages - 1);
+    assert_int_equal(none.version, 20);
+    assert_int_equal(none.first, 2);
+    assert_int_equal(none.end, pages - 1);
     test_sync_close(&s);
 }
 
@@ -123,7 +168,7 @@ static void others_take_a_filter_slice_by_slice(void **state)
 /* What a journal has of one publish. */
 typedef struct mark {
     umbel_filter *then;
-    uint64_t first, end, version;
+    umbel_sync_slice at;
     um_statement signed_as;
 } mark;
 
@@ -136,9 +181,9 @@ static void live_and_mark(test_sync_server *s, mark *m)
     publish_slice(s, s->own, 0, pages / 2);
     for (size_t i = 0; i < MARKS; i++) {
         add_keys(s, KEYS / 2 + i, KEYS / 2 + i + 1);
-        m[i].first = i ? i * 5 % (pages / 2) : 0;
-        m[i].end = pages - i % 4;
-        m[i].version = publish_slice(s, s->own, m[i].first, m[i].end);
+        m[i].at = publish_range(s, s->own, i ? i * 5 % (pages / 2) : 0,
+                                pages - i % 4);
+        assert_true(m[i].at.first < m[i].at.end && m[i].at.end <= pages);
         m[i].signed_as = only_copy(s)->now;
         assert_ok(umbel_copy(s->own, &m[i].then, &test_refusal));
     }
@@ -146,12 +191,13 @@ static void live_and_mark(test_sync_server *s, mark *m)
 
 static void replay(test_sync_server *s, const mark *m)
 {
-    assert_ok(umbel_sync_restore(s->machine, 0, 0, m[0].version, m[0].then,
+    assert_ok(umbel_sync_restore(s->machine, 0, 0, m[0].at.version, m[0].then,
                                  &test_refusal));
     for (size_t i = 0; i < MARKS; i++) {
         if (i)
-            assert_int_equal(publish_slice(s, m[i].then, m[i].first, m[i].end),
-                             m[i].version);
+            assert_int_equal(
+                publish_slice(s, m[i].then, m[i].at.first, m[i].at.end),
+                m[i].at.version);
         const um_statement *now = &only_copy(s)->now;
         assert_int_equal(now->version, m[i].signed_as.version);
         assert_int_equal(now->keys, m[i].signed_as.keys);
@@ -321,6 +367,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slices_in_any_order_give_the_root_of_one_publish),
         cmocka_unit_test(a_slice_outside_the_filter_is_refused),
+        cmocka_unit_test(a_publish_names_the_pages_that_changed),
         cmocka_unit_test(others_take_a_filter_slice_by_slice),
         cmocka_unit_test(restore_and_replay_sign_the_same_statements),
         cmocka_unit_test(a_claim_that_grew_alone_is_published_with_all_pages),

@@ -401,7 +401,7 @@ static void publish_up_to(world *w, unsigned i, uint64_t end)
 {
     const test_sync_server *s = &w->server[i];
     reported *r = &w->reports[i];
-    uint64_t version;
+    umbel_sync_slice out;
     umbel_sync_copy c;
 
     follow_incarnation(w, i);
@@ -410,7 +410,7 @@ static void publish_up_to(world *w, unsigned i, uint64_t end)
     if (!r->page)
         memcpy(r->passing, r->all, KEYS);
     if (umbel_sync_publish_pages(s->machine, 0, w->epoch[i], s->own, r->page,
-                                 end, &version, NULL))
+                                 end, &out, NULL))
         return;
     r->page = end % PAGES;
     if (!r->page)
