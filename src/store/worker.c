@@ -122,47 +122,9 @@ int um_store_clean(um_disk *disk, uint64_t below, bool unfinished)
     return 0;
 }
 
-typedef struct settling {
-    um_disk *disk;
-    uint64_t from;
-    int number;
-} settling;
-
-static void sync_one(void *ctx, const char *name)
-{
-    settling *s = ctx;
-    const um_disk_ops *ops = s->disk->ops;
-    uint64_t number;
-    bool unfinished;
-    int file;
-
-    if (s->number ||
-        !um_store_parse_name(name, "journal", &number, &unfinished) ||
-        unfinished || number < s->from)
-        return;
-    s->number = ops->open(s->disk, name, UM_DISK_READ, &file);
-    if (s->number)
-        return;
-    s->number = ops->sync(s->disk, file);
-    ops->close(s->disk, file);
-}
-
-/* Makes the files of a start durable, and removes those it does not need. */
-static int settle_files(um_disk *disk, uint64_t from)
-{
-    settling s = {.disk = disk, .from = from};
-    int number = disk->ops->names(disk, sync_one, &s);
-
-    if (number == 0)
-        number = s.number;
-    if (number == 0)
-        number = disk->ops->sync_names(disk);
-    return number ? number : um_store_clean(disk, from, true);
-}
-
 static int prepare(um_worker *w, const work *todo, int *file)
 {
-    int number = todo->settle ? settle_files(w->disk, todo->settle) : 0;
+    int number = todo->settle ? um_store_settle(w->disk, todo->settle) : 0;
 
     return number ? number : um_journal_create(w->disk, &todo->head, file);
 }

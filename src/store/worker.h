@@ -69,6 +69,9 @@ void um_worker_mend(um_worker *w, uint64_t seq);
 int um_journal_create(um_disk *disk, const um_journal_head *head, int *file);
 /* Also then: as um_worker_clean, at once; unfinished: and all NAME.new. */
 int um_store_clean(um_disk *disk, uint64_t below, bool unfinished);
+/* Makes journals from that number on durable, and removes what is older or was
+ * not finished. */
+int um_store_settle(um_disk *disk, uint64_t from);
 
 /* Reads "snapshot-12" or "journal-12"; *unfinished: with ".new" behind. */
 bool um_store_parse_name(const char *name, const char *kind, uint64_t *number,
