@@ -12,6 +12,7 @@
     X(why)                                                                     \
     X(report)                                                                  \
     X(revoke)                                                                  \
+    X(import)                                                                  \
     X(forget)                                                                  \
     X(welcome)                                                                 \
     X(peers)                                                                   \

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "clearinghouse/counts.h"
 #include "clearinghouse/forget.h"
+#include "clearinghouse/import.h"
 #include "clearinghouse/mail_change.h"
 #include "clearinghouse/peers.h"
 #include "clearinghouse/status_words.h"
@@ -21,8 +22,8 @@
 typedef struct job {
     um_requests *owner;
     um_control_request *request;
-    char *options; /* of the line; the next three point into it, or are NULL */
-    const char *sender, *client, *config;
+    char *options; /* of the line; the next four point into it, or are NULL */
+    const char *sender, *client, *piece, *config;
     bool json, notice;
     uint8_t *bytes;
     size_t len;
@@ -437,6 +438,34 @@ static void run_revoke(job *j)
     read_mail(j, take_revoke);
 }
 
+/* --- import --------------------------------------------------------------- */
+
+/* One piece; its name is the rest of the line. */
+static void run_import(job *j)
+{
+    um_import_result r;
+    umbel_error err;
+
+    if (!j->piece) {
+        refuse_job(j, "the piece has no name");
+        return;
+    }
+    if (um_import_pyzor(j->owner->house, j->piece,
+                        (umbel_slice){j->bytes, j->len}, &r,
+                        &err) != UMBEL_OK) {
+        refuse_job(j, err.text);
+        return;
+    }
+    FILE *out = open_memstream(&j->reply, &j->reply_len);
+    if (out) {
+        fprintf(out, "%d %zu %zu %zu\n", r.again, r.counted, r.left_out,
+                r.saturated);
+        fclose(out);
+    }
+    j->ticket = r.ticket;
+    wait_until_safe(j);
+}
+
 /* --- requests ------------------------------------------------------------- */
 
 static const struct {
@@ -447,6 +476,7 @@ static const struct {
     {"forget", UM_REQUEST_DIGESTS, run_forget},
     {"forget-revoked", UM_REQUEST_DIGESTS, run_forget_revoked},
     {"forget-undo", UM_REQUEST_DIGESTS, run_undo},
+    {"import-pyzor", UM_REQUEST_DIGESTS, run_import},
     {"report", UM_REQUEST_MAIL, run_report},
     {"revoke", UM_REQUEST_MAIL, run_revoke},
     {"why", UM_REQUEST_MAIL, run_why},
@@ -502,6 +532,7 @@ static bool read_options(job *j, const char *line)
     take_option(&rest, "--notice", &notice);
     take_option(&rest, "--sender=", &j->sender);
     take_option(&rest, "--client=", &j->client);
+    take_option(&rest, "--piece=", &j->piece);
     j->json = json;
     j->notice = notice;
     if (strncmp(rest, config, sizeof config - 1) == 0)

@@ -1,0 +1,206 @@
+/*
+ * cmd_import.c - umbel clearinghouse import: counts of another server.
+ */
+#include "clearinghouse/ask.h"
+#include "clearinghouse/commands.h"
+#include "clearinghouse/import.h"
+#include "clearinghouse/pyzord_dump.h"
+#include "cli/report.h"
+
+#include "base/error.h"
+#include "base/hash.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { SHOWN = 5 }; /* records that were skipped, and are named */
+
+typedef struct import_args {
+    const char *config, *from, *file;
+} import_args;
+
+static const um_option options[] = {UM_HOUSE_CONFIG(import_args), {0}};
+
+typedef struct import {
+    const um_args *args;
+    um_config config;
+    uint64_t checksum; /* of the file */
+    uint64_t pieces;
+    char text[UM_IMPORT_LINES * 96];
+    size_t len, lines;
+    uint64_t oldest; /* what was updated before has expired */
+    uint64_t read, expired, skipped, again, counted, left_out, saturated;
+} import;
+
+/* A file that is read again makes the same pieces. */
+static umbel_status checksum_file(FILE *in, uint64_t *out, umbel_error *err)
+{
+    char bytes[65536];
+    size_t n;
+
+    *out = 0;
+    while ((n = fread(bytes, 1, sizeof bytes, in)) > 0)
+        *out = um_remix(*out ^ um_checksum(bytes, n));
+    if (ferror(in) || fseek(in, 0, SEEK_SET) != 0)
+        return um_fail(err, UMBEL_E_IO, "the file cannot be read twice");
+    return UMBEL_OK;
+}
+
+/* Sends the lines that were collected, and waits until they are safe. */
+static umbel_status send_piece(import *im, umbel_error *err)
+{
+    char line[64], *answer = NULL;
+    size_t len = 0;
+    unsigned long long again, counted, left_out, saturated;
+
+    if (!im->lines)
+        return UMBEL_OK;
+    FILE *out = open_memstream(&answer, &len);
+    if (!out)
+        return um_no_memory(err, 1);
+    snprintf(line, sizeof line, "import-pyzor --piece=%016" PRIx64 "/%" PRIu64,
+             im->checksum, im->pieces++);
+    umbel_status status = um_ask_server(
+        &im->config, line, (umbel_slice){im->text, im->len}, out, err);
+    fclose(out);
+    if (!status && sscanf(answer, "%llu %llu %llu %llu", &again, &counted,
+                          &left_out, &saturated) != 4)
+        status = um_fail(err, UMBEL_E_FORMAT,
+                         "the server's answer is "
+                         "malformed");
+    free(answer);
+    UM_TRY(status);
+    im->again += again ? im->lines : 0;
+    im->counted += counted;
+    im->left_out += left_out;
+    im->saturated += saturated;
+    im->len = im->lines = 0;
+    return UMBEL_OK;
+}
+
+static umbel_status add_record(import *im, const um_pyzord_record *r,
+                               umbel_error *err)
+{
+    im->read++;
+    if (r->updated && r->updated < im->oldest) {
+        im->expired++;
+        return UMBEL_OK;
+    }
+    im->len += (size_t)snprintf(im->text + im->len, sizeof im->text - im->len,
+                                "%s %" PRIu64 " %" PRIu64 "\n", r->digest,
+                                r->reports, r->whitelistings);
+    return ++im->lines == UM_IMPORT_LINES ? send_piece(im, err) : UMBEL_OK;
+}
+
+static umbel_status import_records(import *im, FILE *in, umbel_error *err)
+{
+    um_pyzord_dump dump = {.in = in};
+    um_pyzord_record r;
+
+    for (;;)
+        switch (um_pyzord_dump_next(&dump, &r, err)) {
+        case UM_PYZORD_RECORD:
+            UM_TRY(add_record(im, &r, err));
+            break;
+        case UM_PYZORD_SKIPPED:
+            if (im->skipped++ < SHOWN)
+                um_warn(im->args, "skipped: %s", err->text);
+            break;
+        case UM_PYZORD_END:
+            return send_piece(im, err);
+        case UM_PYZORD_BROKEN:
+            return UMBEL_E_FORMAT;
+        }
+}
+
+/* Counts that the list would have dropped by now are not taken. */
+static uint64_t oldest_of(const um_config *c)
+{
+    const um_list_settings *l = &c->list[um_front_list_find("pyzor-reports")];
+    uint64_t seconds = l->epoch / 1000 * l->epochs, now = (uint64_t)time(NULL);
+
+    return now > seconds ? now - seconds : 0;
+}
+
+static void print_import(const import *im)
+{
+    um_report r = {0};
+
+    um_report_count(&r, "read", NULL, "records", im->read);
+    um_report_count(&r, "counted", NULL, "digests", im->counted);
+    um_report_count(&r, "skipped", NULL, "not records of pyzord", im->skipped);
+    um_report_count(&r, "expired", NULL, "older than the lists keep",
+                    im->expired);
+    um_report_count(&r, "again", NULL, "imported before", im->again);
+    um_report_count(&r, "left_out", "left out",
+                    "welcome, forgotten, no count, or a full list",
+                    im->left_out);
+    um_report_count(&r, "saturated", NULL, "above what the list can count",
+                    im->saturated);
+    um_report_print(im->args, &r);
+    um_report_fini(&r);
+}
+
+static umbel_status import_file(import *im, const char *path, umbel_error *err)
+{
+    FILE *in = fopen(path, "re");
+
+    if (!in)
+        return um_fail_path(err, path);
+    umbel_status status = checksum_file(in, &im->checksum, err);
+    if (!status)
+        status = import_records(im, in, err);
+    fclose(in);
+    return um_name_file(status, path, err);
+}
+
+static int run(const um_args *args)
+{
+    const import_args *a = args->values;
+    umbel_error err;
+    import *im = NULL;
+    umbel_status status;
+
+    if (strcmp(a->from, "pyzord") != 0) {
+        um_set_error(&err, UMBEL_E_RANGE, "%.32s: only pyzord can be imported",
+                     a->from);
+        return um_trouble(args, &err);
+    }
+    im = calloc(1, sizeof *im);
+    status = um_no_memory(&err, sizeof *im);
+
+    if (im) {
+        im->args = args;
+        status = um_load_config(&im->config, a->config, &err);
+    }
+    if (!status) {
+        im->oldest = oldest_of(&im->config);
+        status = import_file(im, a->file, &err);
+        if (!status || im->read)
+            print_import(im);
+        um_config_fini(&im->config);
+    }
+    free(im);
+    return status == UMBEL_OK ? UM_EXIT_FINE : um_trouble(args, &err);
+}
+
+const um_command um_house_cmd_import = {
+    .name = "clearinghouse import",
+    .summary = "take over the counts of another server",
+    .details =
+        "FILE is what gdbm_dump prints of pyzord's file. Counts are added to "
+        "those that the running server has; what was imported once counts "
+        "once, however often FILE is given.",
+    .example = "pyzord pyzord.dump",
+    .manual = "8 System Administration",
+    .values_len = sizeof(import_args),
+    .options = {{options, .base = 0}},
+    .operands = {{"pyzord", UM_TEXT, offsetof(import_args, from), UM_PLAIN_TEXT,
+                  .example = "pyzord"},
+                 {"FILE", UM_TEXT, offsetof(import_args, file), UM_INPUT,
+                  .example = "pyzord.dump"}},
+    .run = run,
+};

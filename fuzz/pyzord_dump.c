@@ -1,0 +1,37 @@
+/*
+ * pyzord_dump.c - dumps of gdbm from anyone: read to their end, or refused with
+ * a line of plain text; every record has a digest.
+ */
+#include "fuzz.h"
+
+#include "clearinghouse/pyzord_dump.h"
+
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    uint8_t none = 0;
+    /* fmemopen takes no size of 0, and only reads here. */
+    union {
+        const void *in;
+        void *plain;
+    } u = {size ? data : &none};
+    FILE *in = fmemopen(u.plain, size ? size : 1, "r");
+    um_pyzord_dump dump = {.in = in};
+    um_pyzord_record r;
+    um_pyzord_next next;
+    umbel_error err;
+
+    if (!in)
+        return 0;
+    do {
+        next = um_pyzord_dump_next(&dump, &r, &err);
+        if (next == UM_PYZORD_RECORD)
+            UM_WANT(strlen(r.digest) == 40);
+        if (next == UM_PYZORD_SKIPPED || next == UM_PYZORD_BROKEN)
+            UM_WANT(err.text[0] && !strchr(err.text, '\n'));
+    } while (next == UM_PYZORD_RECORD || next == UM_PYZORD_SKIPPED);
+    UM_WANT(dump.line <= size);
+    fclose(in);
+    return 0;
+}
