@@ -2,6 +2,7 @@
  * front_razor.c - Razor2 over TCP.
  */
 #include "base/error.h"
+#include "clearinghouse/front_stream.h"
 #include "clearinghouse/razor_front.h"
 
 #include <inttypes.h>
@@ -23,8 +24,7 @@ static const char *const orders[] = {[UM_RAZOR_SPAM_FIRST] = "spam-first",
 static const char *const registrations[] = {"open", "closed", NULL};
 
 static const um_setting settings[] = {
-    {"listen", &um_type_ports, offsetof(um_razor_settings, listen),
-     NULL,
+    {"listen", &um_type_ports, offsetof(um_razor_settings, listen), NULL,
      .help = "TCP addresses, such as 127.0.0.1:2703 and 127.0.0.2:2703: "
              "clients want to know two"},
     {"announce", &um_type_places, offsetof(um_razor_settings, announce), NULL,
@@ -90,22 +90,7 @@ const um_verdict um_razor_verdicts[] = {
     [UM_RAZOR_NOT_STORED] = {503, "not counted: the disk cannot be written",
                              "not_stored"},
     [UM_RAZOR_ACCOUNTS_FULL] = {507, "too many accounts", "accounts_full"},
-    [UM_RAZOR_ENDS + UM_END_DONE] = {200, "served", NULL},
-    [UM_RAZOR_ENDS + UM_END_CLIENT] = {200, "closed by the client", NULL},
-    [UM_RAZOR_ENDS + UM_END_BAD] = {400, "malformed", "bad_request"},
-    [UM_RAZOR_ENDS + UM_END_TOO_LONG] = {431, "too long", "too_long"},
-    [UM_RAZOR_ENDS + UM_END_TOO_MUCH] = {413, "too much", "too_much"},
-    [UM_RAZOR_ENDS + UM_END_IDLE] = {408, "idle", "idle"},
-    [UM_RAZOR_ENDS + UM_END_TOO_SLOW] = {408, "too slow", "too_slow"},
-    [UM_RAZOR_ENDS + UM_END_UNREAD] = {408, "does not read", "unread"},
-    [UM_RAZOR_ENDS +
-        UM_END_NETWORK_FULL] = {429, "too many connections of its network",
-                                "network_full"},
-    [UM_RAZOR_ENDS + UM_END_ALL_FULL] = {503, "too many connections", "full"},
-    [UM_RAZOR_ENDS + UM_END_IO] = {400, "the connection broke", "io"},
-    [UM_RAZOR_ENDS + UM_END_MEMORY] = {503, "no memory", "memory"},
-    [UM_RAZOR_ENDS + UM_END_SHUTDOWN] = {200, "the server stops", NULL},
-    [UM_RAZOR_ENDS + UM_END_COUNT] = {0}};
+    UM_END_VERDICTS(UM_RAZOR_ENDS)};
 _Static_assert(UM_COUNT(um_razor_verdicts) <= UM_MAX_VERDICTS,
                "room for verdicts");
 
