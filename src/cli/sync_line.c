@@ -210,7 +210,8 @@ enum { MAGIC_LEN = 12, TURN_LEN = MAGIC_LEN + UMBEL_ORIGIN_LEN };
 static umbel_status write_all(int fd, const void *bytes, size_t len,
                               umbel_error *err)
 {
-    if (write(fd, bytes, len) != (ssize_t)len) /* a pipe that is empty */
+    /* The pipe is empty; reading shows that the other side has ended. */
+    if (write(fd, bytes, len) != (ssize_t)len && errno != EPIPE)
         return um_fail_errno(err, "writing to the other side");
     return UMBEL_OK;
 }

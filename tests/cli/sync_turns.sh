@@ -37,5 +37,5 @@ umbel sync -q a b
 umbel check -c b k1 k2 k3 k4 k5 k6 k7 k8
 
 echo "--- not umbel"
-umbel sync a 'exec:echo this is a text of some other program that is long enough'
+umbel sync a 'exec:head -c 44 >/dev/null; echo this is a text of some other program that is long enough'
 umbel sync a 'exec:umbel sync --stdio a'
