@@ -436,7 +436,12 @@ umbel_status umbel_sync_mute(umbel_sync *s, const uint8_t *origin,
 umbel_status umbel_sync_allow(umbel_sync *s, const uint8_t *origin,
                               umbel_error *err)
 {
-    return set_standing(s, origin, UM_ALLOWED, err);
+    bool was_dropped = um_standing_of(s, origin) == UM_DROPPED;
+
+    UM_TRY(set_standing(s, origin, UM_ALLOWED, err));
+    if (was_dropped) /* peers believe that we still have what they sent */
+        um_peers_restart(s);
+    return UMBEL_OK;
 }
 
 bool umbel_sync_next_standing(const umbel_sync *s, size_t *at,

@@ -77,6 +77,7 @@ void um_peers_restart(umbel_sync *s)
             continue;
         um_peer_forget(s, p);
         p->own_session = next_session(s);
+        p->session = 0; /* so that it greets us at once */
         p->greet = true;
     }
 }

@@ -259,6 +259,35 @@ static void after_a_drop_answers_are_as_if_it_never_was(void **state)
     test_sync_close(&alone);
 }
 
+static void one_that_is_allowed_again_is_sent_again(void **state)
+{
+    test_sync_server a = {0}, b = {0};
+    test_sync_link ab;
+
+    (void)state;
+    test_sync_open(&a, 1);
+    test_sync_open(&b, 2);
+    test_sync_connect(&ab, &a, &b);
+    for (uint64_t rounds = 0; rounds < 3; rounds++) {
+        test_sync_add(&a, 1, 1);
+        test_sync_publish(&a);
+        test_sync_run(&ab, 10);
+        assert_int_equal(test_sync_count(&b, 1), rounds + 1);
+        assert_ok(umbel_sync_drop(b.machine, umbel_sync_origin(a.machine),
+                                  false, &test_refusal));
+        if (rounds) /* the other side hears of it, or not */
+            test_sync_run(&ab, 10);
+        assert_int_equal(test_sync_count(&b, 1), 0);
+        assert_ok(umbel_sync_allow(b.machine, umbel_sync_origin(a.machine),
+                                   &test_refusal));
+        test_sync_run(&ab, 10);
+        assert_int_equal(test_sync_count(&b, 1), rounds + 1);
+    }
+    assert_true(test_sync_word(&a) == test_sync_word(&b));
+    test_sync_close(&a);
+    test_sync_close(&b);
+}
+
 static void origins_have_a_limit_and_a_cap(void **state)
 {
     test_sync_server b = {0}, a[3] = {{0}};
@@ -326,6 +355,7 @@ int main(void)
         cmocka_unit_test(one_that_says_two_things_is_out),
         cmocka_unit_test(one_that_floods_is_held_at_its_capacity),
         cmocka_unit_test(after_a_drop_answers_are_as_if_it_never_was),
+        cmocka_unit_test(one_that_is_allowed_again_is_sent_again),
         cmocka_unit_test(origins_have_a_limit_and_a_cap),
         cmocka_unit_test(another_shape_is_refused_with_the_field),
     };
