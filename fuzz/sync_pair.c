@@ -143,7 +143,7 @@ static void happen(end pair[2], uint8_t what, uint64_t *now)
 {
     end *e = &pair[what >> 7], *other = &pair[!(what >> 7)];
     uint8_t x = what & 15;
-    uint64_t version;
+    umbel_sync_slice slice;
 
     switch (what >> 4 & 7) {
     case 0:
@@ -152,7 +152,7 @@ static void happen(end pair[2], uint8_t what, uint64_t *now)
         break;
     case 2:
         umbel_sync_publish_pages(e->machine, 0, e->epoch, e->own, x == 1,
-                                 x == 2 ? 1 : 2, &version, NULL);
+                                 x == 2 ? 1 : 2, &slice, NULL);
         break;
     case 3:
     case 4:

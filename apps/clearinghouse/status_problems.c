@@ -212,7 +212,7 @@ static bool is_away(const um_origin *o, uint64_t now)
 static void check_away(const um_status *s, um_problems *out)
 {
     char names[NAMES_LEN];
-    const um_origin *o;
+    const um_origin *o = NULL;
     size_t n = name_origins(s, is_away, names, &o);
 
     if (!n)
@@ -244,7 +244,7 @@ static bool has_other_lists(const um_origin *o, uint64_t now)
 static void check_shapes(const um_status *s, um_problems *out)
 {
     char names[NAMES_LEN];
-    const um_origin *o;
+    const um_origin *o = NULL;
 
     if (!name_origins(s, has_other_lists, names, &o))
         return;
@@ -295,7 +295,7 @@ static bool is_refused(const um_origin *o, uint64_t now)
 static void check_refused_peers(const um_status *s, um_problems *out)
 {
     char names[NAMES_LEN];
-    const um_origin *o;
+    const um_origin *o = NULL;
     unsigned i = 0;
 
     if (!name_origins(s, is_refused, names, &o))
@@ -319,7 +319,7 @@ static bool is_held(const um_origin *o, uint64_t now)
 static void check_held_origins(const um_status *s, um_problems *out)
 {
     char names[NAMES_LEN];
-    const um_origin *o;
+    const um_origin *o = NULL;
 
     if (!name_origins(s, is_held, names, &o))
         return;
