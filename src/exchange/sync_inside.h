@@ -8,7 +8,8 @@
  *   sync_take.c     copies of others: taking an update
  *   sync_update.c   pages as bytes, and back
  *   sync_message.c  messages as bytes, and back
- *   sync_log.c      signed entries, dropped and contradicted origins
+ *   sync_log.c      signed entries
+ *   sync_standing.c dropped and contradicted origins
  *   sync_peer.c     peers: what to send next, what came
  *   sync_greet.c    HELLO, HAVE
  *   sync_version.c  UPDATE
@@ -209,6 +210,7 @@ typedef struct um_log_entry {
     uint32_t len;
     uint8_t signature[UM_SIGNATURE_LEN];
     uint64_t hash[2]; /* for the agreement word */
+    uint64_t word;    /* sum of hash[0] up to this entry */
     uint8_t *body;
 } um_log_entry;
 
@@ -217,6 +219,7 @@ typedef struct um_sync_log {
     uint64_t incarnation;
     um_log_entry *entry; /* seq - 1 */
     size_t n;
+    size_t take_backs; /* of them */
 } um_sync_log;
 
 /* An incarnation that signed two roots for one version; both statements. */
@@ -504,6 +507,7 @@ um_get_message um_get_hello_message, um_get_have_message,
 void um_log_sum(const umbel_sync *s, uint64_t sum[2]);
 um_sync_log *um_log_find(umbel_sync *s, const uint8_t *origin,
                          uint64_t incarnation, bool make);
+void um_log_forget(umbel_sync *s, um_sync_log *log);
 /* Returns true if entry seq is that one, as it was signed. */
 bool um_log_has(const um_sync_log *log, uint64_t seq, const um_log_entry *e);
 /* The same on two servers whose first n entries are the same. */

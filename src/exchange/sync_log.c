@@ -1,5 +1,5 @@
 /*
- * sync_log.c - what filters cannot hold: signed entries, and who is out.
+ * sync_log.c - what filters cannot hold: signed entries.
  *
  * An entry is signed with its number, so it can be neither changed nor moved.
  * Entries are taken in order: what is there has no gaps.
@@ -32,6 +32,11 @@ static void entry_text(uint64_t incarnation, uint64_t seq,
     um_bytes_put(out, e->body, e->len);
 }
 
+static bool is_our_origin(const umbel_sync *s, const uint8_t *origin)
+{
+    return memcmp(origin, s->origin, UMBEL_ORIGIN_LEN) == 0;
+}
+
 um_sync_log *um_log_find(umbel_sync *s, const uint8_t *origin,
                          uint64_t incarnation, bool make)
 {
@@ -39,7 +44,9 @@ um_sync_log *um_log_find(umbel_sync *s, const uint8_t *origin,
         if (s->log[i].incarnation == incarnation &&
             memcmp(s->log[i].origin, origin, UMBEL_ORIGIN_LEN) == 0)
             return &s->log[i];
-    if (!make || s->nlogs >= (size_t)s->limit.origins * s->limit.incarnations)
+    if (!make ||
+        (s->nlogs >= (size_t)s->limit.origins * s->limit.incarnations &&
+         !is_our_origin(s, origin)))
         return NULL;
     um_sync_log *all = um_grow_array(s->log, &s->nlogs, sizeof *all);
     if (!all)
@@ -52,29 +59,57 @@ um_sync_log *um_log_find(umbel_sync *s, const uint8_t *origin,
     return log;
 }
 
-/* Who else said that this origin is to be dropped. */
+/* Returns true if a log asks that this origin be dropped. */
+static bool asks_to_drop(const um_sync_log *l, const uint8_t *origin)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        const um_log_entry *e = &l->entry[i];
+        if (e->type == UMBEL_SYNC_LOG_DROP && !e->taken_back &&
+            e->len == UMBEL_ORIGIN_LEN &&
+            memcmp(e->body, origin, UMBEL_ORIGIN_LEN) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Returns true if an earlier log of the same origin asks for it: each origin
+ * has one voice, whatever the number of its entries and incarnations. */
+static bool asked_before(const umbel_sync *s, size_t log, const uint8_t *origin)
+{
+    for (size_t i = 0; i < log; i++)
+        if (memcmp(s->log[i].origin, s->log[log].origin, UMBEL_ORIGIN_LEN) ==
+                0 &&
+            asks_to_drop(&s->log[i], origin))
+            return true;
+    return false;
+}
+
 static size_t count_notices(const umbel_sync *s, const uint8_t *origin)
 {
     size_t n = 0;
-    umbel_sync_entry e;
 
-    for (size_t at = 0; umbel_sync_next_entry(s, &at, &e);)
-        n += e.type == UMBEL_SYNC_LOG_DROP && e.body.len == UMBEL_ORIGIN_LEN &&
-             memcmp(e.body.data, origin, UMBEL_ORIGIN_LEN) == 0;
+    for (size_t i = 0; i < s->nlogs; i++)
+        n += um_standing_of(s, s->log[i].origin) == UM_ALLOWED &&
+             asks_to_drop(&s->log[i], origin) && !asked_before(s, i, origin);
     return n;
 }
 
+/* Those of a saved state (peer -1) were heeded when they came: meanwhile the
+ * operator may have allowed the origin again. */
 static void heed_notice(umbel_sync *s, int peer, const um_log_entry *e)
 {
-    if (e->len != UMBEL_ORIGIN_LEN || !s->set.drop_quorum ||
+    uint8_t name[UMBEL_ORIGIN_LEN]; /* the entry may be one of its own */
+
+    if (peer < 0 || e->len != UMBEL_ORIGIN_LEN || !s->set.drop_quorum ||
         memcmp(e->body, s->origin, UMBEL_ORIGIN_LEN) == 0 ||
         um_standing_of(s, e->body) == UM_DROPPED ||
         count_notices(s, e->body) < s->set.drop_quorum)
         return;
-    umbel_sync_drop(s, e->body, false, NULL);
+    memcpy(name, e->body, sizeof name);
+    umbel_sync_drop(s, name, false, NULL);
     um_sync_tell(s, &(umbel_sync_event){.kind = UMBEL_SYNC_DROPPED,
                                         .peer = peer,
-                                        .origin = e->body,
+                                        .origin = name,
                                         .list = -1});
 }
 
@@ -95,7 +130,8 @@ static bool was_taken_back(const umbel_sync *s, const um_sync_log *log,
 {
     for (size_t i = 0; i < s->nlogs; i++) {
         const um_sync_log *l = &s->log[i];
-        if (memcmp(l->origin, log->origin, UMBEL_ORIGIN_LEN) != 0)
+        if (!l->take_backs ||
+            memcmp(l->origin, log->origin, UMBEL_ORIGIN_LEN) != 0)
             continue;
         for (size_t j = 0; j < l->n; j++) {
             const um_log_entry *e = &l->entry[j];
@@ -125,14 +161,37 @@ static void hash_entry(const um_sync_log *log, uint64_t seq, um_log_entry *e)
     e->hash[1] = um_load64(out + 8);
 }
 
+/* Memory of an entry: also one without a body takes some. */
+static uint64_t entry_bytes(const um_log_entry *e)
+{
+    return sizeof *e + e->len;
+}
+
+/* Returns true if the log may take an entry in the place of others of so many
+ * bytes. What others say leaves room for what we have to say. */
+static bool has_room(const umbel_sync *s, const um_sync_log *log,
+                     const um_log_entry *e, uint64_t replaced)
+{
+    return e->len <= s->limit.log_entry_bytes &&
+           (is_our_origin(s, log->origin) ||
+            s->log_bytes - replaced + entry_bytes(e) <= s->limit.log_bytes);
+}
+
+/* Sums up the entries from seq on. */
+static void sum_words(const um_sync_log *log, uint64_t seq)
+{
+    for (uint64_t i = seq - 1; i < log->n; i++)
+        log->entry[i].word =
+            (i ? log->entry[i - 1].word : 0) + log->entry[i].hash[0];
+}
+
 static umbel_status append_entry(umbel_sync *s, um_sync_log *log,
                                  const um_log_entry *e, umbel_error *err)
 {
     um_log_entry *all;
     uint8_t *body;
 
-    if (log->n >= s->limit.log_entries || e->len > s->limit.log_entry_bytes ||
-        e->len > s->limit.log_bytes - s->log_bytes)
+    if (log->n >= s->limit.log_entries || !has_room(s, log, e, 0))
         return um_fail(err, UMBEL_E_LIMIT,
                        "a log is full: raise log_entries, log_entry_bytes or "
                        "log_bytes");
@@ -148,11 +207,13 @@ static umbel_status append_entry(umbel_sync *s, um_sync_log *log,
     to->body = body;
     if (e->len)
         memcpy(body, e->body, e->len);
-    s->log_bytes += e->len;
+    s->log_bytes += entry_bytes(e);
     s->log_changes++;
     s->changes++;
+    log->take_backs += e->type == UMBEL_SYNC_LOG_TAKE_BACK;
     to->taken_back = was_taken_back(s, log, log->n);
     hash_entry(log, log->n, to);
+    sum_words(log, log->n);
     return UMBEL_OK;
 }
 
@@ -176,15 +237,26 @@ static bool is_signed(const umbel_sync *s, const um_sync_log *log, uint64_t seq,
     return right;
 }
 
-/* Puts e in the place of an entry of the same number. */
-static umbel_status replace_entry(umbel_sync *s, const um_sync_log *log,
-                                  uint64_t seq, const um_log_entry *e,
-                                  umbel_error *err)
+/* The entry that another one took back may count again, once that is gone. */
+static void unheed_take_back(umbel_sync *s, const uint8_t *origin,
+                             const um_log_entry *gone)
 {
-    um_log_entry *to = &log->entry[seq - 1];
+    if (gone->type != UMBEL_SYNC_LOG_TAKE_BACK || gone->len != 16)
+        return;
+    const um_sync_log *log =
+        um_log_find(s, origin, um_load64(gone->body), false);
+    uint64_t seq = um_load64(gone->body + 8);
+    if (log && seq >= 1 && seq <= log->n)
+        log->entry[seq - 1].taken_back = was_taken_back(s, log, seq);
+}
 
-    if (e->len > s->limit.log_entry_bytes ||
-        e->len > s->limit.log_bytes - (s->log_bytes - to->len))
+/* Puts e in the place of an entry of the same number. */
+static umbel_status replace_entry(umbel_sync *s, um_sync_log *log, uint64_t seq,
+                                  const um_log_entry *e, umbel_error *err)
+{
+    um_log_entry *to = &log->entry[seq - 1], gone = *to;
+
+    if (!has_room(s, log, e, entry_bytes(to)))
         return um_fail(err, UMBEL_E_LIMIT,
                        "a log is full: raise log_entry_bytes or log_bytes");
     uint8_t *body = malloc((size_t)e->len + 1);
@@ -192,16 +264,17 @@ static umbel_status replace_entry(umbel_sync *s, const um_sync_log *log,
         return um_no_memory(err, e->len);
     if (e->len)
         memcpy(body, e->body, e->len);
-    free(to->body);
-    s->log_bytes += e->len - (uint64_t)to->len;
-    s->log_changes++;
-    s->changes++;
     *to = *e;
     to->body = body;
-    for (size_t i = 0; i < s->nlogs; i++)
-        for (size_t j = 0; j < s->log[i].n; j++)
-            s->log[i].entry[j].taken_back =
-                was_taken_back(s, &s->log[i], j + 1);
+    s->log_bytes += entry_bytes(e) - entry_bytes(&gone);
+    s->log_changes++;
+    s->changes++;
+    log->take_backs += e->type == UMBEL_SYNC_LOG_TAKE_BACK;
+    log->take_backs -= gone.type == UMBEL_SYNC_LOG_TAKE_BACK;
+    to->taken_back = was_taken_back(s, log, seq);
+    unheed_take_back(s, log->origin, &gone);
+    sum_words(log, seq);
+    free(gone.body);
     return UMBEL_OK;
 }
 
@@ -230,8 +303,7 @@ umbel_status um_log_take(umbel_sync *s, int peer, const uint8_t *origin,
         return um_fail(err, UMBEL_E_LIMIT, "too many logs: raise origins");
     UM_TRY(here ? replace_entry(s, log, seq, &e, err)
                 : append_entry(s, log, &e, err));
-    if (memcmp(origin, s->origin, UMBEL_ORIGIN_LEN) == 0 &&
-        incarnation == s->incarnation && peer >= 0)
+    if (is_our_origin(s, origin) && incarnation == s->incarnation && peer >= 0)
         um_sync_renew(s, peer);
     um_log_entry kept = log->entry[seq - 1];
     if (kept.type == UMBEL_SYNC_LOG_TAKE_BACK)
@@ -330,11 +402,9 @@ bool um_log_has(const um_sync_log *log, uint64_t seq, const um_log_entry *e)
 
 uint64_t um_log_word(const um_sync_log *log, uint64_t n)
 {
-    uint64_t sum = 0;
+    uint64_t last = n < log->n ? n : log->n;
 
-    for (size_t i = 0; i < n && i < log->n; i++)
-        sum += log->entry[i].hash[0];
-    return sum;
+    return last ? log->entry[last - 1].word : 0;
 }
 
 void um_log_sum(const umbel_sync *s, uint64_t sum[2])
@@ -350,153 +420,14 @@ void um_log_sum(const umbel_sync *s, uint64_t sum[2])
     }
 }
 
-/* --- who is out ----------------------------------------------------------- */
-
-um_standing um_standing_of(const umbel_sync *s, const uint8_t *origin)
-{
-    for (size_t i = 0; i < s->nrules; i++)
-        if (memcmp(s->rule[i].origin, origin, UMBEL_ORIGIN_LEN) == 0)
-            return s->rule[i].standing;
-    return s->set.strict && memcmp(origin, s->origin, UMBEL_ORIGIN_LEN) != 0
-               ? UM_DROPPED
-               : UM_ALLOWED;
-}
-
-static umbel_status set_standing(umbel_sync *s, const uint8_t *origin,
-                                 um_standing standing, umbel_error *err)
-{
-    um_origin_rule *all;
-
-    s->log_changes++;
-    s->changes++;
-    for (size_t i = 0; i < s->npeers; i++)
-        s->peer[i].tell_rules = true;
-    for (size_t i = 0; i < s->nrules; i++)
-        if (memcmp(s->rule[i].origin, origin, UMBEL_ORIGIN_LEN) == 0) {
-            s->rule[i].standing = standing;
-            return UMBEL_OK;
-        }
-    all = um_grow_array(s->rule, &s->nrules, sizeof *all);
-    if (!all)
-        return um_no_memory(err, sizeof *all);
-    s->rule = all;
-    memcpy(s->rule[s->nrules - 1].origin, origin, UMBEL_ORIGIN_LEN);
-    s->rule[s->nrules - 1].standing = standing;
-    return UMBEL_OK;
-}
-
-static void forget_log(umbel_sync *s, um_sync_log *log)
+void um_log_forget(umbel_sync *s, um_sync_log *log)
 {
     s->log_changes++;
     for (size_t i = 0; i < log->n; i++) {
-        s->log_bytes -= log->entry[i].len;
+        s->log_bytes -= entry_bytes(&log->entry[i]);
         free(log->entry[i].body);
     }
     free(log->entry);
     log->entry = NULL;
-    log->n = 0;
-}
-
-void um_forget_origin(umbel_sync *s, const uint8_t *origin,
-                      const uint64_t *incarnation)
-{
-    for (size_t i = 0; i < s->ncopies; i++) {
-        const um_copy *c = s->copy[i];
-        if (c && memcmp(c->id.origin, origin, UMBEL_ORIGIN_LEN) == 0 &&
-            (!incarnation || c->id.incarnation == *incarnation))
-            um_copy_free(s, i);
-    }
-    for (size_t i = 0; i < s->nlogs && !incarnation; i++)
-        if (memcmp(s->log[i].origin, origin, UMBEL_ORIGIN_LEN) == 0)
-            forget_log(s, &s->log[i]);
-}
-
-umbel_status umbel_sync_drop(umbel_sync *s, const uint8_t *origin, bool notice,
-                             umbel_error *err)
-{
-    uint8_t name[UMBEL_ORIGIN_LEN]; /* origin may lie in what is freed */
-
-    memcpy(name, origin, sizeof name);
-    if (memcmp(name, s->origin, sizeof name) == 0)
-        return um_fail(err, UMBEL_E_RANGE, "we cannot drop ourselves");
-    UM_TRY(set_standing(s, name, UM_DROPPED, err));
-    um_forget_origin(s, name, NULL);
-    return notice ? umbel_sync_log_append(s, UMBEL_SYNC_LOG_DROP,
-                                          (umbel_slice){name, sizeof name},
-                                          NULL, err)
-                  : UMBEL_OK;
-}
-
-umbel_status umbel_sync_mute(umbel_sync *s, const uint8_t *origin,
-                             umbel_error *err)
-{
-    return set_standing(s, origin, UM_MUTED, err);
-}
-
-umbel_status umbel_sync_allow(umbel_sync *s, const uint8_t *origin,
-                              umbel_error *err)
-{
-    bool was_dropped = um_standing_of(s, origin) == UM_DROPPED;
-
-    UM_TRY(set_standing(s, origin, UM_ALLOWED, err));
-    if (was_dropped) /* peers believe that we still have what they sent */
-        um_peers_restart(s);
-    return UMBEL_OK;
-}
-
-bool umbel_sync_next_standing(const umbel_sync *s, size_t *at,
-                              umbel_sync_standing *out)
-{
-    if (*at >= s->nrules)
-        return false;
-    const um_origin_rule *r = &s->rule[(*at)++];
-    *out = (umbel_sync_standing){.origin = r->origin,
-                                 .dropped = r->standing == UM_DROPPED,
-                                 .muted = r->standing == UM_MUTED};
-    return true;
-}
-
-bool um_is_contradicted(const umbel_sync *s, const uint8_t *origin,
-                        uint64_t incarnation)
-{
-    for (size_t i = 0; i < s->ncontradictions; i++)
-        if (s->contradiction[i].id.incarnation == incarnation &&
-            memcmp(s->contradiction[i].id.origin, origin, UMBEL_ORIGIN_LEN) ==
-                0)
-            return true;
-    return false;
-}
-
-umbel_status um_contradiction_add(umbel_sync *s, const um_sync_id *id,
-                                  const um_statement *a, const um_statement *b,
-                                  int peer, umbel_error *err)
-{
-    um_sync_id out = *id; /* id may lie in what is freed */
-    um_contradiction *all, both = {out, *a, *b};
-
-    if (um_is_contradicted(s, id->origin, id->incarnation))
-        return UMBEL_OK;
-    if (s->ncontradictions >= (size_t)s->limit.origins * s->limit.incarnations)
-        return um_fail(err, UMBEL_E_LIMIT, "too many contradictions");
-    all = um_grow_array(s->contradiction, &s->ncontradictions, sizeof *all);
-    if (!all)
-        return um_no_memory(err, sizeof *all);
-    s->contradiction = all;
-    s->contradiction[s->ncontradictions - 1] = both;
-    s->changes++;
-    bool own = memcmp(out.origin, s->origin, UMBEL_ORIGIN_LEN) == 0 &&
-               out.incarnation == s->incarnation;
-    if (own)
-        um_sync_rescue(s, true);
-    um_forget_origin(s, out.origin, &out.incarnation);
-    um_sync_tell(s, &(umbel_sync_event){.kind = UMBEL_SYNC_CONTRADICTED,
-                                        .peer = peer,
-                                        .origin = out.origin,
-                                        .incarnation = out.incarnation,
-                                        .epoch = out.epoch,
-                                        .list = (int)out.list,
-                                        .version = both.one.version});
-    if (own)
-        um_sync_renew(s, peer);
-    return UMBEL_OK;
+    log->n = log->take_backs = 0;
 }

@@ -13,7 +13,8 @@ static void note_event(void *ctx, const umbel_sync_event *e)
     test_sync_server *s = ctx;
 
     s->events[e->kind]++;
-    if (e->kind != UMBEL_SYNC_REFUSED && e->kind != UMBEL_SYNC_CONTRADICTED)
+    if (e->kind != UMBEL_SYNC_REFUSED && e->kind != UMBEL_SYNC_CONTRADICTED &&
+        e->kind != UMBEL_SYNC_DROPPED)
         return;
     s->last_reason = e->reason;
     snprintf(s->last_text, sizeof s->last_text, "%s", e->text ? e->text : "");

@@ -345,6 +345,131 @@ static void another_shape_is_refused_with_the_field(void **state)
     umbel_close(shape);
 }
 
+static void append_drop(test_sync_server *by, const test_sync_server *of)
+{
+    umbel_slice body = {umbel_sync_origin(of->machine), UMBEL_ORIGIN_LEN};
+
+    assert_ok(umbel_sync_log_append(by->machine, UMBEL_SYNC_LOG_DROP, body,
+                                    NULL, &test_refusal));
+}
+
+static void one_origin_alone_is_no_quorum_of_notices(void **state)
+{
+    test_sync_server a = {0}, b = {0}, c = {0}, d = {0};
+    test_sync_link l;
+
+    (void)state;
+    c.params.drop_quorum = 2;
+    test_sync_open(&a, 1);
+    test_sync_open(&b, 2);
+    test_sync_open(&c, 3);
+    test_sync_open(&d, 4);
+    for (int i = 0; i < 3; i++)
+        append_drop(&b, &a);
+    test_sync_connect(&l, &b, &c);
+    test_sync_run(&l, 10);
+    assert_int_equal(c.events[UMBEL_SYNC_LOGGED], 3);
+    assert_int_equal(c.events[UMBEL_SYNC_DROPPED], 0);
+    append_drop(&d, &a);
+    test_sync_connect(&l, &d, &c);
+    test_sync_run(&l, 20);
+    assert_int_equal(c.events[UMBEL_SYNC_DROPPED], 1);
+    test_sync_close(&a);
+    test_sync_close(&b);
+    test_sync_close(&c);
+    test_sync_close(&d);
+}
+
+static void one_that_asks_to_be_dropped_is_named(void **state)
+{
+    test_sync_server a = {0}, b = {0};
+    test_sync_link l;
+
+    (void)state;
+    b.params.drop_quorum = 1;
+    test_sync_open(&a, 1);
+    test_sync_open(&b, 2);
+    append_drop(&a, &a);
+    test_sync_connect(&l, &a, &b);
+    test_sync_run(&l, 10);
+    assert_int_equal(b.events[UMBEL_SYNC_DROPPED], 1);
+    assert_memory_equal(b.last_origin, umbel_sync_origin(a.machine),
+                        UMBEL_ORIGIN_LEN);
+    test_sync_close(&a);
+    test_sync_close(&b);
+}
+
+static void restart_with_state(test_sync_server *s, uint64_t seed)
+{
+    test_sync_server again = {.params.drop_quorum = s->params.drop_quorum};
+    size_t len;
+
+    umbel_sync_export_state(s->machine, NULL, 0, &len, NULL);
+    uint8_t *bytes = malloc(len);
+    assert_non_null(bytes);
+    assert_ok(
+        umbel_sync_export_state(s->machine, bytes, len, &len, &test_refusal));
+    test_sync_close(s);
+    *s = again;
+    test_sync_open(s, seed);
+    assert_ok(umbel_sync_import_state(s->machine, bytes, len, &test_refusal));
+    free(bytes);
+}
+
+static void one_that_was_allowed_again_stays_so_after_a_restart(void **state)
+{
+    test_sync_server a = {0}, b = {0}, c = {0};
+    test_sync_link l;
+
+    (void)state;
+    c.params.drop_quorum = 1;
+    test_sync_open(&a, 1);
+    test_sync_open(&b, 2);
+    test_sync_open(&c, 3);
+    append_drop(&b, &a);
+    test_sync_connect(&l, &b, &c);
+    test_sync_run(&l, 10);
+    assert_int_equal(c.events[UMBEL_SYNC_DROPPED], 1);
+    restart_with_state(&c, 3);
+    assert_int_equal(um_standing_of(c.machine, umbel_sync_origin(a.machine)),
+                     UM_DROPPED);
+    assert_ok(umbel_sync_allow(c.machine, umbel_sync_origin(a.machine),
+                               &test_refusal));
+    restart_with_state(&c, 3);
+    assert_int_equal(c.events[UMBEL_SYNC_DROPPED], 0);
+    assert_int_equal(um_standing_of(c.machine, umbel_sync_origin(a.machine)),
+                     UM_ALLOWED);
+    test_sync_close(&a);
+    test_sync_close(&b);
+    test_sync_close(&c);
+}
+
+enum { LOG_ROOM = 16384, LOG_TYPE = UMBEL_SYNC_LOG_FIRST };
+
+/* Entries without a body take memory, too. */
+static void a_log_of_others_is_bounded_and_leaves_room_for_ours(void **state)
+{
+    test_sync_server a = {0}, b = {0};
+    test_sync_link l;
+    umbel_slice none = {"", 0}, body = {"0123456789", 10};
+
+    (void)state;
+    b.params.limits.log_bytes = LOG_ROOM;
+    test_sync_open(&a, 1);
+    test_sync_open(&b, 2);
+    for (size_t i = 0; i < 2 * LOG_ROOM / sizeof(um_log_entry); i++)
+        assert_ok(umbel_sync_log_append(a.machine, LOG_TYPE, none, NULL,
+                                        &test_refusal));
+    test_sync_connect(&l, &a, &b);
+    test_sync_run(&l, 10);
+    assert_named(&b, UMBEL_SYNC_LOG, &a);
+    assert_true(b.events[UMBEL_SYNC_LOGGED] <= LOG_ROOM / sizeof(um_log_entry));
+    assert_ok(
+        umbel_sync_log_append(b.machine, LOG_TYPE, body, NULL, &test_refusal));
+    test_sync_close(&a);
+    test_sync_close(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -358,6 +483,10 @@ int main(void)
         cmocka_unit_test(one_that_is_allowed_again_is_sent_again),
         cmocka_unit_test(origins_have_a_limit_and_a_cap),
         cmocka_unit_test(another_shape_is_refused_with_the_field),
+        cmocka_unit_test(one_origin_alone_is_no_quorum_of_notices),
+        cmocka_unit_test(one_that_asks_to_be_dropped_is_named),
+        cmocka_unit_test(one_that_was_allowed_again_stays_so_after_a_restart),
+        cmocka_unit_test(a_log_of_others_is_bounded_and_leaves_room_for_ours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
