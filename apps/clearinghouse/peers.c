@@ -339,6 +339,7 @@ static void free_peers(um_peers *p)
 {
     free_remotes(p->remote, p->nremotes);
     um_peers_keys_fini(&p->keys);
+    free(p->latest.item);
     free(p->listener);
     free(p);
 }
@@ -485,7 +486,7 @@ void um_peers_end_turn(um_peers *p)
     if (!p || p->closing)
         return;
     if (p->renewed)
-        um_publish_renew(p);
+        um_peers_renew(p);
     um_conns_work(p);
 }
 

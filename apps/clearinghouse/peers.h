@@ -8,6 +8,7 @@
  *     peers_settings.c   keys and names of the configuration
  *     peers.c            opening, turns, reload, end
  *     peers_publish.c    what our own lists say, in slices, with marks
+ *     peers_renew.c      going on as a new incarnation
  *     peers_link.c       connections, and messages over them
  *     peers_call.c       calling peers, again and again
  *     peers_events.c     what is logged

@@ -77,10 +77,19 @@ typedef struct um_publishing {
     uint64_t whole[UM_MAX_LISTS]; /* um_list_changes + 1 that are published; 0:
                                      not known */
     uint64_t begun;               /* those when the pass came to this list */
+    uint64_t latest;              /* um_latest.n then */
     bool refused;                 /* the machine refused some of it */
     uint64_t odd[UM_MAX_LISTS]; /* epochs of another shape, as they were logged
                                    last: number + 1 */
 } um_publishing;
+
+/* Counts that came last. */
+typedef struct um_latest {
+    um_entry *item; /* number i lies at i % cap */
+    size_t cap;
+    uint64_t n;                       /* so far */
+    uint64_t published[UM_MAX_LISTS]; /* numbers below are, for each list */
+} um_latest;
 
 struct um_peers {
     um_house *house;
@@ -100,6 +109,7 @@ struct um_peers {
     um_log_topic strangers;
     uint64_t refused_strangers; /* connections */
     um_publishing publishing;
+    um_latest latest;
     um_peers_store *copies; /* of others, on disk */
     uint64_t logged;        /* entries of our own log */
     bool renewed; /* by an event: the store follows at the end of the turn */
@@ -144,8 +154,14 @@ bool um_publish_beat(um_peers *p);
 void um_publish_forget(um_peers *p, size_t list);
 /* What was published is not committed, or not even marked: nothing is sent. */
 bool um_publish_holds(const um_peers *p);
+
+/* --- peers_renew.c --- */
 /* After the event RENEWED. */
-void um_publish_renew(um_peers *p);
+void um_peers_renew(um_peers *p);
+/* A report was counted, now or before a restart. */
+void um_peers_counted(void *ctx, const um_entry *e);
+/* After a start: leaves out counts that are published. */
+void um_latest_settle(um_peers *p);
 
 /* --- peers_append.c --- */
 umbel_status um_peers_load_log(um_peers *p, umbel_error *err);

@@ -172,22 +172,33 @@ static bool is_published(const um_peers *p, const um_store *store, size_t list)
     return changes_of(store, list) + 1 == p->publishing.whole[list];
 }
 
-/* All that the list had when it had changed so often is published, unless some
- * of it was refused. */
-static void note_whole(um_peers *p, size_t list, uint64_t changes)
+/* Notes what a pass begins with. */
+static void begin_list(um_peers *p, const um_store *store, size_t list)
 {
-    p->publishing.whole[list] = p->publishing.refused ? 0 : changes + 1;
+    p->publishing.begun = changes_of(store, list);
+    p->publishing.latest = p->latest.n;
     p->publishing.refused = false;
+}
+
+/* All that the list had then is published, unless some of it was refused. */
+static void note_whole(um_peers *p, size_t list)
+{
+    um_publishing *g = &p->publishing;
+
+    g->whole[list] = g->refused ? 0 : g->begun + 1;
+    if (!g->refused)
+        p->latest.published[list] = g->latest;
+    g->refused = false;
 }
 
 static void publish_list(um_peers *p, um_store *store, size_t list)
 {
-    p->publishing.refused = false;
+    begin_list(p, store, list);
     for (unsigned i = 0; i < live_epochs(store, list); i++)
         if (!is_over(p, list, epoch_at(store, list, i)))
             publish_slice(p, store, list, i, 0,
                           umbel_sync_pages(p->machine, list));
-    note_whole(p, list, changes_of(store, list));
+    note_whole(p, list);
 }
 
 bool um_peers_counts_alone(const um_peers *p, size_t list)
@@ -257,8 +268,7 @@ static bool next_list(um_peers *p)
         g->ended = um_house_ms(p->house);
         return false;
     }
-    g->begun = changes_of(p->house->store, g->list);
-    g->refused = false;
+    begin_list(p, p->house->store, g->list);
     g->epoch = 0;
     g->page = 0;
     return true;
@@ -272,7 +282,7 @@ static bool next_epoch(um_peers *p)
     g->page = 0;
     if (++g->epoch < live_epochs(p->house->store, g->list))
         return true;
-    note_whole(p, g->list, g->begun);
+    note_whole(p, g->list);
     return next_list(p);
 }
 
@@ -343,29 +353,6 @@ static bool is_ready_for_snapshot(void *ctx)
     if (ready)
         g->asked = 0;
     return ready;
-}
-
-static umbel_slice put_number(uint64_t n, uint8_t out[8])
-{
-    um_writer w = {out, out + 8, false};
-
-    um_put_u64(&w, n);
-    return (umbel_slice){out, 8};
-}
-
-void um_publish_renew(um_peers *p)
-{
-    uint8_t room[8];
-    umbel_slice value = put_number(umbel_sync_incarnation(p->machine), room);
-
-    if (um_store_renew(p->house->store, value, p->house->now,
-                       &p->publishing.ticket, NULL) != UMBEL_OK)
-        return; /* the disk fails: tried again in the next turn */
-    p->renewed = p->publishing.running = p->publishing.unmarked = false;
-    p->publishing.restored = false;
-    p->logged = 0;
-    um_peers_store_save_begin(p->copies); /* what the lists held is there now */
-    um_peers_want_all(p);
 }
 
 /* The name is the store's own. */
@@ -467,6 +454,7 @@ um_store_watch um_peers_watch(um_peers *p)
                                 .note = take_note,
                                 .before_snapshot = before_snapshot,
                                 .ready = is_ready_for_snapshot,
+                                .counted = um_peers_counted,
                                 .ctx = p}
              : (um_store_watch){.ctx = NULL};
 }
@@ -475,12 +463,13 @@ um_store_watch um_peers_watch(um_peers *p)
  * than any incarnation before. */
 static umbel_status begin_incarnation(um_peers *p, umbel_error *err)
 {
-    uint8_t room[8];
+    uint8_t number[8];
     um_house *h = p->house;
     umbel_slice name = {LEADER, strlen(LEADER)};
 
-    UM_TRY(um_store_put(h->store, name, put_number(h->now, room), h->now,
-                        &p->publishing.ticket, err));
+    um_store64(number, h->now);
+    UM_TRY(um_store_put(h->store, name, (umbel_slice){number, sizeof number},
+                        h->now, &p->publishing.ticket, err));
     return um_peers_open_machine(p, h->now, um_store_secret(h->store), err);
 }
 
@@ -492,6 +481,7 @@ umbel_status um_peers_begin(um_peers *p, umbel_error *err)
         UM_TRY(begin_incarnation(p, err));
     for (size_t i = 0; um_front_list(i); i++)
         um_publish_forget(p, i);
+    um_latest_settle(p);
     /* A process that was killed may have left marks that are not durable. */
     p->publishing.ticket = um_store_last_ticket(p->house->store);
     return UMBEL_OK;

@@ -88,6 +88,10 @@ static umbel_status collect(um_replay *p, const um_record *r, uint64_t time,
         UM_TRY(apply_batch(p, r->list, err));
     b->digest[b->n] = r->digest;
     b->amount[b->n++] = r->amount;
+    if (p->watch && p->watch->counted && p->order[r->list] < p->configured)
+        p->watch->counted(p->watch->ctx, &(um_entry){.list = p->order[r->list],
+                                                     .amount = r->amount,
+                                                     .digest = r->digest});
     return UMBEL_OK;
 }
 

@@ -244,6 +244,8 @@ static void add_entry(um_store *s, const um_entry *e, uint64_t *mark)
                                .list = e->list,
                                .amount = e->amount,
                                .digest = e->digest});
+    if (s->watch.counted)
+        s->watch.counted(s->watch.ctx, e);
 }
 
 /* Marks that the entries have, or more: one of several entries counts again. */

@@ -47,6 +47,13 @@ const char *um_durability_name(um_durability d);
 
 typedef struct um_store um_store;
 
+typedef struct um_entry {
+    unsigned list; /* its place in the configuration */
+    uint32_t amount;
+    umbel_digest digest;
+    uint64_t once; /* mark of a signed request, or 0 */
+} um_entry;
+
 /*
  * Watches notes, for something that is rebuilt at a start from them and from
  * the lists: versions of a list that were given to others. When the store is
@@ -62,6 +69,9 @@ typedef struct um_store um_store;
  * must not append. It may be called by um_store_open, after all notes. ready is
  * asked before, once a second, unless the disk fails: false puts the snapshot
  * off, so that before_snapshot has little left to do.
+ *
+ * counted is called for each count of the journal, in order with the notes, and
+ * for each that is appended.
  */
 typedef struct um_store_watch {
     const char *leader; /* a note's name, which um_store_renew changes */
@@ -69,7 +79,8 @@ typedef struct um_store_watch {
     umbel_status (*note)(void *ctx, const um_list *const *lists, size_t nlists,
                          umbel_slice name, umbel_slice value, umbel_error *err);
     void (*before_snapshot)(void *ctx, um_store *s);
-    bool (*ready)(void *ctx); /* NULL: always */
+    bool (*ready)(void *ctx);                      /* NULL: always */
+    void (*counted)(void *ctx, const um_entry *e); /* NULL: of no interest */
     void *ctx;
 } um_store_watch;
 
@@ -122,13 +133,6 @@ const uint8_t *um_store_secret(const um_store *s);
 /* Hashes keys for all lists. */
 void um_store_digest(const um_store *s, const umbel_slice *keys, size_t n,
                      umbel_digest *out);
-
-typedef struct um_entry {
-    unsigned list; /* its place in the configuration */
-    uint32_t amount;
-    umbel_digest digest;
-    uint64_t once; /* mark of a signed request, or 0 */
-} um_entry;
 
 /*
  * Counts up to UM_STORE_BATCH digests. The counts are changed at once; *ticket

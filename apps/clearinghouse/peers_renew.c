@@ -1,0 +1,171 @@
+/*
+ * peers_renew.c - going on as a new incarnation.
+ *
+ * What was published stays as copies of the old incarnation, and the store's
+ * lists are emptied. Counts that were not published yet are in no copy: the
+ * latest ones are remembered, and counted again.
+ */
+#include "clearinghouse/peers_inside.h"
+
+#include "base/bytes.h"
+#include "base/error.h"
+
+#include <umbel/counting.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum {
+    LATEST_LEAST = 1024,
+    LATEST_MOST = 1 << 17 /* those of an interval, and of a start */
+};
+
+/* --- the latest counts ---------------------------------------------------- */
+
+void um_peers_counted(void *ctx, const um_entry *e)
+{
+    um_latest *l = &((um_peers *)ctx)->latest;
+
+    if (l->n == l->cap && l->cap < LATEST_MOST) {
+        size_t cap = l->cap ? 2 * l->cap : LATEST_LEAST;
+        um_entry *all = realloc(l->item, cap * sizeof *all);
+        if (all) {
+            l->item = all;
+            l->cap = cap;
+        }
+    }
+    if (!l->cap)
+        return;
+    um_entry *to = &l->item[l->n++ % l->cap];
+    *to = *e;
+    to->once = 0; /* the store has the mark */
+}
+
+static uint64_t oldest_of(const um_latest *l)
+{
+    return l->n > l->cap ? l->n - l->cap : 0;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    const um_entry *x = a, *y = b;
+
+    if (x->list != y->list)
+        return x->list < y->list ? -1 : 1;
+    if (x->digest.lo != y->digest.lo)
+        return x->digest.lo < y->digest.lo ? -1 : 1;
+    return (x->digest.hi > y->digest.hi) - (x->digest.hi < y->digest.hi);
+}
+
+/* Returns what our own copies say of a digest. */
+static uint64_t count_published(const um_peers *p, const um_entry *e)
+{
+    umbel_sync_copy c;
+    uint64_t sum = 0, count;
+
+    for (size_t at = 0; umbel_sync_next_copy(p->machine, &at, &c);)
+        if (c.own && c.list == e->list &&
+            umbel_count_digests(c.filter, &e->digest, 1, &count, NULL) ==
+                UMBEL_OK)
+            sum += count;
+    return sum;
+}
+
+/* Returns how much of an amount the list has and the copies have not. */
+static uint32_t unpublished(const um_peers *p, const um_entry *e,
+                            uint64_t amount)
+{
+    uint64_t published = count_published(p, e), count, more;
+
+    um_store_count(p->house->store, e->list, &e->digest, 1, &count);
+    more = count > published ? count - published : 0;
+    more = more < amount ? more : amount;
+    return more < UINT32_MAX ? (uint32_t)more : UINT32_MAX;
+}
+
+/* The journal says what was counted, and not which of it a slice of pages had:
+ * the copies do. */
+void um_latest_settle(um_peers *p)
+{
+    um_latest *l = &p->latest;
+    size_t n = (size_t)(l->n - oldest_of(l)), kept = 0;
+
+    if (n)
+        qsort(l->item, n, sizeof *l->item, compare_entries);
+    for (size_t i = 0, next; i < n; i = next) {
+        um_entry e = l->item[i];
+        uint64_t amount = 0;
+        for (next = i;
+             next < n && compare_entries(&l->item[i], &l->item[next]) == 0;
+             next++)
+            amount += l->item[next].amount;
+        e.amount = unpublished(p, &e, amount);
+        if (e.amount)
+            l->item[kept++] = e;
+    }
+    *l = (um_latest){.item = l->item, .cap = l->cap, .n = kept};
+}
+
+/* --- renewal -------------------------------------------------------------- */
+
+/* Copies those that are not published; *n is how many. NULL: no memory. */
+static um_entry *copy_unpublished(const um_latest *l, size_t *n)
+{
+    uint64_t first = oldest_of(l);
+    um_entry *all = malloc((size_t)(l->n - first + 1) * sizeof *all);
+
+    *n = 0;
+    for (uint64_t i = first; all && i < l->n; i++) {
+        const um_entry *e = &l->item[i % l->cap];
+        if (i >= l->published[e->list])
+            all[(*n)++] = *e;
+    }
+    return all;
+}
+
+/* In the block of the renewal, as far as they fit: a crash keeps both or
+ * neither. */
+static umbel_status count_again(um_peers *p, const um_entry *e, size_t n,
+                                umbel_error *err)
+{
+    for (size_t i = 0; i < UM_MAX_LISTS; i++)
+        p->latest.published[i] = p->latest.n;
+    for (size_t i = 0, some; i < n; i += some) {
+        some = n - i < UM_STORE_BATCH ? n - i : UM_STORE_BATCH;
+        UM_TRY(um_store_append(p->house->store, e + i, some, p->house->now,
+                               &p->publishing.ticket, err));
+    }
+    return UMBEL_OK;
+}
+
+static umbel_status renew_store(um_peers *p, const um_entry *e, size_t n)
+{
+    uint8_t number[8];
+    umbel_error err;
+
+    um_store64(number, umbel_sync_incarnation(p->machine));
+    UM_TRY(um_store_renew(p->house->store, (umbel_slice){number, sizeof number},
+                          p->house->now, &p->publishing.ticket, NULL));
+    if (count_again(p, e, n, &err) != UMBEL_OK)
+        um_log_event(&p->house->log,
+                     "peers: of %zu counts that were not published some are "
+                     "lost: %s",
+                     n, err.text);
+    return UMBEL_OK;
+}
+
+void um_peers_renew(um_peers *p)
+{
+    size_t n;
+    um_entry *e = copy_unpublished(&p->latest, &n);
+    bool renewed = e && renew_store(p, e, n) == UMBEL_OK;
+
+    free(e);
+    if (!renewed)
+        return; /* the disk fails, or memory: tried again in the next turn */
+    p->renewed = p->publishing.running = p->publishing.unmarked = false;
+    p->publishing.restored = false;
+    p->logged = 0;
+    um_peers_store_save_begin(p->copies); /* what the lists held is there now */
+    um_peers_want_all(p);
+}
