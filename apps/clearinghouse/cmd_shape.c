@@ -109,7 +109,7 @@ const um_command um_house_cmd_shape = {
         "directory that exchanges this list with the server. FILE has no "
         "secret: to add keys there, or to check them, 'umbel add' and 'umbel "
         "check' need the server's, with --key-file.",
-    .example = "pyzor -o pyzor.umbel",
+    .example = "pyzor-reports -o reports.umbel",
     .manual = "8 System Administration",
     .values_len = sizeof(shape_args),
     .options = {{options, .base = 0}},

@@ -343,8 +343,10 @@ umbel_status um_forget_undo(um_house *h, const char *text, size_t *lists,
     if (*lists)
         return UMBEL_OK;
     return um_fail(err, UMBEL_E_UNKNOWN,
-                   others ? "%s was forgotten by other servers, not by this one"
-                          : "%s is not forgotten",
+                   others
+                       ? "%s was forgotten by other servers, not by this one: "
+                         "umbel clearinghouse forget --list names them"
+                       : "%s is not forgotten",
                    text);
 }
 

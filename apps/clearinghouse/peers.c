@@ -188,7 +188,7 @@ static void replace_remotes(um_peers *p, um_remote **fresh, size_t n)
         if (j < n)
             fresh[j] = change_remote(old[i], fresh[j]);
         else
-            end_links(old[i], "it was removed from the configuration");
+            end_links(old[i], "its key was removed from the configuration");
         if (j == n)
             free_remote(old[i]);
     }

@@ -81,9 +81,13 @@ static void note_end(um_conn *c, const char *text)
         log_stranger(c, text);
         return;
     }
-    snprintf(why, sizeof why, "%s%s",
-             c->stranger[0] ? "its address has another key: " : text,
-             c->stranger);
+    if (c->stranger[0])
+        snprintf(why, sizeof why,
+                 "the server at its address has another key than the one "
+                 "configured here: %s",
+                 c->stranger);
+    else
+        snprintf(why, sizeof why, "%s", text);
     if (was_link || strcmp(why, r->error) != 0)
         um_peers_log(c->peers, r, was_link ? UM_PEER_DOWN : UM_PEER_NO_CALL,
                      "%s: %s", was_link ? "link ended" : "no link", why);

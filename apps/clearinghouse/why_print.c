@@ -71,8 +71,9 @@ static void put_hit(FILE *out, const um_why *w)
     fputs("a hit", out);
     if (w->welcome)
         put_clients(out, w);
-    fprintf(out, ": list %s counts it %s times%s, and %s is enough",
+    fprintf(out, ": list %s counts it %s time%s%s, and %s is enough",
             um_front_list(w->list), um_words_count(w->count).text,
+            w->count == 1 ? "" : "s",
             w->count >= count_limit(w, w->list) ? " or more" : "",
             um_words_count(w->threshold).text);
 }
@@ -88,8 +89,8 @@ static bool print_reason(FILE *out, const um_why *w)
         fprintf(out, "no hit: the rule \"%s %s\" welcomes it",
                 um_welcome_type_name(w->rule.type), w->rule.value);
     else if ((revoked = um_why_revocations(w, &list)))
-        fprintf(out, "no hit: list %s counts it %s times", um_front_list(list),
-                um_words_count(revoked).text);
+        fprintf(out, "no hit: list %s counts it %s time%s", um_front_list(list),
+                um_words_count(revoked).text, revoked == 1 ? "" : "s");
     else if (w->facts && w->n == 0)
         fputs("no hit: its text is too short to mean anything", out);
     else if (is_forgotten(w))

@@ -70,7 +70,7 @@ static umbel_status describe_directory(const um_args *args, umbel_error *err)
     um_report_text(&report, "origin", NULL, origin);
     um_report_text(&report, "kind", NULL, umbel_kind(dir.shape));
     um_report_count(&report, "filters", NULL, NULL, copies);
-    um_report_count(&report, "keys", "keys, summed over filters", NULL, keys);
+    um_report_count(&report, "keys", "keys in all", NULL, keys);
     um_report_count(&report, "own_keys", "keys of our own", NULL, own);
     um_report_hex(&report, "agreement", NULL,
                   umbel_sync_agreement(dir.machine, 0));

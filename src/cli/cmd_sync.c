@@ -38,9 +38,9 @@ enum {
 
 static const um_option options[] = {
     {"init", 0, NULL, "make DIR, an empty filter and a key that signs",
-     UM_TARGET(sync_args, init), .needs = "name", .excludes = "stdio"},
+     UM_TARGET(sync_args, init), .excludes = "stdio"},
     {"name", 0, "NAME", "what people call this writer",
-     UM_TARGET(sync_args, name), .modes = INIT | LIKE},
+     UM_TARGET(sync_args, name), .modes = INIT | LIKE, .required = true},
     {"like", 0, "FILE",
      "make the filter as that of FILE, which 'umbel-clearinghouse shape' wrote",
      UM_TARGET(sync_args, like), .role = UM_INPUT, .modes = LIKE},
@@ -245,16 +245,19 @@ static umbel_status sync_target(const sync_args *a, um_sync_outcome *out,
 
 /* --- the command ---------------------------------------------------------- */
 
-/* An empty filter, by options or like another one. */
+/* An empty filter, by options or like another one, whose file is tiny however
+ * large the list is: 1 GiB are about 200 million digests. */
 static umbel_status make_shape(const sync_args *a, umbel_filter **shape,
                                um_sync_terms *terms, umbel_error *err)
 {
-    umbel_source source = UMBEL_SOURCE_INIT;
+    umbel_source source = {.size = sizeof source,
+                           .memory_limit = UINT64_C(1) << 30};
     um_filter_params p;
 
     *terms = um_sync_terms_standard;
     if (a->like) {
         UM_TRY(umbel_load(a->like, &source, shape, err));
+        umbel_set_coded(*shape, false);
         UM_TRY(
             um_name_file(um_sync_terms_of(*shape, terms, err), a->like, err));
         UM_TRY(umbel_set_data(*shape, NULL, 0, err));
