@@ -143,6 +143,7 @@ typedef struct um_copy {
     uint64_t used;              /* entries that are not free, about */
     uint64_t admitted, claimed; /* used and keys at the last admission */
     uint64_t refused;           /* versions up to this one are not wanted */
+    uint64_t judged;            /* when admission refused one; 0: never */
     uint64_t seen;
     bool own, held;
     bool published;  /* since the machine was opened */

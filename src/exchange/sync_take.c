@@ -171,6 +171,8 @@ static bool is_admitted(umbel_sync *s, um_copy *c, const um_staging *g,
     umbel_admission wants = UMBEL_ADMISSION_INIT;
     umbel_ruling ruling;
 
+    if (!(c->used + g->fresh)) /* an empty filter is what it seems to be */
+        return true;
     if (c->admitted && !grew_by_a_tenth(c->admitted, c->used + g->fresh) &&
         !grew_by_a_tenth(c->claimed, g->keys))
         return true;
@@ -240,6 +242,8 @@ static void note_refused(umbel_sync *s, int peer, um_copy *c,
 {
     if (g->version > c->refused)
         c->refused = g->version;
+    if (reason == UMBEL_SYNC_ADMISSION)
+        c->judged = s->now + 1;
     if (reason != UMBEL_SYNC_CAPACITY || c->held)
         return;
     c->held = true;

@@ -6,6 +6,7 @@
 
 enum {
     MARGIN = 512,          /* of a message, for what stands before the pages */
+    JUDGED_SECONDS = 60,   /* between two admissions, after a refusal */
     UPDATE_BYTES = 8 << 20 /* of pages, that one step of versions changes */
 };
 
@@ -203,6 +204,12 @@ umbel_status um_get_update_message(umbel_sync *s, int peer, um_reader *r,
             um_peer_prove(&p->copy[slot], have);
         fits = false;
     }
+    /* Admission looks at all cells: an origin that is refused cannot ask for it
+     * with each message. */
+    if (newer && fits && c && c->judged && s->now < c->judged + JUDGED_SECONDS)
+        return um_sync_refuse(s, peer, UMBEL_SYNC_ADMISSION, &h.id,
+                              UMBEL_E_REFUSED,
+                              "it was refused less than a minute ago", err);
     if (newer && fits)
         status = stage_part(s, peer, &h, have, r, err);
     c = um_copy_find(s, &h.id, &slot);

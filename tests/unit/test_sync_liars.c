@@ -64,6 +64,30 @@ static void an_origin_that_sets_all_its_cells_is_refused(void **state)
     test_sync_close(&b);
 }
 
+/* What the cells say is not looked at for each of its messages. */
+static void one_that_was_refused_waits_a_minute(void **state)
+{
+    test_sync_server a = {0}, b = {0};
+    test_sync_link l;
+    uint64_t looks = 0;
+
+    (void)state;
+    test_sync_open(&a, 1);
+    test_sync_open(&b, 2);
+    memset(a.own->payload, 0xFF, (size_t)umbel_cells(a.own) / 2);
+    test_sync_connect(&l, &a, &b);
+    for (uint64_t now = 100; now < 200; now++) {
+        a.own->shape.added++;
+        test_sync_publish(&a);
+        test_sync_run(&l, now);
+        looks += b.machine->copy[0]->judged == now + 1;
+    }
+    assert_named(&b, UMBEL_SYNC_ADMISSION, &a);
+    assert_int_equal(looks, 2);
+    test_sync_close(&a);
+    test_sync_close(&b);
+}
+
 static void pages_of_others_cannot_be_raised(void **state)
 {
     test_sync_server a = {0}, b = {0};
@@ -474,6 +498,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_origin_that_sets_all_its_cells_is_refused),
+        cmocka_unit_test(one_that_was_refused_waits_a_minute),
         cmocka_unit_test(pages_of_others_cannot_be_raised),
         cmocka_unit_test(an_epoch_that_is_over_cannot_come_back),
         cmocka_unit_test(an_epoch_years_ahead_is_refused),
