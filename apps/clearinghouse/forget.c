@@ -379,12 +379,31 @@ static uint64_t oldest_epochs(const um_house *h)
     return sum;
 }
 
+/* Logs some of those that other servers do not know: they were made before
+ * there were peers, or a crash came between. */
+static void share_some(um_house *h)
+{
+    um_exception e, some[SWEEP] = {{.list = 0}};
+    uint64_t ticket;
+    size_t n = 0;
+
+    for (size_t at = 0; n < SWEEP && next_exception(h, &at, &e);)
+        if (is_live(h, &e) && !is_logged(h, &e))
+            some[n++] = e;
+    for (size_t i = 0; i < n; i++) /* what is logged moves no text of a note */
+        if (um_exceptions_append(h, &some[i], &ticket, NULL) != UMBEL_OK)
+            return;
+    h->shared = n < SWEEP;
+}
+
 void um_forget_tick(um_house *h)
 {
     um_exception e, over[SWEEP] = {{.list = 0}};
     uint64_t oldest = oldest_epochs(h), ticket;
     size_t n = 0;
 
+    if (h->exceptions && h->origins && !h->shared) /* the log was read */
+        share_some(h);
     if (!h->exceptions || oldest == h->swept)
         return;
     for (size_t at = 0; n < SWEEP && next_exception(h, &at, &e);)

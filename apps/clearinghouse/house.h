@@ -34,6 +34,7 @@ struct um_house {
     um_welcome *welcome;                     /* never NULL while it serves */
     size_t exceptions;                       /* forget.h; some may be over */
     uint64_t swept;                          /* forget.c's own */
+    bool shared;                             /* the same */
     struct um_exceptions *others_exceptions; /* exceptions.h */
     struct um_peers *peers;                  /* NULL: no origin is configured */
     struct um_requests *requests;            /* of the operator, that wait */

@@ -56,17 +56,18 @@ static void leave_remote(um_conn *c)
     c->remote = NULL;
 }
 
-static void log_stranger(um_conn *c, const char *text)
+/* key is the one that it named, or empty. */
+static void log_stranger(um_peers *p, const um_stream *s, const char *text,
+                         const char *key)
 {
-    um_peers *p = c->peers;
     char where[UM_ADDRESS_TEXT];
 
     p->refused_strangers++;
     if (!um_log_wants(&p->house->log, &p->strangers))
         return;
-    um_address_print(um_stream_peer(c->stream), where);
+    um_address_print(um_stream_peer(s), where);
     um_log_limited(&p->house->log, &p->strangers, "peers: refused %s: %s%s%s",
-                   where, text, c->stranger[0] ? ": " : "", c->stranger);
+                   where, text, key[0] ? ": " : "", key);
 }
 
 /* Logs why it ended, and puts off the next call. A peer that cannot be reached
@@ -78,7 +79,7 @@ static void note_end(um_conn *c, const char *text)
     char why[sizeof r->error];
 
     if (!r) {
-        log_stranger(c, text);
+        log_stranger(c->peers, c->stream, text, c->stranger);
         return;
     }
     if (c->stranger[0])
@@ -330,6 +331,7 @@ static um_conn *accept_conn(um_stream *s)
 
     p->accepted++;
     if (!c) {
+        log_stranger(p, s, "too many callers that have proved no key yet", "");
         um_stream_close(s, UM_END_ALL_FULL);
         return NULL;
     }
@@ -402,7 +404,8 @@ static bool has_tokens(um_peers *p, um_remote *r)
     double rate = (double)p->house->config.peers.bandwidth;
 
     r->tokens += (double)(now - r->filled) * rate / 1000;
-    if (r->tokens > rate)
+    /* Without a ceiling there are no debts: a reload may set one. */
+    if (r->tokens > rate || rate <= 0)
         r->tokens = rate;
     r->filled = now;
     return rate <= 0 || r->tokens > 0;

@@ -31,11 +31,10 @@ static umbel_status load_state(um_peers_store *p, umbel_error *err)
     if (!status)
         return UMBEL_OK;
     p->stats.state_lost = true;
-    um_peers_store_log(
-        p,
-        "peers: %s: %s; it is kept as %s.bad, and which origins were "
-        "dropped or muted is not known any more",
-        UM_PEERS_STATE, why.text, UM_PEERS_STATE);
+    um_peers_store_log(p,
+                       "%s: %s; it is kept as %s.bad, and which origins were "
+                       "dropped or muted is not known any more",
+                       UM_PEERS_STATE, why.text, UM_PEERS_STATE);
     return um_disk_status(
         p->disk->ops->rename(p->disk, UM_PEERS_STATE, UM_PEERS_STATE ".bad"),
         UM_PEERS_STATE, err);
@@ -61,9 +60,8 @@ static umbel_status remove_bad(um_peers_store *p, const char *name,
                                const umbel_error *why, umbel_error *err)
 {
     if (p->stats.bad++ < LOGGED_MOST)
-        um_peers_store_log(
-            p, "peers: %s: %s; it is removed, and peers send it again", name,
-            why->text);
+        um_peers_store_log(p, "%s: %s; it is removed, and peers send it again",
+                           name, why->text);
     return um_disk_status(p->disk->ops->remove(p->disk, name), name, err);
 }
 
@@ -137,7 +135,7 @@ umbel_status um_peers_store_load(um_peers_store *p, umbel_error *err)
         status = load_some(p, names, &more, err);
     free(names);
     if (p->stats.bad > LOGGED_MOST)
-        um_peers_store_log(p, "peers: %" PRIu64 " more files like these",
+        um_peers_store_log(p, "%" PRIu64 " more files like these",
                            p->stats.bad - LOGGED_MOST);
     return status ? status : note_versions(p, err);
 }

@@ -213,7 +213,11 @@ bool um_peers_counts_alone(const um_peers *p, size_t list)
 uint64_t um_peers_agreement(const um_peers *p, size_t list)
 {
     uint64_t word = umbel_sync_agreement(p->machine, list);
+    uint64_t revoke = p->house->config.peers.revoke_quorum;
 
+    /* The machine has the log, and not how many have to say the same. */
+    if (revoke > 1)
+        word = um_xxh3_any(&word, sizeof word, revoke);
     if (is_published(p, p->house->store, list) &&
         !um_peers_counts_alone(p, list))
         return word;
@@ -342,7 +346,9 @@ static bool is_ready_for_snapshot(void *ctx)
     um_publishing *g = &p->publishing;
     uint64_t now = um_house_ms(p->house);
 
-    if (!p->beat || p->renewed || g->restored || p->closing)
+    if (g->restored) /* what it would publish waits for peers, not for long */
+        return false;
+    if (!p->beat || p->renewed || p->closing)
         return true;
     if (!g->asked) {
         g->asked = now;

@@ -16,9 +16,9 @@
 
 enum {
     NAME_MAX_LEN = 63,
-    LOG_BYTES = 8 << 20,
-    HISTORY_SHARE = 8, /* of memory, for differences: as in umbel/sync.h */
-    TREE_SHARE = 64,   /* hashes of pages; a page has 4096 bytes */
+    LOG_BYTES = 16 << 20, /* of exceptions, for the most part */
+    HISTORY_SHARE = 8,    /* of memory, for differences: as in umbel/sync.h */
+    TREE_SHARE = 64,      /* hashes of pages; a page has 4096 bytes */
     LINK_BYTES =
         5 * UM_PEERS_MESSAGE /* in, out, a message and what is unread */
 };

@@ -190,9 +190,8 @@ static void forget_job(um_peers_store *p)
 static void note_failure(um_peers_store *p, um_peers_job which, int number)
 {
     if (!p->error[which])
-        um_peers_store_log(
-            p, "peers: %s could not be saved: %s; it is tried again",
-            what[which], strerror(number));
+        um_peers_store_log(p, "%s could not be saved: %s; it is tried again",
+                           what[which], strerror(number));
     p->error[which] = number;
     p->retry_at = p->now + p->retry_after;
     p->retry_after =
@@ -202,7 +201,7 @@ static void note_failure(um_peers_store *p, um_peers_job which, int number)
 static void note_success(um_peers_store *p)
 {
     if (p->error[p->job])
-        um_peers_store_log(p, "peers: %s saved again", what[p->job]);
+        um_peers_store_log(p, "%s saved again", what[p->job]);
     p->error[p->job] = 0;
     p->retry_at = 0;
     p->retry_after = 1;
