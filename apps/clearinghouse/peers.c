@@ -148,11 +148,12 @@ static bool has_standing(const um_peers *p, const uint8_t *origin)
     return false;
 }
 
-/* With strict, peers of the configuration are allowed, unless the operator
- * dropped or muted them. */
+/* Peers of the configuration are allowed, unless the operator dropped or muted
+ * them: with strict nobody else is, and otherwise the limit of origins is for
+ * others. */
 static umbel_status allow_peers(um_peers *p, umbel_error *err)
 {
-    for (size_t i = 0; p->house->opened.peers.strict && i < p->nremotes; i++)
+    for (size_t i = 0; i < p->nremotes; i++)
         if (!has_standing(p, p->remote[i]->key))
             UM_TRY(umbel_sync_allow(p->machine, p->remote[i]->key, err));
     return UMBEL_OK;

@@ -337,7 +337,8 @@ UMBEL_API bool umbel_sync_next_copy(const umbel_sync *s, size_t *at,
 /*
  * Removes all that an origin ever said, and refuses it from now on. With
  * notice, our log tells others. umbel_sync_mute only leaves it out of answers.
- * umbel_sync_allow takes both back, and lets it in if the machine is strict.
+ * umbel_sync_allow takes both back, and lets it in if the machine is strict, or
+ * has as many origins as its limit.
  */
 UMBEL_API umbel_status umbel_sync_drop(umbel_sync *s, const uint8_t *origin,
                                        bool notice, umbel_error *err);

@@ -152,7 +152,8 @@ static umbel_status check_limits(umbel_sync *s, const um_sync_id *id,
 {
     if (memcmp(id->origin, s->origin, UMBEL_ORIGIN_LEN) == 0)
         return UMBEL_OK;
-    if (s->norigins >= s->limit.origins && !find_origin(s, id->origin))
+    if (s->norigins >= s->limit.origins && !find_origin(s, id->origin) &&
+        !um_is_allowed_by_name(s, id->origin))
         return um_fail(err, UMBEL_E_LIMIT,
                        "there are %u origins already: raise the limit origins",
                        s->limit.origins);

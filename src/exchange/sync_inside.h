@@ -366,6 +366,8 @@ bool um_statement_holds(const umbel_sync *s, const um_sync_id *id,
 
 /* Those who are not listed are dropped if the machine is strict. */
 um_standing um_standing_of(const umbel_sync *s, const uint8_t *origin);
+/* By umbel_sync_allow, not only because nobody has dropped it. */
+bool um_is_allowed_by_name(const umbel_sync *s, const uint8_t *origin);
 bool um_is_contradicted(const umbel_sync *s, const uint8_t *origin,
                         uint64_t incarnation);
 umbel_status um_contradiction_add(umbel_sync *s, const um_sync_id *id,

@@ -15,6 +15,14 @@ um_standing um_standing_of(const umbel_sync *s, const uint8_t *origin)
                : UM_ALLOWED;
 }
 
+bool um_is_allowed_by_name(const umbel_sync *s, const uint8_t *origin)
+{
+    for (size_t i = 0; i < s->nrules; i++)
+        if (memcmp(s->rule[i].origin, origin, UMBEL_ORIGIN_LEN) == 0)
+            return s->rule[i].standing == UM_ALLOWED;
+    return false;
+}
+
 static umbel_status set_standing(umbel_sync *s, const uint8_t *origin,
                                  um_standing standing, umbel_error *err)
 {

@@ -8,8 +8,9 @@
  *
  *     message HEX      takes a message
  *     next             takes none
- *     fill LIST KEYS   sets as many cells of its own filter as it can, and
- *                      claims that so many keys did it
+ *     add LIST KEYS    adds that many keys to its own filter
+ *     fill LIST KEYS   sets as many of its cells as it can, and claims that
+ *                      this number of keys did it
  */
 #include "machine.h"
 
@@ -24,7 +25,7 @@
 #include <umbel/counting.h>
 #include <umbel/exchange.h>
 
-enum { MESSAGE_BYTES = 65536, LINE_BYTES = 1 << 20 };
+enum { MESSAGE_BYTES = 65536, LINE_BYTES = 1 << 20, EVERY_KEY = 100000 };
 
 static umbel_error error;
 static umbel_sync_list list[UMBEL_SYNC_MAX_LISTS];
@@ -67,17 +68,18 @@ static size_t list_named(const char *name)
     exit(2);
 }
 
-static void fill(const char *name, uint64_t keys)
+/* Publishes a filter with that many keys added, if it takes them. */
+static void say_that_it_has(const char *name, uint64_t keys, uint64_t claimed)
 {
     size_t i = list_named(name);
     umbel_filter *f;
 
     must(umbel_copy(list[i].shape, &f, &error));
     machine->list[i].shape->shape.capacity = 0; /* any number is published */
-    for (uint64_t k = 0; k < 10 * f->shape.capacity; k++)
+    for (uint64_t k = 0; k < keys; k++)
         if (umbel_add(f, &k, sizeof k, NULL, NULL) != UMBEL_OK)
             break; /* it is full */
-    f->shape.added = keys;
+    f->shape.added = claimed;
     must(umbel_sync_publish(machine, i, umbel_sync_epoch(machine, i), f,
                             &error));
     umbel_close(f);
@@ -104,7 +106,9 @@ static void obey(char *line)
     if (strncmp(line, "message ", 8) == 0)
         take(line + 8);
     else if (sscanf(line, "fill %63s %" SCNu64, name, &keys) == 2)
-        fill(name, keys);
+        say_that_it_has(name, EVERY_KEY, keys);
+    else if (sscanf(line, "add %63s %" SCNu64, name, &keys) == 2)
+        say_that_it_has(name, keys, keys);
     else if (strcmp(line, "next") != 0)
         exit(2);
 }
