@@ -7,7 +7,7 @@ BUILD := build/release
 all: $(BUILD)/build.ninja
 	@cmake --build $(BUILD) --target umbel_cli umbel_shared umbel_static
 
-# Every program: umbel, umbel-reproduce, umbel-bench.
+# Every program, umbel.so and the manual pages: all that is installed.
 programs: all
 	@cmake --build $(BUILD) --target programs
 

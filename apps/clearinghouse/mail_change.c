@@ -142,7 +142,7 @@ void um_mail_change_print(FILE *out, const um_mail_change *r, const char *done,
     } else {
         fprintf(out,
                 "nothing to be %s: its signatures are forgotten, or in no "
-                "list\n",
+                "list; umbel clearinghouse why MAIL shows them\n",
                 done);
     }
 }

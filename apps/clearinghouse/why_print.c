@@ -39,12 +39,19 @@ static bool is_counted(const um_why_signature *s)
     return false;
 }
 
-static bool is_forgotten(const um_why *w)
+static bool is_forgotten(const um_why_signature *s)
+{
+    for (size_t i = 0; i < UM_MAX_LISTS; i++)
+        if (s->list[i].forgotten)
+            return true;
+    return false;
+}
+
+static bool has_forgotten(const um_why *w)
 {
     for (size_t i = 0; i < w->n; i++)
-        for (size_t j = 0; j < UM_MAX_LISTS; j++)
-            if (w->signature[i].list[j].forgotten)
-                return true;
+        if (is_forgotten(&w->signature[i]))
+            return true;
     return false;
 }
 
@@ -93,7 +100,7 @@ static bool print_reason(FILE *out, const um_why *w)
                 um_words_count(revoked).text, revoked == 1 ? "" : "s");
     else if (w->facts && w->n == 0)
         fputs("no hit: its text is too short to mean anything", out);
-    else if (is_forgotten(w))
+    else if (has_forgotten(w))
         fputs("no hit: it was forgotten", out);
     else
         fputs("no hit: no list counts it often enough", out);
@@ -117,6 +124,19 @@ static bool print_forget(FILE *out, const um_why *w)
         if (is_counted(&w->signature[i])) {
             if (n++ == 0)
                 put_command(out, w, "forget");
+            fprintf(out, " %s", w->signature[i].digest);
+        }
+    return n;
+}
+
+static bool print_undo(FILE *out, const um_why *w)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->n; i++)
+        if (is_forgotten(&w->signature[i])) {
+            if (n++ == 0)
+                put_command(out, w, "forget --undo");
             fprintf(out, " %s", w->signature[i].digest);
         }
     return n;
@@ -278,6 +298,7 @@ void um_why_print_text(FILE *out, const um_why *w)
     for (size_t i = 0; i < w->n; i++)
         print_signature(out, w, &w->signature[i]);
     print_next(out, w, print_forget, "take it back until its counts expire");
+    print_next(out, w, print_undo, "let what was forgotten count again");
     print_next(out, w, print_welcome, "welcome all mail like it from now on");
     if (w->hit && !w->house->config.welcome)
         fputs("to welcome mail like it from now on, add to the settings: "

@@ -214,6 +214,17 @@ static void print(const arguments *a, umbel_slice mail,
         fail(EX_IOERR, "the output: cannot write");
 }
 
+static void fail_ask(const umbel_error *err)
+{
+    char text[sizeof err->text + 128];
+
+    snprintf(text, sizeof text,
+             "%s; is umbel-clearinghouse running there? --server ADDRESS names "
+             "another place",
+             err->text);
+    fail(EX_TEMPFAIL, text);
+}
+
 int main(int argc, char **argv)
 {
     arguments a = read_arguments(argc, argv);
@@ -225,7 +236,7 @@ int main(int argc, char **argv)
         fail(EX_OSERR, "no memory for a mail");
     umbel_slice mail = {bytes, read_mail(a.in, bytes)};
     if (ask(&a, mail, &answer, &err) != UMBEL_OK)
-        fail(EX_TEMPFAIL, err.text);
+        fail_ask(&err);
     print(&a, mail, &answer);
     free(bytes);
     return strstr(answer.text, "; bulk") ? a.bulk_code : 0;

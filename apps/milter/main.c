@@ -69,6 +69,17 @@ static void read_network(const char *text)
     um_milter.nown++;
 }
 
+/* libmilter takes any other text for the path of a socket. */
+static void check_socket(void)
+{
+    const char *s = um_milter.socket;
+
+    if (!s || (strncmp(s, "inet:", 5) != 0 && strncmp(s, "inet6:", 6) != 0 &&
+               strncmp(s, "unix:/", 6) != 0))
+        fail(EX_USAGE, "give --socket inet:8894@127.0.0.1, inet6:8894@::1 or "
+                       "unix:/PATH");
+}
+
 static void read_server(const char *text)
 {
     umbel_error err;
@@ -139,8 +150,10 @@ static void read_options(int argc, char **argv)
         default:
             fail(EX_USAGE, "umbel-milter --help shows what it takes");
         }
-    if (optind < argc || !um_milter.socket)
-        fail(EX_USAGE, "give --socket, such as inet:8894@127.0.0.1");
+    if (optind < argc)
+        fail(EX_USAGE,
+             "only options are taken; umbel-milter --help shows them");
+    check_socket();
 }
 
 int main(int argc, char **argv)
@@ -155,7 +168,9 @@ int main(int argc, char **argv)
     if (!socket || !um_milter_register() || smfi_setconn(socket) != MI_SUCCESS)
         fail(EX_UNAVAILABLE, "libmilter does not start");
     if (smfi_opensocket(1) != MI_SUCCESS) {
-        fprintf(stderr, "umbel-milter: cannot listen on %s\n",
+        fprintf(stderr,
+                "umbel-milter: cannot listen on %s: it is in use, or not of "
+                "this machine, or its directory cannot be written\n",
                 um_milter.socket);
         return EX_UNAVAILABLE;
     }
