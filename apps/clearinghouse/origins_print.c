@@ -42,7 +42,7 @@ static um_words key_cell(const um_origin *o, uint64_t now)
     um_words w;
 
     (void)now;
-    snprintf(w.text, sizeof w.text, "%.12s", o->key);
+    snprintf(w.text, sizeof w.text, "%.8s", o->key);
     return w;
 }
 
@@ -56,12 +56,6 @@ static um_words state_cell(const um_origin *o, uint64_t now)
     else
         snprintf(w.text, sizeof w.text, "%s", o->state);
     return w;
-}
-
-static um_words version_cell(const um_origin *o, uint64_t now)
-{
-    (void)now;
-    return um_words_count(o->version);
 }
 
 static um_words digests_cell(const um_origin *o, uint64_t now)
@@ -110,12 +104,8 @@ static um_words out_cell(const um_origin *o, uint64_t now)
     return link_cell(o, um_words_bytes(o->bytes_out));
 }
 
-static um_words refused_cell(const um_origin *o, uint64_t now)
-{
-    (void)now;
-    return link_cell(o, um_words_count(um_origin_refusals(o)));
-}
-
+/* They fit into 80 characters; JSON and the page have more. What was refused
+ * stands below its row. */
 static const struct {
     const char *head;
     bool left; /* texts; figures stand at the right */
@@ -124,14 +114,12 @@ static const struct {
     {"name", true, name_cell},
     {"origin", true, key_cell},
     {"state", true, state_cell},
-    {"version", false, version_cell},
     {"digests", false, digests_cell},
     {"full", false, fill_cell},
-    {"last version", false, seen_cell},
+    {"heard", false, seen_cell},
     {"lag", false, lag_cell},
     {"in", false, in_cell},
     {"out", false, out_cell},
-    {"refused", false, refused_cell},
 };
 
 static void measure(const um_origins_view *v, uint64_t now,

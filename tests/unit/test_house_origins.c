@@ -86,12 +86,12 @@ static void columns_are_aligned_and_times_are_words(void **state)
     open_network(&n);
     n.item[NORTH].refused[UMBEL_SYNC_ROOT] = 3;
     char *text = print(print_table, &n.status);
-    assert_has(text, "name     origin  state       version  digests    full  "
-                     "last version  lag       in       out  refused\n");
-    assert_has(text, "-        aa00    self              0        0   0.0 %  "
-                     "           -    -        -         -        -\n");
-    assert_has(text, "north    bb11    up 2 h           12   12,345  25.0 %  "
-                     "     5 s ago  3 s   1.2 MB  89 bytes        3\n"
+    assert_has(text, "name     origin  state       digests    full    heard  "
+                     "lag       in       out\n");
+    assert_has(text, "-        aa00    self              0   0.0 %        -  "
+                     "  -        -         -\n");
+    assert_has(text, "north    bb11    up 2 h       12,345  25.0 %  5 s ago  "
+                     "3 s   1.2 MB  89 bytes\n"
                      "    refused root: 3\n");
     assert_has(text, "    no link: connection refused\n");
     assert_has(text, "\npyzor-reports    0000000000001234\n");
