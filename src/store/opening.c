@@ -195,6 +195,7 @@ void um_store_close(um_store *s)
 {
     if (!s)
         return;
+    s->watch = (um_store_watch){.ctx = NULL}; /* the watcher may be gone */
     if (s->worker) {
         finish_start(s);
         um_store_flush(s, NULL);

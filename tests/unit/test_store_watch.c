@@ -24,7 +24,8 @@ typedef struct watcher {
     um_store *store;
     uint64_t now;
     um_rng rng;
-    unsigned shown, dropped, leaders, snapshots;
+    unsigned shown, dropped, leaders, snapshots, asked;
+    uint64_t amounts; /* that were counted */
     char leader[16];  /* what was shown last */
     uint64_t counted; /* in list 1 when the leader was shown last */
 } watcher;
@@ -322,6 +323,53 @@ static void a_refusal_of_a_note_is_that_of_the_start(void **state)
     close_watcher(w);
 }
 
+static bool note_question(void *ctx)
+{
+    ((watcher *)ctx)->asked++;
+    return false;
+}
+
+/* The watcher may be gone by then. */
+static void a_close_right_after_a_start_asks_nobody(void **state)
+{
+    (void)state;
+    watcher *w = open_watcher(5, some_lists);
+
+    w->config.journal_bytes = 1;
+    w->config.watch.ready = note_question;
+    for (unsigned i = 0; i < 20; i++)
+        report_and_note(w, 5);
+    kill_and_start(w);
+    um_store_close(w->store);
+    w->store = NULL;
+    assert_int_equal(w->asked, 0);
+    start(w);
+    tick(w, 1);
+    assert_true(w->asked > 0); /* a snapshot was due all the time */
+    close_watcher(w);
+}
+
+static void add_amount(void *ctx, const um_entry *e)
+{
+    ((watcher *)ctx)->amounts += e->amount;
+}
+
+static void counts_are_shown_now_and_by_a_start(void **state)
+{
+    (void)state;
+    watcher *w = open_watcher(6, some_lists);
+
+    w->config.watch.counted = add_amount;
+    kill_and_start(w);
+    report_and_note(w, 50);
+    uint64_t amounts = w->amounts;
+    assert_true(amounts >= 50);
+    w->amounts = 0;
+    kill_and_start(w);
+    assert_true(w->amounts == amounts);
+    close_watcher(w);
+}
+
 /* --- lists that are held -------------------------------------------------- */
 
 static umbel_status append_key(watcher *w, uint64_t key, uint64_t other)
@@ -454,6 +502,8 @@ int main(void)
         cmocka_unit_test(a_list_that_is_new_changes_no_note),
         cmocka_unit_test(what_was_replayed_is_committed_after_a_tick),
         cmocka_unit_test(a_refusal_of_a_note_is_that_of_the_start),
+        cmocka_unit_test(a_close_right_after_a_start_asks_nobody),
+        cmocka_unit_test(counts_are_shown_now_and_by_a_start),
         cmocka_unit_test(a_held_list_is_the_same_after_a_replay),
         cmocka_unit_test(a_renewal_empties_all_lists_and_removes_watched_notes),
         cmocka_unit_test(a_renewal_without_a_watch_is_refused),
