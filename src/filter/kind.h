@@ -159,6 +159,13 @@ typedef struct um_row_shared {
     um_count_fn *count;
 } um_row_shared;
 
+/* What one pass over the cells finds. */
+typedef struct um_bits_look {
+    uint64_t used;              /* cells */
+    uint64_t in_block, fullest; /* cells in use of the fullest block; which */
+    double error;               /* as predict has it */
+} um_bits_look;
+
 /*
  * Kinds whose cells in use, taken as bits, are those of a Bloom filter of the
  * same keys: for estimates, admission, conversion. Kinds have cells and groups
@@ -167,6 +174,7 @@ typedef struct um_row_shared {
 typedef struct um_row_bits {
     /* Counts the cells in use; with other, in use here or there. */
     uint64_t (*used)(const void *self, const void *other);
+    void (*look)(const void *self, um_bits_look *out);
     /* Returns the cells. A key matches only if all its cells are set. */
     uint8_t *(*cells)(void *self);
     /* Returns how many digests a key may be added by (addressing/groups.h). */

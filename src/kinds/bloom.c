@@ -166,19 +166,21 @@ static double error(const um_shape *s, const um_layout *l, double keys)
 
 /*
  * Chance that a key landing in this block matches: over the lanes where its
- * extra hashes may start, the product of the lanes' fills.
+ * extra hashes may start, the product of the lanes' fills. Adds its cells in
+ * use to *in_block.
  */
 static double block_error(const um_layout *l, um_used_in *used,
-                          const void *cells, uint64_t block)
+                          const void *cells, uint64_t block, uint64_t *in_block)
 {
     double fill[UM_MAX_HASHES], everywhere = 1, sum = 0;
 
     for (uint32_t i = 0; i < l->lanes; i++) {
         uint64_t from = (block * l->lanes + i) * l->width;
         uint64_t hot = um_model_hot(l);
-        uint64_t used_hot = used(cells, from, hot);
+        uint64_t used_hot = hot ? used(cells, from, hot) : 0;
         uint64_t rest = used(cells, from + hot, l->width - hot);
         fill[i] = um_model_hit(l, used_hot, used_hot + rest);
+        *in_block += used_hot + rest;
         for (uint32_t t = 0; t < l->throws; t++)
             everywhere *= fill[i];
     }
@@ -193,15 +195,32 @@ static double block_error(const um_layout *l, um_used_in *used,
     return everywhere * sum / l->lanes;
 }
 
+void um_bloom_look(const um_layout *l, um_used_in *used, const void *cells,
+                   um_bits_look *out)
+{
+    um_bits_look found = {.used = 0};
+
+    for (uint64_t i = 0; i < l->blocks; i++) {
+        uint64_t in_block = 0;
+        found.error += block_error(l, used, cells, i, &in_block);
+        found.used += in_block;
+        if (in_block > found.in_block)
+            found.in_block = in_block, found.fullest = i;
+    }
+    found.error /= (double)l->blocks;
+    if (l->classes)
+        found.error = um_classes_chance(l, used, cells);
+    *out = found;
+}
+
 double um_bloom_chance(const um_layout *l, um_used_in *used, const void *cells)
 {
-    double sum = 0;
+    um_bits_look found;
 
     if (l->classes)
         return um_classes_chance(l, used, cells);
-    for (uint64_t i = 0; i < l->blocks; i++)
-        sum += block_error(l, used, cells, i);
-    return sum / (double)l->blocks;
+    um_bloom_look(l, used, cells, &found);
+    return found.error;
 }
 
 uint64_t um_bits_used_in(const void *bits, uint64_t from, uint64_t n)
@@ -209,12 +228,20 @@ uint64_t um_bits_used_in(const void *bits, uint64_t from, uint64_t n)
     return um_popcount(bits, from, n);
 }
 
-static double predict(const void *self)
+static void look(const void *self, um_bits_look *out)
 {
     const um_bloom *b = self;
-    double one = um_bloom_chance(b->layout, um_bits_used_in, b->bits);
 
-    return um_groups_any(one, b->groups);
+    um_bloom_look(b->layout, um_bits_used_in, b->bits, out);
+    out->error = um_groups_any(out->error, b->groups);
+}
+
+static double predict(const void *self)
+{
+    um_bits_look found;
+
+    look(self, &found);
+    return found.error;
 }
 
 static uint64_t used(const void *self, const void *other)
@@ -244,8 +271,11 @@ static double keys(const void *self, uint64_t used_cells)
                          : NAN;
 }
 
-static const um_row_bits bits = {
-    .used = used, .cells = cells_of, .groups = groups_of, .keys = keys};
+static const um_row_bits bits = {.used = used,
+                                 .look = look,
+                                 .cells = cells_of,
+                                 .groups = groups_of,
+                                 .keys = keys};
 
 static const um_row_merge merge = {.ops = 1u << UMBEL_OR | 1u << UMBEL_AND,
                                    .cells = merge_bits};

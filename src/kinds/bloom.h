@@ -37,6 +37,9 @@ um_used_in um_bits_used_in; /* where a cell is a bit */
  * kind where that is a match.
  */
 double um_bloom_chance(const um_layout *l, um_used_in *used, const void *cells);
+/* The same, with the cells in use. */
+void um_bloom_look(const um_layout *l, um_used_in *used, const void *cells,
+                   um_bits_look *out);
 /* The same where classes of cells follow from each other (classes.c). */
 double um_classes_chance(const um_layout *l, um_used_in *used,
                          const void *cells);

@@ -13,11 +13,19 @@ typedef struct um_cells {
     uint8_t *at;
     uint32_t width;
     uint64_t max; /* 2^width - 1 */
+    /* As many cells as a word holds are looked at together. */
+    uint32_t lanes;
+    uint64_t in_word, highest; /* bits: of all these; the highest of each */
 } um_cells;
 
 static inline um_cells um_cells_of(void *memory, uint32_t width)
 {
-    return (um_cells){memory, width, UINT64_MAX >> (64 - width)};
+    uint64_t max = UINT64_MAX >> (64 - width);
+    uint32_t lanes = 64 / width;
+    uint64_t in_word = UINT64_MAX >> (64 - lanes * width);
+
+    return (um_cells){memory, width,   max,
+                      lanes,  in_word, in_word / max << (width - 1)};
 }
 
 /* a + b, which sticks at max; a is at most that. */

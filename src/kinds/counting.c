@@ -328,13 +328,20 @@ static uint64_t used(const void *self, const void *other)
     return um_cells_used(&c->cells, o ? &o->cells : NULL, c->layout->cells);
 }
 
+static void look(const void *self, um_bits_look *out)
+{
+    const um_counting *c = self;
+    um_bloom_look(c->layout, um_cells_used_in, &c->cells, out);
+}
+
 static void copy_bits(const void *self, uint8_t *to)
 {
     const um_counting *c = self;
     um_cells_copy_bits(&c->cells, c->layout->cells, to);
 }
 
-const um_row_bits um_counting_used_bits = {.used = used, .copy = copy_bits};
+const um_row_bits um_counting_used_bits = {
+    .used = used, .look = look, .copy = copy_bits};
 
 void um_counting_info(const void *self, umbel_info *out)
 {

@@ -365,6 +365,12 @@ static uint64_t used(const void *self, const void *other)
     return um_cells_used(&t->cells, o ? &o->cells : NULL, t->layout->cells);
 }
 
+static void look(const void *self, um_bits_look *out)
+{
+    const tally *t = self;
+    um_bloom_look(t->layout, um_cells_used_in, &t->cells, out);
+}
+
 static void copy_bits(const void *self, uint8_t *to)
 {
     const tally *t = self;
@@ -393,7 +399,7 @@ static void info(const void *self, umbel_info *out)
 static const um_row_counting counting = {
     .count = count, .fetch = fetch, .most = most, .may_remove = may_remove};
 
-static const um_row_bits bits = {.used = used, .copy = copy_bits};
+static const um_row_bits bits = {.used = used, .look = look, .copy = copy_bits};
 
 static void paged_forms(const um_shape *s, um_entry_form out[UM_MAX_SECTIONS])
 {

@@ -28,7 +28,6 @@
  */
 #include "ops/admit.h"
 
-#include "base/alloc.h"
 #include "base/error.h"
 #include "filter/handle.h"
 #include "filter/sizing.h"
@@ -50,14 +49,13 @@ typedef struct judging {
     const umbel_filter *f;
     const umbel_admission *wants;
     umbel_ruling *out;
-    uint64_t used;     /* cells */
-    uint64_t in_block; /* of the fullest */
-    uint64_t fullest;
-    bool bounded; /* n keys use at most a known number of cells */
-    bool chance;  /* ... and more or less than that by chance only */
-    bool counted; /* each key has an entry, and used counts them */
-    bool doubted; /* a claim was refused */
-    double most;  /* keys, by the claims that were held; INFINITY: none was */
+    um_bits_look cells;
+    uint64_t used; /* cells, or entries */
+    bool bounded;  /* n keys use at most a known number of cells */
+    bool chance;   /* ... and more or less than that by chance only */
+    bool counted;  /* each key has an entry, and used counts them */
+    bool doubted;  /* a claim was refused */
+    double most;   /* keys, by the claims that were held; INFINITY: none was */
 } judging;
 
 void um_add_reason(umbel_ruling *out, umbel_refusal code, const char *text)
@@ -181,50 +179,17 @@ static void hold_shape(judging *j)
 
 /* --- cells --- */
 
-static void find_fullest(judging *j, const uint8_t *bits)
-{
-    const um_layout *l = &j->f->layout;
-    uint64_t size = l->cells / l->blocks;
-
-    for (uint64_t i = 0; i < l->blocks; i++) {
-        uint64_t used = um_popcount(bits, i * size, size);
-        if (used > j->in_block)
-            j->in_block = used, j->fullest = i;
-    }
-}
-
-/* Bits of the cells in use, for kinds that have other cells. */
-static umbel_status count_blocks(judging *j, umbel_error *err)
-{
-    const umbel_filter *f = j->f;
-    const um_kind *kind = f->shape.kind;
-    size_t len = (size_t)((f->shape.cells + 63) / 64 * 8);
-
-    if (f->layout.blocks == 1 || !j->chance)
-        return UMBEL_OK;
-    if (um_has_bits(kind)) {
-        find_fullest(j, kind->bits->cells(f->self));
-        return UMBEL_OK;
-    }
-    uint8_t *bits = um_get(&f->alloc, len);
-    if (!bits)
-        return um_no_memory(err, len);
-    kind->bits->copy(f->self, bits);
-    find_fullest(j, bits);
-    um_put(&f->alloc, bits, len);
-    return UMBEL_OK;
-}
-
 /*
  * Whether the cells in use are those of a bloom filter of the keys; and whether
  * chance alone decides which.
  */
-static umbel_status look_at_cells(judging *j, umbel_error *err)
+static void look_at_cells(judging *j)
 {
     const um_shape *s = &j->f->shape;
 
     if (s->kind->bits) {
-        j->used = s->kind->bits->used(j->f->self, NULL);
+        s->kind->bits->look(j->f->self, &j->cells);
+        j->used = j->cells.used;
         j->out->fill = (double)j->used / (double)s->cells;
     }
     if (s->kind->entries)
@@ -232,8 +197,7 @@ static umbel_status look_at_cells(judging *j, umbel_error *err)
     j->counted = s->kind->entries != NULL;
     j->bounded = s->kind->bits && !s->difference;
     j->chance = j->bounded && um_used_by_chance(j->f) && !s->hash->identity;
-    j->out->error = umbel_predict(j->f);
-    return count_blocks(j, err);
+    j->out->error = s->kind->bits ? j->cells.error : umbel_predict(j->f);
 }
 
 /* --- claims --- */
@@ -291,8 +255,8 @@ static void refuse_block(judging *j, const char *who, uint64_t claimed)
            "block %" PRIu64 " of %" PRIu64 " has %" PRIu64 " of its %" PRIu64
            " cells in use: more than chance puts there with the %" PRIu64
            " keys %s",
-           j->fullest, l->blocks, j->in_block, l->cells / l->blocks, claimed,
-           who);
+           j->cells.fullest, l->blocks, j->cells.in_block, l->cells / l->blocks,
+           claimed, who);
 }
 
 /*
@@ -321,7 +285,7 @@ static umbel_status hold_above(judging *j, double most, const char *who,
     uint64_t used = used_at_least(j, most);
     bool all = is_unusual(l, most, (double)used);
     bool block =
-        l->blocks > 1 && is_unusual_block(l, most, (double)j->in_block);
+        l->blocks > 1 && is_unusual_block(l, most, (double)j->cells.in_block);
     um_occupancy t;
 
     if (!all && !block)
@@ -329,7 +293,7 @@ static umbel_status hold_above(judging *j, double most, const char *who,
     UM_TRY(um_occupancy_init(&t, l, most, &j->f->alloc, err));
     if (all && um_occupancy_above(&t, used) < log(CHANCE))
         refuse_fill(j, UMBEL_REFUSED_TOO_FULL, who, claimed);
-    if (block && um_occupancy_block(&t, j->in_block) < limit)
+    if (block && um_occupancy_block(&t, j->cells.in_block) < limit)
         refuse_block(j, who, claimed);
     um_occupancy_fini(&t);
     return UMBEL_OK;
@@ -511,7 +475,7 @@ umbel_status umbel_admit(const umbel_filter *f, const umbel_admission *wants,
     ruling.may_deny = umbel_may_deny(f);
     ruling.denied = f->shape.denied;
     hold_shape(&j);
-    UM_TRY(look_at_cells(&j, err));
+    look_at_cells(&j);
     UM_TRY(hold_claims(&j, err));
     UM_TRY(hold_error(&j, err));
     *out = ruling;

@@ -386,6 +386,50 @@ static void filters_that_hold_too_many_are_refused(void **state)
     }
 }
 
+/* Returns the cells in use of the fullest block, counted one by one. */
+static uint64_t fullest_of(const umbel_filter *f)
+{
+    uint64_t size = f->layout.cells / f->layout.blocks, most = 0;
+    const um_row_bits *bits = f->shape.kind->bits;
+    uint8_t *copy = calloc(1, (size_t)f->shape.cells / 8 + 64);
+
+    assert_non_null(copy);
+    if (bits->copy)
+        bits->copy(f->self, copy);
+    for (uint64_t i = 0; i < f->layout.blocks; i++) {
+        uint64_t used = um_popcount(bits->copy ? copy : bits->cells(f->self),
+                                    i * size, size);
+        most = used > most ? used : most;
+    }
+    free(copy);
+    return most;
+}
+
+static void one_look_finds_what_several_counts_do(void **state)
+{
+    static const char *const kinds[] = {"bloom", "counting", "tally"};
+    const char *name;
+    um_bits_look found;
+    umbel_filter *f;
+
+    (void)state;
+    for (size_t k = 0; k < TEST_COUNT(kinds); k++)
+        for (size_t i = 0; (name = test_own_addressing(i)); i++) {
+            umbel_params p = UMBEL_PARAMS_INIT;
+            p.addressing = name;
+            p.capacity = 3000;
+            if (umbel_create(kinds[k], &p, &f, NULL))
+                continue;
+            test_add(f, 0, 3000);
+            f->shape.kind->bits->look(f->self, &found);
+            assert_int_equal(found.used,
+                             f->shape.kind->bits->used(f->self, NULL));
+            assert_int_equal(found.in_block, fullest_of(f));
+            assert_near(found.error, umbel_predict(f), 1e-12);
+            umbel_close(f);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -407,6 +451,7 @@ int main(void)
         cmocka_unit_test(groups_are_held_by_what_is_certain),
         cmocka_unit_test(filters_made_for_the_budget_are_admitted),
         cmocka_unit_test(filters_that_hold_too_many_are_refused),
+        cmocka_unit_test(one_look_finds_what_several_counts_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

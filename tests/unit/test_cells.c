@@ -20,15 +20,17 @@ static void cells_in_use_are_those_one_by_one(void **state)
     for (size_t w = 0; w < TEST_COUNT(widths); w++) {
         uint8_t memory[CELLS * 8 + 64] = {0}, bits[CELLS / 8 + 65] = {0};
         um_cells c = um_cells_of(memory, widths[w]);
-        uint64_t used = 0, some = 0;
+        uint64_t used = 0, some = 0, later = 0;
         for (uint64_t i = 0; i < CELLS; i++) {
             uint64_t x = um_random(&rng);
             um_set_cell(&c, i, x & 64 ? (uint64_t)1 << x % widths[w] : 0);
             used += um_cell(&c, i) != 0;
             some += i >= 5 && i < 300 && um_cell(&c, i);
+            later += i >= 64 && i < 331 && um_cell(&c, i);
         }
         assert_int_equal(um_cells_used_in(&c, 0, CELLS), used);
         assert_int_equal(um_cells_used_in(&c, 5, 295), some);
+        assert_int_equal(um_cells_used_in(&c, 64, 331 - 64), later);
         um_cells_copy_bits(&c, CELLS, bits);
         for (uint64_t i = 0; i < CELLS; i++)
             assert_int_equal(bits[i / 8] >> i % 8 & 1, um_cell(&c, i) != 0);
