@@ -111,14 +111,10 @@ static const struct {
     bool left; /* texts; figures stand at the right */
     um_words (*cell)(const um_origin *o, uint64_t now);
 } columns[] = {
-    {"name", true, name_cell},
-    {"origin", true, key_cell},
-    {"state", true, state_cell},
-    {"digests", false, digests_cell},
-    {"full", false, fill_cell},
-    {"heard", false, seen_cell},
-    {"lag", false, lag_cell},
-    {"in", false, in_cell},
+    {"name", true, name_cell},   {"origin", true, key_cell},
+    {"state", true, state_cell}, {"digests", false, digests_cell},
+    {"full", false, fill_cell},  {"heard", false, seen_cell},
+    {"lag", false, lag_cell},    {"in", false, in_cell},
     {"out", false, out_cell},
 };
 
