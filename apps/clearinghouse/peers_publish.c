@@ -151,12 +151,17 @@ static bool is_over(const um_peers *p, size_t list, uint64_t epoch)
 static bool must_wait(um_peers *p)
 {
     um_publishing *g = &p->publishing;
-    umbel_sync_peer_stats stats = {.known = false};
+    umbel_sync_peer_stats stats;
+    bool known = false, ahead = false;
 
-    for (size_t i = 0; g->restored && !stats.known && i < p->nremotes; i++)
-        if (p->remote[i]->up)
-            umbel_sync_peer_stats_get(p->machine, p->remote[i]->number, &stats);
-    if (stats.known || !p->nremotes ||
+    for (size_t i = 0; g->restored && i < p->nremotes; i++) {
+        if (!p->remote[i]->up)
+            continue;
+        umbel_sync_peer_stats_get(p->machine, p->remote[i]->number, &stats);
+        known |= stats.known;
+        ahead |= stats.ahead; /* a renewal follows what it is sending */
+    }
+    if ((known && !ahead) || !p->nremotes ||
         um_house_ms(p->house) >= p->house->started + PATIENCE_MS)
         g->restored = false;
     return g->restored;

@@ -263,6 +263,8 @@ UMBEL_API bool umbel_sync_finished(const umbel_sync *s, int peer);
 
 typedef struct umbel_sync_peer_stats {
     bool known; /* it has said what it has */
+    bool ahead; /* it has later versions of our own filters than we, as it says:
+                   we were restored from a backup */
     uint64_t messages_in, messages_out, bytes_in, bytes_out;
     uint64_t changed_in, changed_out; /* entries, in updates */
     uint64_t behind;                  /* copies of which it lacks a version */

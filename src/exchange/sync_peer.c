@@ -139,10 +139,12 @@ void umbel_sync_peer_stats_get(const umbel_sync *s, int peer,
 
     *out = p->stats;
     out->known = p->known;
+    out->ahead = false;
     out->behind = out->lacks_since = 0;
     for (size_t i = 0; i < s->ncopies; i++) {
         const um_copy *c = s->copy[i];
         uint64_t acked = i < p->ncopies ? p->copy[i].acked : 0;
+        out->ahead |= c && c->own && acked > c->now.version;
         if (!c || c->now.version <= acked ||
             (p->session && !um_peer_has_list(p, c)))
             continue;

@@ -88,6 +88,37 @@ static void one_that_was_refused_waits_a_minute(void **state)
     test_sync_close(&b);
 }
 
+/* Before it sends them: what is published meanwhile would contradict it. */
+static void a_peer_that_has_more_of_ours_is_seen(void **state)
+{
+    test_sync_server a = {0}, restored = {0}, b = {0};
+    test_sync_link l;
+    umbel_sync_peer_stats stats;
+    size_t len;
+
+    (void)state;
+    test_sync_open(&a, 1);
+    test_sync_open(&restored, 1);
+    test_sync_open(&b, 2);
+    test_sync_connect(&l, &a, &b);
+    for (uint64_t i = 0; i < 3; i++) {
+        test_sync_add(&a, i, 1);
+        test_sync_publish(&a);
+        test_sync_run(&l, 10 + i);
+    }
+    test_sync_add(&restored, 0, 1);
+    test_sync_publish(&restored);
+    test_sync_connect(&l, &b, &restored);
+    free(catch_update(&l, 20, &len));
+    umbel_sync_peer_stats_get(restored.machine, l.peer[1], &stats);
+    assert_true(stats.known && stats.ahead);
+    umbel_sync_peer_stats_get(b.machine, l.peer[0], &stats);
+    assert_false(stats.ahead);
+    test_sync_close(&a);
+    test_sync_close(&restored);
+    test_sync_close(&b);
+}
+
 static void pages_of_others_cannot_be_raised(void **state)
 {
     test_sync_server a = {0}, b = {0};
@@ -499,6 +530,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_origin_that_sets_all_its_cells_is_refused),
         cmocka_unit_test(one_that_was_refused_waits_a_minute),
+        cmocka_unit_test(a_peer_that_has_more_of_ours_is_seen),
         cmocka_unit_test(pages_of_others_cannot_be_raised),
         cmocka_unit_test(an_epoch_that_is_over_cannot_come_back),
         cmocka_unit_test(an_epoch_years_ahead_is_refused),
