@@ -30,7 +30,7 @@ static int run(const um_args *args)
 
 const um_command um_cmd_clearinghouse = {
     .name = "clearinghouse",
-    .summary = "count mail that others report, for Pyzor and dccifd clients",
+    .summary = "count mail that others report, for Pyzor, dccifd and Razor2",
     .details =
         "Without a command it serves, in the foreground, until it is "
         "terminated; a line that begins with \"ready\" is printed once it "

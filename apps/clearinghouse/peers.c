@@ -181,6 +181,8 @@ static void replace_remotes(um_peers *p, um_remote **fresh, size_t n)
     um_remote **old = p->remote;
     size_t nold = p->nremotes;
 
+    for (size_t i = 0; i < n; i++) /* a new one is not away since the start */
+        fresh[i]->since = p->house->now;
     for (size_t i = 0; i < nold; i++) {
         size_t j = 0;
         while (j < n &&

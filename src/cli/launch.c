@@ -19,7 +19,7 @@ static const um_program programs[] = {
     {"reproduce", "rerun figures and tables of the papers"},
     {"bench", "measure speed, compared with the limit set by memory"},
     {"clearinghouse",
-     "count mail that others report, for Pyzor and dccifd clients"},
+     "count mail that others report, for Pyzor, dccifd and Razor2"},
     {"stopset", "stop sets for route tracing: learn, build, replay"},
 };
 
