@@ -40,7 +40,7 @@ static const um_option options[] = {
     {"init", 0, NULL, "make DIR, an empty filter and a key that signs",
      UM_TARGET(sync_args, init), .excludes = "stdio"},
     {"name", 0, "NAME", "what people call this writer",
-     UM_TARGET(sync_args, name), .modes = INIT | LIKE, .required = true},
+     UM_TARGET(sync_args, name), .modes = INIT | LIKE},
     {"like", 0, "FILE",
      "make the filter as that of FILE, which 'umbel-clearinghouse shape' wrote",
      UM_TARGET(sync_args, like), .role = UM_INPUT, .modes = LIKE},
@@ -279,6 +279,10 @@ static umbel_status make_dir(const um_args *args, umbel_error *err)
     um_sync_dir d;
     char origin[UM_DIGEST_HEX];
 
+    if (!a->name)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "--init needs --name NAME, what people call this "
+                       "writer");
     umbel_status status = make_shape(a, &shape, &terms, err);
     if (!status)
         status = um_sync_dir_make(a->dir, a->name, shape, &terms, now(), err);

@@ -32,6 +32,7 @@ umbel sync a missing
 umbel sync a
 umbel sync a exec:true
 umbel sync --init a --name again -n 10
+umbel sync --init f -n 10
 [ "$(stat -c %a a/key)" = 600 ] && echo "the key is ours alone"
 
 echo "--- a copy that was changed"
