@@ -195,6 +195,8 @@ void um_copy_end_step(umbel_sync *s, um_copy *c, um_bytes *old,
     if (!keep_step(s, c, old))
         um_drop_steps(c, c->nsteps); /* what is before cannot be reached */
     bytes = c->history_bytes;
+    if (bytes > limit) /* some at a time: those that stay are moved */
+        limit -= limit / 8;
     while (some < c->nsteps && bytes > limit)
         bytes -= um_step_bytes(&c->step[some++]);
     um_drop_steps(c, some);
