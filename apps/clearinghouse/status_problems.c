@@ -106,9 +106,10 @@ static void check_clock(const um_status *s, um_problems *out)
         "epoch ends, and no count expires.",
         um_words_about(s->store.ahead).text, s->data);
     say(p->advice,
-        "Set the clock. If it was wrong before, and not now, restore "
-        "a copy of the data that is older, or begin an empty "
-        "directory.");
+        "Set the clock. If it was wrong before, and not now, stop the "
+        "server, move snapshot-*, journal-* and peers out of %s, and start it. "
+        "Its own counts begin anew; peers send theirs again.",
+        s->data);
 }
 
 static void check_memory(const um_status *s, um_problems *out)

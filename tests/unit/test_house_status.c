@@ -237,6 +237,8 @@ static void a_clock_that_is_behind_the_data_is_a_problem(void **state)
     um_status_problems(&s, &p);
     assert_int_equal(p.n, 1);
     assert_non_null(strstr(p.item[0].what, "The clock is 400 d behind"));
+    assert_non_null(strstr(p.item[0].advice, "move snapshot-*, journal-* and"));
+    assert_non_null(strstr(p.item[0].advice, "send theirs again."));
 }
 
 static void a_list_that_is_held_is_named_with_its_end(void **state)
