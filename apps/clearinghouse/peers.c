@@ -21,122 +21,7 @@
 
 enum { BEAT_MS = 100, SHORT_BEAT_MS = 10, UNREAD_MOST = 4 * UM_PEERS_MESSAGE };
 
-static const char *const link_state[] = {"down", "calling", "up"};
-
-/* --- peers of the configuration ------------------------------------------- */
-
-um_remote *um_remote_find(const um_peers *p, const uint8_t *key)
-{
-    for (size_t i = 0; i < p->nremotes; i++)
-        if (memcmp(p->remote[i]->key, key, UMBEL_TRUST_KEY_LEN) == 0)
-            return p->remote[i];
-    return NULL;
-}
-
-um_remote *um_remote_of_number(const um_peers *p, int number)
-{
-    for (size_t i = 0; number >= 0 && i < p->nremotes; i++)
-        if (p->remote[i]->number == number)
-            return p->remote[i];
-    return NULL;
-}
-
-void um_peers_want_all(um_peers *p)
-{
-    for (size_t i = 0; i < p->nremotes; i++)
-        p->remote[i]->wants = true;
-    p->wanted = true;
-}
-
-void um_remote_down(um_peers *p, um_remote *r)
-{
-    umbel_sync_peer_stats stats;
-
-    umbel_sync_peer_stats_get(p->machine, r->number, &stats);
-    for (size_t i = 0; i < UMBEL_SYNC_REASONS; i++)
-        r->refused[i] += stats.refused[i];
-    umbel_sync_disconnect(p->machine, r->number);
-    r->number = -1;
-    r->since = p->house->now;
-}
-
-static void free_remote(um_remote *r)
-{
-    if (!r)
-        return;
-    free(r->name);
-    free(r->address);
-    free(r);
-}
-
-static void end_links(um_remote *r, const char *why)
-{
-    if (r->calling)
-        um_conn_end(r->calling, why);
-    if (r->up)
-        um_conn_end(r->up, why);
-}
-
-static bool set_remote(um_remote *r, const um_peer_settings *s,
-                       const uint8_t *key)
-{
-    r->name = strdup(s->name);
-    r->address = s->address ? strdup(s->address) : NULL;
-    memcpy(r->key, key, sizeof r->key);
-    r->number = -1;
-    return r->name &&
-           (!s->address || (r->address && um_address_parse(r->address, &r->to,
-                                                           NULL) == UMBEL_OK));
-}
-
-static void free_remotes(um_remote **all, size_t n)
-{
-    for (size_t i = 0; all && i < n; i++)
-        free_remote(all[i]);
-    free(all);
-}
-
-static umbel_status make_remotes(const um_config *c, const um_peers_keys *k,
-                                 um_remote ***out, umbel_error *err)
-{
-    um_remote **all = calloc(c->npeers + 1, sizeof(um_remote *));
-    size_t i = 0;
-
-    for (; all && i < c->npeers; i++) {
-        all[i] = calloc(1, sizeof **all);
-        if (!all[i] || !set_remote(all[i], &c->peer[i], k->peer[i]))
-            break;
-    }
-    if (all && i == c->npeers) {
-        *out = all;
-        return UMBEL_OK;
-    }
-    free_remotes(all, c->npeers);
-    return um_no_memory(err, c->npeers * sizeof **all);
-}
-
-/* Gives a peer the name and address of fresh, which is freed; its link and
- * figures stay. */
-static um_remote *change_remote(um_remote *r, um_remote *fresh)
-{
-    um_remote old = *r;
-    bool moved = strcmp(old.address ? old.address : "",
-                        fresh->address ? fresh->address : "") != 0;
-
-    r->name = fresh->name;
-    r->address = fresh->address;
-    r->to = fresh->to;
-    fresh->name = old.name;
-    fresh->address = old.address;
-    free_remote(fresh);
-    if (moved && r->calling)
-        um_conn_end(r->calling, NULL);
-    if (moved && r->up && r->up->caller)
-        um_conn_end(r->up, "its address was changed");
-    if (moved)
-        r->pause = r->call_at = 0;
-    return r;
-}
+/* --- trust ---------------------------------------------------------------- */
 
 static bool has_standing(const um_peers *p, const uint8_t *origin)
 {
@@ -175,31 +60,6 @@ static void set_trust(um_peers *p)
                              c->peers.origin_cap);
 }
 
-/* Takes the peers that stay over from the old table, and ends the others. */
-static void replace_remotes(um_peers *p, um_remote **fresh, size_t n)
-{
-    um_remote **old = p->remote;
-    size_t nold = p->nremotes;
-
-    for (size_t i = 0; i < n; i++) /* a new one is not away since the start */
-        fresh[i]->since = p->house->now;
-    for (size_t i = 0; i < nold; i++) {
-        size_t j = 0;
-        while (j < n &&
-               memcmp(fresh[j]->key, old[i]->key, sizeof old[i]->key) != 0)
-            j++;
-        if (j < n)
-            fresh[j] = change_remote(old[i], fresh[j]);
-        else
-            end_links(old[i], "its key was removed from the configuration");
-        if (j == n)
-            free_remote(old[i]);
-    }
-    free(old);
-    p->remote = fresh;
-    p->nremotes = n;
-}
-
 umbel_status um_peers_reload(um_peers *p, umbel_error *err)
 {
     um_peers_keys keys;
@@ -208,39 +68,14 @@ umbel_status um_peers_reload(um_peers *p, umbel_error *err)
     if (!p)
         return UMBEL_OK;
     UM_TRY(um_peers_keys_read(&p->house->config, &keys, err));
-    umbel_status status = make_remotes(&p->house->config, &keys, &fresh, err);
+    umbel_status status =
+        um_make_remotes(&p->house->config, &keys, &fresh, err);
     um_peers_keys_fini(&keys);
     UM_TRY(status);
-    replace_remotes(p, fresh, p->house->config.npeers);
+    um_replace_remotes(p, fresh, p->house->config.npeers);
     set_trust(p);
     um_peers_want_all(p);
     return allow_peers(p, err);
-}
-
-bool um_peers_next(const um_peers *p, size_t *at, um_peer_info *out)
-{
-    if (!p || *at >= p->nremotes)
-        return false;
-    const um_remote *r = p->remote[(*at)++];
-    umbel_sync_peer_stats stats = {.known = false};
-    *out = (um_peer_info){
-        .name = r->name,
-        .key = r->key,
-        .address = r->address,
-        .state = link_state[r->up        ? 2
-                            : r->calling ? 1
-                                         : 0],
-        .up = r->up,
-        .number = r->number,
-        .since = r->since,
-        .error = r->error,
-        .bytes_in = r->bytes_in + (r->up ? r->up->bytes_in : 0),
-        .bytes_out = r->bytes_out + (r->up ? r->up->bytes_out : 0)};
-    if (r->up)
-        umbel_sync_peer_stats_get(p->machine, r->number, &stats);
-    for (size_t i = 0; i < UMBEL_SYNC_REASONS; i++)
-        out->refused[i] = r->refused[i] + stats.refused[i];
-    return true;
 }
 
 /* --- the machine ---------------------------------------------------------- */
@@ -340,7 +175,7 @@ static const um_front peers_front = {.name = "peers",
 
 static void free_peers(um_peers *p)
 {
-    free_remotes(p->remote, p->nremotes);
+    um_free_remotes(p->remote, p->nremotes);
     um_peers_keys_fini(&p->keys);
     free(p->latest.item);
     free(p->listener);
@@ -401,7 +236,7 @@ umbel_status um_peers_open(um_house *h, um_peers **out, umbel_error *err)
     p->house = h;
     p->strangers = (um_log_topic){.source = "peers", .name = "stranger"};
     UM_TRY(um_peers_keys_read(&h->config, &p->keys, err));
-    UM_TRY(make_remotes(&h->config, &p->keys, &p->remote, err));
+    UM_TRY(um_make_remotes(&h->config, &p->keys, &p->remote, err));
     p->nremotes = h->config.npeers;
     return UMBEL_OK;
 }

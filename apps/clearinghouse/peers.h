@@ -6,6 +6,7 @@
  * NULL.
  *
  *     peers_settings.c   keys and names of the configuration
+ *     peers_remotes.c    peers of the configuration
  *     peers.c            opening, turns, reload, end
  *     peers_publish.c    what our own lists say, in slices, with marks
  *     peers_renew.c      going on as a new incarnation

@@ -117,12 +117,20 @@ struct um_peers {
     bool closing;
 };
 
-/* --- peers.c --- */
+/* --- peers_remotes.c --- */
 um_remote *um_remote_find(const um_peers *p, const uint8_t *key);
 um_remote *um_remote_of_number(const um_peers *p, int number);
 void um_peers_want_all(um_peers *p);
 /* Ends the machine's part of a link. */
 void um_remote_down(um_peers *p, um_remote *r);
+/* Release *out with um_free_remotes. */
+umbel_status um_make_remotes(const um_config *c, const um_peers_keys *k,
+                             um_remote ***out, umbel_error *err);
+void um_free_remotes(um_remote **all, size_t n);
+/* Takes the peers that stay over from the old table, and ends the others. */
+void um_replace_remotes(um_peers *p, um_remote **fresh, size_t n);
+
+/* --- peers.c --- */
 umbel_status um_peers_open_machine(um_peers *p, uint64_t incarnation,
                                    const uint8_t *secret, umbel_error *err);
 
