@@ -31,20 +31,20 @@ tour: command
 # The clearinghouse with Debian's pyzor: five reports, then a check that hits.
 demo-mail:
 	@tools/deps build mail
-	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@$(MAKE) -s --no-print-directory $(BUILD)/build.ninja
 	@cmake --build $(BUILD) --target umbel_clearinghouse -- --quiet
 	@tools/demo-mail $(BUILD)/umbel-clearinghouse
 
 # Two clearinghouses that are peers: a report at one is a hit at the other.
 demo-peers:
 	@tools/deps build mail
-	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@$(MAKE) -s --no-print-directory $(BUILD)/build.ninja
 	@cmake --build $(BUILD) --target umbel_cli umbel_clearinghouse -- --quiet
 	@tools/demo-peers $(BUILD)/umbel-clearinghouse
 
 command:
 	@tools/deps build run
-	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@$(MAKE) -s --no-print-directory $(BUILD)/build.ninja
 	@cmake --build $(BUILD) --target umbel_cli -- --quiet
 
 # Installs what is missing, builds (release, sanitizers), runs the tests that need
@@ -97,7 +97,7 @@ fuzz:
 # Stop sets in a network of twelve routers, which it makes. Needs root.
 demo-stopset:
 	@tools/deps build lab
-	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@$(MAKE) -s --no-print-directory $(BUILD)/build.ninja
 	@cmake --build $(BUILD) --target umbel_stopset -- --quiet
 	@tools/demo-stopset $(BUILD)/umbel-stopset
 
