@@ -210,7 +210,7 @@ static void print(const arguments *a, umbel_slice mail,
     fwrite(mail.data, 1, head, out);
     fwrite(answer->text, 1, answer->len, out);
     fwrite((const char *)mail.data + head, 1, mail.len - head, out);
-    if (a->out ? fclose(out) : fflush(out))
+    if (fclose(out) != 0)
         fail(EX_IOERR, "the output: cannot write");
 }
 

@@ -172,6 +172,7 @@ int main(int argc, char **argv)
                 "umbel-milter: cannot listen on %s: it is in use, or not of "
                 "this machine, or its directory cannot be written\n",
                 um_milter.socket);
+        free(socket);
         return EX_UNAVAILABLE;
     }
     fprintf(stderr, "umbel-milter: ready on %s\n", um_milter.socket);
