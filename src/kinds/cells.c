@@ -16,10 +16,9 @@ static inline uint64_t used_of(const um_cells *c, uint64_t x)
 static uint64_t used_lanes(const um_cells *c, uint64_t i, uint64_t end)
 {
     unsigned n = end - i < c->lanes ? (unsigned)(end - i) : c->lanes;
-    unsigned bits = n * c->width;
+    uint64_t mask = c->in_word >> (c->lanes - n) * c->width;
 
-    return used_of(
-        c, um_get_field(c->at, i * c->width, bits, UINT64_MAX >> (64 - bits)));
+    return used_of(c, um_get_field(c->at, i * c->width, n * c->width, mask));
 }
 
 /* Counts the cells in use of whole words, in the cells of one word as long as

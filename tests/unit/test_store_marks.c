@@ -579,10 +579,48 @@ static void versions_are_the_same_after_any_crash(void **state)
                 snapshots > seen / 20);
 }
 
+static void report_some(world *w)
+{
+    um_store_tick(w->store, w->now);
+    for (int i = 0; i < 5; i++) {
+        report(w);
+        um_store_flush(w->store, NULL);
+    }
+}
+
+/* The kernel regards as written what it could not write. */
+static void a_failed_sync_a_kill_and_a_power_cut_damage_nothing(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        world *w = calloc(1, sizeof *w);
+        assert_non_null(w);
+        w->disk = sim_open(seed);
+        w->now = T0;
+        assert_true(start(w));
+        report_some(w);
+        sim_fail(w->disk, 1);
+        um_store_tick(w->store, w->now);
+        sim_fail(w->disk, 0);
+        assert_non_null(um_store_failed(w->store));
+        crash(w, false);
+        report_some(w);
+        um_store_tick(w->store, w->now);
+        crash(w, true);
+        if (*w->wrong)
+            fail_msg("seed %" PRIu64 ": %s", seed, w->wrong);
+        drop_copies(w);
+        um_store_close(w->store);
+        sim_close(w->disk);
+        free(w);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(versions_are_the_same_after_any_crash),
+        cmocka_unit_test(a_failed_sync_a_kill_and_a_power_cut_damage_nothing),
     };
 
     if (argc > 1)
