@@ -67,7 +67,6 @@ typedef struct umbel_sync_list {
     uint32_t page_bytes;       /* 512 to 2^20; 0 means 65,536 */
     uint32_t quorum;     /* origins that must have a key, for umbel_sync_query;
                             0 means 1 */
-    uint64_t origin_cap; /* the most that an origin adds to a count; 0: any */
     bool indexed;        /* look-ups in many copies cost little more than in
                             one: an index knows which copies may have a key.
                             Kinds table, counting and countmin; others go
@@ -75,6 +74,7 @@ typedef struct umbel_sync_list {
                             each cell, of the memory of copies, for 8, 16, 32
                             or 64 of them, from the limit memory, and gives it
                             back when copies need it */
+    uint64_t origin_cap; /* the most that an origin adds to a count; 0: any */
     double max_error;    /* for admission; 0: the shape's own rate if it has a
                             capacity, else 0.5 */
 } umbel_sync_list;
