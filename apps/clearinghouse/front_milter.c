@@ -78,7 +78,8 @@ static bool find_program(char out[PATH_MAX])
         return false;
     out[len] = '\0';
     char *name = strrchr(out, '/');
-    strcpy(name ? name + 1 : out, "umbel-milter");
+    static const char program[] = "umbel-milter"; /* there is room for it */
+    memcpy(name ? name + 1 : out, program, sizeof program);
     return true;
 }
 

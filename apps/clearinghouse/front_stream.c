@@ -69,10 +69,10 @@ umbel_status um_front_stream_listen(um_front_stream *s, const um_texts *listen,
                             .gone = listener_gone,
                             .ctx = s};
     um_listener **more =
-        realloc(s->listener, (s->n + listen->n + 1) * sizeof *more);
+        realloc(s->listener, (s->n + listen->n + 1) * sizeof(um_listener *));
 
     if (!more)
-        return um_no_memory(err, sizeof *more);
+        return um_no_memory(err, sizeof(um_listener *));
     s->listener = more;
     for (size_t i = 0; i < listen->n; i++)
         UM_TRY(listen_on(s, listen->item[i], &c, err));

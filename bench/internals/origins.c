@@ -124,7 +124,7 @@ static void make_reports(reports *r)
         umbel_digest d = digest_of(i);
         r->times[i] = pareto(&rng);
         for (uint32_t t = 0; t < r->times[i]; t++) {
-            int where = (int)um_random_below(&rng, ORIGINS * EPOCHS);
+            int where = (int)um_random_below(&rng, (uint64_t)ORIGINS * EPOCHS);
             add_report(&r->five, where / EPOCHS, where % EPOCHS, d);
             add_report(&r->one, 0, where % EPOCHS, d);
         }
@@ -196,7 +196,7 @@ static umbel_sync *open_machine(const network *n, const uint8_t *key,
     p.incarnation = p.session = 1;
     p.limits.memory = UINT64_C(1) << 36;
     want(umbel_sync_open(&p, &s, &err), &err);
-    umbel_sync_tick(s, (EPOCHS - 1) * EPOCH_SECONDS);
+    umbel_sync_tick(s, (uint64_t)(EPOCHS - 1) * EPOCH_SECONDS);
     return s;
 }
 
@@ -231,7 +231,7 @@ static umbel_sync *machine_of(const network *n, int first, int end,
     for (int o = first; o < end; o++)
         give_origin(n, o, s);
     for (int i = 0; i < 4000; i++) /* until the index is complete */
-        umbel_sync_tick(s, (EPOCHS - 1) * EPOCH_SECONDS);
+        umbel_sync_tick(s, (uint64_t)(EPOCHS - 1) * EPOCH_SECONDS);
     return s;
 }
 

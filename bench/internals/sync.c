@@ -21,7 +21,14 @@
 #include <string.h>
 #include <time.h>
 
-enum { LISTS = 6, ORIGINS = 64, EPOCHS = 4, PEERS = 256, SLICE = 4 << 20 };
+enum {
+    LISTS = 6,
+    ORIGINS = 64,
+    EPOCHS = 4,
+    PEERS = 256,
+    SLICE = 4 << 20,
+    NOW = 100 * EPOCHS
+};
 
 static double cpu_seconds(void)
 {
@@ -216,24 +223,24 @@ static void many_small(void)
                                     .epochs = EPOCHS,
                                     .page_bytes = 4096};
     umbel_sync *s = open_machine(list, LISTS, 1000, 65536);
-    umbel_sync_tick(s, 100 * EPOCHS);
+    umbel_sync_tick(s, NOW);
     add_keys(f, 1, 10);
     demand(umbel_sync_connect(s, &in, &err), &err);
     for (uint64_t o = 0; o < ORIGINS; o++) {
         umbel_sync *a = open_machine(list, LISTS, o + 1, 65536);
-        umbel_sync_tick(a, 100 * EPOCHS);
+        umbel_sync_tick(a, NOW);
         for (size_t l = 0; l < LISTS; l++)
             for (uint64_t e = 1; e <= EPOCHS; e++)
                 demand(umbel_sync_publish(a, l, e, f, &err), &err);
         demand(umbel_sync_connect(a, &out, &err), &err);
         for (int turn = 0; turn < 6; turn++) {
-            while (umbel_sync_next(a, out, 100 * EPOCHS, &m)) {
+            while (umbel_sync_next(a, out, NOW, &m)) {
                 begin(&take);
-                umbel_sync_receive(s, in, m.data, m.len, 100 * EPOCHS, &err);
+                umbel_sync_receive(s, in, m.data, m.len, NOW, &err);
                 end(&take);
             }
-            while (umbel_sync_next(s, in, 100 * EPOCHS, &m))
-                umbel_sync_receive(a, out, m.data, m.len, 100 * EPOCHS, &err);
+            while (umbel_sync_next(s, in, NOW, &m))
+                umbel_sync_receive(a, out, m.data, m.len, NOW, &err);
         }
         umbel_sync_close(a);
         umbel_sync_disconnect(s, in);
@@ -249,16 +256,15 @@ static void many_small(void)
         for (int turn = 0; turn < 4 && i < 8; turn++) {
             for (;;) {
                 begin(&connect);
-                bool any = umbel_sync_next(s, peer[i], 100 * EPOCHS, &m);
+                bool any = umbel_sync_next(s, peer[i], NOW, &m);
                 end(&connect);
                 if (!any)
                     break;
-                umbel_sync_receive(b, out, m.data, m.len, 100 * EPOCHS, &err);
+                umbel_sync_receive(b, out, m.data, m.len, NOW, &err);
             }
-            while (umbel_sync_next(b, out, 100 * EPOCHS, &m)) {
+            while (umbel_sync_next(b, out, NOW, &m)) {
                 begin(&have);
-                umbel_sync_receive(s, peer[i], m.data, m.len, 100 * EPOCHS,
-                                   &err);
+                umbel_sync_receive(s, peer[i], m.data, m.len, NOW, &err);
                 end(&have);
             }
         }
@@ -269,7 +275,7 @@ static void many_small(void)
     for (int round = 0; round < 200; round++)
         for (int i = 0; i < 8; i++) {
             begin(&idle);
-            while (umbel_sync_next(s, peer[i], 100 * EPOCHS, &m))
+            while (umbel_sync_next(s, peer[i], NOW, &m))
                 ;
             end(&idle);
             begin(&settled);
@@ -280,7 +286,7 @@ static void many_small(void)
     print("many copies: settled", &settled);
     for (int i = 0; i < 1000; i++) {
         begin(&tick);
-        umbel_sync_tick(s, 100 * EPOCHS);
+        umbel_sync_tick(s, NOW);
         end(&tick);
         begin(&word);
         umbel_sync_agreement(s, (size_t)i % LISTS);
@@ -294,7 +300,7 @@ static void many_small(void)
     print("many copies: publish of a new one", &one);
     for (uint64_t i = 0; i < 100; i++) {
         begin(&expire);
-        umbel_sync_tick(s, 100 * (EPOCHS + 1) + i);
+        umbel_sync_tick(s, NOW + 100 + i);
         end(&expire);
     }
     print("many copies: tick at an epoch's end", &expire);

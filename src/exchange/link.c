@@ -321,6 +321,8 @@ umbel_status um_link_receive(um_link *l, umbel_slice bytes, umbel_error *err)
 {
     if (l->stage == FAILED)
         return um_fail(err, UMBEL_E_REFUSED, "the link has failed before");
+    if (!bytes.len)
+        return UMBEL_OK;
     umbel_status status = buffer_add(&l->in, bytes.data, bytes.len, err);
     if (status == UMBEL_OK)
         status = take_parts(l, err);

@@ -42,6 +42,7 @@ enum {
 typedef struct um_list_config {
     const char *name;       /* for messages; copied */
     const char *kind;       /* one that counts */
+    const char *addressing; /* NULL: the kind's default */
     uint64_t capacity;      /* different digests that an epoch holds */
     double error;           /* chance of a count other than 0 for a digest that
                                was never added, over all live epochs */
@@ -50,16 +51,15 @@ typedef struct um_list_config {
     unsigned epochs;        /* live ones */
     unsigned cell_bits;     /* of a count; 0: the kind's default */
     unsigned hashes;        /* cells of a digest; 0: the best number */
-    const char *addressing; /* NULL: the kind's default */
     bool refined;           /* kind counting: only the least cells grow */
+    bool hold;              /* a full epoch goes on until its time is over, and
+                               takes no digest that it has not */
     unsigned threshold;     /* from which on a count matters, up to
                                UM_LIST_MAX_THRESHOLD: the list then knows how
                                often digests came, and predicts how many reach
                                it wrongly. 0: none */
     unsigned times;         /* the store keeps times of the last hour, in this
                                column of recent.h, from 1 on; 0: it does not */
-    bool hold;              /* a full epoch goes on until its time is over, and
-                               takes no digest that it has not */
     const umbel_alloc *alloc; /* NULL: the C library's */
 } um_list_config;
 
