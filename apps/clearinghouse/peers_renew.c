@@ -154,11 +154,17 @@ static umbel_status renew_store(um_peers *p, const um_entry *e, size_t n)
     return UMBEL_OK;
 }
 
+/*
+ * What the lists held is in copies now, which must be on disk before the lists
+ * are emptied: a kill between loses nothing. It is waited for, once in the life
+ * of a backup.
+ */
 void um_peers_renew(um_peers *p)
 {
     size_t n;
     um_entry *e = copy_unpublished(&p->latest, &n);
-    bool renewed = e && renew_store(p, e, n) == UMBEL_OK;
+    bool renewed = e && um_peers_store_save(p->copies, NULL) == UMBEL_OK &&
+                   renew_store(p, e, n) == UMBEL_OK;
 
     free(e);
     if (!renewed)
@@ -166,6 +172,5 @@ void um_peers_renew(um_peers *p)
     p->renewed = p->publishing.running = p->publishing.unmarked = false;
     p->publishing.restored = false;
     p->logged = 0;
-    um_peers_store_save_begin(p->copies); /* what the lists held is there now */
     um_peers_want_all(p);
 }

@@ -118,12 +118,12 @@ static bool read_count(const char *text, uint64_t *out)
 static size_t split(char *value, char *part[8])
 {
     size_t n = 0;
+    char *comma = value;
 
-    for (char *at = value; at && n < 8; n++) {
-        part[n] = at;
-        at = strchr(at, ',');
-        if (at)
-            *at++ = '\0';
+    part[n++] = value;
+    while (n < 8 && (comma = strchr(comma, ','))) {
+        *comma++ = '\0';
+        part[n++] = comma;
     }
     return n;
 }

@@ -206,7 +206,7 @@ umbel_status umbel_sync_count_with(const umbel_sync *s, size_t list,
                                    const uint64_t *own, uint64_t *counts,
                                    umbel_error *err)
 {
-    uint32_t origins[UM_BATCH], quorum;
+    uint32_t origins[UM_BATCH] = {0}, quorum;
 
     UM_TRY(check_list(s, list, err));
     quorum = s->list[list].set.quorum;
