@@ -48,7 +48,7 @@ typedef struct arguments {
     int bulk_code;
 } arguments;
 
-static void fail(int code, const char *text)
+static _Noreturn void fail(int code, const char *text)
 {
     fprintf(stderr, "umbel-dccproc: %s\n", text);
     exit(code);
@@ -154,12 +154,13 @@ static size_t read_mail(const char *path, char *mail)
     if (!in)
         fail(EX_NOINPUT, "the mail: cannot read");
     size_t len = fread(mail, 1, MAIL_MAX + 1, in);
-    if (ferror(in))
+    bool broken = ferror(in);
+    if (path)
+        fclose(in);
+    if (broken)
         fail(EX_IOERR, "the mail: cannot read");
     if (len > MAIL_MAX)
         fail(EX_DATAERR, "the mail is longer than 16 MiB");
-    if (path)
-        fclose(in);
     return len;
 }
 

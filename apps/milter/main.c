@@ -37,7 +37,7 @@ static const char help[] =
     "  --child PID         end with that process, which started this one\n"
     "  --help\n";
 
-static void fail(int code, const char *text)
+static _Noreturn void fail(int code, const char *text)
 {
     fprintf(stderr, "umbel-milter: %s\n", text);
     exit(code);

@@ -48,10 +48,12 @@ void um_columns_find(const um_sync_of_list *l, const umbel_digest *d, size_t n,
 static void mark_page(const um_sync_of_list *l, const um_copy *c,
                       uint64_t number)
 {
+    const um_row_columns *row = row_of(l);
     um_page p = um_page_of(&l->pages, number);
 
-    row_of(l)->mark(c->filter->self, &l->columns.bits, c->column - 1, p.offset,
-                    p.len);
+    if (row) /* else no copy has a column */
+        row->mark(c->filter->self, &l->columns.bits, c->column - 1, p.offset,
+                  p.len);
 }
 
 void um_columns_update(umbel_sync *s, um_copy *c, const um_staging *g)
@@ -162,10 +164,11 @@ static bool widen_columns(umbel_sync *s, um_sync_of_list *l)
 {
     unsigned width =
         l->columns.bits.at ? 2 * l->columns.bits.width : UM_COLUMNS_LEAST;
-    uint64_t len = row_of(l)->len(l->shape->self, width);
+    const um_row_columns *row = row_of(l);
+    uint64_t len = row ? row->len(l->shape->self, width) : 0;
     uint8_t *at;
 
-    if (width > UM_COLUMNS_MOST ||
+    if (!row || width > UM_COLUMNS_MOST ||
         count_others(s, (size_t)(l - s->list)) < LEAST_COPIES ||
         len + SPARE_COPIES * l->pages.bytes >
             um_sync_room(s) + l->columns.bits.len)
