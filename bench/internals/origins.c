@@ -8,6 +8,7 @@
  * came fewer than 20 times; or for keys that never came. "not indexed": the
  * five without the index. "server": four of the five with the index, and the
  * filters of the fifth beside them, as a server with four peers asks its store.
+ * "one of the five": an origin with a fifth of the reports, and of the memory.
  *
  * Times are CPU time, the best of many chunks; sides take turns.
  */
@@ -239,6 +240,7 @@ typedef struct side {
     const char *name;
     umbel_sync *machine;
     const network *own; /* of its origin 0; NULL: it has no store */
+    bool part;          /* it has some of the reports only */
     double best;        /* seconds of a chunk */
     uint64_t sum;       /* of counts */
 } side;
@@ -311,7 +313,7 @@ static void compare_sides(const reports *r, const char *kind, bool never,
                s[i].best / s[0].best);
     putchar('\n');
     for (size_t i = 2; i < nsides; i++)
-        if (s[i].sum != s[1].sum) {
+        if (!s[i].part && s[i].sum != s[1].sum) {
             fprintf(stderr, "bench_origins: %s counts otherwise\n", s[i].name);
             exit(EXIT_FAILURE);
         }
@@ -336,6 +338,9 @@ static void bench_lookups(uint64_t keys)
             {.name = "server",
              .machine = machine_of(&r.five, 1, ORIGINS, true),
              .own = &r.five},
+            {.name = "one of the five",
+             .machine = machine_of(&r.five, 0, 1, false),
+             .part = true},
         };
         size_t nsides = sizeof sides / sizeof *sides;
         printf("%-8s %.0f keys, filters of one origin %.0f %% full, of five "
