@@ -8,7 +8,9 @@
  * came fewer than 20 times; or for keys that never came. "not indexed": the
  * five without the index. "server": four of the five with the index, and the
  * filters of the fifth beside them, as a server with four peers asks its store.
- * "one of the five": an origin with a fifth of the reports, and of the memory.
+ * "one of the five": an origin with a fifth of the reports, and of the memory;
+ * beside it the five cost up to twice as much. Filters are about half full:
+ * full ones cost more, in the five most of all.
  *
  * Times are CPU time, the best of many chunks; sides take turns.
  */
