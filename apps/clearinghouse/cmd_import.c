@@ -31,6 +31,7 @@ typedef struct import {
     uint64_t pieces;
     char text[UM_IMPORT_LINES * 96];
     size_t len, lines;
+    size_t records;  /* of the piece, lines or not */
     uint64_t oldest; /* what was updated before has expired */
     uint64_t read, expired, skipped, again, counted, left_out, saturated;
 } import;
@@ -56,13 +57,15 @@ static umbel_status send_piece(import *im, umbel_error *err)
     size_t len = 0;
     unsigned long long again, counted, left_out, saturated;
 
+    uint64_t number = im->pieces++;
+    im->records = 0;
     if (!im->lines)
         return UMBEL_OK;
     FILE *out = open_memstream(&answer, &len);
     if (!out)
         return um_no_memory(err, 1);
     snprintf(line, sizeof line, "import-pyzor --piece=%016" PRIx64 "/%" PRIu64,
-             im->checksum, im->pieces++);
+             im->checksum, number);
     umbel_status status = um_ask_server(
         &im->config, line, (umbel_slice){im->text, im->len}, out, err);
     fclose(out);
@@ -81,18 +84,22 @@ static umbel_status send_piece(import *im, umbel_error *err)
     return UMBEL_OK;
 }
 
+/* A record has its piece by its place in the file: one that expires before an
+ * import is repeated must not move those behind it into other pieces. */
 static umbel_status add_record(import *im, const um_pyzord_record *r,
                                umbel_error *err)
 {
     im->read++;
     if (r->updated && r->updated < im->oldest) {
         im->expired++;
-        return UMBEL_OK;
+    } else {
+        im->len +=
+            (size_t)snprintf(im->text + im->len, sizeof im->text - im->len,
+                             "%s %" PRIu64 " %" PRIu64 "\n", r->digest,
+                             r->reports, r->whitelistings);
+        im->lines++;
     }
-    im->len += (size_t)snprintf(im->text + im->len, sizeof im->text - im->len,
-                                "%s %" PRIu64 " %" PRIu64 "\n", r->digest,
-                                r->reports, r->whitelistings);
-    return ++im->lines == UM_IMPORT_LINES ? send_piece(im, err) : UMBEL_OK;
+    return ++im->records == UM_IMPORT_LINES ? send_piece(im, err) : UMBEL_OK;
 }
 
 static umbel_status import_records(import *im, FILE *in, umbel_error *err)
