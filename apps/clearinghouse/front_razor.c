@@ -8,10 +8,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 enum {
-    NETWORKS = 4, /* connections of a client network: a fourth of all */
     IDLE_MS = 60000,
     TOTAL_MS = 3600000,
     SIGNUP_NETWORKS = 4096, /* whose registrations are remembered */
@@ -205,78 +203,27 @@ static umbel_status choose_unit(um_razor_front *f, umbel_error *err)
 
 /* --- opening -------------------------------------------------------------- */
 
-static void count_ended(void *ctx, const um_address *client, um_end why)
+static void free_front(void *state)
 {
-    um_razor_front *f = ctx;
+    um_razor_front *f = state;
 
-    if (um_end_is_refusal(why))
-        um_razor_note(f, UM_RAZOR_OP_CONNECTION,
-                      (um_razor_outcome)(UM_RAZOR_ENDS + (unsigned)why), client,
-                      (umbel_slice){NULL, 0});
-}
-
-static void free_front(um_razor_front *f)
-{
-    um_places_close(f->places);
     um_limits_close(f->signup);
     um_pyzor_once_close(f->once);
-    free(f->listener);
     free(f);
 }
 
-static void listener_gone(void *ctx)
+static umbel_status open_streams(um_razor_front *f, umbel_error *err)
 {
-    um_razor_front *f = ctx;
+    static const um_stream_limits limits = {.request = UM_RAZOR_REQUEST,
+                                            .unread =
+                                                (size_t)64 * UM_RAZOR_REPLY,
+                                            .idle_ms = IDLE_MS,
+                                            .total_ms = TOTAL_MS};
+    const um_razor_settings *s = um_razor_settings_of(f);
 
-    if (--f->open == 0)
-        free_front(f);
-}
-
-static umbel_status open_listener(um_razor_front *f, const char *address,
-                                  umbel_error *err)
-{
-    um_listener_config c = {.protocol = &um_razor_protocol,
-                            .limits = {.request = UM_RAZOR_REQUEST,
-                                       .unread = (size_t)64 * UM_RAZOR_REPLY,
-                                       .idle_ms = IDLE_MS,
-                                       .total_ms = TOTAL_MS},
-                            .places = f->places,
-                            .ended = count_ended,
-                            .gone = listener_gone,
-                            .ctx = f};
-    int fd;
-
-    UM_TRY(um_house_listen(f->house, &um_front_razor, address, SOCK_STREAM, &fd,
-                           err));
-    UM_TRY(um_listener_open(f->house->loop, fd, &c, &f->listener[f->nlisteners],
-                            err));
-    f->nlisteners++;
-    f->open++;
-    return UMBEL_OK;
-}
-
-static umbel_status open_places(um_razor_front *f, umbel_error *err)
-{
-    const um_house *h = f->house;
-    size_t total = (size_t)um_razor_settings_of(f)->connections;
-    um_places_config c = {.total = total,
-                          .per_network = total / NETWORKS + 1,
-                          .prefixes = *um_limits_prefixes(h->limits),
-                          .limit_loopback = h->config.limits.loopback};
-
-    return um_places_open(&c, &f->places, err);
-}
-
-static umbel_status open_listeners(um_razor_front *f, umbel_error *err)
-{
-    const um_texts *listen = &um_razor_settings_of(f)->listen;
-
-    f->listener = calloc(listen->n + 1, sizeof(um_listener *));
-    if (!f->listener)
-        return um_no_memory(err, sizeof(um_listener *));
-    for (size_t i = 0; i < listen->n; i++)
-        UM_TRY(open_listener(f, listen->item[i], err));
-    return UMBEL_OK;
+    UM_TRY(um_front_stream_open(&f->streams, (size_t)s->connections, err));
+    return um_front_stream_listen(&f->streams, &s->listen, &um_razor_protocol,
+                                  &limits, err);
 }
 
 /* Clients cache the state; where we are is asked in every discovery. */
@@ -304,15 +251,20 @@ static umbel_status open_front(um_house *h, void **state, umbel_error *err)
     f->list = um_house_first_list(&um_front_razor);
     f->seed = s->seed;
     f->confidence = s->confidence;
+    f->streams = (um_front_stream){.house = h,
+                                   .front = &um_front_razor,
+                                   .op = UM_RAZOR_OP_CONNECTION,
+                                   .ends = UM_RAZOR_ENDS,
+                                   .owner = f,
+                                   .gone = free_front};
     if (!s->listen.n)
-        return open_listeners(f, err);
+        return UMBEL_OK;
     UM_TRY(check_announced(s, NULL, err));
     f->accounts = um_razor_account_count(h->store);
     UM_TRY(choose_unit(f, err));
     UM_TRY(um_limits_open(&signup, &f->signup, err));
     UM_TRY(open_state(f, err));
-    UM_TRY(open_places(f, err));
-    return open_listeners(f, err);
+    return open_streams(f, err);
 }
 
 static umbel_status reload(void *state, umbel_error *err)
@@ -320,7 +272,7 @@ static umbel_status reload(void *state, umbel_error *err)
     um_razor_front *f = state;
     um_limit_settings signup = signup_limits(&f->house->config);
 
-    if (!f->nlisteners)
+    if (!f->streams.n)
         return UMBEL_OK;
     UM_TRY(check_announced(um_razor_settings_of(f), NULL, err));
     um_limits_set(f->signup, &signup);
@@ -335,10 +287,7 @@ static void committed(void *state)
 
 static void stop(void *state)
 {
-    um_razor_front *f = state;
-
-    for (size_t i = 0; i < f->nlisteners; i++)
-        um_listener_stop(f->listener[i]);
+    um_front_stream_stop(&((um_razor_front *)state)->streams);
 }
 
 static bool busy(const void *state)
@@ -364,10 +313,7 @@ static void close_front(void *state)
     um_razor_front *f = state;
 
     drop_pending(f);
-    f->open++; /* until all of them are told */
-    for (size_t i = 0; i < f->nlisteners; i++)
-        um_listener_close(f->listener[i]);
-    listener_gone(f);
+    um_front_stream_close(&f->streams);
 }
 
 static void describe(const void *state, struct um_status *out)

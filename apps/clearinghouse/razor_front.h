@@ -15,12 +15,11 @@
 
 #include "clearinghouse/digest_text.h"
 #include "clearinghouse/front_razor.h"
-#include "clearinghouse/house.h"
+#include "clearinghouse/front_stream.h"
 #include "clearinghouse/pyzor_once.h"
 #include "clearinghouse/razor_accounts.h"
 #include "clearinghouse/razor_reply.h"
 #include "clearinghouse/razor_request.h"
-#include "net/stream.h"
 
 /* Operations in metrics. */
 typedef enum um_razor_op {
@@ -93,9 +92,7 @@ struct um_razor_front {
     um_pyzor_once *once; /* who has reported what; NULL: counts stop at 1 */
     um_razor_lookups lookups;
     uint64_t requests; /* that checked, for the sample */
-    um_places *places;
-    um_listener **listener;
-    size_t nlisteners, open; /* open: those whose last callback is to come */
+    um_front_stream streams;
     um_razor_pending *first, *last; /* that wait for the store, oldest first */
     um_razor_job job;               /* of the request that is being answered */
 };

@@ -349,7 +349,7 @@ static void begin_mail(um_razor_session *s)
 
 static void opened(um_stream *stream)
 {
-    um_razor_front *f = um_stream_ctx(stream);
+    um_razor_front *f = um_front_stream_owner(stream);
     um_razor_session *s = calloc(1, sizeof *s);
     const char *place[UM_MAX_ADDRESSES];
     char text[UM_RAZOR_REPLY];
