@@ -28,7 +28,7 @@ umbel_status um_exceptions_undo(um_house *h, unsigned list,
  * first. */
 bool um_exceptions_next(const um_house *h, unsigned list, const umbel_digest *d,
                         size_t *at, um_exception *out);
-/* Returns true if there is none. */
+/* Returns true if nothing is forgotten. */
 bool um_exceptions_none(const um_house *h);
 /* An empty set; NULL: no memory. */
 struct um_exceptions *um_exceptions_make(void);

@@ -22,8 +22,7 @@ typedef struct um_front_stream {
     size_t n, open; /* open: those whose last callback is to come */
 } um_front_stream;
 
-/* Begins, with room for so many connections; the fields above places are set.
- */
+/* Makes places for connections; the fields above places are set. */
 umbel_status um_front_stream_open(um_front_stream *s, size_t connections,
                                   umbel_error *err);
 /* Listens on addresses. */

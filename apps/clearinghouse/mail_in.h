@@ -27,7 +27,7 @@ typedef enum um_mail_in_state {
     UM_MAIL_IN_BUSY   /* the room is used, or there is no memory */
 } um_mail_in_state;
 
-/* Takes the next bytes and keeps the first ones of the mail, up to so many. */
+/* Takes the next bytes; of the mail the first `keep` bytes are kept. */
 um_mail_in_state um_mail_in_take(um_mail_in *m, const uint8_t *bytes,
                                  size_t len, size_t keep, uint64_t largest);
 /* Gives the bytes to the caller, who frees them. */

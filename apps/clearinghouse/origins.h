@@ -17,8 +17,8 @@ enum { UM_ORIGIN_HEX = 2 * UMBEL_ORIGIN_LEN + 1 };
 
 typedef struct um_origin {
     char key[UM_ORIGIN_HEX]; /* in hexadecimal digits */
-    const char *name;        /* of the peer; NULL: it is none */
-    const char *address;     /* that we call; NULL: none */
+    const char *name; /* of the peer; NULL: not a peer of the configuration */
+    const char *address; /* that we call; NULL: none */
     const char *state; /* "self", "dropped", "muted"; of a peer "up", "calling",
                           "down"; of others "forwarded": peers send what it
                           said */

@@ -342,7 +342,7 @@ void um_step_fini(um_step *step);
 size_t um_step_bytes(const um_step *step);
 /* Forgets the n oldest steps. */
 void um_drop_steps(um_copy *c, size_t n);
-/* The latest version that is at most so many pages away from base, or the one
+/* The latest version that is at most `pages` away from base, or the one
  * after it; the present one if base cannot be reached. */
 uint64_t um_copy_reach(const um_copy *c, uint64_t base, size_t pages);
 /* The statement of a version that can be reached; NULL: none. */
@@ -385,7 +385,7 @@ void um_columns_find(const um_sync_of_list *l, const umbel_digest *d, size_t n,
 void um_columns_update(umbel_sync *s, um_copy *c, const um_staging *g);
 /* A copy goes. */
 void um_columns_leave(umbel_sync *s, const um_copy *c);
-/* Does some of what is to be done: about so many bytes. */
+/* Goes on with the work that is left, for about `bytes` of it. */
 void um_columns_work(umbel_sync *s, size_t bytes);
 void um_columns_fini(umbel_sync *s, um_sync_of_list *l);
 /* Releases the memory of all of them, for copies that need it. */

@@ -25,7 +25,7 @@ extern const um_sync_terms um_sync_terms_standard;
 
 /* Writes them as text; returns its length. */
 size_t um_sync_terms_print(const um_sync_terms *t, char out[UM_TERMS_TEXT]);
-/* Reads a text that ends with it; false if it is none. */
+/* Reads such a text, to its NUL; false: it is something else. */
 bool um_sync_terms_read(const char *text, um_sync_terms *out);
 
 /* The terms that a filter carries as data; the standard if it carries none.
