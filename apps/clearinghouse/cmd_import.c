@@ -136,17 +136,13 @@ static void print_import(const import *im)
 {
     um_report r = {0};
 
-    um_report_count(&r, "read", NULL, "records", im->read);
-    um_report_count(&r, "counted", NULL, "digests", im->counted);
-    um_report_count(&r, "skipped", NULL, "not records of pyzord", im->skipped);
-    um_report_count(&r, "expired", NULL, "older than the lists keep",
-                    im->expired);
-    um_report_count(&r, "again", NULL, "imported before", im->again);
-    um_report_count(&r, "left_out", "left out",
-                    "welcome, forgotten, no count, or a full list",
-                    im->left_out);
-    um_report_count(&r, "saturated", NULL, "above what the list can count",
-                    im->saturated);
+    um_report_count(&r, "read", "records read", NULL, im->read);
+    um_report_count(&r, "counted", NULL, NULL, im->counted);
+    um_report_count(&r, "skipped", "not of pyzord", NULL, im->skipped);
+    um_report_count(&r, "expired", "too old", NULL, im->expired);
+    um_report_count(&r, "again", "imported before", NULL, im->again);
+    um_report_count(&r, "left_out", "left out", NULL, im->left_out);
+    um_report_count(&r, "saturated", "count too large", NULL, im->saturated);
     um_report_print(im->args, &r);
     um_report_fini(&r);
 }
