@@ -30,9 +30,9 @@ tour: command
 
 # The clearinghouse with Debian's pyzor: five reports, then a check that hits.
 demo-mail:
-	@tools/deps build mail
+	@tools/deps build mail filters
 	@$(MAKE) -s --no-print-directory $(BUILD)/build.ninja
-	@cmake --build $(BUILD) --target umbel_clearinghouse -- --quiet
+	@cmake --build $(BUILD) --target programs -- --quiet
 	@tools/demo-mail $(BUILD)/umbel-clearinghouse
 
 # Two clearinghouses that are peers: a report at one is a hit at the other.

@@ -7,7 +7,9 @@
  */
 #include "bench/cases.h"
 
+#include "base/cpu.h"
 #include "base/error.h"
+#include "bench/inlined.h"
 
 static void query_batch(um_bench *b, size_t from, size_t n)
 {
@@ -21,15 +23,57 @@ static void add_batch(um_bench *b, size_t from, size_t n)
 
 static void query_single(um_bench *b, size_t from, size_t n)
 {
-    for (size_t i = from; i < from + n; i++)
-        umbel_query(b->filter, b->keys + i, 8, b->hit, NULL);
+    const umbel_filter *f = b->filter;
+    const uint64_t *key = b->keys + from;
+    bool *hit = b->hit;
+
+    for (size_t i = 0; i < n; i++)
+        umbel_query(f, key + i, 8, hit, NULL);
+}
+
+static void add_single(um_bench *b, size_t from, size_t n)
+{
+    umbel_filter *f = b->filter;
+    const uint64_t *key = b->keys + from;
+
+    for (size_t i = 0; i < n; i++)
+        umbel_add(f, key + i, 8, NULL, NULL);
 }
 
 static void string_single(um_bench *b, size_t from, size_t n)
 {
-    for (size_t i = from; i < from + n; i++)
-        umbel_query(b->filter, b->strings + i * UM_BENCH_STRING,
-                    UM_BENCH_STRING, b->hit, NULL);
+    const umbel_filter *f = b->filter;
+    const char *text = b->strings + from * UM_BENCH_STRING;
+    bool *hit = b->hit;
+
+    for (size_t i = 0; i < n; i++)
+        umbel_query(f, text + i * UM_BENCH_STRING, UM_BENCH_STRING, hit, NULL);
+}
+
+/* As long as the filter gets no keys, a view is as good as new. */
+static void query_inlined(um_bench *b, const void *keys, size_t len, size_t n)
+{
+    umbel_view view;
+
+    if (umbel_view_init(&view, b->filter, NULL) != UMBEL_OK)
+        return;
+#ifdef __x86_64__
+    if (um_has_avx2()) {
+        um_bench_inlined_avx2(&view, keys, len, n, b->hit);
+        return;
+    }
+#endif
+    um_bench_inlined_plain(&view, keys, len, n, b->hit);
+}
+
+static void query_inline(um_bench *b, size_t from, size_t n)
+{
+    query_inlined(b, b->keys + from, 8, n);
+}
+
+static void string_inline(um_bench *b, size_t from, size_t n)
+{
+    query_inlined(b, b->strings + from * UM_BENCH_STRING, UM_BENCH_STRING, n);
 }
 
 static void string_batch(um_bench *b, size_t from, size_t n)
@@ -98,14 +142,20 @@ static const um_bench_thing ribbon = {.kind = "ribbon"};
     .rival = "of counting, 8 bits, plain, classic",                            \
     .sizes = {10000, 1000000, 6000000}
 
+#define FILL_SIZES .sizes = {10000, 1000000}
+
 const um_bench_case um_bench_cases[] = {
     {"blocked256-query-batch", &blocked256, .run = query_batch},
     {"blocked256-query-single", &blocked256, .run = query_single},
+    {"blocked256-query-inline", &blocked256, .run = query_inline},
     {"blocked256-add-batch", &blocked256, .run = add_batch, .writes = true},
+    {"blocked256-add-single", &blocked256, .run = add_single, .writes = true},
     {"blocked512-query-batch", &blocked512, .run = query_batch},
     {"blocked512-query-single", &blocked512, .run = query_single},
+    {"blocked512-query-inline", &blocked512, .run = query_inline},
     {"string16-query-batch", &blocked512, .run = string_batch},
     {"string16-query-single", &blocked512, .run = string_single},
+    {"string16-query-inline", &blocked512, .run = string_inline},
     {"shared-query-batch", &blocked512, .run = shared_query_batch},
     {"shared-query-two", &blocked512, .run = shared_query_two,
      .one = shared_query_batch},
@@ -113,6 +163,7 @@ const um_bench_case um_bench_cases[] = {
     {"shared-add-two", &blocked512, .run = shared_add_two, .writes = true,
      .one = shared_add_batch},
     {"blocked512-add-batch", &blocked512, .run = add_batch, .writes = true},
+    {"blocked512-add-single", &blocked512, .run = add_single, .writes = true},
     {"classic-query-miss", &classic, .run = query_batch},
     {"classic-add-batch", &classic, .run = add_batch, .writes = true},
     {"counting4-query-batch", &plain4, .run = query_batch},
@@ -131,6 +182,10 @@ const um_bench_case um_bench_cases[] = {
     {"ribbon-query-batch", &ribbon, .run = query_batch},
     {"tally-add-stream", .alone = um_bench_tally_adds, STREAM},
     {"tally-count-stream", .alone = um_bench_tally_counts, STREAM},
+    {"shared-fill-batch", .alone = um_bench_fill_batch, FILL_SIZES},
+    {"shared-fill-batch-two", .alone = um_bench_fill_batch_two, FILL_SIZES},
+    {"shared-fill-single", .alone = um_bench_fill_single, FILL_SIZES},
+    {"shared-fill-single-two", .alone = um_bench_fill_single_two, FILL_SIZES},
     {"ribbon-build", .alone = um_bench_ribbon_builds,
      .sizes = {1000000, 10000000}},
 };

@@ -8,11 +8,12 @@
 
 /* Nanoseconds a key, the best seen; INFINITY: not measured. */
 typedef struct um_times {
-    double ns;    /* of the case */
-    double limit; /* of the memory, or of what comes nearest to a limit */
-    double one;   /* of one thread, for cases of two */
-    double plain; /* of the plain filter beside it */
-    double rival; /* of another kind at the same work */
+    double ns;        /* of the case */
+    double limit;     /* of the memory, or of what comes nearest to a limit */
+    double one;       /* of one thread, for cases of two */
+    double plain;     /* of the plain filter beside it */
+    double rival;     /* of another kind at the same work */
+    const char *path; /* umbel_fast_path; or NULL */
 } um_times;
 
 /* What cases work on; those of one thing share a filter. */
@@ -55,6 +56,8 @@ umbel_status um_bench_init(um_bench *b, const um_bench_thing *thing, uint64_t n,
 void um_bench_fini(um_bench *b);
 
 um_bench_alone um_bench_tally_adds, um_bench_tally_counts; /* duel.c */
-um_bench_alone um_bench_ribbon_builds;                     /* build.c */
+um_bench_alone um_bench_fill_batch, um_bench_fill_batch_two,
+    um_bench_fill_single, um_bench_fill_single_two; /* fill.c */
+um_bench_alone um_bench_ribbon_builds;              /* build.c */
 
 #endif

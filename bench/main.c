@@ -40,8 +40,8 @@ typedef struct plan {
     bool all; /* sizes */
 } plan;
 
-static const um_times unknown = {INFINITY, INFINITY, INFINITY, INFINITY,
-                                 INFINITY};
+static const um_times unknown = {INFINITY, INFINITY, INFINITY,
+                                 INFINITY, INFINITY, NULL};
 
 static bool wanted(const plan *p, const um_bench_case *c)
 {
@@ -132,8 +132,10 @@ static umbel_status run_group(const plan *p, const group *g, uint64_t n,
     if (status == UMBEL_OK)
         status = time_group(&b, g, true, p, err);
     for (size_t i = 0; status == UMBEL_OK && i < g->n; i++)
-        if (wanted(p, &g->cases[i]))
+        if (wanted(p, &g->cases[i])) {
+            g->best[i].path = umbel_fast_path(b.filter);
             um_bench_report(p->args, &g->cases[i], n, &g->best[i], p->seed);
+        }
     um_bench_fini(&b);
     return status;
 }

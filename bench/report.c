@@ -53,6 +53,8 @@ static void print_line(const um_bench_case *c, uint64_t n, const um_times *t)
         printf("   %.2f x as fast as one thread", t->one / t->ns);
     if (!isinf(t->plain))
         printf("   %.2f x the plain filter beside it", t->ns / t->plain);
+    if (t->path)
+        printf("   %s", t->path);
     putchar('\n');
     fflush(stdout);
 }
@@ -83,6 +85,8 @@ static void print_object(const um_args *args, const um_bench_case *c,
         um_report_real(&r, "times_plain", NULL, NULL,
                        times_if(t->ns, t->plain));
     }
+    if (t->path)
+        um_report_text(&r, "fast_path", NULL, t->path);
     um_report_count(&r, "seed", NULL, NULL, seed);
     um_report_text(&r, "machine", NULL, machine);
     um_report_text(&r, "commit", NULL, UM_COMMIT);

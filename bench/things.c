@@ -61,7 +61,7 @@ static bool get_memory(um_bench *b)
     if (!b->keys || !b->strings || !b->hit || !b->memory)
         return false;
     if (bytes >= HUGE_FROM)
-        um_use_huge_pages(memory, bytes);
+        um_use_huge_pages(memory, bytes, true);
     memset(memory, 1, bytes);
     return true;
 }

@@ -88,7 +88,7 @@ static void use_mapping(const char *path, const umbel_filter *decoded)
     umbel_status refusal =
         umbel_is_static(umbel_kind(f)) ? UMBEL_E_UNSUPPORTED : UMBEL_E_READONLY;
     umbel_status no_merge =
-        f->shape.kind->merge ? UMBEL_E_READONLY : UMBEL_E_UNSUPPORTED;
+        f->kind->merge ? UMBEL_E_READONLY : UMBEL_E_UNSUPPORTED;
     if (!umbel_coded(f)) { /* else it is a copy */
         UM_WANT(umbel_add(f, "1", 1, NULL, NULL) == refusal);
         UM_WANT(umbel_clear(f, NULL) == refusal);

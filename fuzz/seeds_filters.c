@@ -289,7 +289,7 @@ static void write_coded(void)
         uint8_t *bytes = um_fuzz_encode(f, &len);
         write_file(c->name, bytes, len, true);
         /* The head promises what no such code can hold. */
-        um_shape s = f->shape;
+        um_shape s = *um_shape_of(f);
         s.cells = UINT64_C(1) << 40;
         bytes = reshape(bytes, &len, &s);
         char name[64];

@@ -59,8 +59,10 @@ static void open_machine(end *e)
     p.sign_key = secret;
     p.incarnation = ++e->incarnation;
     p.session = e->number + 2 * e->incarnation;
-    p.limits = (umbel_sync_limits){
-        .message_bytes = 8192, .history_bytes = 400, .retry_seconds = RETRY};
+    p.limits = (umbel_sync_limits){.message_bytes = 8192,
+                                   .history_bytes = 400,
+                                   .retry_seconds = RETRY,
+                                   .slice_pages = e->number - 1U};
     if (umbel_sync_open(&p, &e->machine, NULL) ||
         umbel_sync_connect(e->machine, &e->peer, NULL))
         abort();
@@ -172,6 +174,8 @@ static void happen(end pair[2], uint8_t what, uint64_t *now)
         else if (x == 2)
             umbel_sync_log_append(e->machine, UMBEL_SYNC_LOG_FIRST,
                                   (umbel_slice){&what, 1}, NULL, NULL);
+        else if (x == 3)
+            umbel_sync_work(e->machine);
         else
             deliver(e, other, x, *now);
     }
@@ -205,13 +209,18 @@ static void heal(end pair[2], uint64_t now)
                            NULL);
     for (int round = 0; round < ROUNDS; now += RETRY, round++)
         for (int quiet = 0; quiet < 2;)
-            for (int i = 0; i < 2; i++, quiet++)
+            for (int i = 0; i < 2; i++, quiet++) {
+                while (umbel_sync_work(pair[i].machine))
+                    ;
                 while (
                     umbel_sync_next(pair[i].machine, pair[i].peer, now, &m)) {
                     quiet = -1;
                     umbel_sync_receive(pair[!i].machine, pair[!i].peer, m.data,
                                        m.len, now, NULL);
                 }
+                if (umbel_sync_busy(pair[i].machine))
+                    quiet = -1;
+            }
     if (umbel_sync_agreement(pair[0].machine, 0) !=
         umbel_sync_agreement(pair[1].machine, 0))
         abort();

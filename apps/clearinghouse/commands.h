@@ -9,6 +9,7 @@
 
 #define UM_HOUSE_COMMANDS(X)                                                   \
     X(status)                                                                  \
+    X(doctor)                                                                  \
     X(why)                                                                     \
     X(report)                                                                  \
     X(revoke)                                                                  \

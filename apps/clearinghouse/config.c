@@ -255,7 +255,22 @@ static void init_lists(um_config *c)
                 s->type->parse(s, row->value,
                                um_setting_target(s, &c->list[i]));
         }
+        if (um_front_of_list(i)->list_kind) {
+            free(c->list[i].kind);
+            c->list[i].kind = NULL;
+        }
     }
+}
+
+static umbel_status check_lists(const um_config *c, umbel_error *err)
+{
+    for (size_t i = 0; um_front_list(i); i++)
+        if (um_front_of_list(i)->list_kind && c->list[i].kind)
+            return um_fail(err, UMBEL_E_RANGE,
+                           "%s: list \"%s\" has a kind of its own: leave kind "
+                           "out",
+                           shown_path, um_front_list(i));
+    return UMBEL_OK;
 }
 
 umbel_status um_config_default(um_config *out, umbel_error *err)
@@ -316,6 +331,8 @@ static umbel_status parse_into(um_config *out, cfg_t *cfg, int code,
                                  shown_path);
     UM_TRY(um_config_default(&c, err));
     umbel_status status = fill_config(cfg, &c, err);
+    if (status == UMBEL_OK)
+        status = check_lists(&c, err);
     if (status == UMBEL_OK)
         *out = c;
     else

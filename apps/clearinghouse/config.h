@@ -88,10 +88,11 @@ void um_config_fini(um_config *c);
 size_t um_config_fixed_changes(const um_config *old, const um_config *new,
                                char *out, size_t cap);
 
-/* The weight of an account's reports in hundredths; 100 unless it was
+/* The weight of an account's reports in hundredths; other unless it was
  * configured. */
-uint64_t um_config_weight_percent(const um_config *c, const char *account);
-/* The same rounded down to whole reports. */
+uint64_t um_config_weight_percent(const um_config *c, const char *account,
+                                  uint64_t other);
+/* The same rounded down to whole reports; 1 unless it was configured. */
 uint32_t um_config_weight(const um_config *c, const char *account);
 
 /* Refuses a configuration in which no front listens. */

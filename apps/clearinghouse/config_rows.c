@@ -32,7 +32,7 @@ const um_setting um_top_settings[] = {
     {"durability", &um_type_choice, offsetof(um_config, durability), "always",
      .help = "when a report is answered: after fdatasync (always), or before",
      .choices = um_durability_names},
-    {"memory", &um_type_size, offsetof(um_config, memory), "768MB",
+    {"memory", &um_type_size, offsetof(um_config, memory), "1GB",
      .help = "bytes that the server may use", .low = 16e6, .high = 1e13},
     {0}};
 
@@ -124,7 +124,7 @@ const um_setting um_peers_rows[] = {
      .live = true},
     {"bandwidth", &um_type_size, offsetof(um_peers_settings, bandwidth), "0",
      .help = "bytes that a peer is sent in a second; 0: any", .live = true},
-    {"memory", &um_type_size, offsetof(um_peers_settings, memory), "256MB",
+    {"memory", &um_type_size, offsetof(um_peers_settings, memory), "384MB",
      .help = "bytes of all copies of filters that are exchanged", .low = 1e6,
      .high = 1e13},
     {"origins", &um_type_count, offsetof(um_peers_settings, origins), "64",

@@ -8,17 +8,18 @@
 #include <stdio.h>
 #include <string.h>
 
-uint64_t um_config_weight_percent(const um_config *c, const char *account)
+uint64_t um_config_weight_percent(const um_config *c, const char *account,
+                                  uint64_t other)
 {
     for (size_t i = 0; i < c->naccounts; i++)
         if (strcmp(c->account[i].name, account) == 0)
             return c->account[i].weight;
-    return 100;
+    return other;
 }
 
 uint32_t um_config_weight(const um_config *c, const char *account)
 {
-    return (uint32_t)(um_config_weight_percent(c, account) / 100);
+    return (uint32_t)(um_config_weight_percent(c, account, 100) / 100);
 }
 
 void *um_config_front(const um_config *c, const um_front *f)
@@ -34,7 +35,7 @@ umbel_status um_config_check_listens(const um_config *c, umbel_error *err)
 {
     for (size_t i = 0; um_front_row(i); i++)
         for (const um_setting *s = um_front_row(i)->settings; s->name; s++)
-            if (s->type == &um_type_addresses &&
+            if ((s->type == &um_type_addresses || s->type == &um_type_ports) &&
                 ((um_texts *)um_setting_target(s, c->front[i]))->n)
                 return UMBEL_OK;
     return um_fail(err, UMBEL_E_REFUSED,

@@ -5,6 +5,7 @@
 
 #include "base/batch.h"
 #include "clearinghouse/forget.h"
+#include "clearinghouse/fuzzy_mails.h"
 #include "clearinghouse/peers.h"
 
 #include <stdio.h>
@@ -34,10 +35,27 @@ static void count_all(const um_house *h, unsigned list, const umbel_digest *d,
     }
 }
 
+/* The value of a mail, as far as its name is known; 1 at least. */
+static void count_mails(const um_house *h, unsigned list, const umbel_digest *d,
+                        size_t n, uint64_t *count)
+{
+    um_fuzzy_view v;
+    um_fuzzy_mail m;
+
+    um_fuzzy_look(&v, h, list);
+    for (size_t i = 0; i < n; i++) {
+        um_fuzzy_ask(&v, &d[i], NULL, &m);
+        count[i] = !m.there ? 0 : m.value > 1 ? (uint64_t)m.value : 1;
+    }
+}
+
 void um_house_count(const um_house *h, unsigned list, const umbel_digest *d,
                     size_t n, uint64_t *count)
 {
-    count_all(h, list, d, n, count);
+    if (um_front_of_list(list)->list_kind)
+        count_mails(h, list, d, n, count);
+    else
+        count_all(h, list, d, n, count);
     for (size_t i = 0; i < n; i++)
         if (count[i] && um_forgotten(h, list, &d[i]))
             count[i] = 0;

@@ -13,17 +13,29 @@
 
 enum { SHINGLE_LEN = 18 }; /* "3:" and 16 digits */
 
-umbel_slice um_signature_print(const uint8_t digest[UM_DIGEST_BYTES],
-                               char out[UM_DIGEST_TEXT])
+static umbel_slice print_hex(const uint8_t *bytes, size_t n,
+                             char out[UM_DIGEST_TEXT])
 {
     static const char digits[] = "0123456789abcdef";
 
-    for (size_t i = 0; i < UM_DIGEST_BYTES; i++) {
-        out[2 * i] = digits[digest[i] >> 4];
-        out[2 * i + 1] = digits[digest[i] & 15];
+    for (size_t i = 0; i < n; i++) {
+        out[2 * i] = digits[bytes[i] >> 4];
+        out[2 * i + 1] = digits[bytes[i] & 15];
     }
-    out[UM_DIGEST_TEXT - 1] = '\0';
-    return (umbel_slice){out, UM_DIGEST_TEXT - 1};
+    out[2 * n] = '\0';
+    return (umbel_slice){out, 2 * n};
+}
+
+umbel_slice um_signature_print(const uint8_t digest[UM_DIGEST_BYTES],
+                               char out[UM_DIGEST_TEXT])
+{
+    return print_hex(digest, UM_DIGEST_BYTES, out);
+}
+
+umbel_slice um_fuzzy_print_name(const uint8_t digest[UM_FUZZY_BYTES],
+                                char out[UM_DIGEST_TEXT])
+{
+    return print_hex(digest, UM_FUZZY_BYTES, out);
 }
 
 umbel_slice um_shingle_print(unsigned position, uint64_t shingle,
@@ -48,7 +60,9 @@ umbel_status um_signature_read(umbel_slice typed, char out[UM_DIGEST_TEXT],
 {
     const char *text = typed.data;
     uint8_t digest[UM_DIGEST_BYTES];
-    bool sha1 = typed.len == UM_DIGEST_TEXT - 1 && is_hex(text, typed.len);
+    bool hex = (typed.len == (size_t)2 * UM_DIGEST_BYTES ||
+                typed.len == (size_t)2 * UM_FUZZY_BYTES) &&
+               is_hex(text, typed.len);
     bool shingle = typed.len == SHINGLE_LEN && text[0] >= '0' &&
                    text[0] <= '9' && text[1] == ':' &&
                    is_hex(text + 2, SHINGLE_LEN - 2);
@@ -57,11 +71,12 @@ umbel_status um_signature_read(umbel_slice typed, char out[UM_DIGEST_TEXT],
         um_signature_print(digest, out);
         return UMBEL_OK;
     }
-    if (!sha1 && !shingle)
+    if (!hex && !shingle)
         return um_fail(err, UMBEL_E_RANGE,
                        "\"%.*s\" is no digest: copy one from the output of "
                        "umbel clearinghouse why (40 hexadecimal digits, or "
-                       "16 after a position, as in 0:2e3dde90aa053ba7)",
+                       "16 after a position, as in 0:2e3dde90aa053ba7), or "
+                       "from rspamd (128 digits)",
                        (int)(typed.len < 60 ? typed.len : 60), text);
     for (size_t i = 0; i < typed.len; i++)
         out[i] = (char)tolower((unsigned char)text[i]);

@@ -5,7 +5,9 @@
  * A SHA-1 (exact, pyzor) is 40 hexadecimal digits, as Pyzor clients send it. A
  * super-shingle is its position and 16 digits: "3:00c4f01a9be2d517". Every list
  * counts these texts (Razor's signatures, which are a SHA-1, too), so whatever
- * `why` prints can be looked up, forgotten and welcomed as it stands.
+ * `why` prints can be looked up, forgotten and welcomed as it stands. A mail of
+ * rspamd's fuzzy storage has a digest of its own, 128 digits, as rspamd shows
+ * and rspamc takes it.
  */
 #ifndef UM_CLEARINGHOUSE_DIGEST_TEXT_H
 #define UM_CLEARINGHOUSE_DIGEST_TEXT_H
@@ -14,12 +16,15 @@
 
 enum {
     UM_DIGEST_BYTES = 20,
-    UM_DIGEST_TEXT = 2 * UM_DIGEST_BYTES + 1 /* room, with the NUL */
+    UM_FUZZY_BYTES = 64,
+    UM_DIGEST_TEXT = 2 * UM_FUZZY_BYTES + 1 /* room for any, with the NUL */
 };
 
-/* Both return out, without its NUL, as a key. */
+/* All return out, without its NUL, as a key. */
 umbel_slice um_signature_print(const uint8_t digest[UM_DIGEST_BYTES],
                                char out[UM_DIGEST_TEXT]);
+umbel_slice um_fuzzy_print_name(const uint8_t digest[UM_FUZZY_BYTES],
+                                char out[UM_DIGEST_TEXT]);
 umbel_slice um_shingle_print(unsigned position, uint64_t shingle,
                              char out[UM_DIGEST_TEXT]);
 

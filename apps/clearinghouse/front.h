@@ -10,10 +10,12 @@
 #include "clearinghouse/verdict.h"
 
 #include <stdio.h>
+#include <umbel/sync.h>
 
 typedef struct um_front um_front;
 struct um_config;
 struct um_status;
+struct um_doctor_row;
 typedef struct um_house um_house;
 
 enum { UM_MAX_FRONT_LISTS = 4 };
@@ -35,10 +37,14 @@ struct um_front {
                          have; 0: none. Clients of a front that has one send
                          nothing but digests */
     const um_list_initial *list_initials; /* setting NULL ends; NULL: none */
+    const char *list_kind; /* of all its lists; NULL: as configured */
     /* The count from which on a digest is a hit; NULL: it is the client's. */
     unsigned (*threshold)(const void *settings);
     /* The count in that list from which on it does; NULL: any. */
     uint64_t (*revoked_at)(const um_house *h);
+    /* Writes what its lists agree on with those of peers beside their shape, as
+     * umbel_sync_list has it; NULL: nothing. */
+    void (*agree)(const void *settings, char out[UMBEL_SYNC_MAX_AGREE]);
     bool times; /* the times of its first two lists are known to ten seconds,
                    for an hour; for one front */
     unsigned socket_mode;   /* of its unix sockets; 0: for the server's user */
@@ -67,6 +73,8 @@ struct um_front {
     void (*describe)(const void *state, struct um_status *out);
     /* Writes what to configure in mail software; NULL: nothing. */
     void (*hint)(const void *state, FILE *out);
+    /* How its addresses are tried as a client does (doctor.h); NULL: not. */
+    const struct um_doctor_row *doctor;
 };
 
 /* The table: NULL past the end, or if no front has that name. */
@@ -86,6 +94,6 @@ const um_front *um_front_of_list(size_t i);
 size_t um_front_list_find(const char *name);
 
 extern const um_front um_front_pyzor, um_front_http, um_front_dccifd,
-    um_front_scan, um_front_razor, um_front_milter;
+    um_front_scan, um_front_razor, um_front_milter, um_front_fuzzy;
 
 #endif

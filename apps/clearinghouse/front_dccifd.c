@@ -3,6 +3,7 @@
  */
 #include "base/error.h"
 #include "clearinghouse/dccifd_front.h"
+#include "clearinghouse/doctor_rows.h"
 #include "clearinghouse/status_words.h"
 
 #include <inttypes.h>
@@ -201,6 +202,11 @@ static umbel_status check_sizes(const void *settings_given, FILE *out,
     return UMBEL_OK;
 }
 
+static const um_doctor_row doctor[] = {{"dccifd",
+                                        offsetof(um_dccifd_settings, listen),
+                                        SOCK_STREAM, um_doctor_dccifd, NULL},
+                                       {0}};
+
 const um_front um_front_dccifd = {
     .name = "dccifd",
     .summary = "clients of dccifd (SpamAssassin, rspamd), over TCP and unix "
@@ -222,4 +228,5 @@ const um_front um_front_dccifd = {
     .busy = busy,
     .close = close_front,
     .hint = hint,
+    .doctor = doctor,
 };

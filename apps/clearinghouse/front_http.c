@@ -3,6 +3,7 @@
  */
 #include "base/error.h"
 #include "base/text.h"
+#include "clearinghouse/doctor_rows.h"
 #include "clearinghouse/house.h"
 #include "clearinghouse/page_files.h"
 #include "net/host.h"
@@ -244,6 +245,10 @@ static void hint(const void *state, FILE *out)
         fprintf(out, "status:\n    http://%s/\n", address);
 }
 
+static const um_doctor_row doctor[] = {{"http", offsetof(http_settings, listen),
+                                        SOCK_STREAM, um_doctor_http, NULL},
+                                       {0}};
+
 const um_front um_front_http = {
     .name = "http",
     .summary = "status documents, over HTTP",
@@ -254,4 +259,5 @@ const um_front um_front_http = {
     .open = open_front,
     .close = close_front,
     .hint = hint,
+    .doctor = doctor,
 };

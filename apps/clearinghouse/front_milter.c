@@ -7,6 +7,7 @@
  * with the server.
  */
 #include "base/error.h"
+#include "clearinghouse/doctor_rows.h"
 #include "clearinghouse/front_dccifd.h"
 #include "clearinghouse/house.h"
 
@@ -269,6 +270,14 @@ static void hint(const void *state, FILE *out)
             settings_of(&f->house->opened)->socket);
 }
 
+static void try_milter(um_doctor *d)
+{
+    um_doctor_milter(d, settings_of(d->config)->socket);
+}
+
+static const um_doctor_row doctor[] = {{.name = "milter", .run = try_milter},
+                                       {0}};
+
 const um_front um_front_milter = {
     .name = "milter",
     .summary = "umbel-milter, a filter for Postfix and Sendmail",
@@ -280,4 +289,5 @@ const um_front um_front_milter = {
     .open = open_front,
     .close = close_front,
     .hint = hint,
+    .doctor = doctor,
 };

@@ -2,6 +2,7 @@
  * front_pyzor.c - Pyzor over UDP.
  */
 #include "base/error.h"
+#include "clearinghouse/doctor_rows.h"
 #include "clearinghouse/front_razor.h"
 #include "clearinghouse/pyzor_front.h"
 #include "store/once.h"
@@ -162,7 +163,7 @@ static umbel_status open_front(um_house *h, void **state, umbel_error *err)
     f->house = h;
     f->stats = um_house_stats(h, &um_front_pyzor);
     f->list = um_house_first_list(&um_front_pyzor);
-    UM_TRY(um_pyzor_pending_init(&f->pending, err));
+    UM_TRY(um_pending_init(&f->pending, err));
     UM_TRY(reload(f, err));
     return open_sockets(f, err);
 }
@@ -188,7 +189,7 @@ static bool busy(const void *state)
 {
     const um_pyzor_front *f = state;
 
-    return um_pyzor_pending_first(&f->pending);
+    return um_pending_first(&f->pending);
 }
 
 static void close_front(void *state)
@@ -198,7 +199,7 @@ static void close_front(void *state)
     for (size_t i = 0; i < f->nsockets; i++)
         um_datagrams_close(f->socket[i].datagrams);
     free(f->socket);
-    um_pyzor_pending_fini(&f->pending);
+    um_pending_fini(&f->pending);
     um_pyzor_once_close(f->once);
     um_pyzor_accounts_fini(&f->accounts);
     free(f);
@@ -222,6 +223,11 @@ static void hint(const void *state, FILE *out)
             address);
 }
 
+static const um_doctor_row doctor[] = {{"pyzor",
+                                        offsetof(um_pyzor_settings, listen),
+                                        SOCK_DGRAM, um_doctor_pyzor, NULL},
+                                       {0}};
+
 const um_front um_front_pyzor = {
     .name = "pyzor",
     .summary = "Pyzor clients, over UDP",
@@ -241,4 +247,5 @@ const um_front um_front_pyzor = {
     .busy = busy,
     .close = close_front,
     .hint = hint,
+    .doctor = doctor,
 };

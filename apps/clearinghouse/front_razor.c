@@ -2,6 +2,7 @@
  * front_razor.c - Razor2 over TCP.
  */
 #include "base/error.h"
+#include "clearinghouse/doctor_rows.h"
 #include "clearinghouse/front_stream.h"
 #include "clearinghouse/razor_front.h"
 
@@ -13,12 +14,14 @@ enum {
     IDLE_MS = 60000,
     TOTAL_MS = 3600000,
     SIGNUP_NETWORKS = 4096, /* whose registrations are remembered */
-    ONCE = 100000           /* latest reports, with weights below 1 */
+    SHARE_MS = 100,
+    ONCE = 100000 /* latest reports, with weights below 1 */
 };
 
 static const char *const orders[] = {[UM_RAZOR_SPAM_FIRST] = "spam-first",
                                      [UM_RAZOR_REVOKED_FIRST] = "revoked-first",
                                      [UM_RAZOR_ORDERS] = NULL};
+static const char *const accounts[] = {"own", "shared", NULL};
 static const char *const registrations[] = {"open", "closed", NULL};
 
 static const um_setting settings[] = {
@@ -37,10 +40,17 @@ static const um_setting settings[] = {
     {"registration", &um_type_choice, offsetof(um_razor_settings, registration),
      "open", .help = "whether clients may register accounts",
      .choices = registrations, .live = true},
+    {"accounts", &um_type_choice, offsetof(um_razor_settings, accounts), "own",
+     .help = "shared: those that were registered at peers which say the same "
+             "are known, too",
+     .choices = accounts, .live = true},
     {"registrations", &um_type_count,
      offsetof(um_razor_settings, registrations), "10",
      .help = "accounts that a client network registers in an hour; 0: any",
      .low = 0, .high = UM_RAZOR_SIGNUP_SECONDS, .live = true},
+    {"weight", &um_type_weight, offsetof(um_razor_settings, weight), "1",
+     .help = "of reports of accounts that no section account names", .low = 0,
+     .high = 10000, .live = true},
     {"confidence", &um_type_count, offsetof(um_razor_settings, confidence),
      "21", .help = "from which on clients take a signature as spam (ac)",
      .low = 1, .high = 100},
@@ -88,6 +98,7 @@ const um_verdict um_razor_verdicts[] = {
     [UM_RAZOR_NOT_STORED] = {503, "not counted: the disk cannot be written",
                              "not_stored"},
     [UM_RAZOR_ACCOUNTS_FULL] = {507, "too many accounts", "accounts_full"},
+    [UM_RAZOR_LIST_FULL] = {503, "not counted: the list is full", "list_full"},
     UM_END_VERDICTS(UM_RAZOR_ENDS)};
 _Static_assert(UM_COUNT(um_razor_verdicts) <= UM_MAX_VERDICTS,
                "room for verdicts");
@@ -110,17 +121,46 @@ static um_limit_settings signup_limits(const um_config *c)
     return s;
 }
 
+/* Returns true if the counters of both lists hold a part of a report. */
+static bool holds_fractions(const um_config *c)
+{
+    enum { BITS = 7 };
+
+    for (unsigned i = 0; i < UM_RAZOR_LISTS; i++) {
+        const um_list_settings *l =
+            &c->list[um_house_first_list(&um_front_razor) + i];
+        if (l->cell_bits && l->cell_bits < BITS)
+            return false;
+    }
+    return true;
+}
+
 static umbel_status add_memory(const um_config *c, uint64_t *need,
                                umbel_error *err)
 {
     const um_razor_settings *s = um_config_front(c, &um_front_razor);
     um_limit_settings signup = signup_limits(c);
 
-    (void)err;
+    if (s->accounts && !c->origin)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "razor: accounts = \"shared\" needs peers: set origin, "
+                       "and a section peer for each of them");
+    if (s->weight % 100 && !holds_fractions(c))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "razor: weight below 1, or between whole numbers, needs "
+                       "counters that hold it: set cell_bits = 7 in list "
+                       "\"razor-spam\" and in list \"razor-revoked\"");
     if (s->listen.n)
         *need += um_limits_bytes(&signup) +
                  s->connections * (sizeof(um_razor_session) + 2048);
     return UMBEL_OK;
+}
+
+/* Signatures of another seed are others. */
+static void agree_on_seed(const void *given, char out[UMBEL_SYNC_MAX_AGREE])
+{
+    snprintf(out, UMBEL_SYNC_MAX_AGREE, "seed=%s",
+             ((const um_razor_settings *)given)->seed);
 }
 
 static bool is_any_address(const char *text)
@@ -153,12 +193,33 @@ static umbel_status check_announced(const void *given, FILE *out,
 
 /* --- accounts ------------------------------------------------------------- */
 
+bool um_razor_find_account(const um_razor_front *f, umbel_slice name,
+                           umbel_slice *password)
+{
+    return um_razor_account_find(f->house->store, name, password) ||
+           (um_razor_settings_of(f)->accounts && um_razor_is_name(name) &&
+            um_razor_shared_find(f->shared, f->house, name, password));
+}
+
 bool um_razor_knows(const um_house *h, const char *name)
 {
+    const um_razor_settings *s = um_config_front(&h->config, &um_front_razor);
     umbel_slice password;
 
-    return um_razor_account_find(h->store, (umbel_slice){name, strlen(name)},
+    return s->accounts ||
+           um_razor_account_find(h->store, (umbel_slice){name, strlen(name)},
                                  &password);
+}
+
+/* Gives our accounts to peers, some at a time: each is signed. */
+static void share_accounts(um_razor_front *f)
+{
+    uint64_t now = um_house_ms(f->house);
+
+    if (!f->shared || !um_razor_settings_of(f)->accounts || now < f->share_at)
+        return;
+    f->share_at = now + SHARE_MS;
+    um_razor_shared_publish(f->shared, f->house);
 }
 
 /* A weight below 1 needs counts that hold a part of a report. */
@@ -207,6 +268,7 @@ static void free_front(void *state)
 {
     um_razor_front *f = state;
 
+    um_razor_shared_free(f->shared);
     um_limits_close(f->signup);
     um_pyzor_once_close(f->once);
     free(f);
@@ -261,6 +323,9 @@ static umbel_status open_front(um_house *h, void **state, umbel_error *err)
         return UMBEL_OK;
     UM_TRY(check_announced(s, NULL, err));
     f->accounts = um_razor_account_count(h->store);
+    f->shared = um_razor_shared_make();
+    if (!f->shared)
+        return um_no_memory(err, 1);
     UM_TRY(choose_unit(f, err));
     UM_TRY(um_limits_open(&signup, &f->signup, err));
     UM_TRY(open_state(f, err));
@@ -283,6 +348,7 @@ static umbel_status reload(void *state, umbel_error *err)
 static void committed(void *state)
 {
     um_razor_answer_pending(state);
+    share_accounts(state);
 }
 
 static void stop(void *state)
@@ -322,6 +388,8 @@ static void describe(const void *state, struct um_status *out)
 
     out->razor = f->lookups;
     out->razor.accounts = f->accounts;
+    if (f->shared && um_razor_settings_of(f)->accounts)
+        out->razor.shared = um_razor_shared_count(f->shared, f->house);
 }
 
 static void hint(const void *state, FILE *out)
@@ -342,6 +410,11 @@ static void hint(const void *state, FILE *out)
             address);
 }
 
+static const um_doctor_row doctor[] = {{"razor",
+                                        offsetof(um_razor_settings, listen),
+                                        SOCK_STREAM, um_doctor_razor, NULL},
+                                       {0}};
+
 const um_front um_front_razor = {
     .name = "razor",
     .summary = "Razor2 clients (razor-agents, SpamAssassin), over TCP",
@@ -351,6 +424,7 @@ const um_front um_front_razor = {
     .revokes = UM_RAZOR_REVOKED,
     .list_initials = list_initials,
     .revoked_at = count_of_report,
+    .agree = agree_on_seed,
     .ops = ops,
     .verdicts = um_razor_verdicts,
     .memory = add_memory,
@@ -363,4 +437,5 @@ const um_front um_front_razor = {
     .close = close_front,
     .describe = describe,
     .hint = hint,
+    .doctor = doctor,
 };

@@ -22,6 +22,8 @@ typedef struct um_razor_settings {
     char *seed;
     unsigned order;        /* um_razor_order */
     unsigned registration; /* 0: open */
+    unsigned accounts;     /* 0: own, 1: shared with peers */
+    uint64_t weight;       /* of accounts without a section, in hundredths */
     uint64_t registrations, connections, confidence;
     bool mails;
 } um_razor_settings;
@@ -32,10 +34,11 @@ typedef struct um_razor_lookups {
     /* Of some requests both lists were asked, so that what either order would
      * have cost is known. */
     uint64_t sampled, cost[UM_RAZOR_ORDERS];
-    size_t accounts;
+    size_t accounts, shared; /* registered here, and at peers */
 } um_razor_lookups;
 
-/* Returns true if an account of that name was registered. */
+/* Returns true if an account of that name was registered, or may be at a
+ * peer. */
 bool um_razor_knows(const um_house *h, const char *name);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "clearinghouse/counts.h"
+#include "clearinghouse/doctor_rows.h"
 #include "clearinghouse/front_pyzor.h"
 #include "clearinghouse/front_stream.h"
 #include "clearinghouse/mail_counts.h"
@@ -369,6 +370,13 @@ static void hint(const void *state, FILE *out)
                 s->razor.item[0]);
 }
 
+static const um_doctor_row doctor[] = {
+    {"scan pyzor", offsetof(um_scan_settings, pyzor), SOCK_STREAM,
+     um_doctor_scan_pyzor, NULL},
+    {"scan razor", offsetof(um_scan_settings, razor), SOCK_STREAM,
+     um_doctor_scan_razor, NULL},
+    {0}};
+
 const um_front um_front_scan = {
     .name = "scan",
     .summary = "rspamd's scanners pyzor and razor, over TCP",
@@ -382,4 +390,5 @@ const um_front um_front_scan = {
     .busy = busy,
     .close = close_front,
     .hint = hint,
+    .doctor = doctor,
 };

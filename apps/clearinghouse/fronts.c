@@ -9,8 +9,8 @@
 #include <string.h>
 
 static const um_front *const fronts[] = {
-    &um_front_pyzor, &um_front_http,  &um_front_dccifd,
-    &um_front_scan,  &um_front_razor, &um_front_milter,
+    &um_front_pyzor, &um_front_http,   &um_front_dccifd, &um_front_scan,
+    &um_front_razor, &um_front_milter, &um_front_fuzzy,
 };
 
 const um_front *um_front_row(size_t i)

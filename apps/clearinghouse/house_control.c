@@ -4,6 +4,7 @@
 #include "clearinghouse/house_control.h"
 
 #include "base/error.h"
+#include "clearinghouse/doctor.h"
 #include "clearinghouse/house_requests.h"
 #include "net/control.h"
 
@@ -66,6 +67,7 @@ static const struct {
     {"status", NULL, um_status_print_text},
     {"status --json", NULL, um_status_print_json},
     {"metrics", NULL, um_status_print_metrics},
+    {"doctor", NULL, um_doctor_describe},
     {"snapshot", begin_snapshot, um_status_print_text},
     {"welcome reload", reload_welcome, NULL},
     {"forgotten", um_requests_list_forgotten, NULL},

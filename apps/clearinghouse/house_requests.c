@@ -440,8 +440,12 @@ static void run_revoke(job *j)
 
 /* --- import --------------------------------------------------------------- */
 
+typedef umbel_status import_piece(um_house *h, const char *name,
+                                  umbel_slice lines, um_import_result *out,
+                                  umbel_error *err);
+
 /* One piece; its name is the rest of the line. */
-static void run_import(job *j)
+static void import_with(job *j, import_piece *import)
 {
     um_import_result r;
     umbel_error err;
@@ -450,9 +454,8 @@ static void run_import(job *j)
         refuse_job(j, "the piece has no name");
         return;
     }
-    if (um_import_pyzor(j->owner->house, j->piece,
-                        (umbel_slice){j->bytes, j->len}, &r,
-                        &err) != UMBEL_OK) {
+    if (import(j->owner->house, j->piece, (umbel_slice){j->bytes, j->len}, &r,
+               &err) != UMBEL_OK) {
         refuse_job(j, err.text);
         return;
     }
@@ -466,6 +469,16 @@ static void run_import(job *j)
     wait_until_safe(j);
 }
 
+static void run_import(job *j)
+{
+    import_with(j, um_import_pyzor);
+}
+
+static void run_import_fuzzy(job *j)
+{
+    import_with(j, um_import_fuzzy);
+}
+
 /* --- requests ------------------------------------------------------------- */
 
 static const struct {
@@ -477,6 +490,7 @@ static const struct {
     {"forget-revoked", UM_REQUEST_DIGESTS, run_forget_revoked},
     {"forget-undo", UM_REQUEST_DIGESTS, run_undo},
     {"import-pyzor", UM_REQUEST_DIGESTS, run_import},
+    {"import-fuzzy", UM_REQUEST_DIGESTS, run_import_fuzzy},
     {"report", UM_REQUEST_MAIL, run_report},
     {"revoke", UM_REQUEST_MAIL, run_revoke},
     {"why", UM_REQUEST_MAIL, run_why},

@@ -45,7 +45,7 @@ um_list_config um_house_list_config(const um_config *c, size_t list)
 
     return (um_list_config){
         .name = um_front_list(list),
-        .kind = s->kind,
+        .kind = f->list_kind ? f->list_kind : s->kind,
         .capacity = s->capacity,
         .error = s->error,
         .epoch_seconds = s->epoch / 1000,

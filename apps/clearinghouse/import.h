@@ -11,7 +11,10 @@
 
 #include "clearinghouse/house.h"
 
-enum { UM_IMPORT_LINES = 100 }; /* of a piece: both counts fit one append */
+enum {
+    UM_IMPORT_LINES = 100, /* of a piece: both counts fit one append */
+    UM_IMPORT_MAILS = 50   /* the same: mails fit one block */
+};
 
 typedef struct um_import_result {
     bool again;       /* it was counted before */
@@ -23,6 +26,10 @@ typedef struct um_import_result {
 
 /* E_FORMAT: not such lines; E_IO: the store has failed. */
 umbel_status um_import_pyzor(um_house *h, const char *name, umbel_slice lines,
+                             um_import_result *out, umbel_error *err);
+
+/* The same with mails of rspamd's fuzzy storage (import_fuzzy.c). */
+umbel_status um_import_fuzzy(um_house *h, const char *name, umbel_slice lines,
                              um_import_result *out, umbel_error *err);
 
 #endif

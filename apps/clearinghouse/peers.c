@@ -19,7 +19,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-enum { BEAT_MS = 100, SHORT_BEAT_MS = 10, UNREAD_MOST = 4 * UM_PEERS_MESSAGE };
+enum { BEAT_MS = 100, SHORT_BEAT_MS = 2, UNREAD_MOST = 4 * UM_PEERS_MESSAGE };
 
 /* --- trust ---------------------------------------------------------------- */
 
@@ -80,6 +80,17 @@ umbel_status um_peers_reload(um_peers *p, umbel_error *err)
 
 /* --- the machine ---------------------------------------------------------- */
 
+/* What a list agrees on beside its shape; "": nothing. */
+static void agree_of(const um_config *c, size_t list,
+                     char out[UMBEL_SYNC_MAX_AGREE])
+{
+    const um_front *f = um_front_of_list(list);
+
+    out[0] = '\0';
+    if (f->agree)
+        f->agree(um_config_front(c, f), out);
+}
+
 um_sync_terms um_peers_terms(const um_config *c, size_t list,
                              const uint8_t *key)
 {
@@ -93,15 +104,18 @@ um_sync_terms um_peers_terms(const um_config *c, size_t list,
 
     snprintf(t.list, sizeof t.list, "%s", l.name);
     memcpy(t.server, key, sizeof t.server);
+    agree_of(c, list, t.agree);
     return t;
 }
 
 static umbel_status make_shapes(const um_config *c, const uint8_t *secret,
                                 umbel_sync_list *list, umbel_filter **shape,
+                                char agree[][UMBEL_SYNC_MAX_AGREE],
                                 umbel_error *err)
 {
     for (size_t i = 0; um_front_list(i); i++) {
         um_list_config l = um_house_list_config(c, i);
+        agree_of(c, i, agree[i]);
         UM_TRY(um_list_shape(&l, secret, &shape[i], err));
         list[i] = (umbel_sync_list){.name = l.name,
                                     .shape = shape[i],
@@ -110,6 +124,7 @@ static umbel_status make_shapes(const um_config *c, const uint8_t *secret,
                                     .page_bytes = UM_PEERS_PAGE,
                                     .quorum = quorum_of(c, i),
                                     .origin_cap = c->peers.origin_cap,
+                                    .agree = agree[i][0] ? agree[i] : NULL,
                                     .indexed = true};
     }
     return UMBEL_OK;
@@ -142,11 +157,12 @@ umbel_status um_peers_open_machine(um_peers *p, uint64_t incarnation,
 {
     umbel_sync_list list[UM_MAX_LISTS] = {{0}};
     umbel_filter *shape[UM_MAX_LISTS] = {NULL};
+    char agree[UM_MAX_LISTS][UMBEL_SYNC_MAX_AGREE];
 
     umbel_sync_close(p->machine);
     p->machine = p->house->machine = NULL;
     umbel_status status =
-        make_shapes(&p->house->config, secret, list, shape, err);
+        make_shapes(&p->house->config, secret, list, shape, agree, err);
     if (status == UMBEL_OK)
         status = open_machine(p, incarnation, list, err);
     for (size_t i = 0; um_front_list(i); i++)

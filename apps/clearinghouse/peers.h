@@ -29,8 +29,9 @@ typedef struct um_peers um_peers;
 
 enum {
     UM_PEERS_MOST = 1000,
-    UM_PEERS_PAGE = 4096,    /* bytes of a page that is exchanged */
-    UM_PEERS_MESSAGE = 65536 /* bytes of a message: few milliseconds of work */
+    UM_PEERS_PAGE = 4096,     /* bytes of a page that is exchanged */
+    UM_PEERS_MESSAGE = 65536, /* bytes of a message: few milliseconds of work */
+    UM_PEERS_SLICE = 8        /* pages of it at a time: a tenth of one */
 };
 
 /* Checks origin and peers of a configuration; reads the keys. */

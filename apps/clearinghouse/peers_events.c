@@ -113,8 +113,9 @@ void um_peers_event(void *ctx, const umbel_sync_event *e)
     p->news = true;
     if (e->kind == UMBEL_SYNC_RENEWED)
         p->renewed = true;
-    /* Who is out stays out after a restart. */
-    if ((e->kind == UMBEL_SYNC_CONTRADICTED || e->kind == UMBEL_SYNC_DROPPED) &&
+    /* Who is out stays out after a restart, and entries of logs stay known. */
+    if ((e->kind == UMBEL_SYNC_CONTRADICTED || e->kind == UMBEL_SYNC_DROPPED ||
+         e->kind == UMBEL_SYNC_LOGGED) &&
         p->copies)
         um_peers_store_note_change(p->copies);
     if (e->kind == UMBEL_SYNC_EXPIRED)

@@ -114,6 +114,7 @@ struct um_peers {
     uint64_t logged;        /* entries of our own log */
     bool renewed; /* by an event: the store follows at the end of the turn */
     uint64_t receiving; /* microseconds of this turn */
+    bool making;        /* a message for the peer whose turn it is */
     bool closing;
 };
 
@@ -147,7 +148,7 @@ void um_conn_end(um_conn *c, const char *text);
 void um_conn_discard(um_conn *c, const char *text);
 /* Keeps links alive, and ends those that are not. Once a second. */
 void um_conns_tick(um_peers *p);
-/* Sends and takes what there is, within a few milliseconds. */
+/* Sends and takes what there is, within a fraction of a millisecond. */
 void um_conns_work(um_peers *p);
 
 /* --- peers_call.c --- */

@@ -8,8 +8,9 @@
  *
  * Nothing is queued. The machine makes the next message when the last one is
  * with the system, so a peer that does not read costs one message. All links
- * together get a few milliseconds of a turn; those that have to wait are paused
- * and come first in the next one.
+ * together get a fraction of a millisecond of a turn, and the machine works on
+ * some pages at a time; links that have to wait are paused, and come first in
+ * the next turn.
  */
 #include "clearinghouse/peers_inside.h"
 
@@ -28,7 +29,8 @@ enum {
     WORKED_MS = 10000,   /* a link that lasted so long worked */
     ALIVE_MS = 15000,    /* a sign of life is sent when nothing else was */
     SILENCE_MS = 60000,  /* without a byte: the link is dead */
-    TURN_US = 2000 /* of one turn, for all that comes, and all that goes */
+    TURN_US = 200 /* of one turn, for what comes, and for what goes: as long as
+                     a check may wait for it */
 };
 
 static uint64_t now_ms(const um_conn *c)
@@ -232,6 +234,36 @@ static bool is_known(void *ctx, const uint8_t key[UMBEL_TRUST_KEY_LEN])
     return false;
 }
 
+/* The machine works on a message, or has made one, or the turn has been long
+ * enough. */
+static bool must_wait(const um_peers *p)
+{
+    return p->receiving > TURN_US || p->making || umbel_sync_busy(p->machine);
+}
+
+static bool has_no_turn(void *ctx)
+{
+    const um_conn *c = ctx;
+
+    return c->adopted && must_wait(c->peers);
+}
+
+/* Once in the list, a connection stays until it is resumed. */
+static void wait_for_turn(um_conn *c)
+{
+    um_peers *p = c->peers;
+    um_conn **end = &p->waiting;
+
+    while (*end && *end != c)
+        end = &(*end)->next_waiting;
+    if (!*end) {
+        *end = c;
+        c->next_waiting = NULL;
+        um_stream_pause(c->stream);
+    }
+    um_timer_set(p->again, 0, 0);
+}
+
 static void receive(um_conn *c, umbel_slice bytes)
 {
     umbel_error err;
@@ -244,20 +276,9 @@ static void receive(um_conn *c, umbel_slice bytes)
         um_conn_end(c, err.text);
     write_output(c);
     c->peers->receiving += um_clock_us() - begin;
-}
-
-/* The turn has been long enough: the others go on first. */
-static void wait_for_turn(um_conn *c)
-{
-    um_peers *p = c->peers;
-    um_conn **end = &p->waiting;
-
-    while (*end)
-        end = &(*end)->next_waiting;
-    *end = c;
-    c->next_waiting = NULL;
-    um_stream_pause(c->stream);
-    um_timer_set(p->again, 0, 0);
+    if (!c->over &&
+        (um_link_holds(c->link) || umbel_sync_busy(c->peers->machine)))
+        wait_for_turn(c);
 }
 
 static size_t take_bytes(um_stream *s, const uint8_t *bytes, size_t len)
@@ -267,7 +288,7 @@ static size_t take_bytes(um_stream *s, const uint8_t *bytes, size_t len)
     if (!c || c->over)
         return len;
     c->heard = now_ms(c);
-    if (c->adopted && c->peers->receiving > TURN_US) {
+    if (has_no_turn(c)) {
         wait_for_turn(c);
         return 0;
     }
@@ -289,6 +310,7 @@ um_conn *um_conn_open(um_peers *p, um_remote *call)
                              .caller = call,
                              .is_known = is_known,
                              .take = take_message,
+                             .is_busy = has_no_turn,
                              .ctx = c,
                              .message_max = UM_PEERS_MESSAGE};
     if (um_link_open(&config, &c->link, NULL) != UMBEL_OK) {
@@ -423,8 +445,10 @@ static bool send_next(um_peers *p, um_remote *r)
     if (!has_tokens(p, r))
         return false;
     r->wants = umbel_sync_next(p->machine, r->number, p->house->now, &message);
-    if (!r->wants)
+    if (!r->wants) {
+        r->wants = umbel_sync_busy(p->machine);
         return false;
+    }
     um_link_send(c->link, message, NULL);
     write_output(c);
     r->tokens -= (double)(c->bytes_out - before);
@@ -432,7 +456,7 @@ static bool send_next(um_peers *p, um_remote *r)
 }
 
 /* A message for each peer in turn, until nobody wants one or the time is over.
- */
+ * The peer whose message takes several turns is the next one. */
 static void send_round(um_peers *p)
 {
     uint64_t end = um_clock_us() + TURN_US;
@@ -444,29 +468,63 @@ static void send_round(um_peers *p)
 
         idle = sent ? 0 : idle + 1;
         wanting = (sent ? 0 : wanting) + (r->up && r->wants);
-        if (sent && um_clock_us() > end) {
-            um_timer_set(p->again, 0, 0);
-            return;
-        }
+        p->making = umbel_sync_busy(p->machine);
+        if (p->making)
+            p->turn--;
+        else if (!sent || um_clock_us() <= end)
+            continue;
+        um_timer_set(p->again, 0, 0);
+        return;
     }
     p->wanted = wanting;
 }
 
+/* Sends what the last turns made. */
+static void send_made(um_peers *p)
+{
+    um_remote *r = p->nremotes ? p->remote[p->turn % p->nremotes] : NULL;
+
+    p->making = false;
+    if (r && r->up)
+        send_next(p, r);
+}
+
+/* Those that wait first take what they have. */
 static void resume_waiting(um_peers *p)
 {
-    while (p->waiting && p->receiving <= TURN_US) {
+    while (p->waiting && !must_wait(p)) {
         um_conn *c = p->waiting;
 
+        if (!c->over)
+            receive(c, (umbel_slice){NULL, 0});
+        if (p->waiting != c || must_wait(p))
+            continue; /* it has ended, or goes on in the next turn */
         p->waiting = c->next_waiting;
         if (!c->over)
             um_stream_resume(c->stream);
     }
 }
 
+/* Goes on with a message that takes several turns, for a part of this one. */
+static void work_on(um_peers *p)
+{
+    uint64_t end = um_clock_us() + TURN_US;
+
+    while (umbel_sync_work(p->machine) && um_clock_us() < end)
+        ;
+    um_timer_set(p->again, 0, 0);
+}
+
 void um_conns_work(um_peers *p)
 {
     p->receiving = 0;
+    if (umbel_sync_busy(p->machine)) {
+        work_on(p);
+        return;
+    }
+    if (p->making)
+        send_made(p);
     resume_waiting(p);
-    if (p->wanted && !um_publish_holds(p))
+    if (p->wanted && !umbel_sync_busy(p->machine) && !um_publish_holds(p))
         send_round(p);
 }

@@ -23,8 +23,8 @@
 #include <string.h>
 
 enum {
-    SLICE_PAGES = 64,    /* a quarter of a MB, a fraction of ... */
-    SLICE_US = 1000,     /* ... what a beat takes */
+    SLICE_PAGES = 16,    /* if all of them changed, about ... */
+    SLICE_US = 200,      /* ... what a beat takes */
     PATIENCE_MS = 30000, /* for peers to say what they have, after a start */
     MIDWAY_MS = 1000,    /* that an epoch is not sent because it is under way */
     SNAPSHOT_MS = 5000,  /* that a snapshot waits for a pass, at most */

@@ -184,6 +184,7 @@ umbel_sync_limits um_peers_limits(const um_config *c)
                                .origins = (uint32_t)c->peers.origins,
                                .peers = UM_PEERS_MOST,
                                .message_bytes = UM_PEERS_MESSAGE,
+                               .slice_pages = UM_PEERS_SLICE,
                                .log_bytes = LOG_BYTES,
                                .retry_seconds = retry_seconds(&c->peers)};
 }

@@ -79,7 +79,7 @@ static void take_report(um_pyzor_front *f, um_datagrams *to, um_pyzor_job *job)
     um_pyzor_reply r = {0};
     uint64_t ticket = 0;
 
-    job->outcome = um_pyzor_pending_full(&f->pending)
+    job->outcome = um_pending_full(&f->pending)
                        ? UM_PYZOR_NOT_STORED
                        : um_pyzor_count(f, job, &ticket);
     if (job->outcome == UM_PYZOR_OK)
@@ -89,12 +89,12 @@ static void take_report(um_pyzor_front *f, um_datagrams *to, um_pyzor_job *job)
                                job->datagram->from, job->request.ndigests);
     if (job->outcome == UM_PYZOR_OK &&
         ticket > um_store_committed(f->house->store))
-        um_pyzor_pending_put(&f->pending,
-                             &(um_pyzor_answer){.to = to,
-                                                .client = *job->datagram->from,
-                                                .ticket = ticket,
-                                                .op = job->judged.op},
-                             job->request.thread);
+        um_pending_put(&f->pending,
+                       &(um_answer){.to = to,
+                                    .client = *job->datagram->from,
+                                    .ticket = ticket,
+                                    .op = job->judged.op},
+                       job->request.thread);
     else
         send_job(f, to, job, &r);
 }
@@ -104,16 +104,16 @@ void um_pyzor_answer_pending(um_pyzor_front *f)
     const um_store *store = f->house->store;
     uint64_t committed = um_store_committed(store);
     bool failed = um_store_failed(store);
-    const um_pyzor_answer *a;
+    const um_answer *a;
 
-    while ((a = um_pyzor_pending_first(&f->pending)) &&
+    while ((a = um_pending_first(&f->pending)) &&
            (failed || a->ticket <= committed)) {
-        um_pyzor_reply r = {.thread = {a->thread, a->thread_len}};
+        um_pyzor_reply r = {.thread = {a->note, a->note_len}};
         um_pyzor_send(f, a->to, &a->client, a->op,
                       a->ticket <= committed ? UM_PYZOR_OK
                                              : UM_PYZOR_NOT_STORED,
                       NULL, &r);
-        um_pyzor_pending_drop(&f->pending);
+        um_pending_drop(&f->pending);
     }
 }
 

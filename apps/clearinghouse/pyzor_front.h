@@ -4,15 +4,16 @@
  *     front_pyzor.c     the row: settings, opening, reload
  *     pyzor_batch.c     a batch of datagrams: judge all, hash all, query all
  *     pyzor_count.c     reports: what is counted, and what is not
- *     pyzor_pending.c   answers that wait for the store
+ *     pending.c         answers that wait for the store
  */
 #ifndef UM_CLEARINGHOUSE_PYZOR_FRONT_H
 #define UM_CLEARINGHOUSE_PYZOR_FRONT_H
 
 #include "clearinghouse/front_pyzor.h"
 #include "clearinghouse/house.h"
+#include "clearinghouse/pending.h"
 #include "clearinghouse/pyzor_once.h"
-#include "clearinghouse/pyzor_pending.h"
+#include "clearinghouse/pyzor_reply.h"
 #include "clearinghouse/pyzor_rules.h"
 #include "net/datagram.h"
 
@@ -36,7 +37,7 @@ typedef struct um_pyzor_front {
     um_pyzor_accounts accounts;
     um_pyzor_once *once; /* NULL: every report counts */
     uint64_t last_ticket;
-    um_pyzor_pending pending;
+    um_pending pending;
     um_pyzor_socket *socket;
     size_t nsockets;
     um_pyzor_job job[UM_DATAGRAM_BATCH];

@@ -63,14 +63,27 @@ umbel_status um_razor_account_put(um_store *s, umbel_slice name,
     return um_store_put(s, name_note(name, &note), password, now, ticket, err);
 }
 
+bool um_razor_account_next(const um_store *s, size_t *at, umbel_slice *name,
+                           umbel_slice *password)
+{
+    while (um_store_next_note(s, at, name, password))
+        if (name->len > PREFIX_LEN && name->len <= PREFIX_LEN + UM_RAZOR_NAME &&
+            password->len <= UM_RAZOR_PASSWORD &&
+            memcmp(name->data, PREFIX, PREFIX_LEN) == 0) {
+            name->data = (const char *)name->data + PREFIX_LEN;
+            name->len -= PREFIX_LEN;
+            return true;
+        }
+    return false;
+}
+
 size_t um_razor_account_count(const um_store *s)
 {
-    umbel_slice name, value;
+    umbel_slice name, password;
     size_t n = 0;
 
-    for (size_t at = 0; um_store_next_note(s, &at, &name, &value);)
-        n +=
-            name.len > PREFIX_LEN && memcmp(name.data, PREFIX, PREFIX_LEN) == 0;
+    for (size_t at = 0; um_razor_account_next(s, &at, &name, &password);)
+        n++;
     return n;
 }
 

@@ -29,6 +29,9 @@ umbel_status um_razor_account_put(um_store *s, umbel_slice name,
                                   umbel_slice password, uint64_t now,
                                   uint64_t *ticket, umbel_error *err);
 size_t um_razor_account_count(const um_store *s);
+/* Walks them; *at is 0 at first. */
+bool um_razor_account_next(const um_store *s, size_t *at, umbel_slice *name,
+                           umbel_slice *password);
 
 /* Writes random characters that nobody guesses. */
 void um_razor_invent(char out[UM_RAZOR_INVENTED + 1]);

@@ -224,17 +224,24 @@ static size_t make_entries(const um_razor_session *s, um_razor_job *job,
                            um_entry *entry)
 {
     const um_razor_front *f = s->front;
-    uint64_t weight = um_config_weight_percent(&f->house->config, s->user);
+    uint64_t weight = um_config_weight_percent(&f->house->config, s->user,
+                                               um_razor_settings_of(f)->weight);
     uint32_t amount = (uint32_t)(weight * f->unit / 100);
     size_t n = 0;
 
-    for (size_t i = 0; amount && i < job->n; i++)
-        if (is_report(&job->item[i]) && counts(s, job, i)) {
-            job->item[i].counted = true;
-            entry[n++] = (um_entry){.list = list_of(f, job->item[i].op),
-                                    .digest = job->digest[i],
-                                    .amount = amount};
+    for (size_t i = 0; amount && i < job->n; i++) {
+        unsigned list = list_of(f, job->item[i].op);
+        if (!is_report(&job->item[i]) || !counts(s, job, i))
+            continue;
+        if (!um_store_takes(f->house->store, list, &job->digest[i],
+                            f->house->now)) {
+            job->item[i].answer.outcome = UM_RAZOR_LIST_FULL;
+            continue;
         }
+        job->item[i].counted = true;
+        entry[n++] = (um_entry){
+            .list = list, .digest = job->digest[i], .amount = amount};
+    }
     return n;
 }
 

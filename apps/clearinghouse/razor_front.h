@@ -8,6 +8,7 @@
  *     razor_login.c     registration, challenge and answer
  *     razor_count.c     checks, reports and revocations of a request
  *     razor_accounts.c  names and passwords
+ *     razor_shared.c    those of peers
  *     razor_reply.c     the bytes of replies
  */
 #ifndef UM_CLEARINGHOUSE_RAZOR_FRONT_H
@@ -20,6 +21,7 @@
 #include "clearinghouse/razor_accounts.h"
 #include "clearinghouse/razor_reply.h"
 #include "clearinghouse/razor_request.h"
+#include "clearinghouse/razor_shared.h"
 
 /* Operations in metrics. */
 typedef enum um_razor_op {
@@ -88,6 +90,8 @@ struct um_razor_front {
     const char *seed;            /* of engine 4, which no reload changes */
     uint64_t serial, confidence; /* of what clients cache */
     size_t accounts;             /* registered ones */
+    um_razor_shared *shared;     /* of peers; NULL: it does not listen */
+    uint64_t share_at;           /* milliseconds */
     um_limits *signup;           /* registrations of a network */
     um_pyzor_once *once; /* who has reported what; NULL: counts stop at 1 */
     um_razor_lookups lookups;
@@ -96,6 +100,10 @@ struct um_razor_front {
     um_razor_pending *first, *last; /* that wait for the store, oldest first */
     um_razor_job job;               /* of the request that is being answered */
 };
+
+/* Finds an account of our own, or with accounts = "shared" one of peers. */
+bool um_razor_find_account(const um_razor_front *f, umbel_slice name,
+                           umbel_slice *password);
 
 /* As they are after a reload, for those that are live. */
 const um_razor_settings *um_razor_settings_of(const um_razor_front *f);

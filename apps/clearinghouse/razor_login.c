@@ -70,7 +70,7 @@ judge_registration(um_razor_session *s, const um_razor_query *q, credentials *c)
         return UM_RAZOR_CLOSED;
     if (!read_credentials(q, c))
         return UM_RAZOR_MALFORMED;
-    if (um_razor_account_find(f->house->store, c->name_slice, &old))
+    if (um_razor_find_account(f, c->name_slice, &old))
         return UM_RAZOR_NAME_TAKEN;
     if (f->accounts >= UM_RAZOR_ACCOUNTS)
         return UM_RAZOR_ACCOUNTS_FULL;
@@ -87,10 +87,27 @@ static size_t print_credentials(const credentials *c, char out[UM_RAZOR_REPLY])
                             password, name);
 }
 
+/* Writes an account, and with accounts = "shared" an entry for peers. */
+static umbel_status store_account(um_razor_front *f, const credentials *c,
+                                  uint64_t *ticket)
+{
+    um_house *h = f->house;
+
+    UM_TRY(um_razor_account_put(h->store, c->name_slice, c->password_slice,
+                                h->now, ticket, NULL));
+    f->accounts++;
+    if (!um_razor_settings_of(f)->accounts || !h->peers)
+        return UMBEL_OK;
+    /* If the log takes no entry now, um_razor_shared_publish appends it. */
+    if (um_razor_shared_append(h, c->name_slice, c->password_slice, ticket,
+                               NULL) != UMBEL_OK)
+        um_razor_shared_again(f->shared);
+    return UMBEL_OK;
+}
+
 void um_razor_register(um_razor_session *s, const um_razor_query *q)
 {
     um_razor_front *f = s->front;
-    um_house *h = f->house;
     const uint8_t counted[UM_RAZOR_OPS] = {[UM_RAZOR_OP_REGISTER] = 1};
     const um_razor_answer not_stored = {.outcome = UM_RAZOR_NOT_STORED};
     credentials c;
@@ -98,15 +115,12 @@ void um_razor_register(um_razor_session *s, const um_razor_query *q)
     uint64_t ticket;
     um_razor_outcome outcome = judge_registration(s, q, &c);
 
-    if (outcome == UM_RAZOR_OK &&
-        um_razor_account_put(h->store, c.name_slice, c.password_slice, h->now,
-                             &ticket, NULL) != UMBEL_OK)
+    if (outcome == UM_RAZOR_OK && store_account(f, &c, &ticket) != UMBEL_OK)
         outcome = UM_RAZOR_NOT_STORED;
     if (outcome != UM_RAZOR_OK) {
         um_razor_refuse(s, UM_RAZOR_OP_REGISTER, outcome);
         return;
     }
-    f->accounts++;
     um_razor_send_committed(
         s, ticket, counted, (umbel_slice){text, print_credentials(&c, text)},
         (umbel_slice){failed, um_razor_print(&not_stored, failed)});
@@ -127,7 +141,7 @@ void um_razor_challenge(um_razor_session *s, const um_razor_query *q)
         um_razor_refuse(s, UM_RAZOR_OP_LOGIN, UM_RAZOR_MALFORMED);
         return;
     }
-    if (!um_razor_account_find(s->front->house->store, name, &password)) {
+    if (!um_razor_find_account(s->front, name, &password)) {
         um_razor_refuse(s, UM_RAZOR_OP_LOGIN, UM_RAZOR_UNKNOWN_USER);
         return;
     }
@@ -144,9 +158,8 @@ static bool is_right_answer(um_razor_session *s, umbel_slice answer)
     char right[UM_RAZOR_DIGEST_TEXT + 1], given[UM_RAZOR_DIGEST_TEXT];
     size_t len;
 
-    if (!um_razor_account_find(s->front->house->store,
-                               (umbel_slice){s->user, strlen(s->user)},
-                               &password) ||
+    if (!um_razor_find_account(
+            s->front, (umbel_slice){s->user, strlen(s->user)}, &password) ||
         !um_razor_unescape(answer, given, sizeof given, &len) ||
         len != sizeof given)
         return false;

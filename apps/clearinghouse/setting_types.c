@@ -105,22 +105,36 @@ static void fini_text(void *target)
 const um_setting_type um_type_text = {"text",     false,      parse_text,
                                       allow_text, equal_text, fini_text};
 
+enum { MAX_KINDS = 64 };
+
+/* Kinds that people choose from. */
+static size_t counting_kinds(const char *names[MAX_KINDS])
+{
+    const char *name, *summary;
+    size_t n = 0;
+
+    for (size_t i = 0; n < MAX_KINDS && umbel_kind_at(i, &name, &summary); i++)
+        if (umbel_is_counting(name))
+            names[n++] = name;
+    return n;
+}
+
 static bool parse_kind(const um_setting *s, const char *text, void *target)
 {
-    return umbel_is_counting(text) && parse_text(s, text, target);
+    const char *names[MAX_KINDS];
+    size_t n = counting_kinds(names);
+
+    while (n && strcmp(names[n - 1], text) != 0)
+        n--;
+    return n && parse_text(s, text, target);
 }
 
 static void allow_kind(const um_setting *s, char out[UM_ALLOWED_LEN])
 {
-    enum { MAX_KINDS = 64 };
-    const char *names[MAX_KINDS], *name, *summary;
-    size_t n = 0;
+    const char *names[MAX_KINDS];
 
     (void)s;
-    for (size_t i = 0; n < MAX_KINDS && umbel_kind_at(i, &name, &summary); i++)
-        if (umbel_is_counting(name))
-            names[n++] = name;
-    um_join_or(names, n, out, UM_ALLOWED_LEN);
+    um_join_or(names, counting_kinds(names), out, UM_ALLOWED_LEN);
 }
 
 const um_setting_type um_type_kind = {"kind",     false,      parse_kind,
@@ -240,7 +254,7 @@ static bool parse_weight(const um_setting *s, const char *text, void *target)
     if (end == text || *end || !(x >= s->low && x <= s->high))
         return false;
     *(uint64_t *)target = (uint64_t)lround(x * 100);
-    return true;
+    return x == 0 || *(uint64_t *)target; /* 0.001 would mute the account */
 }
 
 static void allow_weight(const um_setting *s, char out[UM_ALLOWED_LEN])

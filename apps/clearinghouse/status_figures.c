@@ -89,6 +89,7 @@ SERVER_NUMBER(welcome_rules, s->welcome_rules)
 SERVER_NUMBER(forgotten, s->forgotten)
 
 SERVER_NUMBER(razor_accounts, s->razor.accounts)
+SERVER_NUMBER(razor_shared, s->razor.shared)
 SERVER_NUMBER(razor_signatures, s->razor.signatures)
 SERVER_NUMBER(razor_lookups, s->razor.done)
 SERVER_NUMBER(razor_sampled, s->razor.sampled)
@@ -181,6 +182,11 @@ const um_server_figure um_server_figures[] = {
      {"accounts", "accounts", UM_UNIT_COUNT, "umbel_razor_accounts", "gauge",
       "Accounts that Razor clients have registered."},
      razor_accounts},
+    {"razor",
+     {"shared_accounts", "accounts of peers", UM_UNIT_COUNT,
+      "umbel_razor_shared_accounts", "gauge",
+      "Accounts that were registered at peers, with accounts = shared."},
+     razor_shared},
     {"razor",
      {"signatures", "signatures checked", UM_UNIT_COUNT,
       "umbel_razor_signatures_total", "counter",

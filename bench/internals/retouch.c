@@ -104,7 +104,7 @@ static void experiment_make(experiment *e, size_t n, size_t universe,
     for (size_t i = n; i < universe && found - n < most; i++)
         if (hit[i])
             keys[found++] = keys[i];
-    e->bits = e->filter->shape.kind->bits->cells(e->filter->self);
+    e->bits = e->filter->kind->bits->cells(e->filter->self);
     e->problem = (um_problem){
         .cells = bits,
         .hashes = HASHES,

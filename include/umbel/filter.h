@@ -103,7 +103,7 @@ UMBEL_API umbel_status umbel_unlock(umbel_filter *f, const uint8_t *secret,
 /*
  * Shares f: from now on any number of threads may add to it (amounts too),
  * query it, count with it, hash with it and call umbel_added at the same time.
- * Answers and cells stay the same; vector instructions are not used.
+ * Answers and cells stay the same.
  *
  * A thread finds the keys that it added, and those that another thread added
  * before a synchronization (a lock, a join) of the two. Counts are never too
@@ -254,6 +254,13 @@ UMBEL_API double umbel_target_fpr(const umbel_filter *f);
 /* Returns the number of keys that were new when added; estimated after a
  * merge. */
 UMBEL_API uint64_t umbel_added(const umbel_filter *f);
+
+/*
+ * Returns the instructions that batches of keys are added and queried with:
+ * "plain", "avx2" or "avx512". The environment variable UMBEL_CPU limits them
+ * for filters that are made from then on. Answers and files are the same.
+ */
+UMBEL_API const char *umbel_fast_path(const umbel_filter *f);
 
 /* Returns how its keys were read, as params said when it was created. */
 UMBEL_API umbel_key_form umbel_key_form_of(const umbel_filter *f);

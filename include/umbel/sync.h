@@ -35,7 +35,8 @@ enum {
     UMBEL_ORIGIN_LEN = 32,        /* an Ed25519 public key */
     UMBEL_ORIGIN_SECRET_LEN = 64, /* umbel_sign_keygen */
     UMBEL_SYNC_MAX_LISTS = 64,
-    UMBEL_SYNC_MAX_NAME = 64 /* of a list, with its NUL */
+    UMBEL_SYNC_MAX_NAME = 64, /* of a list, with its NUL */
+    UMBEL_SYNC_MAX_AGREE = 64 /* of agree, with its NUL */
 };
 
 /* Limits; 0 means the default. */
@@ -54,6 +55,8 @@ typedef struct umbel_sync_limits {
     uint32_t clock_skew;    /* seconds that a peer's clock may be ahead; 3600 */
     uint32_t retry_seconds; /* without an answer until a message is repeated;
                                30 */
+    uint32_t slice_pages;   /* that one call reads or writes; the rest is left
+                               to umbel_sync_work. 0: all of them */
 } umbel_sync_limits;
 
 /* A list: filters of one shape, one for each origin and epoch. */
@@ -77,13 +80,16 @@ typedef struct umbel_sync_list {
     uint64_t origin_cap; /* the most that an origin adds to a count; 0: any */
     double max_error;    /* for admission; 0: the shape's own rate if it has a
                             capacity, else 0.5 */
+    const char *agree;   /* what else must be the same at all servers, a name
+                            and a value: "seed=7542-10". Up to 63 printable
+                            characters without blanks, copied. NULL: nothing */
 } umbel_sync_list;
 
 /* Why something was refused: names in logs and metrics. */
 #define UMBEL_SYNC_REASON_LIST(X)                                              \
     X(FORMAT, "format")     /* not a message */                                \
     X(CHECKSUM, "checksum") /* damaged */                                      \
-    X(SHAPE, "shape")       /* a list of another shape, seed or secret */      \
+    X(SHAPE, "shape")       /* a list of another shape, secret or agree */     \
     X(LIST, "list")         /* a list that we do not have */                   \
     X(ORIGIN, "origin")     /* dropped, not allowed, or too many */            \
     X(INCARNATION, "incarnation") /* too many, or one that contradicted */     \
@@ -244,17 +250,30 @@ UMBEL_API void umbel_sync_disconnect(umbel_sync *s, int peer);
 UMBEL_API umbel_status umbel_sync_split(const umbel_sync *s, const void *bytes,
                                         size_t len, size_t *used,
                                         umbel_error *err);
-/* Takes one message. A failure is refused, counted and an event; the peer may
- * go on. */
+/*
+ * Takes one message. A failure is refused, counted and an event; the peer may
+ * go on. With slice_pages the machine may be busy with it afterwards, and says
+ * by events alone how it ends.
+ */
 UMBEL_API umbel_status umbel_sync_receive(umbel_sync *s, int peer,
                                           const void *message, size_t len,
                                           uint64_t now, umbel_error *err);
 /*
  * Gives the next message for a peer, valid until the next call; false: nothing
- * is to be sent now. Call it only when it can be sent: nothing is queued.
+ * is to be sent now. Call it only when it can be sent: nothing is queued. With
+ * slice_pages the machine may be busy with making it: ask again for the same
+ * peer once it is not, for it is given up when another one is asked for.
  */
 UMBEL_API bool umbel_sync_next(umbel_sync *s, int peer, uint64_t now,
                                umbel_slice *message);
+/*
+ * Returns true if slice_pages left work: a message that came, or one that is
+ * being made. Until it is done there is no next message, and
+ * umbel_sync_receive finishes it first; all other calls may be made.
+ */
+UMBEL_API bool umbel_sync_busy(const umbel_sync *s);
+/* Goes on with that work, for slice_pages. Returns true if there is more. */
+UMBEL_API bool umbel_sync_work(umbel_sync *s);
 /* Returns true if the peer has all that we have, as far as we know. */
 UMBEL_API bool umbel_sync_settled(const umbel_sync *s, int peer);
 /* Returns true if, besides, we have all that the peer has, as it announced, and

@@ -246,7 +246,7 @@ static um_cells cells_of(const umbel_filter *f, size_t *sections)
 {
     um_section section[UM_MAX_SECTIONS];
 
-    *sections = f->shape.kind->sections(&f->shape, section);
+    *sections = f->kind->sections(um_shape_of(f), section);
     return um_cells_of(f->payload, section[0].cell_bits);
 }
 
@@ -261,7 +261,7 @@ static void write_cells(const draft *d, double at_most)
     uint64_t second = f->payload_len / 2 / UM_SECTION_ALIGN * UM_SECTION_ALIGN;
 
     memset(f->payload, 0, f->payload_len);
-    for (uint64_t i = 0; i < f->shape.cells; i++) {
+    for (uint64_t i = 0; i < f->layout.cells; i++) {
         double score = d->score[i];
         if (score < at_most)
             um_set_bit(f->payload, i * cells.width);
@@ -276,7 +276,7 @@ static void write_counts(const draft *d)
     size_t n;
     um_cells cells = cells_of(d->f, &n);
 
-    for (uint64_t i = 0; cells.width > 1 && i < d->f->shape.cells; i++)
+    for (uint64_t i = 0; cells.width > 1 && i < d->f->layout.cells; i++)
         if (um_cell(&cells, i) && um_random(d->rng) & 1)
             um_set_cell(&cells, i,
                         um_random(d->rng) & 1
@@ -342,11 +342,11 @@ static umbel_status choose_keys(umbel_filter *f, um_rng *rng, double budget,
 /* The head: nothing of its keys, or what explains the cells. */
 static void claim(umbel_filter *f, bool honest)
 {
-    const um_row_bits *bits = f->shape.kind->bits;
+    const um_row_bits *bits = f->kind->bits;
     double keys = bits ? um_keys_behind(f, bits->used(f->self, NULL)) : NAN;
 
-    f->shape.estimated = !(honest && keys < 1e15);
-    f->shape.added = f->shape.estimated ? 0 : (uint64_t)llround(keys);
+    f->estimated = !(honest && keys < 1e15);
+    f->added = f->estimated ? 0 : (uint64_t)llround(keys);
 }
 
 static umbel_status forge_cells(const target *t, um_rng *rng, umbel_filter *f,
@@ -362,11 +362,11 @@ static umbel_status forge_cells(const target *t, um_rng *rng, umbel_filter *f,
         claim(f, honest);
         return UMBEL_OK;
     }
-    w.score = calloc((size_t)f->shape.cells, sizeof *w.score);
+    w.score = calloc((size_t)f->layout.cells, sizeof *w.score);
     if (!w.score)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for scores");
     score_fn *score = designs[um_random_below(rng, UM_COUNT(designs))];
-    for (uint64_t i = 0; i < f->shape.cells; i++)
+    for (uint64_t i = 0; i < f->layout.cells; i++)
         w.score[i] = score(&d, i);
     if (strcmp(t->kind, "generalized") == 0)
         try_some(&w, budget);
@@ -421,7 +421,7 @@ static umbel_status forge_ribbon(um_rng *rng, umbel_filter **out,
     if (um_ribbon_is_empty(&members))
         form = (um_ribbon_form){0, 0};
     UM_TRY(umbel_build("ribbon", &p, NULL, NULL, &any, err));
-    um_shape s = any->shape;
+    um_shape s = *um_shape_of(any);
     umbel_close(any);
     um_ribbon_shape(&s, &form, 0, &members, &never);
     s.added = um_random_below(rng, 1000);

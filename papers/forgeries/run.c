@@ -30,7 +30,7 @@ static umbel_status draw_strangers(const umbel_filter *f, um_rng *rng,
         keys[i] = um_random_key(rng);
         d[i] = (umbel_digest){um_random_below(rng, UM_INTEGER_PRIME), 0};
     }
-    return f->shape.hash->identity
+    return f->hasher.row->identity
                ? UMBEL_OK
                : umbel_digest_fixed(f, keys, sizeof *keys, BATCH, d, err);
 }

@@ -64,7 +64,7 @@ static void prepare(um_layout *l)
     l->lanes = LANES;
     l->width = l->row->block / LANES;
     l->throws = l->hashes / LANES;
-    l->extra = l->hashes % LANES;
+    l->extra = (uint16_t)(l->hashes % LANES);
 }
 
 #define BLOCKED(size, text)                                                    \

@@ -34,12 +34,13 @@ static void size(double keys, double fpr, double *cells, double *hashes)
     *hashes = ceil(ln2 * *cells / keys);
 }
 
-static void prepare(um_layout *l)
+static uint64_t classes(const um_layout *l, uint64_t *step)
 {
-    l->classes = l->cells & -l->cells; /* the power of 2 in it */
-    l->step = G % l->classes;
-    if (l->classes == 1)
-        l->classes = 0;
+    uint64_t n = l->cells & -l->cells; /* the power of 2 in it */
+
+    if (step)
+        *step = G % n;
+    return n > 1 ? n : 0;
 }
 
 static void positions(const um_layout *l, const umbel_digest *d, size_t n,
@@ -64,6 +65,6 @@ const um_addressing um_addressing_dcso = {
     .fold = UM_FOLD_PARTS,
     .block = 1,
     .size = size,
-    .prepare = prepare,
+    .classes = classes,
     .positions = positions,
 };

@@ -2,7 +2,7 @@
  * papers.c - addressings of the papers, which bring their own hash.
  *
  * They take a cell as a number modulo m, so they fold by parts, and cells below
- * (range mod m) are a little likelier than the others: layout.range says so and
+ * (range mod m) are a little likelier than the others: um_range says so and
  * the model counts it.
  */
 #include "addressing/rows.h"
@@ -22,9 +22,10 @@ static uint64_t universal_limit(uint32_t hashes)
     return UM_INTEGER_PRIME;
 }
 
-static void universal_prepare(um_layout *l)
+static uint64_t universal_range(const um_layout *l)
 {
-    l->range = UM_INTEGER_PRIME;
+    (void)l;
+    return UM_INTEGER_PRIME;
 }
 
 /* Called for each batch: a table of them would be most of a handle. */
@@ -62,7 +63,7 @@ const um_addressing um_addressing_universal = {
     .fold = UM_FOLD_PARTS,
     .block = 1,
     .limit = universal_limit,
-    .prepare = universal_prepare,
+    .range = universal_range,
     .positions = universal_positions,
 };
 
@@ -83,11 +84,11 @@ static uint64_t chunks_limit(uint32_t hashes)
     return bits >= 48 ? UM_MAX_CELLS : (uint64_t)1 << bits;
 }
 
-static void chunks_prepare(um_layout *l)
+static uint64_t chunks_range(const um_layout *l)
 {
     uint32_t bits = 128 / l->hashes;
 
-    l->range = bits < 64 ? (uint64_t)1 << bits : 0;
+    return bits < 64 ? (uint64_t)1 << bits : 0;
 }
 
 static void chunks_positions(const um_layout *l, const umbel_digest *d,
@@ -113,6 +114,6 @@ const um_addressing um_addressing_chunks_md5 = {
     .block = 1,
     .granule = chunks_granule,
     .limit = chunks_limit,
-    .prepare = chunks_prepare,
+    .range = chunks_range,
     .positions = chunks_positions,
 };

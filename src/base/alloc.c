@@ -15,9 +15,10 @@
 
 enum { MMAP_FROM = 1 << 20, HUGE_FROM = 4 << 20 };
 
-void um_use_huge_pages(void *memory, size_t len)
+void um_use_huge_pages(void *memory, size_t len, bool huge)
 {
-    madvise(memory, len, MADV_HUGEPAGE); /* a wish: no matter if refused */
+    /* a wish: no matter if refused */
+    madvise(memory, len, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 }
 
 static void *library_get(void *ctx, size_t align, size_t len)
@@ -29,7 +30,7 @@ static void *library_get(void *ctx, size_t align, size_t len)
         if (p == MAP_FAILED)
             return NULL;
         if (len >= HUGE_FROM)
-            um_use_huge_pages(p, len);
+            um_use_huge_pages(p, len, true);
         return p;
     }
     void *p = NULL;
@@ -119,6 +120,24 @@ void um_put_object(const umbel_alloc *a, void *memory, size_t len)
 {
     if (memory)
         a->put(a->ctx, memory, len);
+}
+
+void *um_get_lined(const umbel_alloc *a, size_t len, bool *padded)
+{
+    void *p = a->get(a->ctx, is_library(a) ? UM_LINE : ALIGN, len);
+
+    *padded = (uintptr_t)p % UM_LINE != 0;
+    if (*padded) {
+        a->put(a->ctx, p, len);
+        len += UM_LINE - ALIGN;
+        p = a->get(a->ctx, ALIGN, len);
+    }
+    return p ? memset(p, 0, len) : NULL;
+}
+
+void um_put_lined(const umbel_alloc *a, void *memory, size_t len)
+{
+    a->put(a->ctx, memory, len + UM_LINE - ALIGN);
 }
 
 void um_pool_init(um_pool *p, const umbel_alloc *alloc)

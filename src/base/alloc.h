@@ -9,8 +9,8 @@
 /* *given, or the C library's when given is NULL. */
 umbel_alloc um_alloc_or_default(const umbel_alloc *given);
 
-/* Ask for large pages below memory, where there are any. */
-void um_use_huge_pages(void *memory, size_t len);
+/* Ask for large pages below memory, where there are any; or for usual ones. */
+void um_use_huge_pages(void *memory, size_t len, bool huge);
 
 /* Zeroed memory, aligned to 64 bytes; NULL when there is none. len > 0. */
 void *um_get(const umbel_alloc *a, size_t len);
@@ -29,6 +29,15 @@ void *um_realign(void *memory, const void *old, void *block, size_t len);
  * room is lost to alignment. */
 void *um_get_object(const umbel_alloc *a, size_t len);
 void um_put_object(const umbel_alloc *a, void *memory, size_t len);
+
+/*
+ * The same, aligned to 64 bytes where the allocator does that by itself, as
+ * most do for such lengths; else *padded, and with room to begin at such a
+ * place.
+ */
+void *um_get_lined(const umbel_alloc *a, size_t len, bool *padded);
+/* For one that is padded; others are put as objects. */
+void um_put_lined(const umbel_alloc *a, void *memory, size_t len);
 
 /*
  * Memory that is given back all at once, for work that needs several arrays:

@@ -78,6 +78,20 @@ um_gate_pass um_gate_enter_slowly(um_gate *g, um_gate_slot *slot, uint64_t self)
     return pass;
 }
 
+enum { PATIENCE = 100 }; /* looks at a lock before the processor is given up */
+
+/* Looks before it tries: others may read the line meanwhile. */
+void um_gate_wait(um_gate_lock *lock)
+{
+    int looks = 0;
+
+    do
+        while (__atomic_load_n(&lock->taken, __ATOMIC_RELAXED))
+            if (++looks >= PATIENCE)
+                sched_yield(); /* its holder may wait for this core */
+    while (__atomic_test_and_set(&lock->taken, __ATOMIC_ACQUIRE));
+}
+
 /* --- the thread that closes it --- */
 
 static void wait_until_left(const uint64_t *inside)

@@ -20,6 +20,7 @@ enum { UM_GATE_SLOTS = 32 };
 typedef struct um_gate_slot {
     _Alignas(UM_LINE) uint64_t owner; /* 0: nobody */
     uint64_t own, others;             /* threads inside */
+    uint64_t own_added, others_added; /* keys that they added */
 } um_gate_slot;
 
 /* For what threads inside do one at a time. Alone in its cache line: taking one
@@ -66,6 +67,25 @@ static inline void um_gate_leave(um_gate_pass pass)
         __atomic_store_n(pass.inside, *pass.inside - 1, __ATOMIC_RELEASE);
     else
         __atomic_fetch_sub(pass.inside, 1, __ATOMIC_RELEASE);
+}
+
+/* Returns where a thread counts its keys: its own counter if it is alone. */
+static inline uint64_t *um_gate_added(um_gate_pass pass)
+{
+    return pass.inside + 2; /* own_added for own, others_added for others */
+}
+
+/* Takes a lock; a short wait. */
+void um_gate_wait(um_gate_lock *lock);
+static inline void um_gate_take(um_gate_lock *lock)
+{
+    if (__atomic_test_and_set(&lock->taken, __ATOMIC_ACQUIRE))
+        um_gate_wait(lock);
+}
+
+static inline void um_gate_give_back(um_gate_lock *lock)
+{
+    __atomic_clear(&lock->taken, __ATOMIC_RELEASE);
 }
 
 um_gate_pass um_gate_enter_slowly(um_gate *g, um_gate_slot *slot,

@@ -65,9 +65,9 @@ static void sip_prepare(um_hasher *h)
     uint8_t seed[8], bound[UM_SECRET_LEN];
 
     um_store64(seed, h->seed);
-    crypto_generichash(bound, sizeof bound, seed, sizeof seed, h->secret,
-                       sizeof h->secret);
-    memcpy(h->secret, bound, sizeof bound);
+    crypto_generichash(bound, sizeof bound, seed, sizeof seed, h->secret->bytes,
+                       sizeof h->secret->bytes);
+    memcpy(h->secret->bytes, bound, sizeof bound);
     sodium_memzero(bound, sizeof bound);
 }
 
@@ -76,7 +76,8 @@ static void sip(const um_hasher *h, const umbel_slice *keys, size_t n,
 {
     for (size_t i = 0; i < n; i++) {
         uint8_t mac[crypto_shorthash_siphashx24_BYTES];
-        crypto_shorthash_siphashx24(mac, keys[i].data, keys[i].len, h->secret);
+        crypto_shorthash_siphashx24(mac, keys[i].data, keys[i].len,
+                                    h->secret->bytes);
         out[i] = (umbel_digest){um_load64(mac), um_load64(mac + 8)};
     }
 }
@@ -236,25 +237,36 @@ const um_hash *um_hash_find(const char *name)
     return NULL;
 }
 
-void um_hasher_init(um_hasher *h, const um_hash *row, uint64_t seed)
+void um_hasher_init(um_hasher *h, const um_hash *row, uint64_t seed,
+                    um_secret *room)
 {
-    *h = (um_hasher){.row = row, .seed = seed, .ready = !row->keyed};
-    if (h->ready && row->prepare)
+    *h = (um_hasher){.row = row, .seed = seed};
+    if (row->keyed)
+        h->secret = room;
+    else if (row->prepare)
         row->prepare(h);
+    if (row->fused)
+        h->flip = um_xxh3_flip(h->seed);
 }
 
 void um_hasher_unlock(um_hasher *h, const uint8_t *secret)
 {
-    memcpy(h->secret, secret, sizeof h->secret);
+    memcpy(h->secret->bytes, secret, sizeof h->secret->bytes);
     if (h->row->prepare)
         h->row->prepare(h);
-    h->ready = true;
+    h->secret->ready = true;
+}
+
+void um_hasher_pass(um_hasher *to, const um_hasher *from)
+{
+    if (to->row->keyed)
+        *to->secret = *from->secret;
 }
 
 void um_hasher_fini(um_hasher *h)
 {
-    sodium_memzero(h->secret, sizeof h->secret);
-    h->ready = !h->row->keyed;
+    if (h->row && h->row->keyed)
+        sodium_memzero(h->secret, sizeof *h->secret);
 }
 
 uint64_t um_secret_id(const uint8_t *secret)

@@ -38,11 +38,19 @@ typedef struct um_hash {
                    umbel_digest *out);
 } um_hash;
 
+/* A secret, bound to the hasher's seed. */
+typedef struct um_secret {
+    uint8_t bytes[UM_SECRET_LEN];
+    bool ready; /* it is here */
+} um_secret;
+
 struct um_hasher {
     const um_hash *row;
     uint64_t seed; /* as prepared */
-    bool ready;    /* false: keyed, and the secret is not here */
-    uint8_t secret[UM_SECRET_LEN];
+    union {
+        uint64_t flip;     /* of fused rows: um_xxh3_flip(seed) */
+        um_secret *secret; /* of keyed ones */
+    };
 };
 
 #define UM_DEFAULT_HASH "xxh3-64" /* the first row */
@@ -51,10 +59,18 @@ struct um_hasher {
 const um_hash *um_hash_find(const char *name);
 const um_hash *um_hash_row(size_t i);
 
-/* A hasher without its secret, if it needs one. */
-void um_hasher_init(um_hasher *h, const um_hash *row, uint64_t seed);
+/* Makes a hasher whose secret, if it needs one, comes later, into room. */
+void um_hasher_init(um_hasher *h, const um_hash *row, uint64_t seed,
+                    um_secret *room);
 /* Give it the secret. */
 void um_hasher_unlock(um_hasher *h, const uint8_t *secret);
+/* Gives it that of another, of the same row and seed. */
+void um_hasher_pass(um_hasher *to, const um_hasher *from);
+/* Returns false if it needs a secret, which is not here. */
+static inline bool um_hasher_ready(const um_hasher *h)
+{
+    return !h->row->keyed || h->secret->ready;
+}
 /* Forget the secret. */
 void um_hasher_fini(um_hasher *h);
 /* The name of a secret: safe to publish, never 0. */

@@ -9,8 +9,10 @@
 #include "cli/table.h"
 #include "exchange/sync_dir.h"
 #include "keys/sniff.h"
+#include "ops/edits.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -19,7 +21,7 @@ typedef struct check_args {
     const char *file;
     um_list operands, lists, also;
     bool count, invert, values, unless_first, line_buffered;
-    um_whole threshold, top;
+    um_whole threshold, top, edits;
     const char *unless, *unless_key_file, *confirm;
     um_open_args open;
     um_key_args keys;
@@ -62,6 +64,11 @@ static const um_option options[] = {
     {"confirm", 0, "FILE",
      "append keys that match to FILE, a list for build --never",
      UM_TARGET(check_args, confirm), .role = UM_OUTPUT},
+    {"edits", 0, "1",
+     "keys match, too, if one edit (a character deleted, replaced or "
+     "inserted) makes a member of them",
+     UM_TARGET(check_args, edits), .low = 1, .high = 1,
+     .excludes = "values threshold top unless also"},
     {"line-buffered", 0, NULL,
      "accepted as by grep: each line is answered at once, anyway",
      UM_TARGET(check_args, line_buffered)},
@@ -311,6 +318,36 @@ static void close_filters(check_filters *filters)
     free(filters->origin);
 }
 
+/* Edits are of text; and thousands of look-ups for each key want a low rate. */
+static umbel_status prepare_edits(const um_args *args,
+                                  const check_filters *filters,
+                                  umbel_error *err)
+{
+    enum { LETTERS = 8 };
+    const umbel_filter *f = filters->filter[0];
+    umbel_key_form form = umbel_key_form_of(f);
+    double lookups = (double)um_edits_lookups(LETTERS);
+    double f_p = umbel_predict(f);
+
+    if (filters->norigins)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "--edits takes one filter, not a directory");
+    if (form == UMBEL_KEYS_HEX || form == UMBEL_KEYS_INTEGER ||
+        ((const check_args *)args->values)->keys.hex)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "--edits is for keys that are text; those of this "
+                       "filter are %s",
+                       umbel_key_form_name(
+                           form == UMBEL_KEYS_INTEGER ? form : UMBEL_KEYS_HEX));
+    if (f_p * lookups > 0.01)
+        um_warn(
+            args,
+            "a key of %d letters takes %.0f look-ups, so about %.2g of other "
+            "keys match: build the filter with --fpr %.1g",
+            LETTERS, lookups, 1 - exp(-f_p * lookups), 0.001 / lookups);
+    return UMBEL_OK;
+}
+
 static umbel_status start(um_check_ctx *c, const um_args *args,
                           const check_filters *filters, umbel_error *err)
 {
@@ -342,6 +379,9 @@ static umbel_status start(um_check_ctx *c, const um_args *args,
                         .on_terminal = um_progress_shares_stdout(),
                         .log_keys = a->keys.field.given,
                         .end = a->keys.null ? '\0' : '\n'};
+    if (a->edits.given)
+        UM_TRY(prepare_edits(args, filters, err));
+    c->query.edits = a->edits.given;
     UM_TRY(um_query_init(&c->query, err));
     c->query.values |= a->top.given;
     c->count_limit = c->query.map ? 0 : umbel_count_limit(filters->filter[0]);

@@ -12,16 +12,18 @@
 
 typedef struct info_args {
     const char *file, *other;
-    bool data;
+    bool data, cpu;
     um_open_args open;
 } info_args;
+
+enum { DESCRIBE, DATA };
 
 static const um_option options[] = {
     {"data", 0, NULL, "print the bytes that the filter carries, as they are",
      UM_TARGET(info_args, data), .excludes = "json"},
+    {"cpu", 0, NULL, "also print which instructions serve it here",
+     UM_TARGET(info_args, cpu), .modes = UM_MODE(DESCRIBE)},
     {0}};
-
-enum { DESCRIBE, DATA };
 
 static unsigned mode(const void *values)
 {
@@ -42,6 +44,8 @@ static umbel_status describe(const um_args *args, umbel_error *err)
     um_report_info(&report, &info);
     if (umbel_estimate_keys(f, &interval, NULL) == UMBEL_OK)
         um_report_interval(&report, keys, NULL, &interval, UM_OF_WHOLE);
+    if (a->cpu)
+        um_report_text(&report, "fast_path", NULL, umbel_fast_path(f));
     um_note_retouched(&report, f, "its cells do not show how many keys it has");
     um_report_print(args, &report);
     um_report_fini(&report);

@@ -3,6 +3,7 @@
  */
 #include "cli/program.h"
 
+#include "base/cpu.h"
 #include "cli/progress.h"
 #include "cli/suggest.h"
 
@@ -82,7 +83,8 @@ int um_run_command(const um_command *command, char **argv)
         um_print_usage(stdout, command);
     } else {
         um_progress_begin(&args);
-        code = command->run(&args);
+        code =
+            um_cpu_check(&err) ? um_trouble(&args, &err) : command->run(&args);
         um_progress_end();
     }
     um_args_fini(&args);

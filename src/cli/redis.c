@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TIMEOUT = 30, PIECE = 1 << 20 };
+enum { TIMEOUT = 30, PIECE = 256 << 10 };
 #define MAX_BYTES ((uint64_t)1 << 30)
 
 bool um_is_redis(const char *address)

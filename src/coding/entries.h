@@ -76,6 +76,34 @@ static inline unsigned um_entry_rest_bits(const um_entry_form *f)
     return f->print_bits - UM_ENTRY_TAG_BITS + f->count_bits;
 }
 
+/* A slot of a line; others pay a division for it. */
+static inline um_entry_value um_line_get(const um_entry_form *f,
+                                         const uint8_t *line, unsigned slot)
+{
+    unsigned rest = um_entry_rest_bits(f), own = rest - f->count_bits;
+    uint64_t x = um_get_field(
+        line, (uint64_t)UM_ENTRY_TAG_BITS * f->per_line + (uint64_t)slot * rest,
+        rest, um_low_bits(rest));
+
+    if (!line[slot])
+        return (um_entry_value){0, 0};
+    return (um_entry_value){line[slot] | (x & um_low_bits(own))
+                                             << UM_ENTRY_TAG_BITS,
+                            (x >> own) + 1};
+}
+
+static inline void um_line_set(const um_entry_form *f, uint8_t *line,
+                               unsigned slot, um_entry_value v)
+{
+    unsigned rest = um_entry_rest_bits(f), own = rest - f->count_bits;
+    uint64_t x = v.print >> UM_ENTRY_TAG_BITS | (v.count - 1) << own;
+
+    um_set_field(
+        line, (uint64_t)UM_ENTRY_TAG_BITS * f->per_line + (uint64_t)slot * rest,
+        rest, um_low_bits(rest), v.count ? x : 0);
+    line[slot] = v.count ? (uint8_t)v.print : 0;
+}
+
 static inline um_entry_value um_entry_get(const um_entry_form *f,
                                           const uint8_t *at, uint64_t i)
 {
@@ -88,40 +116,23 @@ static inline um_entry_value um_entry_get(const um_entry_form *f,
         return (um_entry_value){x >> f->count_bits,
                                 x & um_low_bits(f->count_bits)};
     }
-    const uint8_t *line = at + i / f->per_line * UM_LINE;
-    uint64_t slot = i % f->per_line;
-    unsigned rest = um_entry_rest_bits(f), own = rest - f->count_bits;
-    uint64_t x = um_get_field(
-        line, (uint64_t)UM_ENTRY_TAG_BITS * f->per_line + slot * rest, rest,
-        um_low_bits(rest));
-    if (!line[slot])
-        return (um_entry_value){0, 0};
-    return (um_entry_value){line[slot] | (x & um_low_bits(own))
-                                             << UM_ENTRY_TAG_BITS,
-                            (x >> own) + 1};
+    return um_line_get(f, at + i / f->per_line * UM_LINE,
+                       (unsigned)(i % f->per_line));
 }
 
 /* A count of 0 frees it. */
 static inline void um_entry_set(const um_entry_form *f, uint8_t *at, uint64_t i,
                                 um_entry_value v)
 {
-    if (f->layout == UM_ENTRY_CELLS) {
+    if (f->layout == UM_ENTRY_CELLS)
         um_set_field(at, i * f->count_bits, f->count_bits,
                      um_low_bits(f->count_bits), v.count);
-        return;
-    }
-    if (f->layout == UM_ENTRY_WORDS) {
+    else if (f->layout == UM_ENTRY_WORDS)
         um_store64(at + 8 * i,
                    v.count ? v.print << f->count_bits | v.count : 0);
-        return;
-    }
-    uint8_t *line = at + i / f->per_line * UM_LINE;
-    uint64_t slot = i % f->per_line;
-    unsigned rest = um_entry_rest_bits(f), own = rest - f->count_bits;
-    uint64_t x = v.print >> UM_ENTRY_TAG_BITS | (v.count - 1) << own;
-    um_set_field(line, (uint64_t)UM_ENTRY_TAG_BITS * f->per_line + slot * rest,
-                 rest, um_low_bits(rest), v.count ? x : 0);
-    line[slot] = v.count ? (uint8_t)v.print : 0;
+    else
+        um_line_set(f, at + i / f->per_line * UM_LINE,
+                    (unsigned)(i % f->per_line), v);
 }
 
 #endif

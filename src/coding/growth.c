@@ -178,25 +178,27 @@ static bool differs_in_words(const um_growth_page *p, unsigned bits,
     return false;
 }
 
-static bool same_entry(const um_growth_page *p, uint64_t i)
+static bool same_value(um_entry_value a, um_entry_value b)
 {
-    um_entry_value a = um_entry_get(p->form, p->old, i),
-                   b = um_entry_get(p->form, p->now, i);
     return a.count == b.count && a.print == b.print;
 }
 
 static bool differs_in_lines(const um_growth_page *p, uint64_t *at)
 {
-    unsigned per = p->form->per_line;
+    unsigned per = p->form->per_line, slot = (unsigned)(*at % per);
+    uint64_t lines = p->n / per;
 
-    for (uint64_t i = *at; i < p->n; i++) {
-        const size_t line = (size_t)(i / per) * UM_LINE;
-        if (memcmp(p->old + line, p->now + line, UM_LINE) == 0)
-            i += per - 1 - i % per;
-        else if (!same_entry(p, i)) {
-            *at = i;
-            return true;
-        }
+    for (uint64_t line = *at / per; line < lines; line++, slot = 0) {
+        const uint8_t *old = p->old + line * UM_LINE,
+                      *now = p->now + line * UM_LINE;
+        if (memcmp(old, now, UM_LINE) == 0)
+            continue;
+        for (; slot < per; slot++)
+            if (!same_value(um_line_get(p->form, old, slot),
+                            um_line_get(p->form, now, slot))) {
+                *at = line * per + slot;
+                return true;
+            }
     }
     return false;
 }
@@ -305,34 +307,6 @@ bool um_growth_ended(const um_growth *g)
 
 /* --- pages that came whole ------------------------------------------------ */
 
-/* Rebuilds a line from its entries: other bits are 0. */
-static bool is_proper_line(const um_entry_form *f, const uint8_t *line)
-{
-    uint8_t again[UM_LINE] = {0};
-
-    for (uint64_t i = 0; i < f->per_line; i++) {
-        um_entry_value v = um_entry_get(f, line, i);
-        if (v.count)
-            um_entry_set(f, again, i, v);
-    }
-    return memcmp(again, line, UM_LINE) == 0;
-}
-
-static bool is_proper(const um_growth_page *p)
-{
-    const um_entry_form *f = p->form;
-
-    if (f->layout == UM_ENTRY_LINES)
-        for (uint64_t i = 0; i < p->n / f->per_line; i++)
-            if (!is_proper_line(f, p->now + i * UM_LINE))
-                return false;
-    if (f->layout == UM_ENTRY_WORDS)
-        for (uint64_t i = 0; i < p->n; i++)
-            if (um_load64(p->now + 8 * i) && !um_entry_get(f, p->now, i).count)
-                return false;
-    return true;
-}
-
 /* Bits grow if none is lost. */
 static bool check_bits(um_growth_page *p)
 {
@@ -347,18 +321,65 @@ static bool check_bits(um_growth_page *p)
     return true;
 }
 
+static bool check_entry(um_growth_page *p, um_entry_value old,
+                        um_entry_value now)
+{
+    if (same_value(old, now))
+        return true;
+    p->changed++;
+    p->fresh += !old.count;
+    return now.count >= old.count && (!old.count || now.print == old.print);
+}
+
+/* A line is what its entries make: other bits are 0. Lines that did not change
+ * were looked at when they came. */
+static bool check_lines(um_growth_page *p)
+{
+    const um_entry_form *f = p->form;
+
+    for (size_t at = 0; at < p->n / f->per_line * UM_LINE; at += UM_LINE) {
+        const uint8_t *old = p->old + at, *now = p->now + at;
+        uint8_t again[UM_LINE] = {0};
+        if (memcmp(old, now, UM_LINE) == 0)
+            continue;
+        for (unsigned i = 0; i < f->per_line; i++) {
+            um_entry_value v = um_line_get(f, now, i);
+            if (!check_entry(p, um_line_get(f, old, i), v))
+                return false;
+            if (v.count)
+                um_line_set(f, again, i, v);
+        }
+        if (memcmp(again, now, UM_LINE) != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool check_entries(um_growth_page *p)
+{
+    for (uint64_t i = 0; um_growth_differs(p, &i); i++)
+        if (!check_entry(p, um_entry_get(p->form, p->old, i),
+                         um_entry_get(p->form, p->now, i)))
+            return false;
+    return true;
+}
+
+/* A word without a count is empty. */
+static bool check_words(um_growth_page *p)
+{
+    for (uint64_t i = 0; i < p->n; i++)
+        if (um_load64(p->now + 8 * i) &&
+            !um_entry_get(p->form, p->now, i).count)
+            return false;
+    return check_entries(p);
+}
+
 bool um_growth_check(um_growth_page *p)
 {
     p->changed = p->fresh = 0;
-    if (p->form->layout == UM_ENTRY_CELLS && p->form->count_bits == 1)
-        return check_bits(p);
-    for (uint64_t i = 0; um_growth_differs(p, &i); i++) {
-        um_entry_value old = um_entry_get(p->form, p->old, i),
-                       now = um_entry_get(p->form, p->now, i);
-        if (now.count < old.count || (old.count && now.print != old.print))
-            return false;
-        p->changed++;
-        p->fresh += !old.count;
-    }
-    return is_proper(p);
+    if (p->form->layout == UM_ENTRY_LINES)
+        return check_lines(p);
+    if (p->form->layout == UM_ENTRY_WORDS)
+        return check_words(p);
+    return is_bit(p->form) ? check_bits(p) : check_entries(p);
 }

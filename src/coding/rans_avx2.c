@@ -7,6 +7,8 @@
  */
 #include "coding/rans.h"
 
+#include "base/cpu.h"
+
 #include <immintrin.h>
 
 enum { VECTORS = UM_RANS_LANES / 8, ROW_BYTES = 2 * UM_RANS_LANES };
@@ -29,7 +31,7 @@ static const uint64_t spread[256] = {SET64(0), SET64(64), SET64(128),
 
 static bool usable(void)
 {
-    return __builtin_cpu_supports("avx2") != 0;
+    return um_use_avx2();
 }
 
 /* The symbols that the states stand for, and the states without them. */

@@ -13,7 +13,7 @@ enum { VECTORS = UM_RANS_LANES / 16, ROW_BYTES = 2 * UM_RANS_LANES };
 
 static bool usable(void)
 {
-    return um_has_avx512();
+    return um_use_avx512();
 }
 
 /* The symbols that the states stand for, and the states without them. */

@@ -16,8 +16,10 @@ static const char style[] =
     "overflow-x:auto}\n"
     "th,td{padding:.25rem .7rem;border-bottom:1px solid #8884;"
     "text-align:right}\n"
-    "th:first-child,td:first-child,td.t{text-align:left}\n"
-    "td.t{color:#888;font-size:13px;min-width:14rem}\n"
+    "th:first-child,td:first-child,.t{text-align:left}\n"
+    "td{white-space:nowrap}\n"
+    "td.t{font-size:13px;min-width:14rem;white-space:normal}\n"
+    "figcaption{font-size:13px}\n"
     "code{background:#8882;padding:.15rem .4rem;border-radius:4px}\n"
     ".pass{color:#00845f}.fail{color:#d5341e;font-weight:600}\n"
     "@media (prefers-color-scheme:dark){.pass{color:#3ddba8}"
@@ -79,7 +81,9 @@ void um_html_image(FILE *out, const char *stem, const char *text)
     um_put_escaped(out, stem);
     fputs(".svg\" alt=\"", out);
     um_put_escaped(out, text);
-    fputs("\"><figcaption><a href=\"", out);
+    fputs("\"><figcaption>", out);
+    um_put_escaped(out, text);
+    fputs(" (<a href=\"", out);
     um_put_escaped(out, stem);
-    fputs(".csv\">numbers</a></figcaption></figure>\n", out);
+    fputs(".csv\">numbers</a>)</figcaption></figure>\n", out);
 }

@@ -13,13 +13,18 @@
 #include <math.h>
 
 enum {
-    HEIGHT = 430,
-    LEFT = 76,
-    RIGHT = 220, /* the legend's */
+    PLOT = 330, /* height of the area that curves lie in */
+    LEFT = 92,
+    RIGHT = 40,
     TOP = 44,
-    BOTTOM = 56,
+    BOTTOM = 58, /* ticks, and the name of the x axis */
+    ENTRY = 21,  /* a line of the legend */
     STYLES = 8
 };
+
+/* Widths of letters, on the large side: fonts differ. */
+#define LETTER 7.4
+#define TITLE_LETTER 9.0
 
 static const char style[] =
     "<style>\n"
@@ -41,11 +46,16 @@ static const char style[] =
 static void make_axes(const um_figure *f, um_axis *x, um_axis *y)
 {
     um_axis_init(x, f->log_x, LEFT, UM_SVG_WIDTH - RIGHT);
-    um_axis_init(y, f->log_y, HEIGHT - BOTTOM, TOP);
+    um_axis_init(y, f->log_y, TOP + PLOT, TOP);
     for (size_t i = 0; i < f->n; i++)
         for (size_t j = 0; j < f->series[i].n; j++) {
-            um_axis_include(x, f->series[i].point[j].x);
-            um_axis_include(y, f->series[i].point[j].y);
+            const um_point *p = &f->series[i].point[j];
+            um_axis_include(x, p->x);
+            um_axis_include(y, p->y);
+            if (p->error > 0 && um_axis_takes(y, p->y))
+                um_axis_include(y, p->y + p->error);
+            if (p->error > 0 && !f->log_y)
+                um_axis_include(y, p->y - p->error);
         }
     um_axis_settle(x);
     um_axis_settle(y);
@@ -68,6 +78,35 @@ void um_svg_line(FILE *out, const char *class, double x1, double y1, double x2,
             class, x1, y1, x2, y2);
 }
 
+/* Letters, not bytes: what follows in UTF-8 begins with the bits 10. */
+static size_t letters(const char *text)
+{
+    size_t n = 0;
+
+    for (; *text; text++)
+        n += ((unsigned char)*text & 0xC0) != 0x80;
+    return n;
+}
+
+double um_svg_text_width(const char *text)
+{
+    return LETTER * (double)letters(text);
+}
+
+void um_svg_fitted_text(FILE *out, double x, double y, const char *attributes,
+                        const char *text, double letter, double room)
+{
+    char all[256];
+
+    if (letter * (double)letters(text) <= room)
+        snprintf(all, sizeof all, "%s", attributes);
+    else
+        snprintf(all, sizeof all,
+                 "%s textLength=\"%.0f\" lengthAdjust=\"spacingAndGlyphs\"",
+                 attributes, room);
+    um_svg_text(out, x, y, all, text);
+}
+
 static void put_axes(FILE *out, const um_figure *f, const um_axis *x,
                      const um_axis *y)
 {
@@ -87,13 +126,15 @@ static void put_axes(FILE *out, const um_figure *f, const um_axis *x,
     }
     um_svg_line(out, "axis", x->from, y->from, x->to, y->from);
     um_svg_line(out, "axis", x->from, y->from, x->from, y->to);
-    um_svg_text(out, x->from, 24, "class=\"title\"", f->title);
-    um_svg_text(out, (x->from + x->to) / 2, HEIGHT - 14,
-                "text-anchor=\"middle\"", f->x);
+    um_svg_fitted_text(out, 16, 24, "class=\"title\"", f->title, TITLE_LETTER,
+                       UM_SVG_WIDTH - 32);
+    um_svg_fitted_text(out, (x->from + x->to) / 2, y->from + 42,
+                       "text-anchor=\"middle\"", f->x, LETTER, x->to - x->from);
     snprintf(turned, sizeof turned,
              "text-anchor=\"middle\" transform=\"rotate(-90 18 %.1f)\"",
              (y->from + y->to) / 2);
-    um_svg_text(out, 18, (y->from + y->to) / 2, turned, f->y);
+    um_svg_fitted_text(out, 18, (y->from + y->to) / 2, turned, f->y, LETTER,
+                       PLOT);
 }
 
 /* Dots belong to the series before them. */
@@ -118,19 +159,23 @@ static void put_mark(FILE *out, size_t series, double x, double y)
             x, y, shape[series % 4]);
 }
 
+/* An error bar that reaches zero on a logarithmic axis ends at its foot,
+ * without a cap. */
 static void put_error_bar(FILE *out, size_t series, const um_axis *x,
                           const um_axis *y, const um_point *p)
 {
     char class[16];
     double low = p->y - p->error, high = p->y + p->error;
 
-    if (!(p->error > 0) || !um_axis_takes(y, low))
+    if (!(p->error > 0) || !um_axis_takes(y, high))
         return;
     snprintf(class, sizeof class, "e s%zu", series % STYLES);
-    double at = um_axis_at(x, p->x), down = um_axis_at(y, low),
-           up = um_axis_at(y, high);
-    um_svg_line(out, class, at, down, at, up);
-    um_svg_line(out, class, at - 4, down, at + 4, down);
+    double at = um_axis_at(x, p->x), up = um_axis_at(y, high);
+    double down = um_axis_takes(y, low) ? um_axis_at(y, low) : INFINITY;
+    bool whole = down <= y->from;
+    um_svg_line(out, class, at, fmin(down, y->from), at, up);
+    if (whole)
+        um_svg_line(out, class, at - 4, down, at + 4, down);
     um_svg_line(out, class, at - 4, up, at + 4, up);
 }
 
@@ -164,23 +209,45 @@ static void put_series(FILE *out, const um_figure *f, size_t i,
     }
 }
 
-static void put_legend(FILE *out, const um_figure *f)
+enum { SWATCH = 33, GAP = 18 }; /* the line of an entry; between entries */
+
+static void put_entry(FILE *out, const um_figure *f, size_t i, double x,
+                      double y)
 {
-    double x = UM_SVG_WIDTH - RIGHT + 16;
+    const um_series *c = &f->series[i];
+    size_t as = style_of(f, i);
+    char class[24];
+
+    snprintf(class, sizeof class, "c s%zu%s", as % STYLES,
+             c->faint ? " faint" : "");
+    if (!c->dots)
+        um_svg_line(out, class, x, y, x + 26, y);
+    if (!c->faint)
+        put_mark(out, as, x + 13, y);
+    um_svg_fitted_text(out, x + SWATCH, y + 4, "", c->name, LETTER,
+                       UM_SVG_WIDTH - LEFT - RIGHT - SWATCH);
+}
+
+/* Entries stand under the plot, as many in a line as it has room for. Returns
+ * the number of lines; writes nothing without out. */
+static int put_legend(FILE *out, const um_figure *f)
+{
+    double x = LEFT;
+    int line = 0;
 
     for (size_t i = 0; i < f->n; i++) {
-        const um_series *c = &f->series[i];
-        double y = TOP + 8 + 21 * (double)i;
-        size_t as = style_of(f, i);
-        char class[24];
-        snprintf(class, sizeof class, "c s%zu%s", as % STYLES,
-                 c->faint ? " faint" : "");
-        if (!c->dots)
-            um_svg_line(out, class, x, y, x + 26, y);
-        if (!c->faint)
-            put_mark(out, as, x + 13, y);
-        um_svg_text(out, x + 33, y + 4, "", c->name);
+        double width = fmin(SWATCH + um_svg_text_width(f->series[i].name),
+                            UM_SVG_WIDTH - LEFT - RIGHT);
+        if (x > LEFT && x + width > UM_SVG_WIDTH - RIGHT) {
+            x = LEFT;
+            line++;
+        }
+        if (out)
+            put_entry(out, f, i, x,
+                      TOP + PLOT + BOTTOM + 8 + ENTRY * (double)line);
+        x += width + GAP;
     }
+    return f->n ? line + 1 : 0;
 }
 
 void um_svg_begin(FILE *out, int width, int height, const char *title)
@@ -203,7 +270,8 @@ void um_svg_figure(FILE *out, const um_figure *f)
     um_axis x, y;
 
     make_axes(f, &x, &y);
-    um_svg_begin(out, UM_SVG_WIDTH, HEIGHT, f->title);
+    um_svg_begin(out, UM_SVG_WIDTH,
+                 TOP + PLOT + BOTTOM + ENTRY * put_legend(NULL, f), f->title);
     put_axes(out, f, &x, &y);
     for (size_t i = 0; i < f->n; i++)
         put_series(out, f, i, &x, &y);

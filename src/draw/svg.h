@@ -19,6 +19,11 @@ void um_svg_begin(FILE *out, int width, int height, const char *title);
 void um_svg_end(FILE *out);
 void um_svg_text(FILE *out, double x, double y, const char *attributes,
                  const char *text);
+/* About how wide the text is; a letter more than most fonts take. */
+double um_svg_text_width(const char *text);
+/* Writes text whose letters are about that wide; squeezes it into the room. */
+void um_svg_fitted_text(FILE *out, double x, double y, const char *attributes,
+                        const char *text, double letter, double room);
 void um_svg_line(FILE *out, const char *class, double x1, double y1, double x2,
                  double y2);
 

@@ -303,9 +303,22 @@ static umbel_status take_part(um_link *l, const uint8_t *at, size_t len,
     return take_frame(l, at + SIZE_LEN, len - SIZE_LEN, err);
 }
 
+static bool is_busy(const um_link *l)
+{
+    return l->stage == MESSAGES && l->config.is_busy &&
+           l->config.is_busy(l->config.ctx);
+}
+
+bool um_link_holds(const um_link *l)
+{
+    return l->in.at < l->in.len && is_busy(l);
+}
+
 static umbel_status take_parts(um_link *l, umbel_error *err)
 {
     for (;;) {
+        if (is_busy(l))
+            return UMBEL_OK;
         const uint8_t *at = l->in.data + l->in.at;
         size_t have = l->in.len - l->in.at, need;
 
@@ -321,9 +334,9 @@ umbel_status um_link_receive(um_link *l, umbel_slice bytes, umbel_error *err)
 {
     if (l->stage == FAILED)
         return um_fail(err, UMBEL_E_REFUSED, "the link has failed before");
-    if (!bytes.len)
-        return UMBEL_OK;
-    umbel_status status = buffer_add(&l->in, bytes.data, bytes.len, err);
+    umbel_status status = UMBEL_OK;
+    if (bytes.len)
+        status = buffer_add(&l->in, bytes.data, bytes.len, err);
     if (status == UMBEL_OK)
         status = take_parts(l, err);
     if (status != UMBEL_OK) {

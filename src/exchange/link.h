@@ -31,6 +31,8 @@ typedef struct um_link_config {
     /* Called for each message, in order; a failure ends the link. The bytes are
      * gone afterwards. An empty message is a sign of life. */
     umbel_status (*take)(void *ctx, umbel_slice message, umbel_error *err);
+    /* Returns true if no message can be taken now; NULL: one always can. */
+    bool (*is_busy)(void *ctx);
     void *ctx;
     size_t message_max; /* bytes of a message; 0: UM_LINK_MESSAGE_MAX */
 } um_link_config;
@@ -41,12 +43,16 @@ umbel_status um_link_open(const um_link_config *c, um_link **out,
 void um_link_close(um_link *l);
 
 /*
- * Takes bytes of the other side, all of them. Refused: E_FORMAT, no hello of
- * ours; E_REFUSED, an unknown key, our own, or somebody who does not own the
- * key; E_CHECKSUM, changed on the way; E_LIMIT, a message too long. After a
- * failure the link takes and gives nothing more.
+ * Takes bytes of the other side, all of them. While is_busy, messages in them
+ * stay until the next call, which may bring no bytes. Refused: E_FORMAT, no
+ * hello of ours; E_REFUSED, an unknown key, our own, or somebody who does not
+ * own the key; E_CHECKSUM, changed on the way; E_LIMIT, a message too long.
+ * After a failure the link takes and gives nothing more.
  */
 umbel_status um_link_receive(um_link *l, umbel_slice bytes, umbel_error *err);
+
+/* Returns true if bytes came that were not looked at, since is_busy. */
+bool um_link_holds(const um_link *l);
 
 /* Appends a message to the output; E_REFUSED until the link is ready. */
 umbel_status um_link_send(um_link *l, umbel_slice message, umbel_error *err);

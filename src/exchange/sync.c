@@ -10,7 +10,10 @@
 #include <sodium.h>
 #include <stdlib.h>
 
-enum { TICK_BYTES = 512 << 10 }; /* of copies that are indexed at once */
+enum {
+    TICK_BYTES = 512 << 10, /* of copies that are indexed at once ... */
+    SLICE_BYTES = 32 << 10  /* ... where no call may take long */
+};
 
 /* --- rules ---------------------------------------------------------------- */
 
@@ -85,9 +88,33 @@ static umbel_status check_name(const char *name, umbel_error *err)
     return UMBEL_OK;
 }
 
+/* Returns true for a text that is one: printable, without blanks. */
+bool um_is_agree(const char *text)
+{
+    size_t len = 0;
+
+    for (; text[len]; len++)
+        if (text[len] <= ' ' || text[len] > '~' ||
+            len + 1 == UMBEL_SYNC_MAX_AGREE)
+            return false;
+    return len > 0;
+}
+
+static umbel_status copy_agree(um_sync_of_list *l, const char *text,
+                               umbel_error *err)
+{
+    if (!text)
+        return UMBEL_OK;
+    if (!um_is_agree(text))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "agree has 1 to 63 printable characters");
+    memcpy(l->agree, text, strlen(text) + 1);
+    return UMBEL_OK;
+}
+
 static void digest_list(um_sync_of_list *l)
 {
-    um_shape shape = l->shape->shape;
+    um_shape shape = *um_shape_of(l->shape);
     uint8_t head[UM_HEAD_MAX], numbers[16];
     crypto_generichash_state h;
 
@@ -102,6 +129,7 @@ static void digest_list(um_sync_of_list *l)
                               strlen(l->name) + 1);
     crypto_generichash_update(&h, numbers, sizeof numbers);
     crypto_generichash_update(&h, head, len);
+    crypto_generichash_update(&h, (const uint8_t *)l->agree, strlen(l->agree));
     crypto_generichash_final(&h, l->digest, UM_HASH_LEN);
 }
 
@@ -114,10 +142,12 @@ static umbel_status open_list(um_sync_of_list *l, const umbel_sync_list *from,
     l->set.page_bytes = from->page_bytes ? from->page_bytes : 65536;
     UM_TRY(check_name(from->name, err));
     memcpy(l->name, from->name, strlen(from->name) + 1);
+    UM_TRY(copy_agree(l, from->agree, err));
+    l->set.agree = NULL; /* the caller's */
     if (l->set.page_bytes < UM_PAGE_LEAST || l->set.page_bytes > UM_PAGE_MOST)
         return um_fail(err, UMBEL_E_RANGE, "page_bytes is 512 to 1048576");
-    UM_TRY(
-        um_pages_init(&l->pages, &from->shape->shape, l->set.page_bytes, err));
+    UM_TRY(um_pages_init(&l->pages, um_shape_of(from->shape), l->set.page_bytes,
+                         err));
     UM_TRY(um_filter_like(from->shape, &l->shape, err));
     umbel_set_coded(l->shape, false);
     UM_TRY(umbel_set_data(l->shape, NULL, 0, err));
@@ -244,6 +274,8 @@ void umbel_sync_close(umbel_sync *s)
     free(s->growth);
     free(s->scratch);
     um_bytes_fini(&s->out);
+    um_bytes_fini(&s->work.message);
+    um_bytes_fini(&s->work.in.cells);
     sodium_memzero(s->sign_key, sizeof s->sign_key);
     free(s);
 }
@@ -300,7 +332,7 @@ void umbel_sync_tick(umbel_sync *s, uint64_t now)
         if (epoch >= l->set.epochs && epoch - l->set.epochs + 1 > l->oldest)
             expire(s, i, epoch - l->set.epochs + 1);
     }
-    um_columns_work(s, TICK_BYTES);
+    um_columns_work(s, s->limit.slice_pages ? SLICE_BYTES : TICK_BYTES);
 }
 
 uint64_t umbel_sync_epoch(const umbel_sync *s, size_t list)

@@ -29,7 +29,7 @@ static uint64_t bit_of(unsigned column)
 
 static const um_row_columns *row_of(const um_sync_of_list *l)
 {
-    return l->set.indexed ? l->shape->shape.kind->columns : NULL;
+    return l->set.indexed ? l->shape->kind->columns : NULL;
 }
 
 bool um_columns_know(const umbel_sync *s, const um_copy *c)

@@ -233,8 +233,8 @@ static void release_copy(um_copy *c)
 umbel_status um_filter_like(const umbel_filter *shape, umbel_filter **out,
                             umbel_error *err)
 {
-    UM_TRY(um_filter_make(&shape->shape, &shape->alloc, out, err));
-    (*out)->hasher = shape->hasher;
+    UM_TRY(um_filter_make(um_shape_of(shape), &shape->alloc, out, err));
+    um_hasher_pass(&(*out)->hasher, &shape->hasher);
     return UMBEL_OK;
 }
 

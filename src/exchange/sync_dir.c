@@ -103,7 +103,7 @@ umbel_status um_sync_dir_make(const char *path, const char *name,
     char file[FILE_LEN];
     um_pages pages;
 
-    UM_TRY(um_pages_init(&pages, &shape->shape, terms->page_bytes, err));
+    UM_TRY(um_pages_init(&pages, um_shape_of(shape), terms->page_bytes, err));
     if (!*name || strlen(name) >= UMBEL_SYNC_MAX_NAME ||
         strpbrk(name, " \t\n") || um_utf8_len((const uint8_t *)name, 1) == 0)
         return um_fail(err, UMBEL_E_RANGE,
@@ -310,7 +310,8 @@ static umbel_status open_machine(um_sync_dir *d, umbel_error *err)
                             .epochs = d->terms.epochs,
                             .page_bytes = d->terms.page_bytes,
                             .quorum = d->terms.quorum,
-                            .origin_cap = d->terms.origin_cap};
+                            .origin_cap = d->terms.origin_cap,
+                            .agree = d->terms.agree[0] ? d->terms.agree : NULL};
     umbel_sync_params p = UMBEL_SYNC_INIT;
 
     UM_TRY(um_sync_dir_key(d, sign, err));

@@ -23,6 +23,26 @@ enum {
 
 /* --- HELLO ---------------------------------------------------------------- */
 
+/* What lists agree on beside their shape, by their place in the greeting. */
+static void put_agreed(const umbel_sync *s, um_bytes *b)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < s->nlists; i++)
+        n += s->list[i].agree[0] != '\0';
+    if (!n)
+        return;
+    um_bytes_varint(b, n);
+    for (size_t i = 0; i < s->nlists; i++) {
+        size_t len = strlen(s->list[i].agree);
+        if (!len)
+            continue;
+        um_bytes_varint(b, i);
+        um_bytes_varint(b, len);
+        um_bytes_put(b, s->list[i].agree, len);
+    }
+}
+
 void um_send_hello(umbel_sync *s, um_peer *p)
 {
     um_bytes *b = &s->out;
@@ -37,7 +57,7 @@ void um_send_hello(umbel_sync *s, um_peer *p)
     for (size_t i = 0; i < s->nlists; i++) {
         const um_sync_of_list *l = &s->list[i];
         uint8_t head[UM_HEAD_MAX];
-        size_t len = um_head_put(&l->shape->shape, 0, NULL, head);
+        size_t len = um_head_put(um_shape_of(l->shape), 0, NULL, head);
         um_bytes_varint(b, strlen(l->name));
         um_bytes_put(b, l->name, strlen(l->name));
         um_bytes_varint(b, l->set.epoch_seconds);
@@ -45,13 +65,20 @@ void um_send_hello(umbel_sync *s, um_peer *p)
         um_bytes_varint(b, len);
         um_bytes_put(b, head, len);
     }
+    put_agreed(s, b);
     p->greet = false;
     p->greeted = s->now + 1;
 }
 
+/* Lists of a greeting: which of ours each is, and what it agrees on. */
+typedef struct greeted {
+    size_t list; /* nlists: none, or of another shape */
+    char agree[UMBEL_SYNC_MAX_AGREE];
+} greeted;
+
 /* Says which field of a list differs. */
 static umbel_status compare_list(umbel_sync *s, int peer, um_reader *r,
-                                 umbel_error *err)
+                                 greeted *out, umbel_error *err)
 {
     char name[UMBEL_SYNC_MAX_NAME] = "";
     uint8_t bytes[UM_HEAD_MAX];
@@ -72,15 +99,71 @@ static umbel_status compare_list(umbel_sync *s, int peer, um_reader *r,
         const um_sync_of_list *l = &s->list[i];
         if (strcmp(l->name, name) != 0)
             continue;
-        if (um_same_shape(&l->shape->shape, &head.shape, &why) ||
+        if (um_same_shape(um_shape_of(l->shape), &head.shape, &why) ||
             seconds != l->set.epoch_seconds || page != l->set.page_bytes) {
             um_sync_id id = {.list = i};
             um_sync_refuse(s, peer, UMBEL_SYNC_SHAPE, &id, UMBEL_E_MISMATCH,
                            why.text, err);
         } else {
-            s->peer[peer].lists |= (uint64_t)1 << i;
+            out->list = i;
         }
     }
+    return UMBEL_OK;
+}
+
+/* Reads what lists agree on; a greeting may end before. */
+static umbel_status get_agreed(um_reader *r, greeted *g, uint64_t n,
+                               umbel_error *err)
+{
+    uint64_t left = r->at < r->end ? um_get_varint(r) : 0;
+
+    for (; left && !r->bad; left--) {
+        uint64_t i = um_get_varint(r), len = um_get_varint(r);
+        if (r->bad || i >= n || len >= UMBEL_SYNC_MAX_AGREE)
+            return um_fail(err, UMBEL_E_FORMAT, "a greeting is damaged");
+        um_get_bytes(r, g[i].agree, (size_t)len);
+        g[i].agree[len] = '\0';
+        if (r->bad || !um_is_agree(g[i].agree))
+            return um_fail(err, UMBEL_E_FORMAT, "a greeting is damaged");
+    }
+    return r->bad ? um_fail(err, UMBEL_E_FORMAT, "a greeting is cut short")
+                  : UMBEL_OK;
+}
+
+/* "seed=1-2" and "seed=1-3": what differs is the name before "=". */
+static void take_agreed(umbel_sync *s, int peer, const greeted *g)
+{
+    const char *ours = s->list[g->list].agree;
+    const char *name = ours[0] ? ours : g->agree;
+    um_sync_id id = {.list = g->list};
+    umbel_error why, ignored;
+
+    if (strcmp(ours, g->agree) == 0) {
+        s->peer[peer].lists |= (uint64_t)1 << g->list;
+        return;
+    }
+    um_set_error(&why, UMBEL_E_MISMATCH,
+                 "the servers differ in %.*s of the list: %s here, %s at the "
+                 "peer; configure both alike",
+                 (int)strcspn(name, "="), name, ours[0] ? ours : "none",
+                 g->agree[0] ? g->agree : "none");
+    um_sync_refuse(s, peer, UMBEL_SYNC_SHAPE, &id, UMBEL_E_MISMATCH, why.text,
+                   &ignored);
+}
+
+static umbel_status compare_lists(umbel_sync *s, int peer, um_reader *r,
+                                  uint64_t n, umbel_error *err)
+{
+    greeted g[UMBEL_SYNC_MAX_LISTS];
+
+    for (uint64_t i = 0; i < n; i++) {
+        g[i] = (greeted){.list = s->nlists};
+        UM_TRY(compare_list(s, peer, r, &g[i], err));
+    }
+    UM_TRY(get_agreed(r, g, n, err));
+    for (uint64_t i = 0; i < n; i++)
+        if (g[i].list < s->nlists)
+            take_agreed(s, peer, &g[i]);
     return UMBEL_OK;
 }
 
@@ -104,8 +187,7 @@ umbel_status um_get_hello_message(umbel_sync *s, int peer, um_reader *r,
         um_peer_forget(s, p);
         p->session = session;
         p->lists = 0;
-        for (uint64_t i = 0; i < n; i++)
-            UM_TRY(compare_list(s, peer, r, err));
+        UM_TRY(compare_lists(s, peer, r, n, err));
     }
     if (echo != p->own_session)
         p->greet = true;

@@ -100,19 +100,37 @@ static int compare_page(const void *number, const void *page)
     return (a > b) - (a < b);
 }
 
+/* Where a step has a page; NULL: it has not. */
+static const um_step_page *find_page(const um_step *step, uint64_t number)
+{
+    /* Most steps are a slice of pages, and lie elsewhere. */
+    if (!step->npages || number < step->page[0].number ||
+        number > step->page[step->npages - 1].number)
+        return NULL;
+    return bsearch(&number, step->page, step->npages, sizeof *step->page,
+                   compare_page);
+}
+
 static void undo_step(const um_step *step, const um_entry_form *f,
                       uint64_t number, size_t len, uint8_t *page)
 {
-    const um_step_page *p = NULL;
+    const um_step_page *p = find_page(step, number);
 
-    if (step->npages)
-        p = bsearch(&number, step->page, step->npages, sizeof *p, compare_page);
     if (!p)
         return;
     const uint8_t *at = step->old.at + p->at;
     if (!p->len)
         memset(page, 0, len);
     undo_page(f, (um_reader){at, at + p->len, false}, page);
+}
+
+bool um_copy_page_differs(const um_copy *c, uint64_t number, uint64_t base,
+                          uint64_t version)
+{
+    for (size_t i = c->nsteps; i-- && c->step[i].from.version >= base;)
+        if (c->step[i].from.version < version && find_page(&c->step[i], number))
+            return true;
+    return false;
 }
 
 void um_copy_page_at(const umbel_sync *s, const um_copy *c, uint64_t number,

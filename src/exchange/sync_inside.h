@@ -13,6 +13,7 @@
  *   sync_peer.c     peers: what to send next, what came
  *   sync_greet.c    HELLO, HAVE
  *   sync_version.c  UPDATE
+ *   sync_work.c     updates that take several calls
  *   sync_proof.c    STATEMENT, CONTRADICTION
  *   sync_entries.c  LOG
  *   sync_state.c    restarts
@@ -33,6 +34,7 @@
 enum {
     UM_HASH_LEN = 32, /* BLAKE2b-256 */
     UM_SIGNATURE_LEN = 64,
+    UM_ROOT_WORD = 8, /* bytes of a root that tell roots apart */
     UM_TREE_FAN = 16, /* on the wire: what a root is */
     UM_TREE_LEVELS = 16
 };
@@ -46,6 +48,12 @@ typedef struct um_bytes {
     bool failed; /* there was no memory, once */
 } um_bytes;
 
+/* Begins anew in the same memory. */
+static inline void um_bytes_reset(um_bytes *b)
+{
+    b->len = 0;
+    b->failed = false;
+}
 void um_bytes_put(um_bytes *b, const void *data, size_t len);
 void um_bytes_u64(um_bytes *b, uint64_t x);
 void um_bytes_varint(um_bytes *b, uint64_t x);
@@ -165,7 +173,8 @@ typedef struct um_sync_of_list {
     umbel_filter *shape;
     um_pages pages;
     umbel_sync_list set;
-    uint8_t digest[UM_HASH_LEN]; /* of name, shape, pages and epochs */
+    char agree[UMBEL_SYNC_MAX_AGREE]; /* "": nothing */
+    uint8_t digest[UM_HASH_LEN]; /* of name, shape, pages, epochs and agree */
     um_tree tree;                /* of an empty filter */
     uint8_t empty[UM_HASH_LEN];  /* its root */
     uint64_t epoch;              /* the present one */
@@ -285,6 +294,52 @@ typedef struct um_peer {
     uint64_t logged[UMBEL_SYNC_REASONS]; /* when, so as not to flood */
 } um_peer;
 
+/* What an update says before its pages. */
+typedef struct um_update_head {
+    um_sync_id id;
+    uint64_t session; /* of the sender: what it has now, unless it restarted */
+    uint64_t base, version, keys, part;
+    uint8_t word[UM_ROOT_WORD], last, signature[UM_SIGNATURE_LEN];
+} um_update_head;
+
+/* Where the pages of an update are read. */
+typedef struct um_update_reader {
+    um_reader r;
+    uint64_t runs;      /* that are left, behind the present one */
+    uint64_t page, end; /* of this: its pages that are left */
+    um_bytes cells;     /* ... all of its cells */
+    size_t at;          /* ... and where those of the next page begin */
+    bool changes;       /* the machine's decoder is in the changes after them */
+} um_update_reader;
+
+/* Where they are written. */
+typedef struct um_update_writer {
+    um_sync_id id;
+    uint64_t base, version;
+    um_writer w;
+    size_t full; /* bytes from which on no page is begun */
+    size_t left; /* bytes of pages that may follow */
+} um_update_writer;
+
+typedef enum um_work_kind {
+    UM_WORK_NONE,
+    UM_WORK_TAKE, /* of an update that came */
+    UM_WORK_MAKE, /* of the message in out */
+    UM_WORK_MADE  /* which waits for umbel_sync_next */
+} um_work_kind;
+
+/* An update that takes several calls. */
+typedef struct um_sync_work {
+    um_work_kind kind;
+    int peer;
+    um_bytes message; /* the bytes that are read */
+    um_update_head head;
+    uint64_t have; /* version of the copy when the message came */
+    um_update_reader in;
+    size_t slot, last_at; /* of the message that is made: copy, flag */
+    um_update_writer out;
+} um_sync_work;
+
 /* An origin that has copies here. */
 typedef struct um_held_origin {
     uint8_t origin[UMBEL_ORIGIN_LEN];
@@ -320,8 +375,9 @@ struct umbel_sync {
     uint64_t connections; /* so far */
     uint64_t memory;      /* bytes of copies and of pages that are staged */
     uint64_t now;
-    um_growth *growth;
+    um_growth *growth; /* the work's, while there is some */
     um_bytes out;
+    um_sync_work work;
     uint8_t *scratch; /* two pages of the largest list */
 };
 
@@ -350,6 +406,9 @@ const um_statement *um_copy_statement(const um_copy *c, uint64_t version);
 /* Fills out with a page as it was in a version that can be reached. */
 void um_copy_page_at(const umbel_sync *s, const um_copy *c, uint64_t number,
                      uint64_t version, uint8_t *out);
+/* Returns true if a page changed between two versions that can be reached. */
+bool um_copy_page_differs(const um_copy *c, uint64_t number, uint64_t base,
+                          uint64_t version);
 /* Appends to a step how to go back from p->now to p->old. */
 void um_copy_note_old(um_bytes *out, const um_growth_page *p);
 /* A page in two payloads, to be compared. */
@@ -375,6 +434,9 @@ umbel_status um_contradiction_add(umbel_sync *s, const um_sync_id *id,
                                   int peer, umbel_error *err);
 void um_forget_origin(umbel_sync *s, const uint8_t *origin,
                       const uint64_t *incarnation);
+
+/* Returns true for a text that umbel_sync_list.agree may have. */
+bool um_is_agree(const char *text);
 
 /* Returns true if um_columns_find says whether a copy may hold a digest. */
 bool um_columns_know(const umbel_sync *s, const um_copy *c);
@@ -425,15 +487,50 @@ void um_sync_rescue(umbel_sync *s, bool all);
  */
 
 /*
- * Appends pages of `version` for a peer that has `base`, from *page on, as far
- * as room bytes go; *page is the first that is left, or the number of pages.
+ * Appends pages of u->version to the machine's message for a peer that has
+ * u->base, from *page on, as far as room bytes go. *page is the first that is
+ * left, or the number of pages. um_update_put begins, um_update_put_more goes
+ * on for that many pages at most; *more: there are some left for this message.
  */
-umbel_status um_update_put(umbel_sync *s, const um_copy *c, uint64_t base,
-                           uint64_t version, uint64_t *page, size_t room,
-                           um_bytes *out, uint64_t *changed, umbel_error *err);
-/* Stages what such bytes say. *reason is set when it fails. */
-umbel_status um_update_get(umbel_sync *s, um_staging *g, um_reader *r,
-                           umbel_sync_reason *reason, umbel_error *err);
+umbel_status um_update_put(umbel_sync *s, um_update_writer *u, uint64_t *page,
+                           size_t room, uint64_t *changed, bool *more,
+                           umbel_error *err);
+umbel_status um_update_put_more(umbel_sync *s, um_update_writer *u,
+                                uint64_t *page, uint64_t pages,
+                                uint64_t *changed, bool *more,
+                                umbel_error *err);
+/* Stages what such bytes say, in the same way: r is where they begin, and *u
+ * stays where it is. *reason is set when it fails. */
+void um_update_get(umbel_sync *s, um_staging *g, um_update_reader *u,
+                   um_reader r);
+umbel_status um_update_get_more(umbel_sync *s, um_staging *g,
+                                um_update_reader *u, uint64_t pages, bool *more,
+                                umbel_sync_reason *reason, umbel_error *err);
+
+/* --- work ------------------------------------------------------------------
+ */
+
+/* The pages that a call works on, at most. */
+static inline uint64_t um_slice_pages(const umbel_sync *s)
+{
+    return s->limit.slice_pages ? s->limit.slice_pages : UINT64_MAX;
+}
+/*
+ * Takes the pages of an update that is staged, from r on, or writes those of
+ * the message in out: some of them. Making returns false if there is no
+ * message.
+ */
+umbel_status um_work_begin_take(umbel_sync *s, int peer,
+                                const um_update_head *h, uint64_t have,
+                                const um_reader *r, umbel_error *err);
+bool um_work_begin_make(umbel_sync *s, int peer, size_t slot, size_t last_at,
+                        size_t room);
+/* Ends the work, except a message that is made. */
+void um_work_finish(umbel_sync *s);
+/* The same before a message for that peer: one for another is given up. */
+void um_work_yield(umbel_sync *s, int peer);
+/* Forgets what is done for a peer. */
+void um_work_cancel(umbel_sync *s, int peer);
 
 /* --- messages --------------------------------------------------------------
  */
@@ -463,7 +560,6 @@ void um_get_statement(um_reader *r, um_statement *st);
 /* --- messages of a peer ----------------------------------------------------
  */
 
-enum { UM_ROOT_WORD = 8 }; /* bytes of a root that tell roots apart */
 #define UM_HAS_IT UINT64_MAX
 
 /* What a peer had is forgotten. */
@@ -495,6 +591,14 @@ bool um_send_statement(umbel_sync *s, um_peer *p);
 bool um_send_contradiction(umbel_sync *s, um_peer *p);
 bool um_send_log(umbel_sync *s, um_peer *p);
 bool um_send_update(umbel_sync *s, um_peer *p);
+
+/* A part of an update was read, or refused: takes the last one. */
+umbel_status um_end_part(umbel_sync *s, int peer, const um_update_head *h,
+                         umbel_sync_reason reason, umbel_status status,
+                         const umbel_error *why, umbel_error *err);
+/* What the peer hears, and what it has, after an update of its own. */
+void um_answer_update(umbel_sync *s, int peer, const um_update_head *h,
+                      bool wanted, umbel_status status);
 
 /* Take the body of a message. */
 typedef umbel_status um_get_message(umbel_sync *s, int peer, um_reader *r,

@@ -87,7 +87,7 @@ static void take_own(umbel_sync *s, um_copy *c, const slice *x,
 
     copy_pages(c, x, f, version, &old);
     um_tree_end(&c->tree);
-    c->filter->shape.added = next.keys;
+    c->filter->added = next.keys;
     memcpy(next.root, um_tree_root(&c->tree), UM_HASH_LEN);
     um_statement_sign(s, c, &next);
     um_copy_end_step(s, c, &old, &next);
@@ -109,7 +109,7 @@ static umbel_status check_filter(const umbel_sync *s, size_t list,
     UM_TRY(umbel_same_shape(l->shape, f, err));
     if (epoch < l->oldest)
         return um_fail(err, UMBEL_E_RANGE, "that epoch is over");
-    if (l->shape->shape.capacity && umbel_added(f) > l->shape->shape.capacity)
+    if (l->shape->capacity && umbel_added(f) > l->shape->capacity)
         return um_fail(err, UMBEL_E_FULL,
                        "the filter has more keys than its capacity: others "
                        "would refuse it");

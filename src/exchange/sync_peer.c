@@ -56,6 +56,7 @@ umbel_status umbel_sync_connect(umbel_sync *s, int *peer, umbel_error *err)
 
 void um_peer_forget(umbel_sync *s, um_peer *p)
 {
+    um_work_cancel(s, (int)(p - s->peer));
     um_staging_fini(s, &p->staging);
     free(p->copy);
     free(p->log);
@@ -241,10 +242,18 @@ umbel_status umbel_sync_receive(umbel_sync *s, int peer, const void *message,
     um_reader r;
     um_peer *p = &s->peer[peer];
 
+    um_work_finish(s);
     umbel_sync_tick(s, now);
     p->idle = false;
     p->stats.messages_in++;
     p->stats.bytes_in += len;
+    if (s->limit.slice_pages) { /* it is read after this call, too */
+        um_bytes_reset(&s->work.message);
+        um_bytes_put(&s->work.message, message, len);
+        if (s->work.message.failed)
+            return um_no_memory(err, len);
+        message = s->work.message.at;
+    }
     umbel_status status = um_message_open(s, message, len, &type, &r, &why);
     if (!status) {
         uint64_t refused = 0, after = 0;
@@ -299,14 +308,18 @@ bool umbel_sync_next(umbel_sync *s, int peer, uint64_t now,
     um_peer *p = &s->peer[peer];
 
     umbel_sync_tick(s, now);
-    if (!p->used || is_idle(s, p))
+    if (!p->used || is_idle(s, p) || umbel_sync_busy(s))
         return false;
-    if (!make_message(s, p)) {
+    um_work_yield(s, peer);
+    if (s->work.kind != UM_WORK_MADE && !make_message(s, p)) {
         p->idle = true;
         p->idle_at = s->now;
         p->idle_changes = s->changes;
         return false;
     }
+    if (umbel_sync_busy(s))
+        return false;
+    s->work.kind = UM_WORK_NONE;
     um_message_end(&s->out);
     if (s->out.failed)
         return false;

@@ -150,8 +150,7 @@ static umbel_status fill_copy(umbel_sync *s, um_copy *c, const umbel_filter *f,
     for (uint64_t i = 0; i < l->pages.n && !r->bad; i++)
         c->changed[i] = now.version - um_get_varint(r);
     UM_TRY(get_steps(s, c, r, err));
-    memcpy(c->filter->payload, f->payload,
-           f->payload_len - um_data_room(&f->shape));
+    memcpy(c->filter->payload, f->payload, f->payload_len - um_data_room(f));
     for (uint64_t i = 0; i < l->pages.n; i++) {
         um_page p = um_page_of(&l->pages, i);
         um_tree_hash_page(c->filter->payload + p.offset, p.len,
@@ -164,7 +163,7 @@ static umbel_status fill_copy(umbel_sync *s, um_copy *c, const umbel_filter *f,
         return um_fail(err, UMBEL_E_REFUSED,
                        "a saved copy is not what its origin signed");
     c->now = now;
-    c->filter->shape.added = now.keys;
+    c->filter->added = now.keys;
     c->admitted = c->used;
     c->claimed = now.keys;
     return UMBEL_OK;

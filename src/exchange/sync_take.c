@@ -148,7 +148,7 @@ static bool rest_is_empty(umbel_sync *s, um_copy *c, const um_staging *g)
 
 static double max_error_of(const um_sync_of_list *l)
 {
-    uint64_t capacity = l->shape->shape.capacity;
+    uint64_t capacity = l->shape->capacity;
 
     if (l->set.max_error > 0)
         return l->set.max_error;
@@ -167,7 +167,7 @@ static bool is_admitted(umbel_sync *s, um_copy *c, const um_staging *g,
                         umbel_error *why)
 {
     const um_sync_of_list *l = &s->list[c->id.list];
-    const um_kind *kind = l->shape->shape.kind;
+    const um_kind *kind = l->shape->kind;
     umbel_admission wants = UMBEL_ADMISSION_INIT;
     umbel_ruling ruling;
 
@@ -196,7 +196,7 @@ static bool is_admitted(umbel_sync *s, um_copy *c, const um_staging *g,
 static umbel_status judge_signed(umbel_sync *s, um_copy *c, um_staging *g,
                                  umbel_sync_reason *reason, umbel_error *err)
 {
-    uint64_t capacity = s->list[c->id.list].shape->shape.capacity;
+    uint64_t capacity = s->list[c->id.list].shape->capacity;
     umbel_error why;
 
     *reason = UMBEL_SYNC_SHRANK;
@@ -209,10 +209,10 @@ static umbel_status judge_signed(umbel_sync *s, um_copy *c, um_staging *g,
                        "it has more keys than its capacity");
     *reason = UMBEL_SYNC_ADMISSION;
     swap_cells(s, c, g);
-    c->filter->shape.added = g->keys;
+    c->filter->added = g->keys;
     if (is_admitted(s, c, g, &why))
         return UMBEL_OK;
-    c->filter->shape.added = c->now.keys;
+    c->filter->added = c->now.keys;
     swap_cells(s, c, g);
     return um_fail(err, UMBEL_E_REFUSED, "%.200s", why.text);
 }

@@ -21,13 +21,14 @@ size_t um_sync_terms_print(const um_sync_terms *t, char out[UM_TERMS_TEXT])
 
     if (t->has_server)
         um_digest_text(t->server, server);
-    return (size_t)snprintf(out, UM_TERMS_TEXT,
-                            "list %s\nepoch_seconds %" PRIu64
-                            "\nepochs %" PRIu32 "\npage_bytes %" PRIu32
-                            "\nquorum %" PRIu32 "\norigin_cap %" PRIu64
-                            "\nserver %s\n",
-                            t->list, t->epoch_seconds, t->epochs, t->page_bytes,
-                            t->quorum, t->origin_cap, server);
+    return (size_t)snprintf(
+        out, UM_TERMS_TEXT,
+        "list %s\nepoch_seconds %" PRIu64 "\nepochs %" PRIu32
+        "\npage_bytes %" PRIu32 "\nquorum %" PRIu32 "\norigin_cap %" PRIu64
+        "\nserver %s\n%s%s%s",
+        t->list, t->epoch_seconds, t->epochs, t->page_bytes, t->quorum,
+        t->origin_cap, server, t->agree[0] ? "agree " : "", t->agree,
+        t->agree[0] ? "\n" : "");
 }
 
 bool um_sync_terms_read(const char *text, um_sync_terms *out)
@@ -38,9 +39,9 @@ bool um_sync_terms_read(const char *text, um_sync_terms *out)
     if (sscanf(text,
                "list %63s epoch_seconds %" SCNu64 " epochs %" SCNu32
                " page_bytes %" SCNu32 " quorum %" SCNu32 " origin_cap %" SCNu64
-               " server %64s",
+               " server %64s agree %63s",
                t.list, &t.epoch_seconds, &t.epochs, &t.page_bytes, &t.quorum,
-               &t.origin_cap, server) != 7)
+               &t.origin_cap, server, t.agree) < 7)
         return false;
     t.has_server = um_digest_read(server, t.server);
     um_sync_terms_print(&t, again);

@@ -16,6 +16,7 @@ typedef struct um_sync_terms {
     char list[UMBEL_SYNC_MAX_NAME];
     uint64_t epoch_seconds, origin_cap;
     uint32_t epochs, page_bytes, quorum;
+    char agree[UMBEL_SYNC_MAX_AGREE]; /* "": nothing */
     bool has_server;
     uint8_t server[UMBEL_ORIGIN_LEN]; /* its public key */
 } um_sync_terms;

@@ -29,7 +29,20 @@ typedef struct update {
     const um_copy *c;
     const um_pages *pages;
     uint64_t base, version;
+    bool known; /* the base can be reached */
 } update;
+
+static update update_of(umbel_sync *s, const um_update_writer *to)
+{
+    const um_copy *c = um_copy_find(s, &to->id, NULL);
+
+    return (update){.s = s,
+                    .c = c,
+                    .pages = &s->list[to->id.list].pages,
+                    .base = to->base,
+                    .version = to->version,
+                    .known = to->base && um_copy_statement(c, to->base)};
+}
 
 static uint8_t *old_page(const update *u)
 {
@@ -41,20 +54,19 @@ static uint8_t *new_page(const update *u)
     return u->s->scratch + u->pages->max_page;
 }
 
-/* Whether the receiver lacks this page. */
+/* Returns true if the receiver lacks this page, which lies in new_page then;
+ * and in old_page, if the base is known, what it has. */
 static bool is_due(const update *u, uint64_t number)
 {
     um_page p = um_page_of(u->pages, number);
 
-    if (u->c->changed[number] <= u->base)
+    if (u->c->changed[number] <= u->base ||
+        (u->known && !um_copy_page_differs(u->c, number, u->base, u->version)))
         return false;
     um_copy_page_at(u->s, u->c, number, u->version, new_page(u));
-    if (!u->base)
-        return !um_all_zero(new_page(u), p.len);
-    if (!um_copy_statement(u->c, u->base))
-        return true;
-    um_copy_page_at(u->s, u->c, number, u->base, old_page(u));
-    return memcmp(old_page(u), new_page(u), p.len) != 0;
+    if (u->known)
+        um_copy_page_at(u->s, u->c, number, u->base, old_page(u));
+    return u->base || !um_all_zero(new_page(u), p.len);
 }
 
 /* Entries of the new page that are not free. */
@@ -142,53 +154,64 @@ static umbel_status put_whole(const update *u, uint64_t *page, size_t room,
     return fine ? UMBEL_OK : um_no_memory(err, room);
 }
 
-static umbel_status put_changes(const update *u, uint64_t *page, size_t room,
-                                um_bytes *out, uint64_t *changed,
-                                umbel_error *err)
+umbel_status um_update_put_more(umbel_sync *s, um_update_writer *to,
+                                uint64_t *page, uint64_t pages,
+                                uint64_t *changed, bool *more, umbel_error *err)
 {
-    um_growth *g = u->s->growth;
-    /* The last page may take more than its bytes, but not twice as much. */
-    size_t full = room - 2 * u->pages->max_page - RUN_MARGIN;
-    size_t left = (size_t)CHANGES_SHARE * u->s->limit.message_bytes;
-    um_bytes_varint(out, 0);
-    uint8_t *at = um_bytes_room(out, room);
-    if (!at)
-        return um_no_memory(err, room);
-    um_writer w = {at, at + room, false};
+    update u = update_of(s, to);
+    um_growth *g = s->growth;
 
-    um_growth_encoder(g, &w);
-    for (; *page < u->pages->n && um_growth_len(g) < full; ++*page) {
-        if (!is_due(u, *page))
+    for (; *page < u.pages->n && um_growth_len(g) < to->full; ++*page) {
+        if (!is_due(&u, *page))
             continue;
-        um_page p = um_page_of(u->pages, *page);
-        if (p.len > left)
+        um_page p = um_page_of(u.pages, *page);
+        if (p.len > to->left)
             break;
-        left -= p.len;
-        um_growth_page growth = {.form = &u->pages->section[p.section].form,
+        *more = pages-- == 0;
+        if (*more)
+            return UMBEL_OK;
+        to->left -= p.len;
+        um_growth_page growth = {.form = &u.pages->section[p.section].form,
                                  .section = p.section,
                                  .number = *page,
-                                 .old = old_page(u),
-                                 .now = new_page(u),
+                                 .old = old_page(&u),
+                                 .now = new_page(&u),
                                  .n = p.n};
         um_growth_put(g, &growth);
         *changed += growth.changed;
     }
+    *more = false;
     um_growth_end(g);
-    if (w.bad)
+    if (to->w.bad)
         return um_fail(err, UMBEL_E_LIMIT, "pages take more than they may");
-    out->len += (size_t)um_growth_len(g);
+    s->out.len += (size_t)um_growth_len(g);
     return UMBEL_OK;
 }
 
-umbel_status um_update_put(umbel_sync *s, const um_copy *c, uint64_t base,
-                           uint64_t version, uint64_t *page, size_t room,
-                           um_bytes *out, uint64_t *changed, umbel_error *err)
+static umbel_status begin_changes(const update *u, um_update_writer *to,
+                                  size_t room, umbel_error *err)
 {
-    update u = {s, c, &s->list[c->id.list].pages, base, version};
-    bool whole = !base || !um_copy_statement(c, base);
+    um_bytes_varint(&u->s->out, 0);
+    uint8_t *at = um_bytes_room(&u->s->out, room);
+    if (!at)
+        return um_no_memory(err, room);
+    to->w = (um_writer){at, at + room, false};
+    /* The last page may take more than its bytes, but not twice as much. */
+    to->full = room - 2 * u->pages->max_page - RUN_MARGIN;
+    to->left = (size_t)CHANGES_SHARE * u->s->limit.message_bytes;
+    um_growth_encoder(u->s->growth, &to->w);
+    return UMBEL_OK;
+}
 
-    return whole ? put_whole(&u, page, room, out, changed, err)
-                 : put_changes(&u, page, room, out, changed, err);
+umbel_status um_update_put(umbel_sync *s, um_update_writer *to, uint64_t *page,
+                           size_t room, uint64_t *changed, bool *more,
+                           umbel_error *err)
+{
+    update u = update_of(s, to);
+
+    *more = u.known;
+    return *more ? begin_changes(&u, to, room, err)
+                 : put_whole(&u, page, room, &s->out, changed, err);
 }
 
 /* --- using one ------------------------------------------------------------ */
@@ -200,28 +223,12 @@ static umbel_status bad_page(umbel_sync_reason *reason, const char *what,
     return um_fail(err, UMBEL_E_FORMAT, "an update is damaged: %s", what);
 }
 
-static umbel_status stage_run(umbel_sync *s, um_staging *g, const um_copy *c,
-                              uint64_t first, uint64_t n, const uint8_t *cells,
-                              umbel_sync_reason *reason, umbel_error *err)
-{
-    const um_pages *pages = &s->list[g->id.list].pages;
-
-    for (uint64_t i = first; i < first + n; i++) {
-        size_t len = um_page_of(pages, i).len;
-        uint8_t *page;
-        UM_TRY(um_stage_page(s, g, c, i, &page, reason, err));
-        memcpy(page, cells, len);
-        um_stage_end(s, g, c);
-        cells += len;
-    }
-    return UMBEL_OK;
-}
-
-static umbel_status get_run(umbel_sync *s, um_staging *g, const um_copy *c,
-                            um_reader *r, umbel_sync_reason *reason,
+/* Decodes the cells of a run. */
+static umbel_status get_run(umbel_sync *s, const um_pages *pages,
+                            um_update_reader *u, umbel_sync_reason *reason,
                             umbel_error *err)
 {
-    const um_pages *pages = &s->list[g->id.list].pages;
+    um_reader *r = &u->r;
     uint64_t first = um_get_varint(r), n = um_get_varint(r),
              len = um_get_varint(r);
 
@@ -235,53 +242,105 @@ static umbel_status get_run(umbel_sync *s, um_staging *g, const um_copy *c,
     size_t room = b.offset + b.len - a.offset;
     if (a.section != b.section || room > s->limit.message_bytes)
         return bad_page(reason, "a run is too long", err);
-    uint8_t *cells = calloc(1, room + 8);
+    um_bytes_reset(&u->cells);
+    uint8_t *cells = um_bytes_room(&u->cells, room + 8);
     if (!cells)
         return um_no_memory(err, room);
+    memset(cells, 0, room + 8);
     um_packed run = um_pages_cells(pages, first, n, cells);
     run.at = cells;
-    umbel_status status = um_code_decode(code, (size_t)len, UM_CODE_NOW, &run)
-                              ? stage_run(s, g, c, first, n, cells, reason, err)
-                              : bad_page(reason, "the code of a page", err);
-    free(cells);
-    return status;
+    if (!um_code_decode(code, (size_t)len, UM_CODE_NOW, &run))
+        return bad_page(reason, "the code of a page", err);
+    u->page = first;
+    u->end = first + n;
+    u->at = 0;
+    return UMBEL_OK;
+}
+
+/* Stages the next page of the run. */
+static umbel_status get_whole(umbel_sync *s, um_staging *g, const um_copy *c,
+                              um_update_reader *u, umbel_sync_reason *reason,
+                              umbel_error *err)
+{
+    const um_pages *pages = &s->list[g->id.list].pages;
+    uint8_t *page;
+
+    if (u->page == u->end) {
+        u->runs--;
+        UM_TRY(get_run(s, pages, u, reason, err));
+    }
+    size_t len = um_page_of(pages, u->page).len;
+    UM_TRY(um_stage_page(s, g, c, u->page++, &page, reason, err));
+    memcpy(page, u->cells.at + u->at, len);
+    u->at += len;
+    um_stage_end(s, g, c);
+    return UMBEL_OK;
+}
+
+static umbel_status get_page(umbel_sync *s, um_staging *g, const um_copy *c,
+                             uint64_t number, umbel_sync_reason *reason,
+                             umbel_error *err)
+{
+    const um_pages *pages = &s->list[g->id.list].pages;
+    um_page p = um_page_of(pages, number);
+    um_growth_page growth = {.form = &pages->section[p.section].form,
+                             .section = p.section,
+                             .number = number,
+                             .n = p.n};
+
+    UM_TRY(um_stage_page(s, g, c, number, &growth.now, reason, err));
+    growth.old = c->filter->payload + p.offset;
+    if (!um_growth_get(s->growth, &growth))
+        return bad_page(reason, "changes of a page", err);
+    um_stage_end(s, g, c);
+    return UMBEL_OK;
 }
 
 static umbel_status get_changes(umbel_sync *s, um_staging *g, const um_copy *c,
-                                um_reader *r, umbel_sync_reason *reason,
-                                umbel_error *err)
+                                uint64_t pages, bool *more,
+                                umbel_sync_reason *reason, umbel_error *err)
 {
-    const um_pages *pages = &s->list[g->id.list].pages;
-    uint64_t number;
+    uint64_t last = s->list[g->id.list].pages.n - 1, number;
 
-    if (!g->base || !um_growth_decoder(s->growth, r))
-        return bad_page(reason, "changes", err);
-    while (um_growth_next(s->growth, pages->n - 1, &number)) {
-        um_page p = um_page_of(pages, number);
-        um_growth_page growth = {.form = &pages->section[p.section].form,
-                                 .section = p.section,
-                                 .number = number,
-                                 .n = p.n};
-        UM_TRY(um_stage_page(s, g, c, number, &growth.now, reason, err));
-        growth.old = c->filter->payload + p.offset;
-        if (!um_growth_get(s->growth, &growth))
-            return bad_page(reason, "changes of a page", err);
-        um_stage_end(s, g, c);
+    for (; pages; pages--) {
+        if (!um_growth_next(s->growth, last, &number))
+            return um_growth_ended(s->growth)
+                       ? UMBEL_OK
+                       : bad_page(reason, "changes", err);
+        UM_TRY(get_page(s, g, c, number, reason, err));
     }
-    return um_growth_ended(s->growth) ? UMBEL_OK
-                                      : bad_page(reason, "changes", err);
+    *more = true;
+    return UMBEL_OK;
 }
 
-umbel_status um_update_get(umbel_sync *s, um_staging *g, um_reader *r,
-                           umbel_sync_reason *reason, umbel_error *err)
+umbel_status um_update_get_more(umbel_sync *s, um_staging *g,
+                                um_update_reader *u, uint64_t pages, bool *more,
+                                umbel_sync_reason *reason, umbel_error *err)
 {
     const um_copy *c = um_copy_find(s, &g->id, NULL);
-    uint64_t runs = um_get_varint(r);
 
-    g->most_bytes = g->bytes + (uint64_t)MOST_SHARE * s->limit.message_bytes;
-    for (uint64_t i = 0; i < runs; i++)
-        UM_TRY(get_run(s, g, c, r, reason, err));
-    if (r->bad)
+    *more = false;
+    for (; u->runs || u->page < u->end; pages--) {
+        if (!pages) {
+            *more = true;
+            return UMBEL_OK;
+        }
+        UM_TRY(get_whole(s, g, c, u, reason, err));
+    }
+    if (u->r.bad)
         return bad_page(reason, "cut short", err);
-    return r->at < r->end ? get_changes(s, g, c, r, reason, err) : UMBEL_OK;
+    if (!u->changes && u->r.at == u->r.end)
+        return UMBEL_OK;
+    if (!u->changes && (!g->base || !um_growth_decoder(s->growth, &u->r)))
+        return bad_page(reason, "changes", err);
+    u->changes = true;
+    return get_changes(s, g, c, pages, more, reason, err);
+}
+
+void um_update_get(umbel_sync *s, um_staging *g, um_update_reader *u,
+                   um_reader r)
+{
+    *u = (um_update_reader){.r = r, .cells = u->cells};
+    u->runs = um_get_varint(&u->r);
+    g->most_bytes = g->bytes + (uint64_t)MOST_SHARE * s->limit.message_bytes;
 }

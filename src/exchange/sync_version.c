@@ -1,16 +1,28 @@
 /*
  * sync_version.c - UPDATE: a version that a peer lacks, in one or more parts.
+ *
+ * Both ways begin here, and go on in sync_work.c.
  */
 #include "base/error.h"
 #include "exchange/sync_inside.h"
 
 enum {
-    MARGIN = 512,          /* of a message, for what stands before the pages */
-    JUDGED_SECONDS = 60,   /* between two admissions, after a refusal */
-    UPDATE_BYTES = 8 << 20 /* of pages, that one step of versions changes */
+    MARGIN = 512,        /* of a message, for what stands before the pages */
+    JUDGED_SECONDS = 60, /* between two admissions, after a refusal */
+    UPDATE_BYTES =
+        8 << 20,       /* of pages, that one step of versions changes ... */
+    UPDATE_SLICES = 16 /* ... or so many slices of them, since they are taken at
+                          once */
 };
 
 /* --- sending -------------------------------------------------------------- */
+
+static uint64_t update_pages(const umbel_sync *s, const um_copy *c)
+{
+    return s->limit.slice_pages
+               ? (uint64_t)UPDATE_SLICES * s->limit.slice_pages
+               : UPDATE_BYTES / s->list[c->id.list].pages.max_page;
+}
 
 /* What is to be sent of a copy: from where, and which version. */
 static bool plan_update(const umbel_sync *s, const um_copy *c, um_peer_copy *pc)
@@ -24,11 +36,11 @@ static bool plan_update(const umbel_sync *s, const um_copy *c, um_peer_copy *pc)
         c->now.version <= pc->refused || (pc->sent && s->now < pc->retry))
         return false;
     pc->from = pc->acked;
-    pc->sent = um_copy_reach(c, pc->acked,
-                             UPDATE_BYTES / s->list[c->id.list].pages.max_page);
+    pc->sent = um_copy_reach(c, pc->acked, update_pages(s, c));
     return true;
 }
 
+/* Begins the message: all that stands before the pages. */
 static bool put_update_of(umbel_sync *s, um_peer *p, size_t slot)
 {
     const um_copy *c = s->copy[slot];
@@ -49,15 +61,8 @@ static bool put_update_of(umbel_sync *s, um_peer *p, size_t slot)
     size_t last_at = b->len;
     um_bytes_put(b, &last, 1);
     um_bytes_put(b, st->signature, UM_SIGNATURE_LEN);
-    if (um_update_put(s, c, pc->from, pc->sent, &pc->page,
-                      s->limit.message_bytes - MARGIN, b, &p->stats.changed_out,
-                      NULL))
-        return false;
-    last = pc->page == s->list[c->id.list].pages.n;
-    b->at[last_at] = last;
-    pc->part = last ? 0 : pc->part + 1;
-    pc->retry = s->now + s->limit.retry_seconds;
-    return true;
+    return um_work_begin_make(s, (int)(p - s->peer), slot, last_at,
+                              s->limit.message_bytes - MARGIN);
 }
 
 bool um_send_update(umbel_sync *s, um_peer *p)
@@ -91,16 +96,8 @@ static umbel_status check_epoch(umbel_sync *s, int peer, const um_sync_id *id,
     return UMBEL_OK;
 }
 
-/* What an update says before its pages. */
-typedef struct update_head {
-    um_sync_id id;
-    uint64_t session; /* of the sender: what it has now, unless it restarted */
-    uint64_t base, version, keys, part;
-    uint8_t word[UM_ROOT_WORD], last, signature[UM_SIGNATURE_LEN];
-} update_head;
-
 static umbel_status get_update_head(umbel_sync *s, int peer, um_reader *r,
-                                    update_head *h, umbel_error *err)
+                                    um_update_head *h, umbel_error *err)
 {
     umbel_error why;
 
@@ -126,7 +123,7 @@ static umbel_status get_update_head(umbel_sync *s, int peer, um_reader *r,
     return UMBEL_OK;
 }
 
-static bool goes_on(const um_staging *g, const update_head *h, uint64_t have)
+static bool goes_on(const um_staging *g, const um_update_head *h, uint64_t have)
 {
     return g->active && um_same_id(&g->id, &h->id) && g->have == have &&
            g->base == h->base && g->version == h->version &&
@@ -134,7 +131,7 @@ static bool goes_on(const um_staging *g, const update_head *h, uint64_t have)
 }
 
 static umbel_status begin_staging(umbel_sync *s, um_staging *g,
-                                  const update_head *h, uint64_t have,
+                                  const um_update_head *h, uint64_t have,
                                   umbel_error *err)
 {
     um_staging_fini(s, g);
@@ -147,23 +144,36 @@ static umbel_status begin_staging(umbel_sync *s, um_staging *g,
     return um_staging_begin(s, g, have, err);
 }
 
-static umbel_status stage_part(umbel_sync *s, int peer, const update_head *h,
-                               uint64_t have, um_reader *r, umbel_error *err)
+/* Begins to stage a part; *begun: its pages are to be read. */
+static umbel_status begin_part(umbel_sync *s, int peer, const um_update_head *h,
+                               uint64_t have, bool *begun, umbel_error *err)
+{
+    um_staging *g = &s->peer[peer].staging;
+    umbel_error why;
+
+    *begun = true;
+    if (h->part) {
+        *begun = goes_on(g, h, have); /* or one was lost: it comes again */
+        return UMBEL_OK;
+    }
+    umbel_status status = begin_staging(s, g, h, have, &why);
+    if (!status)
+        return UMBEL_OK;
+    um_staging_fini(s, g);
+    return um_sync_refuse(s, peer, UMBEL_SYNC_MEMORY, &h->id, status, why.text,
+                          err);
+}
+
+umbel_status um_end_part(umbel_sync *s, int peer, const um_update_head *h,
+                         umbel_sync_reason reason, umbel_status status,
+                         const umbel_error *why, umbel_error *err)
 {
     um_peer *p = &s->peer[peer];
     um_staging *g = &p->staging;
-    umbel_sync_reason reason = UMBEL_SYNC_MEMORY;
-    umbel_status status = UMBEL_OK;
-    umbel_error why;
 
-    if (!h->part)
-        status = begin_staging(s, g, h, have, &why);
-    else if (!goes_on(g, h, have))
-        return UMBEL_OK; /* a part was lost: it comes again */
-    if (!status)
-        status = um_update_get(s, g, r, &reason, &why);
     if (status)
-        status = um_sync_refuse(s, peer, reason, &h->id, status, why.text, err);
+        status =
+            um_sync_refuse(s, peer, reason, &h->id, status, why->text, err);
     g->next_part++;
     if (!status && h->last) {
         status = um_copy_take(s, peer, g, err);
@@ -177,7 +187,7 @@ static umbel_status stage_part(umbel_sync *s, int peer, const update_head *h,
 
 /* The peer has the version that we have; or another one of that number. */
 static void note_sent_version(const um_copy *c, um_peer_copy *pc,
-                              const update_head *h)
+                              const um_update_head *h)
 {
     if (memcmp(c->now.signature, h->signature, UM_SIGNATURE_LEN) != 0)
         um_peer_prove(pc, h->version);
@@ -185,39 +195,62 @@ static void note_sent_version(const um_copy *c, um_peer_copy *pc,
         pc->acked = h->version;
 }
 
+void um_answer_update(umbel_sync *s, int peer, const um_update_head *h,
+                      bool wanted, umbel_status status)
+{
+    um_peer *p = &s->peer[peer];
+    size_t slot;
+    const um_copy *c = um_copy_find(s, &h->id, &slot);
+
+    if (!c || !um_peer_keep_up(s, p))
+        return;
+    p->copy[slot].tell |= !wanted || h->last || status;
+    if (!status && h->last && c->now.version == h->version &&
+        s->rules->same_session(p->session, h->session))
+        note_sent_version(c, &p->copy[slot], h);
+}
+
+/* Returns true if the update begins where the copy is, and leads on. */
+static bool is_wanted(umbel_sync *s, um_peer *p, const um_update_head *h,
+                      const um_copy *c, size_t slot)
+{
+    uint64_t have = c ? c->now.version : 0;
+
+    if (!s->rules->is_newer(have, h->version) ||
+        !s->rules->fits_base(have, h->base))
+        return false;
+    if (!c || !h->base || um_all_zero(h->word, UM_ROOT_WORD) ||
+        memcmp(c->now.root, h->word, UM_ROOT_WORD) == 0)
+        return true;
+    if (um_peer_keep_up(s, p) && !c->own)
+        um_peer_prove(&p->copy[slot], have);
+    return false;
+}
+
 umbel_status um_get_update_message(umbel_sync *s, int peer, um_reader *r,
                                    umbel_error *err)
 {
     um_peer *p = &s->peer[peer];
     umbel_status status = UMBEL_OK;
-    update_head h;
-    size_t slot;
+    um_update_head h;
+    size_t slot = 0;
+    bool begun;
 
     UM_TRY(get_update_head(s, peer, r, &h, err));
-    um_copy *c = um_copy_find(s, &h.id, &slot);
+    const um_copy *c = um_copy_find(s, &h.id, &slot);
     uint64_t have = c ? c->now.version : 0;
-    bool newer = s->rules->is_newer(have, h.version),
-         fits = s->rules->fits_base(have, h.base);
-    if (newer && fits && c && h.base && !um_all_zero(h.word, UM_ROOT_WORD) &&
-        memcmp(c->now.root, h.word, UM_ROOT_WORD) != 0) {
-        if (um_peer_keep_up(s, p) && !c->own)
-            um_peer_prove(&p->copy[slot], have);
-        fits = false;
-    }
+    bool wanted = is_wanted(s, p, &h, c, slot);
     /* Admission looks at all cells: an origin that is refused cannot ask for it
      * with each message. */
-    if (newer && fits && c && c->judged && s->now < c->judged + JUDGED_SECONDS)
+    if (wanted && c && c->judged && s->now < c->judged + JUDGED_SECONDS)
         return um_sync_refuse(s, peer, UMBEL_SYNC_ADMISSION, &h.id,
                               UMBEL_E_REFUSED,
                               "it was refused less than a minute ago", err);
-    if (newer && fits)
-        status = stage_part(s, peer, &h, have, r, err);
-    c = um_copy_find(s, &h.id, &slot);
-    if (!c || !um_peer_keep_up(s, p))
-        return status;
-    p->copy[slot].tell |= !newer || !fits || h.last || status;
-    if (!status && h.last && c->now.version == h.version &&
-        s->rules->same_session(p->session, h.session))
-        note_sent_version(c, &p->copy[slot], &h);
+    if (wanted) {
+        status = begin_part(s, peer, &h, have, &begun, err);
+        if (!status && begun)
+            return um_work_begin_take(s, peer, &h, have, r, err);
+    }
+    um_answer_update(s, peer, &h, wanted, status);
     return status;
 }

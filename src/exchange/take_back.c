@@ -55,7 +55,7 @@ static void find_cells(const reports *r, const umbel_digest *d, uint64_t *pos)
 
 static bool matches(const reports *r, const uint64_t *pos)
 {
-    const uint8_t *bits = r->f->shape.kind->bits->cells(r->f->self);
+    const uint8_t *bits = r->f->kind->bits->cells(r->f->self);
 
     for (uint32_t j = 0; j < r->f->layout.hashes; j++)
         if (!um_bit(bits, pos[j]))
@@ -201,7 +201,7 @@ static umbel_status count_matching(const umbel_filter *f,
     *n = 0;
     for (size_t i = 0; i < reported->n; i++)
         if (um_digest_index_is_first(&index, i) && !member[i]) {
-            f->shape.kind->query(f->self, &reported->digests[i], 1, &hit);
+            f->kind->query(f->self, &reported->digests[i], 1, &hit);
             *n += hit;
         }
     um_digest_index_fini(&index);
@@ -233,7 +233,7 @@ static umbel_status choose(umbel_filter *f, const um_digest_source *members,
     if (status)
         goto done;
     memcpy(f->payload, next->payload, f->payload_len);
-    f->shape.added = next->shape.added;
+    f->added = next->added;
     *out = (umbel_taken_back){.matched = matched,
                               .left = chosen.matched,
                               .members = chosen.never_members,
@@ -254,7 +254,7 @@ umbel_status um_take_back(umbel_filter *f, const um_digest_source *members,
 
     UM_TRY(um_check_key_list(reported, err));
     UM_TRY(um_check_retouchable(f, err));
-    if (f->shape.kind->bits->groups(f->self) > 1)
+    if (f->kind->bits->groups(f->self) > 1)
         return choose(f, members, reported, like, member, out, err);
     umbel_status status = retouch(&r, members, out, err);
     reports_fini(&r);

@@ -24,21 +24,12 @@ typedef struct um_addressing um_addressing;
 typedef struct um_layout {
     const um_addressing *row;
     uint64_t cells, seed;
-    uint32_t hashes;
-    bool far; /* the cells take more than the second cache: fetch ahead */
-
     uint64_t blocks;
     uint64_t width; /* cells of a lane */
-    uint32_t lanes;
-    uint32_t throws, extra;
-    uint64_t
-        range; /* cell = uniform number below range, mod width; 0: no bias */
-    /*
-     * Cells whose numbers agree mod classes, a power of 2, are a class. The
-     * class of a key's next cell is that of its last one times step; within
-     * its class a cell is any. 0: cells do not follow from each other.
-     */
-    uint64_t classes, step;
+    uint32_t hashes;
+    uint32_t lanes, throws;
+    uint16_t extra;
+    bool far; /* the cells take more than the second cache: fetch ahead */
 } um_layout;
 
 /* How cells move when a filter shrinks by a divisor D. */
@@ -66,9 +57,12 @@ struct um_addressing {
     uint64_t (*limit)(uint32_t hashes);
     /* Computes cells and hashes as others prescribe them; NULL: by search. */
     void (*size)(double keys, double fpr, double *cells, double *hashes);
-    /* Fills in blocks .. step from cells, seed and hashes, where not all
+    /* Fills in blocks .. extra from cells, seed and hashes, where not all
      * cells are one lane in which hashes fall anywhere. */
     void (*prepare)(um_layout *l);
+    /* What um_range and um_classes return; NULL: 0. */
+    uint64_t (*range)(const um_layout *l);
+    uint64_t (*classes)(const um_layout *l, uint64_t *step);
     /* pos[i * hashes + j] is the j-th cell of digest i. */
     void (*positions)(const um_layout *l, const umbel_digest *d, size_t n,
                       uint64_t *pos);
@@ -87,6 +81,21 @@ void um_layout_init(um_layout *l, const um_addressing *row, uint64_t cells,
 uint64_t um_granule(const um_addressing *row, uint32_t hashes);
 /* Returns the largest size. */
 uint64_t um_limit(const um_addressing *row, uint32_t hashes);
+
+/* A cell is a uniform number below range, mod width; 0: there is no bias. */
+static inline uint64_t um_range(const um_layout *l)
+{
+    return l->row->range ? l->row->range(l) : 0;
+}
+/*
+ * Cells whose numbers agree mod classes, a power of 2, are a class. The class
+ * of a key's next cell is that of its last one times *step; within its class a
+ * cell is any. 0: cells do not follow from each other. step may be NULL.
+ */
+static inline uint64_t um_classes(const um_layout *l, uint64_t *step)
+{
+    return l->row->classes ? l->row->classes(l, step) : 0;
+}
 
 /* The number a fold must divide. */
 uint64_t um_fold_parts(const um_layout *l);

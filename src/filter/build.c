@@ -142,7 +142,7 @@ umbel_status umbel_build_keys(const char *kind, const umbel_params *params,
 
 uint32_t umbel_value_bits(const umbel_filter *f)
 {
-    return um_value_bits(&f->shape);
+    return um_value_bits(um_shape_of(f));
 }
 
 umbel_status umbel_values_many(const umbel_filter *f, const umbel_slice *keys,
@@ -157,7 +157,7 @@ umbel_status umbel_values_many(const umbel_filter *f, const umbel_slice *keys,
     UM_TRY(um_given_accept(f, &given, err));
     for (size_t i = 0, some; i < n; i += some) {
         some = um_given_digest(f, &given, i, d);
-        f->shape.kind->built->value(f->self, d, some, values + i);
+        f->kind->built->value(f->self, d, some, values + i);
     }
     return UMBEL_OK;
 }

@@ -69,15 +69,16 @@ static double chance_of_singles(double mean, double k)
 
 double um_classes_error(const um_layout *l, double keys, double independent)
 {
-    cycle c = {.mean = keys / (double)l->classes,
-               .t = 1 - (double)l->classes / (double)l->cells,
+    cycle c = {.mean = keys / (double)um_classes(l, NULL),
+               .t = 1 - (double)um_classes(l, NULL) / (double)l->cells,
                .hashes = l->hashes};
     uint32_t n = l->hashes < MOST ? l->hashes : MOST;
 
     /* The cycles of most classes have a quarter of their number. */
-    if (c.mean > (double)CROWDED * l->hashes || l->classes / 8 < l->hashes)
+    if (c.mean > (double)CROWDED * l->hashes ||
+        um_classes(l, NULL) / 8 < l->hashes)
         return independent;
-    if (l->classes == l->cells)
+    if (um_classes(l, NULL) == l->cells)
         return fmax(chance_of_singles(c.mean, l->hashes), independent);
     for (uint32_t a = 0; a <= MOST; a++)
         c.g[a] = exp(-c.mean * (1 - pow(c.t, a)));

@@ -32,7 +32,7 @@ static size_t cells_of(const um_shape *s, uint8_t *payload,
 umbel_status um_coded_init(um_coded *c, const umbel_filter *f, umbel_error *err)
 {
     um_packed cells[UM_MAX_SECTIONS];
-    size_t n = cells_of(&f->shape, f->payload, cells);
+    size_t n = cells_of(um_shape_of(f), f->payload, cells);
 
     *c = (um_coded){.cap = UM_CODE_ROOM};
     for (size_t i = 0; i < n; i++)
@@ -56,7 +56,7 @@ void um_coded_fini(um_coded *c, const umbel_filter *f)
 size_t um_coded_len(const umbel_filter *f, uint64_t section[UM_MAX_SECTIONS])
 {
     um_packed cells[UM_MAX_SECTIONS];
-    size_t n = cells_of(&f->shape, f->payload, cells), len = 0;
+    size_t n = cells_of(um_shape_of(f), f->payload, cells), len = 0;
 
     for (size_t i = 0; i < n; i++) {
         section[i] = um_code_len(&cells[i], UM_CODE_NOW);
@@ -87,12 +87,12 @@ umbel_status um_uncode(const um_head *head, const uint8_t *stored,
 
 void umbel_set_coded(umbel_filter *f, bool coded)
 {
-    f->shape.coded = coded;
+    f->coded = coded;
 }
 
 bool umbel_coded(const umbel_filter *f)
 {
-    return f->shape.coded;
+    return f->coded;
 }
 
 /* --- the least that it can be ----------------------------------------------
@@ -118,7 +118,7 @@ static double shannon_bits(const um_packed *c)
 double um_shannon_bytes(const umbel_filter *f)
 {
     um_packed cells[UM_MAX_SECTIONS];
-    size_t n = cells_of(&f->shape, f->payload, cells);
+    size_t n = cells_of(um_shape_of(f), f->payload, cells);
     double bits = 0;
 
     for (size_t i = 0; i < n; i++)

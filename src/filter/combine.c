@@ -77,12 +77,12 @@ umbel_status um_same_shape(const um_shape *x, const um_shape *y,
 umbel_status umbel_same_shape(const umbel_filter *a, const umbel_filter *b,
                               umbel_error *err)
 {
-    return um_same_shape(&a->shape, &b->shape, err);
+    return um_same_shape(um_shape_of(a), um_shape_of(b), err);
 }
 
 bool um_used_by_chance(const umbel_filter *f)
 {
-    const um_row_bits *bits = f->shape.kind->bits;
+    const um_row_bits *bits = f->kind->bits;
     return !bits || !bits->keys || isnan(bits->keys(f->self, 0));
 }
 
@@ -90,19 +90,19 @@ double um_keys_behind(const umbel_filter *f, uint64_t used)
 {
     if (um_used_by_chance(f))
         return um_model_keys(&f->layout, used);
-    return f->shape.kind->bits->keys(f->self, used);
+    return f->kind->bits->keys(f->self, used);
 }
 
 /* Keys of f; with the inside of another, of both together. */
 static double keys_of(const umbel_filter *f, const void *other)
 {
-    return um_keys_behind(f, f->shape.kind->bits->used(f->self, other));
+    return um_keys_behind(f, f->kind->bits->used(f->self, other));
 }
 
 static uint64_t whole_keys(const umbel_filter *f, double keys)
 {
     if (!(keys < (double)UM_MAX_CELLS)) /* nor a NAN: all but full */
-        return f->shape.cells;
+        return f->layout.cells;
     return keys > 0 ? (uint64_t)llround(keys) : 0;
 }
 
@@ -120,7 +120,7 @@ static uint64_t guess_keys(const umbel_filter *a, const umbel_filter *b,
 /* Estimates the keys of a difference from its own cells. */
 static uint64_t keys_left(const umbel_filter *f)
 {
-    return f->shape.kind->bits ? whole_keys(f, keys_of(f, NULL)) : 0;
+    return f->kind->bits ? whole_keys(f, keys_of(f, NULL)) : 0;
 }
 
 static uint64_t add_saturating(uint64_t a, uint64_t b)
@@ -151,15 +151,15 @@ static umbel_status cannot_so(const um_kind *kind, umbel_error *err)
 umbel_status umbel_merge(umbel_filter *into, const umbel_filter *from,
                          umbel_merge_op op, umbel_error *err)
 {
-    const um_kind *kind = into->shape.kind;
+    const um_kind *kind = into->kind;
 
     if (!kind->merge)
         return um_cannot_join(into, "merge", err);
     UM_TRY(um_check_writable(into, err));
     UM_TRY(umbel_same_shape(into, from, err));
-    um_shape after = into->shape;
+    um_shape after = *um_shape_of(into);
     if (kind->merge->admit)
-        UM_TRY(kind->merge->admit(&after, &from->shape, op, err));
+        UM_TRY(kind->merge->admit(&after, um_shape_of(from), op, err));
     if (!um_merges_by(kind, op))
         return cannot_so(kind, err);
     um_delta delta;
@@ -168,15 +168,15 @@ umbel_status umbel_merge(umbel_filter *into, const umbel_filter *from,
     uint64_t keys = kind->bits ? guess_keys(into, from, op) : 0;
     UM_TRY(um_delta_apply(into, from, op, expected, err));
     um_clear_padding(into);
-    into->shape.added = op == UMBEL_MINUS ? keys_left(into) : keys;
-    into->shape.estimated = true;
-    into->shape.delta = delta;
-    into->shape.joined = after.joined;
-    into->shape.difference = after.difference;
-    into->shape.intersected |= op == UMBEL_AND || from->shape.intersected;
-    if (into->shape.key_form != from->shape.key_form)
-        into->shape.key_form = UMBEL_KEYS_UNRECORDED;
-    into->shape.denied = add_saturating(into->shape.denied, from->shape.denied);
+    um_set_added(into, op == UMBEL_MINUS ? keys_left(into) : keys);
+    into->estimated = true;
+    um_set_delta(into, delta);
+    into->joined = after.joined;
+    into->difference = after.difference;
+    into->intersected |= op == UMBEL_AND || from->intersected;
+    if (into->key_form != from->key_form)
+        into->key_form = UMBEL_KEYS_UNRECORDED;
+    into->denied = add_saturating(into->denied, from->denied);
     return UMBEL_OK;
 }
 
@@ -197,7 +197,7 @@ umbel_status umbel_to_bloom(const umbel_filter *f, umbel_filter **out,
                             umbel_error *err)
 {
     umbel_filter *bloom;
-    um_shape s = f->shape;
+    um_shape s = *um_shape_of(f);
 
     if (um_has_bits(s.kind))
         return um_fail(err, UMBEL_E_UNSUPPORTED,
@@ -215,8 +215,8 @@ umbel_status umbel_to_bloom(const umbel_filter *f, umbel_filter **out,
     for (size_t i = 0; i < um_count_settings(s.kind); i++)
         s.setting[i] = s.kind->settings[i].standard;
     UM_TRY(um_filter_make(&s, &f->alloc, &bloom, err));
-    bloom->hasher = f->hasher;
-    f->shape.kind->bits->copy(f->self, bloom->payload);
+    um_hasher_pass(&bloom->hasher, &f->hasher);
+    f->kind->bits->copy(f->self, bloom->payload);
     return hand_over(bloom, f, out, err);
 }
 
@@ -236,7 +236,7 @@ static double keys_to_fold(const umbel_filter *f, uint64_t by, double keys)
     if (by == 1 || um_used_by_chance(f))
         return keys;
     double used = um_model_fill(&f->layout, large) * (double)f->layout.cells;
-    return f->shape.kind->bits->keys(f->self, (uint64_t)used) / (double)by;
+    return f->kind->bits->keys(f->self, (uint64_t)used) / (double)by;
 }
 
 static double folded_error(const umbel_filter *f, const um_shape *small,
@@ -290,10 +290,10 @@ umbel_status umbel_fold(const umbel_filter *f, uint64_t by, umbel_filter **out,
                         umbel_error *err)
 {
     uint64_t parts = um_fold_parts(&f->layout);
-    um_shape shape = f->shape;
+    um_shape shape = *um_shape_of(f);
     umbel_filter *small;
 
-    if (!f->shape.kind->fold)
+    if (!f->kind->fold)
         return um_cannot_join(f, "fold", err);
     if (by == 0 || parts % by)
         return no_divisor(parts, by, err);
@@ -302,9 +302,9 @@ umbel_status umbel_fold(const umbel_filter *f, uint64_t by, umbel_filter **out,
     shape.attached = 0;
     UM_TRY(um_check_shape(&shape, err));
     UM_TRY(um_filter_make(&shape, &f->alloc, &small, err));
-    small->hasher = f->hasher;
-    small->shape.fpr = folded_fpr(f, &shape, by);
-    f->shape.kind->fold(small->self, f->self, by);
+    um_hasher_pass(&small->hasher, &f->hasher);
+    small->fpr = folded_fpr(f, &shape, by);
+    f->kind->fold(small->self, f->self, by);
     um_clear_padding(small);
     return hand_over(small, f, out, err);
 }
@@ -312,7 +312,7 @@ umbel_status umbel_fold(const umbel_filter *f, uint64_t by, umbel_filter **out,
 static bool fold_keeps(const umbel_filter *f, uint64_t by, double keys,
                        double fpr)
 {
-    um_shape shape = f->shape;
+    um_shape shape = *um_shape_of(f);
 
     shape.cells /= by;
     return um_check_shape(&shape, NULL) == UMBEL_OK &&
@@ -322,7 +322,7 @@ static bool fold_keeps(const umbel_filter *f, uint64_t by, double keys,
 uint64_t um_fold_least(const umbel_filter *f, uint64_t keys, double *error)
 {
     uint64_t parts = um_fold_parts(&f->layout), by = 2;
-    um_shape shape = f->shape;
+    um_shape shape = *um_shape_of(f);
 
     while (by <= parts / by && parts % by)
         by++;
@@ -343,7 +343,7 @@ uint64_t umbel_fold_best(const umbel_filter *f, uint64_t keys, double fpr)
 {
     uint64_t parts = um_fold_parts(&f->layout), best = 0;
 
-    if (!f->shape.kind->fold)
+    if (!f->kind->fold)
         return 0;
     for (uint64_t d = 1; d <= parts / d; d++) {
         if (parts % d)

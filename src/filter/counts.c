@@ -15,7 +15,7 @@ bool umbel_is_counting(const char *kind)
 static void count_now(const umbel_filter *f, const umbel_digest *d, size_t n,
                       uint64_t *counts)
 {
-    const um_kind *kind = f->shape.kind;
+    const um_kind *kind = f->kind;
     bool fast = f->fast && f->fast->count;
 
     if (f->gate)
@@ -26,7 +26,7 @@ static void count_now(const umbel_filter *f, const umbel_digest *d, size_t n,
 
 void um_fetch_counts(const umbel_filter *f, const umbel_digest *d, size_t n)
 {
-    const um_row_counting *row = f->shape.kind->counting;
+    const um_row_counting *row = f->kind->counting;
 
     if (row && row->fetch)
         row->fetch(f->self, d, n);
@@ -34,8 +34,8 @@ void um_fetch_counts(const umbel_filter *f, const umbel_digest *d, size_t n)
 
 static umbel_status check_add_amounts(const umbel_filter *f, umbel_error *err)
 {
-    if (!f->shape.kind->counting)
-        return um_cannot_count(f->shape.kind, err);
+    if (!f->kind->counting)
+        return um_cannot_count(f->kind, err);
     UM_TRY(um_check_writable(f, err));
     return um_check_ready(f, err);
 }
@@ -73,8 +73,8 @@ umbel_status umbel_add_amounts(umbel_filter *f, const umbel_slice *keys,
 
 static umbel_status check_count(const umbel_filter *f, umbel_error *err)
 {
-    if (!f->shape.kind->counting)
-        return um_cannot_count(f->shape.kind, err);
+    if (!f->kind->counting)
+        return um_cannot_count(f->kind, err);
     return um_check_ready(f, err);
 }
 
@@ -104,7 +104,7 @@ umbel_status umbel_count_many(const umbel_filter *f, const umbel_slice *keys,
 
 uint64_t umbel_count_limit(const umbel_filter *f)
 {
-    const um_row_counting *row = f->shape.kind->counting;
+    const um_row_counting *row = f->kind->counting;
     return row ? row->most(f->self) : 0;
 }
 
@@ -116,7 +116,7 @@ static void put_back(umbel_filter *f, um_given keys, size_t n)
     keys.n = n;
     for (size_t i = 0, some; i < n; i += some) {
         some = um_given_digest(f, &keys, i, d);
-        f->shape.kind->add(f->self, d, NULL, some, NULL);
+        f->kind->add(f->self, d, NULL, some, NULL);
     }
 }
 
@@ -128,7 +128,7 @@ static umbel_status remove_all(umbel_filter *f, const um_given *keys,
 
     for (size_t i = 0, some; i < keys->n; i += some) {
         some = um_given_digest(f, keys, i, d);
-        size_t done = f->shape.kind->counting->remove(f->self, d, some, &gone);
+        size_t done = f->kind->counting->remove(f->self, d, some, &gone);
         if (done < some) {
             put_back(f, *keys, i + done);
             return um_fail(err, UMBEL_E_RANGE,
@@ -137,21 +137,21 @@ static umbel_status remove_all(umbel_filter *f, const um_given *keys,
                            i + done + 1, keys->n);
         }
     }
-    uint64_t *added = &f->shape.added;
-    *added -= gone < *added ? gone : *added;
+    uint64_t added = umbel_added(f);
+    um_set_added(f, added - (gone < added ? gone : added));
     return UMBEL_OK;
 }
 
 umbel_status umbel_remove_many(umbel_filter *f, const umbel_slice *keys,
                                size_t n, umbel_error *err)
 {
-    const um_row_counting *row = f->shape.kind->counting;
+    const um_row_counting *row = f->kind->counting;
     um_given given = {.n = n, .slices = keys};
 
     if (row && row->may_remove)
-        UM_TRY(row->may_remove(&f->shape, err));
+        UM_TRY(row->may_remove(um_shape_of(f), err));
     if (!row || !row->remove)
-        return um_cannot_remove(f->shape.kind, err);
+        return um_cannot_remove(f->kind, err);
     UM_TRY(um_check_writable(f, err));
     UM_TRY(um_check_ready(f, err));
     UM_TRY(um_given_accept(f, &given, err));

@@ -10,18 +10,18 @@
 
 #include <string.h>
 
-size_t um_data_room(const um_shape *s)
+size_t um_data_room(const umbel_filter *f)
 {
-    um_section data = {.cells = s->attached, .cell_bits = 8};
+    um_section data = {.cells = f->attached, .cell_bits = 8};
     return (size_t)um_section_room(&data);
 }
 
 umbel_slice umbel_data(const umbel_filter *f)
 {
-    size_t room = um_data_room(&f->shape);
+    size_t room = um_data_room(f);
 
     return (umbel_slice){f->payload + f->payload_len - room,
-                         (size_t)f->shape.attached};
+                         (size_t)f->attached};
 }
 
 /* Moves the cells to new memory, and puts the data behind them. */
@@ -31,19 +31,19 @@ static void move_cells(umbel_filter *f, uint8_t *payload, size_t len,
     memcpy(payload, f->payload, cells);
     if (data.len)
         memcpy(payload + cells, data.data, data.len);
-    um_memory_free(&f->memory, &f->alloc);
-    f->memory = (um_memory){.base = payload, .len = len};
+    um_payload_free(f);
+    f->owner = UM_OWNED;
     f->payload = payload;
     f->payload_len = len;
-    f->shape.attached = data.len;
+    f->attached = data.len;
     um_filter_attach(f);
 }
 
 umbel_status umbel_set_data(umbel_filter *f, const void *data, size_t len,
                             umbel_error *err)
 {
-    um_shape s = f->shape;
-    size_t cells = f->payload_len - um_data_room(&s), room;
+    um_shape s = *um_shape_of(f);
+    size_t cells = f->payload_len - um_data_room(f), room;
 
     UM_TRY(um_check_writable(f, err));
     if (f->gate)

@@ -19,7 +19,7 @@
 
 static size_t cells_len(const umbel_filter *f)
 {
-    return f->payload_len - um_data_room(&f->shape);
+    return f->payload_len - um_data_room(f);
 }
 
 static uint64_t state_of(const umbel_filter *f)
@@ -61,7 +61,7 @@ umbel_status um_delta_merge(const umbel_filter *into, const umbel_filter *from,
                             umbel_merge_op op, um_delta *out,
                             uint64_t *expected, umbel_error *err)
 {
-    const um_delta *a = &into->shape.delta, *b = &from->shape.delta;
+    const um_delta *a = um_delta_of(into), *b = um_delta_of(from);
     bool first = um_is_delta(a), second = um_is_delta(b);
 
     *out = (um_delta){0, 0};
@@ -89,7 +89,7 @@ umbel_status um_delta_apply(umbel_filter *into, const umbel_filter *from,
                             umbel_merge_op op, uint64_t expected,
                             umbel_error *err)
 {
-    const um_row_merge *row = into->shape.kind->merge;
+    const um_row_merge *row = into->kind->merge;
     size_t len = cells_len(into);
 
     if (!expected)
@@ -111,5 +111,5 @@ umbel_status um_delta_apply(umbel_filter *into, const umbel_filter *from,
 
 void umbel_as_counts(umbel_filter *f)
 {
-    f->shape.delta = (um_delta){0, 0};
+    um_set_delta(f, (um_delta){0, 0});
 }

@@ -210,10 +210,10 @@ bool um_file_len(const um_shape *s, size_t *len)
 size_t um_stored_len(const umbel_filter *f, size_t *head)
 {
     uint64_t section[UM_MAX_SECTIONS];
-    bool coded = f->shape.coded;
+    bool coded = f->coded;
     size_t len = coded ? um_coded_len(f, section) : f->payload_len;
 
-    *head = um_head_room(&f->shape, coded ? section : NULL);
+    *head = um_head_room(um_shape_of(f), coded ? section : NULL);
     return len;
 }
 
@@ -226,13 +226,13 @@ size_t umbel_encoded_len(const umbel_filter *f)
 
 uint64_t umbel_encoded_size(const umbel_filter *f)
 {
-    return um_head_room(&f->shape, NULL) + f->payload_len;
+    return um_head_room(um_shape_of(f), NULL) + f->payload_len;
 }
 
 umbel_status umbel_encode_part(const umbel_filter *f, uint64_t offset,
                                void *out, size_t len, umbel_error *err)
 {
-    size_t head_len = um_head_room(&f->shape, NULL), in_head = 0;
+    size_t head_len = um_head_room(um_shape_of(f), NULL), in_head = 0;
     uint64_t size = head_len + f->payload_len;
 
     if (offset > size || len > size - offset)
@@ -242,7 +242,7 @@ umbel_status umbel_encode_part(const umbel_filter *f, uint64_t offset,
                        len, offset, size);
     if (offset < head_len && len) {
         uint8_t head[UM_HEAD_MAX];
-        um_head_put(&f->shape, umbel_payload_checksum(f), NULL, head);
+        um_head_put(um_shape_of(f), umbel_payload_checksum(f), NULL, head);
         in_head = head_len - (size_t)offset;
         in_head = in_head < len ? in_head : len;
         memcpy(out, head + offset, in_head);
@@ -259,15 +259,15 @@ umbel_status um_parts_init(um_parts *p, const umbel_filter *f, umbel_error *err)
     size_t len = f->payload_len;
 
     p->coded = (um_coded){.bytes = NULL};
-    if (f->shape.coded) {
+    if (f->coded) {
         UM_TRY(um_coded_init(&p->coded, f, err));
         payload = p->coded.bytes;
         len = p->coded.len;
     }
-    const uint64_t *code = f->shape.coded ? p->coded.section : NULL;
-    p->part[0] =
-        (umbel_slice){p->head, um_head_put(&f->shape, umbel_payload_checksum(f),
-                                           code, p->head)};
+    const uint64_t *code = f->coded ? p->coded.section : NULL;
+    p->part[0] = (umbel_slice){
+        p->head,
+        um_head_put(um_shape_of(f), umbel_payload_checksum(f), code, p->head)};
     p->part[1] = (umbel_slice){payload, len};
     return UMBEL_OK;
 }

@@ -10,9 +10,20 @@
 
 #include "filter/kind.h"
 
-/* As umbel_query, which jumps here. */
+/* As umbel_query and umbel_add, which jump here. */
 typedef umbel_status um_query_key(const umbel_filter *f, const void *key,
                                   size_t len, bool *hit, umbel_error *err);
+typedef umbel_status um_add_key(umbel_filter *f, const void *key, size_t len,
+                                bool *fresh, umbel_error *err);
+
+/* Functions for one key. */
+typedef struct um_one_key {
+    um_query_key *query;
+    um_add_key *add;
+} um_one_key;
+
+/* They are compiled for up to 8 hashes, and for more. */
+enum { UM_FAST_WORDS = 2 };
 
 typedef struct um_fast {
     const char *name; /* of the instructions it needs */
@@ -32,7 +43,18 @@ typedef struct um_fast {
      * The rest is fused with XXH3-64 (um_hash.fused), and may be NULL. seed is
      * the hasher's.
      */
-    um_query_key *query_key; /* without the frame of a batch */
+    /* One key, without the frame of a batch, for filters that are not shared.
+     * Both or none. */
+    um_one_key one[UM_FAST_WORDS];
+    /*
+     * For filters that are shared (shared.c); NULL: not with this row. Adds and
+     * queries by set_hash, has_hash, add and query may run together as long as
+     * no two threads add to one pair of neighbouring blocks. set_hash returns
+     * true if the key was new; neither counts it.
+     */
+    um_one_key shared[UM_FAST_WORDS];
+    bool (*set_hash[UM_FAST_WORDS])(umbel_filter *f, uint64_t lo);
+    bool (*has_hash[UM_FAST_WORDS])(const umbel_filter *f, uint64_t lo);
     /* Keys of 8 bytes each. */
     size_t (*add_keys8)(void *self, uint64_t seed, const uint64_t *keys,
                         size_t n, bool *fresh);

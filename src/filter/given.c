@@ -22,7 +22,7 @@ umbel_status um_given_accept_fixed(const umbel_filter *f, const um_given *keys,
     for (size_t i = 0, some; i < keys->n; i += some) {
         some = um_next_batch(keys->n - i);
         slice_up(keys, i, some, s);
-        UM_TRY(f->shape.hash->accept(s, some, err));
+        UM_TRY(f->hasher.row->accept(s, some, err));
     }
     return UMBEL_OK;
 }
@@ -33,5 +33,5 @@ void um_given_digest_fixed(const umbel_filter *f, const um_given *keys,
     umbel_slice s[UM_BATCH];
 
     slice_up(keys, from, n, s);
-    f->shape.hash->digest(&f->hasher, s, n, d);
+    f->hasher.row->digest(&f->hasher, s, n, d);
 }

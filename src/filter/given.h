@@ -25,7 +25,7 @@ void um_given_digest_fixed(const umbel_filter *f, const um_given *keys,
 static inline umbel_status
 um_given_accept(const umbel_filter *f, const um_given *keys, umbel_error *err)
 {
-    const um_hash *hash = f->shape.hash;
+    const um_hash *hash = f->hasher.row;
 
     if (!hash->accept)
         return UMBEL_OK;
@@ -41,7 +41,7 @@ static inline size_t um_given_digest(const umbel_filter *f,
     size_t n = um_next_batch(keys->n - from);
 
     if (keys->slices)
-        f->shape.hash->digest(&f->hasher, keys->slices + from, n, d);
+        f->hasher.row->digest(&f->hasher, keys->slices + from, n, d);
     else
         um_given_digest_fixed(f, keys, from, n, d);
     return n;

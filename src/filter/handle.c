@@ -47,7 +47,8 @@ void um_filter_attach(umbel_filter *f)
 {
     um_section section[UM_MAX_SECTIONS];
     void *memory[UM_MAX_SECTIONS] = {NULL};
-    size_t n = um_sections(&f->shape, section);
+    const um_shape *s = um_shape_of(f);
+    size_t n = um_sections(s, section);
     uint8_t *at = f->payload;
 
     for (size_t i = 0; i < n; i++) {
@@ -55,16 +56,18 @@ void um_filter_attach(umbel_filter *f)
         at += um_section_room(&section[i]);
     }
     f->layout.far = is_far(f->payload_len);
-    memset(f->self, 0, f->shape.kind->self_len);
-    f->shape.kind->attach(f->self, &f->shape, &f->layout, memory);
-    if (f->gate && f->shape.kind->shared->use_locks)
-        f->shape.kind->shared->use_locks(f->self, f->gate->lock);
+    memset(f->self, 0, f->kind->self_len);
+    f->kind->attach(f->self, s, &f->layout, memory);
+    if (f->kind->use_added)
+        f->kind->use_added(f->self, &f->added);
+    if (f->gate && f->kind->shared->use_locks)
+        f->kind->shared->use_locks(f->self, f->gate->lock);
 }
 
 void um_clear_padding(umbel_filter *f)
 {
     um_section section[UM_MAX_SECTIONS];
-    size_t n = um_sections(&f->shape, section);
+    size_t n = um_sections(um_shape_of(f), section);
     uint8_t *at = f->payload;
 
     for (size_t i = 0; i < n; i++) {
@@ -78,18 +81,6 @@ void um_clear_padding(umbel_filter *f)
     }
 }
 
-/* The kind's part lies behind the handle. */
-static size_t self_offset(void)
-{
-    const size_t align = 16;
-    return (sizeof(umbel_filter) + align - 1) / align * align;
-}
-
-static size_t handle_len(const um_kind *kind)
-{
-    return self_offset() + kind->self_len;
-}
-
 static umbel_status query_as_batch(const umbel_filter *f, const void *key,
                                    size_t len, bool *hit, umbel_error *err)
 {
@@ -97,12 +88,29 @@ static umbel_status query_as_batch(const umbel_filter *f, const void *key,
     return umbel_query_many(f, &slice, 1, hit, err);
 }
 
+static umbel_status add_as_batch(umbel_filter *f, const void *key, size_t len,
+                                 bool *fresh, umbel_error *err)
+{
+    umbel_slice slice = {key, len};
+    return umbel_add_many(f, &slice, 1, fresh, err);
+}
+
+static const um_one_key as_batch = {query_as_batch, add_as_batch};
+
+static bool takes_one(const umbel_filter *f, const um_one_key *one)
+{
+    return f->hasher.row->fused && one->query && one->add;
+}
+
 void um_filter_use(umbel_filter *f, const um_fast *row)
 {
-    bool fused = row && f->shape.hash->fused;
+    size_t words = f->layout.hashes > 8;
+    const um_one_key *one = !row      ? NULL
+                            : f->gate ? &row->shared[words]
+                                      : &row->one[words];
 
     f->fast = row;
-    f->query_key = fused && row->query_key ? row->query_key : query_as_batch;
+    f->one = one && takes_one(f, one) ? one : &as_batch;
 }
 
 void um_memory_free(um_memory *m, const umbel_alloc *alloc)
@@ -114,27 +122,97 @@ void um_memory_free(um_memory *m, const umbel_alloc *alloc)
     *m = (um_memory){NULL, 0, false};
 }
 
+/* Payloads of up to so many bytes lie in the block of their handle. */
+enum { INSIDE_MOST = 4096 };
+
+/* One that grows leaves its payload behind. */
+static bool fits_inside(const um_shape *shape, size_t len)
+{
+    return len > 0 && len <= INSIDE_MOST && !shape->kind->growing;
+}
+
+static size_t in_lines(size_t len)
+{
+    return (len + UM_LINE - 1) / UM_LINE * UM_LINE;
+}
+
+/* Returns the length of a handle's block, before it is padded. */
+static size_t block_len(size_t handle, size_t inside)
+{
+    return inside ? in_lines(handle) + inside : handle;
+}
+
+/* Where the payload inside the block lies. */
+static uint8_t *find_inside(umbel_filter *f)
+{
+    uintptr_t at = (uintptr_t)f + in_lines(um_handle_len_of(f));
+
+    return (uint8_t *)f + ((f->padded ? in_lines(at) : at) - (uintptr_t)f);
+}
+
+/* Makes a handle that has no payload yet. inside: bytes for one behind it. */
+static umbel_status make_handle(const um_shape *shape, const umbel_alloc *alloc,
+                                um_owner owner, size_t inside,
+                                umbel_filter **out, umbel_error *err)
+{
+    size_t len = block_len(um_handle_len(shape, owner), inside);
+    bool padded = false;
+    umbel_filter *f =
+        inside ? um_get_lined(alloc, len, &padded) : um_get_object(alloc, len);
+
+    if (!f)
+        return um_no_memory(err, len);
+    f->owner = owner;
+    f->inside = inside / UM_LINE & 127;
+    f->padded = padded;
+    f->alloc = *alloc;
+    um_set_shape(f, shape);
+    um_payload_len(shape, &f->payload_len);
+    *out = f;
+    return UMBEL_OK;
+}
+
+static void put_handle(umbel_filter *f)
+{
+    umbel_alloc alloc = f->alloc;
+    size_t len = block_len(um_handle_len_of(f), (size_t)f->inside * UM_LINE);
+
+    if (f->padded)
+        um_put_lined(&alloc, f, len);
+    else
+        um_put_object(&alloc, f, len);
+}
+
+static void begin_use(umbel_filter *f, const um_shape *shape, uint8_t *payload)
+{
+    f->payload = payload;
+    um_filter_use(f, um_fast_pick(shape, &f->layout));
+    um_filter_attach(f);
+}
+
+static um_owner owner_of(const um_memory *m)
+{
+    return m->mapped ? UM_MAPPED : m->base ? UM_OWNED : UM_LENT;
+}
+
 umbel_status um_filter_around(const um_shape *shape, const umbel_alloc *alloc,
                               uint8_t *payload, um_memory memory,
                               umbel_filter **out, umbel_error *err)
 {
-    umbel_filter *f = um_get_object(alloc, handle_len(shape->kind));
+    um_owner owner = owner_of(&memory);
+    bool inside = owner == UM_OWNED && fits_inside(shape, memory.len);
+    umbel_filter *f;
+    umbel_status status = make_handle(shape, alloc, inside ? UM_INSIDE : owner,
+                                      inside ? memory.len : 0, &f, err);
 
-    if (!f) {
+    if (status == UMBEL_OK && inside)
+        payload = memcpy(find_inside(f), payload, memory.len);
+    if (status != UMBEL_OK || inside)
         um_memory_free(&memory, alloc);
-        return um_no_memory(err, handle_len(shape->kind));
-    }
-    f->shape = *shape;
-    f->alloc = *alloc;
-    f->payload = payload;
-    um_payload_len(shape, &f->payload_len);
-    f->memory = memory;
-    f->self = (uint8_t *)f + self_offset();
-    um_layout_init(&f->layout, shape->addressing, shape->cells, shape->hashes,
-                   shape->seed);
-    um_hasher_init(&f->hasher, shape->hash, shape->seed);
-    um_filter_use(f, um_fast_pick(shape, &f->layout));
-    um_filter_attach(f);
+    UM_TRY(status);
+    if (owner == UM_MAPPED)
+        *um_mapping_of(f) = memory;
+    begin_use(f, shape, payload);
     *out = f;
     return UMBEL_OK;
 }
@@ -152,37 +230,54 @@ umbel_status um_filter_own(const um_shape *shape, const umbel_alloc *alloc,
 umbel_status um_filter_make(const um_shape *shape, const umbel_alloc *alloc,
                             umbel_filter **out, umbel_error *err)
 {
+    umbel_filter *f;
     size_t len;
 
     if (!um_payload_len(shape, &len))
         return um_fail(err, UMBEL_E_LIMIT, "%" PRIu64 " cells do not fit here",
                        shape->cells);
+    if (fits_inside(shape, len)) {
+        UM_TRY(make_handle(shape, alloc, UM_INSIDE, len, &f, err));
+        begin_use(f, shape, find_inside(f));
+        *out = f;
+        return UMBEL_OK;
+    }
     uint8_t *payload = um_get(alloc, len);
     if (!payload)
         return um_no_memory(err, len);
     return um_filter_own(shape, alloc, payload, out, err);
 }
 
-/* Gives f the cells of another filter, which gets those of f. */
+void um_payload_free(umbel_filter *f)
+{
+    um_memory memory = {f->payload, f->payload_len, false};
+
+    if (f->owner == UM_MAPPED)
+        memory = *um_mapping_of(f);
+    if (f->owner == UM_MAPPED || f->owner == UM_OWNED)
+        um_memory_free(&memory, &f->alloc);
+}
+
+/* Gives f, which grows, the cells of another filter, which gets those of f. */
 static void swap_cells(umbel_filter *f, umbel_filter *g)
 {
-    umbel_filter was = *f;
+    uint8_t *payload = f->payload;
+    size_t len = f->payload_len;
 
     f->payload = g->payload;
     f->payload_len = g->payload_len;
-    f->memory = g->memory;
     f->layout = g->layout;
-    f->shape.cells = g->shape.cells;
-    memcpy(f->shape.setting, g->shape.setting, sizeof f->shape.setting);
-    g->payload = was.payload;
-    g->memory = was.memory;
+    memcpy(um_settings_of(f), um_settings_of(g),
+           um_count_settings(f->kind) * sizeof(uint64_t));
+    g->payload = payload;
+    g->payload_len = len;
     um_filter_attach(f);
 }
 
 /* Copies the user's data to a filter that was made for it. */
 static void keep_data(umbel_filter *to, const umbel_filter *from)
 {
-    size_t len = um_data_room(&from->shape);
+    size_t len = um_data_room(from);
 
     memcpy(to->payload + to->payload_len - len,
            from->payload + from->payload_len - len, len);
@@ -190,8 +285,8 @@ static void keep_data(umbel_filter *to, const umbel_filter *from)
 
 umbel_status um_filter_grow(umbel_filter *f, umbel_error *err)
 {
-    const um_row_growing *row = f->shape.kind->growing;
-    um_shape shape = f->shape;
+    const um_row_growing *row = f->kind->growing;
+    um_shape shape = *um_shape_of(f);
     umbel_filter *larger;
 
     UM_TRY(row->larger(f->self, &shape, err));
@@ -208,19 +303,37 @@ umbel_status um_filter_grow(umbel_filter *f, umbel_error *err)
     return UMBEL_OK;
 }
 
+/* Moves a payload of its own. */
+static void move_payload(umbel_filter *f, void *(*move)(void *, void *),
+                         void *ctx)
+{
+    void *old = um_block_of(f->payload), *block = move(ctx, old);
+
+    if (block)
+        f->payload = um_realign(f->payload, old, block, f->payload_len);
+}
+
+/* Puts a payload inside its block in line again. Without room for that it stays
+ * where it is, and a look-up may meet two lines: kinds need 16 bytes. */
+static void realign_inside(umbel_filter *f, size_t offset)
+{
+    f->payload = memmove(find_inside(f), (uint8_t *)f + offset, f->payload_len);
+}
+
 umbel_filter *um_filter_move(umbel_filter *f,
                              void *(*move)(void *ctx, void *block), void *ctx)
 {
-    void *old = um_block_of(f->memory.base), *block = move(ctx, old);
+    size_t offset = (uintptr_t)f->payload - (uintptr_t)f;
     umbel_filter *handle;
 
-    if (block)
-        f->payload = f->memory.base =
-            um_realign(f->memory.base, old, block, f->memory.len);
+    if (f->owner == UM_OWNED)
+        move_payload(f, move, ctx);
     handle = move(ctx, f);
     if (handle)
         f = handle;
-    f->self = (uint8_t *)f + self_offset();
+    um_find_parts(f);
+    if (handle && f->owner == UM_INSIDE)
+        realign_inside(f, offset);
     um_filter_attach(f);
     return f;
 }
@@ -265,21 +378,20 @@ void umbel_close(umbel_filter *f)
 {
     if (!f)
         return;
-    umbel_alloc alloc = f->alloc;
     if (f->gate)
         um_gate_fini(f->gate);
-    um_put(&alloc, f->gate, sizeof *f->gate);
+    um_put(&f->alloc, f->gate, sizeof *f->gate);
     um_hasher_fini(&f->hasher);
-    um_memory_free(&f->memory, &alloc);
-    um_put_object(&alloc, f, handle_len(f->shape.kind));
+    um_payload_free(f);
+    put_handle(f);
 }
 
 static void fill_copy(umbel_filter *copy, const umbel_filter *f)
 {
-    copy->shape.added = f->shape.added;
+    copy->added = umbel_added(f);
     memcpy(copy->payload, f->payload, f->payload_len);
     um_clear_padding(copy);
-    copy->hasher = f->hasher;
+    um_hasher_pass(&copy->hasher, &f->hasher);
 }
 
 umbel_status umbel_copy(const umbel_filter *f, umbel_filter **out,
@@ -287,7 +399,7 @@ umbel_status umbel_copy(const umbel_filter *f, umbel_filter **out,
 {
     umbel_filter *copy;
 
-    UM_TRY(um_filter_make(&f->shape, &f->alloc, &copy, err));
+    UM_TRY(um_filter_make(um_shape_of(f), &f->alloc, &copy, err));
     fill_copy(copy, f);
     *out = copy;
     return UMBEL_OK;
@@ -302,7 +414,7 @@ umbel_status umbel_snapshot(const umbel_filter *f, umbel_filter **out,
     if (!f->gate)
         return umbel_copy(f, out, err);
     UM_TRY(um_gate_close(f->gate, err));
-    um_shape shape = f->shape;
+    um_shape shape = *um_shape_of(f);
     um_gate_open(f->gate);
     UM_TRY(um_filter_make(&shape, &f->alloc, &copy, err));
     umbel_status status = um_gate_close(f->gate, err);
@@ -319,7 +431,7 @@ umbel_status umbel_snapshot(const umbel_filter *f, umbel_filter **out,
 /* What the kind set while it grew is as at the beginning; its cells stay. */
 static umbel_status forget_growth(umbel_filter *f, umbel_error *err)
 {
-    um_shape shape = f->shape;
+    um_shape shape = *um_shape_of(f);
     umbel_filter *empty;
 
     for (size_t i = 0; i < um_count_settings(shape.kind); i++)
@@ -333,45 +445,45 @@ static umbel_status forget_growth(umbel_filter *f, umbel_error *err)
 
 umbel_status umbel_clear(umbel_filter *f, umbel_error *err)
 {
-    if (f->shape.kind->built)
+    if (f->kind->built)
         return um_cannot(f, "forget its keys", err);
     UM_TRY(um_check_writable(f, err));
-    if (f->shape.kind->growing)
+    if (f->kind->growing)
         UM_TRY(forget_growth(f, err));
-    memset(f->payload, 0, f->payload_len - um_data_room(&f->shape));
-    f->shape.added = 0;
-    f->shape.estimated = false;
-    f->shape.intersected = false;
-    f->shape.joined = false;
-    f->shape.difference = false;
-    f->shape.delta = (um_delta){0, 0};
-    f->shape.denied = 0;
+    memset(f->payload, 0, f->payload_len - um_data_room(f));
+    um_set_added(f, 0);
+    f->estimated = false;
+    f->intersected = false;
+    f->joined = false;
+    f->difference = false;
+    um_set_delta(f, (um_delta){0, 0});
+    f->denied = 0;
     um_filter_attach(f);
-    if (f->shape.kind->start)
-        f->shape.kind->start(f->self);
+    if (f->kind->start)
+        f->kind->start(f->self);
     return UMBEL_OK;
 }
 
 umbel_status umbel_unlock(umbel_filter *f, const uint8_t *secret,
                           umbel_error *err)
 {
-    if (!f->shape.hash->keyed)
+    if (!f->hasher.row->keyed)
         return um_fail(err, UMBEL_E_SECRET,
                        "hash %s takes no secret key: leave it out",
-                       f->shape.hash->name);
+                       f->hasher.row->name);
     uint64_t id = um_secret_id(secret);
-    if (id != f->shape.secret_id)
+    if (id != um_secret_of(f))
         return um_fail_detail(err, UMBEL_E_SECRET, UMBEL_D_SECRET_WRONG,
                               "wrong secret key: the filter was made with key "
                               "%016" PRIx64 ", this is key %016" PRIx64,
-                              f->shape.secret_id, id);
+                              um_secret_of(f), id);
     um_hasher_unlock(&f->hasher, secret);
     return UMBEL_OK;
 }
 
 umbel_status um_check_writable(const umbel_filter *f, umbel_error *err)
 {
-    if (f->memory.mapped)
+    if (f->owner == UM_MAPPED)
         return um_fail(err, UMBEL_E_READONLY,
                        "a mapped filter is read-only: load or copy it");
     return UMBEL_OK;
@@ -379,11 +491,11 @@ umbel_status um_check_writable(const umbel_filter *f, umbel_error *err)
 
 umbel_status um_check_ready(const umbel_filter *f, umbel_error *err)
 {
-    if (!f->hasher.ready)
+    if (!um_hasher_ready(&f->hasher))
         return um_fail_detail(err, UMBEL_E_SECRET, UMBEL_D_SECRET_MISSING,
                               "this filter hashes with secret key %016" PRIx64
                               ": give that key first",
-                              f->shape.secret_id);
+                              um_secret_of(f));
     return UMBEL_OK;
 }
 
@@ -397,8 +509,7 @@ static umbel_status refuse(const um_kind *kind, const char *verb,
 umbel_status um_cannot(const umbel_filter *f, const char *verb,
                        umbel_error *err)
 {
-    return refuse(f->shape.kind, verb, f->shape.kind->unsupported_reason.any,
-                  err);
+    return refuse(f->kind, verb, f->kind->unsupported_reason.any, err);
 }
 
 /* Refuses, and names the kinds that can. */
@@ -442,6 +553,6 @@ umbel_status um_cannot_remove(const um_kind *kind, umbel_error *err)
 umbel_status um_cannot_join(const umbel_filter *f, const char *verb,
                             umbel_error *err)
 {
-    const um_unsupported_reason *why = &f->shape.kind->unsupported_reason;
-    return refuse(f->shape.kind, verb, why->join ? why->join : why->any, err);
+    const um_unsupported_reason *why = &f->kind->unsupported_reason;
+    return refuse(f->kind, verb, why->join ? why->join : why->any, err);
 }

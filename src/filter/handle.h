@@ -19,19 +19,103 @@ typedef struct um_memory {
 
 void um_memory_free(um_memory *m, const umbel_alloc *alloc);
 
+/* Whose the payload is. */
+typedef enum um_owner {
+    UM_INSIDE, /* in the block of the handle: small ones */
+    UM_OWNED,  /* a block of its own */
+    UM_LENT,   /* the caller's */
+    UM_MAPPED  /* in a file, released by munmap */
+} um_owner;
+
+/*
+ * People keep a filter per user, so a handle is small. What only some filters
+ * have lies behind it (shape.c), and small payloads follow in the same block:
+ *
+ *     umbel_filter | the kind's part | what some have | payload, in line
+ */
 struct umbel_filter {
-    um_shape shape;
+    const um_kind *kind;
     um_layout layout;
     um_hasher hasher;
     umbel_alloc alloc;
     uint8_t *payload; /* in memory */
     size_t payload_len;
-    um_memory memory;
-    const um_fast *fast; /* NULL: the kind's own functions */
-    um_query_key *query_key;
+    const um_fast *fast;   /* NULL: the kind's own functions */
+    const um_one_key *one; /* key, for umbel_query and umbel_add */
     um_gate *gate; /* umbel_share: the kind's shared functions, inside it */
-    void *self;    /* the kind's part, behind this struct */
+    void *self;    /* the kind's part */
+
+    /* As in um_shape. */
+    double fpr;
+    uint64_t capacity, added, denied, attached;
+    uint64_t expansion : 33;
+    uint64_t key_form : 3;
+    uint64_t spare_len : 8;
+    uint64_t owner : 2;  /* um_owner */
+    uint64_t inside : 7; /* lines for a payload in the block of the handle */
+    uint64_t padded : 1; /* ... with room to put them in line */
+    bool exact_size, estimated, intersected, joined, difference, coded;
 };
+
+_Static_assert(sizeof(umbel_filter) <= 256, "a handle is small");
+
+/*
+ * The shape of a filter. The pointer is good until the end of the block that
+ * calls this, and does not follow what happens to the filter.
+ */
+#define um_shape_of(f) um_get_shape(f, &(um_shape){.kind = NULL})
+const um_shape *um_get_shape(const umbel_filter *f, um_shape *s);
+/* Gives f, which is zeroed, a shape, layout and hasher; its owner is set. */
+void um_set_shape(umbel_filter *f, const um_shape *s);
+
+/* Returns the settings, as many as the kind has. */
+uint64_t *um_settings_of(const umbel_filter *f);
+/* Returns zeros if the filter is not a difference. */
+const um_delta *um_delta_of(const umbel_filter *f);
+void um_set_delta(umbel_filter *f, um_delta delta);
+/* Returns 0 where the hash takes none. */
+uint64_t um_secret_of(const umbel_filter *f);
+/* Returns what a mapped filter lies in. */
+um_memory *um_mapping_of(const umbel_filter *f);
+
+/* Returns the bytes of a handle with the kind's part and what s has. */
+size_t um_handle_len(const um_shape *s, um_owner owner);
+/* The same of one that is. */
+size_t um_handle_len_of(const umbel_filter *f);
+/* Finds everything that lies behind the handle, after it moved. */
+void um_find_parts(umbel_filter *f);
+
+/* The kind's part lies behind the handle. */
+enum { UM_SELF_AT = sizeof(umbel_filter) };
+
+/* Returns the kind's part without a load. */
+static inline void *um_self(const umbel_filter *f)
+{
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): drops const without a load */
+    return (uint8_t *)(uintptr_t)f + UM_SELF_AT;
+}
+
+/* Sticks at the maximum: a file may claim any number of keys. */
+static inline uint64_t um_more_added(uint64_t was, size_t fresh)
+{
+    return was > UINT64_MAX - fresh ? UINT64_MAX : was + fresh;
+}
+
+/*
+ * Counts n keys of which fresh were new, for a filter that is not shared. A
+ * kind with bounds counts all of them: a key that matched already is a member
+ * whose loss the bound must cover, and how many match depends on bits that
+ * somebody else chose.
+ */
+static inline void um_count_added(umbel_filter *f, size_t n, size_t fresh)
+{
+    if (f->kind->bounds)
+        fresh = n;
+    f->added = um_more_added(f->added, fresh);
+}
+
+/* Sets the number of keys; needs the filter to itself. */
+void um_set_added(umbel_filter *f, uint64_t n);
 
 /*
  * Makes a filter of that shape, whose size must be solved, with zeroed memory.
@@ -58,6 +142,9 @@ umbel_status um_filter_own(const um_shape *shape, const umbel_alloc *alloc,
 umbel_filter *um_filter_move(umbel_filter *f,
                              void *(*move)(void *ctx, void *block), void *ctx);
 
+/* Frees the payload, if it is a block of its own or a file. */
+void um_payload_free(umbel_filter *f);
+
 /* Gives the kind its memory, after the payload or its content was replaced. */
 void um_filter_attach(umbel_filter *f);
 
@@ -76,7 +163,7 @@ bool um_payload_len(const um_shape *s, size_t *len);
 bool um_file_len(const um_shape *s, size_t *len);
 
 /* Returns the bytes of umbel_data at the payload's end, with padding. */
-size_t um_data_room(const um_shape *s);
+size_t um_data_room(const umbel_filter *f);
 /* Copies the data of from, if any, to to. */
 umbel_status um_pass_data(umbel_filter *to, const umbel_filter *from,
                           umbel_error *err);
@@ -101,8 +188,8 @@ umbel_status um_same_shape(const um_shape *x, const um_shape *y,
 
 /*
  * Adds keys, amounts of each or (NULL) one, and counts the new ones. At most
- * UM_BATCH of them to a shared filter, so that no copy waits for long. E_FULL
- * when some found no room; the others were added.
+ * UM_SHARED_BATCH of them to a shared filter, so that no copy waits for long.
+ * E_FULL when some found no room; the others were added.
  */
 umbel_status um_add_now(umbel_filter *f, const umbel_digest *d,
                         const uint64_t *amounts, size_t n, bool *fresh,

@@ -426,7 +426,7 @@ umbel_status um_head_check(const um_shape *s, umbel_error *err)
 
     if (!(s->fpr > 0 && (s->fpr < 1 || um_is_map(s))) ||
         s->cells > UM_MAX_CELLS || s->capacity > UM_MAX_CELLS ||
-        s->attached > UM_MAX_CELLS || s->expansion >> 33 ||
+        s->attached > UM_MAX_CELLS || s->expansion > UM_EXPANSION_MOST ||
         ((s->joined || s->difference || um_is_delta(&s->delta)) &&
          !um_merges_by(s->kind, UMBEL_MINUS)) ||
         !s->delta.from != !s->delta.to ||

@@ -14,27 +14,27 @@
 
 const char *umbel_kind(const umbel_filter *f)
 {
-    return f->shape.kind->name;
+    return f->kind->name;
 }
 
 uint64_t umbel_cells(const umbel_filter *f)
 {
-    return f->shape.cells;
+    return f->layout.cells;
 }
 
 uint32_t umbel_hashes(const umbel_filter *f)
 {
-    return f->shape.hashes;
+    return f->layout.hashes;
 }
 
 double umbel_target_fpr(const umbel_filter *f)
 {
-    return f->shape.fpr;
+    return f->fpr;
 }
 
 umbel_key_form umbel_key_form_of(const umbel_filter *f)
 {
-    return (umbel_key_form)f->shape.key_form;
+    return (umbel_key_form)f->key_form;
 }
 
 const char *umbel_key_form_name(umbel_key_form form)
@@ -45,30 +45,25 @@ const char *umbel_key_form_name(umbel_key_form form)
     return (unsigned)form < UM_COUNT(names) ? names[form] : NULL;
 }
 
-uint64_t umbel_added(const umbel_filter *f)
-{
-    return __atomic_load_n(&f->shape.added, __ATOMIC_RELAXED);
-}
-
 bool umbel_may_deny(const umbel_filter *f)
 {
-    return f->shape.denied || f->shape.difference || f->shape.kind->forgets;
+    return f->denied || f->difference || f->kind->forgets;
 }
 
 uint64_t umbel_denied(const umbel_filter *f)
 {
-    return f->shape.denied;
+    return f->denied;
 }
 
 double umbel_predict(const umbel_filter *f)
 {
-    const um_kind *kind = f->shape.kind;
+    const um_kind *kind = f->kind;
     return kind->predict ? kind->predict(f->self) : NAN;
 }
 
 double umbel_fpr_at(const umbel_filter *f, double keys)
 {
-    return um_shape_error(&f->shape, keys);
+    return um_shape_error(um_shape_of(f), keys);
 }
 
 static umbel_field *append(umbel_info *out, const char *name,
@@ -130,7 +125,7 @@ static void add_bytes(const umbel_filter *f, umbel_info *out)
     size_t head, stored = um_stored_len(f, &head);
 
     um_info_count(out, "bytes", head + stored);
-    um_info_flag(out, "coded", f->shape.coded);
+    um_info_flag(out, "coded", f->coded);
     um_info_count(out, "payload_bytes", f->payload_len);
     um_info_count(out, "stored_bytes", stored);
     um_info_count(out, "shannon_bytes", (uint64_t)ceil(um_shannon_bytes(f)));
@@ -139,42 +134,42 @@ static void add_bytes(const umbel_filter *f, umbel_info *out)
 static void add_keys(const umbel_filter *f, umbel_info *out)
 {
     um_info_count(out, "added", umbel_added(f));
-    um_info_flag(out, "added_is_estimate", f->shape.estimated);
+    um_info_flag(out, "added_is_estimate", f->estimated);
     um_info_flag(out, "may_deny", umbel_may_deny(f));
-    um_info_count(out, "denied_members", f->shape.denied);
-    if (!um_is_delta(&f->shape.delta))
+    um_info_count(out, "denied_members", f->denied);
+    if (!um_is_delta(um_delta_of(f)))
         return;
-    um_info_hex(out, "difference_from", f->shape.delta.from);
-    um_info_hex(out, "difference_to", f->shape.delta.to);
+    um_info_hex(out, "difference_from", um_delta_of(f)->from);
+    um_info_hex(out, "difference_to", um_delta_of(f)->to);
 }
 
 void umbel_describe_shape(const umbel_filter *f, umbel_info *out)
 {
     out->n = 0;
-    add_shape(&f->shape, out);
-    um_info_flag(out, "coded", f->shape.coded);
+    add_shape(um_shape_of(f), out);
+    um_info_flag(out, "coded", f->coded);
     um_info_count(out, "payload_bytes", f->payload_len);
     add_keys(f, out);
-    if (f->shape.attached)
-        um_info_count(out, "data_bytes", f->shape.attached);
+    if (f->attached)
+        um_info_count(out, "data_bytes", f->attached);
 }
 
 void umbel_describe(const umbel_filter *f, umbel_info *out)
 {
-    const um_kind *kind = f->shape.kind;
+    const um_kind *kind = f->kind;
 
     out->n = 0;
-    add_shape(&f->shape, out);
+    add_shape(um_shape_of(f), out);
     add_bytes(f, out);
     add_keys(f, out);
     if (kind->bits)
         um_info_real(out, "fill",
                      (double)kind->bits->used(f->self, NULL) /
-                         (double)f->shape.cells);
+                         (double)f->layout.cells);
     um_info_real(out, "predicted_error", umbel_predict(f));
     um_info_hex(out, "payload_checksum", umbel_payload_checksum(f));
-    if (f->shape.attached)
-        um_info_count(out, "data_bytes", f->shape.attached);
+    if (f->attached)
+        um_info_count(out, "data_bytes", f->attached);
     if (kind->info)
         kind->info(f->self, out);
 }
@@ -284,6 +279,11 @@ bool umbel_hash_at(size_t i, const char **name, const char **summary,
     if (row && keyed)
         *keyed = row->keyed;
     return row && tell(row->name, row->summary, name, summary);
+}
+
+const char *umbel_fast_path(const umbel_filter *f)
+{
+    return f->fast ? f->fast->name : "plain";
 }
 
 bool umbel_kind_setting(const char *kind, size_t i, umbel_setting_info *out)

@@ -27,7 +27,10 @@ typedef struct um_delta {
     uint64_t from, to;
 } um_delta;
 
-/* Everything that defines a filter: the head of its file. */
+#define UM_EXPANSION_MOST (((uint64_t)1 << 33) - 1)
+
+/* Everything that defines a filter: the head of its file. A handle holds it
+ * packed (handle.h). */
 typedef struct um_shape {
     const um_kind *kind;
     const um_addressing *addressing;
@@ -51,8 +54,9 @@ typedef struct um_shape {
     uint64_t attached; /* bytes of the user's data behind the cells */
     uint64_t denied;   /* members known to be denied */
     uint64_t key_form; /* umbel_key_form: how its keys were read */
-    uint64_t
-        expansion; /* how it grows in RedisBloom (ops/foreign_redisbloom.c) */
+    /* How it grows in RedisBloom (ops/foreign_redisbloom.c), at most
+     * UM_EXPANSION_MOST. */
+    uint64_t expansion;
     um_delta delta;
     uint8_t spare_len; /* fields of a later version that may be ignored: kept */
     uint8_t spare[UM_SPARE_MAX];
@@ -262,6 +266,9 @@ struct um_kind {
      */
     void (*attach)(void *self, const um_shape *s, const um_layout *l,
                    void *const memory[]);
+    /* Gives self the number of keys that the handle counts; NULL: it needs
+     * none. */
+    void (*use_added)(void *self, const uint64_t *added);
     /* Writes the cells before the first key, into zeros; NULL: zeros. */
     void (*start)(void *self);
 

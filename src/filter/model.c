@@ -71,9 +71,9 @@ typedef struct bias {
 
 static bias bias_of(const um_layout *l)
 {
-    uint64_t turns = l->range / l->width;
-    double range = (double)l->range, often = (double)turns;
-    double hot = (double)(l->range % l->width);
+    uint64_t turns = um_range(l) / l->width;
+    double range = (double)um_range(l), often = (double)turns;
+    double hot = (double)(um_range(l) % l->width);
 
     return (bias){hot, (double)l->width - hot, (often + 1) / range,
                   often / range};
@@ -98,12 +98,12 @@ static double biased_fill(const um_layout *l, double throws)
 
 uint64_t um_model_hot(const um_layout *l)
 {
-    return l->range ? l->range % l->width : 0;
+    return um_range(l) ? um_range(l) % l->width : 0;
 }
 
 double um_model_hit(const um_layout *l, uint64_t used_hot, uint64_t used)
 {
-    if (!l->range)
+    if (!um_range(l))
         return (double)used / (double)l->width;
     bias b = bias_of(l);
     return (double)used_hot * b.p_hot + (double)(used - used_hot) * b.p_cold;
@@ -131,7 +131,7 @@ static double block_hit(const um_layout *l, const avoid *a, double load)
     double empty = power(load, a->one), twin = power(load, a->twin);
     double variance = empty / w + (1 - 1 / w) * twin - empty * empty;
     double fill =
-        l->range ? biased_hit(l, load * l->throws) : -expm1(load * a->one);
+        um_range(l) ? biased_hit(l, load * l->throws) : -expm1(load * a->one);
 
     if (load == 0)
         return 0;
@@ -182,7 +182,7 @@ double um_model_error(const um_layout *l, double keys)
                                 : over_loads(l, &a, floor(keys));
     if (um_extra_can(l) && sum > EXACT_FROM)
         sum = um_extra_error(l, floor(keys), sum);
-    if (l->classes)
+    if (um_classes(l, NULL))
         sum = um_classes_error(l, keys, sum);
     return sum < 1 ? sum : 1;
 }
@@ -201,7 +201,7 @@ double um_model_fill(const um_layout *l, double keys)
 
     if (keys <= 0)
         return 0;
-    if (l->range)
+    if (um_range(l))
         return biased_fill(l, keys * l->throws);
     return -expm1(keys * ln_untouched(l, a.one));
 }
@@ -229,7 +229,7 @@ double um_model_keys(const um_layout *l, uint64_t used)
 
     if (used >= l->cells)
         return INFINITY;
-    if (l->range && used)
+    if (um_range(l) && used)
         return biased_keys(l, (double)used / (double)l->cells);
     return log1p(-(double)used / (double)l->cells) / ln_untouched(l, a.one);
 }
@@ -249,9 +249,9 @@ double um_model_slope(const um_layout *l, double keys)
  */
 static double along_cycle(const um_layout *l, double shared)
 {
-    double m = (double)l->cells, q = m / (double)l->classes, sum = 0;
+    double m = (double)l->cells, q = m / (double)um_classes(l, NULL), sum = 0;
 
-    for (uint32_t d = 1; d < l->hashes && d < l->classes; d++)
+    for (uint32_t d = 1; d < l->hashes && d < um_classes(l, NULL); d++)
         sum += 2 * q * expm1(shared * (l->hashes - d) / (m * q));
     return sum;
 }
@@ -278,7 +278,7 @@ double um_model_covariance(const um_layout *l, double a, double b,
         if (classes[i].pairs > 0)
             sum += classes[i].pairs *
                    expm1(shared * (classes[i].ln_both - 2 * one));
-    if (l->classes)
+    if (um_classes(l, NULL))
         sum += along_cycle(l, shared);
     return m * sum * power(a + b, one);
 }

@@ -28,11 +28,22 @@ const um_kind *um_kind_row(size_t i)
     ROW_AT(um_tables.kinds, i);
 }
 
+static const um_kind *find_inner(const char *name)
+{
+    ROW_NAMED(um_tables.inner_kinds, name);
+}
+
+static const um_kind *find_kind(const char *name)
+{
+    ROW_NAMED(um_tables.kinds, name);
+}
+
 const um_kind *um_kind_find(const char *name)
 {
     if (!name)
         return um_tables.kinds[0];
-    ROW_NAMED(um_tables.kinds, name);
+    const um_kind *row = find_kind(name);
+    return row ? row : find_inner(name);
 }
 
 const um_addressing *um_addressing_row(size_t i)

@@ -11,7 +11,8 @@
 
 /* Each ends with NULL. */
 typedef struct um_table_set {
-    const um_kind *const *kinds; /* the default kind first */
+    const um_kind *const *kinds;       /* the default kind first */
+    const um_kind *const *inner_kinds; /* of one program: only by name */
     const um_addressing *const *addressings;
     const um_fast *const *fast; /* best first */
 } um_table_set;

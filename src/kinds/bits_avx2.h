@@ -24,6 +24,9 @@ UM_INLINE um_trim trim_of(int groups);
 
 /* Where the kind's bits are, and where answers go. */
 UM_INLINE um_work work_on(const void *self, uint64_t seed, void *out);
+/* The same for one key. */
+UM_INLINE um_target target_of(const um_layout *l, const void *self,
+                              uint64_t flip);
 
 UM_INLINE um_loop_config way_of(int verb, int block, int groups)
 {
@@ -95,27 +98,21 @@ UM_INLINE size_t serve_all(const void *self, uint64_t seed, int sort,
     return w.added;
 }
 
-UM_INLINE bool matches(const um_target *t, uint64_t lo, um_loop_config how)
+UM_INLINE bool serve_one(const umbel_filter *f, uint64_t lo, int verb,
+                         int block, int groups)
 {
-    uint8_t *p = t->memory + um_block_of(t, lo, how);
+    um_loop_config how = way_of(verb, block, groups);
+    um_target t = target_of(&f->layout, um_self(f), 0);
+    uint8_t *p = t.memory + um_block_of(&t, lo, how);
     uint64_t hi = um_remix(lo), last = um_last_word(lo, hi, how);
-    __m256i x = misfits(t, p, hi, last, how);
+    __m256i x = misfits(&t, p, hi, last, how);
 
-    return _mm256_testz_si256(x, x);
-}
-
-UM_INLINE bool has_hash(const void *self, uint64_t lo, int block)
-{
-    const um_target t = work_on(self, 0, NULL).t;
-
-    if (t.hashes > 8)
-        return matches(&t, lo, way_of(UM_QUERY, block, 2));
-    return matches(&t, lo, way_of(UM_QUERY, block, 1));
+    return _mm256_testz_si256(x, x) == (verb == UM_QUERY);
 }
 
 static bool usable(const um_layout *l)
 {
-    return __builtin_cpu_supports("avx2") && l->hashes <= MOST_HASHES;
+    return um_use_avx2() && l->hashes <= MOST_HASHES;
 }
 
 #endif

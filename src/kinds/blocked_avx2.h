@@ -27,8 +27,9 @@ typedef struct um_target {
     uint8_t *memory;
     uint64_t blocks;
     uint32_t hashes;
-    bool far;      /* the memory, from the second cache */
-    uint64_t flip; /* what XXH3 does with the seed, for 8-byte keys */
+    bool far;       /* the memory, from the second cache */
+    uint64_t flip;  /* what XXH3 does with the seed, for 8-byte keys */
+    uint32_t lanes; /* um_lanes_at, for kinds that use it */
 } um_target;
 
 /* What is done, and what comes out. */
@@ -55,13 +56,13 @@ typedef struct um_loop_config {
 } um_loop_config;
 
 UM_INLINE um_target um_target_of(const um_layout *l, uint8_t *memory,
-                                 uint64_t seed)
+                                 uint64_t flip)
 {
     return (um_target){.memory = memory,
                        .blocks = l->blocks,
                        .hashes = l->hashes,
                        .far = l->far,
-                       .flip = um_xxh3_flip(seed)};
+                       .flip = flip};
 }
 
 /* Serve the first n keys in their order; their answers begin at number out. */

@@ -64,6 +64,7 @@ typedef struct key {
 UM_INLINE bool serve(const target *t, key k, loop how);
 /* The kind's bits. */
 UM_INLINE target aim(const void *self, uint64_t seed);
+UM_INLINE uint8_t *bits_of_self(const void *self);
 
 /* --- eight keys a step ---------------------------------------------------- */
 
@@ -238,28 +239,23 @@ UM_INLINE size_t serve_all(const void *self, uint64_t seed, int sort,
                    : walk(&j, loop_of(sort, verb, block, 1, false));
 }
 
-UM_INLINE bool has(const target *t, uint64_t lo, loop how)
+UM_INLINE bool serve_one(const umbel_filter *f, uint64_t lo, int verb,
+                         int block, int groups)
 {
-    uint64_t hi = um_remix(lo), last = how.groups == 2 ? um_remix(hi + lo) : hi;
+    const loop how = loop_of(UM_KEYS8, verb, block, groups, false);
+    const target t = target_of(&f->layout, bits_of_self(um_self(f)), 0);
+    uint64_t hi = um_remix(lo), last = groups == 2 ? um_remix(hi + lo) : hi;
     key k = {.first = hi,
              .last = last,
-             .at = um_scale(lo, t->blocks) << how.shift,
-             .used = (__mmask8)(t->run >> (8 - (last & 7)))};
+             .at = um_scale(lo, t.blocks) << how.shift,
+             .used = (__mmask8)(t.run >> (8 - (last & 7)))};
 
-    return serve(t, k, how);
-}
-
-UM_INLINE bool has_hash(const void *self, uint64_t lo, int block)
-{
-    const target t = aim(self, 0);
-
-    return t.two ? has(&t, lo, loop_of(UM_KEYS8, UM_QUERY, block, 2, false))
-                 : has(&t, lo, loop_of(UM_KEYS8, UM_QUERY, block, 1, false));
+    return serve(&t, k, how);
 }
 
 static bool usable(const um_layout *l)
 {
-    return um_has_avx512() && l->hashes <= MOST_HASHES &&
+    return um_use_avx512() && l->hashes <= MOST_HASHES &&
            l->blocks <= UINT32_MAX;
 }
 

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "filter/fast.h"
 #include "kinds/each.h"
+#include "kinds/lanes.h"
 #include "kinds/rows.h"
 
 #include <math.h>
@@ -52,8 +53,10 @@ static void attach(void *self, const um_shape *s, const um_layout *l,
 {
     um_bloom *b = self;
 
-    *b = (um_bloom){
-        .layout = l, .bits = memory[0], .groups = (uint32_t)s->setting[GROUPS]};
+    *b = (um_bloom){.layout = l,
+                    .bits = memory[0],
+                    .groups = (uint32_t)s->setting[GROUPS],
+                    .lanes = um_lanes_at(l)};
     if (b->groups > 1) {
         um_shape one_group = *s;
         one_group.setting[GROUPS] = 1;
@@ -208,7 +211,7 @@ void um_bloom_look(const um_layout *l, um_used_in *used, const void *cells,
             found.in_block = in_block, found.fullest = i;
     }
     found.error /= (double)l->blocks;
-    if (l->classes)
+    if (um_classes(l, NULL))
         found.error = um_classes_chance(l, used, cells);
     *out = found;
 }
@@ -217,7 +220,7 @@ double um_bloom_chance(const um_layout *l, um_used_in *used, const void *cells)
 {
     um_bits_look found;
 
-    if (l->classes)
+    if (um_classes(l, NULL))
         return um_classes_chance(l, used, cells);
     um_bloom_look(l, used, cells, &found);
     return found.error;

@@ -12,6 +12,7 @@ typedef struct um_bloom {
     const um_layout *layout;
     uint8_t *bits;
     uint32_t groups;            /* digests a key may go by */
+    uint32_t lanes;             /* um_lanes_at */
     const struct um_fast *fast; /* queries one of several groups; or NULL */
 } um_bloom;
 

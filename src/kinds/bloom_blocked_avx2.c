@@ -10,6 +10,7 @@
  */
 #include "kinds/bits_avx2.h"
 #include "kinds/bloom.h"
+#include "kinds/lanes.h"
 
 UM_INLINE um_trim trim_of(int groups)
 {
@@ -19,42 +20,20 @@ UM_INLINE um_trim trim_of(int groups)
 
 /* --- masks --------------------------------------------------------------- */
 
-/*
- * The last hashes, r of them, go to r neighbouring lanes from lane word & 7 on:
- * lane i is used when (i - start) mod 8 < r. Written twice in a row, a load
- * from entry 8 - start on gives the lanes in their order.
- */
-#define USED(i, r) ((i) < (r) ? ~UINT64_C(0) : 0)
-#define EIGHT(T, r)                                                            \
-    (T) USED(0, r), (T)USED(1, r), (T)USED(2, r), (T)USED(3, r),               \
-        (T)USED(4, r), (T)USED(5, r), (T)USED(6, r), (T)USED(7, r)
-#define TWICE(T, r)                                                            \
-    {                                                                          \
-        EIGHT(T, r), EIGHT(T, r)                                               \
-    }
-#define ALL_R(T)                                                               \
-    {                                                                          \
-        TWICE(T, 8), TWICE(T, 1), TWICE(T, 2), TWICE(T, 3), TWICE(T, 4),       \
-            TWICE(T, 5), TWICE(T, 6), TWICE(T, 7)                              \
-    }
-
-static const uint32_t used256[8][16] = ALL_R(uint32_t);
-static const uint64_t used512[8][16] = ALL_R(uint64_t);
-
-/* One cell in each of eight lanes of 32. */
-UM_INLINE __m256i lanes256(uint64_t word)
+/* One cell in each of eight lanes of 32; first has the lowest of each. */
+UM_INLINE __m256i lanes256(uint64_t word, __m256i first)
 {
     __m256i v = _mm256_sllv_epi64(_mm256_set1_epi64x((long long)word),
                                   _mm256_setr_epi64x(0, 5, 10, 15));
-    return _mm256_sllv_epi32(_mm256_set1_epi32(1), _mm256_srli_epi32(v, 27));
+    return _mm256_sllv_epi32(first, _mm256_srli_epi32(v, 27));
 }
 
 /* Four of the eight lanes of 64. */
-UM_INLINE __m256i lanes512(uint64_t word, __m256i shifts)
+UM_INLINE __m256i lanes512(uint64_t word, __m256i shifts, __m256i first)
 {
     __m256i v = _mm256_srlv_epi64(_mm256_set1_epi64x((long long)word), shifts);
     v = _mm256_and_si256(v, _mm256_set1_epi64x(63));
-    return _mm256_sllv_epi64(_mm256_set1_epi64x(1), v);
+    return _mm256_sllv_epi64(first, v);
 }
 
 /* The cells of a key in its block: one vector, or two. */
@@ -62,27 +41,30 @@ typedef struct mask {
     __m256i part[2];
 } mask;
 
-UM_INLINE mask mask256(uint64_t first, uint64_t last, uint32_t rest, int groups)
+UM_INLINE mask mask256(const um_target *t, uint64_t first, uint64_t last,
+                       int groups)
 {
-    __m256i m = lanes256(last);
+    const uint32_t *used = &um_lanes32[t->lanes - (last & 7)];
+    __m256i m = lanes256(last, um_load_avx2(used));
 
-    m = _mm256_and_si256(m, um_load_avx2(&used256[rest][8 - (last & 7)]));
     if (groups == 2)
-        m = _mm256_or_si256(m, lanes256(first));
+        m = _mm256_or_si256(m, lanes256(first, _mm256_set1_epi32(1)));
     return (mask){{m, _mm256_setzero_si256()}};
 }
 
-UM_INLINE mask mask512(uint64_t first, uint64_t last, uint32_t rest, int groups)
+UM_INLINE mask mask512(const um_target *t, uint64_t first, uint64_t last,
+                       int groups)
 {
     const __m256i low = _mm256_setr_epi64x(58, 52, 46, 40);
     const __m256i high = _mm256_setr_epi64x(34, 28, 22, 16);
-    const uint64_t *used = &used512[rest][8 - (last & 7)];
-    __m256i m = _mm256_and_si256(lanes512(last, low), um_load_avx2(used));
-    __m256i n = _mm256_and_si256(lanes512(last, high), um_load_avx2(used + 4));
+    const uint64_t *used = &um_lanes64[t->lanes - (last & 7)];
+    __m256i m = lanes512(last, low, um_load_avx2(used));
+    __m256i n = lanes512(last, high, um_load_avx2(used + 4));
 
     if (groups == 2) {
-        m = _mm256_or_si256(m, lanes512(first, low));
-        n = _mm256_or_si256(n, lanes512(first, high));
+        const __m256i ones = _mm256_set1_epi64x(1);
+        m = _mm256_or_si256(m, lanes512(first, low, ones));
+        n = _mm256_or_si256(n, lanes512(first, high, ones));
     }
     return (mask){{m, n}};
 }
@@ -114,21 +96,31 @@ UM_INLINE __m256i clear512(uint8_t *p, mask m, bool adds)
 UM_INLINE __m256i misfits(const um_target *t, uint8_t *p, uint64_t first,
                           uint64_t last, um_loop_config how)
 {
-    uint32_t rest = t->hashes % 8;
     bool adds = how.verb == UM_ADD;
 
     if (how.shift == SHIFT512)
-        return clear512(p, mask512(first, last, rest, how.groups), adds);
-    return clear256(p, mask256(first, last, rest, how.groups), adds);
+        return clear512(p, mask512(t, first, last, how.groups), adds);
+    return clear256(p, mask256(t, first, last, how.groups), adds);
 }
 
 /* --- the rows ------------------------------------------------------------- */
 
+UM_INLINE um_target target_of(const um_layout *l, const void *self,
+                              uint64_t flip)
+{
+    const um_bloom *b = self;
+    um_target t = um_target_of(l, b->bits, flip);
+
+    t.lanes = b->lanes;
+    return t;
+}
+
 UM_INLINE um_work work_on(const void *self, uint64_t seed, void *out)
 {
     const um_bloom *b = self;
-    return (um_work){.t = um_target_of(b->layout, b->bits, seed), .out = out};
+    return (um_work){.t = target_of(b->layout, self, um_xxh3_flip(seed)),
+                     .out = out};
 }
 
-UM_FAST_ROW(avx2, bloom, 256, NULL, NULL)
-UM_FAST_ROW(avx2, bloom, 512, NULL, NULL)
+UM_FAST_ROW(avx2, bloom, 256, NULL, NULL, UM_SHARES(256))
+UM_FAST_ROW(avx2, bloom, 512, NULL, NULL, UM_SHARES(512))

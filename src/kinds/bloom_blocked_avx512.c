@@ -75,11 +75,16 @@ UM_INLINE bool serve(const target *t, key k, loop how)
                           : serve256(p, mask256(k, how.groups), how.verb);
 }
 
+UM_INLINE uint8_t *bits_of_self(const void *self)
+{
+    return ((const um_bloom *)self)->bits;
+}
+
 UM_INLINE target aim(const void *self, uint64_t seed)
 {
     const um_bloom *b = self;
     return target_of(b->layout, b->bits, seed);
 }
 
-UM_FAST_ROW(avx512, bloom, 256, NULL, NULL)
-UM_FAST_ROW(avx512, bloom, 512, NULL, NULL)
+UM_FAST_ROW(avx512, bloom, 256, NULL, NULL, UM_SHARES(256))
+UM_FAST_ROW(avx512, bloom, 512, NULL, NULL, UM_SHARES(512))

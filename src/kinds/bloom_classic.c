@@ -55,7 +55,7 @@ static bool usable(const um_layout *l)
 }
 
 const um_fast um_fast_bloom_classic = {
-    .name = "portable",
+    .name = "plain",
     .kind = "bloom",
     .addressing = "classic",
     .usable = usable,

@@ -119,8 +119,7 @@ static void query_keys8(const void *self, uint64_t seed, const uint64_t *keys,
 
 static bool usable(const um_layout *l)
 {
-    return __builtin_cpu_supports("avx2") && l->hashes >= 2 &&
-           l->cells <= UINT32_MAX;
+    return um_use_avx2() && l->hashes >= 2 && l->cells <= UINT32_MAX;
 }
 
 const um_fast um_fast_bloom_classic_avx2 = {

@@ -23,6 +23,7 @@ typedef struct classes {
     const um_layout *layout;
     um_used_in *used;
     const void *cells;
+    uint64_t n, step;     /* um_classes */
     uint64_t size, looks; /* cells of a class, and how many are looked at */
     um_rng rng;
     double fill[TABLE];
@@ -30,12 +31,12 @@ typedef struct classes {
 
 static double look_at(classes *c, uint64_t class)
 {
-    uint64_t n = c->layout->classes, used = 0;
+    uint64_t used = 0;
 
     for (uint64_t i = 0; i < c->looks; i++) {
         uint64_t at =
             c->looks < c->size ? um_random_below(&c->rng, c->size) : i;
-        used += c->used(c->cells, class + at * n, 1);
+        used += c->used(c->cells, class + at * c->n, 1);
     }
     return (double)used / (double)c->looks;
 }
@@ -47,8 +48,8 @@ static double chance_from(classes *c, uint64_t class)
     double product = 1;
 
     for (uint32_t j = 0; j < l->hashes && product > 0; j++) {
-        product *= l->classes <= TABLE ? c->fill[class] : look_at(c, class);
-        class = class * l->step % l->classes;
+        product *= c->n <= TABLE ? c->fill[class] : look_at(c, class);
+        class = class * c->step % c->n;
     }
     return product;
 }
@@ -61,21 +62,20 @@ static uint64_t least(uint64_t a, uint64_t b)
 double um_classes_sampled(const um_layout *l, um_used_in *used,
                           const void *cells, uint64_t seed)
 {
-    classes c = {.layout = l,
-                 .used = used,
-                 .cells = cells,
-                 .rng = {seed},
-                 .size = l->cells / l->classes};
-    uint64_t most = LOOKS / l->hashes, share = most / l->classes;
+    classes c = {.layout = l, .used = used, .cells = cells, .rng = {seed}};
     double sum = 0;
 
+    c.n = um_classes(l, &c.step);
+    if (c.n == 0) /* cells that do not follow from each other are one class */
+        c.n = 1;
+    c.size = l->cells / c.n;
+    uint64_t most = LOOKS / l->hashes, share = most / c.n;
     c.looks = least(c.size, share > LEAST ? share : LEAST);
-    for (uint64_t i = 0; l->classes <= TABLE && i < l->classes; i++)
+    for (uint64_t i = 0; c.n <= TABLE && i < c.n; i++)
         c.fill[i] = look_at(&c, i);
-    uint64_t starts = least(l->classes, most / c.looks);
+    uint64_t starts = least(c.n, most / c.looks);
     for (uint64_t i = 0; i < starts; i++)
-        sum += chance_from(
-            &c, starts < l->classes ? um_random_below(&c.rng, l->classes) : i);
+        sum += chance_from(&c, starts < c.n ? um_random_below(&c.rng, c.n) : i);
     return sum / (double)starts;
 }
 

@@ -98,8 +98,9 @@ UM_INLINE void serve(um_work *w, const um_eight *e, size_t n, size_t out,
 
 UM_INLINE um_work work_on(const um_counting *c, uint64_t seed, void *out)
 {
-    return (um_work){.t = um_target_of(c->layout, c->cells.at, seed),
-                     .out = out};
+    return (um_work){
+        .t = um_target_of(c->layout, c->cells.at, um_xxh3_flip(seed)),
+        .out = out};
 }
 
 UM_INLINE um_loop_config way_of(int verb, int shift)
@@ -129,23 +130,30 @@ UM_INLINE size_t serve_all(const void *self, uint64_t seed, int sort,
     return w.added;
 }
 
-UM_INLINE bool has(const um_target *t, uint64_t lo, um_loop_config how)
+/* Returns true if a cell is, or was, zero. */
+UM_INLINE bool lacks(const um_target *t, uint64_t lo, um_loop_config how)
 {
     uint8_t *p = t->memory + um_block_of(t, lo, how);
     __m256i cells = touch(t, p, um_remix(lo), how);
     const __m256i four[4] = {cells, cells, cells, cells};
 
-    return !zeros(four, how);
+    return zeros(four, how) & 1;
 }
 
-UM_INLINE bool has_hash(const void *self, uint64_t lo, int block)
+UM_INLINE bool serve_one(const umbel_filter *f, uint64_t lo, int verb,
+                         int block, int groups)
 {
-    const um_counting *c = self;
-    const um_target t = work_on(c, 0, NULL).t;
+    const um_counting *c = um_self(f);
+    const um_target t = um_target_of(&f->layout, c->cells.at, 0);
+    bool wide = c->cells.width == 8;
 
-    (void)block;
-    return c->cells.width == 8 ? has(&t, lo, way_of(UM_QUERY, SHIFT8))
-                               : has(&t, lo, way_of(UM_QUERY, SHIFT4));
+    (void)block, (void)groups; /* more than eight hashes are not taken */
+    if (verb == UM_ADD && c->refined)
+        return wide ? lacks(&t, lo, way_of(ADD_REFINED, SHIFT8))
+                    : lacks(&t, lo, way_of(ADD_REFINED, SHIFT4));
+    bool lacked = wide ? lacks(&t, lo, way_of(verb, SHIFT8))
+                       : lacks(&t, lo, way_of(verb, SHIFT4));
+    return lacked == (verb == UM_ADD);
 }
 
 static void count_digests(const void *self, const umbel_digest *d, size_t n,
@@ -156,7 +164,7 @@ static void count_digests(const void *self, const umbel_digest *d, size_t n,
 
 static bool usable(const um_layout *l)
 {
-    return __builtin_cpu_supports("avx2") && l->hashes <= MOST_HASHES;
+    return um_use_avx2() && l->hashes <= MOST_HASHES;
 }
 
 static bool takes(const um_shape *s)
@@ -165,4 +173,4 @@ static bool takes(const um_shape *s)
     return bits == 4 || bits == 8;
 }
 
-UM_FAST_ROW(avx2, counting, 128, takes, count_digests)
+UM_FAST_ROW(avx2, counting, 128, takes, count_digests, )

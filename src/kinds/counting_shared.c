@@ -24,9 +24,6 @@
 #include "base/error.h"
 
 #include <inttypes.h>
-#include <sched.h>
-
-enum { PATIENCE = 100 }; /* looks at a lock before the processor is given up */
 
 static umbel_status may_share(const um_shape *s, umbel_error *err)
 {
@@ -111,30 +108,17 @@ static bool add_plain(const um_cells *c, const uint64_t *pos, uint32_t n,
     return zero && amount > 0;
 }
 
-static void take(um_gate_lock *lock)
-{
-    for (int looks = 0; __atomic_test_and_set(&lock->taken, __ATOMIC_ACQUIRE);
-         looks++)
-        if (looks >= PATIENCE)
-            sched_yield(); /* its holder may wait for this core */
-}
-
-static void give_back(um_gate_lock *lock)
-{
-    __atomic_clear(&lock->taken, __ATOMIC_RELEASE);
-}
-
 static bool add_refined(um_counting *c, umbel_digest d, const uint64_t *pos,
                         uint32_t n, uint64_t amount)
 {
     um_gate_lock *lock = &c->lock[(d.lo ^ d.hi) % UM_GATE_LOCKS];
 
-    take(lock);
+    um_gate_take(lock);
     uint64_t min = least(&c->cells, pos, n);
     uint64_t target = um_grown(min, amount, c->cells.max);
     for (uint32_t j = 0; j < n; j++)
         grow(&c->cells, pos[j], 0, target);
-    give_back(lock);
+    um_gate_give_back(lock);
     return min == 0 && amount > 0;
 }
 

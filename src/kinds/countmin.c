@@ -87,7 +87,7 @@ static umbel_status admit(um_shape *into, const um_shape *from,
 static bool in_rows(const um_layout *l)
 {
     return l->blocks == 1 && l->lanes == l->hashes && l->throws == 1 &&
-           l->extra == 0 && l->range == 0;
+           l->extra == 0 && um_range(l) == 0;
 }
 
 /*

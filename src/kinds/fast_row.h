@@ -10,6 +10,7 @@
 #include "base/inline.h"
 #include "base/xxh3.h"
 #include "filter/handle.h"
+#include "filter/shared.h"
 
 enum { UM_QUERY, UM_COUNT, UM_ADD }; /* verb */
 enum { UM_KEYS8, UM_DIGESTS };       /* sort: keys of 8 bytes, or digests */
@@ -20,12 +21,95 @@ UM_INLINE size_t serve_all(const void *self, uint64_t seed, int sort,
                            const void *keys, size_t n, void *out, int verb,
                            int block);
 
-/* Returns true if the key of that hash matches: the same cells, with nothing
- * around them. */
-UM_INLINE bool has_hash(const void *self, uint64_t lo, int block);
+/* Serves one key, with nothing around it: as serve_all, of filter f, with that
+ * hash. groups: of eight hashes, 1 or 2, a constant. */
+UM_INLINE bool serve_one(const umbel_filter *f, uint64_t lo, int verb,
+                         int block, int groups);
 
-/* Long keys are apart from the rest: they would cost a short key a frame. */
-#define UM_FAST_ROW(isa, kind_name, block, takes_fn, count_fn)                 \
+UM_INLINE umbel_status um_tell_one(bool *hit, bool matches)
+{
+    *hit = matches;
+    return UMBEL_OK;
+}
+
+UM_INLINE umbel_status um_tell_added(umbel_filter *f, bool *fresh, bool is_new)
+{
+    um_count_added(f, 1, is_new);
+    if (fresh)
+        *fresh = is_new;
+    return UMBEL_OK;
+}
+
+/* Keys of 8 bytes come first. Long keys are apart from the rest: they would
+ * cost a short key a frame. */
+#define UM_ONE_KEY(block, groups)                                              \
+    UM_INLINE umbel_status query_lo##block##_##groups(const umbel_filter *f,   \
+                                                      uint64_t lo, bool *hit)  \
+    {                                                                          \
+        return um_tell_one(hit, serve_one(f, lo, UM_QUERY, block, groups));    \
+    }                                                                          \
+    static __attribute__((noinline))                                           \
+    umbel_status query_long##block##_##groups(                                 \
+        const umbel_filter *f, const void *text, size_t len, bool *hit)        \
+    {                                                                          \
+        uint64_t lo = um_xxh3(text, len, f->hasher.seed);                      \
+        return query_lo##block##_##groups(f, lo, hit);                         \
+    }                                                                          \
+    static umbel_status query_key##block##_##groups(                           \
+        const umbel_filter *f, const void *text, size_t len, bool *hit,        \
+        umbel_error *err)                                                      \
+    {                                                                          \
+        (void)err;                                                             \
+        if (len == 8)                                                          \
+            return query_lo##block##_##groups(                                 \
+                f, um_xxh3_8(um_load64(text), f->hasher.flip), hit);           \
+        if (len > 8 && len <= 16)                                              \
+            return query_lo##block##_##groups(                                 \
+                f, um_xxh3_16(text, len, f->hasher.seed), hit);                \
+        return query_long##block##_##groups(f, text, len, hit);                \
+    }                                                                          \
+    UM_INLINE umbel_status add_lo##block##_##groups(umbel_filter *f,           \
+                                                    uint64_t lo, bool *fresh)  \
+    {                                                                          \
+        return um_tell_added(f, fresh,                                         \
+                             serve_one(f, lo, UM_ADD, block, groups));         \
+    }                                                                          \
+    static __attribute__((noinline)) umbel_status add_long##block##_##groups(  \
+        umbel_filter *f, const void *text, size_t len, bool *fresh)            \
+    {                                                                          \
+        uint64_t lo = um_xxh3(text, len, f->hasher.seed);                      \
+        return add_lo##block##_##groups(f, lo, fresh);                         \
+    }                                                                          \
+    __attribute__((unused)) static inline bool set_hash##block##_##groups(     \
+        umbel_filter *f, uint64_t lo)                                          \
+    {                                                                          \
+        return serve_one(f, lo, UM_ADD, block, groups);                        \
+    }                                                                          \
+    __attribute__((unused)) static inline bool has_hash##block##_##groups(     \
+        const umbel_filter *f, uint64_t lo)                                    \
+    {                                                                          \
+        return serve_one(f, lo, UM_QUERY, block, groups);                      \
+    }                                                                          \
+    static umbel_status add_key##block##_##groups(                             \
+        umbel_filter *f, const void *text, size_t len, bool *fresh,            \
+        umbel_error *err)                                                      \
+    {                                                                          \
+        if (f->owner == UM_MAPPED)                                             \
+            return um_check_writable(f, err);                                  \
+        if (len == 8)                                                          \
+            return add_lo##block##_##groups(                                   \
+                f, um_xxh3_8(um_load64(text), f->hasher.flip), fresh);         \
+        return add_long##block##_##groups(f, text, len, fresh);                \
+    }
+
+/* A row that also serves shared filters has as shares, or nothing. */
+#define UM_SHARES(block)                                                       \
+    .shared = {{query_key##block##_1, um_add_one_locked},                      \
+               {query_key##block##_2, um_add_one_locked}},                     \
+    .set_hash = {set_hash##block##_1, set_hash##block##_2},                    \
+    .has_hash = {has_hash##block##_1, has_hash##block##_2},
+
+#define UM_FAST_ROW(isa, kind_name, block, takes_fn, count_fn, shares)         \
     static void query_keys##block(const void *self, uint64_t seed,             \
                                   const uint64_t *keys, size_t n, bool *hit)   \
     {                                                                          \
@@ -46,24 +130,8 @@ UM_INLINE bool has_hash(const void *self, uint64_t lo, int block);
     {                                                                          \
         return serve_all(self, 0, UM_DIGESTS, d, n, fresh, UM_ADD, block);     \
     }                                                                          \
-    static __attribute__((noinline)) umbel_status query_long##block(           \
-        const umbel_filter *f, const void *text, size_t len, bool *hit)        \
-    {                                                                          \
-        uint64_t lo = um_xxh3_any(text, len, f->hasher.seed);                  \
-        *hit = has_hash(f->self, lo, block);                                   \
-        return UMBEL_OK;                                                       \
-    }                                                                          \
-    static umbel_status query_key##block(const umbel_filter *f,                \
-                                         const void *text, size_t len,         \
-                                         bool *hit, umbel_error *err)          \
-    {                                                                          \
-        (void)err;                                                             \
-        if (!um_xxh3_is_short(len))                                            \
-            return query_long##block(f, text, len, hit);                       \
-        *hit = has_hash(f->self, um_xxh3_short(text, len, f->hasher.seed),     \
-                        block);                                                \
-        return UMBEL_OK;                                                       \
-    }                                                                          \
+    UM_ONE_KEY(block, 1)                                                       \
+    UM_ONE_KEY(block, 2)                                                       \
     const um_fast um_fast_##kind_name##_blocked##block##_##isa = {             \
         .name = #isa,                                                          \
         .kind = #kind_name,                                                    \
@@ -73,9 +141,10 @@ UM_INLINE bool has_hash(const void *self, uint64_t lo, int block);
         .add = add_digests##block,                                             \
         .query = query_digests##block,                                         \
         .count = count_fn,                                                     \
-        .query_key = query_key##block,                                         \
+        .one = {{query_key##block##_1, add_key##block##_1},                    \
+                {query_key##block##_2, add_key##block##_2}},                   \
         .add_keys8 = add_keys##block,                                          \
-        .query_keys8 = query_keys##block,                                      \
+        shares.query_keys8 = query_keys##block,                                \
     };
 
 #endif

@@ -17,7 +17,10 @@
  *
  * Settings reset (k0) and set (k1); all cells of a key are distinct
  * (generalized_cells.c), so that none is cleared and set by one key, which the
- * paper allows and then denies for ever. With k0 = 0 it is a plain filter, cell
+ * paper allows and then denies for ever. Setting collide: the functions of a
+ * key are those of the addressing, classic or universal, and may coincide;
+ * where they do, the cell is cleared. That is the paper's filter, to repeat its
+ * tables. With k0 = 0 it is a plain filter, cell
  * for cell, with k1 = 0 its mirror. Setting start: the share of ones before the
  * first key, drawn from the seed. One section as in bloom.
  *
@@ -35,12 +38,16 @@
 #include <umbel/experimental/generalized.h>
 
 #include <inttypes.h>
+#include <math.h>
+#include <string.h>
 
 static const umbel_setting_info settings[] = {
     [UM_RESET] = {"reset", "functions that clear a cell", 0, 32, 2},
     [UM_SET] = {"set", "functions that set a cell", 0, 32, 2},
     [UM_START] = {"start", "billionths of ones before the first key", 0,
                   UM_START_ALL, 0},
+    [UM_COLLIDE] = {"collide",
+                    "1: cells of a key may coincide, as in the paper", 0, 1, 0},
     {NULL, NULL, 0, 0, 0}};
 
 static uint32_t hashes(const um_shape *s)
@@ -48,12 +55,25 @@ static uint32_t hashes(const um_shape *s)
     return (uint32_t)(s->setting[UM_RESET] + s->setting[UM_SET]);
 }
 
+/* One lane: every function may reach every cell. */
+static bool is_free(const um_addressing *a)
+{
+    return strcmp(a->name, "classic") == 0 || strcmp(a->name, "universal") == 0;
+}
+
 static umbel_status check(const um_shape *s, umbel_error *err)
 {
     const um_addressing *a = s->addressing;
     uint32_t k = hashes(s);
+    bool collide = s->setting[UM_COLLIDE] != 0;
 
-    if (a->distinct == UM_MAX_HASHES || a->hash)
+    if (collide && !is_free(a))
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "kind generalized with collide cannot be on %s: the "
+                       "paper's functions reach every cell; take classic or "
+                       "universal",
+                       a->name);
+    if (!collide && (a->distinct == UM_MAX_HASHES || a->hash))
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "kind generalized cannot be on %s: %s; take classic "
                        "or a blocked one",
@@ -70,7 +90,7 @@ static umbel_status check(const um_shape *s, umbel_error *err)
                        "%" PRIu32 " hashes are not reset + set, %" PRIu64
                        " + %" PRIu64 ": leave hashes out",
                        s->hashes, s->setting[UM_RESET], s->setting[UM_SET]);
-    if (s->cells && s->cells < k)
+    if (s->cells && s->cells < k && !collide)
         return um_fail(err, UMBEL_E_RANGE,
                        "%" PRIu64 " bits have no room for %" PRIu32
                        " distinct cells: take %" PRIu32 " bits or more",
@@ -87,8 +107,13 @@ static void attach(void *self, const um_shape *s, const um_layout *l,
         .reset = (uint32_t)s->setting[UM_RESET],
         .set = (uint32_t)s->setting[UM_SET],
         .start = s->setting[UM_START],
-        .shape = s,
+        .collide = s->setting[UM_COLLIDE] != 0,
     };
+}
+
+static void use_added(void *self, const uint64_t *added)
+{
+    ((um_generalized *)self)->added = added;
 }
 
 /* --- before the first key ------------------------------------------------ */
@@ -114,7 +139,7 @@ static void start(void *self)
 {
     const um_generalized *g = self;
     uint64_t cells = g->layout->cells;
-    um_rng rng = {g->shape->seed ^ UINT64_C(0x67656E6572616C69)};
+    um_rng rng = {g->layout->seed ^ UINT64_C(0x67656E6572616C69)};
     uint64_t t = ((g->start << 32) + UM_START_ALL / 2) / UM_START_ALL;
 
     for (uint64_t i = 0; g->start && i < cells; i += 64) {
@@ -150,10 +175,11 @@ UM_INLINE bool put(void *self, um_each_key key)
     const um_generalized *g = self;
     bool is_new = !matches(g, key.pos);
 
-    for (uint32_t j = 0; j < g->reset; j++)
-        clear_bit(g->bits, key.pos[j]);
+    /* Clearing comes last: it wins where cells coincide. */
     for (uint32_t j = g->reset; j < g->reset + g->set; j++)
         um_set_bit(g->bits, key.pos[j]);
+    for (uint32_t j = 0; j < g->reset; j++)
+        clear_bit(g->bits, key.pos[j]);
     return is_new;
 }
 
@@ -161,7 +187,11 @@ static void locate(const void *self, const umbel_digest *d, size_t n,
                    uint64_t *pos)
 {
     const um_generalized *g = self;
-    um_role_cells(g->layout, g->reset, g->set, d, n, pos);
+
+    if (g->collide)
+        g->layout->row->positions(g->layout, d, n, pos);
+    else
+        um_role_cells(g->layout, g->reset, g->set, d, n, pos);
 }
 
 static size_t add(void *self, const umbel_digest *d, const uint64_t *amounts,
@@ -194,6 +224,12 @@ static double error(const um_shape *s, const um_layout *l, double keys)
     uint32_t set = (uint32_t)s->setting[UM_SET];
     um_roles r = um_roles_of(l, reset, set);
 
+    if (s->setting[UM_COLLIDE] && reset && set) {
+        umbel_generalized paper = {
+            (double)l->cells, reset, set,
+            1 - (double)s->setting[UM_START] / (double)UM_START_ALL, keys};
+        return umbel_generalized_fp(&paper);
+    }
     if (l->cells < reset + set)
         return 1;
     if (is_plain(reset, set, s->setting[UM_START]))
@@ -232,6 +268,11 @@ static double predict(const void *self)
     if (g->reset == 0 || g->set == 0)
         return um_bloom_chance(g->layout, g->set ? um_bits_used_in : zeros_in,
                                g->bits);
+    if (g->collide) {
+        double p = (double)zeros_in(g->bits, 0, g->layout->cells) /
+                   (double)g->layout->cells;
+        return pow(p, g->reset) * pow(1 - p, g->set);
+    }
     for (uint64_t i = 0; i < r.blocks; i++) {
         uint64_t from = i * r.cells;
         double z = (double)zeros_in(g->bits, from, r.cells);
@@ -246,9 +287,11 @@ static void bounds(const void *self, umbel_bounds *out)
 {
     const um_generalized *g = self;
     um_roles r = um_roles_of(g->layout, g->reset, g->set);
-    double cells = (double)g->layout->cells, keys = (double)g->shape->added;
+    double cells = (double)g->layout->cells, keys = (double)*g->added;
 
-    out->fp_bound = g->reset && g->set ? um_roles_bound(&r) : 1;
+    out->fp_bound = !g->reset || !g->set ? 1
+                    : g->collide ? umbel_generalized_fp_bound(g->reset, g->set)
+                                 : um_roles_bound(&r);
     out->fn_bound =
         keys > 0 ? umbel_generalized_fn_bound(g->reset, g->set, cells / keys)
                  : 0;
@@ -258,7 +301,7 @@ static void bounds(const void *self, umbel_bounds *out)
 static void info(const void *self, umbel_info *out)
 {
     const um_generalized *g = self;
-    double m = (double)g->layout->cells, n = (double)g->shape->added;
+    double m = (double)g->layout->cells, n = (double)*g->added;
     double ones = (double)g->start / (double)UM_START_ALL;
     umbel_generalized paper = {m, g->reset, g->set, 1 - ones, n};
     umbel_bounds bound;
@@ -287,6 +330,7 @@ const um_kind um_kind_generalized = {
     .hashes = hashes,
     .sections = um_bloom_sections,
     .attach = attach,
+    .use_added = use_added,
     .start = start,
     .add = add,
     .query = query,

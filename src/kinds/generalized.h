@@ -6,7 +6,7 @@
 
 #include "filter/kind.h"
 
-enum { UM_RESET, UM_SET, UM_START }; /* numbers of its settings */
+enum { UM_RESET, UM_SET, UM_START, UM_COLLIDE }; /* numbers of its settings */
 
 /* The setting start counts billionths. */
 #define UM_START_ALL UINT64_C(1000000000)
@@ -16,7 +16,8 @@ typedef struct um_generalized {
     uint8_t *bits;
     uint32_t reset, set;   /* functions that clear a cell, that set one */
     uint64_t start;        /* share of ones before the first key */
-    const um_shape *shape; /* of the handle, which counts its keys */
+    const uint64_t *added; /* the handle's number of keys */
+    bool collide;          /* cells of a key may coincide, as in the paper */
 } um_generalized;
 
 /*
@@ -43,6 +44,10 @@ void um_role_cells(const um_layout *l, uint32_t reset, uint32_t set,
 /* The same anywhere in cells cells, as on addressing classic. */
 void um_free_cells(uint64_t cells, uint32_t hashes, umbel_digest d,
                    uint64_t *pos);
+
+/* The same with cells that may coincide: as the paper's functions. */
+void um_colliding_cells(uint64_t cells, uint32_t hashes, umbel_digest d,
+                        uint64_t *pos);
 
 /* Returns true if vectors can be used: cells come in pairs, four or eight. */
 static inline bool um_in_pairs(const um_shape *s)

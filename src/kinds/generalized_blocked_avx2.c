@@ -132,10 +132,17 @@ UM_INLINE __m256i misfits(const um_target *t, uint8_t *p, uint64_t first,
         write_half(p + 32, x.half[1], reset.half[1], set.half[1]));
 }
 
+UM_INLINE um_target target_of(const um_layout *l, const void *self,
+                              uint64_t flip)
+{
+    return um_target_of(l, ((const um_generalized *)self)->bits, flip);
+}
+
 UM_INLINE um_work work_on(const void *self, uint64_t seed, void *out)
 {
     const um_generalized *g = self;
-    return (um_work){.t = um_target_of(g->layout, g->bits, seed), .out = out};
+    return (um_work){.t = target_of(g->layout, self, um_xxh3_flip(seed)),
+                     .out = out};
 }
 
-UM_FAST_ROW(avx2, generalized, 512, um_in_pairs, NULL)
+UM_FAST_ROW(avx2, generalized, 512, um_in_pairs, NULL, )

@@ -84,10 +84,15 @@ UM_INLINE bool serve(const target *t, key k, loop how)
     return !matches;
 }
 
+UM_INLINE uint8_t *bits_of_self(const void *self)
+{
+    return ((const um_generalized *)self)->bits;
+}
+
 UM_INLINE target aim(const void *self, uint64_t seed)
 {
     const um_generalized *g = self;
     return target_of(g->layout, g->bits, seed);
 }
 
-UM_FAST_ROW(avx512, generalized, 512, um_in_pairs, NULL)
+UM_FAST_ROW(avx512, generalized, 512, um_in_pairs, NULL, )

@@ -116,6 +116,17 @@ void um_free_cells(uint64_t cells, uint32_t hashes, umbel_digest d,
     draw(d.lo, along_walk, cells, hashes, d, pos);
 }
 
+void um_colliding_cells(uint64_t cells, uint32_t hashes, umbel_digest d,
+                        uint64_t *pos)
+{
+    uint64_t x = d.lo;
+
+    for (uint32_t j = 0; j < hashes; j++) {
+        pos[j] = um_scale(x, cells);
+        x = along_walk(x, d);
+    }
+}
+
 /* --- in pairs ------------------------------------------------------------ */
 
 static uint64_t not_zero(uint64_t e, uint64_t g)

@@ -28,6 +28,7 @@ FAST(DECLARE_FAST)
 
 #define KIND(name) &um_kind_##name,
 static const um_kind *const kinds[] = {UM_KINDS(KIND) NULL};
+static const um_kind *const inner_kinds[] = {UM_INNER_KINDS(KIND) NULL};
 
 #define ADDRESSING(name) &um_addressing_##name,
 static const um_addressing *const addressings[] = {UM_ADDRESSINGS(ADDRESSING)
@@ -36,4 +37,4 @@ static const um_addressing *const addressings[] = {UM_ADDRESSINGS(ADDRESSING)
 #define FAST_ROW(name) &um_fast_##name,
 static const um_fast *const fast[] = {FAST(FAST_ROW) NULL};
 
-const um_table_set um_tables = {kinds, addressings, fast};
+const um_table_set um_tables = {kinds, inner_kinds, addressings, fast};

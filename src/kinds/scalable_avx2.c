@@ -2,6 +2,7 @@
  * scalable_avx2.c - the functions of scalable.h, compiled for AVX2: the entries
  * of a bucket are compared at once.
  */
+#include "base/cpu.h"
 #include "kinds/scalable.h"
 
 static size_t add(void *self, const umbel_digest *d, size_t n, bool *fresh)
@@ -17,7 +18,7 @@ static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
 static bool usable(const um_layout *l)
 {
     (void)l;
-    return __builtin_cpu_supports("avx2");
+    return um_use_avx2();
 }
 
 static bool takes(const um_shape *s)

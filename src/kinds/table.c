@@ -94,7 +94,6 @@ static void attach(void *self, const um_shape *s, const um_layout *l,
 
     (void)l;
     *(um_table *)self = (um_table){
-        .shape = s,
         .at = memory[0],
         .lines = lines_of(s),
         .room = room_of(s, &f),
@@ -106,6 +105,11 @@ static void attach(void *self, const um_shape *s, const um_layout *l,
                                   : UM_BYTE_TOPS,
                       f.slots > 8 ? UM_BYTE_TOPS >> (128 - 8 * f.slots) : 0},
     };
+}
+
+static void use_added(void *self, const uint64_t *added)
+{
+    ((um_table *)self)->added = added;
 }
 
 /* --- one line ------------------------------------------------------------ */
@@ -212,7 +216,7 @@ static size_t add(void *self, const umbel_digest *d, const uint64_t *amounts,
                   size_t n, bool *fresh)
 {
     um_table *t = self;
-    uint64_t before = t->shape->added;
+    uint64_t before = *t->added;
     size_t added = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -389,13 +393,17 @@ static double error(const um_shape *s, const um_layout *lay, double keys)
     return match_chance(&l, f.print_bits);
 }
 
+/* The top bits of bytes that are not 0, exactly. */
+static inline uint64_t used_bytes(uint64_t word)
+{
+    return (((word & ~UM_BYTE_TOPS) + ~UM_BYTE_TOPS) | word) & UM_BYTE_TOPS;
+}
+
 static uint32_t load_of(const um_table *t, const uint8_t *line)
 {
-    uint32_t used = 0;
-
-    for (uint32_t i = 0; i < t->form.slots; i++)
-        used += line[i] != 0;
-    return used;
+    return (
+        uint32_t)(um_ones(used_bytes(um_load64(line)) & t->slot_tops[0]) +
+                  um_ones(used_bytes(um_load64(line + 8)) & t->slot_tops[1]));
 }
 
 static double predict(const void *self)
@@ -486,6 +494,7 @@ const um_kind um_kind_table = {
                  "add their counts"},
     .sections = sections,
     .attach = attach,
+    .use_added = use_added,
     .add = add,
     .query = query,
     .refused = take_refused,

@@ -22,7 +22,7 @@ typedef struct um_table_form {
 } um_table_form;
 
 typedef struct um_table {
-    const um_shape *shape; /* its number of keys */
+    const uint64_t *added; /* the handle's number of keys */
     uint8_t *at;
     uint64_t lines, room; /* room: keys that it takes */
     uint64_t refused;     /* keys of the last add */

@@ -4,6 +4,7 @@
 #ifndef UM_KINDS_XXH3_AVX2_H
 #define UM_KINDS_XXH3_AVX2_H
 
+#include "base/cpu.h"
 #include "base/inline.h"
 #include "base/xxh3.h"
 
@@ -23,7 +24,7 @@ UM_INLINE void um_multiply_avx2(__m256i x[UM_PAIR], uint64_t factor)
 {
     const __m256i low = _mm256_set1_epi64x((long long)(factor & UINT32_MAX));
     const __m256i swapped =
-        _mm256_set1_epi64x((long long)um_rotate(factor, 32));
+        _mm256_set1_epi64x((long long)umbel_inline_rotate(factor, 32));
     const __m256i zero = _mm256_setzero_si256();
     __m256i a[UM_PAIR], b[UM_PAIR];
 

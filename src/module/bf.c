@@ -1,8 +1,11 @@
 /*
  * bf.c - BF.RESERVE, ADD, MADD, INSERT, EXISTS, MEXISTS, CARD: as RedisBloom.
  */
+#include "addressing/redisbloom.h"
 #include "base/error.h"
+#include "base/murmur.h"
 #include "module/compat.h"
+#include "module/hint.h"
 #include "module/memory.h"
 #include "module/settings.h"
 #include "module/stats.h"
@@ -287,17 +290,42 @@ static const um_bf *find_filter(um_ctx *ctx, um_str *name)
     return b;
 }
 
+static um_hint hints[UM_HINTS];
+
+/* Of the newest sub-filter, which is asked first. An item that is not there is
+ * found out by the first two cells, three times of four or more. */
+static void fetch_cells(const um_hint *h, umbel_digest d)
+{
+    for (uint32_t i = 0; h->places && i < 2; i++) {
+        uint64_t cell = um_redisbloom_cell(d, i, h->places);
+        __builtin_prefetch((const uint8_t *)h->cells + cell / 8);
+    }
+}
+
+static void take_hint(um_hint *h, const um_bf *b)
+{
+    const um_bf_link *l = &b->links[b->nlinks - 1];
+
+    h->places = l->bytes >= UM_HINT_FROM ? l->nbits : 0;
+    h->cells = l->bits;
+}
+
 int um_bf_exists_run(um_ctx *ctx, um_str **argv, int argc)
 {
-    umbel_slice item;
     bool hit = false;
+    size_t len;
 
     if (argc != 3)
         return um_api.WrongArity(ctx);
+    um_hint *hint = um_hint_of(hints, argv[1]);
+    const char *item = um_api.StringPtrLen(argv[2], &len);
+    umbel_digest d = um_murmur_digest(item, len);
+    fetch_cells(hint, d);
     const um_bf *b = find_filter(ctx, argv[1]);
-    item.data = um_api.StringPtrLen(argv[2], &item.len);
-    if (b)
-        um_bf_query(b, &item, 1, &hit);
+    if (b) {
+        hit = um_bf_has(b, d);
+        take_hint(hint, b);
+    }
     um_stats.queries++;
     return um_api.ReplyWithBool(ctx, hit);
 }

@@ -3,6 +3,7 @@
  */
 #include "module/memory.h"
 
+#include "base/alloc.h"
 #include "base/bits.h"
 #include "base/error.h"
 #include "module/keys.h"
@@ -13,9 +14,29 @@
 
 enum { PROMISED = 16 }; /* bytes to which the server aligns memory */
 enum { SMALL = 1 << 20 };
+enum { HUGE_FROM = 4 << 20, HUGE_PAGE = 2 << 20 };
 
 static _Thread_local bool growing; /* see um_memory_growing */
 static _Atomic uint64_t in_use;    /* bytes, as the allocator counts them */
+
+/*
+ * Asks for large pages inside a block, or for usual ones again before the
+ * server gives its memory to others. Cells are looked up at random, so most
+ * look-ups into a large filter miss the page tables' cache; and to give 1 GB
+ * back takes milliseconds with large pages, a tenth of a second without. A
+ * child that saves costs as much memory as without: Linux copies 4 KiB at a
+ * time since 5.8.
+ */
+static void set_pages(void *memory, size_t len, bool huge)
+{
+    uintptr_t from = ((uintptr_t)memory + HUGE_PAGE - 1) / HUGE_PAGE;
+    uintptr_t to = ((uintptr_t)memory + len) / HUGE_PAGE;
+
+    if (len >= HUGE_FROM && from < to)
+        um_use_huge_pages((uint8_t *)memory +
+                              (from * HUGE_PAGE - (uintptr_t)memory),
+                          (to - from) * HUGE_PAGE, huge);
+}
 
 static void *server_get(void *ctx, size_t align, size_t len)
 {
@@ -25,16 +46,18 @@ static void *server_get(void *ctx, size_t align, size_t len)
     (void)ctx;
     if (align <= PROMISED && (!growing || len <= most))
         memory = um_api.TryAlloc(len);
-    if (memory)
-        in_use += um_api.MallocSize(memory);
+    if (!memory)
+        return NULL;
+    in_use += um_api.MallocSize(memory);
+    set_pages(memory, len, true);
     return memory;
 }
 
 static void server_put(void *ctx, void *memory, size_t len)
 {
     (void)ctx;
-    (void)len;
     in_use -= um_api.MallocSize(memory);
+    set_pages(memory, len, false);
     um_api.Free(memory);
 }
 

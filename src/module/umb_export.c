@@ -17,6 +17,8 @@
 #include <time.h>
 
 enum { IDLE_SECONDS = 60 };
+/* Copied and sent by the server's thread, while others wait: 0.1 ms. */
+enum { EXPORT_PIECE = 256 << 10 };
 
 /* An export that has begun; in a list, on the main thread only. */
 typedef struct export
@@ -166,7 +168,7 @@ static um_body *body_at(um_ctx *ctx, um_str *key, uint64_t offset)
     }
     if (at)
         close_export(at);
-    if (umbel_encoded_size(b->filter) > UM_PIECE)
+    if (umbel_encoded_size(b->filter) > EXPORT_PIECE)
         open_export(ctx, key, b);
     return b;
 }
@@ -195,7 +197,8 @@ int um_umb_export(um_ctx *ctx, um_str **argv, int argc)
                       .body = um_body_hold(b),
                       .offset = offset,
                       .total = total};
-    j->len = total - offset < UM_PIECE ? (size_t)(total - offset) : UM_PIECE;
+    j->len =
+        total - offset < EXPORT_PIECE ? (size_t)(total - offset) : EXPORT_PIECE;
     j->piece = um_api.Alloc(j->len);
     return um_job_run(&j->job, ctx, argv, argc, offset ? 0 : total);
 }

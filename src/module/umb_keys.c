@@ -1,6 +1,9 @@
 /*
  * umb_keys.c - single keys of a filter: add, check, count, remove.
  */
+#include "base/xxh3.h"
+#include "filter/handle.h"
+#include "module/hint.h"
 #include "module/keys.h"
 #include "module/memory.h"
 #include "module/stats.h"
@@ -13,6 +16,29 @@
 /* --- check -------------------------------------------------------------------
  */
 
+static um_hint hints[UM_HINTS];
+
+/* Blocks of bits, which the first half of a digest leads to. */
+static void fetch_block(const um_hint *h, umbel_slice item)
+{
+    if (!h->places)
+        return;
+    uint64_t lo = um_xxh3(item.data, item.len, h->seed);
+    __builtin_prefetch((const uint8_t *)h->cells +
+                       um_scale(lo, h->places) * h->more);
+}
+
+static void take_hint(um_hint *h, const umbel_filter *f)
+{
+    bool far = f->payload_len >= UM_HINT_FROM && f->layout.blocks > 1 &&
+               f->hasher.row->fused && um_has_bits(f->kind);
+
+    h->places = far ? f->layout.blocks : 0;
+    h->cells = f->payload;
+    h->more = f->layout.row->block / 8;
+    h->seed = f->hasher.seed;
+}
+
 int um_umb_check(um_ctx *ctx, um_str **argv, int argc)
 {
     umbel_status status;
@@ -23,12 +49,15 @@ int um_umb_check(um_ctx *ctx, um_str **argv, int argc)
 
     if (argc != 3)
         return um_api.WrongArity(ctx);
+    um_hint *hint = um_hint_of(hints, argv[1]);
+    item.data = um_api.StringPtrLen(argv[2], &item.len);
+    fetch_block(hint, item);
     if (!um_find_body(ctx, argv[1], &b))
         return UM_DONE;
-    item.data = um_api.StringPtrLen(argv[2], &item.len);
+    take_hint(hint, b->filter);
     do
         status = umbel_query(b->filter, item.data, item.len, &hit, &err);
-    while (um_unlocked_now(b, status));
+    while (status && um_unlocked_now(b, status));
     if (status)
         return um_reply_error(ctx, &err);
     um_stats.queries++;

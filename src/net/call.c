@@ -20,11 +20,11 @@ static void set_timeouts(int fd, uint64_t ms)
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof t);
 }
 
-static umbel_status call_ip(const um_address *to, uint64_t timeout_ms, int *fd,
-                            umbel_error *err)
+static umbel_status call_ip(const um_address *to, int type, uint64_t timeout_ms,
+                            int *fd, umbel_error *err)
 {
     char text[UM_ADDRESS_TEXT];
-    int got = socket(to->ip.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int got = socket(to->ip.any.sa_family, type | SOCK_CLOEXEC, 0);
 
     if (got < 0)
         return um_fail_errno(err, "a socket");
@@ -45,10 +45,20 @@ umbel_status um_call_open(const um_address *to, uint64_t timeout_ms, int *fd,
                           umbel_error *err)
 {
     if (!to->path)
-        return call_ip(to, timeout_ms, fd, err);
+        return call_ip(to, SOCK_STREAM, timeout_ms, fd, err);
     UM_TRY(um_socket_connect(to->path, fd, err));
     set_timeouts(*fd, timeout_ms);
     return UMBEL_OK;
+}
+
+umbel_status um_call_open_datagram(const um_address *to, uint64_t timeout_ms,
+                                   int *fd, umbel_error *err)
+{
+    if (to->path)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "datagrams need an address with a port, not %s",
+                       to->path);
+    return call_ip(to, SOCK_DGRAM, timeout_ms, fd, err);
 }
 
 umbel_status um_call_send(int fd, const void *bytes, size_t len,

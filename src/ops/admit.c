@@ -166,7 +166,7 @@ static void hold_secret(const um_shape *s, uint64_t want, umbel_ruling *out)
 
 static void hold_shape(judging *j)
 {
-    const um_shape *s = &j->f->shape;
+    const um_shape *s = um_shape_of(j->f);
     const umbel_admission *w = j->wants;
 
     um_hold_bytes(w, umbel_encoded_len(j->f), j->out);
@@ -185,7 +185,7 @@ static void hold_shape(judging *j)
  */
 static void look_at_cells(judging *j)
 {
-    const um_shape *s = &j->f->shape;
+    const um_shape *s = um_shape_of(j->f);
 
     if (s->kind->bits) {
         s->kind->bits->look(j->f->self, &j->cells);
@@ -272,7 +272,7 @@ static uint64_t used_at_least(const judging *j, double keys)
     double pairs = l->lanes * own * (own - 1) / 2 + l->extra * own;
     double spared = keys * pairs / (double)l->width;
 
-    if (j->f->shape.hash->entropy > 64)
+    if (j->f->hasher.row->entropy > 64)
         return j->used;
     return (double)j->used > spared ? j->used - (uint64_t)spared : 0;
 }
@@ -302,7 +302,7 @@ static umbel_status hold_above(judging *j, double most, const char *who,
 static umbel_status hold_by_chance(judging *j, const char *who,
                                    uint64_t claimed, umbel_error *err)
 {
-    const um_shape *s = &j->f->shape;
+    const um_shape *s = um_shape_of(j->f);
     double keys = (double)claimed, most = most_keys(keys, j->out->error);
     double few = um_occupancy_below(&j->f->layout, keys, j->used);
 
@@ -316,7 +316,7 @@ static umbel_status hold_by_chance(judging *j, const char *who,
 static umbel_status hold_claim(judging *j, const char *who, uint64_t claimed,
                                umbel_error *err)
 {
-    const um_shape *s = &j->f->shape;
+    const um_shape *s = um_shape_of(j->f);
 
     j->out->held = true;
     if (!s->intersected &&
@@ -344,7 +344,7 @@ static void refuse_entries(judging *j, uint64_t claimed, const char *who)
  */
 static void hold_entries(judging *j)
 {
-    const um_shape *s = &j->f->shape;
+    const um_shape *s = um_shape_of(j->f);
     uint64_t claimed = j->wants->claimed;
 
     j->out->held = true;
@@ -359,7 +359,7 @@ static void hold_entries(judging *j)
 
 static umbel_status hold_claims(judging *j, umbel_error *err)
 {
-    const um_shape *s = &j->f->shape;
+    const um_shape *s = um_shape_of(j->f);
     uint64_t claimed = j->wants->claimed;
 
     if (j->counted) {
@@ -407,9 +407,8 @@ static umbel_status keeps_on_average(const judging *j, bool *out,
 
     *out = false;
     if (!(j->chance || j->counted) || j->doubted || isinf(j->most) ||
-        j->f->shape.intersected ||
-        j->out->error > um_most_error(j->out->max_error) ||
-        um_shape_error(&j->f->shape, (double)j->out->claimed) >
+        j->f->intersected || j->out->error > um_most_error(j->out->max_error) ||
+        um_shape_error(um_shape_of(j->f), (double)j->out->claimed) >
             j->out->max_error)
         return UMBEL_OK;
     *out = true;
@@ -448,7 +447,7 @@ static umbel_status hold_error(judging *j, umbel_error *err)
         refuse(j->out, UMBEL_REFUSED_UNTOLD,
                "cells of kind %s do not tell how often it errs: it cannot be "
                "held against the error allowed",
-               j->f->shape.kind->name);
+               j->f->kind->name);
         return UMBEL_OK;
     }
     if (j->out->error > j->out->max_error)
@@ -473,7 +472,7 @@ umbel_status umbel_admit(const umbel_filter *f, const umbel_admission *wants,
     judging j = {.f = f, .wants = wants, .out = &ruling, .most = INFINITY};
 
     ruling.may_deny = umbel_may_deny(f);
-    ruling.denied = f->shape.denied;
+    ruling.denied = f->denied;
     hold_shape(&j);
     look_at_cells(&j);
     UM_TRY(hold_claims(&j, err));

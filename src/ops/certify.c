@@ -45,13 +45,12 @@ static size_t keep_likely(const umbel_filter *f, umbel_digest d[UM_BATCH],
                           size_t n)
 {
     enum { FIRST = 2 };
-    const um_row_bits *bits = f->shape.kind->bits;
+    const um_row_bits *bits = f->kind->bits;
     um_layout l = f->layout;
     uint64_t pos[UM_BATCH * FIRST];
     size_t kept = 0;
 
-    if (!um_has_bits(f->shape.kind) || bits->groups(f->self) > 1 ||
-        l.hashes <= FIRST)
+    if (!um_has_bits(f->kind) || bits->groups(f->self) > 1 || l.hashes <= FIRST)
         return n;
     l.hashes = FIRST;
     l.row->positions(&l, d, n, pos);
@@ -69,9 +68,9 @@ static uint64_t count_hits(const umbel_filter *f, um_rng *rng, size_t n)
     uint64_t hits = 0;
 
     for (size_t i = 0; i < n; i++)
-        d[i] = random_digest(f->shape.hash, rng);
+        d[i] = random_digest(f->hasher.row, rng);
     n = keep_likely(f, d, n);
-    f->shape.kind->query(f->self, d, n, hit);
+    f->kind->query(f->self, d, n, hit);
     for (size_t i = 0; i < n; i++)
         hits += hit[i];
     return hits;

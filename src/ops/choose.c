@@ -187,7 +187,7 @@ static umbel_status count_new(choosing *c, const umbel_digest *d,
     bool fresh, known = false;
 
     UM_TRY(umbel_add_digests(c->plain, d, 1, &fresh, err));
-    if (fresh && c->f->shape.added)
+    if (fresh && c->f->added)
         UM_TRY(umbel_query_digests(c->f, d, 1, &known, err));
     c->fresh += fresh && !known;
     return UMBEL_OK;
@@ -295,12 +295,12 @@ static void take_after(void *ctx, size_t i, bool hit)
 /* What the same cells and members give without a choice. */
 static umbel_status open_plain(choosing *c, umbel_error *err)
 {
-    um_shape shape = c->f->shape;
+    um_shape shape = *um_shape_of(c->f);
 
     for (size_t i = 0; i < um_count_settings(shape.kind); i++)
         shape.setting[i] = shape.kind->settings[i].standard;
     UM_TRY(um_filter_make(&shape, &c->f->alloc, &c->plain, err));
-    c->plain->hasher = c->f->hasher;
+    um_hasher_pass(&c->plain->hasher, &c->f->hasher);
     memcpy(c->plain->payload, c->f->payload, c->f->payload_len);
     return UMBEL_OK;
 }
@@ -320,7 +320,7 @@ static umbel_status measure_before(choosing *c, umbel_error *err)
 static umbel_status get_memory(choosing *c, umbel_error *err)
 {
     um_choices *x = &c->choices;
-    const um_row_bits *row = c->f->shape.kind->bits;
+    const um_row_bits *row = c->f->kind->bits;
 
     *x = (um_choices){.layout = &c->f->layout,
                       .groups = row->groups(c->f->self),
@@ -411,9 +411,9 @@ static umbel_status choose_again(choosing *c, umbel_error *err)
 static void write_cells(choosing *c)
 {
     um_choices *x = &c->choices;
-    uint64_t *added = &c->f->shape.added;
+    uint64_t *added = &c->f->added;
 
-    memcpy(c->f->shape.kind->bits->cells(c->f->self), x->bits, x->len);
+    memcpy(c->f->kind->bits->cells(c->f->self), x->bits, x->len);
     *added = *added > UINT64_MAX - c->fresh ? UINT64_MAX : *added + c->fresh;
     for (size_t i = 0; i < c->members->n; i++)
         c->bill.moved += um_was_moved(x->group[i]);
@@ -426,7 +426,7 @@ static umbel_status count_lost(choosing *c, const umbel_digest *d, size_t n,
 
     (void)err;
     for (size_t i = 0; i < n; i++) {
-        c->f->shape.kind->query(c->f->self, &d[i], 1, &hit);
+        c->f->kind->query(c->f->self, &d[i], 1, &hit);
         c->bill.lost += !hit;
     }
     return UMBEL_OK;
@@ -456,7 +456,7 @@ static umbel_status check_params(const umbel_choose_params *p,
     if (p->rounds > MOST_ROUNDS)
         return um_fail(err, UMBEL_E_RANGE, "rounds must be 0..%d, got %" PRIu32,
                        MOST_ROUNDS, p->rounds);
-    if (!um_has_bits(f->shape.kind))
+    if (!um_has_bits(f->kind))
         return um_cannot(f, "choose between groups", err);
     if (p->like)
         UM_TRY(umbel_same_shape(p->like, f, err));
@@ -479,7 +479,7 @@ umbel_status um_choose(umbel_filter *f, const um_digest_source *members,
     UM_TRY(check_params(c.params, f, err));
     UM_TRY(um_check_weights(never->weights, never->n, err));
     if (c.params->like)
-        c.like = f->shape.kind->bits->cells(c.params->like->self);
+        c.like = f->kind->bits->cells(c.params->like->self);
     umbel_status status = choose(&c, member, err);
     fini(&c);
     if (status == UMBEL_OK)

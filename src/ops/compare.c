@@ -140,7 +140,7 @@ static umbel_status measure_next(const um_scene *s, const um_strategy_row *row,
     um_scene next = *s;
     um_made made = {0};
 
-    if (m->filter->shape.kind->built || fewer.n <= gone) {
+    if (m->filter->kind->built || fewer.n <= gone) {
         *out = umbel_encoded_len(m->filter);
         return UMBEL_OK;
     }

@@ -42,7 +42,8 @@ static const uint8_t magic[8] = {0x89, 'U', 'M', 'D', '\r', '\n', 0x1A, '\n'};
 void umbel_content_name(const umbel_filter *f, uint8_t out[UMBEL_CONTENT_LEN])
 {
     uint8_t head[UM_HEAD_MAX];
-    size_t len = um_head_put(&f->shape, umbel_payload_checksum(f), NULL, head);
+    size_t len =
+        um_head_put(um_shape_of(f), umbel_payload_checksum(f), NULL, head);
     crypto_generichash_state state;
 
     crypto_generichash_init(&state, NULL, 0, UMBEL_CONTENT_LEN);
@@ -64,7 +65,7 @@ static size_t pairs_of(const umbel_filter *old, const um_shape *s, uint8_t *now,
                        pair out[UM_MAX_SECTIONS])
 {
     um_section was[UM_MAX_SECTIONS], is[UM_MAX_SECTIONS];
-    size_t before = um_sections(&old->shape, was), n = um_sections(s, is);
+    size_t before = um_sections(um_shape_of(old), was), n = um_sections(s, is);
     uint8_t *at = old->payload;
 
     for (size_t i = 0; i < n; i++) {
@@ -86,7 +87,7 @@ static umbel_status same_shape(const umbel_filter *old, const umbel_filter *now,
                                umbel_error *err)
 {
     umbel_status status = umbel_same_shape(old, now, err);
-    const um_shape *a = &old->shape, *b = &now->shape;
+    const um_shape *a = um_shape_of(old), *b = um_shape_of(now);
 
     if (status != UMBEL_OK && a->kind == b->kind && a->kind->built &&
         a->hash == b->hash && a->seed == b->seed)
@@ -148,7 +149,7 @@ static void put_start(um_writer *w, const umbel_filter *old,
 {
     uint8_t name[UMBEL_CONTENT_LEN], head[UM_HEAD_MAX];
     size_t head_len =
-        um_head_put(&now->shape, umbel_payload_checksum(now), NULL, head);
+        um_head_put(um_shape_of(now), umbel_payload_checksum(now), NULL, head);
 
     um_put_bytes(w, magic, sizeof magic);
     um_put_u32(w, VERSION);
@@ -157,7 +158,7 @@ static void put_start(um_writer *w, const umbel_filter *old,
     um_put_bytes(w, name, sizeof name);
     umbel_content_name(now, name);
     um_put_bytes(w, name, sizeof name);
-    um_put_u32(w, now->shape.coded ? FLAG_CODED : 0);
+    um_put_u32(w, now->coded ? FLAG_CODED : 0);
     um_put_u32(w, 0);
     um_put_u64(w, 0);
     um_put_bytes(w, head, head_len);
@@ -189,7 +190,7 @@ static void put_section(um_writer *w, const pair *p)
 size_t umbel_diff_room(const umbel_filter *now)
 {
     um_section section[UM_MAX_SECTIONS];
-    size_t n = um_sections(&now->shape, section);
+    size_t n = um_sections(um_shape_of(now), section);
     size_t room = HEAD_AT + UM_HEAD_MAX + CHECKSUM_LEN;
 
     for (size_t i = 0; i < n; i++)
@@ -210,7 +211,7 @@ umbel_status umbel_diff(const umbel_filter *old, const umbel_filter *now,
         return um_fail(err, UMBEL_E_RANGE,
                        "a difference may take %zu bytes, there is room for %zu",
                        umbel_diff_room(now), cap);
-    size_t n = pairs_of(old, &now->shape, now->payload, pairs);
+    size_t n = pairs_of(old, um_shape_of(now), now->payload, pairs);
     put_start(&w, old, now);
     for (size_t i = 0; i < n; i++)
         put_section(&w, &pairs[i]);
@@ -220,7 +221,7 @@ umbel_status umbel_diff(const umbel_filter *old, const umbel_filter *now,
     if (w.bad)
         return um_fail(err, UMBEL_E_IO, "a filter changed meanwhile");
     *bill = (umbel_diff_result){.bytes = len};
-    n -= now->shape.attached > 0; /* data is no cells */
+    n -= now->attached > 0; /* data is no cells */
     for (size_t i = 0; i < n; i++)
         bill_section(&pairs[i], bill);
     return UMBEL_OK;
@@ -306,7 +307,7 @@ static umbel_status check_base(const umbel_filter *old, const start *s,
                        "...; patch that one, or take the new one whole",
                        __builtin_bswap64(um_load64(s->old)),
                        __builtin_bswap64(um_load64(name)));
-    return um_same_shape(&old->shape, &s->head.shape, err);
+    return um_same_shape(um_shape_of(old), &s->head.shape, err);
 }
 
 /* Only data can make it larger than the old one; a few bytes can claim much. */

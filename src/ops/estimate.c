@@ -40,21 +40,21 @@ static double keys_covariance(const um_layout *l, double a, double b,
 
 static umbel_status want_keys_told(const umbel_filter *f, umbel_error *err)
 {
-    if (!f->shape.kind->bits)
+    if (!f->kind->bits)
         return um_cannot(f, "estimate its keys", err);
     if (!um_used_by_chance(f))
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "its keys chose their cells, so the cells in use tell "
                        "their number only roughly: see how many were added");
-    if (f->shape.intersected)
+    if (f->intersected)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "the cells of an intersection do not tell how many keys "
                        "it has: compare the filters it was made from");
-    if (f->shape.difference)
+    if (f->difference)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "the cells of a difference of refined counts do not "
                        "tell how many keys it has");
-    if (f->shape.denied)
+    if (f->denied)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "the cells of a retouched filter do not tell how many "
                        "keys it has: ask the one it was made from");
@@ -67,7 +67,7 @@ umbel_status umbel_estimate_keys(const umbel_filter *f, umbel_interval *out,
     const um_layout *l = &f->layout;
 
     UM_TRY(want_keys_told(f, err));
-    double keys = um_model_keys(l, f->shape.kind->bits->used(f->self, NULL));
+    double keys = um_model_keys(l, f->kind->bits->used(f->self, NULL));
     if (isinf(keys)) {
         double least = um_model_keys(l, l->cells - 1);
         *out = (umbel_interval){INFINITY, least, INFINITY};
@@ -128,7 +128,7 @@ umbel_status umbel_estimate_overlap(const umbel_filter *a,
                                     const umbel_filter *b, umbel_overlap *out,
                                     umbel_error *err)
 {
-    const um_kind *kind = a->shape.kind;
+    const um_kind *kind = a->kind;
     const um_layout *l = &a->layout;
 
     UM_TRY(umbel_same_shape(a, b, err));

@@ -43,6 +43,7 @@ struct umbel_exact {
     umbel_alloc alloc;
     um_shape shape; /* as asked; cells: the limit, or 0 */
     um_hasher hasher;
+    um_secret secret;
     unsigned threads;
 
     umbel_digest *members; /* sorted, each once */
@@ -190,7 +191,7 @@ umbel_status umbel_exact_open(const umbel_params *params,
     x->listed.alloc = &x->alloc;
     x->shape = shape;
     x->threads = build.threads;
-    um_hasher_init(&x->hasher, shape.hash, shape.seed);
+    um_hasher_init(&x->hasher, shape.hash, shape.seed, &x->secret);
     if (p.secret)
         um_hasher_unlock(&x->hasher, p.secret);
     um_members in = {.digests = members->digests,
@@ -464,7 +465,7 @@ umbel_status umbel_exact_finish(umbel_exact *x, umbel_filter **out,
     if (x->n)
         shape.fpr = shape.kind->error(&shape, NULL, 1);
     UM_TRY(um_filter_own(&shape, &x->alloc, payload, &f, err));
-    f->hasher = x->hasher;
+    um_hasher_pass(&f->hasher, &x->hasher);
     umbel_status status = fill_bill(x, f, bill, err);
     if (status == UMBEL_OK)
         *out = f;

@@ -67,7 +67,7 @@ static umbel_status least(const uint8_t *bytes, size_t len, uint64_t *out,
 static umbel_status fill(umbel_filter *f, const uint8_t *bytes, size_t len,
                          umbel_error *err)
 {
-    uint64_t words = words_len(f->shape.cells), over = f->shape.cells % 64;
+    uint64_t words = words_len(f->layout.cells), over = f->layout.cells % 64;
     const uint8_t *data = bytes + words;
 
     if (over && um_load64(data - 8) >> over)
@@ -101,7 +101,7 @@ static umbel_status import(const uint8_t *bytes, size_t len,
     p.key_form = UMBEL_KEYS_UNRECORDED; /* the format has no word of it */
     p.alloc = source->alloc;
     UM_TRY(umbel_create("bloom", &p, &f, err));
-    f->shape.added = added;
+    f->added = added;
     umbel_status status = fill(f, bytes + HEAD_LEN, len - HEAD_LEN, err);
     if (status == UMBEL_OK)
         *out = f;
@@ -124,7 +124,7 @@ static umbel_status part(const umbel_filter *f, uint8_t head[UM_FOREIGN_HEAD],
                          umbel_slice parts[UM_FOREIGN_PARTS], size_t *n,
                          umbel_error *err)
 {
-    const um_shape *s = &f->shape;
+    const um_shape *s = um_shape_of(f);
     um_writer w = {head, head + HEAD_LEN, false};
 
     UM_TRY(check(s, err));

@@ -115,9 +115,9 @@ static umbel_status make_filter(const um_bf *b, const uint8_t *bits,
     p.hashes = l->hashes;
     p.alloc = source->alloc;
     UM_TRY(umbel_create("bloom", &p, &f, err));
-    f->shape.added = b->items;
-    f->shape.expansion =
-        growth_to_number(b->expansion, b->options & UM_BF_FIXED);
+    f->added = b->items;
+    f->expansion = growth_to_number(b->expansion, b->options & UM_BF_FIXED) &
+                   UM_EXPANSION_MOST;
     memcpy(f->payload, bits, (size_t)l->bytes);
     *out = f;
     return UMBEL_OK;
@@ -174,7 +174,7 @@ static umbel_status part(const umbel_filter *f, uint8_t head[UM_FOREIGN_HEAD],
                          umbel_slice parts[UM_FOREIGN_PARTS], size_t *n,
                          umbel_error *err)
 {
-    const um_shape *s = &f->shape;
+    const um_shape *s = um_shape_of(f);
 
     UM_TRY(check_shape(s, err));
     um_bf_link link = describe(s);

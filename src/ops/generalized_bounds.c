@@ -12,18 +12,18 @@
 umbel_status umbel_bounds_of(const umbel_filter *f, umbel_bounds *out,
                              umbel_error *err)
 {
-    if (!f->shape.kind->bounds)
+    if (!f->kind->bounds)
         return um_cannot(f, "bound its errors", err);
-    f->shape.kind->bounds(f->self, out);
+    f->kind->bounds(f->self, out);
     return UMBEL_OK;
 }
 
 umbel_status umbel_start_from(umbel_filter *f, const void *bits, size_t len,
                               umbel_error *err)
 {
-    size_t want = (size_t)((f->shape.cells + 7) / 8);
+    size_t want = (size_t)((f->layout.cells + 7) / 8);
 
-    if (!f->shape.kind->bounds)
+    if (!f->kind->bounds)
         return um_cannot(f, "start from given bits", err);
     if (len != want)
         return um_fail(err, UMBEL_E_RANGE,

@@ -190,13 +190,13 @@ static double wide_at(const void *ctx, double s)
 
 static double wide_moment(const um_layout *l, double balls, double x)
 {
-    uint64_t hot = um_model_hot(l), turns = l->range / l->width;
-    double range = (double)l->range, often = (double)turns;
+    uint64_t hot = um_model_hot(l), turns = um_range(l) / l->width;
+    double range = (double)um_range(l), often = (double)turns;
     wide_lane w = {.x = x,
                    .balls = balls,
                    .part = {{(double)(l->width - hot), 1 / (double)l->width}}};
 
-    if (l->range) {
+    if (um_range(l)) {
         w.part[0].chance = often / range;
         w.part[1].cells = (double)hot;
         w.part[1].chance = (often + 1) / range;
@@ -300,7 +300,7 @@ static double above_at(const void *ctx, double ln_x)
 static double strays(const um_layout *l, double keys, double off)
 {
     double k = l->hashes;
-    bool single = l->blocks == 1 && l->extra == 0 && !l->classes;
+    bool single = l->blocks == 1 && l->extra == 0 && !um_classes(l, NULL);
 
     return off > 0 ? -2 * off * off / (keys * (single ? k : k * k)) : 0;
 }
@@ -318,7 +318,7 @@ double um_occupancy_above(const um_occupancy *t, uint64_t used)
         return 0;
     if (a.used > t->keys * t->layout->hashes)
         return -INFINITY;
-    if (t->layout->classes)
+    if (um_classes(t->layout, NULL))
         return strays(t->layout, t->keys,
                       a.used - mean_used(t->layout, t->keys));
     return fmin(least(above_at, &a, log(LEAST_X), log(MOST_X)), 0);

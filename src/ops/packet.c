@@ -23,7 +23,9 @@ enum { MOST_FUNCTIONS = 32 };
 struct umbel_packet {
     umbel_alloc alloc;
     um_hasher hasher;
+    um_secret secret;
     uint32_t bits, reset, set;
+    bool collide;
 };
 
 static umbel_status check(const umbel_packet_params *p, umbel_error *err)
@@ -36,12 +38,11 @@ static umbel_status check(const umbel_packet_params *p, umbel_error *err)
                        "a packet's filter has %d to %d bits, got %" PRIu32
                        ": what is larger wants kind generalized",
                        UMBEL_PACKET_LEAST, UMBEL_PACKET_MOST, p->bits);
-    if (p->reset < 1 || p->reset > MOST_FUNCTIONS || p->set < 1 ||
-        p->set > MOST_FUNCTIONS)
+    if (p->reset > MOST_FUNCTIONS || p->set < 1 || p->set > MOST_FUNCTIONS)
         return um_fail(err, UMBEL_E_RANGE,
-                       "reset and set must be 1..%d each, got %" PRIu32
+                       "reset must be 0..%d and set 1..%d, got %" PRIu32
                        " and %" PRIu32,
-                       MOST_FUNCTIONS, p->reset, p->set);
+                       MOST_FUNCTIONS, MOST_FUNCTIONS, p->reset, p->set);
     return UMBEL_OK;
 }
 
@@ -56,10 +57,11 @@ umbel_status umbel_packet_open(const umbel_packet_params *params,
     *p = (umbel_packet){.alloc = alloc,
                         .bits = params->bits,
                         .reset = params->reset,
-                        .set = params->set};
+                        .set = params->set,
+                        .collide = params->collide};
     um_hasher_init(&p->hasher,
                    params->secret ? um_hash_find("sip") : um_hash_row(0),
-                   params->seed);
+                   params->seed, &p->secret);
     if (params->secret)
         um_hasher_unlock(&p->hasher, params->secret);
     *out = p;
@@ -83,30 +85,64 @@ static void cells_of(const umbel_packet *p, const void *key, size_t len,
     umbel_digest d;
 
     p->hasher.row->digest(&p->hasher, &slice, 1, &d);
-    um_free_cells(p->bits, p->reset + p->set, d, pos);
+    if (p->collide)
+        um_colliding_cells(p->bits, p->reset + p->set, d, pos);
+    else
+        um_free_cells(p->bits, p->reset + p->set, d, pos);
 }
 
-void umbel_packet_add(const umbel_packet *p, void *bits, const void *key,
+static void put_bit(uint8_t *bits, uint64_t i, bool value)
+{
+    uint8_t mask = (uint8_t)(1u << (i & 7));
+
+    bits[i >> 3] =
+        (uint8_t)(value ? bits[i >> 3] | mask : bits[i >> 3] & ~mask);
+}
+
+/* Where cells coincide, the one that clears comes last. Bits that end as they
+ * were have not changed, whatever was done in between. */
+bool umbel_packet_add(const umbel_packet *p, void *bits, const void *key,
                       size_t len)
 {
     uint64_t pos[UM_MAX_HASHES];
-    uint8_t *at = bits;
+    uint32_t k = p->reset + p->set;
+    bool before[UM_MAX_HASHES], changed = false;
 
     cells_of(p, key, len, pos);
-    for (uint32_t j = 0; j < p->reset; j++)
-        at[pos[j] >> 3] &= (uint8_t) ~(1u << (pos[j] & 7));
-    for (uint32_t j = 0; j < p->set; j++)
-        um_set_bit(at, pos[p->reset + j]);
+    for (uint32_t j = 0; j < k; j++)
+        before[j] = um_bit(bits, pos[j]);
+    for (uint32_t j = k; j-- > 0;)
+        put_bit(bits, pos[j], j >= p->reset);
+    for (uint32_t j = 0; j < k; j++)
+        changed |= um_bit(bits, pos[j]) != before[j];
+    return changed;
 }
 
 bool umbel_packet_query(const umbel_packet *p, const void *bits,
                         const void *key, size_t len)
 {
+    return umbel_packet_inverted(p, bits, NULL, key, len) == 0;
+}
+
+uint32_t umbel_packet_inverted(const umbel_packet *p, const void *bits,
+                               const void *unknown, const void *key, size_t len)
+{
+    uint64_t pos[UM_MAX_HASHES];
+    uint32_t inverted = 0;
+
+    cells_of(p, key, len, pos);
+    for (uint32_t j = 0; j < p->reset + p->set; j++)
+        inverted += um_bit(bits, pos[j]) != (j >= p->reset) &&
+                    !(unknown && um_bit(unknown, pos[j]));
+    return inverted;
+}
+
+void umbel_packet_cover(const umbel_packet *p, void *unknown, const void *key,
+                        size_t len)
+{
     uint64_t pos[UM_MAX_HASHES];
 
     cells_of(p, key, len, pos);
     for (uint32_t j = 0; j < p->reset + p->set; j++)
-        if (um_bit(bits, pos[j]) != (j >= p->reset))
-            return false;
-    return true;
+        put_bit(unknown, pos[j], true);
 }

@@ -4,6 +4,7 @@
 #include "ops/query.h"
 
 #include "base/error.h"
+#include "ops/edits.h"
 
 #include <umbel/umbel.h>
 
@@ -106,6 +107,9 @@ static umbel_status query_some(const um_query *q, const umbel_slice *keys,
     UM_TRY(umbel_query_many(q->filter, keys, n, hit, err));
     for (size_t i = 0; i < q->nmore; i++)
         UM_TRY(add_hits(q->more[i], keys, n, hit, err));
+    for (size_t i = 0; q->edits && i < n; i++)
+        if (!hit[i])
+            UM_TRY(um_query_edits(q->filter, &keys[i], &hit[i], err));
     return UMBEL_OK;
 }
 

@@ -270,7 +270,7 @@ static bool test_fetched(const bf_batch *q, size_t i, const um_bf_link *l)
     return true;
 }
 
-static bool is_in(const um_bf *b, umbel_digest d)
+bool um_bf_has(const um_bf *b, umbel_digest d)
 {
     for (uint32_t l = b->nlinks; l-- > 0;)
         if (test_cells(&b->links[l], d))
@@ -283,7 +283,7 @@ void um_bf_query(const um_bf *b, const umbel_slice *keys, size_t n, bool *hit)
     bf_batch q;
 
     if (n == 1) { /* nothing to overlap with */
-        *hit = is_in(b, um_murmur_digest(keys->data, keys->len));
+        *hit = um_bf_has(b, um_murmur_digest(keys->data, keys->len));
         return;
     }
     memset(hit, 0, n * sizeof *hit);
@@ -329,7 +329,7 @@ static umbel_status add_one(um_bf *b, umbel_digest d, bool *fresh,
                             umbel_error *err)
 {
     *fresh = false;
-    if (is_in(b, d))
+    if (um_bf_has(b, d))
         return UMBEL_OK;
     UM_TRY(make_room(b, err));
     um_bf_link *last = &b->links[b->nlinks - 1];

@@ -122,14 +122,14 @@ static int heavier(const void *x, const void *y)
 /* Keys that the filter holds, and the list lacks. */
 static uint64_t unlisted(const umbel_filter *f, const chosen *c)
 {
-    return f->shape.added > c->different ? f->shape.added - c->different : 0;
+    return f->added > c->different ? f->added - c->different : 0;
 }
 
 /* A filter that was built from these members, or says how many it denies. */
 static umbel_status check_members(const umbel_filter *f, const chosen *c,
                                   size_t others, umbel_error *err)
 {
-    uint64_t denied = c->different - c->n - others, known = f->shape.denied;
+    uint64_t denied = c->different - c->n - others, known = f->denied;
 
     if (denied > known)
         return um_fail(err, UMBEL_E_MISMATCH,
@@ -138,14 +138,14 @@ static umbel_status check_members(const umbel_filter *f, const chosen *c,
                        ": it was built from other keys, or other fields of "
                        "them",
                        denied, c->different, known);
-    uint64_t doubt = f->shape.estimated ? c->different / 10 + 100 : 0;
+    uint64_t doubt = f->estimated ? c->different / 10 + 100 : 0;
     if (unlisted(f, c) > known + doubt)
         return um_fail(err, UMBEL_E_MISMATCH,
                        "the filter holds %s %" PRIu64
                        " keys, but only %zu members are given: the others "
                        "would be lost unseen",
-                       f->shape.estimated ? "about" : "at least",
-                       f->shape.added, c->different);
+                       f->estimated ? "about" : "at least", f->added,
+                       c->different);
     return UMBEL_OK;
 }
 
@@ -229,8 +229,8 @@ static umbel_status prepare_problem(job *j, const umbel_filter *f,
     double targets = j->params.beta * (double)j->keys.n;
 
     *p = (um_problem){.bits = j->bits,
-                      .cells = f->shape.cells,
-                      .hashes = f->shape.hashes,
+                      .cells = f->layout.cells,
+                      .hashes = f->layout.hashes,
                       .ntargets = (size_t)llround(targets),
                       .needed = j->others.needed};
     if (p->ntargets == 0 && j->keys.n > 0)
@@ -303,7 +303,7 @@ static void tell_lost(const umbel_filter *f, const uint8_t *bits,
 static umbel_status save_bits(job *j, const umbel_filter *f, uint8_t **out,
                               umbel_error *err)
 {
-    size_t len = (size_t)((f->shape.cells + 7) / 8);
+    size_t len = (size_t)((f->layout.cells + 7) / 8);
 
     *out = um_pool_get(&j->pool, len, 1);
     if (!*out)
@@ -314,7 +314,7 @@ static umbel_status save_bits(job *j, const umbel_filter *f, uint8_t **out,
 
 static void admit(umbel_filter *f, uint64_t denied)
 {
-    uint64_t *sum = &f->shape.denied;
+    uint64_t *sum = &f->denied;
     *sum = *sum > UINT64_MAX - denied ? UINT64_MAX : *sum + denied;
 }
 
@@ -351,18 +351,18 @@ static umbel_status work(job *j, umbel_filter *f, const umbel_key_list *members,
 
 umbel_status um_check_retouchable(const umbel_filter *f, umbel_error *err)
 {
-    if (!um_has_bits(f->shape.kind))
+    if (!um_has_bits(f->kind))
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "kind %s cannot be retouched: only kinds of single "
                        "bits can, because there a cleared cell denies a key",
-                       f->shape.kind->name);
+                       f->kind->name);
     return um_check_ready(f, err);
 }
 
 static umbel_status check_filter(const umbel_filter *f, umbel_error *err)
 {
     UM_TRY(um_check_retouchable(f, err));
-    if (f->shape.kind->bits->groups(f->self) > 1)
+    if (f->kind->bits->groups(f->self) > 1)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "a filter with groups cannot be retouched: a key that "
                        "loses a cell may match by another group");
@@ -396,7 +396,7 @@ umbel_status um_retouch_among(umbel_filter *f, const umbel_key_list *members,
     UM_TRY(um_check_weights(never->weights, never->n, err));
     scale_share(&j, members->n);
     um_pool_init(&j.pool, &f->alloc);
-    j.bits = f->shape.kind->bits->cells(f->self);
+    j.bits = f->kind->bits->cells(f->self);
     umbel_status status = work(&j, f, members, never, result, lost, err);
     um_digest_index_fini(&j.member_index);
     um_digest_index_fini(&j.key_index);

@@ -26,9 +26,9 @@ static umbel_status accept(const umbel_filter *f, const umbel_slice *keys,
                            size_t n, umbel_error *err)
 {
     UM_TRY(um_check_ready(f, err));
-    if (!f->shape.kind->query)
+    if (!f->kind->query)
         return um_cannot(f, "tell members", err);
-    return f->shape.hash->accept ? f->shape.hash->accept(keys, n, err)
+    return f->hasher.row->accept ? f->hasher.row->accept(keys, n, err)
                                  : UMBEL_OK;
 }
 
@@ -49,7 +49,7 @@ static umbel_status ask_batch(const umbel_filter *first,
             open->key[open->n] = keys[i];
             open->digest[open->n++] = d[i];
         }
-    if (!hash_alike(&first->shape, &second->shape))
+    if (!hash_alike(um_shape_of(first), um_shape_of(second)))
         UM_TRY(
             umbel_digest_many(second, open->key, open->n, open->digest, err));
     return umbel_query_digests(second, open->digest, open->n, again, err);

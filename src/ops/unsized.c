@@ -100,12 +100,12 @@ umbel_status umbel_create_unsized(const char *kind, const umbel_params *params,
  */
 static uint64_t keys_given(const umbel_filter *f)
 {
-    uint64_t added = f->shape.added;
+    uint64_t added = f->added;
 
-    bool few_missed = um_shape_error(&f->shape, (double)added) < 0.01;
-    if (few_missed || !f->shape.kind->bits)
+    bool few_missed = um_shape_error(um_shape_of(f), (double)added) < 0.01;
+    if (few_missed || !f->kind->bits)
         return added;
-    double keys = um_keys_behind(f, f->shape.kind->bits->used(f->self, NULL));
+    double keys = um_keys_behind(f, f->kind->bits->used(f->self, NULL));
     if (!(keys < (double)UM_MAX_CELLS))
         return UM_MAX_CELLS;
     return keys > (double)added ? (uint64_t)ceil(keys) : added;
@@ -114,18 +114,18 @@ static uint64_t keys_given(const umbel_filter *f)
 umbel_status umbel_fit(const umbel_filter *f, umbel_filter **out,
                        umbel_error *err)
 {
-    if (!f->shape.kind->fold)
+    if (!f->kind->fold)
         return um_cannot_join(f, "fold", err);
     uint64_t keys = keys_given(f);
-    uint64_t by = umbel_fold_best(f, keys, f->shape.fpr);
+    uint64_t by = umbel_fold_best(f, keys, f->fpr);
     if (by == 0)
         return um_fail(err, UMBEL_E_LIMIT,
                        "about %" PRIu64 " keys are too many for %zu bytes at "
                        "error %g: allow more memory or more error, or say how "
                        "many keys there will be",
-                       keys, f->payload_len, f->shape.fpr);
+                       keys, f->payload_len, f->fpr);
     UM_TRY(umbel_fold(f, by, out, err));
-    if (!f->shape.capacity) /* a capacity that was asked for stays */
-        (*out)->shape.capacity = keys < UM_MAX_CELLS ? keys : UM_MAX_CELLS;
+    if (!f->capacity) /* a capacity that was asked for stays */
+        (*out)->capacity = keys < UM_MAX_CELLS ? keys : UM_MAX_CELLS;
     return UMBEL_OK;
 }

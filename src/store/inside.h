@@ -34,6 +34,7 @@ struct um_store {
     um_worker *worker;
     uint8_t secret[UMBEL_SECRET_LEN];
     um_hasher hasher;
+    um_secret hasher_secret;
     um_state state;
     um_store_watch watch;
     int event[2];

@@ -147,6 +147,27 @@ umbel_status um_list_add(um_list *l, const umbel_digest *d,
     return umbel_add_digest_amounts(newest->filter, d, wide, n, NULL, err);
 }
 
+/* --- mails --------------------------------------------------------------- */
+
+umbel_status um_list_write(um_list *l, const um_near_write *w, umbel_error *err)
+{
+    if (!um_is_near(l->epoch[0].filter))
+        return um_fail(err, UMBEL_E_UNSUPPORTED, "list %s has no mails",
+                       l->name);
+    l->changes++;
+    return um_near_put(l->epoch[0].filter, w, err);
+}
+
+bool um_list_has_room(const um_list *l, const um_near_write *w)
+{
+    const umbel_filter *newest = l->epoch[0].filter;
+
+    return um_is_near(newest) && ((!um_list_is_held(l) && um_list_room(l)) ||
+                                  !um_near_needs_room(newest, w));
+}
+
+/* --- counts -------------------------------------------------------------- */
+
 uint64_t um_list_changes(const um_list *l)
 {
     return l->changes;
@@ -221,7 +242,8 @@ static void epoch_stats(const um_epoch *e, um_epoch_stats *out)
     umbel_count_plan plan = {0};
 
     if (e->threshold)
-        um_plan_times(&e->filter->shape, e->threshold, e->times, &plan, NULL);
+        um_plan_times(um_shape_of(e->filter), e->threshold, e->times, &plan,
+                      NULL);
 
     *out = (um_epoch_stats){.begin = e->begin,
                             .end = e->end,

@@ -26,9 +26,8 @@
 #ifndef UM_STORE_LIST_H
 #define UM_STORE_LIST_H
 
+#include "kinds/near.h"
 #include "store/pieces.h"
-
-#include <umbel/filter.h>
 
 enum {
     UM_LIST_MAX_EPOCHS = 64,
@@ -87,8 +86,17 @@ void um_list_digest(const um_list *l, const umbel_slice *keys, size_t n,
  */
 umbel_status um_list_add(um_list *l, const umbel_digest *d,
                          const uint32_t *amount, size_t n, umbel_error *err);
-/* Returns a number that is another one after each um_list_add. */
+/* Returns a number that is another one after each um_list_add and
+ * um_list_write. */
 uint64_t um_list_changes(const um_list *l);
+
+/* Writes a mail to a list of kind near. E_FULL as above; um_list_has_room tells
+ * before. */
+umbel_status um_list_write(um_list *l, const um_near_write *w,
+                           umbel_error *err);
+/* Returns false if the newest epoch is held, or has no record left, and the
+ * mail needs one. */
+bool um_list_has_room(const um_list *l, const um_near_write *w);
 
 /* Sums the counts of each digest over the live epochs. Memory is fetched ahead,
  * so many at once cost less than one after the other. */

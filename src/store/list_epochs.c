@@ -21,7 +21,7 @@
 
 uint64_t um_epoch_capacity(const umbel_filter *f)
 {
-    return f->shape.capacity - UM_LIST_BATCH;
+    return f->capacity - UM_LIST_BATCH;
 }
 
 const uint8_t *um_list_secret(const um_list *l)
@@ -116,7 +116,7 @@ size_t um_list_room(const um_list *l)
     const umbel_filter *f = l->epoch[0].filter;
     uint64_t added = umbel_added(f);
 
-    return added < f->shape.capacity ? (size_t)(f->shape.capacity - added) : 0;
+    return added < f->capacity ? (size_t)(f->capacity - added) : 0;
 }
 
 uint64_t um_list_over_at(const um_list *l)

@@ -169,7 +169,7 @@ umbel_status um_store_open(const um_store_config *c, uint64_t now,
     s->watch = c->watch;
     s->least_bytes =
         c->journal_bytes ? c->journal_bytes : UM_STORE_JOURNAL_BYTES;
-    um_hasher_init(&s->hasher, um_hash_find("sip"), 0);
+    um_hasher_init(&s->hasher, um_hash_find("sip"), 0, &s->hasher_secret);
     umbel_status status = open_store(s, c, err);
     if (status == UMBEL_OK)
         *out = s;

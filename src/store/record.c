@@ -4,6 +4,9 @@
  *     type 1, list 1, zero 2, amount 4, digest 16      a count
  *     type 1, zero 7, mark 8                           a signed request
  *     type 1, list 1, zero 6                           a turn of a list
+ *     type 1, list 1, bits 1, flag 1, amount 4,
+ *         stamp 4, zero 4, digest 16, name 64,
+ *         32 shingles of 8, if bit 2 is set            a mail
  *     type 1, zero 1, name length 2, value length 4,
  *         name, value, zeroes up to a multiple of 8    a note, its removal, or
  *                                                       a note and empty lists
@@ -39,6 +42,24 @@ static void put_note(um_writer *w, const um_record *r)
     um_put_bytes(w, zeroes, padding(r->name.len + r->value.len));
 }
 
+enum { GONE = 1, RENEWED = 2, SHINGLES = 4 }; /* bits of a mail */
+
+static void put_mail(um_writer *w, const um_record *r)
+{
+    const um_near_write *m = r->mail;
+    unsigned bits = (m->gone ? GONE : 0) | (m->renewed ? RENEWED : 0) |
+                    (m->has_shingles ? SHINGLES : 0);
+
+    put_first(w, r, bits | (unsigned)m->flag << 8, (uint32_t)m->amount);
+    um_put_u32(w, m->stamp);
+    um_put_u32(w, 0);
+    um_put_u64(w, m->digest.lo);
+    um_put_u64(w, m->digest.hi);
+    um_put_bytes(w, m->name, sizeof m->name);
+    for (unsigned i = 0; m->has_shingles && i < UM_NEAR_SHINGLES; i++)
+        um_put_u64(w, m->shingle[i]);
+}
+
 void um_record_encode(const um_record *r, um_writer *w)
 {
     switch (r->type) {
@@ -58,6 +79,9 @@ void um_record_encode(const um_record *r, um_writer *w)
     case UM_RECORD_DROP:
     case UM_RECORD_RENEW:
         put_note(w, r);
+        break;
+    case UM_RECORD_MAIL:
+        put_mail(w, r);
         break;
     }
 }
@@ -85,6 +109,43 @@ static bool get_note(um_reader *from, um_record *out, size_t name, size_t value)
     return !from->bad && um_all_zero(rest.data, rest.len);
 }
 
+static bool get_mail(um_reader *from, um_record *out, unsigned low,
+                     uint32_t amount)
+{
+    size_t len = 8 + 16 + UM_NEAR_NAME;
+    um_near_write m;
+
+    out->bits = low;
+    out->amount = amount;
+    if (low & SHINGLES)
+        len += (size_t)8 * UM_NEAR_SHINGLES;
+    out->value = take(from, len);
+    if (from->bad || (low & 0xff) > (GONE | RENEWED | SHINGLES))
+        return false;
+    um_record_mail(out, &m);
+    const uint8_t *zero = (const uint8_t *)out->value.data + 4;
+    return m.stamp != 0 && um_all_zero(zero, 4);
+}
+
+void um_record_mail(const um_record *r, um_near_write *out)
+{
+    um_reader from = {r->value.data,
+                      (const uint8_t *)r->value.data + r->value.len, false};
+
+    *out = (um_near_write){.gone = r->bits & GONE,
+                           .renewed = r->bits & RENEWED,
+                           .has_shingles = r->bits & SHINGLES,
+                           .flag = (uint8_t)(r->bits >> 8),
+                           .amount = (int32_t)r->amount};
+    out->stamp = um_get_u32(&from);
+    um_get_u32(&from);
+    out->digest.lo = um_get_u64(&from);
+    out->digest.hi = um_get_u64(&from);
+    um_get_bytes(&from, out->name, sizeof out->name);
+    for (unsigned i = 0; out->has_shingles && i < UM_NEAR_SHINGLES; i++)
+        out->shingle[i] = um_get_u64(&from);
+}
+
 bool um_record_decode(um_reader *from, um_record *out)
 {
     uint32_t first = um_get_u32(from), second = um_get_u32(from);
@@ -108,6 +169,8 @@ bool um_record_decode(um_reader *from, um_record *out)
     case UM_RECORD_DROP:
     case UM_RECORD_RENEW:
         return !from->bad && out->list == 0 && get_note(from, out, low, second);
+    case UM_RECORD_MAIL:
+        return !from->bad && get_mail(from, out, low, second);
     default:
         return false;
     }

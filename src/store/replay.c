@@ -119,13 +119,28 @@ static umbel_status apply_renew(um_replay *p, const um_record *r, uint64_t time,
     return show_note(p, r, err);
 }
 
+/* A list whose capacity was larger when this was written may have no room. */
+static umbel_status write_mail(um_replay *p, const um_record *r, uint64_t time,
+                               umbel_error *err)
+{
+    unsigned place = p->order[r->list];
+    um_near_write w;
+
+    um_record_mail(r, &w);
+    if (!um_list_room(p->state->list[place]) &&
+        !um_list_has_room(p->state->list[place], &w))
+        UM_TRY(um_state_turn(p->state, place, time, err));
+    return um_list_write(p->state->list[place], &w, err);
+}
+
 static umbel_status apply_record(um_replay *p, const um_record *r,
                                  uint64_t time, umbel_error *err)
 {
     um_state *st = p->state;
 
     if (r->list >= p->nlists &&
-        (r->type == UM_RECORD_COUNT || r->type == UM_RECORD_TURN))
+        (r->type == UM_RECORD_COUNT || r->type == UM_RECORD_TURN ||
+         r->type == UM_RECORD_MAIL))
         return um_fail(err, UMBEL_E_FORMAT, "a record of list %u of %u",
                        r->list, p->nlists);
     switch (r->type) {
@@ -146,6 +161,8 @@ static umbel_status apply_record(um_replay *p, const um_record *r,
         return show_note(p, r, err);
     case UM_RECORD_RENEW:
         return apply_renew(p, r, time, err);
+    case UM_RECORD_MAIL:
+        return write_mail(p, r, time, err);
     }
     return UMBEL_OK;
 }

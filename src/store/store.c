@@ -282,6 +282,26 @@ umbel_status um_store_append(um_store *s, const um_entry *e, size_t n,
     return UMBEL_OK;
 }
 
+umbel_status um_store_write(um_store *s, unsigned list, const um_near_write *w,
+                            uint64_t now, uint64_t *ticket, umbel_error *err)
+{
+    UM_TRY(check_entries(s, &(um_entry){.list = list}, 1, err));
+    UM_TRY(um_store_begin_records(s, UM_RECORD_MAIL_LEN + UM_RECORD_TURN_LEN,
+                                  now, err));
+    um_list *l = s->state.list[list];
+    if (um_list_due(l, s->block_time))
+        UM_TRY(um_store_turn(s, list, err));
+    if (!um_list_has_room(l, w))
+        return um_fail(err, UMBEL_E_FULL,
+                       "list %s is full until its epoch is over",
+                       s->state.name[list]);
+    UM_TRY(um_list_write(l, w, err));
+    add_record(s,
+               &(um_record){.type = UM_RECORD_MAIL, .list = list, .mail = w});
+    *ticket = s->seq;
+    return UMBEL_OK;
+}
+
 /* For which there is room; while the store has failed there is no journal. */
 static umbel_status change_note(um_store *s, umbel_slice name,
                                 umbel_slice value, umbel_error *err)

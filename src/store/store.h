@@ -142,6 +142,12 @@ void um_store_digest(const um_store *s, const umbel_slice *keys, size_t n,
  */
 umbel_status um_store_append(um_store *s, const um_entry *e, size_t n,
                              uint64_t now, uint64_t *ticket, umbel_error *err);
+/*
+ * Writes a mail to a list of kind near, as um_store_append. The same write at
+ * the same state gives the same bytes again.
+ */
+umbel_status um_store_write(um_store *s, unsigned list, const um_near_write *w,
+                            uint64_t now, uint64_t *ticket, umbel_error *err);
 /* Returns false if the list is full, held until its epoch is over, and does not
  * have the digest. */
 bool um_store_takes(const um_store *s, unsigned list, const umbel_digest *d,

@@ -30,6 +30,7 @@ list "razor-spam" {{ capacity = 12000 {spam} }}
 list "razor-revoked" {{ capacity = 12000 {revoked} }}
 mail {{ workers = 1 }}
 """
+FUZZY = '\nlist "fuzzy" { capacity = 1000 }\n'
 
 
 def server_program():
@@ -76,7 +77,8 @@ class House:
 
     def configure(self, **changes):
         self.settings.update(changes)
-        self.write("house.conf", CONFIG.format(**self.settings))
+        text = CONFIG.format(**self.settings)
+        self.write("house.conf", text + ("" if 'list "fuzzy"' in text else FUZZY))
 
     def command(self, *more):
         return [server_program(), "--config", self.path("house.conf"), *more]

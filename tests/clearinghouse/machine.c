@@ -75,11 +75,11 @@ static void say_that_it_has(const char *name, uint64_t keys, uint64_t claimed)
     umbel_filter *f;
 
     must(umbel_copy(list[i].shape, &f, &error));
-    machine->list[i].shape->shape.capacity = 0; /* any number is published */
+    machine->list[i].shape->capacity = 0; /* any number is published */
     for (uint64_t k = 0; k < keys; k++)
         if (umbel_add(f, &k, sizeof k, NULL, NULL) != UMBEL_OK)
             break; /* it is full */
-    f->shape.added = claimed;
+    f->added = claimed;
     must(umbel_sync_publish(machine, i, umbel_sync_epoch(machine, i), f,
                             &error));
     umbel_close(f);

@@ -39,6 +39,9 @@ class Reader:
         assert self.at <= len(self.data), "cut short"
         return self.data[self.at - n:self.at]
 
+    def left(self):
+        return len(self.data) - self.at
+
     def u64(self):
         return struct.unpack("<Q", self.bytes(8))[0]
 
@@ -55,9 +58,9 @@ class Reader:
 class List:
     """A list as a server describes it in its HELLO."""
 
-    def __init__(self, name, epoch_seconds, page_bytes, head):
-        self.name, self.epoch_seconds, self.page_bytes, self.head = (
-            name, epoch_seconds, page_bytes, head)
+    def __init__(self, name, epoch_seconds, page_bytes, head, agree=b""):
+        self.name, self.epoch_seconds, self.page_bytes, self.head, self.agree = (
+            name, epoch_seconds, page_bytes, head, agree)
 
     def encode(self):
         return (varint(len(self.name)) + self.name + varint(self.epoch_seconds) +
@@ -65,7 +68,7 @@ class List:
 
     def digest(self):
         return hashlib.blake2b(self.name + b"\0" + u64(self.epoch_seconds) +
-                               u64(self.page_bytes) + self.head, digest_size=32,
+                               u64(self.page_bytes) + self.head + self.agree, digest_size=32,
                                key=b"umbel-sync-list1").digest()
 
 
@@ -81,11 +84,22 @@ class Hello:
             name = r.bytes(r.varint())
             seconds, page = r.varint(), r.varint()
             self.lists.append(List(name, seconds, page, r.bytes(r.varint())))
+        for _ in range(r.varint() if r.left() else 0):
+            number = r.varint()
+            self.lists[number].agree = r.bytes(r.varint())
+
+
+def agreed(lists):
+    """What lists agree on beside their shape, by their place in a HELLO."""
+    some = [(i, one.agree) for i, one in enumerate(lists) if one.agree]
+    if not some:
+        return b""
+    return varint(len(some)) + b"".join(varint(i) + varint(len(text)) + text for i, text in some)
 
 
 def hello(session, to_session, origin, lists, version=1, flags=1):
     return message(HELLO, bytes([version, flags]) + u64(session) + u64(to_session) + origin +
-                   varint(len(lists)) + b"".join(one.encode() for one in lists))
+                   varint(len(lists)) + b"".join(one.encode() for one in lists) + agreed(lists))
 
 
 def copy_id(list_, origin, incarnation, epoch):

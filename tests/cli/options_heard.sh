@@ -142,6 +142,7 @@ heard check also 'f.umb -f odd' '--also g.umb'
 heard check unless 'f.umb -f never' '--unless n.umb'
 heard check unless-first 'f.umb -f never -c --json --unless n.umb' --unless-first
 heard check unless-key-file 's.umb -f never --unless u.umb --key-file secret' '--unless-key-file other'
+heard check edits 'f.umb -f never -c' '--edits 1'
 heard check confirm 'f.umb -f odd' '--confirm log'
 keys check 'f.umb -v -f'
 opened check 'FILTER 7' secret
@@ -153,6 +154,7 @@ keys verify 'f.umb --outside'
 opened verify 'FILTER --outside never' secret
 
 heard info data 'f.umb' --data
+heard info cpu 'f.umb' --cpu
 opened info FILTER other
 
 heard add turn 'a.umb later' --turn

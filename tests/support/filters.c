@@ -148,7 +148,7 @@ void test_assert_same_file(const umbel_filter *a, const umbel_filter *b)
 
 void test_assert_same_payload(const umbel_filter *a, const umbel_filter *b)
 {
-    assert_int_equal(a->shape.cells, b->shape.cells);
+    assert_int_equal(a->layout.cells, b->layout.cells);
     assert_int_equal(a->payload_len, b->payload_len);
     assert_memory_equal(a->payload, b->payload, a->payload_len);
     assert_int_equal(umbel_payload_checksum(a), umbel_payload_checksum(b));
@@ -177,7 +177,7 @@ uint8_t *test_forge(const umbel_filter *f, const um_shape *shape, size_t *len)
     const umbel_slice *payload = &parts.part[1];
     size_t head =
         um_head_put(shape, umbel_payload_checksum(f),
-                    f->shape.coded ? parts.coded.section : NULL, parts.head);
+                    f->coded ? parts.coded.section : NULL, parts.head);
     uint8_t *bytes = malloc(head + payload->len);
     assert_non_null(bytes);
     memcpy(bytes, parts.head, head);

@@ -44,7 +44,7 @@ umbel_filter *golden_build(const test_combo *c)
 /* --- files beyond one a combination ----------------------------------------
  */
 
-enum { MOST_SETTINGS = 3 };
+enum { MOST_SETTINGS = 4 };
 
 typedef struct row row;
 struct row {
@@ -228,6 +228,13 @@ static const row rows[] = {
      .cells = 600000,
      .fpr = 0.01,
      .set = {{"reset", 4}, {"set", 0}, {"start", 1000000000}}},
+    {.name = "generalized-classic-xxh3-64-collide-v2.umb",
+     .build = build_once,
+     .kind = "generalized",
+     .addressing = "classic",
+     .cells = 1000,
+     .fpr = 0.01,
+     .set = {{"reset", 3}, {"set", 2}, {"start", 500000000}, {"collide", 1}}},
 };
 
 bool golden_row_at(size_t i, char **path, umbel_filter **f)

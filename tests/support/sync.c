@@ -130,7 +130,10 @@ void test_sync_run(test_sync_link *l, uint64_t now)
 
     for (bool quiet = false; !quiet && left > 0;) {
         quiet = true;
-        for (int i = 0; i < 2; i++)
+        for (int i = 0; i < 2; i++) {
+            quiet &= !umbel_sync_busy(l->end[i]->machine);
+            while (umbel_sync_work(l->end[i]->machine))
+                ;
             while (left-- > 0 &&
                    umbel_sync_next(l->end[i]->machine, l->peer[i], now, &m)) {
                 quiet = false;
@@ -140,5 +143,7 @@ void test_sync_run(test_sync_link *l, uint64_t now)
                 umbel_sync_receive(l->end[!i]->machine, l->peer[!i], m.data,
                                    m.len, now, NULL);
             }
+            quiet &= !umbel_sync_busy(l->end[i]->machine);
+        }
     }
 }

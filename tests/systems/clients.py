@@ -110,11 +110,12 @@ class SpamAssassin:
 
 
 RSPAMD = """
-options {{ pidfile = "{dir}/pid"; dns {{ nameserver = ["127.0.0.1:1"]; }} local_addrs = []; filters = ""; }}
+options {{ pidfile = "{dir}/pid"; dns {{ nameserver = ["127.0.0.1:1"]; }} local_addrs = []; filters = "{filters}"; }}
 logging {{ type = "file"; filename = "{dir}/log"; level = "info"; }}
 lua = "/usr/share/rspamd/rules/rspamd.lua";
 modules {{ {modules} }}
 worker "normal" {{ bind_socket = "127.0.0.1:{port}"; count = 1; }}
+worker "controller" {{ bind_socket = "127.0.0.1:{control}"; count = 1; secure_ip = ["127.0.0.1"]; }}
 {settings}
 """
 
@@ -122,16 +123,17 @@ worker "normal" {{ bind_socket = "127.0.0.1:{port}"; count = 1; }}
 class Rspamd:
     """One that loads nothing but some plugins, with settings for them."""
 
-    def __init__(self, house, plugins, settings):
+    def __init__(self, house, plugins, settings, filters=""):
         self.dir = house.path("rspamd")
         os.makedirs(self.dir)
-        with socket.socket() as s:
+        with socket.socket() as s, socket.socket() as t:
             s.bind(("127.0.0.1", 0))
-            self.port = s.getsockname()[1]
+            t.bind(("127.0.0.1", 0))
+            self.port, self.control = s.getsockname()[1], t.getsockname()[1]
         modules = " ".join(f'path = "/usr/share/rspamd/plugins/{p}.lua";' for p in plugins)
         with open(self.dir + "/conf", "w", encoding="utf-8") as file:
-            file.write(RSPAMD.format(dir=self.dir, port=self.port, modules=modules,
-                                     settings=settings))
+            file.write(RSPAMD.format(dir=self.dir, port=self.port, control=self.control,
+                                     filters=filters, modules=modules, settings=settings))
         self.process = subprocess.Popen(
             ["rspamd", "-f", "-i", "-c", self.dir + "/conf", "--var=DBDIR=" + self.dir,
              "--var=RUNDIR=" + self.dir, "--var=LOGDIR=" + self.dir],
@@ -145,15 +147,28 @@ class Rspamd:
     def listens(self):
         if self.process.poll() is not None:
             raise SystemExit("FAILED: rspamd ended: " + self.log())
-        with socket.socket() as s:
-            return s.connect_ex(("127.0.0.1", self.port)) == 0
+        with socket.socket() as s, socket.socket() as t:
+            return s.connect_ex(("127.0.0.1", self.port)) == 0 and \
+                t.connect_ex(("127.0.0.1", self.control)) == 0
 
-    def symbols(self, text):
+    def answer(self, text):
         ask = urllib.request.Request(f"http://127.0.0.1:{self.port}/checkv2", text.encode(),
                                      {"From": "s@example.com", "Rcpt": "b@example.com",
                                       "Ip": "192.0.2.7"})
         with urllib.request.urlopen(ask, timeout=PATIENCE) as answer:
-            return set(json.load(answer)["symbols"])
+            return json.load(answer)
+
+    def symbols(self, text):
+        return set(self.answer(text)["symbols"])
+
+    def results(self, text):
+        """Symbols, with what they say: [flag:digest:probability:part]."""
+        return {name: symbol.get("options", [])
+                for name, symbol in self.answer(text)["symbols"].items()}
+
+    def rspamc(self, *words, text=""):
+        return subprocess.run(["rspamc", "-h", f"127.0.0.1:{self.control}", *words], input=text,
+                              capture_output=True, text=True, check=False, timeout=PATIENCE)
 
     def __enter__(self):
         return self

@@ -222,9 +222,15 @@ def wait_until(what, seconds=60):
 
 
 def run_tests(module, tests):
-    """Runs each test on each server; a test gets (program, module)."""
+    """Runs each test on each server; a test gets (program, module). ONLY in the
+    environment is a text that the server's name or the test's must contain, such
+    as valkey, or two of them: valkey,damaged."""
+    only = [word for word in os.environ.get("ONLY", "").split(",") if word]
     for program in servers(module):
         for test in tests:
+            name = os.path.basename(program) + " " + test.__name__
+            if not all(word in name for word in only):
+                continue
             start = time.monotonic()
             test(program, module)
             print("%-16s %-45s %.1f s" % (os.path.basename(program), test.__name__,

@@ -26,10 +26,10 @@ static void every_row_admits_what_was_added_to_it(void **state)
         wants.kind = c.kind;
         wants.addressing = c.addressing;
         wants.hash = c.hash;
-        wants.secret_id = f->shape.secret_id;
+        wants.secret_id = um_secret_of(f);
         wants.max_bytes = umbel_encoded_len(f);
         wants.max_error = 2 * umbel_target_fpr(f);
-        if (f->shape.kind->bits)
+        if (f->kind->bits)
             wants.claimed = TEST_RULED_KEYS;
         test_expect_admitted(f, &wants);
         test_expect_admitted(f, &test_no_demand);
@@ -72,7 +72,7 @@ static void another_secret_is_refused_locked_or_not(void **state)
     umbel_filter *f = test_made("bloom", &p, TEST_RULED_KEYS, TEST_RULED_KEYS);
     uint8_t *bytes = test_encode(f, &len);
     assert_ok(umbel_decode(bytes, len, NULL, &locked, &test_refusal));
-    w.secret_id = f->shape.secret_id;
+    w.secret_id = um_secret_of(f);
     test_expect_admitted(f, &w);
     test_expect_admitted(locked, &w);
     w.secret_id ^= 1;
@@ -147,7 +147,7 @@ static void more_cells_than_its_keys_use_are_refused(void **state)
         umbel_admission w = test_no_demand;
         w.claimed = TEST_RULED_KEYS / 3;
         umbel_ruling r = test_ruled(f, &w);
-        bool told = f->shape.kind->bits || f->shape.kind->entries;
+        bool told = f->kind->bits || f->kind->entries;
         assert_true(test_refused_for(&r, told ? UMBEL_REFUSED_TOO_FULL
                                               : UMBEL_REFUSED_UNTOLD));
         umbel_close(f);
@@ -178,13 +178,13 @@ static void a_lying_head_is_refused(void **state)
     (void)state;
     for (size_t i = 0; (name = test_own_addressing(i)); i++) {
         umbel_filter *f = test_plain(name);
-        f->shape.added = TEST_RULED_KEYS / 2;
+        f->added = TEST_RULED_KEYS / 2;
         umbel_ruling r = test_ruled(f, NULL);
         assert_true(test_refused_for(&r, UMBEL_REFUSED_TOO_FULL));
         assert_non_null(strstr(r.reason[0].text, "in its head"));
-        f->shape.added = 2 * TEST_RULED_KEYS;
+        f->added = 2 * TEST_RULED_KEYS;
         test_expect_refused(f, NULL, UMBEL_REFUSED_TOO_EMPTY, "in its head");
-        f->shape.added = 0;
+        f->added = 0;
         test_expect_refused(f, NULL, UMBEL_REFUSED_TOO_FULL, "in its head");
         umbel_close(f);
     }
@@ -243,7 +243,7 @@ static void linear_hashes_are_held_by_what_is_certain(void **state)
         assert_ok(umbel_add(f, key, len, NULL, &test_refusal));
     }
     test_expect_admitted(f, &test_no_demand);
-    w.claimed = f->shape.kind->bits->used(f->self, NULL) / 4 - 1;
+    w.claimed = f->kind->bits->used(f->self, NULL) / 4 - 1;
     test_expect_refused(f, &w, UMBEL_REFUSED_TOO_FULL, "claimed");
     umbel_close(f);
 }
@@ -298,7 +298,7 @@ static void retouched_filters_may_be_too_empty(void **state)
     memset(f->payload, 0, f->payload_len / 2);
     test_expect_refused(f, &test_no_demand, UMBEL_REFUSED_TOO_EMPTY, "too few");
     assert_false(test_ruled(f, &test_no_demand).may_deny);
-    f->shape.denied = TEST_RULED_KEYS;
+    f->denied = TEST_RULED_KEYS;
     test_expect_admitted(f, &test_no_demand);
     assert_true(test_ruled(f, &test_no_demand).may_deny);
     assert_int_equal(test_ruled(f, &test_no_demand).denied, TEST_RULED_KEYS);
@@ -390,8 +390,8 @@ static void filters_that_hold_too_many_are_refused(void **state)
 static uint64_t fullest_of(const umbel_filter *f)
 {
     uint64_t size = f->layout.cells / f->layout.blocks, most = 0;
-    const um_row_bits *bits = f->shape.kind->bits;
-    uint8_t *copy = calloc(1, (size_t)f->shape.cells / 8 + 64);
+    const um_row_bits *bits = f->kind->bits;
+    uint8_t *copy = calloc(1, (size_t)f->layout.cells / 8 + 64);
 
     assert_non_null(copy);
     if (bits->copy)
@@ -421,9 +421,8 @@ static void one_look_finds_what_several_counts_do(void **state)
             if (umbel_create(kinds[k], &p, &f, NULL))
                 continue;
             test_add(f, 0, 3000);
-            f->shape.kind->bits->look(f->self, &found);
-            assert_int_equal(found.used,
-                             f->shape.kind->bits->used(f->self, NULL));
+            f->kind->bits->look(f->self, &found);
+            assert_int_equal(found.used, f->kind->bits->used(f->self, NULL));
             assert_int_equal(found.in_block, fullest_of(f));
             assert_near(found.error, umbel_predict(f), 1e-12);
             umbel_close(f);

@@ -48,7 +48,7 @@ static umbel_filter *draw_shape(um_rng *rng, const char *kind,
 /* Up to a fill of 0.7. */
 static size_t draw_keys(um_rng *rng, const umbel_filter *f)
 {
-    uint64_t most = f->shape.cells * 12 / 10 / f->shape.hashes;
+    uint64_t most = f->layout.cells * 12 / 10 / f->layout.hashes;
 
     return (size_t)(1 +
                     um_random_below(rng, most < MOST_KEYS ? most : MOST_KEYS));

@@ -20,8 +20,8 @@ static void pollute(umbel_filter *f, double share)
     um_rng rng = {5};
     um_section s[UM_MAX_SECTIONS];
 
-    f->shape.kind->sections(&f->shape, s);
-    for (uint64_t i = 0; i < f->shape.cells; i++)
+    f->kind->sections(um_shape_of(f), s);
+    for (uint64_t i = 0; i < f->layout.cells; i++)
         if (ldexp((double)um_random(&rng), -64) < share)
             um_set_bit(f->payload, i * s[0].cell_bits);
 }
@@ -38,12 +38,12 @@ static void all_ones_are_refused_whatever_is_demanded(void **state)
         memset(f->payload, 0xFF, f->payload_len);
         um_clear_padding(f);
         for (uint64_t n = TEST_RULED_KEYS; n < UINT64_MAX / 100; n *= 50) {
-            f->shape.added = n;
+            f->added = n;
             umbel_ruling r = test_ruled(f, NULL);
             if (umbel_predict(f) > 0.5)
                 assert_true(test_refused_for(&r, UMBEL_REFUSED_ERROR));
         }
-        f->shape.estimated = true; /* no claim at all */
+        f->estimated = true; /* no claim at all */
         umbel_ruling r = test_ruled(f, NULL);
         if (umbel_predict(f) > 0.5)
             assert_true(test_refused_for(&r, UMBEL_REFUSED_ERROR));
@@ -61,11 +61,10 @@ static void half_ones_that_claim_few_keys_are_refused(void **state)
         umbel_admission w = test_no_demand;
         assert_ok(umbel_clear(f, &test_refusal));
         pollute(f, 0.5);
-        f->shape.added = 100;
+        f->added = 100;
         umbel_ruling r = test_ruled(f, &w);
         assert_true(test_refused_for(&r, UMBEL_REFUSED_TOO_FULL));
-        f->shape.added =
-            TEST_RULED_KEYS; /* or take it for what its head claims */
+        f->added = TEST_RULED_KEYS; /* or take it for what its head claims */
         w.claimed = 1000;
         r = test_ruled(f, &w);
         assert_true(test_refused_for(&r, UMBEL_REFUSED_TOO_FULL));
@@ -87,8 +86,8 @@ static void a_fill_of_0_65_is_refused(void **state)
             p.addressing = name;
             umbel_filter *f = test_made(kinds[k], &p, TEST_RULED_KEYS, 0);
             pollute(f, 0.65);
-            f->shape.added = TEST_RULED_KEYS;
-            f->shape.estimated = true;
+            f->added = TEST_RULED_KEYS;
+            f->estimated = true;
             test_expect_admitted(
                 f, &test_no_demand); /* nothing is said, nothing asked */
             w.claimed = TEST_RULED_KEYS;
@@ -96,7 +95,7 @@ static void a_fill_of_0_65_is_refused(void **state)
             assert_true(test_refused_for(&r, UMBEL_REFUSED_TOO_FULL));
             w = test_no_demand, w.max_error = 0.002;
             test_expect_refused(f, &w, UMBEL_REFUSED_ERROR, "allowed");
-            f->shape.estimated = false;
+            f->estimated = false;
             r = test_ruled(f, &test_no_demand);
             assert_true(test_refused_for(&r, UMBEL_REFUSED_TOO_FULL));
             umbel_close(f);
@@ -115,12 +114,12 @@ static void full_blocks_are_refused_though_the_fill_is_right(void **state)
         umbel_admission w = test_no_demand;
         umbel_filter *f = test_made(kinds[k], &p, 100 * TEST_RULED_KEYS,
                                     100 * TEST_RULED_KEYS);
-        uint64_t before = f->shape.kind->bits->used(f->self, NULL);
+        uint64_t before = f->kind->bits->used(f->self, NULL);
         size_t line = f->payload_len / (size_t)f->layout.blocks;
         test_expect_admitted(f, &test_no_demand);
         memset(f->payload + 3 * line, 0xFF, line);
         memset(f->payload + 5 * line, 0, line);
-        uint64_t after = f->shape.kind->bits->used(f->self, NULL);
+        uint64_t after = f->kind->bits->used(f->self, NULL);
         assert_near((double)after, (double)before, 600);
         w.max_error = 0.2;
         test_expect_refused(f, &w, UMBEL_REFUSED_BLOCK, "block 3 of");
@@ -145,7 +144,7 @@ static void the_error_is_the_mean_over_blocks(void **state)
         else
             for (uint64_t u = 0; u < 380; u++)
                 um_set_bit(f->payload, 512 * i + u * 401 % 512);
-    f->shape.estimated = true;
+    f->estimated = true;
     umbel_ruling r = test_ruled(f, &w);
     assert_true(r.fill < 0.45);
     assert_true(r.error > 0.01);
@@ -163,7 +162,7 @@ static double share_matching(const umbel_filter *f, size_t n)
         umbel_digest d = {um_random(&rng), 0};
         bool hit;
         d.hi = um_remix(d.lo);
-        f->shape.kind->query(f->self, &d, 1, &hit);
+        f->kind->query(f->self, &d, 1, &hit);
         hits += hit;
     }
     return (double)hits / (double)n;
@@ -195,7 +194,7 @@ static void closed_sets_of_dcso_are_refused(void **state)
         for (uint64_t c = 0; c < forged[i].cells; c++)
             if (c % forged[i].unit)
                 um_set_bit(f->payload, c);
-        f->shape.added = (uint64_t)llround(um_model_keys(
+        f->added = (uint64_t)llround(um_model_keys(
             &f->layout, (uint64_t)(share * (double)forged[i].cells)));
         assert_near(share_matching(f, 10000), share, 0.03);
         assert_near(umbel_predict(f), share, 1e-9);
@@ -227,7 +226,7 @@ static void sets_that_the_walk_of_dcso_prefers_are_refused(void **state)
             high < WAYS - FROM)
             um_set_bit(f->payload, x);
     }
-    f->shape.estimated = true;
+    f->estimated = true;
     assert_true(umbel_predict(f) < 0.0011);
     assert_true(share_matching(f, 20000) > 0.01);
     w.max_error = 0.0011;
@@ -259,7 +258,7 @@ static void seeds_that_align_functions_are_refused(void **state)
     uint64_t shift = on < back ? on % CELLS : CELLS - back % CELLS;
     for (uint64_t i = 0, x = 0; i < USED; i++, x = (x + shift) % CELLS)
         um_set_bit(f->payload, x);
-    f->shape.estimated = true;
+    f->estimated = true;
     assert_true(umbel_predict(f) < 0.001);
     assert_true(share_matching(f, 20000) > 0.02);
     w.max_error = 0.001;
@@ -275,7 +274,7 @@ static void a_second_level_of_ribbon_that_denies_nothing_is_seen(void **state)
     umbel_alloc alloc = um_alloc_or_default(NULL);
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_filter *any = test_build("ribbon", &p, 0, 10), *f = NULL;
-    um_shape s = any->shape;
+    um_shape s = *um_shape_of(any);
 
     (void)state;
     um_ribbon_shape(&s, &none, 0, &members, &never);

@@ -81,8 +81,8 @@ static umbel_choose_result choose(const instance *x)
 /* Members that match already when they come are not new: as in one group. */
 static uint64_t count_new(const instance *x)
 {
-    umbel_filter *plain = open_grouped(x->f->shape.addressing->name,
-                                       umbel_cells(x->f), 1, x->f->shape.seed);
+    umbel_filter *plain = open_grouped(x->f->layout.row->name,
+                                       umbel_cells(x->f), 1, x->f->layout.seed);
 
     assert_ok(
         umbel_add_digests(plain, x->members, MEMBERS, NULL, &test_refusal));

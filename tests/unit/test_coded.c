@@ -165,7 +165,7 @@ static void a_small_file_cannot_ask_for_much(void **state)
 
     (void)state;
     umbel_set_coded(f, true);
-    um_shape s = f->shape;
+    um_shape s = *um_shape_of(f);
     s.cells = UINT64_C(1) << 40;
     uint8_t *bytes = test_forge(f, &s, &len);
     assert_refused(umbel_decode(bytes, len, NULL, &back, &test_refusal),

@@ -277,7 +277,7 @@ static void merging_guesses_the_number_of_keys(void **state)
 
     (void)state;
     assert_ok(umbel_merge(a, b, UMBEL_OR, &test_refusal));
-    assert_true(a->shape.estimated);
+    assert_true(a->estimated);
     assert_ok(umbel_estimate_keys(a, &keys, &test_refusal));
     assert_near((double)umbel_added(a), keys.value, 0.5);
     umbel_close(a);

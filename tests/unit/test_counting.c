@@ -47,7 +47,7 @@ static umbel_status take_back(umbel_filter *f, uint64_t i)
 
 static um_cells cells_of(const umbel_filter *f)
 {
-    return um_cells_of(f->payload, (uint32_t)f->shape.setting[0]);
+    return um_cells_of(f->payload, (uint32_t)um_settings_of(f)[0]);
 }
 
 /* With one bit a cell it is the Bloom filter of its keys, and ADD is OR. */
@@ -340,7 +340,7 @@ static void a_whole_minus_a_part_is_the_other_part(void **state)
     assert_ok(umbel_merge(a, b, UMBEL_ADD, &test_refusal));
     assert_ok(umbel_merge(a, b, UMBEL_MINUS, &test_refusal));
     test_assert_same_payload(a, only_a);
-    assert_int_equal(a->shape.estimated, true); /* the mark of a merge */
+    assert_int_equal(a->estimated, true); /* the mark of a merge */
     assert_near((double)umbel_added(a), 200, 15);
     assert_false(umbel_may_deny(a));
     umbel_close(a);
@@ -574,12 +574,12 @@ static void the_marks_of_merges_survive_a_file(void **state)
 
     (void)state;
     assert_ok(umbel_merge(a, b, UMBEL_MAX, &test_refusal));
-    a->shape.difference = true;
+    a->difference = true;
     bytes = test_encode(a, &len);
     assert_ok(umbel_decode(bytes, len, NULL, &back, &test_refusal));
-    assert_true(back->shape.joined && back->shape.difference);
+    assert_true(back->joined && back->difference);
     assert_ok(umbel_clear(back, &test_refusal));
-    assert_false(back->shape.joined || back->shape.difference);
+    assert_false(back->joined || back->difference);
     free(bytes);
     umbel_close(a);
     umbel_close(b);

@@ -49,7 +49,7 @@ static void locate(const umbel_filter *f, uint64_t i,
 
 static um_cells cells_of(const umbel_filter *f)
 {
-    return um_cells_of(f->payload, (uint32_t)f->shape.setting[0]);
+    return um_cells_of(f->payload, (uint32_t)um_settings_of(f)[0]);
 }
 
 /* --- the update -------------------------------------------------------------
@@ -61,7 +61,7 @@ static void unless_asked_a_row_is_a_slice(void **state)
     uint64_t pos[UM_MAX_HASHES];
 
     (void)state;
-    assert_string_equal(f->shape.addressing->name, "partitioned");
+    assert_string_equal(f->layout.row->name, "partitioned");
     assert_int_equal(umbel_count_limit(f), UINT32_MAX);
     for (uint64_t i = 0; i < 100; i++) {
         locate(f, i, pos);

@@ -128,7 +128,7 @@ static void forged_heads_are_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(wrong); i++) {
-        um_shape s = f->shape;
+        um_shape s = *um_shape_of(f);
         assert_int_not_equal(s.attached, wrong[i]);
         s.attached = wrong[i];
         uint8_t *bytes = test_forge(f, &s, &len);

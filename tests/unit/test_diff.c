@@ -119,7 +119,7 @@ static void data_cannot_ask_for_much_memory(void **state)
     assert_ok(umbel_set_data(now, "x", 1, &test_refusal));
     uint8_t *bytes = diff(old, now, &bill);
     size_t len = (size_t)bill.bytes;
-    um_shape s = now->shape;
+    um_shape s = *um_shape_of(now);
     s.attached = UINT64_C(1) << 40;
     bytes = with_head(bytes, &s, &len);
     assert_refused(umbel_patch(old, bytes, len, &back, &test_refusal),

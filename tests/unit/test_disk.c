@@ -412,7 +412,7 @@ static void a_pipe_is_loaded_to_its_end(void **state)
 /* A head that claims 2^40 cells, with all sums right. */
 static uint8_t *claim_a_terabit(const umbel_filter *f, size_t *len)
 {
-    um_shape s = f->shape;
+    um_shape s = *um_shape_of(f);
 
     s.cells = UINT64_C(1) << 40;
     return test_forge(f, &s, len);

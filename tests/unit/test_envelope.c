@@ -109,7 +109,7 @@ static void the_head_is_written_as_promised(void **state)
     size_t len;
 
     (void)state;
-    f->shape.added = 100;
+    f->added = 100;
     uint8_t *b = test_encode(f, &len);
     assert_memory_equal(b, start, sizeof start);
     assert_int_equal(um_load64(b + UM_HEAD_SUM_AT), umbel_payload_checksum(f));
@@ -275,7 +275,7 @@ static void forged_numbers_are_refused_by_name(void **state)
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(forgeries); i++) {
         const forgery *x = &forgeries[i];
-        um_shape s = f->shape;
+        um_shape s = *um_shape_of(f);
         set_number(&s, x->at, x->value);
         uint8_t *bad = test_forge(f, &s, &len);
         assert_refused(decode_exactly(bad, len, NULL), x->status, x->word);
@@ -322,7 +322,7 @@ static void appended_fields_are_kept_or_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(appended); i++) {
-        um_shape s = f->shape;
+        um_shape s = *um_shape_of(f);
         s.spare_len = appended[i].len;
         memcpy(s.spare, appended[i].bytes, appended[i].len);
         uint8_t *bytes = test_forge(f, &s, &len);
@@ -342,7 +342,7 @@ static void appended_fields_are_kept_or_refused(void **state)
 static void many_fields_of_a_later_version_are_refused(void **state)
 {
     umbel_filter *f = sample(NULL);
-    um_shape s = f->shape;
+    um_shape s = *um_shape_of(f);
     size_t len;
 
     (void)state;
@@ -371,12 +371,12 @@ static void optional_fields_come_back(void **state)
     size_t len;
 
     (void)state;
-    f->shape.key_form = UMBEL_KEYS_HEX;
-    f->shape.denied = UINT64_MAX;
+    f->key_form = UMBEL_KEYS_HEX;
+    f->denied = UINT64_MAX;
     uint8_t *bytes = test_encode(f, &len);
     assert_ok(umbel_decode(bytes, len, NULL, &back, &test_refusal));
-    assert_int_equal(back->shape.key_form, UMBEL_KEYS_HEX);
-    assert_int_equal(back->shape.denied, UINT64_MAX);
+    assert_int_equal(back->key_form, UMBEL_KEYS_HEX);
+    assert_int_equal(back->denied, UINT64_MAX);
     test_assert_same_file(f, back);
     free(bytes);
     umbel_close(f);
@@ -394,10 +394,10 @@ static void any_rate_comes_back(void **state)
     for (size_t i = 0; i < TEST_COUNT(rates); i++) {
         umbel_filter *f = sample(NULL), *back = NULL;
         size_t len;
-        f->shape.fpr = rates[i];
+        f->fpr = rates[i];
         uint8_t *bytes = test_encode(f, &len);
         assert_ok(umbel_decode(bytes, len, NULL, &back, &test_refusal));
-        assert_memory_equal(&back->shape.fpr, &rates[i], sizeof rates[i]);
+        assert_memory_equal(&back->fpr, &rates[i], sizeof rates[i]);
         free(bytes);
         umbel_close(f);
         umbel_close(back);
@@ -424,7 +424,7 @@ static void common_heads_take_64_bytes(void **state)
         }
     for (size_t n = 10; n < 100000; n *= 10) {
         umbel_filter *f = test_build("ribbon", &p, 0, n);
-        assert_int_equal(um_head_room(&f->shape, NULL), 64);
+        assert_int_equal(um_head_room(um_shape_of(f), NULL), 64);
         umbel_close(f);
     }
 }
@@ -433,7 +433,7 @@ static void common_heads_take_64_bytes(void **state)
 static void a_claim_of_more_cells_than_bytes_allocates_nothing(void **state)
 {
     umbel_filter *f = sample(NULL);
-    um_shape s = f->shape;
+    um_shape s = *um_shape_of(f);
     size_t len;
 
     (void)state;

@@ -23,13 +23,14 @@ static int level_of(int state, int lane)
 
 static um_layout layout_of(uint32_t throws, uint32_t extra, uint64_t blocks)
 {
-    return (um_layout){.cells = blocks * LANES * WIDTH,
+    return (um_layout){.row = um_addressing_find("blocked512"),
+                       .cells = blocks * LANES * WIDTH,
                        .hashes = throws * LANES + extra,
                        .blocks = blocks,
                        .width = WIDTH,
                        .lanes = LANES,
                        .throws = throws,
-                       .extra = extra};
+                       .extra = (uint16_t)extra};
 }
 
 /* One throw into a lane: it meets a used cell, or takes a free one. */

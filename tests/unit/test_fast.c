@@ -124,7 +124,7 @@ static pair open_pair(subject s, uint32_t hashes, uint64_t cells, uint64_t seed)
     pair p = {open_one(s, hashes, cells, seed),
               open_one(s, hashes, cells, seed)};
 
-    bool takes = um_fast_takes(s.row, &p.fast->shape);
+    bool takes = um_fast_takes(s.row, um_shape_of(p.fast));
     bool can = takes && s.row->usable(&p.fast->layout);
     /* Settings of ours fit; what hashes make of them need not. */
     assert_true(takes || um_kind_find(s.row->kind)->hashes);
@@ -179,7 +179,7 @@ static void same_counts(pair p, const umbel_digest *d, size_t n)
 {
     uint64_t a[MOST] = {0}, b[MOST] = {0};
 
-    if (!p.fast->shape.kind->counting)
+    if (!p.fast->kind->counting)
         return;
     assert_ok(umbel_count_digests(p.fast, d, n, a, &test_refusal));
     assert_ok(umbel_count_digests(p.plain, d, n, b, &test_refusal));
@@ -432,7 +432,7 @@ static void rows_are_taken_where_they_fit(void **state)
     EACH_SUBJECT(s)
     for (uint32_t hashes = 2; hashes <= 8; hashes += 3) {
         umbel_filter *f = open_one(s, hashes, 512 * 8, 0);
-        if (s.row->usable(&f->layout) && um_fast_takes(s.row, &f->shape))
+        if (s.row->usable(&f->layout) && um_fast_takes(s.row, um_shape_of(f)))
             assert_non_null(f->fast);
         umbel_close(f);
     }
@@ -449,7 +449,7 @@ static void settings_that_no_row_knows_have_none(void **state)
         if (strcmp(s.row->kind, odd[v].kind) != 0)
             continue;
         umbel_filter *f = open_one((subject){s.row, &odd[v]}, 4, 512 * 8, 0);
-        assert_false(um_fast_takes(s.row, &f->shape));
+        assert_false(um_fast_takes(s.row, um_shape_of(f)));
         assert_null(f->fast);
         umbel_close(f);
     }

@@ -86,7 +86,7 @@ static void check_distinct(const shape *s, uint64_t cells, umbel_digest d)
 
     um_role_cells(&f->layout, s->reset, s->set, &d, 1, pos);
     for (uint32_t i = 0; i < k; i++) {
-        assert_true(pos[i] < f->shape.cells);
+        assert_true(pos[i] < f->layout.cells);
         assert_int_equal(pos[i] / 512 * (f->layout.lanes > 1),
                          pos[0] / 512 * (f->layout.lanes > 1));
         for (uint32_t j = 0; j < i; j++)
@@ -145,7 +145,7 @@ static void check_even(const shape *s)
     enum { N = 200000, BLOCK = 512 };
     umbel_filter *f = open_shape(s, BLOCK, 0, 0);
     uint64_t pos[UM_MAX_HASHES], seen[2][BLOCK] = {{0}};
-    uint64_t cells = f->shape.cells;
+    uint64_t cells = f->layout.cells;
     um_rng rng = {3};
 
     for (int i = 0; i < N; i++) {
@@ -235,7 +235,7 @@ static void without_set_it_is_the_mirror(void **state)
             open_shape(&(shape){"blocked512", k, 0}, 5000, UM_START_ALL, 0);
         put(bloom, keys, 500);
         put(f, keys, 500);
-        for (size_t i = 0; i < bloom->shape.cells / 8; i++)
+        for (size_t i = 0; i < bloom->layout.cells / 8; i++)
             assert_int_equal(bloom->payload[i] ^ f->payload[i], 0xFF);
         assert_int_equal(hits(bloom, keys, 3000), hits(f, keys, 3000));
         assert_near(umbel_predict(f), umbel_predict(bloom), 1e-12);
@@ -249,7 +249,7 @@ static void without_set_it_is_the_mirror(void **state)
 
 static uint64_t ones(const umbel_filter *f)
 {
-    return um_popcount(f->payload, 0, f->shape.cells);
+    return um_popcount(f->payload, 0, f->layout.cells);
 }
 
 static void it_starts_with_the_share_of_ones_that_was_asked_for(void **state)
@@ -631,6 +631,66 @@ static void a_filter_that_goes_on_stays_within_its_bound(void **state)
 /* --- refusals ---------------------------------------------------------------
  */
 
+static umbel_filter *open_colliding(const char *addressing, uint64_t cells,
+                                    uint32_t reset, uint32_t set, uint64_t seed)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_setting settings[] = {
+        {"reset", reset}, {"set", set}, {"start", 500000000}, {"collide", 1}};
+    umbel_filter *f = NULL;
+
+    p.addressing = addressing;
+    p.cells = cells;
+    p.seed = seed;
+    p.settings = settings;
+    p.nsettings = TEST_COUNT(settings);
+    if (umbel_create("generalized", &p, &f, &test_refusal))
+        return NULL;
+    return f;
+}
+
+/* Functions that may coincide: the hole of the definition, and equation 16. */
+static void colliding_functions_are_the_paper_s(void **state)
+{
+    enum { TRIED = 20000, SMALL = 256 };
+    static const char *const on[] = {"classic", "universal"};
+    double hole = 1 - pow(1 - 4. / SMALL, 4);
+
+    (void)state;
+    for (size_t a = 0; a < TEST_COUNT(on); a++) {
+        double lost = 0, hit = 0;
+        um_rng rng = {a + 1};
+        for (int i = 0; i < TRIED; i++) {
+            umbel_filter *f =
+                open_colliding(on[a], SMALL, 4, 4, um_random(&rng));
+            umbel_digest d = {.lo = 1 + um_random_below(&rng, 1000000000),
+                              .hi = um_random(&rng)};
+            umbel_digest other = {.lo = 1000000001 +
+                                        um_random_below(&rng, 1000000000),
+                                  .hi = um_random(&rng)};
+            bool has;
+            assert_non_null(f);
+            assert_ok(umbel_query_digests(f, &other, 1, &has, &test_refusal));
+            hit += has;
+            assert_ok(umbel_add_digests(f, &d, 1, NULL, &test_refusal));
+            assert_ok(umbel_query_digests(f, &d, 1, &has, &test_refusal));
+            lost += !has;
+            if (i == 0) {
+                umbel_bounds b;
+                assert_ok(umbel_bounds_of(f, &b, &test_refusal));
+                assert_near(b.fp_bound, pow(0.5, 8), 1e-12);
+                assert_near(umbel_fpr_at(f, 1), pow(0.5, 8), 1e-4);
+            }
+            umbel_close(f);
+        }
+        assert_near(lost / TRIED, hole,
+                    5 * sqrt(hole * (1 - hole) / TRIED) + 2e-3);
+        assert_near(hit / TRIED, pow(0.5, 8), 5 * sqrt(pow(0.5, 8) / TRIED));
+    }
+    assert_null(open_colliding("blocked512", 1024, 2, 2, 1));
+    assert_refused(test_refusal.status, UMBEL_E_UNSUPPORTED, "universal");
+}
+
 static void it_refuses_what_cannot_be(void **state)
 {
     umbel_filter *f = NULL;
@@ -702,6 +762,7 @@ int main(void)
         cmocka_unit_test(rates_are_those_of_the_formulas),
         cmocka_unit_test(blocks_agree_with_the_paper),
         cmocka_unit_test(a_filter_that_goes_on_stays_within_its_bound),
+        cmocka_unit_test(colliding_functions_are_the_paper_s),
         cmocka_unit_test(it_refuses_what_cannot_be),
         cmocka_unit_test(it_stays_single),
     };

@@ -243,7 +243,7 @@ static void a_fold_keeps_every_member(void **state)
     test_add(f, 0, KEYS);
     assert_ok(umbel_fold(f, 3, &small, &test_refusal));
     assert_int_equal(test_hits(small, 0, KEYS), KEYS);
-    assert_int_equal(small->shape.setting[0], 4);
+    assert_int_equal(um_settings_of(small)[0], 4);
     umbel_close(small);
     umbel_close(f);
 }
@@ -293,7 +293,7 @@ static void hostile_groups_are_refused(void **state)
     umbel_close(out);
     free(bytes);
     for (size_t i = 0; i < TEST_COUNT(wrong); i++) {
-        um_shape s = f->shape;
+        um_shape s = *um_shape_of(f);
         out = NULL;
         s.setting[0] = wrong[i].groups;
         bytes = test_forge(f, &s, &len);

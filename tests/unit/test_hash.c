@@ -25,12 +25,13 @@ static umbel_digest digest_of(const char *family, uint64_t seed,
                               const void *key, size_t len)
 {
     um_hasher h;
+    um_secret secret;
     umbel_slice slice = {key, len};
     umbel_digest d;
     const um_hash *row = um_hash_find(family);
 
     assert_non_null(row);
-    um_hasher_init(&h, row, seed);
+    um_hasher_init(&h, row, seed, &secret);
     if (row->keyed)
         um_hasher_unlock(&h, test_secret);
     if (row->accept)
@@ -288,16 +289,17 @@ static void refusals_quote_the_key_but_no_novel(void **state)
 static void a_keyed_hash_waits_for_its_secret_and_forgets_it(void **state)
 {
     static const uint8_t zeros[UM_SECRET_LEN] = {0};
+    um_secret secret = {.ready = false};
     um_hasher h;
 
     (void)state;
-    um_hasher_init(&h, um_hash_find("sip"), 1);
-    assert_false(h.ready);
+    um_hasher_init(&h, um_hash_find("sip"), 1, &secret);
+    assert_false(um_hasher_ready(&h));
     um_hasher_unlock(&h, test_secret);
-    assert_true(h.ready);
+    assert_true(um_hasher_ready(&h));
     um_hasher_fini(&h);
-    assert_false(h.ready);
-    assert_memory_equal(h.secret, zeros, sizeof zeros);
+    assert_false(um_hasher_ready(&h));
+    assert_memory_equal(secret.bytes, zeros, sizeof zeros);
 }
 
 /* Files carry it: BLAKE2b-128 of a fixed text under the secret. */

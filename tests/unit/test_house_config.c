@@ -67,7 +67,7 @@ static void an_empty_file_means_the_defaults(void **state)
     assert_int_equal(um_config_fixed_changes(&c, &d, text, sizeof text), 0);
     assert_string_equal(c.data, "clearinghouse");
     assert_int_equal(c.durability, UM_ALWAYS);
-    assert_int_equal(c.memory, 768000000);
+    assert_int_equal(c.memory, 1000000000);
     assert_string_equal(pyzor_of(&c)->listen.item[0], "127.0.0.1:24441");
     assert_int_equal(um_config_weight(&c, "alice"), 1);
     um_config_fini(&c);
@@ -150,7 +150,7 @@ static void mistakes_are_refused_with_line_and_what_is_allowed(void **state)
          "x.conf:3: ", "127.0.0.1:24441"},
         {"pyzor {\n  passwort = \"x\"\n}", "x.conf:2: ", "listen, passwd"},
         {"list \"x\" {}",
-         "x.conf:1: ", "body, fuz1, fuz2, razor-spam or razor-revoked"},
+         "x.conf:1: ", "body, fuz1, fuz2, razor-spam, razor-revoked or fuzzy"},
         {"list \"pyzor-reports\" { error = 2 }",
          "x.conf:1: ", "between 0 and 1"},
         {"list \"pyzor-reports\" { epochs = 0 }", "x.conf:1: ", "from 1 to 64"},

@@ -4,8 +4,8 @@
  */
 #include "clearinghouse/limits.h"
 #include "clearinghouse/log.h"
+#include "clearinghouse/pending.h"
 #include "clearinghouse/pyzor_once.h"
-#include "clearinghouse/pyzor_pending.h"
 #include "clearinghouse/pyzor_rules.h"
 #include "clearinghouse/status.h"
 #include "clearinghouse/status_words.h"
@@ -148,30 +148,30 @@ static void a_clock_that_is_set_back_keeps_the_limit(void **state)
 
 static void answers_leave_in_the_order_they_came(void **state)
 {
-    um_pyzor_pending p;
+    um_pending p;
     umbel_slice thread = {"12345", 5};
-    char strange[UM_PYZOR_THREAD_MAX + 1] = "";
+    char strange[UM_ANSWER_NOTE + 1] = "";
 
     (void)state;
-    assert_ok(um_pyzor_pending_init(&p, &test_refusal));
+    assert_ok(um_pending_init(&p, &test_refusal));
     for (uint64_t round = 0; round < 2; round++) {
-        for (uint64_t i = 1; i <= UM_PYZOR_PENDING; i++) {
-            assert_false(um_pyzor_pending_full(&p));
-            um_pyzor_pending_put(&p, &(um_pyzor_answer){.ticket = i}, thread);
+        for (uint64_t i = 1; i <= UM_PENDING; i++) {
+            assert_false(um_pending_full(&p));
+            um_pending_put(&p, &(um_answer){.ticket = i}, thread);
         }
-        assert_true(um_pyzor_pending_full(&p));
-        for (uint64_t i = 1; i <= UM_PYZOR_PENDING; i++) {
-            const um_pyzor_answer *a = um_pyzor_pending_first(&p);
+        assert_true(um_pending_full(&p));
+        for (uint64_t i = 1; i <= UM_PENDING; i++) {
+            const um_answer *a = um_pending_first(&p);
             assert_int_equal(a->ticket, i);
-            assert_int_equal(a->thread_len, 5);
-            um_pyzor_pending_drop(&p);
+            assert_int_equal(a->note_len, 5);
+            um_pending_drop(&p);
         }
-        assert_null(um_pyzor_pending_first(&p));
+        assert_null(um_pending_first(&p));
     }
-    um_pyzor_pending_put(&p, &(um_pyzor_answer){.ticket = 1},
-                         (umbel_slice){strange, sizeof strange});
-    assert_int_equal(um_pyzor_pending_first(&p)->thread_len, 0);
-    um_pyzor_pending_fini(&p);
+    um_pending_put(&p, &(um_answer){.ticket = 1},
+                   (umbel_slice){strange, sizeof strange});
+    assert_int_equal(um_pending_first(&p)->note_len, 0);
+    um_pending_fini(&p);
 }
 
 /* --- once per reporter ----------------------------------------------------

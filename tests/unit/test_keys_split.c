@@ -261,6 +261,28 @@ static void batches_show_whole_lines(void **state)
 /* --- hexadecimal -----------------------------------------------------------
  */
 
+/* Each byte at each place of texts that are decoded eight digits at a time. */
+static void every_byte_is_a_digit_or_is_not(void **state)
+{
+    static const char digits[] = "0123456789abcdefABCDEF";
+
+    (void)state;
+    for (size_t len = 2; len <= 20; len += 2)
+        for (size_t at = 0; at < len; at++)
+            for (unsigned c = 0; c < 256; c++) {
+                uint8_t text[20], out[10],
+                    is = c != 0 && strchr(digits, (int)c);
+                memset(text, 'c', sizeof text);
+                text[at] = (uint8_t)c;
+                assert_int_equal(um_hex_decode(text, len, out), is);
+                assert_false(um_hex_decode(text, len - 1, out));
+                if (!is)
+                    continue;
+                char pair[3] = {(char)text[at & ~1u], (char)text[at | 1]};
+                assert_int_equal(out[at / 2], strtoul(pair, NULL, 16));
+            }
+}
+
 static void hexadecimal_digits_are_decoded(void **state)
 {
     um_key_format field = {.hex = true, .field = 2};
@@ -461,6 +483,7 @@ int main(void)
         cmocka_unit_test(an_empty_field_is_not_a_key),
         cmocka_unit_test(a_missing_field_is_refused_with_its_line),
         cmocka_unit_test(batches_show_whole_lines),
+        cmocka_unit_test(every_byte_is_a_digit_or_is_not),
         cmocka_unit_test(hexadecimal_digits_are_decoded),
         cmocka_unit_test(what_is_not_hexadecimal_is_refused),
         cmocka_unit_test(hexadecimal_text_is_decoded_by_itself),

@@ -194,8 +194,8 @@ static void settings_are_part_of_the_shape(void **state)
     (void)state;
     deep.settings = depth;
     umbel_filter *a = made_of(&deep), *b = made_of(&deep);
-    a->shape.setting[0] = 4;
-    b->shape.setting[0] = 5;
+    um_settings_of(a)[0] = 4;
+    um_settings_of(b)[0] = 5;
     assert_refused(umbel_same_shape(a, b, &test_refusal), UMBEL_E_MISMATCH,
                    "depth: 4 and 5");
     umbel_close(a);

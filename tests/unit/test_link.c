@@ -20,6 +20,7 @@ typedef struct side {
     const uint8_t *knows;
     um_link *link;
     size_t messages, refuse_at;
+    bool busy;
     uint8_t *last;
     size_t last_len;
 } side;
@@ -33,6 +34,11 @@ static bool is_known(void *ctx, const uint8_t key[UMBEL_TRUST_KEY_LEN])
     const side *s = ctx;
 
     return memcmp(s->knows, key, UMBEL_TRUST_KEY_LEN) == 0;
+}
+
+static bool is_busy(void *ctx)
+{
+    return ((const side *)ctx)->busy;
 }
 
 static umbel_status take(void *ctx, umbel_slice message, umbel_error *err)
@@ -58,6 +64,7 @@ static void open_side(side *s, const side *other, bool caller)
                         .caller = caller,
                         .is_known = is_known,
                         .take = take,
+                        .is_busy = is_busy,
                         .ctx = s,
                         .message_max = LONG};
     assert_ok(um_link_open(&c, &s->link, &test_refusal));
@@ -137,6 +144,27 @@ static void messages_of_every_length_arrive(void **state)
     free(text);
 }
 
+static void messages_wait_while_their_owner_is_busy(void **state)
+{
+    pair p;
+
+    (void)state;
+    open_pair(&p);
+    p.b.busy = true; /* before it is ready that means nothing */
+    shake_hands(&p, 1000);
+    for (int i = 0; i < 3; i++)
+        assert_ok(
+            um_link_send(p.a.link, (umbel_slice){"mail", 4}, &test_refusal));
+    assert_ok(carry(&p.a, &p.b, 5));
+    assert_int_equal(p.b.messages, 0);
+    assert_true(um_link_holds(p.b.link));
+    p.b.busy = false;
+    assert_ok(um_link_receive(p.b.link, (umbel_slice){NULL, 0}, &test_refusal));
+    assert_int_equal(p.b.messages, 3);
+    assert_false(um_link_holds(p.b.link));
+    close_pair(&p);
+}
+
 static void a_message_longer_than_agreed_is_neither_sent_nor_taken(void **state)
 {
     uint8_t *text = calloc(1, LONG + 1);
@@ -150,6 +178,7 @@ static void a_message_longer_than_agreed_is_neither_sent_nor_taken(void **state)
                         .caller = true,
                         .is_known = is_known,
                         .take = take,
+                        .is_busy = is_busy,
                         .ctx = &p.a};
     assert_ok(um_link_open(&c, &p.a.link, &test_refusal));
     shake_hands(&p, 4096);
@@ -306,6 +335,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_of_every_length_arrive),
+        cmocka_unit_test(messages_wait_while_their_owner_is_busy),
         cmocka_unit_test(
             a_message_longer_than_agreed_is_neither_sent_nor_taken),
         cmocka_unit_test(strangers_and_copies_of_ourselves_are_refused),

@@ -270,7 +270,7 @@ static void the_bias_of_a_modulus_is_counted(void **state)
         assert_ok(umbel_clear(f, &test_refusal));
         test_add(f, set * KEYS, KEYS);
         test_spread_add(&spread, umbel_predict(f));
-        test_spread_add(&hot, (double)f->shape.kind->bits->used(f->self, NULL));
+        test_spread_add(&hot, (double)f->kind->bits->used(f->self, NULL));
     }
     assert_near(spread.mean, umbel_fpr_at(f, KEYS),
                 5 * sqrt(test_variance(&spread) / SETS));
@@ -291,7 +291,7 @@ static void add_random(umbel_filter *f, um_rng *rng, size_t n)
 
 static double unused(const umbel_filter *f)
 {
-    return (double)(f->shape.cells - f->shape.kind->bits->used(f->self, NULL));
+    return (double)(f->layout.cells - f->kind->bits->used(f->self, NULL));
 }
 
 /* Variances of two filters and their covariance, counted and by formula. */

@@ -189,13 +189,14 @@ enum { TOY_LANES = 8, TOY_CELLS = 16, TOY_STATES = 1 << TOY_CELLS, LOADS = 9 };
 
 static um_layout toy_of(uint64_t blocks, uint32_t throws, uint32_t extra)
 {
-    return (um_layout){.cells = blocks * TOY_CELLS,
+    return (um_layout){.row = um_addressing_find("blocked512"),
+                       .cells = blocks * TOY_CELLS,
                        .hashes = TOY_LANES * throws + extra,
                        .blocks = blocks,
                        .width = 2,
                        .lanes = TOY_LANES,
                        .throws = throws,
-                       .extra = extra};
+                       .extra = (uint16_t)extra};
 }
 
 /* The lanes that extra throws may take, from start on, in one of 2^e ways. */

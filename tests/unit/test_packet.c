@@ -148,6 +148,88 @@ static void a_path_is_remembered_as_the_formula_says(void **state)
     umbel_packet_close(p);
 }
 
+/* Icarus: a packet that comes round again is not changed by who saw it. */
+static void a_key_that_changes_nothing_was_there_before(void **state)
+{
+    umbel_packet *p = open_packet(256, 0, 4, NULL);
+    um_rng rng = {6};
+
+    (void)state;
+    for (int round = 0; round < 2000; round++) {
+        uint8_t bits[32] = {0}, before[32];
+        uint64_t ring[6];
+        for (int i = 0; i < 6; i++) {
+            ring[i] = um_random(&rng);
+            memcpy(before, bits, sizeof bits);
+            bool changed = umbel_packet_add(p, bits, &ring[i], sizeof ring[i]);
+            assert_int_equal(changed, memcmp(before, bits, sizeof bits) != 0);
+        }
+        for (int i = 0; i < 6; i++)
+            assert_false(umbel_packet_add(p, bits, &ring[i], sizeof ring[i]));
+    }
+    umbel_packet_close(p);
+}
+
+/* 4 + 4 cells in 256 bits: the paper's functions coincide for 6 % of the keys,
+ * which are denied at once. */
+static void colliding_cells_deny_as_the_paper_s_do(void **state)
+{
+    enum { KEYS = 100000 };
+    umbel_packet_params params = {.size = sizeof params,
+                                  .bits = 256,
+                                  .reset = 4,
+                                  .set = 4,
+                                  .collide = true};
+    umbel_packet *p = NULL;
+    um_rng rng = {7};
+    double lost = 0, hole = 1 - pow(1 - 4 / 256., 4);
+
+    (void)state;
+    assert_ok(umbel_packet_open(&params, &p, &test_refusal));
+    for (int i = 0; i < KEYS; i++) {
+        uint8_t bits[32] = {0};
+        uint64_t key = um_random(&rng);
+        umbel_packet_add(p, bits, &key, sizeof key);
+        lost += !umbel_packet_query(p, bits, &key, sizeof key);
+    }
+    assert_near(lost / KEYS, hole, 5 * sqrt(hole * (1 - hole) / KEYS) + 1e-3);
+    umbel_packet_close(p);
+}
+
+/* A key is denied only by cells that later keys own: with these as wildcards
+ * none is, and an inverted cell is counted once. */
+static void wildcards_bring_overwritten_keys_back(void **state)
+{
+    enum { HOPS = 16 };
+    umbel_packet *p = open_packet(256, 4, 4, NULL);
+    um_rng rng = {8};
+    size_t denied = 0;
+
+    (void)state;
+    for (int round = 0; round < 500; round++) {
+        uint8_t bits[32], unknown[32] = {0};
+        uint64_t path[HOPS];
+        scribble(&rng, bits, sizeof bits);
+        for (int i = 0; i < HOPS; i++) {
+            path[i] = um_random(&rng);
+            umbel_packet_add(p, bits, &path[i], sizeof path[i]);
+        }
+        for (int i = HOPS; i-- > 0;) {
+            const uint64_t *key = &path[i];
+            uint32_t wrong =
+                umbel_packet_inverted(p, bits, NULL, key, sizeof *key);
+            assert_int_equal(wrong == 0,
+                             umbel_packet_query(p, bits, key, sizeof *key));
+            assert_int_equal(
+                umbel_packet_inverted(p, bits, unknown, key, sizeof *key), 0);
+            umbel_packet_cover(p, unknown, key, sizeof *key);
+            denied += wrong > 0;
+        }
+    }
+    assert_true(denied > 1000);
+    umbel_packet_close(p);
+}
+
 static void a_secret_makes_other_cells(void **state)
 {
     umbel_packet *plain = open_packet(256, 4, 4, NULL);
@@ -183,10 +265,13 @@ static void shapes_that_cannot_be_are_refused(void **state)
     assert_refused(umbel_packet_open(&p, &out, &test_refusal), UMBEL_E_RANGE,
                    "kind generalized");
     p = good;
-    p.reset = 0;
+    p.reset = 33;
+    assert_refused(umbel_packet_open(&p, &out, &test_refusal), UMBEL_E_RANGE,
+                   "0..32");
+    p.reset = 4;
+    p.set = 0;
     assert_refused(umbel_packet_open(&p, &out, &test_refusal), UMBEL_E_RANGE,
                    "1..32");
-    p.reset = 4;
     p.set = 33;
     assert_refused(umbel_packet_open(&p, &out, &test_refusal), UMBEL_E_RANGE,
                    "1..32");
@@ -206,6 +291,9 @@ int main(void)
         cmocka_unit_test(no_other_bit_is_touched_or_looked_at),
         cmocka_unit_test(no_bits_pass_the_bound),
         cmocka_unit_test(a_path_is_remembered_as_the_formula_says),
+        cmocka_unit_test(a_key_that_changes_nothing_was_there_before),
+        cmocka_unit_test(colliding_cells_deny_as_the_paper_s_do),
+        cmocka_unit_test(wildcards_bring_overwritten_keys_back),
         cmocka_unit_test(a_secret_makes_other_cells),
         cmocka_unit_test(shapes_that_cannot_be_are_refused),
     };

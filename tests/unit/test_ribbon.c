@@ -179,7 +179,7 @@ static void keys_between_two_shards_are_found(void **state)
     (void)state;
     umbel_close(f);
     f = build(&p, d, NULL, KEYS, 2);
-    uint64_t starts = f->shape.setting[AT_BUCKETS] * UM_RIBBON_BUCKET;
+    uint64_t starts = um_settings_of(f)[AT_BUCKETS] * UM_RIBBON_BUCKET;
     umbel_close(f);
     assert_true(starts > border);
     for (uint64_t i = 0; i < BETWEEN; i++)
@@ -187,7 +187,7 @@ static void keys_between_two_shards_are_found(void **state)
     assert_int_equal(um_scale(d[0].lo, starts), border);
     assert_int_equal(um_scale(d[0].lo - 2, starts), border - 1);
     f = build(&p, d, NULL, KEYS, 2);
-    assert_int_equal(f->shape.setting[AT_BUCKETS] * UM_RIBBON_BUCKET, starts);
+    assert_int_equal(um_settings_of(f)[AT_BUCKETS] * UM_RIBBON_BUCKET, starts);
     assert_ok(umbel_query_digests(f, d, BETWEEN, hit, &test_refusal));
     for (size_t i = 0; i < BETWEEN; i++)
         assert_true(hit[i]);
@@ -555,7 +555,7 @@ static void a_head_whose_numbers_disagree_is_refused(void **state)
     (void)state;
     for (size_t i = 0; i < NUMBERS; i++)
         for (int bit = 0; bit < 64; bit += 3) {
-            um_shape s = f->shape;
+            um_shape s = *um_shape_of(f);
             uint64_t hashes = s.hashes;
             uint64_t *number[NUMBERS] = {&s.cells,      &hashes,
                                          &s.setting[0], &s.setting[2],
@@ -573,7 +573,7 @@ static void a_head_whose_numbers_disagree_is_refused(void **state)
             free(bytes);
         }
     assert_true(refused >= 110);
-    uint8_t *bytes = test_forge(f, &f->shape, &len);
+    uint8_t *bytes = test_forge(f, um_shape_of(f), &len);
     assert_ok(decode(bytes, len, &same));
     test_assert_same_file(f, same);
     umbel_close(same);
@@ -631,9 +631,9 @@ static void numbers_that_cannot_be_are_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(possible); i++)
-        assert_ok(check_numbers(&f->shape, &possible[i]));
+        assert_ok(check_numbers(um_shape_of(f), &possible[i]));
     for (size_t i = 0; i < TEST_COUNT(impossible); i++)
-        assert_int_equal(check_numbers(&f->shape, &impossible[i]),
+        assert_int_equal(check_numbers(um_shape_of(f), &impossible[i]),
                          UMBEL_E_RANGE);
     umbel_close(f);
 }

@@ -248,13 +248,13 @@ static uint64_t times(const work *w, uint64_t key)
  */
 static void check_cells(const umbel_filter *f, const work *w, bool plain)
 {
-    subject all = {"counting", f->shape.setting[0], PLAIN, true};
+    subject all = {"counting", um_settings_of(f)[0], PLAIN, true};
     umbel_filter *sum = NULL;
 
     if (all.bits > 32)
         return; /* no plain counts are so wide */
-    sum = open_subject(&all, f->shape.addressing->name, f->shape.cells,
-                       f->shape.hashes);
+    sum = open_subject(&all, f->layout.row->name, f->layout.cells,
+                       f->layout.hashes);
     um_cells a = um_cells_of(f->payload, (uint32_t)all.bits);
     um_cells b = um_cells_of(sum->payload, (uint32_t)all.bits);
     for (uint64_t i = 0; i < COMMON + ADDERS; i++) {
@@ -266,7 +266,7 @@ static void check_cells(const umbel_filter *f, const work *w, bool plain)
     }
     if (plain)
         test_assert_same_payload(f, sum);
-    for (uint64_t i = 0; i < f->shape.cells; i++)
+    for (uint64_t i = 0; i < f->layout.cells; i++)
         assert_true(um_cell(&a, i) <= um_cell(&b, i));
     umbel_close(sum);
 }

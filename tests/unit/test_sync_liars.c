@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "support/sync.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <umbel/counting.h>
@@ -50,7 +51,7 @@ static void an_origin_that_sets_all_its_cells_is_refused(void **state)
     test_sync_add(&b, 7, 1);
     test_sync_publish(&b);
     memset(a.own->payload, 0xFF, (size_t)umbel_cells(a.own));
-    a.own->shape.added = 900;
+    a.own->added = 900;
     test_sync_publish(&a);
     test_sync_connect(&l, &a, &b);
     test_sync_run(&l, 10);
@@ -77,7 +78,7 @@ static void one_that_was_refused_waits_a_minute(void **state)
     memset(a.own->payload, 0xFF, (size_t)umbel_cells(a.own) / 2);
     test_sync_connect(&l, &a, &b);
     for (uint64_t now = 100; now < 200; now++) {
-        a.own->shape.added++;
+        a.own->added++;
         test_sync_publish(&a);
         test_sync_run(&l, now);
         looks += b.machine->copy[0]->judged == now + 1;
@@ -265,7 +266,7 @@ static void one_that_floods_is_held_at_its_capacity(void **state)
     assert_refused(umbel_sync_publish(a.machine, 0, 0, a.own, &test_refusal),
                    UMBEL_E_FULL, "capacity");
     /* A machine that does not know its limit. */
-    a.machine->list[0].shape->shape.capacity = 0;
+    a.machine->list[0].shape->capacity = 0;
     test_sync_publish(&a);
     test_sync_run(&l, 20);
     assert_named(&b, UMBEL_SYNC_CAPACITY, &a);
@@ -398,6 +399,87 @@ static void another_shape_is_refused_with_the_field(void **state)
     test_sync_close(&a);
     test_sync_close(&b);
     umbel_close(shape);
+}
+
+/* Returns what b says about a greeting of a. */
+static const char *greeted_with(const char *at_a, const char *at_b)
+{
+    static char text[256];
+    test_sync_server a = {0}, b = {0};
+    test_sync_link l;
+    umbel_slice m;
+
+    a.list.agree = at_a;
+    b.list.agree = at_b;
+    test_sync_open(&a, 1);
+    test_sync_open(&b, 2);
+    test_sync_add(&a, 1, 1);
+    test_sync_publish(&a);
+    test_sync_connect(&l, &a, &b);
+    assert_true(umbel_sync_next(a.machine, l.peer[0], 1, &m));
+    umbel_sync_receive(b.machine, l.peer[1], m.data, m.len, 1, NULL);
+    snprintf(text, sizeof text, "%s", b.last_text);
+    test_sync_run(&l, 1);
+    umbel_sync_peer_stats stats;
+    umbel_sync_peer_stats_get(b.machine, l.peer[1], &stats);
+    assert_int_equal(stats.refused[UMBEL_SYNC_LIST], 0);
+    assert_true((stats.changed_in > 0) == !text[0]);
+    test_sync_close(&a);
+    test_sync_close(&b);
+    return text;
+}
+
+/* What lists agree on beside their shape is compared, and named. */
+static void lists_that_do_not_agree_are_refused_with_the_field(void **state)
+{
+    static const struct {
+        const char *a, *b, *says; /* NULL: they exchange */
+    } rows[] = {
+        {NULL, NULL, NULL},
+        {"seed=1-2", "seed=1-2", NULL},
+        {"seed=1-2", "seed=1-3",
+         "differ in seed of the list: seed=1-3 here, "
+         "seed=1-2 at the peer"},
+        {"seed=1-2", NULL, "differ in seed of the list: none here"},
+        {NULL, "seed=1-2", "none at the peer"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *said = greeted_with(rows[i].a, rows[i].b);
+        if (rows[i].says ? !strstr(said, rows[i].says) : *said != 0)
+            fail_msg("row %zu: \"%s\"", i, said);
+    }
+}
+
+/* A greeting whose last part is damaged is refused as a whole. */
+static void what_lists_agree_on_may_be_damaged(void **state)
+{
+    static const char good[] = "seed=1-2";
+    test_sync_server a = {0}, b = {0};
+    test_sync_link l;
+    umbel_slice m;
+    uint8_t bytes[4096];
+
+    (void)state;
+    a.list.agree = b.list.agree = good;
+    test_sync_open(&a, 1);
+    test_sync_open(&b, 2);
+    test_sync_connect(&l, &a, &b);
+    assert_true(umbel_sync_next(a.machine, l.peer[0], 1, &m));
+    assert_true(m.len < sizeof bytes);
+    for (size_t i = 0; i < sizeof good + 2; i++)
+        for (unsigned value = 0; value < 256; value += 15) {
+            umbel_sync_peer_stats stats;
+            memcpy(bytes, m.data, m.len);
+            bytes[m.len - 8 - sizeof good - 2 + i] = (uint8_t)value;
+            um_store64(bytes + m.len - 8, um_checksum(bytes, m.len - 8));
+            umbel_sync_receive(b.machine, l.peer[1], bytes, m.len, 1, NULL);
+            umbel_sync_peer_stats_get(b.machine, l.peer[1], &stats);
+            assert_int_equal(stats.refused[UMBEL_SYNC_CHECKSUM], 0);
+        }
+    test_sync_close(&a);
+    test_sync_close(&b);
 }
 
 static void append_drop(test_sync_server *by, const test_sync_server *of)
@@ -540,6 +622,8 @@ int main(void)
         cmocka_unit_test(one_that_is_allowed_again_is_sent_again),
         cmocka_unit_test(origins_have_a_limit_and_a_cap),
         cmocka_unit_test(another_shape_is_refused_with_the_field),
+        cmocka_unit_test(lists_that_do_not_agree_are_refused_with_the_field),
+        cmocka_unit_test(what_lists_agree_on_may_be_damaged),
         cmocka_unit_test(one_origin_alone_is_no_quorum_of_notices),
         cmocka_unit_test(one_that_asks_to_be_dropped_is_named),
         cmocka_unit_test(one_that_was_allowed_again_stays_so_after_a_restart),

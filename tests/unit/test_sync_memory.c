@@ -49,7 +49,7 @@ static void exchange(test_sync_link *l, uint64_t now)
 
 /* A first exchange, a difference, an entry of a log, an origin that is dropped.
  * Returns false if fewer allocations were made. */
-static bool live_through(size_t nth)
+static bool live_through(size_t nth, uint32_t slice_pages)
 {
     test_sync_server a = {0}, b = {0};
     test_sync_link l;
@@ -57,6 +57,7 @@ static bool live_through(size_t nth)
     uint8_t origin[UMBEL_ORIGIN_LEN] = {1};
 
     a.list.page_bytes = b.list.page_bytes = 512;
+    a.params.limits.slice_pages = b.params.limits.slice_pages = slice_pages;
     test_sync_open(&a, 1);
     test_sync_open(&b, 2);
     test_sync_connect(&l, &a, &b);
@@ -89,13 +90,14 @@ static bool live_through(size_t nth)
 
 static void an_exchange_survives_each_allocation_that_fails(void **state)
 {
-    size_t n = 1;
     (void)state;
-
-    while (live_through(n))
-        n++;
-    print_message("%zu allocations\n", n - 1);
-    assert_true(n > 50);
+    for (uint32_t slice_pages = 0; slice_pages < 2; slice_pages++) {
+        size_t n = 1;
+        while (live_through(n, slice_pages))
+            n++;
+        print_message("%zu allocations\n", n - 1);
+        assert_true(n > 50);
+    }
 }
 
 int main(void)

@@ -244,7 +244,7 @@ static void a_claim_that_grew_alone_is_published_with_all_pages(void **state)
     add_keys(&a, 0, 50);
     uint64_t pages = umbel_sync_pages(a.machine, 0);
     assert_int_equal(publish_slice(&a, a.own, 0, pages), 1);
-    a.own->shape.added++;
+    a.own->added++;
     assert_int_equal(publish_slice(&a, a.own, 0, pages - 1), 1);
     assert_int_equal(publish_slice(&a, a.own, 0, pages), 2);
     test_sync_connect(&l, &a, &b);

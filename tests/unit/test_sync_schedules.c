@@ -1,9 +1,10 @@
 /*
  * Random schedules: five servers and a liar in a ring, a star or a line, links
  * that lose, repeat and reorder, restarts with state, without, and with that of
- * an old backup, epochs that end, drops. At every moment each copy must be one
- * that its origin gave out, counts must cover the reports and not exceed what
- * the origins say; and once links heal all agree.
+ * an old backup, epochs that end, drops; half of the servers work on one page
+ * at a time, and anything may happen meanwhile. At every moment each copy must
+ * be one that its origin gave out, counts must cover the reports and not exceed
+ * what the origins say; and once links heal all agree.
  *
  *   test_sync_schedules [SCHEDULES [FIRST SEED]]
  *
@@ -243,7 +244,8 @@ static void open_server(world *w, unsigned i, test_sync_server *s,
                                            .retry_seconds = RETRY,
                                            .clock_skew = 400,
                                            .message_bytes = 16384,
-                                           .history_bytes = 2000};
+                                           .history_bytes = 2000,
+                                           .slice_pages = i % 2};
     test_sync_open(s, seed_of(i));
     um_sync_set_rules(s->machine, w->rules);
     umbel_sync_tick(s->machine, clock_of(w, i));
@@ -666,7 +668,7 @@ static void fill_cells(world *w)
     umbel_filter *f = w->server[LIAR].own;
 
     memset(f->payload, 0xFF, 256);
-    f->shape.added = 3;
+    f->added = 3;
     publish(w, LIAR);
 }
 
@@ -842,8 +844,11 @@ static void happen(world *w)
         log_something(w);
     else if (!w->dropped && pick(w, 4) == 0)
         drop_liar(w);
-    for (unsigned j = 0; j < SERVERS; j++)
+    for (unsigned j = 0; j < SERVERS; j++) {
         keep_time(w, j);
+        if ((what + j) % 4 == 0)
+            umbel_sync_work(w->server[j].machine);
+    }
     if (w->rules == &machines[ECHO].rules && pick(w, 20) == 0)
         echo(w);
 }

@@ -48,7 +48,8 @@ static double entropy_bits(const umbel_filter *old, const umbel_filter *now,
 
     memset(seen, 0, sizeof seen);
     *changed = 0;
-    assert_ok(um_pages_init(&pages, &now->shape, page_bytes, &test_refusal));
+    assert_ok(
+        um_pages_init(&pages, um_shape_of(now), page_bytes, &test_refusal));
     for (uint64_t i = 0; i < pages.n; i++) {
         um_page p = um_page_of(&pages, i);
         um_growth_page g = {.form = &pages.section[p.section].form,

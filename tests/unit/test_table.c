@@ -315,9 +315,9 @@ static void claims_are_held_against_entries(void **state)
     test_add(f, 0, KEYS);
     test_expect_refused(f, &fewer, UMBEL_REFUSED_TOO_FULL, "entries");
     test_expect_refused(f, &more, UMBEL_REFUSED_TOO_EMPTY, "entries");
-    f->shape.added -= 100;
+    f->added -= 100;
     test_expect_refused(f, &test_no_demand, UMBEL_REFUSED_TOO_FULL, "head");
-    f->shape.added += 200;
+    f->added += 200;
     test_expect_refused(f, &test_no_demand, UMBEL_REFUSED_TOO_EMPTY, "head");
     umbel_close(f);
 }
@@ -335,7 +335,7 @@ static void a_table_of_full_lines_is_refused_for_its_error(void **state)
     umbel_filter *f = open_table(KEYS, 1e-3, 16);
 
     memset(f->payload, 0xA5, f->payload_len);
-    f->shape.added = field(f, "entries");
+    f->added = field(f, "entries");
     double p = umbel_predict(f);
     assert_true(p > 1e-3);
     /* All entries are equal: they match fewer keys than the bound says. */
@@ -378,11 +378,11 @@ static void a_false_number_of_keys_is_safe(void **state)
     (void)state;
     umbel_filter *f = open_table(100, 1e-4, 16);
 
-    f->shape.added = UINT64_MAX;
+    f->added = UINT64_MAX;
     assert_int_equal(fill_up(f, 0), 0);
-    f->shape.added = 0;
+    f->added = 0;
     uint64_t n = fill_up(f, 0);
-    f->shape.added = 0;
+    f->added = 0;
     n += fill_up(f, n); /* up to the last slot that a search reaches */
     assert_true(n <= field(f, "slots"));
     assert_int_equal(test_hits(f, 0, n), n);

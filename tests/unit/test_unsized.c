@@ -43,7 +43,7 @@ static void check_fit(const char *addressing, size_t keys)
 
     assert_int_equal(test_hits(fit, 0, keys), keys);
     assert_int_equal(umbel_added(fit), umbel_added(large));
-    assert_int_equal(fit->shape.capacity, umbel_added(large));
+    assert_int_equal(fit->capacity, umbel_added(large));
     assert_true(umbel_fpr_at(fit, (double)umbel_added(fit)) <= 0.01);
     umbel_close(large);
     umbel_close(fit);

@@ -6,6 +6,9 @@
  * Kind "generalized" has the settings reset (k0, default 2) and set (k1,
  * default 2), the numbers of hash functions that clear a cell and that set one,
  * and start, the share of ones before the first key in billionths (default 0).
+ * Cells of a key are distinct, unless the setting collide is 1 (addressings
+ * classic and universal): then they may coincide, as in the paper, where a key
+ * whose cells coincide never matches.
  * Whatever its bits are, a key that their author could not predict matches with
  * bounded probability. The price is that old keys are forgotten as new ones
  * come. Laufer, Velloso, Duarte, "A generalized Bloom filter to secure
@@ -118,11 +121,13 @@ enum { UMBEL_PACKET_LEAST = 64, UMBEL_PACKET_MOST = 304 }; /* bits */
 typedef struct umbel_packet_params {
     size_t size; /* sizeof(umbel_packet_params): lets it grow */
     uint32_t bits;
-    uint32_t reset, set; /* 1 to 32 each */
+    uint32_t reset, set; /* reset 0 to 32, set 1 to 32 */
     uint64_t seed;       /* the same for all that share packets */
     const uint8_t
         *secret; /* UMBEL_SECRET_LEN bytes for hash sip; NULL: xxh3-64 */
     const umbel_alloc *alloc; /* NULL means the C library's */
+    bool collide; /* cells of a key may coincide, as in the paper: it then never
+                     matches */
 } umbel_packet_params;
 
 /* Makes what all packets share. Release it with umbel_packet_close. */
@@ -130,11 +135,32 @@ UMBEL_API umbel_status umbel_packet_open(const umbel_packet_params *params,
                                          umbel_packet **out, umbel_error *err);
 /* Frees it. NULL is accepted. */
 UMBEL_API void umbel_packet_close(umbel_packet *p);
-/* Adds a key to a packet's bits, (bits + 7) / 8 bytes. */
-UMBEL_API void umbel_packet_add(const umbel_packet *p, void *bits,
+/*
+ * Adds a key to a packet's bits, (bits + 7) / 8 bytes. Returns true if it
+ * changed them. With reset 0 this detects loops: a router that changes nothing
+ * has seen the packet before, or its cells were set by others (Icarus, survey
+ * 7.1).
+ */
+UMBEL_API bool umbel_packet_add(const umbel_packet *p, void *bits,
                                 const void *key, size_t len);
 /* Returns true if the key matches a packet's bits. */
 UMBEL_API bool umbel_packet_query(const umbel_packet *p, const void *bits,
+                                  const void *key, size_t len);
+/*
+ * Returns the number of the key's cells that are not as the key leaves them: 0
+ * if it matches. Cells that are set in unknown, which may be NULL, are not
+ * counted: wildcards. A key may be accepted with a few inverted cells, which
+ * lowers the false negative rate and raises the other (2011, footnote 1).
+ */
+UMBEL_API uint32_t umbel_packet_inverted(const umbel_packet *p,
+                                         const void *bits, const void *unknown,
+                                         const void *key, size_t len);
+/*
+ * Sets the key's cells in unknown, which has as many bits as a packet: a key
+ * that was added before this one may have been overwritten there. A path is
+ * traced back with the routers that were already found as wildcards.
+ */
+UMBEL_API void umbel_packet_cover(const umbel_packet *p, void *unknown,
                                   const void *key, size_t len);
 
 #ifdef __cplusplus

@@ -1,0 +1,159 @@
+/*
+ * fuzzy_mails.c - what servers say of a mail, together.
+ */
+#include "clearinghouse/fuzzy_mails.h"
+
+#include "clearinghouse/counts.h"
+#include "clearinghouse/digest_text.h"
+
+#include <string.h>
+
+enum { FOUND = 128 }; /* records of one mail that are taken, at most */
+
+typedef struct found {
+    const uint8_t *origin;
+    um_near_record record;
+} found;
+
+void um_fuzzy_look(um_fuzzy_view *v, const um_house *h, unsigned list)
+{
+    const um_list *l = um_store_list(h->store, list);
+    umbel_sync_copy c;
+
+    v->house = h;
+    v->n = 0;
+    for (unsigned i = 0; i < um_list_epochs(l); i++)
+        v->source[v->n++].filter = um_list_filter(l, i);
+    v->own = v->n;
+    for (size_t i = 0; i < v->n; i++)
+        v->source[i].origin = NULL;
+    for (size_t at = 0;
+         v->n < UM_FUZZY_SOURCES && um_house_next_copy(h, list, &at, &c);)
+        if (um_is_near(c.filter))
+            v->source[v->n++] = (struct um_fuzzy_source){c.filter, c.origin};
+}
+
+static size_t find_all(const um_fuzzy_view *v, const umbel_digest *d,
+                       const uint8_t *name, found out[FOUND])
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < v->n && n < FOUND; i++)
+        if (um_near_find(v->source[i].filter, d, name, &out[n].record))
+            out[n++].origin = v->source[i].origin;
+    return n;
+}
+
+static bool same_origin(const uint8_t *a, const uint8_t *b)
+{
+    return a == b || (a && b && memcmp(a, b, UMBEL_ORIGIN_LEN) == 0);
+}
+
+/* The stamp from which on quorum servers have deleted it; 0: they have not. */
+static uint32_t deletion_of(const found *f, size_t n, uint64_t quorum)
+{
+    uint32_t most = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t servers = 0;
+        for (size_t k = 0; f[i].record.gone && k < n; k++) {
+            bool agrees =
+                f[k].record.gone && f[k].record.stamp >= f[i].record.stamp;
+            for (size_t j = 0; j < k && agrees; j++)
+                agrees = !(f[j].record.gone &&
+                           f[j].record.stamp >= f[i].record.stamp &&
+                           same_origin(f[j].origin, f[k].origin));
+            servers += agrees;
+        }
+        if (servers >= quorum && f[i].record.stamp > most)
+            most = f[i].record.stamp;
+    }
+    return most;
+}
+
+static bool is_live(const found *f, const um_fuzzy_mail *m)
+{
+    return !f->record.gone && f->record.stamp > m->deleted;
+}
+
+static void find_flag(const found *f, size_t n, um_fuzzy_mail *m)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (f[i].record.stamp > m->latest)
+            m->latest = f[i].record.stamp;
+        if (is_live(&f[i], m) && f[i].record.stamp > m->stamp) {
+            m->stamp = f[i].record.stamp;
+            m->flag = f[i].record.flag;
+            m->written = true;
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        if (is_live(&f[i], m) && f[i].record.flag != m->flag &&
+            f[i].record.stamp > m->other)
+            m->other = f[i].record.stamp;
+}
+
+static int64_t value_of(const found *f, uint64_t cap)
+{
+    int64_t value = f->record.value,
+            most = cap > INT32_MAX ? INT32_MAX : (int64_t)cap;
+
+    if (!f->origin || !cap)
+        return value;
+    return value > most ? most : value < -most ? -most : value;
+}
+
+static void sum_values(const found *f, size_t n, const um_peers_settings *s,
+                       um_fuzzy_mail *m)
+{
+    int64_t sum = 0;
+    uint64_t servers = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        bool counts = is_live(&f[i], m) && f[i].record.flag == m->flag &&
+                      f[i].record.stamp > m->other;
+        if (!counts)
+            continue;
+        bool again = false;
+        for (size_t k = 0; k < i; k++)
+            again |= is_live(&f[k], m) && f[k].record.flag == m->flag &&
+                     f[k].record.stamp > m->other &&
+                     same_origin(f[k].origin, f[i].origin);
+        servers += !again;
+        sum += value_of(&f[i], s->origin_cap);
+    }
+    m->value = sum > INT32_MAX   ? INT32_MAX
+               : sum < INT32_MIN ? INT32_MIN
+                                 : (int32_t)sum;
+    m->there = servers >= s->quorum;
+}
+
+void um_fuzzy_ask(const um_fuzzy_view *v, const umbel_digest *d,
+                  const uint8_t *name, um_fuzzy_mail *out)
+{
+    const um_peers_settings *s = &v->house->config.peers;
+    bool alone = !v->house->machine;
+    um_peers_settings none = {.quorum = 1, .revoke_quorum = 1};
+    found f[FOUND];
+    size_t n = find_all(v, d, name, f);
+
+    *out = (um_fuzzy_mail){0};
+    if (!n)
+        return;
+    if (alone)
+        s = &none;
+    out->deleted = deletion_of(f, n, s->revoke_quorum);
+    find_flag(f, n, out);
+    if (out->written)
+        sum_values(f, n, s, out);
+}
+
+umbel_digest um_fuzzy_digest(const um_house *h, const uint8_t *name)
+{
+    char text[UM_DIGEST_TEXT];
+    umbel_slice key = um_fuzzy_print_name(name, text);
+    umbel_digest d;
+
+    um_store_digest(h->store, &key, 1, &d);
+    return d;
+}

@@ -1,0 +1,10 @@
+/*
+ * inlined_avx2.c - inlined queries as a user compiles them with AVX2.
+ */
+#include "bench/inlined.h"
+
+void um_bench_inlined_avx2(const umbel_view *view, const void *keys, size_t len,
+                           size_t n, bool *hit)
+{
+    um_bench_inlined_loop(*view, keys, len, n, hit);
+}

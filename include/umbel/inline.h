@@ -1,0 +1,250 @@
+/*
+ * inline.h - queries of one key that the compiler puts into your loop.
+ *
+ * umbel_query is a call; where a key takes a few nanoseconds, the call is half
+ * of that. A view is a copy of the few numbers that a query needs, and
+ * umbel_view_query the whole query, in this header: same answers. Compile with
+ * -mavx2 -mbmi2, or for a processor that has them, to have a block tested at
+ * once; without, it is plain C.
+ *
+ * Copy the view to a local variable before a loop that writes answers, so that
+ * the compiler can keep its numbers in registers.
+ */
+#ifndef UMBEL_INLINE_H
+#define UMBEL_INLINE_H
+
+#include <umbel/filter.h>
+
+#include <string.h>
+
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How to read a filter; its fields are for the functions below. */
+typedef struct umbel_view {
+    const uint8_t *bits;
+    uint64_t blocks;
+    uint64_t seed, flip;  /* of the hash */
+    const void *lanes;    /* that the last hashes use */
+    uint32_t hashes;      /* 1 to 16 */
+    uint32_t block_cells; /* 256 or 512 */
+} umbel_view;
+
+/*
+ * Makes a view of f, which must stay open, and to which no key may be added
+ * while the view is in use. E_UNSUPPORTED for what a view cannot serve: kinds
+ * other than bloom, addressings other than blocked256 and blocked512, hashes
+ * other than xxh3-64, groups, more than 16 hash functions, shared filters. Use
+ * umbel_query there.
+ */
+UMBEL_API umbel_status umbel_view_init(umbel_view *v, const umbel_filter *f,
+                                       umbel_error *err);
+
+/* Hashes a key that is not 8 to 16 bytes long. */
+UMBEL_API uint64_t umbel_view_hash(const umbel_view *v, const void *key,
+                                   size_t len);
+
+/* Returns true if the key may be in the filter: the answer of umbel_query. */
+static inline bool umbel_view_query(const umbel_view *v, const void *key,
+                                    size_t len);
+
+/* --- the rest of this header is how it is done -----------------------------
+ */
+
+__extension__ typedef unsigned __int128 umbel_u128;
+
+static inline uint64_t umbel_inline_load(const void *p)
+{
+    uint64_t x;
+
+    memcpy(&x, p, sizeof x);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    x = __builtin_bswap64(x);
+#endif
+    return x;
+}
+
+static inline uint64_t umbel_inline_rotate(uint64_t x, int by)
+{
+    return x << by | x >> (64 - by);
+}
+
+/* XXH3-64 of 8 bytes, as a little-endian number. */
+static inline uint64_t umbel_inline_xxh3_8(uint64_t key, uint64_t flip)
+{
+    const uint64_t factor = UINT64_C(0x9FB21C651E98DF25);
+    uint64_t x = umbel_inline_rotate(key, 32) ^ flip;
+
+    x ^= umbel_inline_rotate(x, 49) ^ umbel_inline_rotate(x, 24);
+    x *= factor;
+    x ^= (x >> 35) + 8;
+    x *= factor;
+    return x ^ x >> 28;
+}
+
+/* ... and of 9 to 16 bytes. */
+static inline uint64_t umbel_inline_xxh3_16(const void *key, size_t len,
+                                            uint64_t seed)
+{
+    const uint8_t *p = (const uint8_t *)key;
+    uint64_t low = umbel_inline_load(p) ^ (UINT64_C(0x6782737bea4239b9) + seed);
+    uint64_t high =
+        umbel_inline_load(p + len - 8) ^ (UINT64_C(0xaf56bc3b0996523a) - seed);
+    umbel_u128 product = (umbel_u128)low * high;
+    uint64_t x = (uint64_t)len + __builtin_bswap64(low) + high;
+
+    x += (uint64_t)product ^ (uint64_t)(product >> 64);
+    x = (x ^ x >> 37) * UINT64_C(0x165667919E3779F9);
+    return x ^ x >> 32;
+}
+
+static inline uint64_t umbel_inline_hash(const umbel_view *v, const void *key,
+                                         size_t len)
+{
+    if (len == 8)
+        return umbel_inline_xxh3_8(umbel_inline_load(key), v->flip);
+    if (len > 8 && len <= 16)
+        return umbel_inline_xxh3_16(key, len, v->seed);
+    return umbel_view_hash(v, key, len);
+}
+
+static inline uint64_t umbel_inline_remix(uint64_t x)
+{
+    x *= UINT64_C(0xD6E8FEB86659FD93);
+    return x ^ x >> 32;
+}
+
+/* The block of a key, of that many bytes. */
+static inline const uint8_t *umbel_inline_block(const umbel_view *v,
+                                                uint64_t lo, size_t bytes)
+{
+    uint64_t block = (uint64_t)((umbel_u128)lo * v->blocks >> 64);
+    return v->bits + (size_t)block * bytes;
+}
+
+#ifdef __AVX2__
+
+static inline __m256i umbel_inline_vector(const void *p)
+{
+    return _mm256_loadu_si256((const __m256i *)p);
+}
+
+/* The cells of a word in eight lanes of 32, of which first has the lowest. */
+static inline __m256i umbel_inline_cells256(uint64_t word, __m256i first)
+{
+    __m256i x = _mm256_sllv_epi64(_mm256_set1_epi64x((long long)word),
+                                  _mm256_setr_epi64x(0, 5, 10, 15));
+    return _mm256_sllv_epi32(first, _mm256_srli_epi32(x, 27));
+}
+
+static inline bool umbel_inline_has256(const umbel_view *v, const uint8_t *p,
+                                       uint64_t word, bool last)
+{
+    const uint32_t *used = (const uint32_t *)v->lanes - (word & 7);
+    __m256i cells = umbel_inline_cells256(word, last ? umbel_inline_vector(used)
+                                                     : _mm256_set1_epi32(1));
+
+    return _mm256_testc_si256(umbel_inline_vector(p), cells);
+}
+
+/* Four of eight lanes of 64; what is clear of its cells. */
+static inline __m256i umbel_inline_clear512(const uint8_t *p, uint64_t word,
+                                            __m256i shifts, __m256i first)
+{
+    __m256i x = _mm256_srlv_epi64(_mm256_set1_epi64x((long long)word), shifts);
+
+    x = _mm256_and_si256(x, _mm256_set1_epi64x(63));
+    return _mm256_andnot_si256(umbel_inline_vector(p),
+                               _mm256_sllv_epi64(first, x));
+}
+
+static inline bool umbel_inline_has512(const umbel_view *v, const uint8_t *p,
+                                       uint64_t word, bool last)
+{
+    const uint64_t *used = (const uint64_t *)v->lanes - (word & 7);
+    const __m256i ones = _mm256_set1_epi64x(1);
+    __m256i low =
+        umbel_inline_clear512(p, word, _mm256_setr_epi64x(58, 52, 46, 40),
+                              last ? umbel_inline_vector(used) : ones);
+    __m256i high =
+        umbel_inline_clear512(p + 32, word, _mm256_setr_epi64x(34, 28, 22, 16),
+                              last ? umbel_inline_vector(used + 4) : ones);
+    __m256i both = _mm256_or_si256(low, high);
+
+    return _mm256_testz_si256(both, both);
+}
+
+#else
+
+static inline bool umbel_inline_has256(const umbel_view *v, const uint8_t *p,
+                                       uint64_t word, bool last)
+{
+    const uint32_t *used = (const uint32_t *)v->lanes - (word & 7);
+    unsigned all = 1;
+
+    for (unsigned i = 0; i < 8; i++) {
+        uint64_t x = word << 5 * (i / 2);
+        unsigned cell = i * 32 + (unsigned)(x >> (i & 1 ? 59 : 27) & 31);
+        all &= (unsigned)p[cell >> 3] >> (cell & 7) |
+               (last ? (unsigned)!used[i] : 0u);
+    }
+    return all & 1;
+}
+
+static inline bool umbel_inline_has512(const umbel_view *v, const uint8_t *p,
+                                       uint64_t word, bool last)
+{
+    const uint64_t *used = (const uint64_t *)v->lanes - (word & 7);
+    unsigned all = 1;
+
+    for (unsigned i = 0; i < 8; i++) {
+        unsigned cell = i * 64 + (unsigned)(word >> (58 - 6 * i) & 63);
+        all &= (unsigned)p[cell >> 3] >> (cell & 7) |
+               (last ? (unsigned)!used[i] : 0u);
+    }
+    return all & 1;
+}
+
+#endif
+
+static inline bool umbel_inline_query256(const umbel_view *v, uint64_t lo)
+{
+    const uint8_t *p = umbel_inline_block(v, lo, 32);
+    uint64_t word = umbel_inline_remix(lo);
+
+    if (v->hashes <= 8)
+        return umbel_inline_has256(v, p, word, true);
+    return umbel_inline_has256(v, p, word, false) &&
+           umbel_inline_has256(v, p, umbel_inline_remix(word + lo), true);
+}
+
+static inline bool umbel_inline_query512(const umbel_view *v, uint64_t lo)
+{
+    const uint8_t *p = umbel_inline_block(v, lo, 64);
+    uint64_t word = umbel_inline_remix(lo);
+
+    if (v->hashes <= 8)
+        return umbel_inline_has512(v, p, word, true);
+    return umbel_inline_has512(v, p, word, false) &&
+           umbel_inline_has512(v, p, umbel_inline_remix(word + lo), true);
+}
+
+static inline bool umbel_view_query(const umbel_view *v, const void *key,
+                                    size_t len)
+{
+    uint64_t lo = umbel_inline_hash(v, key, len);
+
+    return v->block_cells == 256 ? umbel_inline_query256(v, lo)
+                                 : umbel_inline_query512(v, lo);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,78 @@
+/*
+ * cpu.c - what the processor can do, and may.
+ */
+#define _GNU_SOURCE /* secure_getenv */
+
+#include "base/cpu.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[] = {[UM_CPU_PLAIN] = "plain",
+                                    [UM_CPU_AVX2] = "avx2",
+                                    [UM_CPU_AVX512] = "avx512"};
+
+static const char *asked_for(void)
+{
+    const char *name = secure_getenv("UMBEL_CPU");
+    return name && *name ? name : NULL;
+}
+
+/* Returns false if no level has that name. */
+static bool find_level(const char *name, um_cpu_level *out)
+{
+    for (size_t i = 0; i < UM_COUNT(names); i++)
+        if (strcmp(names[i], name) == 0) {
+            *out = (um_cpu_level)i;
+            return true;
+        }
+    return false;
+}
+
+um_cpu_level um_cpu_allowed(void)
+{
+    const char *name = asked_for();
+    um_cpu_level level = UM_CPU_AVX512;
+
+    if (name)
+        find_level(name, &level);
+    return level;
+}
+
+um_cpu_level um_cpu_found(void)
+{
+#ifdef __x86_64__
+    if (um_has_avx512())
+        return UM_CPU_AVX512;
+    if (um_has_avx2())
+        return UM_CPU_AVX2;
+#endif
+    return UM_CPU_PLAIN;
+}
+
+const char *um_cpu_name(um_cpu_level level)
+{
+    return names[level];
+}
+
+umbel_status um_cpu_check(umbel_error *err)
+{
+    const char *name = asked_for();
+    um_cpu_level level;
+
+    if (!name)
+        return UMBEL_OK;
+    if (!find_level(name, &level))
+        return um_fail(err, UMBEL_E_UNKNOWN,
+                       "UMBEL_CPU is \"%.40s\": set it to plain, avx2 or "
+                       "avx512, or unset it",
+                       name);
+    if (level > um_cpu_found())
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "UMBEL_CPU is %s, which this processor does not have: "
+                       "set it to %s, or unset it",
+                       name, names[um_cpu_found()]);
+    return UMBEL_OK;
+}

@@ -1,0 +1,245 @@
+/*
+ * shared.c - filters that threads add to and query together.
+ *
+ * A kind has functions for that, which change words atomically. Eight atomic
+ * operations a key cost more than all the rest, so blocks are written in
+ * another way where a fast path allows it: under a lock, by plain vectors. A
+ * batch is sorted by lock, so that a lock is taken for many keys; threads go
+ * through the locks from different ones on. Queries take no lock. They read
+ * blocks by vectors while these are written; bits are only ever turned on, so
+ * a query sees each word as it was or as it becomes.
+ *
+ * That assumes of the processor that an aligned word of 64 bits is read and
+ * written at once, within a vector, too, and that reads stay in their order:
+ * x86-64 does both. Rows with vectors exist there only. ThreadSanitizer knows
+ * nothing of that, so under it, as on other processors, the kind's functions
+ * serve, and their races would be found.
+ */
+#include "filter/shared.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/inline.h"
+#include "base/xxh3.h"
+
+#if defined(__SANITIZE_THREAD__)
+#define ATOMICS_ONLY 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ATOMICS_ONLY 1
+#endif
+#endif
+
+bool um_row_shares(const um_fast *row)
+{
+#ifdef ATOMICS_ONLY
+    (void)row;
+    return false;
+#else
+    return row && row->set_hash[0];
+#endif
+}
+
+static umbel_status make_gate(umbel_filter *f, umbel_error *err)
+{
+    um_gate *gate = um_get(&f->alloc, sizeof *gate);
+
+    if (!gate || !um_gate_init(gate)) {
+        um_put(&f->alloc, gate, sizeof *gate);
+        return um_no_memory(err, sizeof *gate);
+    }
+    f->gate = gate;
+    um_filter_attach(f);
+    return UMBEL_OK;
+}
+
+umbel_status umbel_share(umbel_filter *f, umbel_error *err)
+{
+    const um_kind *kind = f->kind;
+
+    if (!kind->shared)
+        return um_cannot(f, "be shared: its adds cannot run together", err);
+    if (kind->shared->may_share)
+        UM_TRY(kind->shared->may_share(um_shape_of(f), err));
+    if (!f->gate)
+        UM_TRY(make_gate(f, err));
+    um_filter_use(f, um_row_shares(f->fast) ? f->fast : NULL);
+    return UMBEL_OK;
+}
+
+/* --- the number of keys ----------------------------------------------------
+ */
+
+/* A counter that all threads write would be all that they wait for. */
+void um_count_shared(um_gate_pass pass, size_t n)
+{
+    uint64_t *added = um_gate_added(pass);
+
+    if (n == 0)
+        return;
+    if (pass.alone)
+        __atomic_store_n(added, *added + n, __ATOMIC_RELAXED);
+    else
+        __atomic_fetch_add(added, n, __ATOMIC_RELAXED);
+}
+
+uint64_t umbel_added(const umbel_filter *f)
+{
+    uint64_t sum = __atomic_load_n(&f->added, __ATOMIC_RELAXED);
+
+    if (!f->gate)
+        return sum;
+    for (size_t i = 0; i < UM_GATE_SLOTS; i++) {
+        const um_gate_slot *slot = &f->gate->slot[i];
+        sum = um_more_added(
+            sum, __atomic_load_n(&slot->own_added, __ATOMIC_RELAXED));
+        sum = um_more_added(
+            sum, __atomic_load_n(&slot->others_added, __ATOMIC_RELAXED));
+    }
+    return sum;
+}
+
+void um_set_added(umbel_filter *f, uint64_t n)
+{
+    for (size_t i = 0; f->gate && i < UM_GATE_SLOTS; i++)
+        f->gate->slot[i].own_added = f->gate->slot[i].others_added = 0;
+    f->added = n;
+}
+
+/* --- keys under locks -------------------------------------------------------
+ */
+
+/* Two blocks of 256 cells share a line, and so a lock. */
+UM_INLINE size_t lock_of(const umbel_filter *f, uint64_t lo)
+{
+    return (size_t)(um_scale(lo, f->layout.blocks) >> 1) % UM_GATE_LOCKS;
+}
+
+/* A batch in the order of its locks. */
+typedef struct sorted {
+    umbel_digest d[UM_SHARED_BATCH];
+    uint16_t from[UM_SHARED_BATCH]; /* the key's number in the batch */
+    uint16_t start[UM_GATE_LOCKS + 1];
+} sorted;
+
+static void sort_by_lock(const umbel_filter *f, const umbel_digest *d, size_t n,
+                         sorted *out)
+{
+    uint8_t lock[UM_SHARED_BATCH];
+    uint16_t next[UM_GATE_LOCKS] = {0};
+
+    for (size_t i = 0; i < n; i++)
+        next[lock[i] = (uint8_t)lock_of(f, d[i].lo)]++;
+    out->start[0] = 0;
+    for (size_t i = 0; i < UM_GATE_LOCKS; i++) {
+        out->start[i + 1] = (uint16_t)(out->start[i] + next[i]);
+        next[i] = out->start[i];
+    }
+    for (size_t i = 0; i < n; i++) {
+        uint16_t at = next[lock[i]]++;
+        out->d[at] = d[i];
+        out->from[at] = (uint16_t)i;
+    }
+}
+
+static size_t add_sorted(umbel_filter *f, const sorted *s, size_t first,
+                         bool *fresh)
+{
+    bool is_new[UM_SHARED_BATCH];
+    size_t added = 0;
+
+    for (size_t j = 0; j < UM_GATE_LOCKS; j++) {
+        size_t l = (first + j) % UM_GATE_LOCKS;
+        size_t from = s->start[l], n = s->start[l + 1] - from;
+        if (n == 0)
+            continue;
+        um_gate_take(&f->gate->lock[l]);
+        added +=
+            f->fast->add(f->self, s->d + from, n, fresh ? &is_new[from] : NULL);
+        um_gate_give_back(&f->gate->lock[l]);
+    }
+    for (size_t i = 0; fresh && i < s->start[UM_GATE_LOCKS]; i++)
+        fresh[s->from[i]] = is_new[i];
+    return added;
+}
+
+/* Where a thread begins: threads go round the locks behind each other. */
+static size_t first_lock(void)
+{
+    uint64_t self = (uintptr_t)pthread_self();
+    return (size_t)(self * UINT64_C(0x9E3779B97F4A7C15) >> 40) % UM_GATE_LOCKS;
+}
+
+/*
+ * Most adds to a filter in use change little. Lines that are not written stay
+ * in the caches of all cores, so keys that match already are left out; a sample
+ * tells whether it is worth asking.
+ */
+static bool most_match(const umbel_filter *f, const umbel_digest *d, size_t n)
+{
+    enum { SAMPLE = 16 };
+    bool hit[SAMPLE];
+    size_t hits = 0;
+
+    n = n < SAMPLE ? n : SAMPLE;
+    f->fast->query(f->self, d, n, hit);
+    for (size_t i = 0; i < n; i++)
+        hits += hit[i];
+    return 2 * hits > n;
+}
+
+static size_t add_missing(umbel_filter *f, const umbel_digest *d, size_t n,
+                          bool *fresh)
+{
+    bool hit[UM_SHARED_BATCH];
+    size_t added = 0;
+
+    f->fast->query(f->self, d, n, hit);
+    for (size_t i = 0; i < n; i++) {
+        bool is_new = false;
+        if (!hit[i]) {
+            um_gate_lock *lock = &f->gate->lock[lock_of(f, d[i].lo)];
+            um_gate_take(lock);
+            f->fast->add(f->self, &d[i], 1, &is_new);
+            um_gate_give_back(lock);
+        }
+        added += is_new;
+        if (fresh)
+            fresh[i] = is_new;
+    }
+    return added;
+}
+
+size_t um_add_locked(umbel_filter *f, const umbel_digest *d, size_t n,
+                     bool *fresh)
+{
+    sorted s;
+
+    if (most_match(f, d, n))
+        return add_missing(f, d, n, fresh);
+    sort_by_lock(f, d, n, &s);
+    return add_sorted(f, &s, first_lock(), fresh);
+}
+
+umbel_status um_add_one_locked(umbel_filter *f, const void *key, size_t len,
+                               bool *fresh, umbel_error *err)
+{
+    size_t words = f->layout.hashes > 8;
+
+    if (f->owner == UM_MAPPED)
+        return um_check_writable(f, err);
+    uint64_t lo = um_xxh3(key, len, f->hasher.seed);
+    um_gate_pass pass = um_gate_enter(f->gate);
+    bool is_new = !f->fast->has_hash[words](f, lo);
+    if (is_new) {
+        um_gate_lock *lock = &f->gate->lock[lock_of(f, lo)];
+        um_gate_take(lock);
+        is_new = f->fast->set_hash[words](f, lo);
+        um_gate_give_back(lock);
+        um_count_shared(pass, is_new);
+    }
+    um_gate_leave(pass);
+    if (fresh)
+        *fresh = is_new;
+    return UMBEL_OK;
+}
