@@ -6,6 +6,7 @@
 #include "cli/program.h"
 #include "cli/progress.h"
 #include "cli/report.h"
+#include "papers/frame/expected.h"
 #include "papers/frame/publish.h"
 
 #include <inttypes.h>
@@ -16,7 +17,7 @@
 
 typedef struct reproduce_args {
     um_list names;
-    bool list, paper_draw, fresh, timed;
+    bool list, all, paper_draw, fresh, timed;
     um_whole rounds, threads, seed;
     const char *output;
 } reproduce_args;
@@ -27,6 +28,8 @@ enum { RUN, LIST };
 static const um_option options[] = {
     {"list", 'l', NULL, "print the names, and what each shows",
      UM_TARGET(reproduce_args, list)},
+    {"all", 'a', NULL, "run every one of them", UM_TARGET(reproduce_args, all),
+     .modes = UM_MODE(RUN)},
     {"rounds", 0, "N", "rounds of each (default: as many as take a minute)",
      UM_TARGET(reproduce_args, rounds), .low = 1, .high = UM_MAX_ROUNDS,
      .modes = UM_MODE(RUN)},
@@ -52,6 +55,7 @@ typedef struct job {
     const um_args *args;
     um_study *study;
     size_t n;
+    char pass[2 * UM_TEXT_LEN]; /* which one runs, for the line of progress */
 } job;
 
 /* --- the command line -------------------------------------------------------
@@ -109,16 +113,29 @@ static umbel_status add_study(job *j, const um_study *options_of,
     return UMBEL_OK;
 }
 
+static size_t count_papers(void)
+{
+    size_t n = 0;
+
+    while (um_paper_row(n))
+        n++;
+    return n;
+}
+
 static umbel_status read_job(const um_args *args, job *j, umbel_error *err)
 {
     const reproduce_args *a = args->values;
     um_study common = study_options(a);
+    const um_paper *p;
 
-    j->study = calloc(a->names.n, sizeof *j->study);
+    j->study =
+        calloc((a->all ? count_papers() : a->names.n) + 1, sizeof *j->study);
     if (!j->study)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for the names");
     for (size_t i = 0; i < a->names.n; i++)
         UM_TRY(add_study(j, &common, a->names.item[i], err));
+    for (size_t i = 0; a->all && (p = um_paper_row(i)); i++)
+        UM_TRY(add_study(j, &common, p->name, err));
     return UMBEL_OK;
 }
 
@@ -127,15 +144,19 @@ static umbel_status read_job(const um_args *args, job *j, umbel_error *err)
 
 static void show_rounds(void *ctx, uint64_t done, uint64_t total)
 {
-    const um_study *s = ctx;
-
-    um_progress_steps(s->paper->name, done, total, "rounds");
+    um_progress_steps(ctx, done, total, "rounds");
 }
 
-static umbel_status run_watched(um_study *s, umbel_error *err)
+/* Which of them it is, if there are several: a run of all takes minutes. */
+static umbel_status run_watched(job *j, um_study *s, umbel_error *err)
 {
-    um_progress_pass(s->paper->name);
-    s->watch = (um_watch){s, show_rounds};
+    if (j->n > 1)
+        snprintf(j->pass, sizeof j->pass, "%zu of %zu: %s",
+                 (size_t)(s - j->study) + 1, j->n, s->paper->name);
+    else
+        snprintf(j->pass, sizeof j->pass, "%s", s->paper->name);
+    um_progress_pass(j->pass);
+    s->watch = (um_watch){j->pass, show_rounds};
     return um_study_run(s, err);
 }
 
@@ -158,6 +179,7 @@ static void print_json(const um_args *args, const um_study *s)
         um_report_flag(&r, "pass", NULL, c->pass);
         um_report_flag(&r, "fitted", NULL, c->fitted);
         um_report_flag(&r, "differs", NULL, c->differs);
+        um_report_flag(&r, "weak", NULL, c->weak);
         um_report_print(args, &r);
         um_report_fini(&r);
     }
@@ -257,7 +279,7 @@ static umbel_status run_all(job *j, umbel_error *err)
     if (dir)
         UM_TRY(um_publish_begin(dir, err));
     for (size_t i = 0; i < j->n; i++) {
-        UM_TRY(run_watched(&j->study[i], err));
+        UM_TRY(run_watched(j, &j->study[i], err));
         um_progress_pause();
         print_study(j->args, &j->study[i], i == 0);
         fflush(stdout);
@@ -279,14 +301,17 @@ static int list_papers(const um_args *args)
 
     for (size_t i = 0; (p = um_paper_row(i)); i++) {
         um_report r = {0};
+        char verdict[UM_TEXT_LEN];
+        um_expected_verdict(p->name, verdict);
         if (!args->common.json) {
-            printf("%-16s %s\n%-16s %s\n", p->name, p->source, "", p->claim);
+            printf("%-18s %s\n%-18s %s\n", p->name, p->source, "", p->claim);
             continue;
         }
         um_report_text(&r, "name", NULL, p->name);
         um_report_text(&r, "source", NULL, p->source);
         um_report_text(&r, "claim", NULL, p->claim);
         um_report_count(&r, "rounds", NULL, NULL, p->rounds);
+        um_report_text(&r, "verdict", NULL, verdict);
         um_report_print(args, &r);
         um_report_fini(&r);
     }
@@ -308,14 +333,17 @@ static int run(const um_args *args)
 
     if (a->list)
         return list_papers(args);
-    if (!a->names.n)
+    if (!a->names.n && !a->all)
         return um_misuse(args, "NAME is missing: 'umbel reproduce --list' "
-                               "prints the names");
+                               "prints the names, --all runs every one");
+    if (a->names.n && a->all)
+        return um_misuse(args, "--all runs every reproduction: leave the names "
+                               "out, or leave out --all");
     if (read_job(args, &j, &err) || run_all(&j, &err))
         code = um_trouble(args, &err);
     for (size_t i = 0; i < j.n; i++) {
         if (code == UM_EXIT_FINE &&
-            um_record_verdicts(&j.study[i].record).failed)
+            um_record_outcome(&j.study[i].record) == UM_DOES_NOT_COME_OUT)
             code = UM_EXIT_NO;
         um_study_fini(&j.study[i]);
     }
@@ -337,7 +365,9 @@ const um_command um_cmd_reproduce = {
     .example = "rbf-fig3 --rounds 10",
     .details = "The same rounds and seed give the same result for any number "
                "of threads. The exit code is 0 when every value lies within "
-               "its interval, 1 when one does not.",
+               "its interval, 1 when one does not. With --all and -o the page "
+               "is an index by paper: picture, claim, verdict and command of "
+               "each.",
 };
 
 int main(int argc, char **argv)

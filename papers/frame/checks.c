@@ -29,9 +29,12 @@ void um_put_verdicts(FILE *out, const um_record *r)
 
     fprintf(out, "%zu of %zu values within their bars", v.passed,
             v.passed + v.failed);
+    if (v.weak)
+        fprintf(out, "; %zu that these rounds cannot check", v.weak);
     if (v.differing)
         fprintf(out, "; %zu of the paper's numbers not reproduced",
                 v.differing);
+    fprintf(out, ": %s", um_outcome_name(um_record_outcome(r)));
 }
 
 void um_csv_checks(FILE *out, const um_record *r)
@@ -67,29 +70,65 @@ static double place_in_bar(const um_check *c)
     return isfinite(c->low) ? -1 + 4 * ahead / scale : 1 - 4 * ahead / scale;
 }
 
-enum { ROW = 20, NAMES = 380, HALF = 120 };
+/* Names to the left, the intervals, and what was measured to the right. */
+enum {
+    ROW = 22,
+    NAMES = 330,
+    HALF = 80,
+    MIDDLE = NAMES + HALF + 34,
+    VALUES = MIDDLE + HALF + 34,
+    HEAD = 74
+};
+#define LETTER 7.4
 
 static void put_check(FILE *out, const um_check *c, double y)
 {
-    double middle = NAMES + HALF + 40;
     double at = fmax(-1.25, fmin(1.25, place_in_bar(c)));
+    char words[200];
 
-    um_svg_text(out, NAMES, y + 4, "text-anchor=\"end\"", c->item);
+    um_svg_fitted_text(out, NAMES, y + 4, "text-anchor=\"end\"", c->item,
+                       LETTER, NAMES - 12);
     fprintf(out,
-            "<rect class=\"bar\" x=\"%.1f\" y=\"%.1f\" width=\"%d\" "
+            "<rect class=\"bar\" x=\"%d\" y=\"%.1f\" width=\"%d\" "
             "height=\"10\" rx=\"3\"/>\n",
-            middle - HALF, y - 5, 2 * HALF);
+            MIDDLE - HALF, y - 5, 2 * HALF);
     if (!isnan(c->ours))
         fprintf(out, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/>\n",
-                c->pass ? "good" : "off", middle + at * HALF, y);
+                c->pass ? "good" : "off", MIDDLE + at * HALF, y);
+    snprintf(words, sizeof words, "%s (%s)", um_show(c->ours).text,
+             um_show_bar(c).text);
+    um_svg_fitted_text(out, VALUES, y + 4, "", words, LETTER,
+                       UM_SVG_WIDTH - VALUES - 10);
+}
+
+/* The scale that all rows share: the ends of their own intervals. */
+static void put_scale(FILE *out, double bottom)
+{
+    static const struct {
+        int at;
+        const char *name;
+    } mark[] = {{-HALF, "low"}, {0, "middle"}, {HALF, "high"}};
+
+    for (size_t i = 0; i < sizeof mark / sizeof *mark; i++) {
+        double x = MIDDLE + mark[i].at;
+        um_svg_line(out, "grid", x, HEAD - 14, x, bottom);
+        um_svg_text(out, x, HEAD - 20, "text-anchor=\"middle\"", mark[i].name);
+    }
+    um_svg_text(out, NAMES, HEAD - 20, "text-anchor=\"end\"", "value");
+    um_svg_text(out, VALUES, HEAD - 20, "", "ours (must be)");
 }
 
 void um_svg_checks(FILE *out, const um_record *r)
 {
-    um_svg_begin(out, UM_SVG_WIDTH, ROW * (int)r->nchecks + 24,
-                 "checked values in their intervals");
+    int height = HEAD + ROW * (int)r->nchecks + 8;
+
+    um_svg_begin(out, UM_SVG_WIDTH, height,
+                 "checked values, each in its interval");
+    um_svg_text(out, 16, 24, "class=\"title\"",
+                "Checked values, each in its interval");
+    put_scale(out, height - 12);
     for (size_t i = 0; i < r->nchecks; i++)
-        put_check(out, &r->check[i], 16 + ROW * (double)i);
+        put_check(out, &r->check[i], HEAD + ROW * (double)i);
     um_svg_end(out);
 }
 

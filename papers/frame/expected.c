@@ -20,6 +20,19 @@ const char *um_expected_text(const char *name)
     return NULL;
 }
 
+void um_expected_verdict(const char *name, char out[UM_TEXT_LEN])
+{
+    static const char head[] = "# verdict: ";
+    const char *text = um_expected_text(name);
+    const char *at = text ? strstr(text, head) : NULL;
+
+    *out = '\0';
+    if (at) {
+        at += sizeof head - 1;
+        snprintf(out, UM_TEXT_LEN, "%.*s", (int)strcspn(at, "\n"), at);
+    }
+}
+
 /* One field, quoted or not; gives what stands behind it. */
 static const char *take_field(const char *p, char out[UM_NOTE_LEN])
 {
@@ -65,10 +78,11 @@ static bool to_row(char field[FIELDS][UM_NOTE_LEN], um_expected *out)
     out->timed = strcmp(field[8], "timed") == 0;
     out->spread = strcmp(field[8], "spread") == 0;
     out->differs = strcmp(field[8], "differs") == 0;
+    out->shown = strcmp(field[8], "shown") == 0;
     snprintf(out->item, sizeof out->item, "%.*s", UM_TEXT_LEN - 1, field[0]);
     memcpy(out->note, field[9], sizeof out->note);
     return fine && (!*field[8] || out->fitted || out->timed || out->spread ||
-                    out->differs);
+                    out->differs || out->shown);
 }
 
 static const char *next_line(const char *p)

@@ -12,8 +12,9 @@
  * the row): sd is the spread of one round, rounds what the reference rests on;
  * without sd our own standard error is taken. mark is "fitted", "timed"
  * (checked only with --timed), "spread" (only with two rounds or more),
- * "differs" (a number of the paper that we know not to reproduce: reported
- * apart, and never a failure) or empty. Lines with # are comments.
+ * "differs" (a number of the paper that does not come out: reported
+ * apart, by name), "shown" (printed beside ours, never checked: nothing that
+ * can be measured would fail it) or empty. Lines with # are comments.
  */
 #ifndef UM_PAPERS_EXPECTED_H
 #define UM_PAPERS_EXPECTED_H
@@ -23,7 +24,7 @@
 typedef struct um_expected {
     char item[UM_TEXT_LEN];
     double paper, reference, sd, rounds, slack, low, high; /* NAN: empty */
-    bool fitted, timed, spread, differs;
+    bool fitted, timed, spread, differs, shown;
     char note[UM_NOTE_LEN];
 } um_expected;
 
@@ -36,6 +37,13 @@ extern const um_expected_file um_expected_files[];
 
 /* NULL when there is none. */
 const char *um_expected_text(const char *name);
+
+/*
+ * What seeds 1 to 5 gave together, from the line "# verdict: ..." of the file:
+ * a verdict that changes with the seed is "does not come out". papers/README.md
+ * has the same (tests/tree/papers). "" when there is no such line.
+ */
+void um_expected_verdict(const char *name, char out[UM_TEXT_LEN]);
 
 /*
  * The next row of *text, which moves on; false at its end. A row that cannot be

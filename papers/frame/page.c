@@ -3,9 +3,12 @@
  * and tables.
  */
 #include "draw/html.h"
+#include "papers/frame/expected.h"
 #include "papers/frame/publish.h"
+#include "papers/frame/sources.h"
 
 #include <math.h>
+#include <string.h>
 
 static void cell(FILE *out, const char *attributes, const char *text)
 {
@@ -56,28 +59,135 @@ static void put_image(FILE *out, const char *paper, const char *id,
     um_html_image(out, stem, text);
 }
 
+static const char *class_of(um_outcome o)
+{
+    return o == UM_DOES_NOT_COME_OUT ? "fail" : "pass";
+}
+
+/* The picture that stands for a study: its first figure, or the checks. */
+static void put_picture(FILE *out, const um_study *s)
+{
+    const um_record *r = &s->record;
+
+    if (r->nfigures)
+        put_image(out, s->paper->name, r->figure[0].id, r->figure[0].title);
+    else
+        put_image(out, s->paper->name, "checks",
+                  "checked values, each in its interval");
+}
+
+/* One paragraph: where it is from, what is claimed, what the letters mean. */
+static void put_claim(FILE *out, const um_study *s)
+{
+    fputs("<p>", out);
+    um_put_escaped(out, s->paper->source);
+    fputs(": <b>", out);
+    um_put_escaped(out, s->paper->claim);
+    fputs("</b>. ", out);
+    um_put_escaped(out, um_source_of(s->paper->name)->symbols);
+    fputs("</p>\n", out);
+}
+
+/* Another run than the recorded ones may say something else. */
+static void put_recorded(FILE *out, const um_study *s)
+{
+    char verdict[UM_TEXT_LEN];
+
+    um_expected_verdict(s->paper->name, verdict);
+    if (!*verdict ||
+        strcmp(verdict, um_outcome_name(um_record_outcome(&s->record))) == 0)
+        return;
+    fputs("<p>The recorded verdict is: ", out);
+    um_put_escaped(out, verdict);
+    fputs(".</p>\n", out);
+}
+
+static void put_outcome(FILE *out, const um_study *s)
+{
+    um_outcome o = um_record_outcome(&s->record);
+
+    fprintf(out, "<p><code>");
+    um_put_command(out, s);
+    fprintf(out, "</code></p>\n<p class=\"%s\">", class_of(o));
+    um_put_verdicts(out, &s->record);
+    fputs("</p>\n", out);
+    put_recorded(out, s);
+}
+
+/* What does not come out, by name. */
+static void put_misfits(FILE *out, const um_record *r)
+{
+    if (um_record_outcome(r) != UM_DOES_NOT_COME_OUT)
+        return;
+    fputs("<h3>What does not come out, and why</h3>\n<ul>\n", out);
+    for (size_t i = 0; i < r->nchecks; i++) {
+        const um_check *c = &r->check[i];
+        if (c->pass)
+            continue;
+        fputs("<li>", out);
+        um_put_escaped(out, c->item);
+        fprintf(out, ": ours %s, must be %s. ", um_show(c->ours).text,
+                um_show_bar(c).text);
+        um_put_escaped(out, c->note);
+        fputs("</li>\n", out);
+    }
+    fputs("</ul>\n", out);
+}
+
 void um_html_study(FILE *out, const um_study *s)
 {
     const um_record *r = &s->record;
-    um_verdicts v = um_record_verdicts(r);
 
-    fprintf(out, "<section id=\"%s\">\n<h2>%s</h2>\n<p>", s->paper->name,
+    fprintf(out, "<section id=\"%s\">\n<h2>%s</h2>\n", s->paper->name,
             s->paper->name);
-    um_put_escaped(out, s->paper->source);
-    fputs("<br>", out);
-    um_put_escaped(out, s->paper->claim);
-    fputs("</p>\n<p><code>", out);
-    um_put_command(out, s);
-    fprintf(out, "</code></p>\n<p class=\"%s\">", v.failed ? "fail" : "pass");
-    um_put_verdicts(out, r);
-    fputs("</p>\n", out);
+    put_picture(out, s);
+    put_claim(out, s);
+    put_outcome(out, s);
     put_checks(out, r);
+    put_misfits(out, r);
     for (size_t i = 0; i < r->nnotes; i++)
         um_html_text(out, "p", "", r->note[i].text);
-    for (size_t i = 0; i < r->nfigures; i++)
+    for (size_t i = 1; i < r->nfigures; i++)
         put_image(out, s->paper->name, r->figure[i].id, r->figure[i].title);
     for (size_t i = 0; i < r->nsheets; i++)
         um_html_sheet(out, &r->sheet[i]);
-    put_image(out, s->paper->name, "checks", "checked values in their bars");
+    if (r->nfigures)
+        put_image(out, s->paper->name, "checks",
+                  "checked values, each in its interval");
     fputs("</section>\n", out);
+}
+
+void um_html_card(FILE *out, const um_study *s)
+{
+    um_outcome o = um_record_outcome(&s->record);
+
+    fprintf(out, "<section id=\"%s\">\n<h3><a href=\"%s.html\">%s</a></h3>\n",
+            s->paper->name, s->paper->name, s->paper->name);
+    put_picture(out, s);
+    fputs("<p>", out);
+    um_put_escaped(out, s->paper->source);
+    fputs(": ", out);
+    um_put_escaped(out, s->paper->claim);
+    fprintf(out, "</p>\n<p class=\"%s\">", class_of(o));
+    fputs(um_outcome_name(o), out);
+    fputs("</p>\n<p><code>", out);
+    um_put_command(out, s);
+    fputs("</code></p>\n</section>\n", out);
+}
+
+/* Which studies are in there, by paper, with what they found. */
+void um_html_contents(FILE *out, const um_study *s, size_t n)
+{
+    fputs("<table>\n<tr><th>study</th><th class=\"t\">claim</th>"
+          "<th>verdict</th></tr>\n",
+          out);
+    for (size_t i = 0; i < n; i++) {
+        um_outcome o = um_record_outcome(&s[i].record);
+        fprintf(out, "<tr><td><a href=\"#%s\">%s</a></td>", s[i].paper->name,
+                s[i].paper->name);
+        cell(out, " class=\"t\"", s[i].paper->claim);
+        fprintf(out, "<td class=\"%s\">%s</td></tr>\n", class_of(o),
+                um_outcome_name(o));
+    }
+    fputs("</table>\n", out);
 }

@@ -8,6 +8,7 @@
 #include "draw/folder.h"
 #include "draw/html.h"
 #include "draw/svg.h"
+#include "papers/frame/sources.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,16 @@ static umbel_status write_part(const char *dir, const um_study *s,
     return um_folder_write(dir, name, p, err);
 }
 
+static void study_page(FILE *out, const void *what)
+{
+    const um_study *s = what;
+
+    um_html_begin(out, "umbel reproduce", "Reproductions");
+    fputs("<p><a href=\"index.html\">all reproductions</a></p>\n", out);
+    um_html_study(out, s);
+    um_html_end(out);
+}
+
 umbel_status um_publish_study(const char *dir, const um_study *s,
                               umbel_error *err)
 {
@@ -74,6 +85,11 @@ umbel_status um_publish_study(const char *dir, const um_study *s,
     for (size_t i = 0; status == UMBEL_OK && i < r->nsheets; i++)
         status = write_part(dir, s, r->sheet[i].id, "csv",
                             &(um_page){&r->sheet[i], sheet_csv}, err);
+    if (status == UMBEL_OK) {
+        char name[UM_TEXT_LEN + 8];
+        snprintf(name, sizeof name, "%s.html", s->paper->name);
+        status = um_folder_write(dir, name, &(um_page){s, study_page}, err);
+    }
     return status;
 }
 
@@ -82,13 +98,36 @@ typedef struct studies {
     size_t n;
 } studies;
 
+/* The studies of one paper; rows of a paper stand together. */
+static void put_source(FILE *out, const um_source *source, const studies *all)
+{
+    size_t from = 0, to;
+
+    while (from < all->n &&
+           um_source_of(all->study[from].paper->name) != source)
+        from++;
+    for (to = from;
+         to < all->n && um_source_of(all->study[to].paper->name) == source;)
+        to++;
+    if (from == to)
+        return;
+    um_html_text(out, "h2", "", source->title);
+    um_html_text(out, "p", "", source->symbols);
+    um_html_contents(out, all->study + from, to - from);
+    for (size_t i = from; i < to; i++)
+        um_html_card(out, &all->study[i]);
+}
+
 static void whole_page(FILE *out, const void *what)
 {
     const studies *all = what;
+    const um_source *source;
 
     um_html_begin(out, "umbel reproduce", "Reproductions");
-    for (size_t i = 0; i < all->n; i++)
-        um_html_study(out, &all->study[i]);
+    if (all->n == 1)
+        um_html_study(out, all->study);
+    for (size_t i = 0; all->n > 1 && (source = um_source_row(i)); i++)
+        put_source(out, source, all);
     um_html_end(out);
 }
 

@@ -17,8 +17,13 @@ um_shown um_show_bar(const um_check *c);
 void um_svg_checks(FILE *out, const um_record *r);
 void um_csv_checks(FILE *out, const um_record *r);
 
-/* Writes a study as a section of the page; its files lie beside the page. */
+/* Writes a study as a section of a page: its picture first, then the claim and
+ * its symbols, the verdict and the table. Its files lie beside the page. */
 void um_html_study(FILE *out, const um_study *s);
+/* Writes what an index shows of it: picture, claim, verdict, command. */
+void um_html_card(FILE *out, const um_study *s);
+/* Writes a table of n studies with their verdicts, which links to the cards. */
+void um_html_contents(FILE *out, const um_study *s, size_t n);
 
 /* Writes "umbel reproduce NAME --rounds N --seed S": the command that runs this
  * study again. */
@@ -31,7 +36,8 @@ void um_put_verdicts(FILE *out, const um_record *r);
  * cannot be written to, or has an index.html that we did not write.
  */
 umbel_status um_publish_begin(const char *dir, umbel_error *err);
-/* Writes the files of one study; then the page of all. Replaces what is there.
+/* Writes the files of one study and its page, NAME.html; then index.html: the
+ * study if it is one, else an index of all by paper. Replaces what is there.
  */
 umbel_status um_publish_study(const char *dir, const um_study *s,
                               umbel_error *err);

@@ -26,6 +26,55 @@ static void *grown(um_record *r, void *array, size_t n, size_t *cap,
     return larger;
 }
 
+static bool within(const um_check *c, double x)
+{
+    return c->low <= x && x <= c->high;
+}
+
+/*
+ * Returns true if a value that is twice the expected one, or half of it, would
+ * pass. What is expected is the paper's value, else the middle of the interval;
+ * of an interval with an open end, what was measured. Zero cannot be scaled.
+ */
+static bool lets_wrong_pass(const um_check *c)
+{
+    bool open = isinf(c->low) || isinf(c->high);
+
+    /* The distance of a test: a wrong value's is large. And a bound of 0 tests
+     * the sign: a wrong order has the other one. */
+    if (strstr(c->item, "in sigmas") || strstr(c->item, "worst z") ||
+        (open && (c->low == 0 || c->high == 0)))
+        return false;
+
+    double x = open ? c->ours
+               : !isnan(c->paper) && within(c, c->paper)
+                   ? c->paper
+                   : (c->low + c->high) / 2;
+
+    if (isinf(c->low) && isinf(c->high))
+        return true;
+    if (open && (isinf(c->low) ? x < 0 : x > 0))
+        return within(c, x / 2);
+    if (open)
+        return x != 0 && within(c, 2 * x);
+    return x != 0 && (within(c, 2 * x) || within(c, x / 2));
+}
+
+static void judge(um_check *c)
+{
+    c->pass = within(c, c->ours); /* a NAN is not */
+    c->weak |= lets_wrong_pass(c);
+}
+
+void um_record_widen(um_record *r, double by)
+{
+    um_check *c = &r->check[r->nchecks - 1];
+
+    c->low -= by;
+    c->high += by;
+    judge(c);
+}
+
 void um_record_check(um_record *r, um_check c)
 {
     um_check *array =
@@ -33,7 +82,7 @@ void um_record_check(um_record *r, um_check c)
 
     if (!array)
         return;
-    c.pass = c.low <= c.ours && c.ours <= c.high; /* a NAN does not */
+    judge(&c);
     r->check = array;
     r->check[r->nchecks++] = c;
 }
@@ -44,14 +93,60 @@ um_verdicts um_record_verdicts(const um_record *r)
 
     for (size_t i = 0; i < r->nchecks; i++) {
         const um_check *c = &r->check[i];
-        ++*(c->pass ? &v.passed : c->differs ? &v.differing : &v.failed);
+        ++*(c->pass && c->weak ? &v.weak
+            : c->pass          ? &v.passed
+            : c->differs       ? &v.differing
+                               : &v.failed);
     }
     return v;
 }
 
+/* Remarks that begin so are about the paper, not about our reading of it. */
+static bool has_erratum(const um_record *r)
+{
+    for (size_t i = 0; i < r->nnotes; i++)
+        if (strncmp(r->note[i].text, "Errata", 6) == 0)
+            return true;
+    return false;
+}
+
+static bool any_fitted(const um_record *r)
+{
+    for (size_t i = 0; i < r->nchecks; i++)
+        if (r->check[i].fitted)
+            return true;
+    return false;
+}
+
+um_outcome um_record_outcome(const um_record *r)
+{
+    um_verdicts v = um_record_verdicts(r);
+
+    if (v.failed || v.differing)
+        return UM_DOES_NOT_COME_OUT;
+    if (!v.passed)
+        return UM_NOT_CHECKED;
+    return v.weak || any_fitted(r) || has_erratum(r) ? UM_HOLDS_WITH_REMARKS
+                                                     : UM_HOLDS;
+}
+
+const char *um_outcome_name(um_outcome o)
+{
+    static const char *const names[] = {
+        [UM_HOLDS] = "holds",
+        [UM_HOLDS_WITH_REMARKS] = "holds with remarks",
+        [UM_DOES_NOT_COME_OUT] = "does not come out",
+        [UM_NOT_CHECKED] = "not checked"};
+
+    return names[o];
+}
+
 const char *um_verdict(const um_check *c)
 {
-    return c->pass ? "pass" : c->differs ? "differs" : "FAIL";
+    return c->pass && c->weak ? "weak"
+           : c->pass          ? "pass"
+           : c->differs       ? "differs"
+                              : "FAIL";
 }
 
 um_figure *um_record_figure(um_record *r, const char *id, const char *title,

@@ -20,7 +20,8 @@ typedef struct um_check {
     double z;         /* joint standard errors from there; NAN likewise */
     double low, high; /* infinite: open on that side */
     bool fitted;      /* the paper's number went into a parameter of ours */
-    bool differs;     /* known not to be reproduced: no failure */
+    bool differs;     /* known not to come out: reported by name */
+    bool weak; /* twice the expected value, or half of it, would pass, too */
     bool pass;
     char note[UM_NOTE_LEN];
 } um_check;
@@ -48,14 +49,28 @@ bool um_record_bad(const um_record *r);
 
 /* Appends c, and sets whether it passes. */
 void um_record_check(um_record *r, um_check c);
+/* Moves both ends of the last check's interval outwards by that much. */
+void um_record_widen(um_record *r, double by);
 /* How the checks ended. Those marked "differs" count as passed only when they
- * do agree, and never as failed. */
+ * do agree, and never as failed. A weak one that lies in its interval is not
+ * counted as passed: a wrong result would lie there, too. */
 typedef struct um_verdicts {
-    size_t passed, failed, differing;
+    size_t passed, failed, differing, weak;
 } um_verdicts;
 um_verdicts um_record_verdicts(const um_record *r);
-/* Returns "pass", "FAIL" or "differs". */
+/* Returns "pass", "FAIL", "differs" or "weak". */
 const char *um_verdict(const um_check *c);
+
+/* What a study says about its claim. */
+typedef enum um_outcome {
+    UM_HOLDS,
+    UM_HOLDS_WITH_REMARKS, /* something is fitted, weak, or an erratum */
+    UM_DOES_NOT_COME_OUT,
+    UM_NOT_CHECKED /* too few rounds for any interval */
+} um_outcome;
+um_outcome um_record_outcome(const um_record *r);
+/* Returns "holds", "holds with remarks", "does not come out", "not checked". */
+const char *um_outcome_name(um_outcome o);
 
 /*
  * Adds a figure or sheet and returns it, valid until the next one is added.

@@ -49,7 +49,13 @@
     X(attacks)                                                                 \
     X(forgeries)                                                               \
     X(survey_fig2)                                                             \
-    X(survey_table1)
+    X(survey_table1)                                                           \
+    X(survey_edits)                                                            \
+    X(survey_spectral)                                                         \
+    X(survey_reconcile)                                                        \
+    X(survey_attenuated)                                                       \
+    X(survey_multicast)                                                        \
+    X(survey_geographic)
 
 #define UM_PAPER_DECLARE(name) extern const um_paper um_paper_##name;
 UM_PAPERS(UM_PAPER_DECLARE)

@@ -6,9 +6,10 @@
 #include <math.h>
 #include <string.h>
 
+/* A packet, and the filter of the library that its routers agree on. */
 typedef struct packet {
     const way *way;
-    uint64_t salt; /* places of a router are its own in every packet */
+    umbel_packet *shape; /* cells of a router are its own in every packet */
     uint8_t bits[BITS / 8];
 } packet;
 
@@ -27,41 +28,41 @@ um_gbf way_model(const way *w, const start *s)
 }
 
 /* Which bits are one does not matter: no place is likelier than another. */
-static void begin(packet *p, const way *w, const start *s, um_rng *rng)
+static umbel_status begin(packet *p, const way *w, const start *s, um_rng *rng,
+                          umbel_error *err)
 {
     double zeros = start_zeros(s, w);
+    umbel_packet_params params = {.size = sizeof params,
+                                  .bits = BITS,
+                                  .reset = w->k0,
+                                  .set = w->k1,
+                                  .seed = um_random(rng),
+                                  .collide = !w->distinct};
 
     p->way = w;
-    p->salt = um_random(rng);
     um_gbf_fill(p->bits, BITS, s->random ? zeros : 1, rng);
     for (uint64_t i = (uint64_t)lround(zeros * BITS); !s->random && i < BITS;
          i++)
         um_set_bit(p->bits, i);
-}
-
-static void places_of(const packet *p, uint16_t router,
-                      uint32_t place[MAX_PLACES])
-{
-    um_rng own = {p->salt ^ router};
-
-    own.state = um_random(&own);
-    um_gbf_places(&own, BITS, p->way->k0 + p->way->k1, p->way->distinct, place);
+    return umbel_packet_open(&params, &p->shape, err);
 }
 
 static void mark(packet *p, uint16_t router)
 {
-    uint32_t place[MAX_PLACES];
+    umbel_packet_add(p->shape, p->bits, &router, sizeof router);
+}
 
-    places_of(p, router, place);
-    um_gbf_insert(p->bits, place, p->way->k0, p->way->k1);
+/* How many cells of the router are not as it leaves them. */
+static uint32_t inverted(const packet *p, const uint8_t *unknown,
+                         uint16_t router)
+{
+    return umbel_packet_inverted(p->shape, p->bits, unknown, &router,
+                                 sizeof router);
 }
 
 static bool is_marked(const packet *p, uint16_t router)
 {
-    uint32_t place[MAX_PLACES];
-
-    places_of(p, router, place);
-    return um_gbf_has(p->bits, place, p->way->k0, p->way->k1);
+    return inverted(p, NULL, router) == 0;
 }
 
 /* Of routers that did not mark it, the share accepted: by what arrived. */
@@ -108,6 +109,47 @@ static void walk(const graph *g, const uint16_t path[HOPS], const packet *p,
     }
 }
 
+/* A router on the way back, and the cells of those between it and the victim.
+ */
+typedef struct step {
+    uint16_t at;
+    uint8_t unknown[BITS / 8];
+} step;
+
+/*
+ * The same with wildcards: what routers nearer to the victim overwrote does not
+ * speak against one (section 6, after [14]); or with so many inverted cells
+ * forgiven. Counts the false routers that are followed; *found: the source is
+ * reached.
+ */
+static double walk_kindly(const graph *g, const uint16_t path[HOPS],
+                          const packet *p, bool wild, uint32_t forgiven,
+                          double *found)
+{
+    bool tested[NODES] = {[VICTIM] = true};
+    step stack[NODES] = {{.at = VICTIM}};
+    double branches = 0;
+
+    *found = 0;
+    for (size_t n = 1; n > 0;) {
+        step here = stack[--n];
+        for (size_t i = g->first[here.at]; i < g->first[here.at + 1]; i++) {
+            uint16_t next = g->link[i];
+            if (tested[next] ||
+                inverted(p, wild ? here.unknown : NULL, next) > forgiven)
+                continue;
+            tested[next] = true;
+            stack[n] = here;
+            stack[n].at = next;
+            umbel_packet_cover(p->shape, stack[n++].unknown, &next,
+                               sizeof next);
+            branches += is_among(path, next) ? 0 : 1;
+            *found = next == path[0] ? 1 : *found;
+        }
+    }
+    return branches;
+}
+
 static void ask_others(const uint16_t path[HOPS], const packet *p, um_rng *rng,
                        trace *out)
 {
@@ -120,13 +162,16 @@ static void ask_others(const uint16_t path[HOPS], const packet *p, um_rng *rng,
     }
 }
 
-void packet_trace(const graph *g, const uint16_t path[HOPS], const way *w,
-                  const start *s, um_rng *rng, trace *out)
+umbel_status packet_trace(const graph *g, const uint16_t path[HOPS],
+                          const way *w, const start *s, um_rng *rng, trace *out,
+                          umbel_error *err)
 {
     packet p;
+    umbel_status status = begin(&p, w, s, rng, err);
 
     memset(out, 0, sizeof *out);
-    begin(&p, w, s, rng);
+    if (status != UMBEL_OK)
+        return status;
     for (size_t i = 0; i < HOPS; i++)
         mark(&p, path[i]);
     for (size_t i = 0; i < HOPS; i++) {
@@ -134,5 +179,9 @@ void packet_trace(const graph *g, const uint16_t path[HOPS], const way *w,
         out->missed += out->lost[i] ? 1 : 0;
     }
     walk(g, path, &p, out);
+    out->wild_branches = walk_kindly(g, path, &p, true, 0, &out->wild_found);
+    out->one_branches = walk_kindly(g, path, &p, false, 1, &out->one_found);
     ask_others(path, &p, rng, out);
+    umbel_packet_close(p.shape);
+    return UMBEL_OK;
 }

@@ -8,7 +8,9 @@
 #include "papers/gbf-traceback/graph.h"
 #include "papers/gbf/simulate.h"
 
-enum { BITS = 256, ASKED = 64, MAX_PLACES = 8 };
+#include <umbel/experimental/generalized.h>
+
+enum { BITS = 256, ASKED = 64 };
 
 /* A kind of filter; k0 = 0 is a standard one. */
 typedef struct way {
@@ -32,6 +34,10 @@ typedef struct trace {
     double asked;    /* accepted of ASKED others, followed or not */
     double missed;   /* routers of the path that the filter denies */
     double found;    /* 1 when the source was reached */
+    /* The same when cells of routers that were found count as wildcards, and
+     * when one inverted cell is forgiven (footnote 1). */
+    double wild_branches, wild_found;
+    double one_branches, one_found;
     bool lost[HOPS]; /* whether it denies the nearest, and so on */
 } trace;
 
@@ -41,7 +47,8 @@ double start_zeros(const start *s, const way *w);
 um_gbf way_model(const way *w, const start *s);
 
 /* Send a packet along path, and trace it back. */
-void packet_trace(const graph *g, const uint16_t path[HOPS], const way *w,
-                  const start *s, um_rng *rng, trace *out);
+umbel_status packet_trace(const graph *g, const uint16_t path[HOPS],
+                          const way *w, const start *s, um_rng *rng, trace *out,
+                          umbel_error *err);
 
 #endif

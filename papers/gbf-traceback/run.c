@@ -39,6 +39,10 @@ enum {
     ACCEPTED,
     MISSED,
     FOUND,
+    WILD_BRANCHES,
+    WILD_FOUND,
+    ONE_BRANCHES,
+    ONE_FOUND,
     NUMBERS,
     /* Then, for each way, whether it denies the nearest router, ... */
     BY_HOP = WAYS * STARTS * NUMBERS,
@@ -80,6 +84,10 @@ static void keep(const trace *t, size_t w, size_t s, double *out)
     to[ACCEPTED] = t->asked / ASKED;
     to[MISSED] = t->missed / HOPS;
     to[FOUND] = t->found;
+    to[WILD_BRANCHES] = t->wild_branches;
+    to[WILD_FOUND] = t->wild_found;
+    to[ONE_BRANCHES] = t->one_branches;
+    to[ONE_FOUND] = t->one_found;
     for (size_t i = 0; s == LAST_START && i < HOPS; i++)
         out[BY_HOP + w * HOPS + i] = t->lost[i];
 }
@@ -89,16 +97,16 @@ static umbel_status run_round(um_round *r, double *out, umbel_error *err)
 {
     const graph *g = r->study->shared;
     uint16_t path[HOPS];
+    umbel_status status = UMBEL_OK;
 
-    (void)err;
     graph_path(g, g->far[um_random_below(&r->rng, g->nfar)], path);
-    for (size_t w = 0; w < WAYS; w++)
-        for (size_t s = 0; s < STARTS; s++) {
-            trace t;
-            packet_trace(g, path, &ways[w], &starts[s], &r->rng, &t);
-            keep(&t, w, s, out);
-        }
-    return UMBEL_OK;
+    for (size_t i = 0; status == UMBEL_OK && i < (size_t)WAYS * STARTS; i++) {
+        size_t w = i / STARTS, s = i % STARTS;
+        trace t;
+        status = packet_trace(g, path, &ways[w], &starts[s], &r->rng, &t, err);
+        keep(&t, w, s, out);
+    }
+    return status;
 }
 
 /* --- formulas --------------------------------------------------------------*/
@@ -254,6 +262,52 @@ static void list(um_study *s)
         }
 }
 
+/* Random bits: the paper's reconstruction with wildcards, and footnote 1. */
+static void list_kinder(um_study *s)
+{
+    static const char *const heads[] = {"filter",        "source found, %",
+                                        "false routers", "wildcards: found",
+                                        "false routers", "one inverted: found",
+                                        "false routers", NULL};
+    um_sheet *sheet =
+        um_record_sheet(&s->record, "wildcards",
+                        "Overwritten cells as wildcards; random bits", heads);
+
+    for (size_t w = 0; w < WAYS; w++) {
+        static const size_t what[] = {FOUND,         BRANCHES,  WILD_FOUND,
+                                      WILD_BRANCHES, ONE_FOUND, ONE_BRANCHES};
+        um_sheet_cell(sheet, "%s", ways[w].name);
+        for (size_t i = 0; i < UM_COUNT(what); i++) {
+            double x = um_column(s, column(w, LAST_START, what[i])).value;
+            um_sheet_cell(sheet, i % 2 ? "%.2f" : "%.1f", i % 2 ? x : 100 * x);
+        }
+    }
+}
+
+/* Distinct cells: the true path survives wildcards whole. */
+static void check_kinder(um_study *s)
+{
+    char item[UM_TEXT_LEN];
+
+    for (size_t w = 0; w < WAYS; w++) {
+        if (!ways[w].k0 || !ways[w].distinct)
+            continue;
+        snprintf(item, sizeof item, "source found with wildcards, %s",
+                 ways[w].name);
+        um_check_value(s, item,
+                       um_column(s, column(w, LAST_START, WILD_FOUND)).value,
+                       NAN);
+        if (ways[w].k0 > 1)
+            continue; /* hardly any source is found without it */
+        snprintf(item, sizeof item, "one inverted, found over none, %s",
+                 ways[w].name);
+        um_check_value(s, item,
+                       um_column(s, column(w, LAST_START, ONE_FOUND)).value /
+                           um_column(s, column(w, LAST_START, FOUND)).value,
+                       NAN);
+    }
+}
+
 static void draw_branches(um_study *s)
 {
     um_figure *f = um_record_figure(
@@ -307,7 +361,9 @@ static void conclude(um_study *s)
         check_way(s, w);
     for (size_t w = 1; w < WAYS; w++)
         check_nearest(s, w);
+    check_kinder(s);
     list(s);
+    list_kinder(s);
     draw_branches(s);
     draw_misses(s);
     um_record_note(

@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "papers/gbf/model.h"
 
-#include <umbel/base.h>
+#include <umbel/keys.h>
 
 enum { GBF_MAX_FUNCTIONS = 400 };
 
@@ -36,6 +36,7 @@ typedef struct um_gbf_found {
 typedef struct um_gbf_space {
     uint8_t *bits, *plain;
     uint32_t *element;
+    umbel_digest *digest;
     bool *lost; /* by element, in the order of insertion */
 } um_gbf_space;
 

@@ -56,7 +56,7 @@ static void list_links(core_graph *g)
 {
     uint32_t *next = g->lists;
 
-    for (uint32_t i = 0; i < CORE; i++) {
+    for (uint32_t i = 0; i < g->routers; i++) {
         g->at[i] = next;
         next += g->degree[i];
         g->degree[i] = 0;
@@ -68,10 +68,11 @@ static void list_links(core_graph *g)
         }
 }
 
-bool core_grow(core_graph *g, um_rng *rng)
+bool core_grow(core_graph *g, uint32_t routers, um_rng *rng)
 {
     memset(g, 0, sizeof *g);
-    for (uint32_t i = 1; i < CORE; i++) {
+    g->routers = routers;
+    for (uint32_t i = 1; i < routers; i++) {
         uint64_t links = 1 + um_random_below(rng, 2);
         for (uint64_t j = 0; j < links; j++) {
             uint32_t to;
@@ -105,13 +106,14 @@ static uint32_t other_end(const core_link *l, uint32_t end)
     return l->end[l->end[0] == end];
 }
 
-/* The nearest that is not done; CORE when all are. */
+/* The nearest that is not done; MAX_CORE when all are. */
 static uint32_t nearest(const core_tree *t, const bool *done)
 {
-    uint32_t best = CORE;
+    uint32_t best = MAX_CORE;
 
-    for (uint32_t i = 0; i < CORE; i++)
-        if (!done[i] && (best == CORE || t->distance[i] < t->distance[best]))
+    for (uint32_t i = 0; i < t->graph->routers; i++)
+        if (!done[i] &&
+            (best == MAX_CORE || t->distance[i] < t->distance[best]))
             best = i;
     return best;
 }
@@ -119,16 +121,16 @@ static uint32_t nearest(const core_tree *t, const bool *done)
 /* A few thousand routers: a heap would be longer, not noticeably faster. */
 void core_shortest(const core_graph *g, uint32_t root, core_tree *out)
 {
-    bool done[CORE] = {false};
+    bool done[MAX_CORE] = {false};
     uint32_t at;
 
     out->graph = g;
-    for (size_t i = 0; i < CORE; i++) {
+    for (size_t i = 0; i < g->routers; i++) {
         out->distance[i] = INFINITY;
         out->link[i] = -1;
     }
     out->distance[root] = 0;
-    while ((at = nearest(out, done)) != CORE) {
+    while ((at = nearest(out, done)) != MAX_CORE) {
         done[at] = true;
         for (uint32_t i = 0; i < g->degree[at]; i++) {
             uint32_t link = g->at[at][i];

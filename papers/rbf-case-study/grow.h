@@ -6,7 +6,7 @@
 
 #include "base/rng.h"
 
-enum { CORE = 3000, CORE_LINKS = 2 * CORE };
+enum { MAX_CORE = 14000, CORE_LINKS = 2 * MAX_CORE };
 
 typedef struct core_link {
     uint32_t end[2];
@@ -18,8 +18,9 @@ typedef struct core_link {
 typedef struct core_graph {
     core_link link[CORE_LINKS];
     size_t nlinks;
-    uint32_t degree[CORE];
-    uint32_t *at[CORE]; /* links of a router; all in `lists` */
+    uint32_t routers;
+    uint32_t degree[MAX_CORE];
+    uint32_t *at[MAX_CORE]; /* links of a router; all in `lists` */
     uint32_t *lists;
     uint32_t addresses; /* given out so far */
 } core_graph;
@@ -27,13 +28,14 @@ typedef struct core_graph {
 /* Shortest paths from one router to all. */
 typedef struct core_tree {
     const core_graph *graph;
-    double distance[CORE];
-    int link[CORE]; /* by which it is reached; -1: the root */
-    uint32_t from[CORE];
+    double distance[MAX_CORE];
+    int link[MAX_CORE]; /* by which it is reached; -1: the root */
+    uint32_t from[MAX_CORE];
 } core_tree;
 
-/* False when memory runs out. core_fini accepts a zeroed graph. */
-bool core_grow(core_graph *g, um_rng *rng);
+/* Grows that many routers. False when memory runs out. core_fini accepts a
+ * zeroed graph. */
+bool core_grow(core_graph *g, uint32_t routers, um_rng *rng);
 void core_fini(core_graph *g);
 /* A share of the links gets a new weight. */
 void core_reweigh(core_graph *g, double share, um_rng *rng);

@@ -1,14 +1,12 @@
 /*
  * rbf-case-study - route tracing with a red stop set (2006, section V).
  *
- * Figs 8 to 13 and Table I on a synthetic internet (world.c). The world is made
- * once, from the seed; a round draws another hash. Every setting is a way of
- * writing the stop set down, and a size. The replay is that of umbel-stopset.
- */
+ * Figs 8 to 13 and Table I on two synthetic internets (world.c). The worlds are
+ * made once, from the seed; a round draws another hash. Every setting is a way
+ * of writing the stop set down, and a size. The replay is that of
+ * umbel-stopset. quotes.c holds the results against the numbers of the text. */
 #include "base/error.h"
-#include "papers/frame/paper.h"
-#include "papers/rbf-case-study/ways.h"
-#include "stopset/replay.h"
+#include "papers/rbf-case-study/study.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +14,7 @@
 #include <string.h>
 
 /* The ways of Figs 8, 10, 11 and 12, and two that the paper does not have. */
-static const way ways[] = {
+const way case_ways[WAYS] = {
     {"plain", "Bloom filter", 5, NULL, 0, 0, 0},
     {"ratio 0.01", "Ratio, beta 0.01", 5, "ratio", 0.01, 0, 0},
     {"ratio 0.05", "Ratio, beta 0.05", 5, "ratio", 0.05, 0, 0},
@@ -25,54 +23,25 @@ static const way ways[] = {
     {"greedy", "ours: greedy, by cost", 5, "greedy", 0, 1, 0},
     {"groups", "ours: two groups", 5, NULL, 0, 0, 2},
 };
-enum { PLAIN = 0, RATIO_25 = 4, GREEDY = 5, GROUPS = 6, WAYS = 7 };
 
-/* Rates that the text quotes; NAN where it quotes none. */
-static const struct quote {
-    const char *what;
-    uint64_t bits;
-    double beta; /* 0: the plain filter */
-    double success, shorter, collision;
-} quotes[] = {
-    {"Bloom filter, m = 10,000", 10000, 0, NAN, 0.9981, NAN},
-    {"Bloom filter, m = 60,000", 60000, 0, 0.3077, 0.6842, 0.0081},
-    {"Bloom filter, m = 100,000", 100000, 0, 0.2446, 0.7668, NAN},
-    {"Ratio, beta 0.1, m = 60,000", 60000, 0.1, NAN, 0.2355, 0.1073},
-    {"Ratio, beta 0.3, m = 60,000", 60000, 0.3, NAN, 0.1168, 0.1987},
-    {"Ratio, beta 1, m = 60,000", 60000, 1, 0.4575, 0.0038, 0.5387},
-    {"Ratio, beta 0.25, m = 100,000", 100000, 0.25, 0.7564, NAN, NAN},
-};
-
-/* What comes of a setting: shares of the traces, and of what the list would
- * have discovered. */
-typedef struct outcome {
-    double genuine, lucky, shorter, collision;
-    double nodes_missed, links_missed;
-} outcome;
-
-enum { OUTCOME = 6 }; /* numbers in it */
-
-/* The settings of a round, one after the other. */
-enum {
-    SIZES = 10,
-    GRID = SIZES * WAYS,
-    SWEEP = 100, /* Fig. 13: beta 0.01 to 1 */
-    QUOTES = 7,
-    QUOTED = 2 * QUOTES, /* with k = 5, then with k = 1 */
-    SETTINGS = GRID + SWEEP + QUOTED,
-    WIDTH = SETTINGS * OUTCOME
-};
-
-static uint64_t size_at(size_t i)
+static way quoted_setting(size_t i, uint64_t *bits)
 {
-    return 10000 * (1 + i);
+    const quote *q = &case_quotes[i % QUOTES];
+    const reading *r = &case_readings[i / QUOTES];
+
+    *bits = q->bits;
+    return (way){.hashes = r->hashes,
+                 .method = !(q->beta > 0) ? NULL
+                           : r->tracked   ? "ratio-tracked"
+                                          : "ratio",
+                 .beta = q->beta};
 }
 
 static way setting_at(size_t i, uint64_t *bits)
 {
     if (i < GRID) {
         *bits = size_at(i / WAYS);
-        return ways[i % WAYS];
+        return case_ways[i % WAYS];
     }
     if (i < GRID + SWEEP) {
         *bits = 60000;
@@ -80,22 +49,16 @@ static way setting_at(size_t i, uint64_t *bits)
                      .method = "ratio",
                      .beta = 0.01 * (double)(i - GRID + 1)};
     }
-    i -= GRID + SWEEP;
-    const struct quote *q = &quotes[i % QUOTES];
-    *bits = q->bits;
-    return (way){.hashes = i < QUOTES ? 5 : 1,
-                 .method = q->beta > 0 ? "ratio" : NULL,
-                 .beta = q->beta};
+    return quoted_setting(i - GRID - SWEEP, bits);
+}
+
+static bool in_wide_world(size_t setting)
+{
+    return setting >= GRID + SWEEP &&
+           case_readings[(setting - GRID - SWEEP) / QUOTES].wide;
 }
 
 /* --- rounds --------------------------------------------------------------- */
-
-typedef struct shared {
-    world w;
-    ss_corpus probe; /* the second cycle */
-    ss_found list;   /* what an exact list discovers */
-    outcome of_list;
-} shared;
 
 _Static_assert(sizeof(outcome) == OUTCOME * sizeof(double), "an array");
 
@@ -111,7 +74,7 @@ static umbel_status make_corpus(const routes *r, ss_corpus *c, umbel_error *err)
 
 /* Replays the second cycle: match[a] says whether a trace stops at address a.
  */
-static umbel_status replay(const shared *all, bool *match, ss_found *found,
+static umbel_status replay(const case_world *all, bool *match, ss_found *found,
                            outcome *out, umbel_error *err)
 {
     ss_replay r = {
@@ -128,7 +91,7 @@ static umbel_status replay(const shared *all, bool *match, ss_found *found,
     return UMBEL_OK;
 }
 
-static void compare_found(const shared *all, const ss_found *found,
+static void compare_found(const case_world *all, const ss_found *found,
                           outcome *out)
 {
     out->nodes_missed =
@@ -137,18 +100,35 @@ static void compare_found(const shared *all, const ss_found *found,
         ss_missed(all->list.link, found->link, all->probe.links.n);
 }
 
+static umbel_status make_world(case_world *c, uint32_t core, um_rng *rng,
+                               umbel_error *err)
+{
+    if (!world_make(&c->w, core, rng))
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for the routes");
+    UM_TRY(make_corpus(&c->w.probe, &c->probe, err));
+    if (!ss_found_init(&c->list, &c->probe))
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for the routes");
+    return replay(c, c->w.stop, &c->list, &c->of_list, err);
+}
+
 static umbel_status prepare(um_study *s, umbel_error *err)
 {
     um_rng rng = um_round_stream(s->seed, "the world of rbf-case-study", 0);
+    um_rng other = um_round_stream(s->seed, "the wide world", 0);
     shared *all = calloc(1, sizeof *all);
 
     s->shared = all;
-    if (!all || !world_make(&all->w, &rng))
+    if (!all)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for the routes");
-    UM_TRY(make_corpus(&all->w.probe, &all->probe, err));
-    if (!ss_found_init(&all->list, &all->probe))
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for the routes");
-    return replay(all, all->w.stop, &all->list, &all->of_list, err);
+    UM_TRY(make_world(&all->tuned, TUNED_CORE, &rng, err));
+    return make_world(&all->wide, WIDE_CORE, &other, err);
+}
+
+static void free_world(case_world *c)
+{
+    ss_found_fini(&c->list);
+    ss_corpus_fini(&c->probe);
+    world_fini(&c->w);
 }
 
 static void release(um_study *s)
@@ -157,58 +137,73 @@ static void release(um_study *s)
 
     if (!all)
         return;
-    ss_found_fini(&all->list);
-    ss_corpus_fini(&all->probe);
-    world_fini(&all->w);
+    free_world(&all->tuned);
+    free_world(&all->wide);
     free(all);
     s->shared = NULL;
 }
 
-static umbel_status run_settings(const shared *all, const notebook *n,
-                                 bool *match, ss_found *scratch, double *out,
-                                 umbel_error *err)
-{
-    umbel_status status = UMBEL_OK;
+/* What a round needs in one of the worlds. */
+typedef struct bench {
+    const case_world *c;
+    notebook n;
+    ss_found scratch;
+    bool *match;
+} bench;
 
-    for (size_t i = 0; status == UMBEL_OK && i < SETTINGS; i++) {
-        uint64_t bits;
-        way how = setting_at(i, &bits);
-        outcome o;
-        status = write_down(n, &how, bits, match, err);
-        if (status == UMBEL_OK)
-            status = replay(all, match, scratch, &o, err);
-        if (status != UMBEL_OK)
-            break;
-        compare_found(all, scratch, &o);
-        memcpy(out + i * OUTCOME, &o, sizeof o);
-    }
-    return status;
+static umbel_status bench_init(bench *b, const case_world *c, uint64_t seed,
+                               umbel_error *err)
+{
+    memset(b, 0, sizeof *b);
+    b->c = c;
+    b->match = calloc(c->w.addresses, sizeof *b->match);
+    if (!b->match || !ss_found_init(&b->scratch, &c->probe))
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for a round");
+    return notebook_init(&b->n, &c->w, seed, err);
+}
+
+static void bench_fini(bench *b)
+{
+    notebook_fini(&b->n);
+    ss_found_fini(&b->scratch);
+    free(b->match);
+}
+
+static umbel_status run_setting(bench *b, size_t i, outcome *o,
+                                umbel_error *err)
+{
+    uint64_t bits;
+    way how = setting_at(i, &bits);
+
+    UM_TRY(write_down(&b->n, &how, bits, b->match, err));
+    UM_TRY(replay(b->c, b->match, &b->scratch, o, err));
+    compare_found(b->c, &b->scratch, o);
+    return UMBEL_OK;
 }
 
 static umbel_status run_round(um_round *r, double *out, umbel_error *err)
 {
     const shared *all = r->study->shared;
-    notebook n;
-    ss_found scratch = {0};
-    bool *match = calloc(all->w.addresses, sizeof *match);
-    umbel_status status = notebook_init(&n, &all->w, um_random(&r->rng), err);
+    uint64_t seed = um_random(&r->rng);
+    bench tuned, wide;
+    umbel_status status = bench_init(&tuned, &all->tuned, seed, err);
+    umbel_status second = bench_init(&wide, &all->wide, seed, err);
 
-    if (!match || !ss_found_init(&scratch, &all->probe))
-        status = um_fail(err, UMBEL_E_NOMEM, "no memory for a round");
-    if (status == UMBEL_OK)
-        status = run_settings(all, &n, match, &scratch, out, err);
-    notebook_fini(&n);
-    ss_found_fini(&scratch);
-    free(match);
+    status = status == UMBEL_OK ? second : status;
+    for (size_t i = 0; status == UMBEL_OK && i < SETTINGS; i++) {
+        outcome o;
+        status = run_setting(in_wide_world(i) ? &wide : &tuned, i, &o, err);
+        if (status == UMBEL_OK)
+            memcpy(out + i * OUTCOME, &o, sizeof o);
+    }
+    bench_fini(&tuned);
+    bench_fini(&wide);
     return status;
 }
 
 /* --- results -------------------------------------------------------------- */
 
-/* Numbers of an outcome, in its order, and sums of them. */
-enum { GENUINE, LUCKY, SHORT, COLLISION, NODES, LINKS, SUCCESS };
-
-static um_mean rate(const um_study *s, size_t setting, size_t what)
+um_mean case_rate(const um_study *s, size_t setting, size_t what)
 {
     if (what != SUCCESS)
         return um_column(s, setting * OUTCOME + what);
@@ -216,10 +211,9 @@ static um_mean rate(const um_study *s, size_t setting, size_t what)
                          setting * OUTCOME + LUCKY);
 }
 
-static um_mean at_size(const um_study *s, size_t size, size_t which,
-                       size_t what)
+um_mean case_at_size(const um_study *s, size_t size, size_t which, size_t what)
 {
-    return rate(s, size * WAYS + which, what);
+    return case_rate(s, size * WAYS + which, what);
 }
 
 static void draw_list(um_figure *f, double y)
@@ -239,9 +233,9 @@ static void draw_sizes(um_study *s, const char *id, const char *title,
     um_figure *f = um_record_figure(&s->record, id, title, "bits", "rate");
 
     for (size_t j = 0; j < WAYS; j++) {
-        um_series *c = um_figure_series(f, ways[j].name);
+        um_series *c = um_figure_series(f, case_ways[j].name);
         for (size_t i = 0; i < SIZES; i++) {
-            um_mean m = at_size(s, i, j, what);
+            um_mean m = case_at_size(s, i, j, what);
             um_series_point(c, (double)size_at(i), m.value, m.error);
         }
     }
@@ -265,7 +259,7 @@ static void draw_sweep(um_study *s)
     for (size_t j = 0; j < UM_COUNT(curves); j++) {
         um_series *c = um_figure_series(f, curves[j].name);
         for (size_t i = 0; i < SWEEP; i++) {
-            um_mean m = rate(s, GRID + i, curves[j].what);
+            um_mean m = case_rate(s, GRID + i, curves[j].what);
             um_series_point(c, 0.01 * (double)(i + 1), m.value, m.error);
         }
     }
@@ -274,7 +268,7 @@ static void draw_sweep(um_study *s)
 /* Fig. 9 in bins that double: who would be how troublesome. */
 static void draw_troubles(um_study *s)
 {
-    const world *w = &((const shared *)s->shared)->w;
+    const world *w = &((const shared *)s->shared)->tuned.w;
     double count[20] = {0}, heavy = 0;
     um_figure *f = um_record_figure(
         &s->record, "fig9", "Fig. 9: addresses outside the set, synthetic",
@@ -294,75 +288,28 @@ static void draw_troubles(um_study *s)
     um_check_value(s, "addresses on 10,000 traces or more", heavy, NAN);
 }
 
-static void cell_or_dash(um_sheet *sheet, double x)
-{
-    if (isnan(x))
-        um_sheet_cell(sheet, "-");
-    else
-        um_sheet_cell(sheet, "%.4f", x);
-}
-
-/* Compares a rate that the text quotes with ours for k = 5. */
-static void check_quote(um_study *s, const char *quoted, const char *rate_name,
-                        double paper, double ours)
-{
-    char item[UM_TEXT_LEN];
-
-    if (isnan(paper))
-        return;
-    snprintf(item, sizeof item, "%s: %s", quoted, rate_name);
-    um_check_value(s, item, ours, NAN);
-}
-
-static void compare_quotes(um_study *s)
-{
-    static const char *const heads[] = {
-        "rate",          "paper success", "k=5 success", "k=1 success",
-        "paper short",   "k=5 short",     "k=1 short",   "paper collision",
-        "k=5 collision", "k=1 collision", NULL};
-    um_sheet *sheet = um_record_sheet(&s->record, "quoted",
-                                      "rates that the text quotes", heads);
-    const size_t five = GRID + SWEEP, one = five + QUOTES;
-
-    for (size_t i = 0; i < QUOTES; i++) {
-        const double paper[] = {quotes[i].success, quotes[i].shorter,
-                                quotes[i].collision};
-        static const size_t what[] = {SUCCESS, SHORT, COLLISION};
-        static const char *const names[] = {"success", "stopping short",
-                                            "collision"};
-        um_sheet_cell(sheet, "%s", quotes[i].what);
-        for (size_t j = 0; j < UM_COUNT(what); j++) {
-            cell_or_dash(sheet, paper[j]);
-            cell_or_dash(sheet, rate(s, five + i, what[j]).value);
-            cell_or_dash(sheet, rate(s, one + i, what[j]).value);
-            check_quote(s, quotes[i].what, names[j], paper[j],
-                        rate(s, five + i, what[j]).value);
-        }
-    }
-}
-
 static void tabulate(um_study *s, const char *id, const char *title,
                      size_t size)
 {
     static const char *const heads[] = {
         "way",       "genuine",      "lucky",        "short",
         "collision", "nodes missed", "links missed", NULL};
-    const outcome *list = &((const shared *)s->shared)->of_list;
+    const outcome *list = &((const shared *)s->shared)->tuned.of_list;
     um_sheet *sheet = um_record_sheet(&s->record, id, title, heads);
 
     um_sheet_cell(sheet, "list");
     for (size_t j = 0; j < OUTCOME; j++)
         um_sheet_cell(sheet, "%.4f", ((const double *)list)[j]);
     for (size_t j = 0; j < WAYS; j++) {
-        um_sheet_cell(sheet, "%s", ways[j].name);
+        um_sheet_cell(sheet, "%s", case_ways[j].name);
         for (size_t what = 0; what < OUTCOME; what++)
-            um_sheet_cell(sheet, "%.4f", at_size(s, size, j, what).value);
+            um_sheet_cell(sheet, "%.4f", case_at_size(s, size, j, what).value);
     }
 }
 
 static void check_list(um_study *s)
 {
-    const shared *all = s->shared;
+    const case_world *all = &((const shared *)s->shared)->tuned;
     double stops = (double)all->w.stops;
 
     um_check_value(s, "addresses in the stop set", stops, NAN);
@@ -387,73 +334,9 @@ static void check_bars(um_study *s)
     };
 
     for (size_t i = 0; i < UM_COUNT(bars); i++) {
-        um_mean m = at_size(s, bars[i].size, bars[i].way, bars[i].what);
+        um_mean m = case_at_size(s, bars[i].size, bars[i].way, bars[i].what);
         um_check_mean(s, bars[i].item, &m);
     }
-}
-
-/* The smallest rise of a rate between 10,000, 40,000, 70,000, 100,000 bits. */
-static double least_rise(const um_study *s, size_t which, size_t what)
-{
-    double least = INFINITY;
-
-    for (size_t i = 3; i < SIZES; i += 3)
-        least = fmin(least, at_size(s, i, which, what).value -
-                                at_size(s, i - 3, which, what).value);
-    return least;
-}
-
-/* The smallest rise of a rate between beta 0.01, 0.1, 0.3 and 1 of Fig. 13. */
-static double least_rise_by_beta(const um_study *s, size_t what, double sign)
-{
-    static const size_t at[] = {0, 9, 29, 99};
-    double least = INFINITY;
-
-    for (size_t i = 1; i < UM_COUNT(at); i++)
-        least = fmin(least, sign * (rate(s, GRID + at[i], what).value -
-                                    rate(s, GRID + at[i - 1], what).value));
-    return least;
-}
-
-static double best_beta(const um_study *s)
-{
-    size_t best = 0;
-
-    for (size_t i = 1; i < SWEEP; i++)
-        if (rate(s, GRID + i, SUCCESS).value >
-            rate(s, GRID + best, SUCCESS).value)
-            best = i;
-    return 0.01 * (double)(best + 1);
-}
-
-static double times_missed(const um_study *s, size_t what)
-{
-    return at_size(s, 5, PLAIN, what).value /
-           at_size(s, 5, RATIO_25, what).value;
-}
-
-/* What the figures look like, as numbers. */
-static void check_shapes(um_study *s)
-{
-    const outcome *list = &((const shared *)s->shared)->of_list;
-
-    um_check_value(s, "Fig. 8: least rise of the filter's success",
-                   least_rise(s, PLAIN, SUCCESS), NAN);
-    um_check_value(s, "Fig. 8: list less filter, m = 100,000",
-                   list->genuine - at_size(s, 9, PLAIN, SUCCESS).value, NAN);
-    um_check_value(s, "Fig. 8: ratio 0.25 less filter, m = 60,000",
-                   at_size(s, 5, RATIO_25, SUCCESS).value -
-                       at_size(s, 5, PLAIN, SUCCESS).value,
-                   NAN);
-    um_check_value(s, "Fig. 11: nodes missed, filter over ratio 0.25",
-                   times_missed(s, NODES), NAN);
-    um_check_value(s, "Fig. 11: links missed, filter over ratio 0.25",
-                   times_missed(s, LINKS), NAN);
-    um_check_value(s, "Fig. 13: least fall of stopping short",
-                   least_rise_by_beta(s, SHORT, -1), NAN);
-    um_check_value(s, "Fig. 13: least rise of collisions",
-                   least_rise_by_beta(s, COLLISION, 1), NAN);
-    um_check_value(s, "Fig. 13: beta of the best success", best_beta(s), NAN);
 }
 
 static void explain(um_study *s)
@@ -461,22 +344,27 @@ static void explain(um_study *s)
     um_record_note(
         &s->record,
         "Synthetic: the routes that the paper replays are not public. The "
-        "graph and the changes between its two cycles were tuned by hand to "
-        "the paper's stop set and list, which are therefore marked as fitted. "
-        "No other rate is.");
+        "first internet and the changes between its two cycles were tuned by "
+        "hand to the paper's stop set and list, which are therefore marked as "
+        "fitted. No other rate is. The second has a core of 14,000 routers "
+        "instead of 3,000. papers/rbf-case-study/other-worlds runs the same on "
+        "real routes and on those of a laboratory.");
     um_record_note(
         &s->record,
         "Our reading: the paper does not say k. With 8,006 keys in 100,000 "
         "bits k = 5 gives an error of 0.004, which cannot stop 77 %% of routes "
-        "of 16 hops; about 0.08 is needed, which is k = 1. k = 1 comes nearer "
-        "to the plain filter's rates and misses those of Ratio. The figures "
-        "here have k = 5.");
+        "of 16 hops; about 0.08 is needed, which is k = 1. So every number is "
+        "held with k = 5 and with k = 1. The figures here have k = 5.");
     um_record_note(
         &s->record,
-        "Not reproduced: the plain filter succeeds far more often here than in "
-        "the paper at 60,000 bits and above, so retouching has less to mend; "
-        "success peaks at a much larger beta; and with beta 1 few members are "
-        "lost here, where the paper loses most of its success to collisions.");
+        "What does not come out, and why: with k = 5 the plain filter succeeds "
+        "far more often than in the paper at 60,000 bits and above, so "
+        "retouching has less to mend, success peaks at a larger beta, and "
+        "beta 1 loses few members. With k = 1 the plain filter comes near the "
+        "paper, and Ratio at beta 0.1 to 0.3 does not. The wide core moves "
+        "both "
+        "nearer to the paper, and not to it. No one k, world and method that "
+        "we tried gives all of the text's numbers.");
     um_record_note(
         &s->record,
         "Errata: the text gives the peak of Fig. 13 as 0.642 at beta 0.24, and "
@@ -493,11 +381,11 @@ static void explain(um_study *s)
 
 static void conclude(um_study *s)
 {
-    const outcome *list = &((const shared *)s->shared)->of_list;
+    const outcome *list = &((const shared *)s->shared)->tuned.of_list;
 
     check_list(s);
     check_bars(s);
-    check_shapes(s);
+    case_check_figures(s);
     draw_sizes(s, "fig8", "Fig. 8: success, synthetic", SUCCESS, list->genuine);
     draw_troubles(s);
     draw_sizes(s, "fig10", "Fig. 10: stopping short, synthetic", SHORT,
@@ -507,7 +395,7 @@ static void conclude(um_study *s)
     draw_sizes(s, "fig12", "Fig. 12: collisions, synthetic", COLLISION,
                list->collision);
     draw_sweep(s);
-    compare_quotes(s);
+    case_check_quotes(s);
     tabulate(s, "table1", "Table I as numbers: m = 60,000", 5);
     tabulate(s, "small", "m = 40,000", 3);
     explain(s);
@@ -517,7 +405,7 @@ const um_paper um_paper_rbf_case_study = {
     .name = "rbf-case-study",
     .source =
         "Donnet, Baynat, Friedman 2006, section V, on a synthetic internet",
-    .claim = "a stop set for route tracing: list, filter, retouched, and ours",
+    .claim = "a retouched filter stops route tracing nearly as well as a list",
     .rounds = 20,
     .width = WIDTH,
     .prepare = prepare,

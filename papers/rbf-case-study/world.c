@@ -71,7 +71,7 @@ static bool by_chance(um_rng *rng, double p)
 
 static uint32_t some_core(growth *g)
 {
-    return (uint32_t)um_random_below(g->rng, CORE);
+    return (uint32_t)um_random_below(g->rng, g->core.routers);
 }
 
 static void hang(growth *g, last_hop *l, double dual)
@@ -158,7 +158,7 @@ static void add_hop(world *w, routes *r, uint32_t address)
 
 static void add_core_path(world *w, routes *r, const core_tree *t, uint32_t to)
 {
-    uint32_t path[CORE];
+    uint32_t path[MAX_CORE];
     size_t n = 0;
 
     for (uint32_t at = to; t->link[at] >= 0; at = t->from[at])
@@ -228,9 +228,9 @@ static void count_learned(world *w)
     }
 }
 
-static bool grow(world *w, growth *g)
+static bool grow(world *w, growth *g, uint32_t core)
 {
-    if (!core_grow(&g->core, g->rng))
+    if (!core_grow(&g->core, core, g->rng))
         return false;
     hang_all(g);
     settle_destinations(g);
@@ -242,14 +242,14 @@ static bool grow(world *w, growth *g)
     return !w->bad;
 }
 
-bool world_make(world *w, um_rng *rng)
+bool world_make(world *w, uint32_t core, um_rng *rng)
 {
     growth g = {.rng = rng};
 
     memset(w, 0, sizeof *w);
     g.last = calloc(LAST_HOPS + DESTINATIONS, sizeof *g.last);
     g.place = calloc(DESTINATIONS, sizeof *g.place);
-    bool fine = g.last && g.place && grow(w, &g);
+    bool fine = g.last && g.place && grow(w, &g, core);
     if (fine)
         count_learned(w);
     core_fini(&g.core);

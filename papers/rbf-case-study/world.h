@@ -30,8 +30,13 @@ typedef struct world {
     bool bad; /* out of memory */
 } world;
 
-/* False when memory runs out. Release with world_fini in any case. */
-bool world_make(world *w, um_rng *rng);
+/* The two internets: the first was tuned to the paper's list, the second has
+ * more routers in its core, so that traces of a monitor meet later. */
+enum { TUNED_CORE = 3000, WIDE_CORE = 14000 };
+
+/* Makes one with that many routers in its core. False when memory runs out.
+ * Release with world_fini in any case. */
+bool world_make(world *w, uint32_t core, um_rng *rng);
 void world_fini(world *w);
 
 #endif

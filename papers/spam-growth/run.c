@@ -2,13 +2,12 @@
  * spam-growth - when errors appear, and how far counters grow (section V-B).
  *
  * Whole filters of 80,000 cells, every insertion: this also counts cells, which
- * the short way of papers/spam/net.h leaves out.
+ * the short way of papers/spam/filter.h leaves out.
  */
 #include "papers/spam/table.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -31,103 +30,140 @@ static size_t column(size_t experiment, size_t hashes, size_t what)
 
 /* --- rounds ----------------------------------------------------------------*/
 
-/* Keys that were inserted and are miscounted. */
-static double wrong(const um_spam_space *s, const uint8_t *inserted)
+/* Inserts a sequence of PARTS parts; out: keys that are miscounted after each.
+ */
+static umbel_status watch(umbel_filter *f, um_spam_space *s, size_t part,
+                          double out[PARTS], umbel_error *err)
 {
-    const um_net *net = &s->net.whole;
-    size_t n = 0;
+    const uint32_t *next = s->sequence;
+    um_spam_keys *k = &s->some; /* amounts: inserted so far */
+    umbel_status status = UMBEL_OK;
 
-    for (size_t i = 0; i < net->nkeys; i++)
-        n += inserted[i] &&
-             um_spam_count(s->value, um_net_list(net, i)) != inserted[i];
-    return (double)n;
+    *k = s->keys;
+    memset(k->amount, 0, sizeof k->amount);
+    for (size_t i = 0; status == UMBEL_OK && i < PARTS; i++) {
+        for (size_t j = 0; j < part; j++, next++) {
+            s->stream[j] = k->digest[*next];
+            k->amount[*next]++;
+        }
+        status = umbel_add_digests(f, s->stream, part, NULL, err);
+        if (status == UMBEL_OK)
+            status = um_spam_find_wrong(f, k, s, err);
+        for (size_t j = 0; status == UMBEL_OK && j < k->n; j++)
+            out[i] += k->amount[j] && s->wrong[j];
+    }
+    return status;
 }
 
-/* Insert a sequence of PARTS parts; out: errors after each. */
-static void watch(um_spam_space *s, size_t part, double out[PARTS])
+static umbel_status watch_new(um_spam_space *s, uint64_t seed, double *out,
+                              umbel_error *err)
 {
-    const um_net *net = &s->net.whole;
-    const uint32_t *next = s->sequence;
-    uint8_t inserted[SPAM_KEYS] = {0};
+    umbel_filter *f;
+    umbel_status status =
+        um_spam_open(80000, 4, SPAM_BITS, SPAM_REFINED_UPDATE, seed, &f, err);
 
-    memset(s->value, 0, net->ncells);
-    for (size_t i = 0; i < PARTS; i++) {
-        for (size_t j = 0; j < part; j++, next++) {
-            um_spam_add_refined(s->value, um_net_list(net, *next), 1, SPAM_CAP);
-            inserted[*next]++;
-        }
-        out[i] = wrong(s, inserted);
-    }
+    if (status == UMBEL_OK)
+        status = watch(f, s, s->keys.n, out, err);
+    if (status == UMBEL_OK)
+        umbel_close(f);
+    return status;
 }
 
 /* A round inserts each key once; a chunk is as long. */
-static void watch_errors(um_spam_space *s, const um_spam_load *load,
-                         um_rng *rng, double *out)
+static umbel_status watch_errors(um_spam_space *s, um_rng *rng, double *out,
+                                 umbel_error *err)
 {
-    const um_net *net = &s->net.whole;
+    size_t n = s->keys.n;
+    uint64_t seed = um_random(rng);
 
-    um_net_hash(&s->net, load->key, load->count, SPAM_KEYS, 4, 80000, rng);
-    for (size_t i = 0; i < PARTS * net->nkeys; i++)
-        s->sequence[i] = (uint32_t)(i % net->nkeys);
-    watch(s, net->nkeys, out + ROUNDS_AT);
-    um_spam_shuffle(s->sequence, PARTS * net->nkeys, rng);
-    watch(s, net->nkeys, out + CHUNKS_AT);
+    for (size_t i = 0; i < PARTS * n; i++)
+        s->sequence[i] = (uint32_t)(i % n);
+    umbel_status status = watch_new(s, seed, out + ROUNDS_AT, err);
+    if (status != UMBEL_OK)
+        return status;
+    um_spam_shuffle(s->sequence, PARTS * n, rng);
+    return watch_new(s, seed, out + CHUNKS_AT, err);
 }
 
-static void count_cells(const um_spam_space *s, double *above, double *full,
+static void count_cells(const umbel_filter *f, double *above, double *full,
                         double *most)
 {
-    for (size_t i = 0; i < s->net.whole.ncells; i++) {
-        *above += s->value[i] > ABOVE;
-        *full += s->value[i] == SPAM_CAP;
-        *most = fmax(*most, s->value[i]);
+    for (uint64_t i = 0; i < umbel_cells(f); i++) {
+        double value = (double)um_spam_counter(f, i);
+        *above += value > ABOVE;
+        *full += value == SPAM_CAP;
+        *most = fmax(*most, value);
     }
 }
 
-/* All insertions of one experiment, both ways. */
-static void fill(const um_spam_experiment *e, const um_spam_load *load,
-                 size_t hashes, um_spam_space *s, um_rng *rng, double *out)
+/* All insertions of one experiment, with one extension. */
+static umbel_status fill(const um_spam_experiment *e, size_t hashes,
+                         unsigned update, um_spam_space *s, um_rng *rng,
+                         double found[3], umbel_error *err)
 {
-    const um_net *net = &s->net.whole;
-    double unused = 0;
+    umbel_filter *f;
+    umbel_status status =
+        um_spam_open(um_spam_size(e, hashes), um_spam_k(hashes), SPAM_BITS,
+                     update, um_random(rng), &f, err);
 
-    um_net_hash(&s->net, load->key, load->count, SPAM_KEYS, um_spam_k(hashes),
-                um_spam_size(e, hashes), rng);
-    memset(s->value, 0, net->ncells);
-    for (size_t i = 0; i < net->nkeys; i++)
-        um_spam_add_plain(s->value, um_net_list(net, i),
-                          load->count[net->key[i]], SPAM_CAP);
-    count_cells(s, &out[PLAIN_ABOVE], &out[PLAIN_FULL], &unused);
-    memset(s->value, 0, net->ncells);
-    e->insert(s->value, net, load->count, s->sequence, rng);
-    unused = 0;
-    count_cells(s, &out[REFINED_ABOVE], &unused, &out[REFINED_MOST]);
+    if (status != UMBEL_OK)
+        return status;
+    /* Plain updates give the same in any order. */
+    status =
+        um_spam_insert(f, update == SPAM_PLAIN_UPDATE ? SPAM_RUNS : e->sequence,
+                       &s->keys, s, rng, err);
+    found[0] = found[1] = found[2] = 0;
+    count_cells(f, &found[0], &found[1], &found[2]);
+    umbel_close(f);
+    return status;
 }
 
-static void run_in(um_round *r, um_spam_space *s, um_spam_load *load,
-                   double *out)
+static umbel_status fill_both(const um_spam_experiment *e, size_t hashes,
+                              um_spam_space *s, um_rng *rng, double *out,
+                              umbel_error *err)
 {
+    double plain[3], refined[3];
+    umbel_status status =
+        fill(e, hashes, SPAM_PLAIN_UPDATE, s, rng, plain, err);
+
+    if (status == UMBEL_OK)
+        status = fill(e, hashes, SPAM_REFINED_UPDATE, s, rng, refined, err);
+    if (status != UMBEL_OK)
+        return status;
+    out[PLAIN_ABOVE] = plain[0];
+    out[PLAIN_FULL] = plain[1];
+    out[REFINED_ABOVE] = refined[0];
+    out[REFINED_MOST] = refined[2];
+    return UMBEL_OK;
+}
+
+static umbel_status run_in(um_round *r, um_spam_space *s, um_spam_load *load,
+                           double *out, umbel_error *err)
+{
+    umbel_status status = UMBEL_OK;
+
     um_spam_draw_keys(load, &r->rng);
-    for (size_t i = 1; i <= EXPERIMENTS; i++) {
+    for (size_t i = 1; status == UMBEL_OK && i <= EXPERIMENTS; i++) {
         const um_spam_experiment *e = &um_spam_experiments[i - 1];
         um_spam_draw_counts(e, false, load, &r->rng);
+        um_spam_take_keys(&s->keys, load);
         if (i == 1)
-            watch_errors(s, load, &r->rng, out);
-        for (size_t k = 0; k < SPAM_HASHES; k++)
-            fill(e, load, k, s, &r->rng, out + column(i, k, 0));
+            status = watch_errors(s, &r->rng, out, err);
+        for (size_t k = 0; status == UMBEL_OK && k < SPAM_HASHES; k++)
+            status = fill_both(e, k, s, &r->rng, out + column(i, k, 0), err);
     }
+    return status;
 }
 
 static umbel_status run_round(um_round *r, double *out, umbel_error *err)
 {
-    um_spam_space space;
     um_spam_load load;
-    umbel_status status = um_spam_space_init(&space, err);
+    um_spam_space *space = um_spam_space_new(err);
 
     memset(out, 0, WIDTH * sizeof *out);
-    if (status == UMBEL_OK)
-        run_in(r, &space, &load, out);
-    um_spam_space_fini(&space);
+    umbel_status status =
+        space ? run_in(r, space, &load, out, err) : UMBEL_E_NOMEM;
+    um_spam_space_free(space);
     return status;
 }
 

@@ -2,8 +2,9 @@
  * spam-split - what split storage saves, and what it costs (section IV).
  *
  * Signatures with heavy-tailed counts, P(c >= x) = 1/x up to 1,000,000, are
- * inserted in random order, refined, into plain cells of 32 bits and into a
- * split store; both must hold the same counts. The size of each layout follows
+ * inserted in random order, refined, into kind counting with cells of 32 bits
+ * and into a split store; both must hold the same counts, also when two servers
+ * with half of the insertions each merge. The size of each layout follows
  * from the cells that overflow. Beside them kind tally of the library, where
  * keys overflow instead of cells, gets the same insertions.
  */
@@ -27,7 +28,15 @@ enum {
 };
 
 /* Numbers of a round: cells of at least 2^s for each s, then these. */
-enum { DIFFERENT = LOWS, LOOKUPS, INSERTIONS, TALLY_BITS, TALLY_WRONG, WIDTH };
+enum {
+    DIFFERENT = LOWS,
+    MERGED_DIFFERENT,
+    LOOKUPS,
+    INSERTIONS,
+    TALLY_BITS,
+    TALLY_WRONG,
+    WIDTH
+};
 
 /* Keys, in the order of their insertions. */
 static uint32_t *draw_stream(um_rng *rng, size_t *n)
@@ -52,49 +61,114 @@ static uint32_t *draw_stream(um_rng *rng, size_t *n)
     return stream;
 }
 
-/* Cells of a key: from a stream of its own. A cell twice is harmless, refined
- * updates raise it once. */
-static void locate(uint64_t seed, uint32_t key, uint32_t cell[HASHES])
-{
-    um_rng r = {seed + key * 0xD1B54A32D192ED03u};
-
-    for (size_t i = 0; i < HASHES; i++)
-        cell[i] = (uint32_t)um_random_below(&r, CELLS);
-}
-
-static void add_wide(uint32_t *value, const uint32_t *cell)
-{
-    uint32_t least = UINT32_MAX;
-
-    for (size_t i = 0; i < HASHES; i++)
-        least = value[cell[i]] < least ? value[cell[i]] : least;
-    for (size_t i = 0; i < HASHES; i++)
-        if (value[cell[i]] == least)
-            value[cell[i]] = least + 1;
-}
-
-static bool add_split(um_split *s, const uint32_t *cell)
+/* The refined update. A cell twice is harmless: it is raised once. */
+static bool add_split(um_split *s, const uint64_t *cell)
 {
     uint32_t value[HASHES], least = UINT32_MAX;
     bool fits = true;
 
     for (size_t i = 0; i < HASHES; i++) {
-        value[i] = um_split_get(s, cell[i]);
+        value[i] = um_split_get(s, (uint32_t)cell[i]);
         least = value[i] < least ? value[i] : least;
     }
     for (size_t i = 0; i < HASHES; i++)
         if (value[i] == least)
-            fits = fits && um_split_put(s, cell[i], least + 1);
+            fits = fits && um_split_put(s, (uint32_t)cell[i], least + 1);
     return fits;
 }
 
-static void count_cells(const uint32_t *wide, um_split *s, double *out)
+/* A server: counts of the library, and the same in a split store. */
+typedef struct server {
+    umbel_filter *plain;
+    um_split split;
+} server;
+
+static umbel_status server_init(server *v, uint64_t seed, umbel_error *err)
 {
-    for (size_t i = 0; i < CELLS; i++) {
-        for (unsigned j = 0; j < LOWS; j++)
-            out[j] += wide[i] >> (LEAST_LOW + j) != 0;
-        out[DIFFERENT] += um_split_get(s, (uint32_t)i) != wide[i];
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_setting settings[] = {{"cell_bits", 32},
+                                {"update", SPAM_REFINED_UPDATE}};
+
+    *v = (server){.plain = NULL};
+    p.addressing = "classic";
+    p.cells = CELLS;
+    p.hashes = HASHES;
+    p.seed = seed;
+    p.settings = settings;
+    p.nsettings = 2;
+    UM_TRY(um_split_init(&v->split, 3, CELLS, err));
+    return umbel_create("counting", &p, &v->plain, err);
+}
+
+static void server_fini(server *v)
+{
+    umbel_close(v->plain);
+    um_split_fini(&v->split);
+}
+
+static umbel_status too_narrow(umbel_error *err)
+{
+    return um_fail(err, UMBEL_E_RANGE,
+                   "more than half of the cells overflow: the base is too "
+                   "narrow");
+}
+
+static umbel_status insert(server *v, const uint32_t *stream, size_t n,
+                           umbel_error *err)
+{
+    bool fits = true;
+
+    UM_TRY(umbel_add_fixed(v->plain, stream, sizeof *stream, n, NULL, err));
+    for (size_t i = 0; fits && i < n; i++) {
+        uint64_t cell[HASHES];
+        umbel_digest d;
+        UM_TRY(umbel_digest_fixed(v->plain, &stream[i], sizeof *stream, 1, &d,
+                                  err));
+        um_spam_cells(v->plain, d, cell);
+        fits = add_split(&v->split, cell);
     }
+    return fits ? UMBEL_OK : too_narrow(err);
+}
+
+static double count_different(server *v)
+{
+    double n = 0;
+
+    for (uint32_t i = 0; i < CELLS; i++)
+        n += um_split_get(&v->split, i) != um_spam_counter(v->plain, i);
+    return n;
+}
+
+/* Two servers with half of the insertions each, merged both ways. */
+static umbel_status try_merge(const uint32_t *stream, size_t n, uint64_t seed,
+                              double *out, umbel_error *err)
+{
+    server a, b;
+    umbel_status status = server_init(&a, seed, err);
+    umbel_status second = server_init(&b, seed, err);
+
+    status = status ? status : second;
+    if (status == UMBEL_OK)
+        status = insert(&a, stream, n / 2, err);
+    if (status == UMBEL_OK)
+        status = insert(&b, stream + n / 2, n - n / 2, err);
+    if (status == UMBEL_OK)
+        status = umbel_merge(a.plain, b.plain, UMBEL_ADD, err);
+    if (status == UMBEL_OK && !um_split_merge(&a.split, &b.split, CELLS))
+        status = too_narrow(err);
+    if (status == UMBEL_OK)
+        out[MERGED_DIFFERENT] = count_different(&a);
+    server_fini(&a);
+    server_fini(&b);
+    return status;
+}
+
+static void count_cells(server *v, double *out)
+{
+    for (uint32_t i = 0; i < CELLS; i++)
+        for (unsigned j = 0; j < LOWS; j++)
+            out[j] += um_spam_counter(v->plain, i) >> (LEAST_LOW + j) != 0;
+    out[DIFFERENT] = count_different(v);
 }
 
 /* Keys whose count in f is not how often they stand in the stream. */
@@ -136,49 +210,36 @@ static umbel_status try_tally(const uint32_t *stream, size_t n, uint64_t seed,
     return status;
 }
 
-static umbel_status insert_all(um_round *r, uint32_t *wide, um_split *s,
-                               double *out, umbel_error *err)
+static umbel_status insert_all(um_round *r, double *out, umbel_error *err)
 {
     uint64_t seed = um_random(&r->rng);
     size_t n;
     uint32_t *stream = draw_stream(&r->rng, &n);
-    bool fits = true;
+    server v;
 
     if (!stream)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for the insertions");
-    for (size_t i = 0; fits && i < n; i++) {
-        uint32_t cell[HASHES];
-        locate(seed, stream[i], cell);
-        add_wide(wide, cell);
-        fits = add_split(s, cell);
-    }
-    umbel_status status = try_tally(stream, n, seed, out, err);
-    free(stream);
-    if (!fits)
-        return um_fail(err, UMBEL_E_RANGE,
-                       "more than half of the cells "
-                       "overflow: the base is too narrow");
-    out[LOOKUPS] = (double)s->lookups;
+    umbel_status status = server_init(&v, seed, err);
+    if (status == UMBEL_OK)
+        status = insert(&v, stream, n, err);
+    out[LOOKUPS] = (double)v.split.lookups;
     out[INSERTIONS] = (double)n;
-    count_cells(wide, s, out);
+    if (status == UMBEL_OK)
+        count_cells(&v, out);
+    server_fini(&v);
+    if (status == UMBEL_OK)
+        status = try_merge(stream, n, seed, out, err);
+    if (status == UMBEL_OK)
+        status = try_tally(stream, n, seed, out, err);
+    free(stream);
     return status;
 }
 
 static umbel_status run_round(um_round *r, double *out, umbel_error *err)
 {
-    uint32_t *wide = calloc(CELLS, sizeof *wide);
-    um_split s;
-    umbel_status status = um_split_init(&s, 3, CELLS, err);
-
     for (size_t i = 0; i < WIDTH; i++)
         out[i] = 0;
-    if (status == UMBEL_OK && !wide)
-        status = um_fail(err, UMBEL_E_NOMEM, "no memory for the cells");
-    if (status == UMBEL_OK)
-        status = insert_all(r, wide, &s, out, err);
-    um_split_fini(&s);
-    free(wide);
-    return status;
+    return insert_all(r, out, err);
 }
 
 /*
@@ -230,6 +291,8 @@ static void conclude(um_study *s)
 
     um_check_value(s, "cells that differ from plain ones",
                    um_column(s, DIFFERENT).value, NAN);
+    um_check_value(s, "cells that differ after two servers merge",
+                   um_column(s, MERGED_DIFFERENT).value, NAN);
     um_check_value(s, "bits, chunks of 256 cells, s = 3", split_bits(s, 3, 8),
                    NAN);
     um_check_value(s, "bits, chunks of 65536 cells, s = 4",

@@ -70,3 +70,13 @@ bool um_split_put(um_split *s, uint32_t cell, uint32_t value)
     s->base[cell] = (uint8_t)((value & (flag - 1)) | flag);
     return true;
 }
+
+bool um_split_merge(um_split *into, um_split *from, uint32_t n)
+{
+    bool fits = true;
+
+    for (uint32_t i = 0; fits && i < n; i++)
+        fits = um_split_put(into, i,
+                            um_split_get(into, i) + um_split_get(from, i));
+    return fits;
+}

@@ -28,5 +28,8 @@ void um_split_fini(um_split *s);
 uint32_t um_split_get(um_split *s, uint32_t cell);
 /* False when the table is full. */
 bool um_split_put(um_split *s, uint32_t cell, uint32_t value);
+/* Adds the counts of n cells of another server. False when the table is full.
+ */
+bool um_split_merge(um_split *into, um_split *from, uint32_t n);
 
 #endif

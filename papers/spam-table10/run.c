@@ -3,6 +3,6 @@
  */
 #include "papers/spam/table.h"
 
-UM_SPAM_TABLE(
-    10, "X", 8, 15,
-    "uniform counts up to 40; with 640K cells and k = 8 no error is left");
+UM_SPAM_TABLE(10, "X", 8, 15,
+              "uniform counts up to 40: with 640K cells and k = 8 no error in "
+              "1000 rounds");

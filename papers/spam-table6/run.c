@@ -3,5 +3,6 @@
  */
 #include "papers/spam/table.h"
 
-UM_SPAM_TABLE(6, "VI", 4, 9,
-              "uniform counts, shuffled: the best reduction, up to about 18");
+UM_SPAM_TABLE(
+    6, "VI", 4, 9,
+    "uniform counts, shuffled: the best reductions; \"about 18\" is one draw");

@@ -44,83 +44,25 @@ static unsigned poisson(um_rng *rng, unsigned parameter)
     return n;
 }
 
-/* --- orders ----------------------------------------------------------------*/
-
-/* x1 x2 ... xn, and again. Counts are all the same here. */
-static void insert_rounds(uint8_t *value, const um_net *net,
-                          const uint8_t *count, uint32_t *sequence, um_rng *rng)
-{
-    (void)sequence;
-    (void)rng;
-    for (unsigned round = 0; net->nkeys && round < count[0]; round++)
-        for (size_t i = 0; i < net->nkeys; i++)
-            um_spam_add_refined(value, um_net_list(net, i), 1, SPAM_CAP);
-}
-
-/* x1 x1 ... x1, x2 ... */
-static void insert_runs(uint8_t *value, const um_net *net, const uint8_t *count,
-                        uint32_t *sequence, um_rng *rng)
-{
-    (void)sequence;
-    (void)rng;
-    for (size_t i = 0; i < net->nkeys; i++)
-        um_spam_add_refined(value, um_net_list(net, i), count[net->key[i]],
-                            SPAM_CAP);
-}
-
-size_t um_spam_fill(const um_net *net, const uint8_t *count, uint32_t *sequence)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < net->nkeys; i++)
-        for (unsigned j = 0; j < count[net->key[i]]; j++)
-            sequence[n++] = (uint32_t)i;
-    return n;
-}
-
-/* Fisher and Yates. */
-void um_spam_shuffle(uint32_t *sequence, size_t n, um_rng *rng)
-{
-    for (size_t i = n; i > 1; i--) {
-        size_t j = um_random_below(rng, i);
-        uint32_t other = sequence[j];
-        sequence[j] = sequence[i - 1];
-        sequence[i - 1] = other;
-    }
-}
-
-/* A part of a shuffled sequence is a shuffled part: a reduced net needs no
- * more. */
-static void insert_shuffled(uint8_t *value, const um_net *net,
-                            const uint8_t *count, uint32_t *sequence,
-                            um_rng *rng)
-{
-    size_t n = um_spam_fill(net, count, sequence);
-
-    um_spam_shuffle(sequence, n, rng);
-    for (size_t i = 0; i < n; i++)
-        um_spam_add_refined(value, um_net_list(net, sequence[i]), 1, SPAM_CAP);
-}
-
 /* --- the experiments -------------------------------------------------------*/
 
 const um_spam_experiment um_spam_experiments[8] = {
     {1, "III", "3", "20 each", "one after the other, 20 times", 3, false,
-     always, 20, NULL, 0, 0, insert_rounds},
+     always, 20, NULL, 0, 0, SPAM_ROUNDS, false},
     {2, "IV", "4", "20 each", "20 of the first, 20 of the second ...", 3, false,
-     always, 20, NULL, 0, 0, insert_runs},
+     always, 20, NULL, 0, 0, SPAM_RUNS, false},
     {3, "V", "5", "20 each", "shuffled", 3, false, always, 20, NULL, 0, 0,
-     insert_shuffled},
+     SPAM_SHUFFLED, false},
     {4, "VI", "6", "uniform in 0 to 20", "shuffled", 3, true, uniform, 20, NULL,
-     534, 99910, insert_shuffled},
+     534, 99910, SPAM_SHUFFLED, true},
     {5, "VII", "7", "those of Experiment 4", "all of a key in a row", 3, true,
-     uniform, 20, NULL, 534, 99910, insert_runs},
+     uniform, 20, NULL, 534, 99910, SPAM_RUNS, false},
     {6, "VIII", "8", "Poisson, mean 10", "shuffled", 3, true, poisson, 10,
-     um_poisson_cdf, 0, 0, insert_shuffled},
+     um_poisson_cdf, 0, 0, SPAM_SHUFFLED, false},
     {7, "IX", "9", "Poisson, mean 20", "shuffled", 3, true, poisson, 20,
-     um_poisson_cdf, 0, 0, insert_shuffled},
+     um_poisson_cdf, 0, 0, SPAM_SHUFFLED, false},
     {8, "X", "10", "uniform in 0 to 40", "shuffled", 5, true, uniform, 40, NULL,
-     252, 198054, insert_shuffled},
+     252, 198054, SPAM_SHUFFLED, false},
 };
 
 uint32_t um_spam_size(const um_spam_experiment *e, size_t shape)
@@ -225,61 +167,184 @@ void um_spam_draw_counts(const um_spam_experiment *e, bool once,
 
 /* --- a round ---------------------------------------------------------------*/
 
-umbel_status um_spam_space_init(um_spam_space *s, umbel_error *err)
+um_spam_space *um_spam_space_new(umbel_error *err)
 {
-    memset(s, 0, sizeof *s);
-    s->value = malloc(LARGEST);
-    s->sequence = malloc((size_t)SPAM_KEYS * SPAM_CAP * sizeof *s->sequence);
-    if (!s->value || !s->sequence)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for a round");
-    return um_net_init(&s->net, SPAM_KEYS, LARGEST, err);
+    um_spam_space *s = calloc(1, sizeof *s);
+    size_t most = (size_t)SPAM_KEYS * SPAM_CAP;
+
+    if (s) {
+        s->mark = malloc(LARGEST);
+        s->sequence = malloc(most * sizeof *s->sequence);
+        s->stream = malloc(most * sizeof *s->stream);
+    }
+    if (s && s->mark && s->sequence && s->stream)
+        return s;
+    um_spam_space_free(s);
+    um_set_error(err, UMBEL_E_NOMEM, "no memory for a round");
+    return NULL;
 }
 
-void um_spam_space_fini(um_spam_space *s)
+void um_spam_space_free(um_spam_space *s)
 {
-    um_net_fini(&s->net);
-    free(s->value);
+    if (!s)
+        return;
+    free(s->mark);
     free(s->sequence);
-    memset(s, 0, sizeof *s);
+    free(s->stream);
+    free(s);
 }
 
-static unsigned weight(const um_spam_experiment *e, unsigned count)
+void um_spam_take_keys(um_spam_keys *k, const um_spam_load *load)
 {
-    return e->weighted ? count : 1;
+    k->n = 0;
+    for (size_t i = 0; i < SPAM_KEYS; i++)
+        if (load->count[i]) {
+            k->digest[k->n] = um_spam_digest(load->key[i]);
+            k->amount[k->n++] = load->count[i];
+        }
 }
 
-/* Suspects are just the keys that the intuitive extension miscounts: each of
- * their cells was raised by somebody else, too. */
-static void find_errors(const um_spam_experiment *e, const uint8_t *count,
-                        const um_spam_space *s, um_spam_result *out)
+/* Fisher and Yates. */
+void um_spam_shuffle(uint32_t *sequence, size_t n, um_rng *rng)
 {
-    const um_net *net = &s->net.reduced;
-
-    for (size_t i = 0; i < s->net.suspects; i++)
-        out->plain += weight(e, count[s->net.suspect[i]]);
-    out->plain_errors = (double)s->net.suspects;
-    for (size_t i = 0; i < net->nkeys; i++) {
-        unsigned want = count[net->key[i]];
-        if (um_spam_count(s->value, um_net_list(net, i)) == want)
-            continue;
-        out->refined += weight(e, want);
-        out->refined_errors++;
+    for (size_t i = n; i > 1; i--) {
+        size_t j = um_random_below(rng, i);
+        uint32_t other = sequence[j];
+        sequence[j] = sequence[i - 1];
+        sequence[i - 1] = other;
     }
 }
 
-void um_spam_run(const um_spam_experiment *e, const um_spam_load *load,
-                 size_t shape, um_spam_space *s, um_rng *rng,
-                 um_spam_result *out)
+static umbel_status insert_rounds(umbel_filter *f, const um_spam_keys *k,
+                                  umbel_error *err)
+{
+    umbel_status status = UMBEL_OK;
+
+    for (uint64_t i = 0; k->n && !status && i < k->amount[0]; i++)
+        status = umbel_add_digests(f, k->digest, k->n, NULL, err);
+    return status;
+}
+
+/* A part of a shuffled sequence is a shuffled part: a few keys need no more. */
+static umbel_status insert_shuffled(umbel_filter *f, const um_spam_keys *k,
+                                    um_spam_space *s, um_rng *rng,
+                                    umbel_error *err)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < k->n; i++)
+        for (uint64_t j = 0; j < k->amount[i]; j++)
+            s->sequence[n++] = (uint32_t)i;
+    um_spam_shuffle(s->sequence, n, rng);
+    for (size_t i = 0; i < n; i++)
+        s->stream[i] = k->digest[s->sequence[i]];
+    return umbel_add_digests(f, s->stream, n, NULL, err);
+}
+
+umbel_status um_spam_insert(umbel_filter *f, um_spam_order order,
+                            const um_spam_keys *k, um_spam_space *s,
+                            um_rng *rng, umbel_error *err)
+{
+    if (order == SPAM_ROUNDS)
+        return insert_rounds(f, k, err);
+    if (order == SPAM_RUNS)
+        return umbel_add_digest_amounts(f, k->digest, k->amount, k->n, NULL,
+                                        err);
+    return insert_shuffled(f, k, s, rng, err);
+}
+
+umbel_status um_spam_find_wrong(const umbel_filter *f, const um_spam_keys *k,
+                                um_spam_space *s, umbel_error *err)
+{
+    umbel_status status =
+        umbel_count_digests(f, k->digest, k->n, s->found, err);
+
+    for (size_t i = 0; status == UMBEL_OK && i < k->n; i++)
+        s->wrong[i] = s->found[i] != k->amount[i];
+    return status;
+}
+
+static void sum_wrong(const um_spam_experiment *e, const um_spam_keys *k,
+                      const um_spam_space *s, double *sum, double *n)
+{
+    *sum = *n = 0;
+    for (size_t i = 0; i < k->n; i++)
+        if (s->wrong[i]) {
+            *sum += e->weighted ? (double)k->amount[i] : 1;
+            *n += 1;
+        }
+}
+
+static void keep_relevant(const umbel_filter *f, um_spam_space *s)
+{
+    const um_spam_keys *k = &s->keys;
+
+    um_spam_relevant(f, k->digest, k->n, s->wrong, s->mark, s->kept);
+    s->some.n = 0;
+    for (size_t i = 0; i < k->n; i++)
+        if (s->kept[i]) {
+            s->some.digest[s->some.n] = k->digest[i];
+            s->some.amount[s->some.n++] = k->amount[i];
+        }
+}
+
+/* The order of insertions does not matter to plain updates. */
+static umbel_status run_plain(const um_spam_experiment *e, umbel_filter *f,
+                              um_spam_space *s, um_spam_result *out,
+                              umbel_error *err)
+{
+    const um_spam_keys *k = &s->keys;
+    umbel_status status =
+        umbel_add_digest_amounts(f, k->digest, k->amount, k->n, NULL, err);
+
+    if (status == UMBEL_OK)
+        status = um_spam_find_wrong(f, k, s, err);
+    if (status == UMBEL_OK)
+        sum_wrong(e, k, s, &out->plain, &out->plain_errors);
+    return status;
+}
+
+static umbel_status run_refined(const um_spam_experiment *e, umbel_filter *f,
+                                const um_spam_keys *k, um_spam_space *s,
+                                um_rng *rng, um_spam_result *out,
+                                umbel_error *err)
+{
+    umbel_status status = um_spam_insert(f, e->sequence, k, s, rng, err);
+
+    if (status == UMBEL_OK)
+        status = um_spam_find_wrong(f, k, s, err);
+    if (status == UMBEL_OK)
+        sum_wrong(e, k, s, &out->refined, &out->refined_errors);
+    return status;
+}
+
+umbel_status um_spam_run(const um_spam_experiment *e, const um_spam_load *load,
+                         size_t shape, bool whole, um_spam_space *s,
+                         um_rng *rng, um_spam_result *out, umbel_error *err)
 {
     double all = e->weighted ? (double)load->insertions : SPAM_KEYS;
+    uint64_t seed = um_random(rng);
+    uint32_t m = um_spam_size(e, shape);
+    unsigned k = um_spam_k(shape);
+    umbel_filter *plain = NULL, *refined = NULL;
 
     memset(out, 0, sizeof *out);
-    um_net_hash(&s->net, load->key, load->count, SPAM_KEYS, um_spam_k(shape),
-                um_spam_size(e, shape), rng);
-    um_net_reduce(&s->net);
-    memset(s->value, 0, s->net.reduced.ncells);
-    e->insert(s->value, &s->net.reduced, load->count, s->sequence, rng);
-    find_errors(e, load->count, s, out);
+    um_spam_take_keys(&s->keys, load);
+    umbel_status status =
+        um_spam_open(m, k, SPAM_BITS, SPAM_PLAIN_UPDATE, seed, &plain, err);
+    if (status == UMBEL_OK)
+        status = um_spam_open(m, k, SPAM_BITS, SPAM_REFINED_UPDATE, seed,
+                              &refined, err);
+    if (status == UMBEL_OK)
+        status = run_plain(e, plain, s, out, err);
+    if (status == UMBEL_OK && !whole)
+        keep_relevant(plain, s);
+    if (status == UMBEL_OK)
+        status = run_refined(e, refined, whole ? &s->keys : &s->some, s, rng,
+                             out, err);
+    umbel_close(plain);
+    umbel_close(refined);
     out->plain /= all;
     out->refined /= all;
+    return status;
 }

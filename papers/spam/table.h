@@ -16,6 +16,8 @@ enum {
     SPAM_REFINED_ERRORS,
     SPAM_NUMBERS
 };
+/* The headline factor is measured this often, each with all rounds. */
+enum { SPAM_STREAMS = 5 };
 #define SPAM_SOURCE "Yan, Cho 2006, "
 /* Joint standard errors that a cell may be off. */
 #define SPAM_Z_LIMIT 4.2
@@ -37,7 +39,7 @@ void um_spam_table_conclude(um_study *s);
         .source = SPAM_SOURCE "Table " roman ", Fig. " #number,                \
         .claim = words,                                                        \
         .rounds = 1000,                                                        \
-        .width = (size_t)(shapes)*SPAM_NUMBERS,                                \
+        .width = ((size_t)(shapes) + SPAM_STREAMS) * SPAM_NUMBERS,             \
         .z_limit = SPAM_Z_LIMIT,                                               \
         .drawn_once = true,                                                    \
         .prepare = prepare,                                                    \

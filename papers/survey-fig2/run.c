@@ -4,7 +4,7 @@
  */
 #include "base/error.h"
 #include "papers/frame/paper.h"
-#include "papers/spam/cells.h"
+#include "papers/spam/filter.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@
 
 enum {
     COUNTERS = 1000000,
+    HASHES = 8,
     FIRST = 2, /* shares of counters of at least 2 .. 7 are measured */
     LAST = 7,
     SHARES = LAST - FIRST + 1,
@@ -22,24 +23,52 @@ enum {
 
 static const double load = 0.69314718055994530942; /* ln 2: the best k */
 
-/* m ln 2 increments, anywhere. */
-static umbel_status run_round(um_round *r, double *out, umbel_error *err)
+static umbel_status open_counters(um_rng *rng, umbel_filter **out,
+                                  umbel_error *err)
 {
-    uint8_t *counter = calloc(COUNTERS, 1);
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_setting bits = {"cell_bits", 4};
 
-    if (!counter)
-        return um_fail(err, UMBEL_E_NOMEM, "no memory for a round");
-    for (size_t i = 0; i < (size_t)(load * COUNTERS); i++)
-        counter[um_random_below(&r->rng, COUNTERS)]++;
+    p.addressing = "classic";
+    p.cells = COUNTERS;
+    p.hashes = HASHES;
+    p.seed = um_random(rng);
+    p.settings = &bits;
+    p.nsettings = 1;
+    return umbel_create("counting", &p, out, err);
+}
+
+static void count_shares(const umbel_filter *f, double *out)
+{
     for (size_t i = 0; i < WIDTH; i++)
         out[i] = 0;
-    for (size_t i = 0; i < COUNTERS; i++) {
+    for (uint64_t i = 0; i < COUNTERS; i++) {
+        double counter = (double)um_spam_counter(f, i);
         for (unsigned j = FIRST; j <= LAST; j++)
-            out[j - FIRST] += counter[i] >= j ? 1. / COUNTERS : 0;
-        out[GREATEST] = fmax(out[GREATEST], counter[i]);
+            out[j - FIRST] += counter >= j ? 1. / COUNTERS : 0;
+        out[GREATEST] = fmax(out[GREATEST], counter);
     }
-    free(counter);
-    return UMBEL_OK;
+}
+
+/* A filter of kind counting with as many keys as make m ln 2 increments. */
+static umbel_status run_round(um_round *r, double *out, umbel_error *err)
+{
+    size_t n = (size_t)(load * COUNTERS / HASHES);
+    uint64_t *key = malloc(n * sizeof *key);
+    umbel_filter *f;
+
+    if (!key)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for a round");
+    for (size_t i = 0; i < n; i++)
+        key[i] = um_random_key(&r->rng);
+    umbel_status status = open_counters(&r->rng, &f, err);
+    if (status == UMBEL_OK) {
+        status = umbel_add_fixed(f, key, sizeof *key, n, NULL, err);
+        count_shares(f, out);
+        umbel_close(f);
+    }
+    free(key);
+    return status;
 }
 
 static double bound(double j)
@@ -60,17 +89,62 @@ static double tail(double j)
     return sum;
 }
 
+/* The flow of Fig. 2 in a filter of three counters that starts with 2, 3, 8;
+ * the text gives only the least. */
+static umbel_status run_example(double out[3], umbel_error *err)
+{
+    static const uint8_t before[] = {2, 3, 8};
+    umbel_filter *f;
+    uint64_t bytes = 4;
+    umbel_status status =
+        um_spam_open(3, 3, 8, SPAM_REFINED_UPDATE, 1, &f, err);
+
+    if (status != UMBEL_OK)
+        return status;
+    for (uint64_t i = 0; i < 3; i++)
+        um_spam_set_counter(f, i, before[i]);
+    umbel_digest flow = um_spam_spread_key(f);
+    status = umbel_add_digest_amounts(f, &flow, &bytes, 1, NULL, err);
+    for (uint64_t i = 0; i < 3; i++)
+        out[i] = (double)um_spam_counter(f, i);
+    umbel_close(f);
+    return status;
+}
+
 static void check_example(um_study *s)
 {
-    static const uint32_t own[] = {0, 1, 2};
-    um_spam_list flow = {own, 3};
-    uint8_t counter[] = {2, 3, 8}; /* the text tells only the least */
+    double counter[3] = {NAN, NAN, NAN};
 
-    um_spam_add_refined(counter, flow, 4, UINT8_MAX);
-    um_check_value(s, "Fig. 2: least counter", um_spam_count(counter, flow),
-                   NAN);
+    run_example(counter, NULL);
+    um_check_value(s, "Fig. 2: least counter", counter[0], NAN);
     um_check_value(s, "Fig. 2: counter that was between", counter[1], NAN);
     um_check_value(s, "Fig. 2: counter that was above", counter[2], NAN);
+}
+
+/* The shares beside the bound of the text. */
+static void draw(um_study *s)
+{
+    um_figure *f = um_record_figure(
+        &s->record, "tail", "Share of counters of at least c, and its bound",
+        "c", "share of the counters");
+    um_series *c = um_figure_series(f, "measured, kind counting");
+
+    if (f)
+        f->log_y = true;
+    for (unsigned j = FIRST; j <= LAST; j++) {
+        um_mean m = um_column(s, j - FIRST);
+        um_series_point(c, j, m.value, m.error);
+    }
+    c = um_figure_series(f, "Poisson, mean ln 2");
+    for (unsigned j = FIRST; j <= OVERFLOW; j++)
+        um_series_point(c, j, tail(j), NAN);
+    if (c)
+        c->faint = true;
+    c = um_figure_series(f, "bound (e ln 2 / c)^c");
+    for (unsigned j = FIRST; j <= OVERFLOW; j++)
+        um_series_point(c, j, bound(j), NAN);
+    if (c)
+        c->faint = true;
 }
 
 static double greatest(const um_study *s)
@@ -97,6 +171,7 @@ static void conclude(um_study *s)
         um_check_value(s, item, m.value / bound(j), NAN);
     }
     um_check_value(s, "greatest counter", greatest(s), NAN);
+    draw(s);
     um_record_note(&s->record,
                    "The bound is loose by a factor of 19: P(c >= 16) is "
                    "7.1e-17 a counter. Our reading: Fig. 2 is known from its "

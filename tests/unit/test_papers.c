@@ -249,6 +249,53 @@ static void every_paper_has_readable_values(void **state)
     assert_null(um_paper_find("rbf"));
 }
 
+/* --- wrong runs ------------------------------------------------------------
+ */
+
+static const um_paper *spoiled; /* the row whose numbers are made wrong */
+
+static umbel_status spoil(um_round *r, double *out, umbel_error *err)
+{
+    umbel_status status = spoiled->round(r, out, err);
+
+    for (size_t i = 0; i < spoiled->width; i++)
+        out[i] = 3 * out[i] + 1e-3;
+    return status;
+}
+
+static um_verdicts verdicts_of(const um_paper *row, uint64_t rounds)
+{
+    um_study s = {.paper = row, .rounds = rounds, .seed = 1, .threads = 2};
+
+    assert_ok(um_study_run(&s, &test_refusal));
+    um_verdicts v = um_record_verdicts(&s.record);
+    um_study_fini(&s);
+    return v;
+}
+
+/* A study whose every number is three times too large does not hold; the same
+ * rounds, left alone, do. */
+static void wrong_runs_fail(void **state)
+{
+    static const struct {
+        const char *name;
+        uint64_t rounds;
+    } rows[] = {{"rbf-fig3", 8},     {"spam-table2", 1}, {"spam-table3", 40},
+                {"spam-table6", 40}, {"gbf-table1", 40}, {"survey-fig2", 4}};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(rows); i++) {
+        spoiled = um_paper_find(rows[i].name);
+        um_paper wrong = *spoiled;
+        wrong.round = spoil;
+        um_verdicts good = verdicts_of(spoiled, rows[i].rounds);
+        um_verdicts bad = verdicts_of(&wrong, rows[i].rounds);
+        assert_int_equal(good.failed, 0);
+        assert_true(good.passed > 0);
+        assert_true(bad.failed > 0);
+    }
+}
+
 static void streams_differ_by_seed_name_and_round(void **state)
 {
     um_rng base = um_round_stream(1, "a", 0),
@@ -277,6 +324,7 @@ int main(void)
         cmocka_unit_test(values_without_a_row_fail),
         cmocka_unit_test(the_first_round_that_failed_is_told),
         cmocka_unit_test(every_paper_has_readable_values),
+        cmocka_unit_test(wrong_runs_fail),
         cmocka_unit_test(streams_differ_by_seed_name_and_round),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,8 +32,8 @@ static um_study some_study(void)
          .paper = 1,
          .ours = 1,
          .error = 0.1,
-         .low = 0,
-         .high = 2},
+         .low = 0.8,
+         .high = 1.2},
         {.item = "out,\"side\"",
          .paper = NAN,
          .ours = 9,
@@ -45,7 +45,7 @@ static um_study some_study(void)
          .paper = NAN,
          .ours = 9,
          .error = NAN,
-         .low = 2,
+         .low = 5,
          .high = INFINITY},
         {.item = "nothing", .paper = NAN, .ours = NAN, .low = 0, .high = 1}};
     static const char *const heads[] = {"a", "b", NULL};
@@ -101,6 +101,61 @@ static void what_is_known_to_differ_does_not_fail(void **state)
     um_study_fini(&study);
 }
 
+/* A bar that lets twice the value through, or half of it, checks nothing. */
+static void a_bar_that_a_wrong_value_passes_is_weak(void **state)
+{
+    static const struct {
+        double low, high, paper, ours;
+        bool weak;
+    } rows[] = {{0.8, 1.2, 1, 1, false},
+                {0.4, 1.2, 1, 1, true},
+                {0.8, 2, 1, 1, true},
+                {-1, 1, 0, 0.1, false},
+                {2, INFINITY, NAN, 3, false},
+                {2, INFINITY, NAN, 9, true},
+                {-INFINITY, 2, NAN, 1.5, false},
+                {-INFINITY, 2, NAN, 0.5, true},
+                {0, 0, NAN, 0, false},
+                {0, INFINITY, NAN, 3, false},
+                {-INFINITY, 0, NAN, -3, false}};
+    um_record r = {0};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(rows); i++) {
+        um_record_check(&r, (um_check){.item = "a",
+                                       .low = rows[i].low,
+                                       .high = rows[i].high,
+                                       .paper = rows[i].paper,
+                                       .ours = rows[i].ours});
+        assert_true(r.check[i].pass);
+        assert_int_equal(r.check[i].weak, rows[i].weak);
+    }
+    assert_int_equal(um_record_verdicts(&r).weak, 4);
+    assert_int_equal(um_record_outcome(&r), UM_HOLDS_WITH_REMARKS);
+    um_record_fini(&r);
+}
+
+static void outcomes_follow_from_the_checks(void **state)
+{
+    um_record r = {0};
+    um_check c = {.item = "a", .low = 0.9, .high = 1.1, .paper = 1, .ours = 1};
+
+    (void)state;
+    assert_int_equal(um_record_outcome(&r), UM_NOT_CHECKED);
+    um_record_check(&r, c);
+    assert_int_equal(um_record_outcome(&r), UM_HOLDS);
+    um_record_note(&r, "Our reading: none");
+    assert_int_equal(um_record_outcome(&r), UM_HOLDS);
+    um_record_note(&r, "Errata: one");
+    assert_int_equal(um_record_outcome(&r), UM_HOLDS_WITH_REMARKS);
+    c.ours = 2;
+    c.differs = true;
+    um_record_check(&r, c);
+    assert_string_equal(um_outcome_name(um_record_outcome(&r)),
+                        "does not come out");
+    um_record_fini(&r);
+}
+
 static void checks_pass_inside_their_bars_only(void **state)
 {
     um_study study = some_study();
@@ -110,9 +165,9 @@ static void checks_pass_inside_their_bars_only(void **state)
     (void)state;
     assert_true(c[0].pass && !c[1].pass && c[2].pass && !c[3].pass);
     assert_int_equal(um_record_verdicts(&study.record).failed, 2);
-    assert_string_equal(um_show_bar(&c[0]).text, "0 to 2");
+    assert_string_equal(um_show_bar(&c[0]).text, "0.8 to 1.2");
     assert_string_equal(um_show_bar(&c[1]).text, "at most 2");
-    assert_string_equal(um_show_bar(&c[2]).text, "at least 2");
+    assert_string_equal(um_show_bar(&c[2]).text, "at least 5");
     test_stream_open(&s);
     um_svg_checks(s.file, &study.record);
     test_assert_well_formed(test_stream_text(&s));
@@ -148,7 +203,7 @@ static void files_are_written_and_replaced(void **state)
         assert_ok(um_publish_begin(inner, &test_refusal));
         assert_ok(um_publish_study(inner, &study, &test_refusal));
         assert_ok(um_publish_page(inner, &study, 1, &test_refusal));
-        assert_int_equal(test_dir_count(inner), 6);
+        assert_int_equal(test_dir_count(inner), 7);
     }
     test_dir_remove(inner);
     test_dir_remove(dir);
@@ -177,6 +232,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pages_escape_what_they_show),
         cmocka_unit_test(what_is_known_to_differ_does_not_fail),
+        cmocka_unit_test(a_bar_that_a_wrong_value_passes_is_weak),
+        cmocka_unit_test(outcomes_follow_from_the_checks),
         cmocka_unit_test(checks_pass_inside_their_bars_only),
         cmocka_unit_test(csv_quotes_where_it_must),
         cmocka_unit_test(files_are_written_and_replaced),
