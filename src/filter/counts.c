@@ -36,6 +36,8 @@ static umbel_status check_add_amounts(const umbel_filter *f, umbel_error *err)
 {
     if (!f->kind->counting)
         return um_cannot_count(f->kind, err);
+    if (!f->kind->add)
+        return um_cannot(f, "take further keys", err);
     UM_TRY(um_check_writable(f, err));
     return um_check_ready(f, err);
 }

@@ -325,9 +325,10 @@ typedef struct finding {
 
 static finding find_for(const near *t, const um_near_write *w)
 {
-    finding f = {.found = find_name(t, &w->digest, w->name, &f.voice)};
+    finding f = {.found = false};
     um_near_record r = {.gone = true};
 
+    f.found = find_name(t, &w->digest, w->name, &f.voice);
     if (f.found)
         read_record(t, f.voice.number, &r);
     bool counts = !r.gone && !w->renewed && r.flag == w->flag;

@@ -9,6 +9,8 @@
 #include "filter/kind.h"
 #include "kinds/near.h"
 
+#include <umbel/counting.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -372,6 +374,22 @@ static void people_cannot_choose_it(void **state)
         assert_string_not_equal(name, UM_NEAR_KIND);
 }
 
+static void keys_cannot_be_added_with_an_amount(void **state)
+{
+    (void)state;
+    umbel_filter *f = make_filter(10);
+    umbel_slice key = {"key", 3};
+    umbel_digest d = {1, 2};
+    uint64_t amount = 1;
+
+    assert_int_equal(umbel_add_amounts(f, &key, &amount, 1, NULL, NULL),
+                     UMBEL_E_UNSUPPORTED);
+    assert_int_equal(umbel_add_digest_amounts(f, &d, &amount, 1, NULL, NULL),
+                     UMBEL_E_UNSUPPORTED);
+    assert_int_equal(umbel_added(f), 0);
+    umbel_close(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -387,6 +405,7 @@ int main(void)
         cmocka_unit_test(a_mail_takes_less_than_200_bytes),
         cmocka_unit_test(any_content_is_safe),
         cmocka_unit_test(people_cannot_choose_it),
+        cmocka_unit_test(keys_cannot_be_added_with_an_amount),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
