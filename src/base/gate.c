@@ -8,13 +8,14 @@
  * with a slot of its own writes plainly, and the one that closes the gate makes
  * the kernel fence all threads (membarrier on Linux).
  */
-#define _GNU_SOURCE /* syscall */
+#define _GNU_SOURCE /* syscall, MAP_ANONYMOUS */
 
 #include "base/gate.h"
 
 #include "base/error.h"
 
 #include <sched.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #ifdef __linux__
@@ -38,16 +39,40 @@ static bool fence_all(int command)
 }
 #endif
 
+enum { LOCKS_LEN = UM_GATE_LOCKS * sizeof(um_gate_lock) };
+
+/* A thread that held a lock at a fork does not exist in the child, which finds
+ * zeros on these pages: no lock is taken. */
+static bool make_locks(um_gate *g)
+{
+    void *pages = mmap(NULL, LOCKS_LEN, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (pages == MAP_FAILED)
+        return false;
+#ifdef MADV_WIPEONFORK
+    madvise(pages, LOCKS_LEN, MADV_WIPEONFORK);
+#endif
+    g->lock = pages;
+    return true;
+}
+
 bool um_gate_init(um_gate *g)
 {
+    if (!make_locks(g))
+        return false;
     g->barrier = fence_all(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
     g->process = getpid();
-    return pthread_mutex_init(&g->keeper, NULL) == 0;
+    if (pthread_mutex_init(&g->keeper, NULL) == 0)
+        return true;
+    munmap(g->lock, LOCKS_LEN);
+    return false;
 }
 
 void um_gate_fini(um_gate *g)
 {
     pthread_mutex_destroy(&g->keeper);
+    munmap(g->lock, LOCKS_LEN);
 }
 
 /* --- threads that enter --- */

@@ -31,8 +31,8 @@ typedef struct um_gate_lock {
 } um_gate_lock;
 
 typedef struct um_gate {
-    um_gate_lock lock[UM_GATE_LOCKS];
     um_gate_slot slot[UM_GATE_SLOTS];
+    um_gate_lock *lock; /* UM_GATE_LOCKS of them; all are free after a fork */
     bool closed;
     bool barrier;           /* the kernel fences all threads at once */
     pthread_mutex_t keeper; /* held while it is closed */
@@ -45,7 +45,7 @@ typedef struct um_gate_pass {
     bool alone;
 } um_gate_pass;
 
-/* g is zeroed. Returns false if there is no mutex. */
+/* g is zeroed. Returns false if there is no mutex, or no memory. */
 bool um_gate_init(um_gate *g);
 void um_gate_fini(um_gate *g);
 

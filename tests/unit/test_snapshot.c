@@ -251,6 +251,26 @@ static void a_gate_closed_at_a_fork_holds_up_no_child(void **state)
 }
 
 #ifdef __linux__
+/* As if other threads added keys at the fork. */
+static void locks_taken_at_a_fork_hold_up_no_child(void **state)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_filter *f;
+
+    (void)state;
+    p.capacity = 1000; /* with few enough hashes for locks */
+    assert_ok(umbel_create("bloom", &p, &f, &test_refusal));
+    assert_ok(umbel_share(f, &test_refusal));
+    for (size_t i = 0; i < UM_GATE_LOCKS; i++)
+        um_gate_take(&f->gate->lock[i]);
+    bool fine = in_child(adds_but_takes_none, f);
+    for (size_t i = 0; i < UM_GATE_LOCKS; i++)
+        um_gate_give_back(&f->gate->lock[i]);
+    assert_true(fine);
+    test_add(f, 0, 100);
+    umbel_close(f);
+}
+
 /* The kernel took it at first, and refuses it from now on. */
 static bool refuses_without_barrier(umbel_filter *f)
 {
@@ -332,6 +352,7 @@ int main(void)
         cmocka_unit_test(is_the_filter_at_one_moment_while_threads_add),
         cmocka_unit_test(a_gate_closed_at_a_fork_holds_up_no_child),
 #ifdef __linux__
+        cmocka_unit_test(locks_taken_at_a_fork_hold_up_no_child),
         cmocka_unit_test(without_the_barrier_it_is_refused),
 #endif
         cmocka_unit_test(without_memory_adds_go_on),
