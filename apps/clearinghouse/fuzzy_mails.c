@@ -8,11 +8,16 @@
 
 #include <string.h>
 
-enum { FOUND = 128 }; /* records of one mail that are taken, at most */
+enum {
+    FOUND = 128, /* records of one mail that are taken, at most */
+    SKEW = 3600  /* seconds that the clock of a peer may be ahead */
+};
 
 typedef struct found {
     const uint8_t *origin;
     um_near_record record;
+    bool live;   /* written, and not deleted since */
+    bool counts; /* ... with a flag that enough servers have */
 } found;
 
 void um_fuzzy_look(um_fuzzy_view *v, const um_house *h, unsigned list)
@@ -33,14 +38,23 @@ void um_fuzzy_look(um_fuzzy_view *v, const um_house *h, unsigned list)
             v->source[v->n++] = (struct um_fuzzy_source){c.filter, c.origin};
 }
 
+/* Stamps win over earlier ones: one from the future would win over whatever is
+ * written until then. */
+static bool is_ahead(const um_fuzzy_view *v, const found *f)
+{
+    return f->origin && f->record.stamp > v->house->now + SKEW;
+}
+
 static size_t find_all(const um_fuzzy_view *v, const umbel_digest *d,
                        const uint8_t *name, found out[FOUND])
 {
     size_t n = 0;
 
     for (size_t i = 0; i < v->n && n < FOUND; i++)
-        if (um_near_find(v->source[i].filter, d, name, &out[n].record))
-            out[n++].origin = v->source[i].origin;
+        if (um_near_find(v->source[i].filter, d, name, &out[n].record)) {
+            out[n].origin = v->source[i].origin;
+            n += !is_ahead(v, &out[n]);
+        }
     return n;
 }
 
@@ -71,9 +85,41 @@ static uint32_t deletion_of(const found *f, size_t n, uint64_t quorum)
     return most;
 }
 
-static bool is_live(const found *f, const um_fuzzy_mail *m)
+/* Returns true if a live record is the first of its server with that flag. */
+static bool is_first(const found *f, size_t i)
 {
-    return !f->record.gone && f->record.stamp > m->deleted;
+    for (size_t k = 0; k < i; k++)
+        if (f[k].live && f[k].record.flag == f[i].record.flag &&
+            same_origin(f[k].origin, f[i].origin))
+            return false;
+    return f[i].live;
+}
+
+static bool has_quorum(const found *f, size_t n, uint8_t flag, uint64_t quorum)
+{
+    uint64_t servers = 0;
+
+    for (size_t i = 0; i < n && servers < quorum; i++)
+        servers += f[i].record.flag == flag && is_first(f, i);
+    return servers >= quorum;
+}
+
+/* A flag that too few servers have neither hides nor changes another one; where
+ * none has enough, all count, and the mail is not told. */
+static void find_counting(found *f, size_t n, uint64_t quorum, um_fuzzy_mail *m)
+{
+    bool some = false;
+
+    for (size_t i = 0; i < n; i++) {
+        f[i].live = !f[i].record.gone && f[i].record.stamp > m->deleted;
+        m->written |= f[i].live;
+    }
+    for (size_t i = 0; i < n; i++) {
+        f[i].counts = f[i].live && has_quorum(f, n, f[i].record.flag, quorum);
+        some |= f[i].counts;
+    }
+    for (size_t i = 0; i < n && !some; i++)
+        f[i].counts = f[i].live;
 }
 
 static void find_flag(const found *f, size_t n, um_fuzzy_mail *m)
@@ -81,14 +127,13 @@ static void find_flag(const found *f, size_t n, um_fuzzy_mail *m)
     for (size_t i = 0; i < n; i++) {
         if (f[i].record.stamp > m->latest)
             m->latest = f[i].record.stamp;
-        if (is_live(&f[i], m) && f[i].record.stamp > m->stamp) {
+        if (f[i].counts && f[i].record.stamp > m->stamp) {
             m->stamp = f[i].record.stamp;
             m->flag = f[i].record.flag;
-            m->written = true;
         }
     }
     for (size_t i = 0; i < n; i++)
-        if (is_live(&f[i], m) && f[i].record.flag != m->flag &&
+        if (f[i].counts && f[i].record.flag != m->flag &&
             f[i].record.stamp > m->other)
             m->other = f[i].record.stamp;
 }
@@ -110,13 +155,13 @@ static void sum_values(const found *f, size_t n, const um_peers_settings *s,
     uint64_t servers = 0;
 
     for (size_t i = 0; i < n; i++) {
-        bool counts = is_live(&f[i], m) && f[i].record.flag == m->flag &&
+        bool counts = f[i].counts && f[i].record.flag == m->flag &&
                       f[i].record.stamp > m->other;
         if (!counts)
             continue;
         bool again = false;
         for (size_t k = 0; k < i; k++)
-            again |= is_live(&f[k], m) && f[k].record.flag == m->flag &&
+            again |= f[k].counts && f[k].record.flag == m->flag &&
                      f[k].record.stamp > m->other &&
                      same_origin(f[k].origin, f[i].origin);
         servers += !again;
@@ -143,6 +188,7 @@ void um_fuzzy_ask(const um_fuzzy_view *v, const umbel_digest *d,
     if (alone)
         s = &none;
     out->deleted = deletion_of(f, n, s->revoke_quorum);
+    find_counting(f, n, s->quorum, out);
     find_flag(f, n, out);
     if (out->written)
         sum_values(f, n, s, out);

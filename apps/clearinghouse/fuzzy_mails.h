@@ -4,9 +4,11 @@
  *
  * Each server writes to filters of its own (kinds/near.h), one an epoch. All of
  * them are asked. A deletion hides whatever has no later stamp, at any server,
- * once revoke_quorum servers have one. Of what is left, the flag is that of the
- * latest record, and the value the sum of the records that have it and are
- * later than any with another flag, of each server at most origin_cap.
+ * once revoke_quorum servers have one. Of what is left, flags that fewer than
+ * quorum servers have do not count. The flag is that of the latest record, and
+ * the value the sum of the records that have it and are later than any with
+ * another flag, of each server at most origin_cap. What a peer has stamped with
+ * a time that is more than an hour ahead does not count until then.
  */
 #ifndef UM_CLEARINGHOUSE_FUZZY_MAILS_H
 #define UM_CLEARINGHOUSE_FUZZY_MAILS_H

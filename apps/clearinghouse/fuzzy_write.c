@@ -31,6 +31,12 @@ static uint32_t later(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
+/* A file that is imported may have any time; none is later than now. */
+static uint32_t stamp_of(const um_house *h, const um_fuzzy_change *c)
+{
+    return c->stamp && c->stamp < h->now ? c->stamp : (uint32_t)h->now;
+}
+
 /* A new write is later than a deletion, and than what has another flag. */
 static void stamp_write(um_near_write *w, const um_fuzzy_mail *m)
 {
@@ -74,7 +80,7 @@ um_fuzzy_outcome um_fuzzy_write(um_house *h, unsigned list, um_fuzzy_view *v,
                        .flag = c->flag,
                        .gone = c->gone,
                        .amount = c->amount,
-                       .stamp = c->stamp ? c->stamp : (uint32_t)h->now,
+                       .stamp = stamp_of(h, c),
                        .has_shingles = c->shingle && !c->gone};
     um_fuzzy_mail m;
 
