@@ -22,7 +22,7 @@ static bool anything_signed(const uint8_t *origin, const void *text, size_t len,
     return true;
 }
 
-static umbel_sync *open_machine(void)
+static umbel_sync *open_machine(uint32_t slice_pages)
 {
     static um_sync_rules rules;
     umbel_sync_list list = um_fuzz_sync_list();
@@ -39,7 +39,8 @@ static umbel_sync *open_machine(void)
                                    .message_bytes = 8192,
                                    .log_bytes = 4096,
                                    .log_entries = 8,
-                                   .history_bytes = 512};
+                                   .history_bytes = 512,
+                                   .slice_pages = slice_pages};
     if (umbel_sync_open(&p, &s, NULL))
         abort();
     rules = um_sync_rules_standard;
@@ -48,7 +49,15 @@ static umbel_sync *open_machine(void)
     return s;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+/* Lets a machine with slices work a little, or not at all: by a bit of what
+ * came. */
+static void work(umbel_sync *s, uint8_t byte)
+{
+    for (int i = 0; i < 2 && byte >> i & 1; i++)
+        umbel_sync_work(s);
+}
+
+static void live_through(const uint8_t *data, size_t len, uint32_t slice_pages)
 {
     um_bytes m = {.len = 0};
     umbel_digest d = {1, 2};
@@ -56,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     uint64_t count;
     int peer;
 
-    umbel_sync *s = open_machine();
+    umbel_sync *s = open_machine(slice_pages);
     if (umbel_sync_connect(s, &peer, NULL))
         abort();
     for (int n = 0; len >= 3 && n < MOST; n++) {
@@ -67,6 +76,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         um_message_end(&m);
         uint64_t now = UM_FUZZ_NOW + 20 * (uint64_t)n;
         umbel_sync_receive(s, peer, m.at, m.len, now, NULL);
+        memset(m.at, 0xA5, m.len); /* it is the caller's again */
+        work(s, body ? data[2 + body] : 0);
         for (int i = 0; i < 8 && umbel_sync_next(s, peer, now, &out); i++)
             if (out.len > s->limit.message_bytes)
                 abort();
@@ -80,5 +91,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     umbel_sync_agreement(s, 0);
     um_bytes_fini(&m);
     umbel_sync_close(s);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    for (uint32_t slice_pages = 0; slice_pages < 2; slice_pages++)
+        live_through(data, len, slice_pages);
     return 0;
 }
