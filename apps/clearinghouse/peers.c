@@ -194,6 +194,7 @@ static void free_peers(um_peers *p)
     um_free_remotes(p->remote, p->nremotes);
     um_peers_keys_fini(&p->keys);
     free(p->latest.item);
+    free(p->mails.item);
     free(p->listener);
     free(p);
 }

@@ -77,7 +77,7 @@ typedef struct um_publishing {
     uint64_t whole[UM_MAX_LISTS]; /* um_list_changes + 1 that are published; 0:
                                      not known */
     uint64_t begun;               /* those when the pass came to this list */
-    uint64_t latest;              /* um_latest.n then */
+    uint64_t latest, mails;       /* um_latest.n then, um_latest_mails.n */
     bool refused;                 /* the machine refused some of it */
     uint64_t odd[UM_MAX_LISTS]; /* epochs of another shape, as they were logged
                                    last: number + 1 */
@@ -90,6 +90,18 @@ typedef struct um_latest {
     uint64_t n;                       /* so far */
     uint64_t published[UM_MAX_LISTS]; /* numbers below are, for each list */
 } um_latest;
+
+/* Mails that were written last, the same. */
+typedef struct um_latest_mail {
+    unsigned list;
+    um_near_write write;
+} um_latest_mail;
+
+typedef struct um_latest_mails {
+    um_latest_mail *item;
+    size_t cap;
+    uint64_t n, published[UM_MAX_LISTS];
+} um_latest_mails;
 
 struct um_peers {
     um_house *house;
@@ -110,6 +122,7 @@ struct um_peers {
     uint64_t refused_strangers; /* connections */
     um_publishing publishing;
     um_latest latest;
+    um_latest_mails mails;
     um_peers_store *copies; /* of others, on disk */
     uint64_t logged;        /* entries of our own log */
     bool renewed; /* by an event: the store follows at the end of the turn */
@@ -171,6 +184,17 @@ void um_peers_renew(um_peers *p);
 void um_peers_counted(void *ctx, const um_entry *e);
 /* After a start: leaves out counts that are published. */
 void um_latest_settle(um_peers *p);
+
+/* --- peers_mails.c --- */
+/* A mail was written, now or before a restart. */
+void um_peers_written(void *ctx, unsigned list, const um_near_write *w);
+/* After a start: leaves out mails that are published. */
+void um_mails_settle(um_peers *p);
+/* Copies those that are not; *n is how many. NULL: no memory. */
+um_latest_mail *um_mails_unpublished(const um_peers *p, size_t *n);
+/* Writes them to the lists of a new incarnation. */
+umbel_status um_mails_write_again(um_peers *p, const um_latest_mail *m,
+                                  size_t n, umbel_error *err);
 
 /* --- peers_append.c --- */
 umbel_status um_peers_load_log(um_peers *p, umbel_error *err);

@@ -182,6 +182,7 @@ static void begin_list(um_peers *p, const um_store *store, size_t list)
 {
     p->publishing.begun = changes_of(store, list);
     p->publishing.latest = p->latest.n;
+    p->publishing.mails = p->mails.n;
     p->publishing.refused = false;
 }
 
@@ -191,8 +192,10 @@ static void note_whole(um_peers *p, size_t list)
     um_publishing *g = &p->publishing;
 
     g->whole[list] = g->refused ? 0 : g->begun + 1;
-    if (!g->refused)
+    if (!g->refused) {
         p->latest.published[list] = g->latest;
+        p->mails.published[list] = g->mails;
+    }
     g->refused = false;
 }
 
@@ -408,6 +411,7 @@ static umbel_status take_incarnation(um_peers *p, const um_list *const *lists,
         i++;
     if (r.bad || !incarnation || i == nlists)
         return um_fail(err, UMBEL_E_FORMAT, "the note " LEADER " is damaged");
+    p->mails.n = 0; /* what was not published is written again behind it */
     return um_peers_open_machine(p, incarnation, um_list_secret(lists[i]), err);
 }
 
@@ -466,6 +470,7 @@ um_store_watch um_peers_watch(um_peers *p)
                                 .before_snapshot = before_snapshot,
                                 .ready = is_ready_for_snapshot,
                                 .counted = um_peers_counted,
+                                .written = um_peers_written,
                                 .ctx = p}
              : (um_store_watch){.ctx = NULL};
 }
@@ -493,6 +498,7 @@ umbel_status um_peers_begin(um_peers *p, umbel_error *err)
     for (size_t i = 0; um_front_list(i); i++)
         um_publish_forget(p, i);
     um_latest_settle(p);
+    um_mails_settle(p);
     /* A process that was killed may have left marks that are not durable. */
     p->publishing.ticket = um_store_last_ticket(p->house->store);
     return UMBEL_OK;

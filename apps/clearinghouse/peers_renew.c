@@ -3,7 +3,7 @@
  *
  * What was published stays as copies of the old incarnation, and the store's
  * lists are emptied. Counts that were not published yet are in no copy: the
- * latest ones are remembered, and counted again.
+ * latest ones are remembered, and counted again; mails are in peers_mails.c.
  */
 #include "clearinghouse/peers_inside.h"
 
@@ -138,7 +138,14 @@ static umbel_status count_again(um_peers *p, const um_entry *e, size_t n,
     return UMBEL_OK;
 }
 
-static umbel_status renew_store(um_peers *p, const um_entry *e, size_t n)
+/* What is in no copy. */
+typedef struct unpublished_things {
+    um_entry *entry;
+    um_latest_mail *mail;
+    size_t entries, mails;
+} unpublished_things;
+
+static umbel_status renew_store(um_peers *p, const unpublished_things *u)
 {
     uint8_t number[8];
     umbel_error err;
@@ -146,11 +153,16 @@ static umbel_status renew_store(um_peers *p, const um_entry *e, size_t n)
     um_store64(number, umbel_sync_incarnation(p->machine));
     UM_TRY(um_store_renew(p->house->store, (umbel_slice){number, sizeof number},
                           p->house->now, &p->publishing.ticket, NULL));
-    if (count_again(p, e, n, &err) != UMBEL_OK)
+    if (count_again(p, u->entry, u->entries, &err) != UMBEL_OK)
         um_log_event(&p->house->log,
                      "peers: of %zu counts that were not published some are "
                      "lost: %s",
-                     n, err.text);
+                     u->entries, err.text);
+    if (um_mails_write_again(p, u->mail, u->mails, &err) != UMBEL_OK)
+        um_log_event(&p->house->log,
+                     "peers: of %zu mails that were not published some are "
+                     "lost: %s",
+                     u->mails, err.text);
     return UMBEL_OK;
 }
 
@@ -161,12 +173,16 @@ static umbel_status renew_store(um_peers *p, const um_entry *e, size_t n)
  */
 void um_peers_renew(um_peers *p)
 {
-    size_t n;
-    um_entry *e = copy_unpublished(&p->latest, &n);
-    bool renewed = e && um_peers_store_save(p->copies, NULL) == UMBEL_OK &&
-                   renew_store(p, e, n) == UMBEL_OK;
+    unpublished_things u = {.entries = 0};
 
-    free(e);
+    u.entry = copy_unpublished(&p->latest, &u.entries);
+    u.mail = um_mails_unpublished(p, &u.mails);
+    bool renewed = u.entry && u.mail &&
+                   um_peers_store_save(p->copies, NULL) == UMBEL_OK &&
+                   renew_store(p, &u) == UMBEL_OK;
+
+    free(u.entry);
+    free(u.mail);
     if (!renewed)
         return; /* the disk fails, or memory: tried again in the next turn */
     p->renewed = p->publishing.running = p->publishing.unmarked = false;

@@ -130,6 +130,8 @@ static umbel_status write_mail(um_replay *p, const um_record *r, uint64_t time,
     if (!um_list_room(p->state->list[place]) &&
         !um_list_has_room(p->state->list[place], &w))
         UM_TRY(um_state_turn(p->state, place, time, err));
+    if (p->watch && p->watch->written && place < p->configured)
+        p->watch->written(p->watch->ctx, place, &w);
     return um_list_write(p->state->list[place], &w, err);
 }
 

@@ -298,6 +298,8 @@ umbel_status um_store_write(um_store *s, unsigned list, const um_near_write *w,
     UM_TRY(um_list_write(l, w, err));
     add_record(s,
                &(um_record){.type = UM_RECORD_MAIL, .list = list, .mail = w});
+    if (s->watch.written)
+        s->watch.written(s->watch.ctx, list, w);
     *ticket = s->seq;
     return UMBEL_OK;
 }

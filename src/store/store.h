@@ -71,7 +71,7 @@ typedef struct um_entry {
  * off, so that before_snapshot has little left to do.
  *
  * counted is called for each count of the journal, in order with the notes, and
- * for each that is appended.
+ * for each that is appended; written the same for mails.
  */
 typedef struct um_store_watch {
     const char *leader; /* a note's name, which um_store_renew changes */
@@ -81,6 +81,7 @@ typedef struct um_store_watch {
     void (*before_snapshot)(void *ctx, um_store *s);
     bool (*ready)(void *ctx);                      /* NULL: always */
     void (*counted)(void *ctx, const um_entry *e); /* NULL: of no interest */
+    void (*written)(void *ctx, unsigned list, const um_near_write *w);
     void *ctx;
 } um_store_watch;
 

@@ -1,0 +1,123 @@
+/*
+ * peers_mails.c - mails that were not published yet, for a new incarnation.
+ *
+ * As peers_renew.c does with counts: the latest writes are remembered, and
+ * written again, in their order and with their stamps.
+ */
+#include "clearinghouse/peers_inside.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+
+enum { MAILS_LEAST = 64, MAILS_MOST = 1 << 14 }; /* 6 MB of them */
+
+void um_peers_written(void *ctx, unsigned list, const um_near_write *w)
+{
+    um_latest_mails *l = &((um_peers *)ctx)->mails;
+
+    if (l->n == l->cap && l->cap < MAILS_MOST) {
+        size_t cap = l->cap ? 2 * l->cap : MAILS_LEAST;
+        um_latest_mail *all = realloc(l->item, cap * sizeof *all);
+        if (all) {
+            l->item = all;
+            l->cap = cap;
+        }
+    }
+    if (l->cap)
+        l->item[l->n++ % l->cap] = (um_latest_mail){list, *w};
+}
+
+static uint64_t oldest_of(const um_latest_mails *l)
+{
+    return l->n > l->cap ? l->n - l->cap : 0;
+}
+
+static bool same_record(const um_near_record *a, const um_near_record *b)
+{
+    return a->flag == b->flag && a->gone == b->gone && a->value == b->value &&
+           a->stamp == b->stamp;
+}
+
+/* Returns true if a copy of ours has this record. */
+static bool has_copy(const um_peers *p, const um_latest_mail *m,
+                     const um_near_record *ours)
+{
+    um_near_record theirs;
+    umbel_sync_copy c;
+
+    for (size_t at = 0; umbel_sync_next_copy(p->machine, &at, &c);)
+        if (c.own && c.list == m->list && um_is_near(c.filter) &&
+            um_near_find(c.filter, &m->write.digest, m->write.name, &theirs) &&
+            same_record(ours, &theirs))
+            return true;
+    return false;
+}
+
+/* Returns true if copies of ours have of the mail what the list has. */
+static bool is_published(const um_peers *p, const um_latest_mail *m)
+{
+    const um_list *l = um_store_list(p->house->store, m->list);
+    um_near_record ours;
+
+    for (unsigned i = 0; i < um_list_epochs(l); i++)
+        if (um_near_find(um_list_filter(l, i), &m->write.digest, m->write.name,
+                         &ours) &&
+            !has_copy(p, m, &ours))
+            return false;
+    return true;
+}
+
+/* Copies some of them, in their order. NULL: no memory. */
+static um_latest_mail *copy_mails(const um_peers *p, size_t *n,
+                                  bool (*wanted)(const um_peers *p, uint64_t i))
+{
+    const um_latest_mails *l = &p->mails;
+    uint64_t first = oldest_of(l);
+    um_latest_mail *all = malloc((size_t)(l->n - first + 1) * sizeof *all);
+
+    *n = 0;
+    for (uint64_t i = first; all && i < l->n; i++)
+        if (wanted(p, i))
+            all[(*n)++] = l->item[i % l->cap];
+    return all;
+}
+
+static bool is_missing(const um_peers *p, uint64_t i)
+{
+    return !is_published(p, &p->mails.item[i % p->mails.cap]);
+}
+
+static bool is_later(const um_peers *p, uint64_t i)
+{
+    const um_latest_mails *l = &p->mails;
+
+    return i >= l->published[l->item[i % l->cap].list];
+}
+
+void um_mails_settle(um_peers *p)
+{
+    size_t n;
+    um_latest_mail *all = copy_mails(p, &n, is_missing);
+
+    if (!all)
+        return; /* some may be written twice */
+    free(p->mails.item);
+    p->mails = (um_latest_mails){.item = all, .cap = n, .n = n};
+}
+
+um_latest_mail *um_mails_unpublished(const um_peers *p, size_t *n)
+{
+    return copy_mails(p, n, is_later);
+}
+
+umbel_status um_mails_write_again(um_peers *p, const um_latest_mail *m,
+                                  size_t n, umbel_error *err)
+{
+    for (size_t i = 0; i < UM_MAX_LISTS; i++)
+        p->mails.published[i] = p->mails.n;
+    for (size_t i = 0; i < n; i++)
+        UM_TRY(um_store_write(p->house->store, m[i].list, &m[i].write,
+                              p->house->now, &p->publishing.ticket, err));
+    return UMBEL_OK;
+}
