@@ -35,6 +35,7 @@ static void use_records(const um_block *b)
 {
     static uint8_t again[UM_RECORD_MAX];
     um_reader from = {b->records, b->records + b->len, false};
+    um_near_write mail;
     um_record r;
 
     while (from.at < from.end) {
@@ -42,6 +43,10 @@ static void use_records(const um_block *b)
         um_writer to = {again, again + sizeof again, false};
         if (!um_record_decode(&from, &r))
             return;
+        if (r.type == UM_RECORD_MAIL) {
+            um_record_mail(&r, &mail);
+            r.mail = &mail;
+        }
         um_record_encode(&r, &to);
         UM_WANT(!to.bad && to.at - again == from.at - start);
         UM_WANT(memcmp(again, start, (size_t)(to.at - again)) == 0);

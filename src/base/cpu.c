@@ -41,15 +41,49 @@ um_cpu_level um_cpu_allowed(void)
     return level;
 }
 
+#ifdef __x86_64__
+bool um_has_avx2(void)
+{
+    /* NOLINTNEXTLINE(misc-redundant-expression): two names, not one */
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+}
+
+bool um_has_avx512(void)
+{
+    bool f = __builtin_cpu_supports("avx512f");
+    bool dq = __builtin_cpu_supports("avx512dq");
+    bool bw = __builtin_cpu_supports("avx512bw");
+    bool vl = __builtin_cpu_supports("avx512vl");
+
+    return um_has_avx2() && f && dq && bw && vl;
+}
+#else
+bool um_has_avx2(void)
+{
+    return false;
+}
+
+bool um_has_avx512(void)
+{
+    return false;
+}
+#endif
+
+bool um_use_avx2(void)
+{
+    return um_has_avx2() && um_cpu_allowed() >= UM_CPU_AVX2;
+}
+
+bool um_use_avx512(void)
+{
+    return um_has_avx512() && um_cpu_allowed() >= UM_CPU_AVX512;
+}
+
 um_cpu_level um_cpu_found(void)
 {
-#ifdef __x86_64__
     if (um_has_avx512())
         return UM_CPU_AVX512;
-    if (um_has_avx2())
-        return UM_CPU_AVX2;
-#endif
-    return UM_CPU_PLAIN;
+    return um_has_avx2() ? UM_CPU_AVX2 : UM_CPU_PLAIN;
 }
 
 const char *um_cpu_name(um_cpu_level level)

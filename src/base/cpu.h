@@ -11,6 +11,8 @@
 
 #include <umbel/base.h>
 
+#include <stdbool.h>
+
 typedef enum um_cpu_level {
     UM_CPU_PLAIN,
     UM_CPU_AVX2,
@@ -28,40 +30,15 @@ const char *um_cpu_name(um_cpu_level level);
  * not have it. */
 umbel_status um_cpu_check(umbel_error *err);
 
-#ifdef __x86_64__
-
-#include <immintrin.h> /* where tests emulate it, what it has, too */
-#include <stdbool.h>
-
-/* Returns true if it has what files named _avx2 are compiled for. */
-static inline bool um_has_avx2(void)
-{
-    /* NOLINTNEXTLINE(misc-redundant-expression): two names, not one */
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
-}
-
-/* Returns true if it has the parts of AVX-512 that the fast paths use. */
-static inline bool um_has_avx512(void)
-{
-    bool f = __builtin_cpu_supports("avx512f");
-    bool dq = __builtin_cpu_supports("avx512dq");
-    bool bw = __builtin_cpu_supports("avx512bw");
-    bool vl = __builtin_cpu_supports("avx512vl");
-
-    return um_has_avx2() && f && dq && bw && vl;
-}
-
+/*
+ * Returns true if it has what files named _avx2 are compiled for; and the parts
+ * of AVX-512 that the others use. None of this is inlined: those who ask are
+ * compiled for instructions that may not be there, and so would the answer be.
+ */
+bool um_has_avx2(void);
+bool um_has_avx512(void);
 /* The same, if they may be used. */
-static inline bool um_use_avx2(void)
-{
-    return um_has_avx2() && um_cpu_allowed() >= UM_CPU_AVX2;
-}
-
-static inline bool um_use_avx512(void)
-{
-    return um_has_avx512() && um_cpu_allowed() >= UM_CPU_AVX512;
-}
-
-#endif
+bool um_use_avx2(void);
+bool um_use_avx512(void);
 
 #endif

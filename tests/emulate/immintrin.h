@@ -11,7 +11,11 @@
 #include "vectors.h"
 
 /* The emulated processor has everything, or is not there. */
-#define __builtin_cpu_supports(name) (E_AS_ON_X86 && (name) != NULL)
+static inline bool e_use_avx512(void)
+{
+    return E_AS_ON_X86;
+}
+#define um_use_avx512 e_use_avx512
 
 #define __m128i e_m128i
 #define __m256i e_m256i
