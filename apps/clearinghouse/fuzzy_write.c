@@ -37,6 +37,14 @@ static uint32_t stamp_of(const um_house *h, const um_fuzzy_change *c)
     return c->stamp && c->stamp < h->now ? c->stamp : (uint32_t)h->now;
 }
 
+/* What is imported does not win over what came later. */
+static bool is_superseded(const um_fuzzy_change *c, const um_fuzzy_mail *m)
+{
+    return c->stamp &&
+           (c->stamp <= m->deleted ||
+            (m->written && m->flag != c->flag && c->stamp <= m->stamp));
+}
+
 /* A new write is later than a deletion, and than what has another flag. */
 static void stamp_write(um_near_write *w, const um_fuzzy_mail *m)
 {
@@ -92,7 +100,8 @@ um_fuzzy_outcome um_fuzzy_write(um_house *h, unsigned list, um_fuzzy_view *v,
     um_fuzzy_ask(v, &w.digest, w.name, &m);
     if (c->gone && !m.written)
         return UM_FUZZY_OK;
-    if (!c->gone && um_fuzzy_is_never(h, list, &w.digest, w.name))
+    if (!c->gone &&
+        (is_superseded(c, &m) || um_fuzzy_is_never(h, list, &w.digest, w.name)))
         return UM_FUZZY_OK;
     if (w.has_shingles)
         memcpy(w.shingle, c->shingle, sizeof w.shingle);
