@@ -23,6 +23,7 @@ typedef struct um_handle um_handle;   /* a registered command */
 typedef struct um_optctx um_optctx;   /* key and database of a callback */
 typedef struct um_defrag um_defrag;
 typedef struct um_info_ctx um_info_ctx; /* INFO that is written */
+typedef struct um_filtered um_filtered; /* a command that has come */
 
 /* The form of a command, and of the reply to a client that waited. */
 typedef int um_command_run(um_ctx *ctx, um_str **argv, int argc);
@@ -282,11 +283,16 @@ typedef void um_timer_run(um_ctx *ctx, void *data);
     X(void *, ScanCursorCreate, (void))                                        \
     X(void, ScanCursorDestroy, (void *))
 
-/* Younger ones: NULL in servers that lack them. */
+/* Younger ones, or such that can be done without: NULL in servers that lack
+ * them. */
 #define UM_API_YOUNGER_LIST(X)                                                 \
     X(int, AddACLCategory, (um_ctx *, const char *))             /* 7.4 */     \
     X(int, SetCommandACLCategories, (um_handle *, const char *)) /* 7.2 */     \
-    X(void *, TryCalloc, (size_t, size_t))                       /* 7.4 */
+    X(void *, TryCalloc, (size_t, size_t))                       /* 7.4 */     \
+    X(void *, RegisterCommandFilter,                                           \
+      (um_ctx *, void (*)(um_filtered *), int))                                \
+    X(int, CommandFilterArgsCount, (um_filtered *))                            \
+    X(const um_str *, CommandFilterArgGet, (um_filtered *, int))
 
 typedef struct um_server_api {
 #define UM_API_POINTER(result, name, parameters) result(*name) parameters;

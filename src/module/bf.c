@@ -290,41 +290,56 @@ static const um_bf *find_filter(um_ctx *ctx, um_str *name)
     return b;
 }
 
-static um_hint hints[UM_HINTS];
+static um_last_item last_item;
+static umbel_digest last_digest;
 
-/* Of the newest sub-filter, which is asked first. An item that is not there is
- * found out by the first two cells, three times of four or more. */
-static void fetch_cells(const um_hint *h, umbel_digest d)
+/* Cells of the newest sub-filter, which is asked first. An item that is not
+ * there is found out by the first two, three times of four or more. */
+static void fetch_cells(const um_hint *h, umbel_slice item)
 {
-    for (uint32_t i = 0; h->places && i < 2; i++) {
+    umbel_digest d = um_murmur_digest(item.data, item.len);
+
+    for (uint32_t i = 0; i < 2; i++) {
         uint64_t cell = um_redisbloom_cell(d, i, h->places);
         __builtin_prefetch((const uint8_t *)h->cells + cell / 8);
     }
+    um_keep_item(&last_item, item);
+    last_digest = d;
 }
 
-static void take_hint(um_hint *h, const um_bf *b)
+um_look_up um_look_up_exists = {.name = "bf.exists", .fetch = fetch_cells};
+
+static void take_hint(um_ctx *ctx, const um_str *name, const um_bf *b)
 {
     const um_bf_link *l = &b->links[b->nlinks - 1];
+    um_hint *h = um_hint_now(&um_look_up_exists, name);
 
-    h->places = l->bytes >= UM_HINT_FROM ? l->nbits : 0;
-    h->cells = l->bits;
+    if (!um_is_hint(h, l->bits, l->bytes))
+        um_write_hint(
+            ctx, &um_look_up_exists, h,
+            (um_hint){.cells = l->bits,
+                      .len = l->bytes,
+                      .places = l->bytes >= UM_HINT_FROM ? l->nbits : 0});
+}
+
+static umbel_digest digest_of(umbel_slice item)
+{
+    return um_is_last(&last_item, item) ? last_digest
+                                        : um_murmur_digest(item.data, item.len);
 }
 
 int um_bf_exists_run(um_ctx *ctx, um_str **argv, int argc)
 {
+    umbel_slice item;
     bool hit = false;
-    size_t len;
 
     if (argc != 3)
         return um_api.WrongArity(ctx);
-    um_hint *hint = um_hint_of(hints, argv[1]);
-    const char *item = um_api.StringPtrLen(argv[2], &len);
-    umbel_digest d = um_murmur_digest(item, len);
-    fetch_cells(hint, d);
     const um_bf *b = find_filter(ctx, argv[1]);
     if (b) {
-        hit = um_bf_has(b, d);
-        take_hint(hint, b);
+        item.data = um_api.StringPtrLen(argv[2], &item.len);
+        hit = um_bf_has(b, digest_of(item));
+        take_hint(ctx, argv[1], b);
     }
     um_stats.queries++;
     return um_api.ReplyWithBool(ctx, hit);

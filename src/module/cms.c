@@ -156,28 +156,49 @@ static uint32_t count_item(const um_cms *c, umbel_slice item)
     return least;
 }
 
-static um_hint hints[UM_HINTS];
+/* The counters of the item that was fetched last. */
+static struct {
+    um_last_item item;
+    um_hint hint;
+    uint32_t *cell[ROWS];
+    uint64_t n;
+} last;
 
-/* Fetches the item's counters of the sketch that the hint is about. Returns
- * them; they may be read if the hint proves right. */
-static uint64_t fetch_counters(const um_hint *h, umbel_slice item,
-                               uint32_t *cell[ROWS])
+static void fetch_counters(const um_hint *h, umbel_slice item)
 {
-    um_cms guess = {.width = h->places, .depth = h->more, .cells = h->cells};
+    um_cms guess = {.width = h->places, .depth = h->more};
 
-    return h->places ? find_cells(&guess, 0, item, cell) : 0;
+    /* NOLINTNEXTLINE(bugprone-casting-through-void): drops const */
+    guess.cells = (uint32_t *)(uintptr_t)h->cells;
+    last.n = find_cells(&guess, 0, item, last.cell);
+    um_keep_item(&last.item, item);
+    last.hint = *h;
 }
 
-/* Returns true if the hint is about this sketch, and makes it so. */
-static bool take_hint(um_hint *h, const um_cms *c)
-{
-    bool right = h->cells == c->cells && h->places == c->width &&
-                 h->more == c->depth && c->depth <= ROWS;
+um_look_up um_look_up_query = {.name = "cms.query", .fetch = fetch_counters};
 
-    h->places = um_cms_bytes(c) >= UM_HINT_FROM ? c->width : 0;
-    h->more = c->depth;
-    h->cells = c->cells;
-    return right;
+static void take_hint(um_ctx *ctx, const um_str *name, const um_cms *c)
+{
+    uint64_t len = um_cms_bytes(c);
+    bool far = len >= UM_HINT_FROM && c->depth <= ROWS;
+    um_hint *h = um_hint_now(&um_look_up_query, name);
+
+    if (!um_is_hint(h, c->cells, len) || h->more != c->depth)
+        um_write_hint(ctx, &um_look_up_query, h,
+                      (um_hint){.cells = c->cells,
+                                .len = len,
+                                .places = far ? c->width : 0,
+                                .more = c->depth});
+}
+
+/* Returns the count of an item whose counters may have been found already: of a
+ * sketch with these cells, this width and this depth they are the same. */
+static uint32_t count_fetched(const um_cms *c, umbel_slice item)
+{
+    if (last.hint.cells == c->cells && last.hint.places == c->width &&
+        last.hint.more == c->depth && um_is_last(&last.item, item))
+        return least_of(last.cell, last.n);
+    return count_item(c, item);
 }
 
 static umbel_slice slice_of(const um_str *s)
@@ -234,21 +255,17 @@ int um_cms_incrby(um_ctx *ctx, um_str **argv, int argc)
 
 int um_cms_query(um_ctx *ctx, um_str **argv, int argc)
 {
-    uint32_t *cell[ROWS];
-
     if (argc < 3)
         return um_api.WrongArity(ctx);
-    um_hint *hint = um_hint_of(hints, argv[1]);
-    uint64_t n = fetch_counters(hint, slice_of(argv[2]), cell);
     const um_cms *c = um_cms_find(ctx, argv[1]);
     if (!c)
         return UM_DONE;
     um_api.ReplyWithArray(ctx, argc - 2);
-    um_api.ReplyWithLongLong(ctx, take_hint(hint, c) && n
-                                      ? least_of(cell, n)
-                                      : count_item(c, slice_of(argv[2])));
+    um_api.ReplyWithLongLong(ctx, count_fetched(c, slice_of(argv[2])));
     for (int i = 3; i < argc; i++)
         um_api.ReplyWithLongLong(ctx, count_item(c, slice_of(argv[i])));
+    if (argc == 3)
+        take_hint(ctx, argv[1], c);
     um_stats.queries += (uint64_t)(argc - 2);
     return UM_DONE;
 }

@@ -16,27 +16,31 @@
 /* --- check -------------------------------------------------------------------
  */
 
-static um_hint hints[UM_HINTS];
-
 /* Blocks of bits, which the first half of a digest leads to. */
 static void fetch_block(const um_hint *h, umbel_slice item)
 {
-    if (!h->places)
-        return;
     uint64_t lo = um_xxh3(item.data, item.len, h->seed);
+
     __builtin_prefetch((const uint8_t *)h->cells +
                        um_scale(lo, h->places) * h->more);
 }
 
-static void take_hint(um_hint *h, const umbel_filter *f)
+um_look_up um_look_up_check = {.name = "umb.check", .fetch = fetch_block};
+
+static void take_hint(um_ctx *ctx, const um_str *name, const umbel_filter *f)
 {
+    um_hint *h = um_hint_now(&um_look_up_check, name);
+
+    if (um_is_hint(h, f->payload, f->payload_len))
+        return;
     bool far = f->payload_len >= UM_HINT_FROM && f->layout.blocks > 1 &&
                f->hasher.row->fused && um_has_bits(f->kind);
-
-    h->places = far ? f->layout.blocks : 0;
-    h->cells = f->payload;
-    h->more = f->layout.row->block / 8;
-    h->seed = f->hasher.seed;
+    um_write_hint(ctx, &um_look_up_check, h,
+                  (um_hint){.cells = f->payload,
+                            .len = f->payload_len,
+                            .places = far ? f->layout.blocks : 0,
+                            .more = f->layout.row->block / 8,
+                            .seed = f->hasher.seed});
 }
 
 int um_umb_check(um_ctx *ctx, um_str **argv, int argc)
@@ -49,17 +53,15 @@ int um_umb_check(um_ctx *ctx, um_str **argv, int argc)
 
     if (argc != 3)
         return um_api.WrongArity(ctx);
-    um_hint *hint = um_hint_of(hints, argv[1]);
-    item.data = um_api.StringPtrLen(argv[2], &item.len);
-    fetch_block(hint, item);
     if (!um_find_body(ctx, argv[1], &b))
         return UM_DONE;
-    take_hint(hint, b->filter);
+    item.data = um_api.StringPtrLen(argv[2], &item.len);
     do
         status = umbel_query(b->filter, item.data, item.len, &hit, &err);
     while (status && um_unlocked_now(b, status));
     if (status)
         return um_reply_error(ctx, &err);
+    take_hint(ctx, argv[1], b->filter);
     um_stats.queries++;
     return um_api.ReplyWithBool(ctx, hit);
 }
