@@ -13,6 +13,31 @@ double um_redisbloom_hashes(double bits_per_item);
 /* Returns the bits of a filter, a multiple of 64. */
 double um_redisbloom_bits(double capacity, double bits_per_item);
 
+/* Returns bits per item that give that number of hashes. */
+static inline double um_redisbloom_per_item(uint32_t hashes)
+{
+    return (hashes - 0.5) / 0.693147180559945;
+}
+
+/*
+ * How a filter grows, as a number of the head; on the wire. 0 is what they
+ * write for one that does not grow: expansion 2, fixed.
+ */
+static inline uint64_t um_redisbloom_growth(uint32_t expansion, bool fixed)
+{
+    return ((uint64_t)expansion << 1 | fixed) ^ 5;
+}
+
+static inline uint32_t um_redisbloom_expansion(uint64_t growth)
+{
+    return (uint32_t)((growth ^ 5) >> 1);
+}
+
+static inline bool um_redisbloom_is_fixed(uint64_t growth)
+{
+    return (growth ^ 5) & 1;
+}
+
 /* Returns the i-th cell of a digest; sums wrap at 2^64, as theirs. */
 static inline uint64_t um_redisbloom_cell(umbel_digest d, uint32_t i,
                                           uint64_t cells)

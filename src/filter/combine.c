@@ -148,11 +148,31 @@ static umbel_status cannot_so(const um_kind *kind, umbel_error *err)
                    known);
 }
 
+/* Filters of several links need not have as many, or links of the same size. */
+static umbel_status merge_links(umbel_filter *into, const umbel_filter *from,
+                                umbel_merge_op op, umbel_error *err)
+{
+    if (into->kind != from->kind)
+        return names_differ("kind", into->kind->name, from->kind->name, err);
+    if (op != UMBEL_OR)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "kind %s can merge by or alone", into->kind->name);
+    UM_TRY(um_check_writable(into, err));
+    UM_TRY(into->kind->links->merge(into, from, err));
+    into->estimated = true;
+    if (into->key_form != from->key_form)
+        into->key_form = UMBEL_KEYS_UNRECORDED;
+    into->denied = add_saturating(into->denied, from->denied);
+    return UMBEL_OK;
+}
+
 umbel_status umbel_merge(umbel_filter *into, const umbel_filter *from,
                          umbel_merge_op op, umbel_error *err)
 {
     const um_kind *kind = into->kind;
 
+    if (kind->links)
+        return merge_links(into, from, op, err);
     if (!kind->merge)
         return um_cannot_join(into, "merge", err);
     UM_TRY(um_check_writable(into, err));

@@ -259,7 +259,7 @@ void um_payload_free(umbel_filter *f)
 }
 
 /* Gives f, which grows, the cells of another filter, which gets those of f. */
-static void swap_cells(umbel_filter *f, umbel_filter *g)
+void um_filter_swap_cells(umbel_filter *f, umbel_filter *g)
 {
     uint8_t *payload = f->payload;
     size_t len = f->payload_len;
@@ -298,7 +298,7 @@ umbel_status um_filter_grow(umbel_filter *f, umbel_error *err)
         UM_TRY(um_filter_make(&shape, &f->alloc, &larger, err));
     }
     keep_data(larger, f);
-    swap_cells(f, larger);
+    um_filter_swap_cells(f, larger);
     umbel_close(larger);
     return UMBEL_OK;
 }
@@ -438,7 +438,7 @@ static umbel_status forget_growth(umbel_filter *f, umbel_error *err)
         shape.setting[i] = shape.kind->settings[i].standard;
     UM_TRY(um_filter_make(&shape, &f->alloc, &empty, err));
     keep_data(empty, f);
-    swap_cells(f, empty);
+    um_filter_swap_cells(f, empty);
     umbel_close(empty);
     return UMBEL_OK;
 }

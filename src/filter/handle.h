@@ -154,6 +154,10 @@ void um_filter_attach(umbel_filter *f);
  */
 umbel_status um_filter_grow(umbel_filter *f, umbel_error *err);
 
+/* Gives f the cells, settings and layout of g, another filter of its kind, and
+ * g the cells of f: it can only be closed after that. */
+void um_filter_swap_cells(umbel_filter *f, umbel_filter *g);
+
 /* Selects a fast path; NULL: the kind's own functions. */
 void um_filter_use(umbel_filter *f, const um_fast *row);
 

@@ -192,6 +192,19 @@ typedef struct um_row_bits {
     double (*keys)(const void *self, uint64_t used);
 } um_row_bits;
 
+/* Kinds that are several Bloom filters: a key matches if it matches in any. */
+typedef struct um_row_links {
+    size_t (*n)(const void *self);
+    /* Fills in the cells, among all, of a digest in link i. Returns how many;
+     * 0: more than there is room for. */
+    uint32_t (*positions)(const void *self, size_t i, const umbel_digest *d,
+                          uint64_t pos[UM_MAX_HASHES]);
+    uint8_t *(*cells)(void *self); /* of all links */
+    /* As umbel_merge by OR, of filters with the same kind and hash. */
+    umbel_status (*merge)(umbel_filter *into, const umbel_filter *from,
+                          umbel_error *err);
+} um_row_links;
+
 /* Kinds that merge. */
 typedef struct um_row_merge {
     unsigned ops; /* bit 1 << op for each that cells knows */
@@ -301,6 +314,7 @@ struct um_kind {
     const um_row_static *built;
     const um_row_shared *shared;
     const um_row_bits *bits;
+    const um_row_links *links;
     const um_row_merge *merge;
     const um_row_growing *growing;
     const um_row_paged *paged;

@@ -488,7 +488,8 @@ umbel_status um_solve_size(um_shape *s, umbel_error *err)
         return um_fail(err, UMBEL_E_RANGE,
                        "say how large: a capacity in keys, or a size in cells");
     /* The rule is for sets of bits: others that read them know no others. */
-    bool ruled = s->addressing->size && um_has_bits(s->kind) && !s->hashes;
+    bool bits = um_has_bits(s->kind) || s->kind->links;
+    bool ruled = s->addressing->size && bits && !s->hashes;
     return ruled ? settle_by_rule(s, err) : settle_foldable(s, err);
 }
 

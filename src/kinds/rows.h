@@ -21,9 +21,9 @@
 #define UM_KIND_DECLARE(name) extern const um_kind um_kind_##name;
 UM_KINDS(UM_KIND_DECLARE)
 
-/* Kinds of one program: found by name, and in no list that people choose
- * from. */
-#define UM_INNER_KINDS(X) X(near)
+/* Kinds of one program, or of another's files: found by name, and in no list
+ * that people choose from. */
+#define UM_INNER_KINDS(X) X(near) X(chain)
 UM_INNER_KINDS(UM_KIND_DECLARE)
 
 #endif

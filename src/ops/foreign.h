@@ -8,7 +8,7 @@
 
 #include <umbel/foreign.h>
 
-enum { UM_FOREIGN_PARTS = 4, UM_FOREIGN_HEAD = 256 };
+enum { UM_FOREIGN_PARTS = 4, UM_FOREIGN_HEAD = 56 << 10 };
 
 typedef struct um_foreign {
     const char *name; /* in commands */

@@ -2,37 +2,22 @@
  * foreign_redisbloom.c - what BF.SCANDUMP gives: the header, then the bits.
  *
  * The chunks one after the other, without their iterators: header and bits say
- * how long they are. One sub-filter is a bloom filter on addressing redisbloom,
- * bit for bit.
+ * how long they are. One sub-filter of the usual size is a bloom filter on
+ * addressing redisbloom, several are a filter of kind chain, bit for bit.
  */
+#include "addressing/redisbloom.h"
+#include "base/alloc.h"
 #include "base/error.h"
 #include "filter/envelope.h"
 #include "filter/sizing.h"
+#include "kinds/chain.h"
 #include "ops/foreign.h"
 #include "ops/redisbloom.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 enum { PLAIN_OPTIONS = UM_BF_NOT_ROUNDED | UM_BF_HASH64 };
-
-/*
- * How a filter grows, as a number of the head; on the wire. 0 is what they
- * write for one that does not grow: expansion 2, fixed.
- */
-static uint64_t growth_to_number(uint32_t expansion, bool fixed)
-{
-    return ((uint64_t)expansion << 1 | fixed) ^ 5;
-}
-
-static uint32_t expansion_of(uint64_t number)
-{
-    return (uint32_t)((number ^ 5) >> 1);
-}
-
-static bool is_fixed(uint64_t number)
-{
-    return (number ^ 5) & 1;
-}
 
 /* Reads the header that the bytes begin with, into a chain without bits. */
 static umbel_status read_header(const uint8_t *bytes, size_t len,
@@ -85,23 +70,22 @@ static umbel_status check_chain(const um_bf *b, size_t len, umbel_error *err)
                        "%s: %zu bytes, and its header promises %" PRIu64,
                        len < all ? "cut short" : "something follows its bits",
                        len, all);
-    if (b->nlinks > 1)
+    if ((b->options & ~(uint32_t)UM_BF_FIXED) != PLAIN_OPTIONS)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "its options are not those of filters made by "
+                       "BF.RESERVE");
+    if (b->nlinks > UM_CHAIN_MOST_LINKS)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "it has grown to %" PRIu32 " sub-filters, and umbel "
-                       "takes one: reserve room for %" PRIu64
+                       "takes %d: reserve room for %" PRIu64
                        " items and add them again",
-                       b->nlinks, b->items);
-    if (!is_planned(&b->links[0]) ||
-        (b->options & ~(uint32_t)UM_BF_FIXED) != PLAIN_OPTIONS)
-        return um_fail(err, UMBEL_E_UNSUPPORTED,
-                       "its size does not follow from its capacity and error, "
-                       "as that of filters made by BF.RESERVE does");
+                       b->nlinks, UM_CHAIN_MOST_LINKS, b->items);
     return UMBEL_OK;
 }
 
-static umbel_status make_filter(const um_bf *b, const uint8_t *bits,
-                                const umbel_source *source, umbel_filter **out,
-                                umbel_error *err)
+static umbel_status make_bloom(const um_bf *b, const uint8_t *bits,
+                               const umbel_source *source, umbel_filter **out,
+                               umbel_error *err)
 {
     const um_bf_link *l = &b->links[0];
     umbel_params p = UMBEL_PARAMS_INIT;
@@ -116,9 +100,62 @@ static umbel_status make_filter(const um_bf *b, const uint8_t *bits,
     p.alloc = source->alloc;
     UM_TRY(umbel_create("bloom", &p, &f, err));
     f->added = b->items;
-    f->expansion = growth_to_number(b->expansion, b->options & UM_BF_FIXED) &
-                   UM_EXPANSION_MOST;
+    f->expansion =
+        um_redisbloom_growth(b->expansion, b->options & UM_BF_FIXED) &
+        UM_EXPANSION_MOST;
     memcpy(f->payload, bits, (size_t)l->bytes);
+    *out = f;
+    return UMBEL_OK;
+}
+
+/* The error of all links together, as far as it was asked for. */
+static double error_of_all(const um_bf *b)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < b->nlinks; i++)
+        sum += b->links[i].error;
+    return fmin(fmax(sum, 2 * b->links[0].error), 0.999);
+}
+
+static um_chain_link link_of(const um_bf_link *l)
+{
+    return (um_chain_link){.nbits = l->nbits,
+                           .items = l->items,
+                           .capacity = l->capacity,
+                           .error = l->error,
+                           .bits_per_item = l->bits_per_item,
+                           .hashes = l->hashes,
+                           .log2 = l->log2};
+}
+
+static umbel_status make_chain(const um_bf *b, const uint8_t *bits,
+                               const umbel_source *source, umbel_filter **out,
+                               umbel_error *err)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_alloc alloc = um_alloc_or_default(source->alloc);
+    umbel_filter *f;
+    um_shape s;
+
+    p.key_form = UMBEL_KEYS_UNRECORDED;
+    p.capacity = b->links[0].capacity;
+    p.fpr = error_of_all(b);
+    UM_TRY(um_shape_from_params(UM_CHAIN_KIND, &p, &s, err));
+    s.setting[0] = b->nlinks;
+    s.cells = 8 * um_bf_bytes(b);
+    s.hashes =
+        b->links[0].hashes < UM_MAX_HASHES ? b->links[0].hashes : UM_MAX_HASHES;
+    s.expansion = um_chain_growth(b->expansion, b->options & UM_BF_FIXED) &
+                  UM_EXPANSION_MOST;
+    UM_TRY(um_check_shape(&s, err));
+    UM_TRY(um_filter_make(&s, &alloc, &f, err));
+    f->added = b->items;
+    for (uint32_t i = 0; i < b->nlinks; i++) {
+        um_chain_link l = link_of(&b->links[i]);
+        um_chain_set_link(f->self, i, &l);
+    }
+    memcpy(um_chain_cells(f->self), bits, (size_t)um_bf_bytes(b));
     *out = f;
     return UMBEL_OK;
 }
@@ -131,15 +168,18 @@ static umbel_status import(const uint8_t *bytes, size_t len,
 
     UM_TRY(read_header(bytes, len, source, &b, err));
     umbel_status status = check_chain(b, len, err);
+    bool simple = b->nlinks == 1 && is_planned(&b->links[0]);
     if (status == UMBEL_OK)
-        status = make_filter(b, bytes + um_bf_header_len(b), source, out, err);
+        status = (simple ? make_bloom : make_chain)(
+            b, bytes + um_bf_header_len(b), source, out, err);
     um_bf_close(b);
     return status;
 }
 
 static umbel_status check_shape(const um_shape *s, umbel_error *err)
 {
-    if (!um_has_bits(s->kind) || strcmp(s->addressing->name, "redisbloom") != 0)
+    if (!s->kind->links && (!um_has_bits(s->kind) ||
+                            strcmp(s->addressing->name, "redisbloom") != 0))
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "RedisBloom has other cells: build the filter with "
                        "--kind bloom --addressing redisbloom (this is %s, %s)",
@@ -159,7 +199,7 @@ static um_bf_link describe(const um_shape *s)
 
     if (!um_bf_plan(&l, s->capacity ? s->capacity : 1, s->fpr) ||
         l.hashes != s->hashes)
-        l.bits_per_item = (s->hashes - 0.5) / 0.693147180559945;
+        l.bits_per_item = um_redisbloom_per_item(s->hashes);
     l.capacity = s->capacity ? s->capacity : s->added;
     l.error = s->fpr;
     l.hashes = s->hashes;
@@ -170,26 +210,63 @@ static um_bf_link describe(const um_shape *s)
     return l;
 }
 
+/* Fills in the links of a filter, at most UM_CHAIN_MOST_LINKS. */
+static umbel_status describe_links(const umbel_filter *f, um_bf *b,
+                                   umbel_error *err)
+{
+    um_chain_link l;
+
+    b->nlinks = (uint32_t)um_chain_links(f->self);
+    for (uint32_t i = 0; i < b->nlinks; i++) {
+        if (!um_chain_link_at(f->self, i, &l))
+            return um_fail(err, UMBEL_E_FORMAT,
+                           "damaged: the sizes of its sub-filters contradict "
+                           "each other");
+        b->links[i] = (um_bf_link){.bytes = l.nbits / 8,
+                                   .nbits = l.nbits,
+                                   .items = l.items,
+                                   .capacity = l.capacity,
+                                   .error = l.error,
+                                   .bits_per_item = l.bits_per_item,
+                                   .hashes = l.hashes,
+                                   .log2 = l.log2};
+        if (!um_bf_link_fits(&b->links[i]) || l.items > UINT64_MAX - b->items)
+            return um_fail(err, UMBEL_E_FORMAT,
+                           "damaged: the numbers of a sub-filter contradict "
+                           "each other");
+        b->items += l.items;
+    }
+    return UMBEL_OK;
+}
+
 static umbel_status part(const umbel_filter *f, uint8_t head[UM_FOREIGN_HEAD],
                          umbel_slice parts[UM_FOREIGN_PARTS], size_t *n,
                          umbel_error *err)
 {
     const um_shape *s = um_shape_of(f);
+    um_bf_link links[UM_CHAIN_MOST_LINKS];
+    bool fixed = s->kind->links ? um_chain_is_fixed(s->expansion)
+                                : um_redisbloom_is_fixed(s->expansion);
 
     UM_TRY(check_shape(s, err));
-    um_bf_link link = describe(s);
-    um_bf b = {.links = &link,
+    um_bf b = {.links = links,
                .nlinks = 1,
-               .items = s->added,
-               .options =
-                   PLAIN_OPTIONS | (is_fixed(s->expansion) ? UM_BF_FIXED : 0),
-               .expansion = expansion_of(s->expansion)};
+               .items = s->kind->links ? 0 : s->added,
+               .options = PLAIN_OPTIONS | (fixed ? UM_BF_FIXED : 0),
+               .expansion = um_redisbloom_expansion(s->expansion)};
+    if (s->kind->links)
+        UM_TRY(describe_links(f, &b, err));
+    else
+        links[0] = describe(s);
     um_bf_put_header(&b, head);
     parts[0] = (umbel_slice){head, um_bf_header_len(&b)};
-    parts[1] = (umbel_slice){f->payload, (size_t)link.bytes};
+    parts[1] = (umbel_slice){f->payload, (size_t)um_bf_bytes(&b)};
     *n = 2;
     return UMBEL_OK;
 }
+
+_Static_assert(UM_BF_HEAD + UM_BF_LINK * UM_CHAIN_MOST_LINKS <= UM_FOREIGN_HEAD,
+               "a header has room");
 
 const um_foreign um_foreign_redisbloom = {
     .name = "redisbloom",

@@ -25,6 +25,8 @@ typedef struct entry {
     umbel_digest digest;
     double weight;
     size_t number;
+    size_t link; /* in which it matches; 0 where the filter is one */
+    bool first;  /* of the entries of its key */
 } entry;
 
 /* Keys that are different and match. */
@@ -32,19 +34,54 @@ typedef struct chosen {
     entry *list;
     bool weighted; /* else all weights are 1 */
     size_t n;
+    size_t keys;      /* fewer, where some have several entries */
     size_t different; /* with those that do not match */
 } chosen;
+
+/* Most filters are one Bloom filter. A kind with links is several, and a key
+ * that is to be denied must be denied by each. */
+static size_t count_links(const umbel_filter *f)
+{
+    return f->kind->links ? f->kind->links->n(f->self) : 1;
+}
+
+static uint32_t positions_in(const umbel_filter *f, size_t link,
+                             const umbel_digest *d, uint64_t *pos)
+{
+    if (f->kind->links)
+        return f->kind->links->positions(f->self, link, d, pos);
+    f->layout.row->positions(&f->layout, d, 1, pos);
+    return f->layout.hashes;
+}
+
+static bool matches_in(const umbel_filter *f, const uint8_t *bits, size_t link,
+                       const umbel_digest *d)
+{
+    uint64_t pos[UM_MAX_HASHES];
+    uint32_t n = positions_in(f, link, d, pos);
+
+    for (uint32_t j = 0; j < n; j++)
+        if (!um_bit(bits, pos[j]))
+            return false;
+    return n > 0;
+}
+
+/* Returns the first link in which it matches, from one on; the number of links:
+ * there is none. */
+static size_t find_link(const umbel_filter *f, const uint8_t *bits, size_t from,
+                        const umbel_digest *d)
+{
+    size_t n = count_links(f);
+
+    while (from < n && !matches_in(f, bits, from, d))
+        from++;
+    return from;
+}
 
 static bool matches(const umbel_filter *f, const uint8_t *bits,
                     const umbel_digest *d)
 {
-    uint64_t pos[UM_MAX_HASHES];
-
-    f->layout.row->positions(&f->layout, d, 1, pos);
-    for (uint32_t j = 0; j < f->layout.hashes; j++)
-        if (!um_bit(bits, pos[j]))
-            return false;
-    return true;
+    return find_link(f, bits, 0, d) < count_links(f);
 }
 
 /* Adds the weights of equal keys up, at the first of them. */
@@ -62,6 +99,7 @@ static umbel_status choose(const umbel_filter *f, const uint8_t *bits,
                            chosen *out, umbel_error *err)
 {
     entry *list = um_pool_get(pool, set->n, sizeof *list);
+    size_t links = count_links(f);
 
     if (!list)
         return no_memory(set->n, err);
@@ -70,27 +108,85 @@ static umbel_status choose(const umbel_filter *f, const uint8_t *bits,
                     .different = index->n};
     if (out->weighted)
         gather_weights(set, index, list);
-    for (size_t i = 0; i < set->n; i++)
-        if (um_digest_index_is_first(index, i) &&
-            matches(f, bits, &set->digests[i])) {
-            list[out->n] = (entry){set->digests[i], list[i].weight, i};
-            out->n++; /* n <= i */
-        }
+    for (size_t i = 0; i < set->n; i++) {
+        size_t link = um_digest_index_is_first(index, i)
+                          ? find_link(f, bits, 0, &set->digests[i])
+                          : links;
+        if (link < links)
+            list[out->n++] = /* n <= i */
+                (entry){set->digests[i], list[i].weight, i, link, true};
+    }
+    out->keys = out->n;
     return UMBEL_OK;
+}
+
+/* A key that matches in several links has to go from each of them. */
+static umbel_status choose_again(const umbel_filter *f, const uint8_t *bits,
+                                 um_pool *pool, chosen *c, umbel_error *err)
+{
+    size_t links = count_links(f), more = 0;
+
+    for (size_t i = 0; i < c->n; i++)
+        for (size_t l = c->list[i].link + 1;
+             (l = find_link(f, bits, l, &c->list[i].digest)) < links; l++)
+            more++;
+    if (more == 0)
+        return UMBEL_OK;
+    entry *list = um_pool_get(pool, c->n + more, sizeof *list);
+    if (!list)
+        return no_memory(c->n + more, err);
+    size_t n = 0;
+    for (size_t i = 0; i < c->n; i++)
+        for (size_t l = c->list[i].link;
+             (l = find_link(f, bits, l, &c->list[i].digest)) < links; l++) {
+            list[n] = c->list[i];
+            list[n].first = l == c->list[i].link;
+            list[n++].link = l;
+        }
+    c->list = list;
+    c->n = n;
+    return UMBEL_OK;
+}
+
+/* Links have different numbers of hashes; 0: one has too many. */
+static uint32_t most_hashes(const umbel_filter *f)
+{
+    uint64_t pos[UM_MAX_HASHES];
+    umbel_digest any = {0, 0};
+    uint32_t most = 0;
+
+    for (size_t i = 0; i < count_links(f); i++) {
+        uint32_t n = positions_in(f, i, &any, pos);
+        if (n == 0)
+            return 0;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+/* Repeats the last cell where there are fewer than hashes. */
+static void place_key(const umbel_filter *f, uint32_t hashes, const entry *e,
+                      uint64_t *pos)
+{
+    uint64_t own[UM_MAX_HASHES] = {0};
+    uint32_t n = positions_in(f, e->link, &e->digest, own);
+
+    for (uint32_t j = 0; j < hashes; j++)
+        pos[j] = own[j < n ? j : n - 1];
 }
 
 static umbel_status place(const umbel_filter *f, const chosen *c, um_pool *pool,
                           um_placed *out, umbel_error *err)
 {
-    const um_layout *l = &f->layout;
-    uint64_t *pos = um_pool_get(pool, c->n, l->hashes * sizeof *pos);
+    uint32_t hashes = most_hashes(f);
+    uint64_t *pos = um_pool_get(pool, c->n, hashes * sizeof *pos);
     double *weights =
         c->weighted ? um_pool_get(pool, c->n, sizeof *weights) : NULL;
 
     if (pool->failed)
         return no_memory(c->n, err);
     for (size_t i = 0; i < c->n; i++) {
-        l->row->positions(l, &c->list[i].digest, 1, pos + i * l->hashes);
+        place_key(f, hashes, &c->list[i], pos + i * hashes);
         if (weights)
             weights[i] = c->list[i].weight;
     }
@@ -215,6 +311,7 @@ static umbel_status prepare_keys(job *j, const umbel_filter *f,
     UM_TRY(um_digest_index_init(&j->key_index, &f->alloc, never->digests,
                                 never->n, err));
     UM_TRY(choose(f, j->bits, never, &j->key_index, &j->pool, &j->keys, err));
+    UM_TRY(choose_again(f, j->bits, &j->pool, &j->keys, err));
     if (j->params.heaviest) /* all alike: they stay as they are */
         qsort(j->keys.list, j->keys.n, sizeof *j->keys.list, heavier);
     else
@@ -230,7 +327,7 @@ static umbel_status prepare_problem(job *j, const umbel_filter *f,
 
     *p = (um_problem){.bits = j->bits,
                       .cells = f->layout.cells,
-                      .hashes = f->layout.hashes,
+                      .hashes = most_hashes(f),
                       .ntargets = (size_t)llround(targets),
                       .needed = j->others.needed};
     if (p->ntargets == 0 && j->keys.n > 0)
@@ -247,15 +344,34 @@ static double weight_of(const um_placed *k, size_t i)
     return k->weights ? k->weights[i] : 1;
 }
 
+/*
+ * A key with several entries is counted at the one in its first link, and is
+ * gone when all links deny it. A member that lost its link may have another.
+ */
+static void settle_outcome(job *j, const umbel_filter *f)
+{
+    for (size_t i = 0; i < j->keys.n; i++)
+        j->outcome.gone[i] = !matches(f, j->bits, &j->keys.list[i].digest);
+    for (size_t i = 0; i < j->members.n; i++)
+        j->outcome.lost[i] = !matches(f, j->bits, &j->members.list[i].digest);
+}
+
+static bool is_counted(const job *j, size_t i)
+{
+    return j->keys.n == j->keys.keys || j->keys.list[i].first;
+}
+
 static void bill_keys(const job *j, umbel_retouch_result *b)
 {
     const um_problem *p = &j->problem;
 
     b->never = j->keys.different;
-    b->matched = p->ntargets;
-    b->outside = p->keys.n - p->ntargets;
     for (size_t i = 0; i < p->keys.n; i++) {
         bool gone = j->outcome.gone[i];
+        if (!is_counted(j, i))
+            continue;
+        b->matched += i < p->ntargets;
+        b->outside += i >= p->ntargets;
         if (i >= p->ntargets) {
             b->outside_removed += gone;
             continue;
@@ -335,6 +451,8 @@ static umbel_status work(job *j, umbel_filter *f, const umbel_key_list *members,
         UM_TRY(save_bits(j, f, &before, err));
     UM_TRY(
         um_retouch_run(&j->problem, &j->params, &f->alloc, &j->outcome, err));
+    if (f->kind->links)
+        settle_outcome(j, f);
     bill_keys(j, &b);
     bill_members(j, &b);
     b.bits_cleared = j->outcome.cleared;
@@ -359,8 +477,21 @@ umbel_status um_check_retouchable(const umbel_filter *f, umbel_error *err)
     return um_check_ready(f, err);
 }
 
+static umbel_status check_links(const umbel_filter *f, umbel_error *err)
+{
+    if (most_hashes(f) == 0)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "a filter with more than %d hashes, or a damaged one, "
+                       "cannot be retouched",
+                       UM_MAX_HASHES);
+    UM_TRY(um_check_ready(f, err));
+    return um_check_writable(f, err);
+}
+
 static umbel_status check_filter(const umbel_filter *f, umbel_error *err)
 {
+    if (f->kind->links)
+        return check_links(f, err);
     UM_TRY(um_check_retouchable(f, err));
     if (f->kind->bits->groups(f->self) > 1)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
@@ -396,7 +527,8 @@ umbel_status um_retouch_among(umbel_filter *f, const umbel_key_list *members,
     UM_TRY(um_check_weights(never->weights, never->n, err));
     scale_share(&j, members->n);
     um_pool_init(&j.pool, &f->alloc);
-    j.bits = f->kind->bits->cells(f->self);
+    j.bits = f->kind->links ? f->kind->links->cells(f->self)
+                            : f->kind->bits->cells(f->self);
     umbel_status status = work(&j, f, members, never, result, lost, err);
     um_digest_index_fini(&j.member_index);
     um_digest_index_fini(&j.key_index);
