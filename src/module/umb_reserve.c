@@ -64,14 +64,47 @@ static bool copy_value(char out[NAME_LEN], const um_str *word)
     return strlen(out) == len;
 }
 
-static bool is_kind(const um_str *word)
+/* Takes a kind that people choose; false after a reply that lists them. */
+static bool set_kind(um_ctx *ctx, reserve_job *r, const um_str *word)
 {
+    char list[200] = "";
     const char *name;
 
-    for (size_t i = 0; umbel_kind_at(i, &name, NULL); i++)
+    for (size_t i = 0; umbel_kind_at(i, &name, NULL); i++) {
+        size_t len = strlen(list);
         if (um_is_word(word, name))
-            return true;
+            return copy_name(r->kind, word);
+        snprintf(list + len, sizeof list - len, "%s%s", len ? ", " : "", name);
+    }
+    um_reply_text(ctx, "KIND: there is no kind \"%.40s\"; there are %s",
+                  um_api.StringPtrLen(word, NULL), list);
     return false;
+}
+
+static bool is_setting(const char *name)
+{
+    umbel_setting_info info;
+    const char *kind;
+
+    for (size_t i = 0; umbel_kind_at(i, &kind, NULL); i++)
+        for (size_t j = 0; umbel_kind_setting(kind, j, &info); j++)
+            if (strcmp(info.name, name) == 0)
+                return true;
+    return false;
+}
+
+/* Any other word behind the key is meant for a kind. */
+static bool is_parameter(const um_str *word)
+{
+    static const char *const names[] = {
+        "capacity", "fpr",    "bits",       "cells", "seed",
+        "hash",     "hashes", "addressing", "keyed", "exact-size"};
+    char name[NAME_LEN];
+
+    for (size_t i = 0; i < UM_COUNT(names); i++)
+        if (um_is_word(word, names[i]))
+            return true;
+    return copy_name(name, word) && is_setting(name);
 }
 
 static bool set_seed(um_ctx *ctx, reserve_job *r, um_str **argv, int i)
@@ -159,8 +192,8 @@ static bool parse(um_ctx *ctx, reserve_job *r, um_str **argv, int argc)
 {
     int i = 2;
 
-    if (argc > 2 && is_kind(argv[2]))
-        copy_name(r->kind, argv[i++]);
+    if (argc > 2 && !is_parameter(argv[2]) && !set_kind(ctx, r, argv[i++]))
+        return false;
     while (i < argc) {
         bool good, keyed = um_is_word(argv[i], "keyed");
         bool exact = um_is_word(argv[i], "exact-size");
@@ -170,7 +203,7 @@ static bool parse(um_ctx *ctx, reserve_job *r, um_str **argv, int argc)
         } else if (exact) {
             good = r->params.exact_size = true;
         } else if (i + 1 == argc) {
-            um_reply_text(ctx, "%s needs a value, or is no kind of filter",
+            um_reply_text(ctx, "%s needs a value",
                           um_api.StringPtrLen(argv[i], NULL));
             good = false;
         } else {
