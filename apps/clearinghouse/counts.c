@@ -35,6 +35,22 @@ static void count_all(const um_house *h, unsigned list, const umbel_digest *d,
     }
 }
 
+static void reach_all(const um_house *h, unsigned list, const umbel_digest *d,
+                      size_t n, uint64_t threshold, bool *reached)
+{
+    uint64_t own[UM_BATCH];
+
+    for (size_t done = 0, some; done < n; done += some) {
+        some = um_next_batch(n - done);
+        um_store_count(h->store, list, d + done, some, own);
+        for (size_t i = 0; i < some; i++)
+            reached[done + i] = own[i] >= threshold;
+        if (h->machine)
+            umbel_sync_reaches(h->machine, list, d + done, some, own, threshold,
+                               reached + done, NULL);
+    }
+}
+
 /* The value of a mail, as far as its name is known; 1 at least. */
 static void count_mails(const um_house *h, unsigned list, const umbel_digest *d,
                         size_t n, uint64_t *count)
@@ -59,6 +75,15 @@ void um_house_count(const um_house *h, unsigned list, const umbel_digest *d,
     for (size_t i = 0; i < n; i++)
         if (count[i] && um_forgotten(h, list, &d[i]))
             count[i] = 0;
+}
+
+void um_house_reaches(const um_house *h, unsigned list, const umbel_digest *d,
+                      size_t n, uint64_t threshold, bool *reached)
+{
+    reach_all(h, list, d, n, threshold, reached);
+    for (size_t i = 0; i < n; i++)
+        if (reached[i] && um_forgotten(h, list, &d[i]))
+            reached[i] = false;
 }
 
 /* An epoch of others, as far as it has come. */

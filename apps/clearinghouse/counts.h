@@ -17,6 +17,13 @@ void um_house_fetch(const um_house *h, unsigned list, const umbel_digest *d,
  */
 void um_house_count(const um_house *h, unsigned list, const umbel_digest *d,
                     size_t n, uint64_t *count);
+/*
+ * reached[i] tells whether um_house_count would give digest i at least that
+ * count, 1 or more; of a list that is not one of mails. Takes less time where
+ * few do, and there are peers.
+ */
+void um_house_reaches(const um_house *h, unsigned list, const umbel_digest *d,
+                      size_t n, uint64_t threshold, bool *reached);
 /* When a digest was first and last counted, as um_store_times; false: never. */
 bool um_house_times(const um_house *h, unsigned list, const umbel_digest *d,
                     uint64_t *entered, uint64_t *updated);

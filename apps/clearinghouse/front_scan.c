@@ -140,18 +140,33 @@ static void answer_pyzor(scan_job *job, const um_mail_counts *c)
     finish(job, SERVED, text);
 }
 
+/* Reported often enough to Pyzor's list, and not whitelisted. */
+static bool is_reported(const um_house *h, const um_mail_counts *c,
+                        uint64_t reports)
+{
+    unsigned list = um_house_first_list(&um_front_pyzor);
+    bool reported = false, whitelisted = false;
+
+    for (size_t i = 0; i < c->keys.n; i++)
+        if (c->keys.kind[i] == UM_KEY_PYZOR) {
+            um_house_reaches(h, list + UM_PYZOR_REPORTS, &c->digest[i], 1,
+                             reports, &reported);
+            um_house_reaches(h, list + UM_PYZOR_WHITELISTED, &c->digest[i], 1,
+                             1, &whitelisted);
+        }
+    return reported && !whitelisted;
+}
+
 /* Bulk by a list of dccifd, or reported often enough to Pyzor's. */
 static bool is_spam(const scan_front *f, um_mail_counts *c)
 {
     const um_house *h = f->house;
     unsigned many = um_front_dccifd.threshold(
         um_config_front(&h->opened, &um_front_dccifd));
-    uint64_t reported[2];
 
-    ask_pyzor(h, c, reported);
-    if (reported[0] >= settings_of(f)->reports && !reported[1])
+    if (is_reported(h, c, settings_of(f)->reports))
         return true;
-    um_mail_counts_ask(c, h);
+    um_mail_counts_ask_many(c, h, many);
     for (int kind = 0; kind < UM_MAIL_KEY_KINDS; kind++)
         if (um_mail_counts_of(c, (um_mail_key)kind) >= many)
             return true;

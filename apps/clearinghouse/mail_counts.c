@@ -19,16 +19,40 @@ void um_mail_counts_init(um_mail_counts *c, const um_house *h,
     um_store_digest(h->store, c->keys.key, c->keys.n, c->digest);
 }
 
+/* Returns where the keys of a kind end. */
+static size_t end_of_kind(const um_mail_keys *k, size_t i)
+{
+    size_t end = i + 1;
+
+    while (end < k->n && k->kind[end] == k->kind[i])
+        end++;
+    return end;
+}
+
 void um_mail_counts_ask(um_mail_counts *c, const um_house *h)
 {
     const um_mail_keys *k = &c->keys;
 
     for (size_t i = 0, end; i < k->n; i = end) {
-        for (end = i + 1; end < k->n && k->kind[end] == k->kind[i]; end++)
-            ;
+        end = end_of_kind(k, i);
         um_house_count(h, um_mail_list(k->kind[i]), c->digest + i, end - i,
                        c->count + i);
     }
+}
+
+void um_mail_counts_ask_many(um_mail_counts *c, const um_house *h,
+                             uint64_t many)
+{
+    const um_mail_keys *k = &c->keys;
+    bool reached[UM_MAIL_KEYS];
+
+    for (size_t i = 0, end; i < k->n; i = end) {
+        end = end_of_kind(k, i);
+        um_house_reaches(h, um_mail_list(k->kind[i]), c->digest + i, end - i,
+                         many, reached + i);
+    }
+    for (size_t i = 0; i < k->n; i++)
+        c->count[i] = reached[i] ? many : 0;
 }
 
 uint64_t um_mail_counts_of(const um_mail_counts *c, um_mail_key kind)

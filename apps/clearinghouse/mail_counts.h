@@ -19,6 +19,9 @@ void um_mail_counts_init(um_mail_counts *c, const um_house *h,
                          const um_mail_facts *facts);
 /* Looks the keys up. */
 void um_mail_counts_ask(um_mail_counts *c, const um_house *h);
+/* The same for a verdict: a count is `many` if it is at least that, or 0. */
+void um_mail_counts_ask_many(um_mail_counts *c, const um_house *h,
+                             uint64_t many);
 
 /*
  * The count of the mail in the list of that kind. A near copy shares some of

@@ -19,7 +19,12 @@
 #include <sys/socket.h>
 #include <time.h>
 
-enum { BEAT_MS = 100, SHORT_BEAT_MS = 2, UNREAD_MOST = 4 * UM_PEERS_MESSAGE };
+enum {
+    BEAT_MS = 100,
+    SHORT_BEAT_MS = 2,  /* while we publish */
+    INDEX_BEAT_MS = 10, /* while copies of others are indexed */
+    UNREAD_MOST = 4 * UM_PEERS_MESSAGE
+};
 
 /* --- trust ---------------------------------------------------------------- */
 
@@ -278,6 +283,8 @@ static void beat(void *ctx)
     um_calls_make(p);
     if (um_publish_beat(p))
         um_timer_set(p->beat, SHORT_BEAT_MS, BEAT_MS);
+    else if (p->indexing && (p->indexing = umbel_sync_index(p->machine)))
+        um_timer_set(p->beat, INDEX_BEAT_MS, BEAT_MS);
 }
 
 /* The turn itself is all that is wanted. */
@@ -331,6 +338,7 @@ void um_peers_tick(um_peers *p)
     if (!p || p->closing)
         return;
     umbel_sync_tick(p->machine, p->house->now);
+    p->indexing = true;
     um_conns_tick(p);
     um_peers_store_tick(p->copies, p->house->now);
     um_peers_want_all(p); /* what was not answered is repeated */

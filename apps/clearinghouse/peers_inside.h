@@ -115,6 +115,7 @@ struct um_peers {
     um_listener **listener; /* the first only calls */
     size_t nlisteners, open;
     um_timer *beat, *again;
+    bool indexing;   /* there may be copies to index */
     size_t accepted; /* connections of this second */
     bool wanted;     /* some peer wants a message */
     bool news;       /* all will, at the next beat: many at once */

@@ -103,6 +103,21 @@ static bool is_open(const um_razor_front *f, unsigned first, uint64_t count)
     return first == UM_RAZOR_SPAM ? count > 0 : count < f->unit;
 }
 
+/* Of revocations it matters only whether they are enough: the unit, or 0. */
+static void ask_list(const um_razor_front *f, unsigned which,
+                     const umbel_digest *d, size_t n, uint64_t *count)
+{
+    bool revoked[UM_RAZOR_BATCH];
+
+    if (which == UM_RAZOR_SPAM) {
+        um_house_count(f->house, f->list + which, d, n, count);
+        return;
+    }
+    um_house_reaches(f->house, f->list + which, d, n, f->unit, revoked);
+    for (size_t i = 0; i < n; i++)
+        count[i] = revoked[i] ? f->unit : 0;
+}
+
 /* Asks the other list about those that the first one left open; all: about
  * all. Returns how many it was asked. */
 static size_t ask_other(const um_razor_front *f, lookups *l, unsigned first,
@@ -120,7 +135,7 @@ static size_t ask_other(const um_razor_front *f, lookups *l, unsigned first,
             digest[n++] = l->digest[i];
         }
     }
-    um_house_count(f->house, f->list + other, digest, n, count);
+    ask_list(f, other, digest, n, count);
     for (size_t i = 0; i < n; i++)
         l->count[other][open[i]] = count[i];
     return n;
@@ -141,7 +156,7 @@ static void ask_lists(um_razor_front *f, lookups *l)
     unsigned first = um_razor_settings_of(f)->order;
     bool sample = f->requests++ % SAMPLE == 0;
 
-    um_house_count(f->house, f->list + first, l->digest, l->n, l->count[first]);
+    ask_list(f, first, l->digest, l->n, l->count[first]);
     f->lookups.signatures += l->n;
     f->lookups.done += l->n + ask_other(f, l, first, sample);
     if (sample)

@@ -192,6 +192,9 @@ UMBEL_API uint64_t umbel_sync_incarnation(const umbel_sync *s);
 
 /* Tells the time: epochs that are over go, for good. Seconds since 1970. */
 UMBEL_API void umbel_sync_tick(umbel_sync *s, uint64_t now);
+/* Goes on with the index of lists that are indexed, for a short time; so does
+ * umbel_sync_tick. Returns true if there was something to do. */
+UMBEL_API bool umbel_sync_index(umbel_sync *s);
 /* Returns the number of the epoch that a list writes to. */
 UMBEL_API uint64_t umbel_sync_epoch(const umbel_sync *s, size_t list);
 
@@ -319,6 +322,17 @@ UMBEL_API umbel_status umbel_sync_count_with(const umbel_sync *s, size_t list,
                                              size_t n, const uint64_t *own,
                                              uint64_t *counts,
                                              umbel_error *err);
+/*
+ * reached[i] tells whether umbel_sync_count_with would count digest i at least
+ * threshold times. If the list is indexed and few digests reach it, this takes
+ * one look-up for all origins together: cells of all copies are added up, and
+ * copies are asked only for digests whose cells reach the threshold.
+ */
+UMBEL_API umbel_status umbel_sync_reaches(const umbel_sync *s, size_t list,
+                                          const umbel_digest *digests, size_t n,
+                                          const uint64_t *own,
+                                          uint64_t threshold, bool *reached,
+                                          umbel_error *err);
 /* Changes quorum and origin_cap of a list, as in umbel_sync_list. */
 UMBEL_API void umbel_sync_set_trust(umbel_sync *s, size_t list, uint32_t quorum,
                                     uint64_t origin_cap);

@@ -247,6 +247,7 @@ umbel_status umbel_sync_open(const umbel_sync_params *p, umbel_sync **out,
 static void close_list(umbel_sync *s, um_sync_of_list *l)
 {
     um_columns_fini(s, l);
+    um_sums_fini(s, l);
     umbel_close(l->shape);
     um_tree_fini(&l->tree);
 }
@@ -332,7 +333,14 @@ void umbel_sync_tick(umbel_sync *s, uint64_t now)
         if (epoch >= l->set.epochs && epoch - l->set.epochs + 1 > l->oldest)
             expire(s, i, epoch - l->set.epochs + 1);
     }
-    um_columns_work(s, s->limit.slice_pages ? SLICE_BYTES : TICK_BYTES);
+    umbel_sync_index(s);
+}
+
+bool umbel_sync_index(umbel_sync *s)
+{
+    size_t bytes = s->limit.slice_pages ? SLICE_BYTES : TICK_BYTES;
+
+    return um_sums_work(s, um_columns_work(s, bytes)) < bytes;
 }
 
 uint64_t umbel_sync_epoch(const umbel_sync *s, size_t list)

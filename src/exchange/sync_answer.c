@@ -221,6 +221,88 @@ umbel_status umbel_sync_count_with(const umbel_sync *s, size_t list,
     return UMBEL_OK;
 }
 
+/* What our own filters say: own, or as published. */
+static umbel_status count_ours(const umbel_sync *s, size_t list,
+                               const umbel_digest *d, size_t n,
+                               const uint64_t *own, uint64_t *ours,
+                               umbel_error *err)
+{
+    uint64_t one[UM_BATCH];
+
+    memset(ours, 0, n * sizeof *ours);
+    if (own)
+        memcpy(ours, own, n * sizeof *own);
+    for (size_t i = 0; i < s->norder && !own; i++) {
+        const um_copy *c = s->copy[s->order[i]];
+        if (!c->own || !counts_for(s, c, list))
+            continue;
+        UM_TRY(count_copy(c, d, n, one, err));
+        for (size_t j = 0; j < n; j++)
+            ours[j] = add_up(ours[j], one[j]);
+    }
+    return UMBEL_OK;
+}
+
+/* Fills open with the numbers of the digests that may reach the threshold. */
+static umbel_status leave_open(const umbel_sync *s, size_t list,
+                               const umbel_digest *d, size_t n,
+                               const uint64_t *own, uint64_t threshold,
+                               uint8_t open[UM_BATCH], size_t *nopen,
+                               umbel_error *err)
+{
+    uint64_t ours[UM_BATCH];
+    uint8_t most[UM_BATCH];
+    bool know = um_sums_know(s, list);
+
+    *nopen = 0;
+    if (know) {
+        UM_TRY(count_ours(s, list, d, n, own, ours, err));
+        um_sums_bound(&s->list[list], d, n, most);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (!know || most[i] == UM_SUMS_MOST ||
+            add_up(ours[i], most[i]) >= threshold)
+            open[(*nopen)++] = (uint8_t)i;
+    return UMBEL_OK;
+}
+
+static umbel_status reach_batch(const umbel_sync *s, size_t list,
+                                const umbel_digest *d, size_t n,
+                                const uint64_t *own, uint64_t threshold,
+                                bool *reached, umbel_error *err)
+{
+    uint8_t open[UM_BATCH];
+    umbel_digest some[UM_BATCH];
+    uint64_t some_own[UM_BATCH], counts[UM_BATCH];
+    size_t nopen;
+
+    UM_TRY(leave_open(s, list, d, n, own, threshold, open, &nopen, err));
+    for (size_t i = 0; i < nopen; i++) {
+        some[i] = d[open[i]];
+        some_own[i] = own ? own[open[i]] : 0;
+    }
+    UM_TRY(umbel_sync_count_with(s, list, some, nopen, own ? some_own : NULL,
+                                 counts, err));
+    memset(reached, 0, n * sizeof *reached);
+    for (size_t i = 0; i < nopen; i++)
+        reached[open[i]] = counts[i] >= threshold;
+    return UMBEL_OK;
+}
+
+umbel_status umbel_sync_reaches(const umbel_sync *s, size_t list,
+                                const umbel_digest *d, size_t n,
+                                const uint64_t *own, uint64_t threshold,
+                                bool *reached, umbel_error *err)
+{
+    UM_TRY(check_list(s, list, err));
+    for (size_t done = 0, some; done < n; done += some) {
+        some = um_next_batch(n - done);
+        UM_TRY(reach_batch(s, list, d + done, some, own ? own + done : NULL,
+                           threshold, reached + done, err));
+    }
+    return UMBEL_OK;
+}
+
 void umbel_sync_set_trust(umbel_sync *s, size_t list, uint32_t quorum,
                           uint64_t origin_cap)
 {

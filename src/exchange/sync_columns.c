@@ -18,8 +18,7 @@
 
 enum {
     PAGES_AT_ONCE = 64, /* of an update; more are left to later steps */
-    LEAST_COPIES = 6,   /* that an index is worth while for */
-    SPARE_COPIES = 4    /* that there must be memory for beside the index */
+    LEAST_COPIES = 6    /* that an index is worth while for */
 };
 
 static uint64_t bit_of(unsigned column)
@@ -149,7 +148,7 @@ void um_columns_give_up(umbel_sync *s)
         um_columns_fini(s, &s->list[i]);
 }
 
-static size_t count_others(const umbel_sync *s, size_t list)
+size_t um_index_copies(const umbel_sync *s, size_t list)
 {
     size_t n = 0;
 
@@ -169,8 +168,8 @@ static bool widen_columns(umbel_sync *s, um_sync_of_list *l)
     uint8_t *at;
 
     if (!row || width > UM_COLUMNS_MOST ||
-        count_others(s, (size_t)(l - s->list)) < LEAST_COPIES ||
-        len + SPARE_COPIES * l->pages.bytes >
+        um_index_copies(s, (size_t)(l - s->list)) < LEAST_COPIES ||
+        len + UM_INDEX_SPARE_COPIES * l->pages.bytes >
             um_sync_room(s) + l->columns.bits.len)
         return false;
     size_t room = ((size_t)len / UM_LINE + 2) * UM_LINE;
@@ -223,7 +222,7 @@ static bool choose_column(umbel_sync *s, um_copy *c)
 
 /* --- steps ---------------------------------------------------------------- */
 
-void um_columns_work(umbel_sync *s, size_t bytes)
+size_t um_columns_work(umbel_sync *s, size_t bytes)
 {
     for (size_t i = 0; i < s->nlists; i++)
         if (s->list[i].columns.old)
@@ -236,4 +235,5 @@ void um_columns_work(umbel_sync *s, size_t bytes)
         size_t done = fill_column(&s->list[c->id.list], c, bytes);
         bytes -= done < bytes ? done : bytes;
     }
+    return bytes;
 }

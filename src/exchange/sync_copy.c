@@ -144,6 +144,8 @@ bool um_sync_has_room(umbel_sync *s, uint64_t bytes)
 {
     if (um_sync_room(s) < bytes)
         um_columns_give_up(s);
+    if (um_sync_room(s) < bytes)
+        um_sums_give_up(s);
     return um_sync_room(s) >= bytes;
 }
 
@@ -276,6 +278,7 @@ void um_copy_free(umbel_sync *s, size_t slot)
             (--s->norder - at) * sizeof *s->order);
     s->copy[slot] = NULL;
     um_columns_leave(s, c);
+    um_sums_leave(s, c);
     s->memory -= s->list[c->id.list].pages.bytes;
     discount_origin(s, c->id.origin);
     release_copy(c);

@@ -20,6 +20,7 @@
  *   sync.c          the machine
  *   sync_answer.c   its answers
  *   sync_columns.c  which copies are worth asking
+ *   sync_sums.c     what all copies count together, at most
  */
 #ifndef UM_EXCHANGE_SYNC_INSIDE_H
 #define UM_EXCHANGE_SYNC_INSIDE_H
@@ -27,6 +28,7 @@
 #include "base/bytes.h"
 #include "coding/growth.h"
 #include "coding/values.h"
+#include "exchange/sync_index.h"
 #include "filter/pages.h"
 
 #include <umbel/sync.h>
@@ -139,7 +141,7 @@ typedef struct um_step {
     uint64_t ended; /* when the next version came, in seconds */
 } um_step;
 
-typedef struct um_copy {
+struct um_copy {
     um_sync_id id;
     umbel_filter *filter;
     um_tree tree;
@@ -157,18 +159,10 @@ typedef struct um_copy {
     bool published;  /* since the machine was opened */
     unsigned column; /* of its list, + 1; 0: none */
     uint64_t marked; /* pages that are noted there */
-} um_copy;
+    uint64_t summed; /* pages that are in its list's sums */
+};
 
-/* Which copies of a list may hold a digest; at NULL: it is not known. */
-typedef struct um_sync_columns {
-    um_columns bits;
-    uint16_t copies[UM_COLUMNS_MOST]; /* that share a column */
-    uint64_t used;                    /* columns that are not free */
-    uint64_t old, clearing;           /* of them left behind, and cleared now */
-    size_t cleared;                   /* bytes */
-} um_sync_columns;
-
-typedef struct um_sync_of_list {
+struct um_sync_of_list {
     char name[UMBEL_SYNC_MAX_NAME];
     umbel_filter *shape;
     um_pages pages;
@@ -180,7 +174,8 @@ typedef struct um_sync_of_list {
     uint64_t epoch;              /* the present one */
     uint64_t oldest;             /* that counts: older ones never come back */
     um_sync_columns columns;
-} um_sync_of_list;
+    um_sync_sums sums;
+};
 
 /* A page of an update. */
 typedef struct um_staged {
@@ -190,7 +185,7 @@ typedef struct um_staged {
 } um_staged;
 
 /* Pages of an update that is not complete yet. */
-typedef struct um_staging {
+struct um_staging {
     bool active;
     um_sync_id id;
     uint64_t have; /* the version that the copy had when it began; 0: none */
@@ -204,7 +199,7 @@ typedef struct um_staging {
     uint64_t most_bytes; /* with the message that is being taken */
     bool shrank;         /* a page has less than before */
     um_bytes old;        /* how to go back */
-} um_staging;
+};
 
 /* id, base, version, keys and signature are set. */
 umbel_status um_staging_begin(umbel_sync *s, um_staging *g, uint64_t have,
@@ -437,21 +432,6 @@ void um_forget_origin(umbel_sync *s, const uint8_t *origin,
 
 /* Returns true for a text that umbel_sync_list.agree may have. */
 bool um_is_agree(const char *text);
-
-/* Returns true if um_columns_find says whether a copy may hold a digest. */
-bool um_columns_know(const umbel_sync *s, const um_copy *c);
-/* mask[i] has the bit of each column that may hold digest i. */
-void um_columns_find(const um_sync_of_list *l, const umbel_digest *d, size_t n,
-                     uint64_t *mask);
-/* Notes what an update changed. */
-void um_columns_update(umbel_sync *s, um_copy *c, const um_staging *g);
-/* A copy goes. */
-void um_columns_leave(umbel_sync *s, const um_copy *c);
-/* Goes on with the work that is left, for about `bytes` of it. */
-void um_columns_work(umbel_sync *s, size_t bytes);
-void um_columns_fini(umbel_sync *s, um_sync_of_list *l);
-/* Releases the memory of all of them, for copies that need it. */
-void um_columns_give_up(umbel_sync *s);
 
 /* The memory that is left; our own copies may have taken more than all. */
 static inline uint64_t um_sync_room(const umbel_sync *s)

@@ -223,6 +223,7 @@ static void accept_update(umbel_sync *s, int peer, um_copy *c, um_staging *g,
     for (size_t i = 0; i < g->npages; i++)
         c->changed[g->page[i].number] = g->version;
     um_columns_update(s, c, g);
+    um_sums_update(s, c, g);
     c->used += g->fresh;
     c->held = false;
     c->seen = s->now;

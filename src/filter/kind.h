@@ -13,6 +13,7 @@
 #include "coding/entries.h"
 #include "filter/addressing.h"
 #include "filter/columns.h"
+#include "filter/sums.h"
 
 #include <umbel/experimental/generalized.h>
 #include <umbel/filter.h>
@@ -255,6 +256,20 @@ typedef struct um_row_columns {
                  size_t n, uint64_t *mask);
 } um_row_columns;
 
+/* What many filters of one shape count together, at most (sums.h). */
+typedef struct um_row_sums {
+    /* Returns the bytes of the sums, one each. */
+    uint64_t (*len)(const void *self);
+    /* Adds by how much bytes of the only section grew, at an offset where an
+     * entry begins; old: they were zeros, if NULL. */
+    void (*add)(const void *self, const um_sums *to, const uint8_t *old,
+                size_t offset, size_t len);
+    /* most[i] becomes a number that all of them together do not exceed for
+     * digest i; UM_SUMS_MOST: they may. */
+    void (*bound)(const void *self, const um_sums *from, const umbel_digest *d,
+                  size_t n, uint8_t *most);
+} um_row_sums;
+
 struct um_kind {
     const char *name; /* in settings, commands, on the wire; never reused */
     const char *summary;
@@ -319,6 +334,7 @@ struct um_kind {
     const um_row_growing *growing;
     const um_row_paged *paged;
     const um_row_columns *columns;
+    const um_row_sums *sums;
 };
 
 /* Return NULL if no kind has that name, or i is past the end. The first row is

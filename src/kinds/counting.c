@@ -382,4 +382,5 @@ const um_kind um_kind_counting = {
     .merge = &merge,
     .paged = &um_paged_cells,
     .columns = &um_counting_columns,
+    .sums = &um_counting_sums,
 };

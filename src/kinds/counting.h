@@ -49,6 +49,7 @@ umbel_status um_counting_merge(void *self, const void *from, umbel_merge_op op,
 extern const um_row_bits um_counting_used_bits;
 extern const um_row_shared um_counting_shared;   /* counting_shared.c */
 extern const um_row_columns um_counting_columns; /* counting_columns.c */
+extern const um_row_sums um_counting_sums;       /* counting_sums.c */
 
 /* Those that all kinds have whose self is um_counting. */
 #define UM_COUNTING_SLOTS                                                      \

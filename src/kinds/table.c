@@ -505,4 +505,5 @@ const um_kind um_kind_table = {
     .counting = &counting,
     .paged = &paged,
     .columns = &um_table_columns,
+    .sums = &um_table_sums,
 };

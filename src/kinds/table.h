@@ -65,5 +65,6 @@ static inline uint64_t um_table_rest(const um_table *t, const uint8_t *line,
 }
 
 extern const um_row_columns um_table_columns; /* table_columns.c */
+extern const um_row_sums um_table_sums;       /* table_sums.c */
 
 #endif

@@ -44,6 +44,7 @@ static void our_own_filter_counts_as_it_is_and_not_as_published(void **state)
     test_sync_server a = {0}, b = {0};
     umbel_digest d;
     uint64_t count;
+    bool reached;
 
     (void)state;
     test_sync_open(&a, 1);
@@ -63,6 +64,9 @@ static void our_own_filter_counts_as_it_is_and_not_as_published(void **state)
     assert_refused(
         umbel_sync_count_with(a.machine, 1, &d, 1, NULL, &count, &test_refusal),
         UMBEL_E_RANGE, "no such list");
+    assert_refused(umbel_sync_reaches(a.machine, 1, &d, 1, NULL, 1, &reached,
+                                      &test_refusal),
+                   UMBEL_E_RANGE, "no such list");
     test_sync_close(&a);
     test_sync_close(&b);
 }
@@ -163,10 +167,27 @@ static uint64_t plain_sum(const umbel_sync *s, const umbel_digest *d,
     return sum;
 }
 
+/* Verdicts are those of counts, with any threshold. */
+static void compare_verdicts(const umbel_sync *s, const umbel_digest *d,
+                             const uint64_t *own)
+{
+    static const uint64_t thresholds[] = {0, 1, 2, 5, 20, 255, 256, 1000};
+    uint64_t counts[KEYS];
+    bool reached[KEYS];
+
+    assert_ok(umbel_sync_count_with(s, 0, d, KEYS, own, counts, &test_refusal));
+    for (size_t t = 0; t < TEST_COUNT(thresholds); t++) {
+        assert_ok(umbel_sync_reaches(s, 0, d, KEYS, own, thresholds[t], reached,
+                                     &test_refusal));
+        for (size_t i = 0; i < KEYS; i++)
+            assert_int_equal(reached[i], counts[i] >= thresholds[t]);
+    }
+}
+
 static void compare_counts(const test_sync_server *s)
 {
     umbel_digest d[KEYS];
-    uint64_t counts[KEYS];
+    uint64_t counts[KEYS], own[KEYS];
     uint32_t origins[KEYS], expected;
 
     for (size_t i = 0; i < KEYS; i++)
@@ -176,7 +197,13 @@ static void compare_counts(const test_sync_server *s)
     for (size_t i = 0; i < KEYS; i++) {
         assert_int_equal(counts[i], plain_sum(s->machine, &d[i], &expected));
         assert_int_equal(origins[i], expected);
+        own[i] = i % 7;
     }
+    compare_verdicts(s->machine, d, NULL);
+    compare_verdicts(s->machine, d, own);
+    umbel_sync_set_trust(s->machine, 0, 2, 3);
+    compare_verdicts(s->machine, d, own);
+    umbel_sync_set_trust(s->machine, 0, 0, 0);
 }
 
 typedef struct crowd {
@@ -260,7 +287,7 @@ static void the_index_never_changes_an_answer(void **state)
     assert_non_null(c);
     for (size_t k = 0; k < TEST_COUNT(kinds); k++) {
         umbel_filter *shape = small_shape(kinds[k]);
-        size_t most_known = 0;
+        size_t most_known = 0, by_sums = 0;
         c->now = 1000;
         c->rng = (um_rng){k + 1};
         set_up(&c->all, shape, 1000);
@@ -272,18 +299,71 @@ static void the_index_never_changes_an_answer(void **state)
             if (event % 12 == 0)
                 begin_epoch(c);
             random_event(c);
-            if (event % 8 == 0)
+            if (event % 8 == 0) {
                 compare_counts(&c->all);
+                by_sums += um_sums_know(c->all.machine, 0);
+            }
             size_t known = known_copies(c->all.machine);
             most_known = known > most_known ? known : most_known;
         }
         assert_true(most_known > UM_COLUMNS_MOST); /* some share a column */
+        assert_true(by_sums > 0);
         for (size_t i = 0; i < ORIGINS; i++)
             test_sync_close(&c->one[i]);
         test_sync_close(&c->all);
         umbel_close(shape);
     }
     free(c);
+}
+
+/* Sums are never below counts, cell by cell, whatever is in them: a copy that
+ * grew, one that has gone, and one that came. Once made anew they are
+ * exact where no two keys meet. */
+static void sums_bound_what_copies_count(void **state)
+{
+    static const char *const kinds[] = {"table", "counting", "countmin"};
+
+    (void)state;
+    for (size_t k = 0; k < TEST_COUNT(kinds); k++) {
+        umbel_filter *shape = small_shape(kinds[k]);
+        test_sync_server all, one[3];
+        uint8_t most;
+
+        set_up(&all, shape, 1000);
+        for (size_t i = 0; i < TEST_COUNT(one); i++)
+            set_up(&one[i], shape, 1 + i);
+        for (size_t turn = 0; turn < 3; turn++)
+            for (size_t i = 0; i < TEST_COUNT(one); i++) {
+                test_sync_add(&one[i], 7, 1 + i);
+                test_sync_publish(&one[i]);
+                exchange(&one[i], &all, 1000);
+                umbel_sync_tick(all.machine, 1000);
+                umbel_sync_tick(all.machine, 1000);
+            }
+        umbel_digest d = digest_of(&all, 7);
+        assert_true(um_sums_know(all.machine, 0));
+        um_sums_bound(&all.machine->list[0], &d, 1, &most);
+        assert_int_equal(most, 3 * (1 + 2 + 3));
+        assert_ok(umbel_sync_drop(all.machine,
+                                  umbel_sync_origin(one[1].machine), false,
+                                  &test_refusal));
+        um_sums_bound(&all.machine->list[0], &d, 1, &most);
+        assert_int_equal(most, 3 * (1 + 2 + 3)); /* too large, and no less */
+        umbel_sync_tick(all.machine, 1001);
+        assert_true(um_sums_know(all.machine, 0));
+        um_sums_bound(&all.machine->list[0], &d, 1, &most);
+        assert_int_equal(most, 3 * (1 + 3));
+        test_sync_add(&one[0], 7, 1000);
+        test_sync_publish(&one[0]);
+        exchange(&one[0], &all, 1001);
+        um_sums_bound(&all.machine->list[0], &d, 1, &most);
+        uint64_t count = test_sync_count(&all, 7); /* cells may be small */
+        assert_int_equal(most, count < UM_SUMS_MOST ? count : UM_SUMS_MOST);
+        for (size_t i = 0; i < TEST_COUNT(one); i++)
+            test_sync_close(&one[i]);
+        test_sync_close(&all);
+        umbel_close(shape);
+    }
 }
 
 /* Copies of as many origins as memory has room for. */
@@ -315,6 +395,7 @@ static void an_index_gives_its_memory_to_copies(void **state)
     }
     assert_true(most_known > 0);
     assert_int_equal(known_copies(all.machine), 0);
+    assert_false(um_sums_know(all.machine, 0));
     test_sync_close(&all);
     umbel_close(shape);
 }
@@ -326,6 +407,7 @@ int main(void)
         cmocka_unit_test(what_an_older_incarnation_of_ours_said_counts_with_us),
         cmocka_unit_test(quorum_and_cap_are_of_origins),
         cmocka_unit_test(the_index_never_changes_an_answer),
+        cmocka_unit_test(sums_bound_what_copies_count),
         cmocka_unit_test(an_index_gives_its_memory_to_copies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -237,6 +237,7 @@ static void open_server(world *w, unsigned i, test_sync_server *s,
                                 .epoch_seconds = EPOCH,
                                 .epochs = 2,
                                 .page_bytes = 512,
+                                .indexed = true,
                                 .max_error = 0.05};
     s->params.session = ++w->sessions;
     s->params.drop_quorum = 1;
@@ -722,6 +723,24 @@ static int server_of(const world *w, const uint8_t *origin)
     return LIAR;
 }
 
+static uint64_t verdicts, by_sums; /* checked; of them where sums answer */
+
+/* A verdict is that of the count, whether the sums of all copies give it or
+ * not. */
+static void check_verdicts(world *w, const umbel_sync *m,
+                           const uint64_t *counts)
+{
+    uint64_t threshold = 1 + verdicts++ % 8;
+    bool reached[KEYS];
+
+    by_sums += um_sums_know(m, 0);
+    assert_ok(umbel_sync_reaches(m, 0, w->key, KEYS, NULL, threshold, reached,
+                                 &test_refusal));
+    for (int k = 0; k < KEYS; k++)
+        if (reached[k] != (counts[k] >= threshold))
+            note_failure(w, "a verdict is not that of the count");
+}
+
 static void check_server(world *w, unsigned i)
 {
     const umbel_sync *m = w->server[i].machine;
@@ -756,6 +775,7 @@ static void check_server(world *w, unsigned i)
         if (counts[k] != sum[k])
             note_failure(w, "a count is not the sum over copies");
     }
+    check_verdicts(w, m, counts);
 }
 
 /* An origin's own answer may not be above what was reported to it. */
@@ -954,9 +974,11 @@ static void every_schedule_ends_in_agreement(void **state)
             print_error("schedule %" PRIu64 ": %s\n", first_seed + i, failure);
         assert_null(failure);
     }
-    print_message("%" PRIu64 " schedules, %" PRIu64 " versions taken\n",
-                  schedules, taken);
+    print_message("%" PRIu64 " schedules, %" PRIu64 " versions taken, sums "
+                  "answer in %" PRIu64 " of %" PRIu64 " checks\n",
+                  schedules, taken, by_sums, verdicts);
     assert_true(taken > 20 * schedules);
+    assert_true(by_sums > verdicts / 10);
     umbel_close(shape);
 }
 
