@@ -444,5 +444,6 @@ umbel_sync_list um_fuzz_sync_list(void)
                              .shape = shape,
                              .epoch_seconds = 1000,
                              .epochs = 2,
-                             .page_bytes = 512};
+                             .page_bytes = 512,
+                             .indexed = true};
 }

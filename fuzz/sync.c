@@ -63,6 +63,7 @@ static void live_through(const uint8_t *data, size_t len, uint32_t slice_pages)
     umbel_digest d = {1, 2};
     umbel_slice out;
     uint64_t count;
+    bool reached;
     int peer;
 
     umbel_sync *s = open_machine(slice_pages);
@@ -86,7 +87,9 @@ static void live_through(const uint8_t *data, size_t len, uint32_t slice_pages)
         data += 3 + body;
         len -= 3 + body;
     }
-    if (umbel_sync_count(s, 0, &d, 1, &count, NULL, NULL))
+    if (umbel_sync_count(s, 0, &d, 1, &count, NULL, NULL) ||
+        umbel_sync_reaches(s, 0, &d, 1, NULL, 1, &reached, NULL) ||
+        reached != (count >= 1))
         abort();
     umbel_sync_agreement(s, 0);
     um_bytes_fini(&m);

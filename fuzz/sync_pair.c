@@ -4,7 +4,8 @@
  * Each byte is something that happens: a report, a version, a page of one, a
  * message that comes, is lost, repeated or late, a cut, a restart that loses
  * all, an entry of a log, an epoch that ends. Each copy holds at most what its
- * origin does; and after the last byte both agree.
+ * origin does, and verdicts are those of counts; after the last byte both
+ * agree.
  */
 #include "fuzz.h"
 
@@ -91,10 +92,15 @@ static void keep_time(end *e, uint64_t now)
         abort();
 }
 
+static umbel_digest digest_of(uint8_t which)
+{
+    return (umbel_digest){which * UINT64_C(0x9E3779B97F4A7C15),
+                          which * UINT64_C(0xD6E8FEB86659FD93)};
+}
+
 static void report(end *e, uint8_t which)
 {
-    umbel_digest d = {which * UINT64_C(0x9E3779B97F4A7C15),
-                      which * UINT64_C(0xD6E8FEB86659FD93)};
+    umbel_digest d = digest_of(which);
     uint64_t times = 1 + which % 3;
 
     if (umbel_add_digest_amounts(e->own, &d, &times, 1, NULL, NULL))
@@ -200,6 +206,27 @@ static void expect_not_ahead(const end *origin, const end *other)
     }
 }
 
+/* Whether the sums of all copies answer, or each copy is asked. */
+static void expect_same_verdicts(const end *e)
+{
+    umbel_digest d[32];
+    uint64_t count[32];
+    bool reached[32];
+
+    for (uint8_t i = 0; i < 32; i++)
+        d[i] = digest_of(i);
+    if (umbel_sync_count(e->machine, 0, d, 32, count, NULL, NULL))
+        abort();
+    for (uint64_t threshold = 1; threshold < 8; threshold += 2) {
+        if (umbel_sync_reaches(e->machine, 0, d, 32, NULL, threshold, reached,
+                               NULL))
+            abort();
+        for (int i = 0; i < 32; i++)
+            if (reached[i] != (count[i] >= threshold))
+                abort();
+    }
+}
+
 static void heal(end pair[2], uint64_t now)
 {
     umbel_slice m;
@@ -239,6 +266,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         happen(pair, data[i], &now);
     expect_not_ahead(&pair[0], &pair[1]);
     expect_not_ahead(&pair[1], &pair[0]);
+    expect_same_verdicts(&pair[0]);
+    expect_same_verdicts(&pair[1]);
     heal(pair, now);
     for (int i = 0; i < 2; i++) {
         for (int j = 0; j < LATE; j++)

@@ -75,8 +75,10 @@ typedef struct umbel_sync_list {
                             Kinds table, counting and countmin; others go
                             without. It takes a fourth (table), or a bit for
                             each cell, of the memory of copies, for 8, 16, 32
-                            or 64 of them, from the limit memory, and gives it
-                            back when copies need it */
+                            or 64 of them. Beside it are sums for verdicts
+                            (umbel_sync_reaches): a byte for each cell, or as
+                            much as two tables. Both are taken from the limit
+                            memory, and given back when copies need it */
     uint64_t origin_cap; /* the most that an origin adds to a count; 0: any */
     double max_error;    /* for admission; 0: the shape's own rate if it has a
                             capacity, else 0.5 */
