@@ -31,7 +31,8 @@ static void add(const void *self, const um_sums *to, const uint8_t *old,
     static const uint8_t zeros[8 * 64];
     const um_counting *c = self;
     uint32_t width = c->cells.width;
-    um_cells was = um_cells_of((void *)(uintptr_t)old, width); /* only read */
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): it is only read */
+    um_cells was = um_cells_of((void *)(uintptr_t)old, width);
     uint64_t first = (uint64_t)offset * 8 / width;
 
     for (size_t done = 0, some; done < bytes; done += some) {
