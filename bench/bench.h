@@ -24,6 +24,7 @@ typedef struct um_bench {
     bool renew;   /* before every pass the shared filter forgets what it got */
     size_t nkeys; /* a multiple of the chunk */
     uint64_t *keys;  /* random, UM_BENCH_SPARE more than nkeys */
+    uint64_t *mixed; /* half of them in the filter, half not; as many */
     char *strings;   /* the same keys as text of 16 digits, or NULL */
     bool *hit;       /* a chunk of answers */
     uint8_t *memory; /* as large as the filter's cells, for the limit */

@@ -33,6 +33,16 @@ typedef umbel_status um_bench_alone(uint64_t keys, uint64_t rounds,
 
 enum { UM_BENCH_SIZES = 3 };
 
+/*
+ * What a case shall reach, at 10^4 keys and at 10^6: at most that many times
+ * the limit, and two threads at least that many times as fast as one. 0: no
+ * bar.
+ */
+typedef struct um_bench_bar {
+    double times_limit[2];
+    double times_one;
+} um_bench_bar;
+
 /* THING-VERB-MODE. Those of a thing stand together. */
 typedef struct um_bench_case {
     const char *name;
@@ -44,10 +54,16 @@ typedef struct um_bench_case {
     um_bench_alone *alone; /* instead of all that */
     const char *rival;     /* in words: what it is held against; or NULL */
     uint64_t sizes[UM_BENCH_SIZES]; /* in keys; 0: no further ones */
+    um_bench_bar bar;
 } um_bench_case;
 
 extern const um_bench_case um_bench_cases[];
 extern const size_t um_bench_ncases;
+
+/* Returns true if the case has a bar. */
+bool um_bench_has_bar(const um_bench_case *c);
+/* How many times the limit it may take with n keys; 0: no bar. */
+double um_bench_bar_at(const um_bench_case *c, uint64_t n);
 
 /* A filter of n keys of that thing, and keys for it; fini takes what is half
  * made, too. */

@@ -13,7 +13,7 @@
 
 typedef struct bench_args {
     um_list cases;
-    bool all, list;
+    bool all, list, bars;
     um_whole rounds, seed;
 } bench_args;
 
@@ -23,6 +23,8 @@ enum { RUN, LIST };
 static const um_option options[] = {
     {"all", 0, NULL, "also measure filters of 100 million keys",
      UM_TARGET(bench_args, all), .modes = UM_MODE(RUN)},
+    {"bars", 0, NULL, "measure what has a bar, and say if it is met",
+     UM_TARGET(bench_args, bars), .modes = UM_MODE(RUN)},
     {"list", 0, NULL, "print the names of the cases",
      UM_TARGET(bench_args, list)},
     {"rounds", 0, "N", "measure everything N times (default 10)",
@@ -37,7 +39,8 @@ typedef struct plan {
     const um_args *args;
     const um_list *cases; /* empty: all */
     uint64_t rounds, seed;
-    bool all; /* sizes */
+    bool all;  /* sizes */
+    bool bars; /* only cases that have one */
 } plan;
 
 static const um_times unknown = {INFINITY, INFINITY, INFINITY,
@@ -45,6 +48,8 @@ static const um_times unknown = {INFINITY, INFINITY, INFINITY,
 
 static bool wanted(const plan *p, const um_bench_case *c)
 {
+    if (p->bars && !um_bench_has_bar(c))
+        return false;
     for (size_t i = 0; i < p->cases->n; i++)
         if (strcmp(p->cases->item[i], c->name) == 0)
             return true;
@@ -245,7 +250,8 @@ static int run(const um_args *args)
               .cases = &a->cases,
               .seed = a->seed.given ? a->seed.n : 1,
               .rounds = a->rounds.given ? a->rounds.n : 10,
-              .all = a->all};
+              .all = a->all,
+              .bars = a->bars};
     umbel_error err;
 
     if (a->list)
@@ -278,7 +284,9 @@ const um_command um_cmd_bench = {
         "compared with the plain blocked512 filter of the same size. tally: a "
         "stream of frequent and rare keys, compared with kind counting. "
         "ribbon-build: hashing and building, compared with adding the same "
-        "keys to a bloom filter with classic addressing. Machines are noisy: "
+        "keys to a bloom filter with classic addressing. mixed: half of the "
+        "keys are in. A bar is what a case shall reach, in times the limit, "
+        "or of one thread. Machines are noisy: "
         "trust the ratios of one run.",
 };
 

@@ -41,6 +41,40 @@ void um_bench_head(const um_args *args, uint64_t seed)
     printf("%-27s %11s %12s %12s\n", "case", "keys", "a key", "limit");
 }
 
+/* --- bars -------------------------------------------------------------------
+ */
+
+/* How many times what it is measured by; the bar; and whether that is met. */
+typedef struct verdict {
+    double bar; /* 0: there is none */
+    bool met;
+} verdict;
+
+static verdict judge(const um_bench_case *c, uint64_t n, const um_times *t)
+{
+    double at_most = um_bench_bar_at(c, n), at_least = c->bar.times_one;
+
+    if (at_least > 0)
+        return (verdict){at_least, t->one / t->ns >= at_least};
+    return (verdict){at_most, t->ns / t->limit <= at_most};
+}
+
+static void print_bar(const um_bench_case *c, verdict v)
+{
+    if (v.bar > 0)
+        printf("   bar %.2f x%s: %s", v.bar,
+               c->bar.times_one > 0 ? " one thread" : "",
+               v.met ? "met" : "MISSED");
+}
+
+static void report_bar(um_report *r, verdict v)
+{
+    if (v.bar <= 0)
+        return;
+    um_report_real(r, "bar", NULL, NULL, v.bar);
+    um_report_flag(r, "bar_met", NULL, v.met);
+}
+
 static void print_line(const um_bench_case *c, uint64_t n, const um_times *t)
 {
     double against = isinf(t->limit) ? t->rival : t->limit;
@@ -55,6 +89,7 @@ static void print_line(const um_bench_case *c, uint64_t n, const um_times *t)
         printf("   %.2f x the plain filter beside it", t->ns / t->plain);
     if (t->path)
         printf("   %s", t->path);
+    print_bar(c, judge(c, n, t));
     putchar('\n');
     fflush(stdout);
 }
@@ -87,6 +122,7 @@ static void print_object(const um_args *args, const um_bench_case *c,
     }
     if (t->path)
         um_report_text(&r, "fast_path", NULL, t->path);
+    report_bar(&r, judge(c, n, t));
     um_report_count(&r, "seed", NULL, NULL, seed);
     um_report_text(&r, "machine", NULL, machine);
     um_report_text(&r, "commit", NULL, UM_COMMIT);

@@ -36,12 +36,28 @@ static void fill_keys(um_bench *b, uint64_t seed)
     }
 }
 
+/* Which are members cannot be foreseen; they come from the first that went in
+ * (fill_filter). */
+static void mix_keys(um_bench *b, uint64_t n, uint64_t seed)
+{
+    um_rng members = {~seed}, coins = {seed + 1};
+    size_t some = n < b->nkeys ? (size_t)n : b->nkeys;
+
+    for (size_t i = 0; i < b->nkeys; i++) {
+        if (i % some == 0)
+            members.state = ~seed;
+        uint64_t member = um_random(&members);
+        b->mixed[i] = um_random(&coins) >> 63 ? member : b->keys[i];
+    }
+}
+
 void um_bench_fini(um_bench *b)
 {
     umbel_close(b->filter);
     umbel_close(b->shared);
     umbel_close(b->other);
     free(b->keys);
+    free(b->mixed);
     free(b->strings);
     free(b->hit);
     free(b->memory);
@@ -53,12 +69,13 @@ static bool get_memory(um_bench *b)
     void *memory = NULL;
 
     b->keys = malloc(n * sizeof *b->keys);
+    b->mixed = malloc(n * sizeof *b->mixed);
     b->strings = malloc(n * UM_BENCH_STRING);
     b->hit = malloc(UM_BENCH_CHUNK * sizeof *b->hit);
     if (posix_memalign(&memory, HUGE_PAGE, bytes) != 0)
         memory = NULL;
     b->memory = memory;
-    if (!b->keys || !b->strings || !b->hit || !b->memory)
+    if (!b->keys || !b->mixed || !b->strings || !b->hit || !b->memory)
         return false;
     if (bytes >= HUGE_FROM)
         um_use_huge_pages(memory, bytes, true);
@@ -142,7 +159,9 @@ umbel_status um_bench_init(um_bench *b, const um_bench_thing *thing, uint64_t n,
         status = fill_filter(b, b->other, n, seed, err);
     if (status == UMBEL_OK && thing->shares)
         status = share_copy(b, err);
-    if (status == UMBEL_OK)
-        fill_keys(b, seed);
-    return status;
+    if (status != UMBEL_OK)
+        return status;
+    fill_keys(b, seed);
+    mix_keys(b, n, seed);
+    return UMBEL_OK;
 }
