@@ -121,13 +121,18 @@ UM_INLINE uint8_t *um_block_at(const um_target *t, const um_eight *e, size_t i,
     return t->memory + (how.ahead ? e->at[i] : um_block_of(t, e->lo[i], how));
 }
 
+/* What will be written is fetched for writing: another core gives it up once,
+ * not first a copy of it. */
 UM_INLINE void um_fetch_block(const um_target *t, um_eight *e, size_t i,
                               um_loop_config how)
 {
     const uint8_t *p = t->memory + (e->at[i] = um_block_of(t, e->lo[i], how));
 
     for (int line = 0; line < 1 << how.shift; line += UM_LINE)
-        _mm_prefetch((const char *)p + line, _MM_HINT_T0);
+        if (how.verb == UM_ADD)
+            __builtin_prefetch(p + line, 1);
+        else
+            __builtin_prefetch(p + line);
 }
 
 UM_INLINE void um_take_keys(const um_target *t, const uint64_t *keys,

@@ -156,7 +156,10 @@ UM_INLINE void prepare(const target *t, const uint8_t *items, batch *b,
     _mm512_store_si512(&b->used[i], _mm512_rolv_epi64(all(t->run), last));
     _mm512_store_si512(&b->at[i], block_of(t, lo, how));
     for (size_t j = i; how.far && j < i + STEP; j++)
-        __builtin_prefetch(t->bits + b->at[j]);
+        if (how.verb == UM_ADD) /* as in blocked_avx2.h */
+            __builtin_prefetch(t->bits + b->at[j], 1);
+        else
+            __builtin_prefetch(t->bits + b->at[j]);
 }
 
 /* --- loops ---------------------------------------------------------------- */
