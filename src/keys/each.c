@@ -52,9 +52,11 @@ bool um_keys_rereadable(const um_key_source *s)
 /* --- the steps of the pipeline ---------------------------------------------
  */
 
-static um_key_batch batch_of(const um_piece *p)
+static um_key_batch batch_of(const reading *r, const um_piece *p)
 {
-    return (um_key_batch){p->n, p->keys, p->lines, p->weights, p->amounts};
+    bool same = um_lines_are_keys(&r->source->format);
+    return (um_key_batch){p->n, p->keys, same ? p->keys : p->lines, p->weights,
+                          p->amounts};
 }
 
 static bool fill_slot(void *ctx, void *piece)
@@ -70,7 +72,7 @@ static void work_on_slot(void *ctx, void *piece)
     um_split_piece(&r->source->format, &s->piece);
     if (!s->piece.n || !r->job->work)
         return;
-    um_key_batch batch = batch_of(&s->piece);
+    um_key_batch batch = batch_of(r, &s->piece);
     umbel_error err;
     umbel_status status = r->job->work(r->job->ctx, &batch, s->result, &err);
     if (status != UMBEL_OK) { /* comes before what stopped the splitting */
@@ -131,7 +133,7 @@ static bool drain_slot(void *ctx, void *piece)
 {
     reading *r = ctx;
     slot *s = piece;
-    um_key_batch batch = batch_of(&s->piece);
+    um_key_batch batch = batch_of(r, &s->piece);
     const bool *stop = r->source->stop;
 
     warn_of_piece(r->source, &s->piece);

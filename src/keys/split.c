@@ -17,6 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #define SEPARATED "(fields are separated by --delimiter, a tab by default)"
 
 /* Stores what is wrong with the last line. */
@@ -244,7 +248,7 @@ static bool no_memory(um_piece *p)
 }
 
 /* Makes room for one more key. */
-static bool grow_keys(um_piece *p)
+static bool grow_keys(const um_key_format *f, um_piece *p)
 {
     size_t room = p->room ? 2 * p->room : 4 * (size_t)UM_BATCH;
 
@@ -255,7 +259,10 @@ static bool grow_keys(um_piece *p)
         !um_grow(&p->weights, room, sizeof *p->weights) ||
         !um_grow(&p->amounts, room, sizeof *p->amounts))
         return no_memory(p);
-    p->room = room;
+    for (; p->room < room; p->room++) { /* as they are of plain lines */
+        p->weights[p->room] = 1;
+        p->amounts[p->room] = f->times ? f->times : 1;
+    }
     return true;
 }
 
@@ -299,7 +306,7 @@ static bool take_line(const um_key_format *f, um_piece *p, const uint8_t *at,
     p->nlines++;
     if (line.len == 0)
         return true;
-    if (!grow_keys(p))
+    if (!grow_keys(f, p))
         return false;
     p->lines[p->n] = line;
     if (line.len > UM_MAX_KEY_LEN)
@@ -336,6 +343,90 @@ static bool skip_line(um_piece *p)
     return true;
 }
 
+/* Takes a line, of whatever format. Returns false if no further one counts. */
+static bool take_any(const um_key_format *f, um_piece *p, const uint8_t *at,
+                     const uint8_t *end)
+{
+    return take_line(f, p, at, (size_t)(end - at)) ||
+           (f->skip_bad && p->bad && skip_line(p));
+}
+
+/* --- plain lines -----------------------------------------------------------
+ */
+
+bool um_lines_are_keys(const um_key_format *f)
+{
+    return !f->null_ended && !f->hex && !f->field && !f->amount_field &&
+           !f->weights && !f->fold_case;
+}
+
+/* Bit i is set if a line ends at p[i]. */
+static inline uint64_t find_ends(const uint8_t *p)
+{
+    uint64_t ends = 0;
+
+#ifdef __SSE2__
+    const __m128i newline = _mm_set1_epi8('\n');
+    for (unsigned i = 0; i < 4; i++) {
+        __m128i x = _mm_loadu_si128((const __m128i *)(const void *)p + i);
+        int some = _mm_movemask_epi8(_mm_cmpeq_epi8(x, newline));
+        ends |= (uint64_t)(unsigned)some << 16 * i;
+    }
+#else
+    for (unsigned i = 0; i < 64; i++)
+        ends |= (uint64_t)(p[i] == '\n') << i;
+#endif
+    return ends;
+}
+
+/* As take_any, where the whole line is the key and is not the first. */
+static inline bool take_plain(const um_key_format *f, um_piece *p,
+                              const uint8_t *at, const uint8_t *end)
+{
+    size_t len = (size_t)(end - at);
+
+    if (len > UM_MAX_KEY_LEN || p->n == p->room)
+        return take_any(f, p, at, end);
+    p->nlines++;
+    len -= len && at[len - 1] == '\r';
+    p->keys[p->n] = (umbel_slice){at, len};
+    p->n += len > 0;
+    return true;
+}
+
+/* Takes the lines that end in whole blocks of the text, from at on. Returns the
+ * beginning of the next one; NULL: no further one counts. */
+static const uint8_t *take_blocks(const um_key_format *f, um_piece *p,
+                                  const uint8_t *at)
+{
+    const uint8_t *block = at, *stop = p->text + p->len;
+
+    for (; stop - block >= 64; block += 64)
+        for (uint64_t ends = find_ends(block); ends; ends &= ends - 1) {
+            const uint8_t *end = block + __builtin_ctzll(ends);
+            if (!take_plain(f, p, at, end))
+                return NULL;
+            at = end + 1;
+        }
+    return at;
+}
+
+/* --- all of it -------------------------------------------------------------
+ */
+
+/* Takes the line at at, and returns the beginning of the next one; NULL: none
+ * counts, or there is none. */
+static const uint8_t *take_next(const um_key_format *f, um_piece *p,
+                                const uint8_t *at)
+{
+    size_t left = (size_t)(p->text + p->len - at);
+    const uint8_t *end = memchr(at, um_format_end(f), left);
+
+    if (!end)
+        end = at + left; /* the last line of a file may lack its end */
+    return take_any(f, p, at, end) && end + 1 < at + left ? end + 1 : NULL;
+}
+
 void um_split_piece(const um_key_format *f, um_piece *p)
 {
     p->n = p->decoded_len = 0;
@@ -343,13 +434,9 @@ void um_split_piece(const um_key_format *f, um_piece *p)
     p->bad = NULL;
     if (p->len == 0 || !grow_decoded(f, p))
         return;
-    const uint8_t *at = p->text, *stop = at + p->len;
-    for (bool good = true; good && at < stop;) {
-        const uint8_t *end = memchr(at, um_format_end(f), (size_t)(stop - at));
-        if (!end)
-            end = stop; /* the last line of a file may lack its end */
-        good = take_line(f, p, at, (size_t)(end - at)) ||
-               (f->skip_bad && p->bad && skip_line(p));
-        at = end + 1;
-    }
+    const uint8_t *at = take_next(f, p, p->text); /* it may have a mark */
+    if (at && um_lines_are_keys(f))
+        at = take_blocks(f, p, at);
+    while (at && at < p->text + p->len)
+        at = take_next(f, p, at);
 }

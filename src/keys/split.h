@@ -12,6 +12,10 @@
  */
 void um_split_piece(const um_key_format *f, um_piece *p);
 
+/* Returns true if every line that is not empty is a key, as it stands there. A
+ * piece then has its keys only, and no lines. */
+bool um_lines_are_keys(const um_key_format *f);
+
 /* Returns true if lines of that file end in a weight. */
 bool um_file_has_weights(const um_key_format *f, const char *file);
 

@@ -167,50 +167,83 @@ static double error(const um_shape *s, const um_layout *l, double keys)
     return um_groups_error(l, (uint32_t)s->setting[GROUPS], keys);
 }
 
+/* Returns the share of a lane's cells in use, as throws meet them, and adds
+ * these to *in_block. */
+static double lane_fill(const um_layout *l, um_used_in *used, const void *cells,
+                        uint64_t from, uint64_t *in_block)
+{
+    uint64_t hot = um_model_hot(l);
+    uint64_t used_hot = hot ? used(cells, from, hot) : 0;
+    uint64_t rest = used(cells, from + hot, l->width - hot);
+
+    *in_block += used_hot + rest;
+    return um_model_hit(l, used_hot, used_hot + rest);
+}
+
+/* The same for lanes of 64 bits whose cells are alike, which many filters have
+ * millions of. */
+static double word_fill(const uint8_t *bits, uint64_t from, uint64_t *in_block)
+{
+    uint64_t n = um_ones(um_load64(bits + from / 8));
+
+    *in_block += n;
+    return (double)n / 64;
+}
+
 /*
  * Chance that a key landing in this block matches: over the lanes where its
  * extra hashes may start, the product of the lanes' fills. Adds its cells in
  * use to *in_block.
  */
-static double block_error(const um_layout *l, um_used_in *used,
-                          const void *cells, uint64_t block, uint64_t *in_block)
+UM_INLINE double block_error(const um_layout *l, um_used_in *used,
+                             const void *cells, uint64_t block, bool words,
+                             uint64_t *in_block)
 {
-    double fill[UM_MAX_HASHES], everywhere = 1, sum = 0;
+    uint32_t lanes = l->lanes;
+    double fill[2 * UM_MAX_HASHES], everywhere = 1, sum = 0; /* lanes twice */
 
-    for (uint32_t i = 0; i < l->lanes; i++) {
-        uint64_t from = (block * l->lanes + i) * l->width;
-        uint64_t hot = um_model_hot(l);
-        uint64_t used_hot = hot ? used(cells, from, hot) : 0;
-        uint64_t rest = used(cells, from + hot, l->width - hot);
-        fill[i] = um_model_hit(l, used_hot, used_hot + rest);
-        *in_block += used_hot + rest;
+    for (uint32_t i = 0; i < lanes; i++) {
+        uint64_t from = (block * lanes + i) * l->width;
+        fill[i] = fill[lanes + i] =
+            words ? word_fill(cells, from, in_block)
+                  : lane_fill(l, used, cells, from, in_block);
         for (uint32_t t = 0; t < l->throws; t++)
             everywhere *= fill[i];
     }
     if (l->extra == 0)
         return everywhere;
-    for (uint32_t start = 0; start < l->lanes; start++) {
+    for (uint32_t start = 0; start < lanes; start++) {
         double product = 1;
         for (uint32_t i = 0; i < l->extra; i++)
-            product *= fill[(start + i) % l->lanes];
+            product *= fill[start + i];
         sum += product;
     }
-    return everywhere * sum / l->lanes;
+    return everywhere * sum / lanes;
 }
 
-void um_bloom_look(const um_layout *l, um_used_in *used, const void *cells,
-                   um_bits_look *out)
+UM_INLINE um_bits_look look_at_blocks(const um_layout *l, um_used_in *used,
+                                      const void *cells, bool words)
 {
     um_bits_look found = {.used = 0};
 
     for (uint64_t i = 0; i < l->blocks; i++) {
         uint64_t in_block = 0;
-        found.error += block_error(l, used, cells, i, &in_block);
+        found.error += block_error(l, used, cells, i, words, &in_block);
         found.used += in_block;
         if (in_block > found.in_block)
             found.in_block = in_block, found.fullest = i;
     }
     found.error /= (double)l->blocks;
+    return found;
+}
+
+void um_bloom_look(const um_layout *l, um_used_in *used, const void *cells,
+                   um_bits_look *out)
+{
+    bool words = used == um_bits_used_in && l->width == 64 && !um_range(l);
+    um_bits_look found = words ? look_at_blocks(l, used, cells, true)
+                               : look_at_blocks(l, used, cells, false);
+
     if (um_classes(l, NULL))
         found.error = um_classes_chance(l, used, cells);
     *out = found;

@@ -30,11 +30,6 @@ typedef struct walk8 {
     __m256i x[UM_PAIR], hi[UM_PAIR];
 } walk8;
 
-UM_INLINE __m256i load4(const void *p)
-{
-    return _mm256_loadu_si256((const __m256i *)p);
-}
-
 UM_INLINE void take_keys8(const uint64_t *keys, uint64_t flip, walk8 *w)
 {
     um_xxh3_avx2(keys, flip, w->x);
@@ -42,22 +37,12 @@ UM_INLINE void take_keys8(const uint64_t *keys, uint64_t flip, walk8 *w)
     um_remix_avx2(w->hi);
 }
 
-UM_INLINE void take_digests(const umbel_digest *d, walk8 *w)
-{
-    UM_EACH
-    {
-        __m256i a = load4(d + 4 * g), b = load4(d + 4 * g + 2);
-        w->x[g] = _mm256_permute4x64_epi64(_mm256_unpacklo_epi64(a, b), 0xD8);
-        w->hi[g] = _mm256_permute4x64_epi64(_mm256_unpackhi_epi64(a, b), 0xD8);
-    }
-}
-
 UM_INLINE void take_whole(const source *s, const void *p, walk8 *w)
 {
     if (s->sort == SORT_KEYS8)
         take_keys8(p, s->flip, w);
     else
-        take_digests(p, w);
+        um_split_digests(p, w->x, w->hi);
 }
 
 /* Fewer than eight are filled up with zeros. */
