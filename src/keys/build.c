@@ -113,6 +113,17 @@ static umbel_status count_distinct(const um_key_source *s, uint64_t *n,
     return status;
 }
 
+/* Digits are decoded once: when they are added, which a bad line ends. Where
+ * bad lines are skipped, they do not count. */
+static umbel_status count_members(const um_key_source *members, uint64_t *n,
+                                  umbel_error *err)
+{
+    um_key_source lines = *members;
+
+    lines.format.hex &= lines.format.skip_bad;
+    return um_keys_count(&lines, n, err);
+}
+
 /* Counts the keys, unless the capacity is given or not needed, or they cannot
  * be read twice. */
 static umbel_status count_capacity(const um_build_job *job, umbel_params *p,
@@ -125,7 +136,7 @@ static umbel_status count_capacity(const um_build_job *job, umbel_params *p,
         UM_TRY(count_distinct(&job->members, &out->distinct, err));
         p->capacity = out->distinct;
     } else {
-        UM_TRY(um_keys_count(&job->members, &p->capacity, err));
+        UM_TRY(count_members(&job->members, &p->capacity, err));
     }
     return p->capacity ? UMBEL_OK : refuse_empty(err);
 }

@@ -10,6 +10,7 @@
 #include "base/batch.h"
 #include "base/bits.h"
 #include "base/error.h"
+#include "base/inline.h"
 #include "keys/grow.h"
 
 #include <math.h>
@@ -173,13 +174,45 @@ static inline uint64_t join_digits(uint64_t x)
     return x | x >> 16;
 }
 
-/* Eight digits at a time, and no branch: what is wrong shows at the end. */
+#ifdef __SSE2__
+/* Returns which bytes of x are at most as large as those of most. */
+static inline __m128i up_to(__m128i x, __m128i most)
+{
+    return _mm_cmpeq_epi8(_mm_min_epu8(x, most), x);
+}
+
+/* Sixteen digits become eight bytes. Returns false if one is none. */
+static inline bool join_sixteen(const uint8_t *digits, uint8_t *out)
+{
+    __m128i x = _mm_loadu_si128((const __m128i *)(const void *)digits);
+    __m128i digit = _mm_sub_epi8(x, _mm_set1_epi8('0'));
+    __m128i letter =
+        _mm_sub_epi8(_mm_or_si128(x, _mm_set1_epi8(0x20)), _mm_set1_epi8('a'));
+    __m128i is_digit = up_to(digit, _mm_set1_epi8(9));
+    __m128i is_letter = up_to(letter, _mm_set1_epi8(5));
+    __m128i ten_up = _mm_add_epi8(letter, _mm_set1_epi8(10));
+    __m128i value = _mm_or_si128(_mm_and_si128(is_digit, digit),
+                                 _mm_and_si128(is_letter, ten_up));
+    __m128i high = _mm_slli_epi16(value, 4), low = _mm_srli_epi16(value, 8);
+    __m128i bytes =
+        _mm_and_si128(_mm_or_si128(high, low), _mm_set1_epi16(0xFF));
+
+    _mm_storel_epi64((__m128i *)(void *)out, _mm_packus_epi16(bytes, bytes));
+    return _mm_movemask_epi8(_mm_or_si128(is_digit, is_letter)) == 0xFFFF;
+}
+#endif
+
+/* Many digits at a time, and no branch: what is wrong shows at the end. */
 bool um_hex_decode(const void *text, size_t len, uint8_t *out)
 {
     const uint8_t *digits = text;
     uint64_t all = EACH_BYTE(0x80);
     size_t i = 0;
 
+#ifdef __SSE2__
+    for (; i + 16 <= len; i += 16)
+        all &= (uint64_t)0 - join_sixteen(digits + i, out + i / 2);
+#endif
     for (; i + 8 <= len; i += 8) {
         uint64_t x = um_load64(digits + i), bytes = um_le64(join_digits(x));
         all &= find_digits(x);
@@ -361,20 +394,20 @@ bool um_lines_are_keys(const um_key_format *f)
 }
 
 /* Bit i is set if a line ends at p[i]. */
-static inline uint64_t find_ends(const uint8_t *p)
+static inline uint64_t find_ends(const uint8_t *p, char end)
 {
     uint64_t ends = 0;
 
 #ifdef __SSE2__
-    const __m128i newline = _mm_set1_epi8('\n');
+    const __m128i all = _mm_set1_epi8(end);
     for (unsigned i = 0; i < 4; i++) {
         __m128i x = _mm_loadu_si128((const __m128i *)(const void *)p + i);
-        int some = _mm_movemask_epi8(_mm_cmpeq_epi8(x, newline));
+        int some = _mm_movemask_epi8(_mm_cmpeq_epi8(x, all));
         ends |= (uint64_t)(unsigned)some << 16 * i;
     }
 #else
     for (unsigned i = 0; i < 64; i++)
-        ends |= (uint64_t)(p[i] == '\n') << i;
+        ends |= (uint64_t)(p[i] == (uint8_t)end) << i;
 #endif
     return ends;
 }
@@ -396,15 +429,16 @@ static inline bool take_plain(const um_key_format *f, um_piece *p,
 
 /* Takes the lines that end in whole blocks of the text, from at on. Returns the
  * beginning of the next one; NULL: no further one counts. */
-static const uint8_t *take_blocks(const um_key_format *f, um_piece *p,
-                                  const uint8_t *at)
+UM_INLINE const uint8_t *take_blocks(const um_key_format *f, um_piece *p,
+                                     const uint8_t *at, bool plain)
 {
     const uint8_t *block = at, *stop = p->text + p->len;
+    char last = plain ? '\n' : um_format_end(f);
 
     for (; stop - block >= 64; block += 64)
-        for (uint64_t ends = find_ends(block); ends; ends &= ends - 1) {
+        for (uint64_t ends = find_ends(block, last); ends; ends &= ends - 1) {
             const uint8_t *end = block + __builtin_ctzll(ends);
-            if (!take_plain(f, p, at, end))
+            if (!(plain ? take_plain(f, p, at, end) : take_any(f, p, at, end)))
                 return NULL;
             at = end + 1;
         }
@@ -435,8 +469,9 @@ void um_split_piece(const um_key_format *f, um_piece *p)
     if (p->len == 0 || !grow_decoded(f, p))
         return;
     const uint8_t *at = take_next(f, p, p->text); /* it may have a mark */
-    if (at && um_lines_are_keys(f))
-        at = take_blocks(f, p, at);
+    if (at)
+        at = um_lines_are_keys(f) ? take_blocks(f, p, at, true)
+                                  : take_blocks(f, p, at, false);
     while (at && at < p->text + p->len)
         at = take_next(f, p, at);
 }
