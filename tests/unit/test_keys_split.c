@@ -6,6 +6,8 @@
  */
 #include "support/key_input.h"
 
+#include "base/rng.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +72,45 @@ static void a_carriage_return_before_the_newline_is_removed(void **state)
     (void)state;
     expect_keys(&lines, "one\r\ntwo\r\n\r\n", "one|two|");
     expect_keys(&lines, "a\rb\r\r\n", "a\\x0db\\x0d|");
+}
+
+/* The keys of a text by the definition, as test_input prints them. */
+static void split_plainly(const char *text, size_t len, char *out)
+{
+    for (size_t i = 0, from = 0; i <= len; i++) {
+        if (i < len && text[i] != '\n')
+            continue;
+        size_t end = i > from && text[i - 1] == '\r' ? i - 1 : i;
+        if (end > from)
+            out += sprintf(out, "%.*s|", (int)(end - from), text + from);
+        from = i + 1;
+    }
+    *out = '\0';
+}
+
+/* Texts are looked at in blocks of 64 bytes: ends of lines stand everywhere in
+ * them. No key holds a carriage return, which would be printed otherwise. */
+static void lines_may_end_anywhere_in_a_block(void **state)
+{
+    enum { MOST = 330 };
+    char text[MOST + 2], want[2 * MOST + 2];
+    um_rng rng = {5};
+
+    (void)state;
+    for (size_t most = 1; most < MOST; most++) {
+        size_t len = 0;
+        while (len < most) {
+            uint64_t dice = um_random(&rng) >> 32;
+            if (dice % (most % 40 + 2))
+                text[len++] = (char)('a' + (char)(dice % 26));
+            else if (dice & 1 << 20)
+                text[len++] = '\n';
+            else
+                text[len++] = '\r', text[len++] = '\n';
+        }
+        split_plainly(text, len, want);
+        expect(&lines, text, len, UMBEL_OK, want, "");
+    }
 }
 
 static void records_that_end_with_nul_keep_all_other_bytes(void **state)
@@ -261,16 +302,17 @@ static void batches_show_whole_lines(void **state)
 /* --- hexadecimal -----------------------------------------------------------
  */
 
-/* Each byte at each place of texts that are decoded eight digits at a time. */
+/* Each byte at each place of texts that are decoded sixteen and eight digits at
+ * a time. */
 static void every_byte_is_a_digit_or_is_not(void **state)
 {
     static const char digits[] = "0123456789abcdefABCDEF";
 
     (void)state;
-    for (size_t len = 2; len <= 20; len += 2)
+    for (size_t len = 2; len <= 36; len += 2)
         for (size_t at = 0; at < len; at++)
             for (unsigned c = 0; c < 256; c++) {
-                uint8_t text[20], out[10],
+                uint8_t text[36], out[18],
                     is = c != 0 && strchr(digits, (int)c);
                 memset(text, 'c', sizeof text);
                 text[at] = (uint8_t)c;
@@ -473,6 +515,7 @@ int main(void)
         cmocka_unit_test(lines_that_are_not_empty_are_keys),
         cmocka_unit_test(the_last_line_may_lack_its_end),
         cmocka_unit_test(a_carriage_return_before_the_newline_is_removed),
+        cmocka_unit_test(lines_may_end_anywhere_in_a_block),
         cmocka_unit_test(records_that_end_with_nul_keep_all_other_bytes),
         cmocka_unit_test(a_byte_order_mark_is_removed_from_the_first_line_only),
         cmocka_unit_test(every_file_may_begin_with_a_byte_order_mark),
