@@ -17,7 +17,7 @@
 
 typedef struct reproduce_args {
     um_list names;
-    bool list, all, paper_draw, fresh, timed;
+    bool list, all, paper_draw, fresh, timed, wrong;
     um_whole rounds, threads, seed;
     const char *output;
 } reproduce_args;
@@ -48,6 +48,10 @@ static const um_option options[] = {
      UM_TARGET(reproduce_args, fresh), .modes = UM_MODE(RUN)},
     {"timed", 0, NULL, "also check times against intervals; one thread",
      UM_TARGET(reproduce_args, timed), .modes = UM_MODE(RUN)},
+    {"wrong", 0, NULL,
+     "try each interval against wrong results, which it must refuse",
+     UM_TARGET(reproduce_args, wrong), .modes = UM_MODE(RUN),
+     .excludes = "output"},
     {0}};
 
 /* What is to be run: one study a name. */
@@ -77,7 +81,8 @@ static um_study study_options(const reproduce_args *a)
                       .seed = a->seed.given ? a->seed.n : 1,
                       .threads = (unsigned)threads,
                       .timed = a->timed,
-                      .fresh = a->fresh};
+                      .fresh = a->fresh,
+                      .wrong = a->wrong};
 }
 
 static bool is_listed(const job *j, const um_paper *paper)
@@ -163,6 +168,15 @@ static umbel_status run_watched(job *j, um_study *s, umbel_error *err)
 /* --- reports ---------------------------------------------------------------
  */
 
+static unsigned bits_in(unsigned x)
+{
+    unsigned n = 0;
+
+    for (; x; x &= x - 1)
+        n++;
+    return n;
+}
+
 static void print_json(const um_args *args, const um_study *s)
 {
     for (size_t i = 0; i < s->record.nchecks; i++) {
@@ -178,8 +192,9 @@ static void print_json(const um_args *args, const um_study *s)
         um_report_real(&r, "high", NULL, NULL, c->high);
         um_report_flag(&r, "pass", NULL, c->pass);
         um_report_flag(&r, "fitted", NULL, c->fitted);
-        um_report_flag(&r, "differs", NULL, c->differs);
         um_report_flag(&r, "weak", NULL, c->weak);
+        if (s->wrong)
+            um_report_count(&r, "refuses", NULL, NULL, bits_in(c->refuses));
         um_report_print(args, &r);
         um_report_fini(&r);
     }
@@ -225,6 +240,24 @@ static void print_sheet(const um_sheet *s)
     }
 }
 
+/* How many wrong results each interval refuses, and those that refuse none. */
+static void print_refusals(const um_study *s)
+{
+    const um_record *r = &s->record;
+    size_t counted = 0, blind = 0;
+
+    printf("%s: wrong results against its intervals\n", s->paper->name);
+    for (size_t i = 0; i < r->nchecks; i++) {
+        const um_check *c = &r->check[i];
+        counted += c->pass && !c->weak;
+        blind += um_check_is_blind(c);
+        printf("  %-60s %-4s  refuses %u of %d\n", c->item, um_verdict(c),
+               bits_in(c->refuses), UM_WRONG_WAYS);
+    }
+    printf("%zu of %zu intervals that count refuse a wrong result\n",
+           counted - blind, counted);
+}
+
 static void print_text(const um_study *s)
 {
     const um_record *r = &s->record;
@@ -254,7 +287,7 @@ static void print_study(const um_args *args, const um_study *s, bool first)
     }
     if (!first)
         putchar('\n');
-    print_text(s);
+    (s->wrong ? print_refusals : print_text)(s);
 }
 
 /* In JSON the values alone: where they went is known to who asked. */
@@ -324,6 +357,17 @@ static unsigned reproduce_mode(const void *values)
                                                   : UM_MODE(RUN);
 }
 
+/* With --wrong the intervals are on trial, not the results. */
+static bool is_fine(const um_study *s)
+{
+    if (!s->wrong)
+        return um_record_outcome(&s->record) != UM_DOES_NOT_COME_OUT;
+    for (size_t i = 0; i < s->record.nchecks; i++)
+        if (um_check_is_blind(&s->record.check[i]))
+            return false;
+    return true;
+}
+
 static int run(const um_args *args)
 {
     const reproduce_args *a = args->values;
@@ -342,8 +386,7 @@ static int run(const um_args *args)
     if (read_job(args, &j, &err) || run_all(&j, &err))
         code = um_trouble(args, &err);
     for (size_t i = 0; i < j.n; i++) {
-        if (code == UM_EXIT_FINE &&
-            um_record_outcome(&j.study[i].record) == UM_DOES_NOT_COME_OUT)
+        if (code == UM_EXIT_FINE && !is_fine(&j.study[i]))
             code = UM_EXIT_NO;
         um_study_fini(&j.study[i]);
     }
@@ -367,7 +410,8 @@ const um_command um_cmd_reproduce = {
                "of threads. The exit code is 0 when every value lies within "
                "its interval, 1 when one does not. With --all and -o the page "
                "is an index by paper: picture, claim, verdict and command of "
-               "each.",
+               "each. With --wrong it is 1 when an interval that counts "
+               "refuses none of six wrong results.",
 };
 
 int main(int argc, char **argv)

@@ -31,16 +31,12 @@ void um_put_verdicts(FILE *out, const um_record *r)
             v.passed + v.failed);
     if (v.weak)
         fprintf(out, "; %zu that these rounds cannot check", v.weak);
-    if (v.differing)
-        fprintf(out, "; %zu of the paper's numbers not reproduced",
-                v.differing);
     fprintf(out, ": %s", um_outcome_name(um_record_outcome(r)));
 }
 
 void um_csv_checks(FILE *out, const um_record *r)
 {
-    fputs("item,paper,ours,standard error,low,high,pass,fitted,differs,note\n",
-          out);
+    fputs("item,paper,ours,standard error,low,high,pass,fitted,note\n", out);
     for (size_t i = 0; i < r->nchecks; i++) {
         const um_check *c = &r->check[i];
         const double number[] = {c->paper, c->ours, c->error, c->low, c->high};
@@ -49,8 +45,8 @@ void um_csv_checks(FILE *out, const um_record *r)
             putc(',', out);
             um_put_csv_number(out, number[j]);
         }
-        fprintf(out, ",%s,%s,%s,", c->pass ? "yes" : "no",
-                c->fitted ? "yes" : "no", c->differs ? "yes" : "no");
+        fprintf(out, ",%s,%s,", c->pass ? "yes" : "no",
+                c->fitted ? "yes" : "no");
         um_put_csv(out, c->note);
         putc('\n', out);
     }

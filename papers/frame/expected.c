@@ -66,6 +66,29 @@ static bool to_number(const char *text, double *out)
     return *end == '\0' && isfinite(*out);
 }
 
+double um_half_unit(const char *printed)
+{
+    size_t whole = strspn(printed, "+-0123456789");
+    const char *p = printed + whole;
+    double decimals = 0, exponent = 0;
+
+    if (*p == '.') {
+        decimals = (double)strspn(++p, "0123456789");
+        p += (size_t)decimals;
+    }
+    if (*p == 'e' || *p == 'E')
+        exponent = strtod(p + 1, NULL);
+    return 0.5 * pow(10, exponent - decimals);
+}
+
+/* What the paper rounded away, for a mean that it prints with its spread. */
+static void add_rounding(const char *printed, um_expected *e)
+{
+    if (isnan(e->slack) && isnan(e->reference) && !isnan(e->paper) &&
+        !isnan(e->sd) && !isnan(e->rounds))
+        e->slack = um_half_unit(printed);
+}
+
 static bool to_row(char field[FIELDS][UM_NOTE_LEN], um_expected *out)
 {
     double *number[] = {&out->paper, &out->reference, &out->sd,  &out->rounds,
@@ -77,12 +100,13 @@ static bool to_row(char field[FIELDS][UM_NOTE_LEN], um_expected *out)
     out->fitted = strcmp(field[8], "fitted") == 0;
     out->timed = strcmp(field[8], "timed") == 0;
     out->spread = strcmp(field[8], "spread") == 0;
-    out->differs = strcmp(field[8], "differs") == 0;
     out->shown = strcmp(field[8], "shown") == 0;
+    add_rounding(field[1], out);
+    out->sd_slack = um_half_unit(field[3]);
     snprintf(out->item, sizeof out->item, "%.*s", UM_TEXT_LEN - 1, field[0]);
     memcpy(out->note, field[9], sizeof out->note);
     return fine && (!*field[8] || out->fitted || out->timed || out->spread ||
-                    out->differs || out->shown);
+                    out->shown);
 }
 
 static const char *next_line(const char *p)
@@ -149,8 +173,8 @@ double um_expected_centre(const um_expected *e)
     return isnan(e->reference) ? e->paper : e->reference;
 }
 
-void um_expected_bar(const um_expected *e, double z, double error,
-                     double rounds, double *low, double *high)
+void um_expected_bar(const um_expected *e, double error, double rounds,
+                     double other, double *low, double *high)
 {
     double around = um_expected_centre(e);
     double width = isnan(e->slack) ? 0 : e->slack;
@@ -160,7 +184,7 @@ void um_expected_bar(const um_expected *e, double z, double error,
         *high = isnan(e->high) ? INFINITY : e->high;
         return;
     }
-    width += z * joint_error(e, error, rounds);
+    width += UM_Z_LIMIT * hypot(joint_error(e, error, rounds), other);
     *low = around - width;
     *high = around + width;
 }

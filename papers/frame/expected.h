@@ -7,14 +7,15 @@
  *
  * item names the value. paper is what the paper prints, empty when it prints
  * none. When low or high is given, it is the bar. Else ours must lie around the
- * reference (or, without one, the paper's value) within slack (half a unit of
- * the last printed digit, say) and five joint standard errors (or z_limit of
- * the row): sd is the spread of one round, rounds what the reference rests on;
- * without sd our own standard error is taken. mark is "fitted", "timed"
- * (checked only with --timed), "spread" (only with two rounds or more),
- * "differs" (a number of the paper that does not come out: reported
- * apart, by name), "shown" (printed beside ours, never checked: nothing that
- * can be measured would fail it) or empty. Lines with # are comments.
+ * reference (or, without one, the paper's value) within five joint standard
+ * errors and slack: sd is the spread of one round, rounds what the reference
+ * rests on; without sd our own standard error is taken. A mean that the paper
+ * prints with its sd and rounds has the slack of its rounding, half a unit of
+ * the last digit, unless the row has another. mark is "fitted", "timed"
+ * (checked only with --timed), "spread" (only with two rounds or more), "shown"
+ * (printed beside ours, never checked: nothing that can be measured would fail
+ * it) or empty. There is no mark for what is known not to come out: it fails.
+ * Lines with # are comments.
  */
 #ifndef UM_PAPERS_EXPECTED_H
 #define UM_PAPERS_EXPECTED_H
@@ -24,7 +25,8 @@
 typedef struct um_expected {
     char item[UM_TEXT_LEN];
     double paper, reference, sd, rounds, slack, low, high; /* NAN: empty */
-    bool fitted, timed, spread, differs, shown;
+    double sd_slack; /* half a unit of the last digit of sd */
+    bool fitted, timed, spread, shown;
     char note[UM_NOTE_LEN];
 } um_expected;
 
@@ -54,9 +56,12 @@ bool um_expected_find(const char *text, const char *item, um_expected *out);
 
 /* What ours is held against: the reference, or the paper's value. */
 double um_expected_centre(const um_expected *e);
-/* low and high, z joint errors around it, for a value of that standard error
- * from that many rounds. */
-void um_expected_bar(const um_expected *e, double z, double error,
-                     double rounds, double *low, double *high);
+/* Half a unit of the last digit of a printed number: "2.019e-2" gives 5e-6. */
+double um_half_unit(const char *printed);
+/* low and high, UM_Z_LIMIT joint errors around it, for a value of that standard
+ * error from that many rounds. other is the standard error of a source of
+ * chance that is the same in all rounds. */
+void um_expected_bar(const um_expected *e, double error, double rounds,
+                     double other, double *low, double *high);
 
 #endif

@@ -37,7 +37,6 @@ typedef struct um_paper {
     const char *claim;  /* one line: what is to be seen */
     uint64_t rounds;    /* unless told otherwise; at most a minute on a core */
     size_t width;       /* numbers that a round gives */
-    double z_limit;     /* joint standard errors allowed; 0: UM_Z_LIMIT */
     bool drawn_once;    /* something is, for all rounds; --fresh undoes it */
 
     /* What all rounds read and none changes; NULL: nothing. */
@@ -60,6 +59,7 @@ struct um_study {
     unsigned threads;
     bool timed; /* also check times: no longer the same in every run */
     bool fresh; /* draw in every round what the paper drew once for all */
+    bool wrong; /* also try each interval against wrong results */
     um_watch watch;
 
     void *shared;    /* what prepare made */
@@ -76,6 +76,14 @@ enum { UM_MAX_ROUNDS = 1000000, UM_MAX_THREADS = 256 };
 /* Run paper, rounds, seed, threads, timed and watch of *s; fills the rest. */
 umbel_status um_study_run(um_study *s, umbel_error *err);
 void um_study_fini(um_study *s);
+
+/*
+ * Draws conclusions from rounds that were run, wrongly in UM_WRONG_WAYS ways,
+ * and notes in each check of the record which of them it refuses.
+ */
+umbel_status um_try_wrong(um_study *s, umbel_error *err);
+/* What is wrong in that way: "values halved". */
+const char *um_wrong_name(unsigned way);
 
 /* The random stream of a round, and one for what all rounds share. */
 um_rng um_round_stream(uint64_t seed, const char *name, uint64_t round);
@@ -104,5 +112,9 @@ void um_check_mean(um_study *s, const char *item, const um_mean *m);
  */
 void um_check_events(um_study *s, const char *item, const um_mean *m,
                      double unit);
+/* The same where something is drawn once for all rounds: `other` is the
+ * standard error that comes from it. */
+void um_check_drawn(um_study *s, const char *item, const um_mean *m,
+                    double unit, double other);
 
 #endif

@@ -11,6 +11,8 @@
 
 enum { UM_NOTE_LEN = 400 };
 
+enum { UM_WRONG_WAYS = 6 }; /* of wrong.c */
+
 /* A value that was checked. It passes when low <= ours <= high. */
 typedef struct um_check {
     char item[UM_TEXT_LEN];
@@ -20,9 +22,9 @@ typedef struct um_check {
     double z;         /* joint standard errors from there; NAN likewise */
     double low, high; /* infinite: open on that side */
     bool fitted;      /* the paper's number went into a parameter of ours */
-    bool differs;     /* known not to come out: reported by name */
     bool weak; /* twice the expected value, or half of it, would pass, too */
     bool pass;
+    unsigned refuses; /* wrong results that fail it: a bit for each way */
     char note[UM_NOTE_LEN];
 } um_check;
 
@@ -40,7 +42,8 @@ typedef struct um_record {
     size_t nsheets, sheets_cap;
     um_remark *note;
     size_t nnotes, notes_cap;
-    bool bad; /* out of memory */
+    bool bad;     /* out of memory */
+    double spoil; /* a factor of checked values, to make them wrong; 0: none */
 } um_record;
 
 void um_record_fini(um_record *r);
@@ -49,16 +52,16 @@ bool um_record_bad(const um_record *r);
 
 /* Appends c, and sets whether it passes. */
 void um_record_check(um_record *r, um_check c);
-/* Moves both ends of the last check's interval outwards by that much. */
-void um_record_widen(um_record *r, double by);
-/* How the checks ended. Those marked "differs" count as passed only when they
- * do agree, and never as failed. A weak one that lies in its interval is not
- * counted as passed: a wrong result would lie there, too. */
+/* How the checks ended. A weak one that lies in its interval is not counted as
+ * passed: a wrong result would lie there, too. */
 typedef struct um_verdicts {
-    size_t passed, failed, differing, weak;
+    size_t passed, failed, weak;
 } um_verdicts;
 um_verdicts um_record_verdicts(const um_record *r);
-/* Returns "pass", "FAIL", "differs" or "weak". */
+/* Returns true if the check counts as passed, and each wrong result that was
+ * tried passes it, too. */
+bool um_check_is_blind(const um_check *c);
+/* Returns "pass", "FAIL" or "weak". */
 const char *um_verdict(const um_check *c);
 
 /* What a study says about its claim. */

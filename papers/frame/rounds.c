@@ -144,6 +144,8 @@ static umbel_status run_prepared(um_study *s, umbel_error *err)
     if (status != UMBEL_OK)
         return status;
     s->paper->conclude(s);
+    if (s->wrong)
+        UM_TRY(um_try_wrong(s, err));
     find_forgotten(s);
     return um_record_bad(&s->record)
                ? um_fail(err, UMBEL_E_NOMEM, "no memory for the results of %s",
@@ -235,7 +237,6 @@ static bool begin_check(const um_study *s, const char *item, const um_mean *m,
         return false;
     c->paper = e->paper;
     c->fitted = e->fitted && !s->fresh;
-    c->differs = e->differs;
     memcpy(c->note, e->note, sizeof c->note);
     if (e->sd >= 0 && e->rounds > 0 && !isnan(m->error))
         c->z = um_z(m->value, m->error, um_expected_centre(e),
@@ -243,11 +244,10 @@ static bool begin_check(const um_study *s, const char *item, const um_mean *m,
     return true;
 }
 
-static void set_bar(const um_study *s, const um_expected *e, um_check *c)
+static void set_bar(const um_study *s, const um_expected *e, double other,
+                    um_check *c)
 {
-    double z = s->paper->z_limit > 0 ? s->paper->z_limit : UM_Z_LIMIT;
-
-    um_expected_bar(e, z, c->error, (double)s->rounds, &c->low, &c->high);
+    um_expected_bar(e, c->error, (double)s->rounds, other, &c->low, &c->high);
 }
 
 void um_check_value(um_study *s, const char *item, double ours, double error)
@@ -263,7 +263,7 @@ void um_check_mean(um_study *s, const char *item, const um_mean *m)
     um_check c;
 
     if (begin_check(s, item, m, &e, &c))
-        set_bar(s, &e, &c);
+        set_bar(s, &e, 0, &c);
     um_record_check(&s->record, c);
 }
 
@@ -298,13 +298,19 @@ static bool set_rare_bar(const um_study *s, const um_expected *e, double unit,
     return true;
 }
 
-void um_check_events(um_study *s, const char *item, const um_mean *m,
-                     double unit)
+void um_check_drawn(um_study *s, const char *item, const um_mean *m,
+                    double unit, double other)
 {
     um_expected e;
     um_check c;
 
     if (begin_check(s, item, m, &e, &c) && !set_rare_bar(s, &e, unit, &c))
-        set_bar(s, &e, &c);
+        set_bar(s, &e, other, &c);
     um_record_check(&s->record, c);
+}
+
+void um_check_events(um_study *s, const char *item, const um_mean *m,
+                     double unit)
+{
+    um_check_drawn(s, item, m, unit, 0);
 }

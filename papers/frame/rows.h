@@ -15,6 +15,7 @@
     X(rbf_2010)                                                                \
     X(rbf_ours)                                                                \
     X(spam_table1)                                                             \
+    X(spam_signatures)                                                         \
     X(spam_table2)                                                             \
     X(spam_table3)                                                             \
     X(spam_table4)                                                             \

@@ -298,7 +298,6 @@ const um_paper um_paper_spam_growth = {
              "counters stay small",
     .rounds = 100,
     .width = WIDTH,
-    .z_limit = SPAM_Z_LIMIT,
     .round = run_round,
     .conclude = conclude,
 };

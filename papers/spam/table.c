@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "papers/frame/expected.h"
+#include "papers/spam/draw.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -145,27 +146,23 @@ static double unit(const um_study *s)
 }
 
 /*
- * The authors drew their counts once, which is a source of chance that their
- * column of standard deviations does not show. Which counts meet in a cell
- * moves refined rates at 80K by 1 % from draw to draw where counts are uniform
- * (six draws of 200 rounds), by 0.7 % where they are Poisson: for theirs, and
- * for ours where it is drawn once, too. With --fresh also the number of keys
- * that are inserted is another one than theirs, and a rate follows it by its
- * elasticity k a e^-a / (1 - e^-a), a = kn/m. Returns a share of the rate.
+ * The standard error that comes of drawing counts once, as a share of the
+ * quantity: for the authors' draw, and for ours where it is drawn once, too.
+ * Poisson counts of ours are not drawn (um_spam_draw_counts), and with --fresh
+ * they are drawn in every round, so that ours is in the spread of the rounds.
  */
-static double draw_share(const um_study *s, size_t shape, size_t what)
+static double draw_error(const um_study *s, size_t shape, um_spam_quantity q)
 {
     const um_spam_experiment *e = experiment_of(s);
-    double meeting = e->law ? 0.007 : s->fresh ? 0.01 : hypot(0.01, 0.01);
-    double none = e->law ? e->law(0, e->parameter) : 1. / (e->parameter + 1);
-    double keys = SPAM_KEYS * (1 - none);
-    double a = um_spam_k(shape) * keys / um_spam_size(e, shape);
-    double elasticity = um_spam_k(shape) * a * exp(-a) / (1 - exp(-a));
-    double by_keys = elasticity * sqrt(SPAM_KEYS * none * (1 - none)) / keys;
+    bool given = e->total && !s->fresh;
+    double one = um_spam_draw_spread(e, shape, q, given);
 
-    if (!e->weighted)
-        return 0;
-    return hypot(s->fresh ? by_keys : 0, what == SPAM_REFINED ? meeting : 0);
+    return given ? hypot(one, one) : one;
+}
+
+static um_spam_quantity quantity(size_t what)
+{
+    return what == SPAM_PLAIN ? SPAM_OF_PLAIN : SPAM_OF_REFINED;
 }
 
 static void check_cell(um_study *s, size_t shape, size_t what)
@@ -175,13 +172,9 @@ static void check_cell(um_study *s, size_t shape, size_t what)
     um_mean m = rate(s, shape, what);
 
     name_cell(item, experiment_of(s), shape, what);
-    if (!printed(s, item, &e))
-        return;
-    size_t at = s->record.nchecks;
-    um_check_events(s, item, &m, unit(s));
-    if (s->record.nchecks > at)
-        um_record_widen(&s->record,
-                        SPAM_Z_LIMIT * e.paper * draw_share(s, shape, what));
+    if (printed(s, item, &e))
+        um_check_drawn(s, item, &m, unit(s),
+                       e.paper * draw_error(s, shape, quantity(what)));
 }
 
 static void check_cells(um_study *s, size_t what)
@@ -196,33 +189,56 @@ static double errors_behind(const um_study *s, double mean, double rounds)
     return mean * rounds / (unit(s) * (double)s->rounds);
 }
 
+/* How the two rates of a round go together: both fall with a lucky hash. */
+static double correlation(const um_study *s, size_t shape)
+{
+    size_t a = shape * SPAM_NUMBERS + SPAM_PLAIN;
+    size_t b = shape * SPAM_NUMBERS + SPAM_REFINED;
+    um_mean x = um_column(s, a), y = um_column(s, b);
+    double both = 0;
+
+    for (uint64_t i = 0; i < s->rounds; i++) {
+        const double *row = s->numbers + i * s->paper->width;
+        both += (row[a] - x.value) * (row[b] - y.value);
+    }
+    both /= (x.n - 1) * x.sd * y.sd;
+    return isfinite(both) ? both : 0;
+}
+
 /*
- * Factors whose refined mean rests on 20 errors or more, in the paper and here:
- * from fewer, a quotient may be anything. A sum of N weighted errors has the
- * relative variance E(c^2) / E(c)^2 / N, which is at most 1.5 / N here.
+ * The standard error of a quotient of means, by propagation of errors from the
+ * printed means and standard deviations; how the two columns go together is not
+ * printed, and taken from our rounds. Then the draw of the counts.
  */
+static double factor_error(const um_study *s, size_t shape,
+                           const um_expected *plain, const um_expected *refined)
+{
+    double u = plain->sd / plain->paper, v = refined->sd / refined->paper;
+    double one = u * u + v * v - 2 * correlation(s, shape) * u * v;
+    double runs = one / plain->rounds + one / (double)s->rounds;
+
+    return hypot(sqrt(runs), draw_error(s, shape, SPAM_OF_FACTOR));
+}
+
+/* Factors whose refined mean rests on 20 errors or more: from fewer, a quotient
+ * may be anything (those are marked "shown"). */
 static void check_reduction(um_study *s, size_t shape)
 {
     char item[UM_TEXT_LEN], cell[UM_TEXT_LEN];
-    um_expected e, mean;
-    double errors[2][2]; /* paper and here; intuitive and refined */
-    double variance = 0;
+    um_expected e, plain, refined;
 
     name_reduction(item, experiment_of(s), shape);
     if (!printed(s, item, &e) || e.shown)
         return;
     double quotient =
         rate(s, shape, SPAM_PLAIN).value / rate(s, shape, SPAM_REFINED).value;
+    name_cell(cell, experiment_of(s), shape, SPAM_PLAIN);
+    if (!printed(s, cell, &plain))
+        return; /* the row stays unmeasured, which is a failed check */
     name_cell(cell, experiment_of(s), shape, SPAM_REFINED);
-    errors[0][1] =
-        printed(s, cell, &mean) ? errors_behind(s, mean.paper, 1000) : 0;
-    errors[0][0] = errors[0][1] * e.paper;
-    errors[1][0] = errors[0][0] * (double)s->rounds / 1000;
-    errors[1][1] = errors[0][1] * (double)s->rounds / 1000;
-    for (size_t i = 0; i < 2; i++)
-        variance += 1.5 / errors[i][0] + 1.5 / errors[i][1];
-    variance += pow(draw_share(s, shape, SPAM_REFINED), 2);
-    um_check_value(s, item, quotient, e.paper * sqrt(variance));
+    if (printed(s, cell, &refined))
+        um_check_value(s, item, quotient,
+                       e.paper * factor_error(s, shape, &plain, &refined));
 }
 
 static void check_reductions(um_study *s)
@@ -251,14 +267,15 @@ static void check_spread(um_study *s, size_t shape, size_t what)
         return;
     double relative =
         sqrt((2 + 1.5 / events) / 4 * (1 / (double)(s->rounds - 1) + 1 / 999.));
-    double draws = s->fresh ? e.paper * draw_share(s, shape, what) : 0;
+    double draws =
+        s->fresh ? e.paper * draw_error(s, shape, quantity(what)) : 0;
     um_check c = {
         .paper = e.sd,
         .ours = m.sd,
         .error = m.sd * sqrt((2 + 1.5 / events) / 4 / (double)(s->rounds - 1)),
         .z = NAN,
-        .low = e.sd * (1 - SPAM_Z_LIMIT * relative),
-        .high = hypot(e.sd, draws) * (1 + SPAM_Z_LIMIT * relative),
+        .low = e.sd * (1 - UM_Z_LIMIT * relative) - e.sd_slack,
+        .high = hypot(e.sd, draws) * (1 + UM_Z_LIMIT * relative) + e.sd_slack,
         .fitted = e.fitted && !s->fresh,
         .note = "standard deviation of one round"};
     snprintf(c.item, sizeof c.item, "std. dev., %.70s", item);

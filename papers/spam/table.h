@@ -19,8 +19,6 @@ enum {
 /* The headline factor is measured this often, each with all rounds. */
 enum { SPAM_STREAMS = 5 };
 #define SPAM_SOURCE "Yan, Cho 2006, "
-/* Joint standard errors that a cell may be off. */
-#define SPAM_Z_LIMIT 4.2
 
 umbel_status um_spam_table_prepare(um_study *s, unsigned experiment,
                                    umbel_error *err);
@@ -40,7 +38,6 @@ void um_spam_table_conclude(um_study *s);
         .claim = words,                                                        \
         .rounds = 1000,                                                        \
         .width = ((size_t)(shapes) + SPAM_STREAMS) * SPAM_NUMBERS,             \
-        .z_limit = SPAM_Z_LIMIT,                                               \
         .drawn_once = true,                                                    \
         .prepare = prepare,                                                    \
         .release = um_spam_table_release,                                      \
