@@ -285,7 +285,7 @@ static void conclude(um_study *s)
     um_record_note(
         &s->record,
         "Errata: \"no more in any other subsequent Round 3 ... 20\" "
-        "is not strictly true; in one filter of twenty a key more "
+        "is not strictly true; in a few filters of a hundred a key more "
         "is miscounted. \"More than 200 times\" holds in Experiment "
         "4; where true counts exceed 20, in Experiments 7 and 8, the "
         "quotient is below 1.5.");

@@ -172,16 +172,20 @@ static void a_split_store_holds_any_counts(void **state)
     for (int i = 0; i < 20000; i++) {
         uint32_t cell = (uint32_t)um_random_below(&rng, N);
         uint32_t value = (uint32_t)um_random_below(&rng, 8);
-        if (cell < N / 2) /* as many as may overflow; they never shrink */
+        if (cell < N / 2) /* these overflow, and never shrink */
             value = wide[cell] + (uint32_t)um_random_below(&rng, 1 << 24);
-        assert_true(um_split_put(&s, cell, value));
+        um_split_put(&s, cell, value);
         wide[cell] = value;
     }
     for (uint32_t i = 0; i < N; i++)
         assert_int_equal(um_split_get(&s, i), wide[i]);
     assert_int_equal(s.used, N / 2);
-    assert_false(um_split_put(&s, N - 1, 8)); /* one too many */
-    assert_int_equal(um_split_get(&s, N - 1), wide[N - 1]);
+    for (uint32_t i = 0; i < N; i++) /* every table full */
+        um_split_put(&s, i, 1000 + i);
+    assert_int_equal(s.used, N);
+    um_split_merge(&s, &s, N);
+    for (uint32_t i = 0; i < N; i++)
+        assert_int_equal(um_split_get(&s, i), 2 * (1000 + i));
     um_split_fini(&s);
 }
 
