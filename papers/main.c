@@ -411,7 +411,7 @@ const um_command um_cmd_reproduce = {
                "its interval, 1 when one does not. With --all and -o the page "
                "is an index by paper: picture, claim, verdict and command of "
                "each. With --wrong it is 1 when an interval that counts "
-               "refuses none of six wrong results.",
+               "refuses none of seven wrong results.",
 };
 
 int main(int argc, char **argv)

@@ -27,11 +27,11 @@ static void put_check(FILE *out, const um_check *c)
     else
         snprintf(ours, sizeof ours, "%s", um_show(c->ours).text);
     fputs("<tr>", out);
-    cell(out, "", c->item);
+    cell(out, " class=\"t\"", c->item);
+    cell(out, c->pass ? " class=\"pass\"" : " class=\"fail\"", um_verdict(c));
     cell(out, "", isnan(c->paper) ? "–" : um_show(c->paper).text);
     cell(out, "", ours);
     cell(out, "", um_show_bar(c).text);
-    cell(out, c->pass ? " class=\"pass\"" : " class=\"fail\"", um_verdict(c));
     fputs("<td class=\"t\">", out);
     if (c->fitted)
         fputs("fitted. ", out);
@@ -41,8 +41,8 @@ static void put_check(FILE *out, const um_check *c)
 
 static void put_checks(FILE *out, const um_record *r)
 {
-    fputs("<table>\n<tr><th>value</th><th>paper</th><th>ours ± standard "
-          "error</th><th>must be</th><th>verdict</th><th></th></tr>\n",
+    fputs("<table>\n<tr><th>value</th><th>verdict</th><th>paper</th>"
+          "<th>ours ± standard error</th><th>must be</th><th></th></tr>\n",
           out);
     for (size_t i = 0; i < r->nchecks; i++)
         put_check(out, &r->check[i]);

@@ -11,7 +11,7 @@
 
 enum { UM_NOTE_LEN = 400 };
 
-enum { UM_WRONG_WAYS = 6 }; /* of wrong.c */
+enum { UM_WRONG_WAYS = 7 }; /* of wrong.c */
 
 /* A value that was checked. It passes when low <= ours <= high. */
 typedef struct um_check {
@@ -43,7 +43,8 @@ typedef struct um_record {
     um_remark *note;
     size_t nnotes, notes_cap;
     bool bad;     /* out of memory */
-    double spoil; /* a factor of checked values, to make them wrong; 0: none */
+    double spoil; /* a factor of checked values, to make them wrong; 0: none,
+                     -1: only of rises and falls, whose bound is 0 */
 } um_record;
 
 void um_record_fini(um_record *r);

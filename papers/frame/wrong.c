@@ -4,7 +4,8 @@
  * The rounds are run once. Then conclusions are drawn from them again, in each
  * way wrongly, and every check of the honest run is looked up in those runs.
  * Values are doubled or halved where a check receives them, which reaches those
- * that follow from equations, too. Numbers of rounds are spoiled before
+ * that follow from equations, too; a rise or fall, which has a bound of 0, gets
+ * the other sign. Numbers of rounds are spoiled before
  * conclusions are drawn: doubled, halved, or given to the wrong settings, as a
  * mistake in the experiment would do it. Those reach distances in sigmas,
  * orders and signs.
@@ -27,6 +28,7 @@ static const struct {
     {"rounds halved", 1, 0.5, IN_PLACE},
     {"settings exchanged with their neighbours", 1, 1, SHIFTED},
     {"settings in reverse order", 1, 1, REVERSED},
+    {"rises taken for falls", -1, 1, IN_PLACE},
 };
 
 const char *um_wrong_name(unsigned way)

@@ -366,6 +366,8 @@ static void hold_bars(um_study *s)
     um_record_check(&s->record, c);
     c = (um_check){.item = "none", .paper = 0, .low = -1e9, .high = 1e9};
     um_record_check(&s->record, c);
+    c = (um_check){.item = "rise", .ours = 0.1, .low = 0, .high = INFINITY};
+    um_record_check(&s->record, c);
 }
 
 static void bars_that_refuse_nothing_are_blind(void **state)
@@ -383,6 +385,7 @@ static void bars_that_refuse_nothing_are_blind(void **state)
     assert_int_equal(c[0].refuses, 3u << 4); /* only the order changed */
     assert_int_equal(c[1].refuses, 3u << 4 | 3);
     assert_true(c[2].pass && c[2].refuses == 0 && um_check_is_blind(&c[2]));
+    assert_int_equal(c[3].refuses, 1u << 6); /* a rise by an equation */
     assert_string_equal(um_wrong_name(5), "settings in reverse order");
     um_study_fini(&s);
 }
