@@ -16,6 +16,9 @@
  *
  * integer and md5 belong to addressings of the papers, fnv1 to that of DCSO's
  * files, murmur64a to that of RedisBloom; they imply them.
+ *
+ * xxh3-fieldN and xxh3-firstN are xxh3-64 for keys in partitions: hi is the
+ * hash of field N of the key (fields end at tabs), or of its first N bytes.
  */
 #define XXH_INLINE_ALL
 #include "base/hash.h"
@@ -164,6 +167,57 @@ static void murmur64a(const um_hasher *h, const umbel_slice *keys, size_t n,
         out[i] = um_murmur_digest(keys[i].data, keys[i].len);
 }
 
+/* Field n of a key, the first is 1; empty if it has fewer. */
+static umbel_slice field_of(const umbel_slice *key, int n)
+{
+    const char *at = key->data, *end = at + key->len, *tab;
+
+    while ((tab = at < end ? memchr(at, '\t', (size_t)(end - at)) : NULL)) {
+        if (--n == 0)
+            return (umbel_slice){at, (size_t)(tab - at)};
+        at = tab + 1;
+    }
+    return n == 1 ? (umbel_slice){at, (size_t)(end - at)}
+                  : (umbel_slice){key->data, 0};
+}
+
+static umbel_slice part_of(const umbel_slice *key, int part)
+{
+    size_t most = part < 0 ? (size_t)-part : 0;
+
+    if (!key->len)
+        return *key;
+    return part > 0
+               ? field_of(key, part)
+               : (umbel_slice){key->data, key->len < most ? key->len : most};
+}
+
+static void xxh3_part(const um_hasher *h, const umbel_slice *keys, size_t n,
+                      umbel_digest *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        umbel_slice part = part_of(&keys[i], h->row->part);
+        out[i].lo = um_xxh3(keys[i].data, keys[i].len, h->seed);
+        out[i].hi = um_xxh3(part.data, part.len, h->seed);
+    }
+}
+
+#define PARTED(text, n)                                                        \
+    {                                                                          \
+        .name = text, .summary = "xxh3-64 of keys in partitions",              \
+        .seeded = true, .entropy = 64, .part = (n), .prepare = mix_seed,       \
+        .digest = xxh3_part                                                    \
+    }
+#define FIELD(n) PARTED("xxh3-field" #n, n)
+#define FIRST(n) PARTED("xxh3-first" #n, -(n))
+
+static const um_hash parted[] = {
+    FIELD(1),  FIELD(2),  FIELD(3),  FIELD(4),  FIELD(5),  FIELD(6),
+    FIELD(7),  FIELD(8),  FIELD(9),  FIRST(1),  FIRST(2),  FIRST(3),
+    FIRST(4),  FIRST(5),  FIRST(6),  FIRST(7),  FIRST(8),  FIRST(9),
+    FIRST(10), FIRST(11), FIRST(12), FIRST(13), FIRST(14), FIRST(15),
+    FIRST(16), FIRST(20), FIRST(24), FIRST(32), FIRST(40), FIRST(64)};
+
 static const um_hash table[] = {
     {.name = UM_DEFAULT_HASH,
      .summary = "XXH3, 64 bits stretched to 128; the default",
@@ -234,6 +288,17 @@ const um_hash *um_hash_find(const char *name)
     for (size_t i = 0; i < UM_COUNT(table); i++)
         if (strcmp(table[i].name, name) == 0)
             return &table[i];
+    for (size_t i = 0; i < UM_COUNT(parted); i++)
+        if (strcmp(parted[i].name, name) == 0)
+            return &parted[i];
+    return NULL;
+}
+
+const um_hash *um_hash_of_part(int part)
+{
+    for (size_t i = 0; part && i < UM_COUNT(parted); i++)
+        if (parted[i].part == part)
+            return &parted[i];
     return NULL;
 }
 

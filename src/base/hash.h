@@ -28,6 +28,8 @@ typedef struct um_hash {
     bool former;      /* of older files; another row is better */
     bool identity;    /* the key itself: its cells do not look random */
     unsigned entropy; /* bits of a digest that are independent */
+    int part; /* hi is the hash of a part of the key: of field part, or of its
+                 first -part bytes; 0: it is not. Never chosen by itself */
 
     /* Make ready after seed and secret are in place; NULL: nothing to do. */
     void (*prepare)(um_hasher *h);
@@ -55,9 +57,12 @@ struct um_hasher {
 
 #define UM_DEFAULT_HASH "xxh3-64" /* the first row */
 
-/* NULL when no family has that name, or i is past the end. */
+/* NULL when no family has that name, or i is past the end. Families of parts
+ * are found by name only. */
 const um_hash *um_hash_find(const char *name);
 const um_hash *um_hash_row(size_t i);
+/* The family whose hi is the hash of that part of the key, or NULL. */
+const um_hash *um_hash_of_part(int part);
 
 /* Makes a hasher whose secret, if it needs one, comes later, into room. */
 void um_hasher_init(um_hasher *h, const um_hash *row, uint64_t seed,

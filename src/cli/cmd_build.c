@@ -15,7 +15,7 @@
 typedef struct build_args {
     um_list keys;
     const char *output;
-    um_whole capacity, max_memory, value_bits, bytes;
+    um_whole capacity, max_memory, value_bits, bytes, partition, prefix;
     um_list never, universe;
     const char *like;
     bool weights, allow_members, coded;
@@ -76,6 +76,16 @@ static const um_option options[] = {
      "static kinds: of all these keys only members match; may be repeated",
      UM_TARGET(build_args, universe), .role = UM_INPUT,
      .excludes = "value-bits", .modes = UM_MODE(STATIC)},
+    {"partition", 0, "N",
+     "with --universe: keys with the same field N (1 to 9) are a partition",
+     UM_TARGET(build_args, partition), .low = 1, .high = 9, .needs = "universe",
+     .excludes = "never hash fpr bits cells bytes "
+                 "partition-prefix",
+     .modes = UM_MODE(STATIC)},
+    {"partition-prefix", 0, "L",
+     "with --universe: keys with the same first L bytes are a partition",
+     UM_TARGET(build_args, prefix), .low = 1, .high = 64, .needs = "universe",
+     .excludes = "never hash fpr bits cells bytes", .modes = UM_MODE(STATIC)},
     {"value-bits", 0, "W", "static kinds: lines are key, tab, value of W bits",
      UM_TARGET(build_args, value_bits), .low = 1, .high = 32,
      .modes = UM_MODE(STATIC), .formerly = "values"},
@@ -141,6 +151,20 @@ static umbel_status set_sources(const um_args *args, um_build_job *job,
     return UMBEL_OK;
 }
 
+static umbel_status set_partition(const build_args *a, um_build_job *job,
+                                  umbel_error *err)
+{
+    job->partition = a->prefix.given ? -(int)a->prefix.n : (int)a->partition.n;
+    if (!job->partition)
+        return UMBEL_OK;
+    const um_hash *hash = um_hash_of_part(job->partition);
+    if (!hash)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "a prefix has 1 to 16, 20, 24, 32, 40 or 64 bytes");
+    job->params.hash = hash->name;
+    return UMBEL_OK;
+}
+
 static umbel_status build_filter(const um_args *args, um_filter_params *params,
                                  const umbel_filter *like, um_build_result *out,
                                  umbel_error *err)
@@ -158,6 +182,7 @@ static umbel_status build_filter(const um_args *args, um_filter_params *params,
     if (a->value_bits.given)
         UM_TRY(um_params_add(params, "value_bits", a->value_bits.n, err));
     job.params = params->params;
+    UM_TRY(set_partition(a, &job, err));
     job.params.capacity = a->capacity.n;
     job.params.key_form = um_key_form_from_args(&a->key);
     return um_build(&job, out, err);
@@ -241,6 +266,8 @@ static void report_exclusion(um_report *r, const build_args *a,
                              const umbel_exact_result *b)
 {
     um_report_count(r, "never", NULL, "keys", b->listed);
+    if (b->partitions)
+        um_report_count(r, "partitions", NULL, NULL, b->partitions);
     um_report_count(r, "passed", "pass first level", NULL, b->passed);
     um_report_count(r, "matched", "match", NULL, b->matched);
     um_report_real(r, "weight", NULL, NULL, b->weight);

@@ -18,7 +18,7 @@
 #include <umbel/experimental/generalized.h>
 #include <umbel/filter.h>
 
-enum { UM_MAX_SECTIONS = 8, UM_MAX_SETTINGS = 16, UM_SPARE_MAX = 128 };
+enum { UM_MAX_SECTIONS = 8, UM_MAX_SETTINGS = 24, UM_SPARE_MAX = 128 };
 
 typedef struct um_kind um_kind;
 
@@ -148,6 +148,7 @@ typedef struct um_row_static {
     /* Returns the bits of a value; 0: this filter is a set. */
     uint32_t (*value_bits)(const um_shape *s);
     um_count_fn *value;
+    bool parts; /* keys may come in partitions (um_hash.part) */
 } um_row_static;
 
 /*

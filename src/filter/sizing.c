@@ -111,6 +111,10 @@ static umbel_status check_hash(const um_shape *s, umbel_error *err)
                        "hash %s comes with addressing %s: choose that, and "
                        "leave the hash out",
                        s->hash->name, brought_by(s->hash));
+    if (s->hash->part && !(s->kind->built && s->kind->built->parts))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "hash %s is for partitions, which kind %s does not have",
+                       s->hash->name, s->kind->name);
     if (!s->hash->seeded && s->seed)
         return um_fail(err, UMBEL_E_RANGE, "hash %s takes no seed",
                        s->hash->name);

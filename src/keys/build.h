@@ -24,6 +24,9 @@ typedef struct um_build_job {
     um_key_source never;    /* keys that must not match, with weights */
     um_key_source universe; /* static kinds: all keys of which only members may
                                match */
+    int partition; /* with universe: keys with the same field of that number, or
+                      the same first -partition bytes, are a partition; 0: none.
+                      The hash in params is that of um_hash_of_part */
     const umbel_filter *like; /* with never: an older filter, whose shape and
                                  choices are kept; or NULL */
     bool allow_members;       /* keys of never may be members, and match */

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "ops/distinct.h"
+#include "ops/exact_parts.h"
 
 #include <stdlib.h>
 
@@ -62,6 +63,53 @@ static umbel_status count_listed(const um_static_build *x, uint64_t *out,
 done:
     um_distinct_fini(&all);
     return status;
+}
+
+/* --- partitions -------------------------------------------------------------
+ */
+
+static umbel_status count_parts(void *ctx, const um_key_batch *batch,
+                                const umbel_digest *digests, umbel_error *err)
+{
+    return um_part_counts_add(ctx, digests, batch->n)
+               ? UMBEL_OK
+               : um_fail(err, UMBEL_E_NOMEM, "no memory to count keys");
+}
+
+/* Lines of the universe are counted by partition; repeated ones more than once.
+ */
+static umbel_status open_parts(um_static_build *x, umbel_error *err)
+{
+    umbel_alloc alloc = um_alloc_or_default(NULL);
+    um_part_counts parts = {.alloc = &alloc};
+    um_key_source source = x->job->universe;
+    umbel_status status;
+
+    if (!source.npaths || x->job->never.npaths)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "--partition needs --universe, and not --never: the "
+                       "keys of each partition are counted");
+    if (!um_keys_rereadable(&source))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "--universe is read twice, to count its keys first: "
+                       "give a file, not a pipe");
+    source.pass = "counting keys of partitions";
+    status = um_keys_each_digest(&source, x->empty, count_parts, &parts, err);
+    um_part_counts_sort(&parts);
+    if (!status)
+        status = umbel_exact_open_parts(&x->params, &x->members, &x->how,
+                                        parts.slots, parts.n, &x->exact, err);
+    um_part_counts_fini(&parts);
+    return status;
+}
+
+static umbel_status open_plain(um_static_build *x, umbel_error *err)
+{
+    uint64_t listed = 0;
+
+    UM_TRY(count_listed(x, &listed, err));
+    return umbel_exact_open(&x->params, &x->members, &x->how, listed, &x->exact,
+                            err);
 }
 
 /* --- the lists --------------------------------------------------------------
@@ -142,12 +190,9 @@ static umbel_status read_universe(um_static_build *x, umbel_error *err)
 umbel_status um_build_exact(um_static_build *x, um_build_result *out,
                             umbel_error *err)
 {
-    uint64_t listed = 0;
     umbel_status status;
 
-    UM_TRY(count_listed(x, &listed, err));
-    UM_TRY(umbel_exact_open(&x->params, &x->members, &x->how, listed, &x->exact,
-                            err));
+    UM_TRY(x->job->partition ? open_parts(x, err) : open_plain(x, err));
     status = read_never(x, err);
     if (status)
         goto done;

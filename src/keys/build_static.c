@@ -222,7 +222,7 @@ umbel_status um_build_static(const um_build_job *job, um_build_result *out,
     status = read_members(&x, err);
     if (status)
         goto done;
-    status = job->never.npaths || job->universe.npaths
+    status = job->never.npaths || job->universe.npaths || job->partition
                  ? um_build_exact(&x, out, err)
                  : build_plain(&x, out, err);
     out->keys = x.list.n;

@@ -14,7 +14,11 @@
  * With a list of keys that must not match there is a second level of one column
  * (ops/exact.c). If the list is the rest of a universe, the set is exact.
  *
- *   one section:  the first level | the second, from a multiple of 8 bytes on
+ * Keys in partitions (ribbon_parts.c): an index says how many columns those of
+ * a partition have in the first level.
+ *
+ *   one section:  the first level | the second | the index, each from a
+ *                 multiple of 8 bytes on
  *
  * Paper: Dillinger, Huebschle-Schneider, Sanders, Walzer 2022.
  * When not to use it: keys come one by one, or filters are to be merged.
@@ -36,7 +40,12 @@ enum { /* numbers of settings */
        SALT,
        NEVER_BUCKETS,
        NEVER_TAIL = NEVER_BUCKETS + UM_RIBBON_LAYERS,
-       NEVER_SALT
+       NEVER_SALT,
+       STEPS,
+       INDEX_BITS = STEPS + UM_RIBBON_STEPS / 4, /* four in a number */
+       INDEX_BUCKETS,
+       INDEX_TAIL = INDEX_BUCKETS + UM_RIBBON_LAYERS,
+       INDEX_SALT
 };
 
 #define LEVEL(from, prefix)                                                    \
@@ -54,6 +63,13 @@ static const umbel_setting_info settings[] = {
                UM_RIBBON_FINE - 1, 0},
     LEVEL(BUCKETS, ""),
     LEVEL(NEVER_BUCKETS, "never_"),
+    [STEPS] = {"steps_1", "65536ths with 2 to 5 columns more", 0, UINT64_MAX,
+               0},
+    {"steps_2", "65536ths with 6 to 9 columns more", 0, UINT64_MAX, 0},
+    {"steps_3", "65536ths with 10 to 13 columns more", 0, UINT64_MAX, 0},
+    [INDEX_BITS] = {"index_bits", "bits of an entry of the index", 0,
+                    UM_RIBBON_INDEX_BITS, 0},
+    LEVEL(INDEX_BUCKETS, "index_"),
     {NULL, NULL, 0, 0, 0}};
 
 /* --- shapes -------------------------------------------------------------- */
@@ -70,20 +86,40 @@ static um_ribbon_sizes sizes_of(const um_shape *s, int from)
     return sizes;
 }
 
-/* Returns the columns that only some keys have, or the second level. */
-static uint32_t other_columns(uint64_t finer, const um_ribbon_sizes *never)
+/* With the steps of keys in partitions. */
+static um_ribbon_sizes members_of(const um_shape *s)
 {
-    return (finer ? 1u : 0) + (um_ribbon_is_empty(never) ? 0 : 1u);
+    um_ribbon_sizes sizes = sizes_of(s, BUCKETS);
+
+    for (int i = 0; i < UM_RIBBON_STEPS; i++)
+        sizes.steps[i] = (uint16_t)(s->setting[STEPS + i / 4] >> 16 * (i % 4));
+    return sizes;
+}
+
+static um_ribbon_form index_form(const um_shape *s)
+{
+    return (um_ribbon_form){(uint32_t)s->setting[INDEX_BITS], 0};
+}
+
+/* Returns the columns that only some keys have, or the second level. */
+static uint32_t other_columns(const um_ribbon_form *form,
+                              const um_ribbon_sizes *members,
+                              const um_ribbon_sizes *never)
+{
+    return um_ribbon_most_more(form, members->steps) +
+           (um_ribbon_is_empty(never) ? 0 : 1u);
 }
 
 /* Hashes are all the columns of a key, in both levels. */
 static um_ribbon_form form_of(const um_shape *s)
 {
+    um_ribbon_form form = {0, (uint32_t)s->setting[FINER]};
+    um_ribbon_sizes members = members_of(s);
     um_ribbon_sizes never = sizes_of(s, NEVER_BUCKETS);
-    uint32_t others = other_columns(s->setting[FINER], &never);
+    uint32_t others = other_columns(&form, &members, &never);
 
-    return (um_ribbon_form){s->hashes > others ? s->hashes - others : 0,
-                            (uint32_t)s->setting[FINER]};
+    form.columns = s->hashes > others ? s->hashes - others : 0;
+    return form;
 }
 
 static void put_sizes(um_shape *s, int from, const um_ribbon_sizes *sizes)
@@ -97,30 +133,54 @@ static void put_sizes(um_shape *s, int from, const um_ribbon_sizes *sizes)
 /* Bits of the payload: a word at least. */
 static uint64_t bits_of(const um_shape *s)
 {
-    um_ribbon_form form = form_of(s);
-    um_ribbon_sizes members = sizes_of(s, BUCKETS);
+    um_ribbon_form form = form_of(s), entries = index_form(s);
+    um_ribbon_sizes members = members_of(s);
     um_ribbon_sizes never = sizes_of(s, NEVER_BUCKETS);
-    um_ribbon_level a, b;
+    um_ribbon_sizes index = sizes_of(s, INDEX_BUCKETS);
+    um_ribbon_level a, b, c;
 
     um_ribbon_lay(&a, &form, &members, NULL);
     um_ribbon_lay(&b, &one_column, &never, NULL);
-    uint64_t bytes = a.bytes + b.bytes;
+    um_ribbon_lay(&c, &entries, &index, NULL);
+    uint64_t bytes = a.bytes + b.bytes + c.bytes;
     return 8 * (bytes ? bytes : 8);
+}
+
+static bool has_salt_alone(const um_ribbon_sizes *s)
+{
+    return s->salt && !s->tail;
+}
+
+/* An index and a hash of parts go together; without keys there is none. */
+static bool parts_fit(const um_shape *s, const um_ribbon_sizes *members,
+                      const um_ribbon_sizes *never)
+{
+    um_ribbon_form entries = index_form(s);
+    um_ribbon_sizes index = sizes_of(s, INDEX_BUCKETS);
+
+    if (!s->setting[INDEX_BITS])
+        return um_ribbon_is_empty(&index) && !index.salt &&
+               !members->steps[0] &&
+               (!s->hash->part ||
+                (um_ribbon_is_empty(members) && um_ribbon_is_empty(never)));
+    return s->hash->part && !um_ribbon_is_empty(&index) &&
+           um_ribbon_can(&entries, &index) && !has_salt_alone(&index) &&
+           !s->setting[VALUE_BITS];
 }
 
 static bool settings_fit(const um_shape *s)
 {
     um_ribbon_form form = form_of(s);
-    um_ribbon_sizes members = sizes_of(s, BUCKETS);
+    um_ribbon_sizes members = members_of(s);
     um_ribbon_sizes never = sizes_of(s, NEVER_BUCKETS);
     uint64_t value = s->setting[VALUE_BITS], columns = form.columns;
 
     return s->hashes &&
-           s->hashes == columns + other_columns(form.finer, &never) &&
-           um_ribbon_can(&form, &members) &&
+           s->hashes == columns + other_columns(&form, &members, &never) &&
+           parts_fit(s, &members, &never) && um_ribbon_can(&form, &members) &&
            um_ribbon_can(&one_column, &never) && value <= columns &&
            columns - value <= UM_RIBBON_MOST_PRINT &&
-           (members.tail || !members.salt) && (never.tail || !never.salt) &&
+           !has_salt_alone(&members) && !has_salt_alone(&never) &&
            (!value || um_ribbon_is_empty(&never)) &&
            (columns || form.finer || um_ribbon_is_empty(&members));
 }
@@ -142,10 +202,23 @@ void um_ribbon_shape(um_shape *s, const um_ribbon_form *form,
     s->setting[FINER] = form->finer;
     put_sizes(s, BUCKETS, members);
     put_sizes(s, NEVER_BUCKETS, never);
-    s->hashes = form->columns + other_columns(form->finer, never);
+    s->hashes = form->columns + other_columns(form, members, never);
     if (!s->hashes)
         s->hashes = 1; /* of no keys */
     s->cells = bits_of(s);
+}
+
+void um_ribbon_shape_parts(um_shape *s, const um_ribbon_form *form,
+                           const um_ribbon_sizes *members,
+                           const um_ribbon_sizes *never, uint32_t bits,
+                           const um_ribbon_sizes *index)
+{
+    for (int i = 0; i < UM_RIBBON_STEPS; i++)
+        s->setting[STEPS + i / 4] |= (uint64_t)members->steps[i]
+                                     << 16 * (i % 4);
+    s->setting[INDEX_BITS] = bits;
+    put_sizes(s, INDEX_BUCKETS, index);
+    um_ribbon_shape(s, form, 0, members, never);
 }
 
 static void attach(void *self, const um_shape *s, const um_layout *l,
@@ -153,15 +226,21 @@ static void attach(void *self, const um_shape *s, const um_layout *l,
 {
     um_ribbon *r = self;
     um_ribbon_form form = form_of(s);
-    um_ribbon_sizes members = sizes_of(s, BUCKETS);
+    um_ribbon_sizes members = members_of(s);
     um_ribbon_sizes never = sizes_of(s, NEVER_BUCKETS);
+    um_ribbon_sizes index = sizes_of(s, INDEX_BUCKETS);
     uint8_t *at = memory[0];
 
     (void)l;
     um_ribbon_lay(&r->members, &form, &members, at);
     um_ribbon_lay(&r->never, &one_column, &never, at + r->members.bytes);
     r->two = !um_ribbon_is_empty(&never);
-    r->empty = um_ribbon_is_empty(&members) && !r->two;
+    r->parted = s->setting[INDEX_BITS];
+    r->empty = um_ribbon_is_empty(&members) && !r->two && !r->parted;
+    if (r->parted)
+        um_ribbon_lay_parts(&r->parts, &form, &members,
+                            (uint32_t)s->setting[INDEX_BITS], &index,
+                            at + r->members.bytes + r->never.bytes);
     r->value_bits = (uint32_t)s->setting[VALUE_BITS];
 }
 
@@ -171,6 +250,18 @@ static double error_of(const um_ribbon_form *form)
 {
     double finer = (double)form->finer / UM_RIBBON_FINE;
     return ldexp(1 - finer / 2, -(int)form->columns);
+}
+
+/* The mean over the widths of members. */
+static double error_of_parts(const um_ribbon_form *form,
+                             const um_ribbon_sizes *members)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i <= um_ribbon_most_more(form, members->steps); i++)
+        sum += ldexp(um_ribbon_share_of(form, members->steps, i).width,
+                     -(int)(form->columns + i));
+    return sum / UM_RIBBON_FINE;
 }
 
 bool um_ribbon_form_for(double fpr, um_ribbon_form *out)
@@ -231,8 +322,10 @@ static double error(const um_shape *s, const um_layout *l, double keys)
 {
     um_ribbon_form form = form_of(s);
     um_ribbon_sizes never = sizes_of(s, NEVER_BUCKETS);
-    um_ribbon_sizes members = sizes_of(s, BUCKETS);
+    um_ribbon_sizes members = members_of(s);
 
+    if (s->setting[INDEX_BITS])
+        return error_of_parts(&form, &members) / 2;
     if (um_ribbon_is_empty(&members) && um_ribbon_is_empty(&never))
         form = form_within(s, l->cells, keys);
     else
@@ -244,23 +337,25 @@ static double error(const um_shape *s, const um_layout *l, double keys)
 static double predict_layer(const um_ribbon_layer *l, uint32_t value_bits,
                             double *bumped)
 {
-    uint64_t buckets = l->starts / UM_RIBBON_BUCKET;
-    uint64_t split = l->split / UM_RIBBON_BUCKET, gone = 0, fine = 0;
+    uint64_t buckets = l->starts / UM_RIBBON_BUCKET, gone = 0;
+    double pass = 0;
 
     for (uint64_t b = 0; b < buckets; b++) {
         uint32_t n = um_ribbon_bumped(um_ribbon_code(l, b));
+        uint32_t more =
+            um_ribbon_columns_at(l, b * UM_RIBBON_BUCKET) - l->columns;
         gone += n;
-        fine += b >= split ? UM_RIBBON_BUCKET - n : 0;
+        pass += ldexp(UM_RIBBON_BUCKET - n, -(int)more);
     }
-    double starts = (double)l->starts, stay = starts - (double)gone;
+    double starts = (double)l->starts;
     *bumped = (double)gone / starts;
-    return (stay - (double)fine / 2) / starts *
-           ldexp(1, -(int)(l->columns - value_bits));
+    return pass / starts * ldexp(1, -(int)(l->columns - value_bits));
 }
 
 /*
  * In the first level the fingerprint is random whatever the slots are; the
- * second has none, and what it denies follows from the slots.
+ * second has none, and what it denies follows from the slots. In partitions: of
+ * keys that fall into them as the members of the first level do.
  */
 static double predict(const void *self)
 {
@@ -348,12 +443,26 @@ static bool is_member(const um_ribbon_level *l, const umbel_digest *d)
     return um_ribbon_get(l, &p) & 1;
 }
 
+static void query_parts(const um_ribbon *r, const umbel_digest *d, size_t n,
+                        bool *hit)
+{
+    for (size_t i = 0; i < n; i++) {
+        hit[i] = um_ribbon_pass_part(&r->parts, &r->members, &d[i]);
+        if (hit[i] && um_ribbon_part_of(&r->parts, &d[i]) != UM_RIBBON_ALL)
+            hit[i] = !r->two || is_member(&r->never, &d[i]);
+    }
+}
+
 static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
 {
     const um_ribbon *r = self;
 
     if (r->empty) {
         memset(hit, 0, n * sizeof *hit);
+        return;
+    }
+    if (r->parted) {
+        query_parts(r, d, n, hit);
         return;
     }
     pass(&r->members, d, n, r->value_bits, hit);
@@ -382,7 +491,7 @@ static uint32_t value_bits(const um_shape *s)
 
 umbel_status um_ribbon_want_free(const um_shape *s, umbel_error *err)
 {
-    for (int i = VALUE_BITS + 1; i <= NEVER_SALT; i++)
+    for (int i = VALUE_BITS + 1; i <= INDEX_SALT; i++)
         if (s->setting[i])
             return um_fail(err, UMBEL_E_RANGE,
                            "%s of kind ribbon follows from its keys: leave "
@@ -395,6 +504,11 @@ static void info(const void *self, umbel_info *out)
 {
     const um_ribbon *r = self;
     um_info_count(out, "levels", r->empty ? 0 : 1 + r->two);
+    if (r->parted) {
+        um_info_count(out, "columns_fewest", r->members.form.columns);
+        um_info_count(out, "columns_most",
+                      r->members.form.columns + r->parts.most);
+    }
 }
 
 static uint64_t granule(uint32_t hashes)
@@ -415,7 +529,8 @@ static const um_row_static built = {.build = um_ribbon_build,
                                     .fits = fits,
                                     .plan_hints = plan_hints,
                                     .value_bits = value_bits,
-                                    .value = value};
+                                    .value = value,
+                                    .parts = true};
 
 const um_kind um_kind_ribbon = {
     .name = "ribbon",

@@ -13,10 +13,32 @@
  * and for exact sets a level of one column that separates members, 1, from
  * listed keys which the first level lets pass, 0.
  */
+/*
+ * How keys of a partition are answered: what the index says of it. From FIRST
+ * on, by both levels, with so many columns more than the fewest in the first.
+ */
+enum {
+    UM_RIBBON_NONE,   /* it has no members */
+    UM_RIBBON_ALL,    /* it has no other keys */
+    UM_RIBBON_SECOND, /* by the second level alone */
+    UM_RIBBON_FIRST,
+    UM_RIBBON_MOST_MORE = UM_RIBBON_STEPS + 1, /* columns */
+    UM_RIBBON_INDEX_BITS = 5                   /* of an entry, at most */
+};
+
+/* Keys in partitions: an index, by the hash of a partition, and the shares of
+ * the first level that belong to keys of each width. */
+typedef struct um_ribbon_parts {
+    um_ribbon_level index;
+    uint32_t most; /* columns more than the fewest */
+    um_ribbon_share share[UM_RIBBON_MOST_MORE + 1];
+} um_ribbon_parts;
+
 typedef struct um_ribbon {
     um_ribbon_level members, never;
-    bool empty, two;
+    bool empty, two, parted;
     uint32_t value_bits;
+    um_ribbon_parts parts;
 } um_ribbon;
 
 enum { UM_RIBBON_MOST_PRINT = 32 }; /* bits of a fingerprint */
@@ -37,14 +59,35 @@ static inline uint64_t um_ribbon_second(const umbel_digest *d)
     return um_ribbon_mix(d->lo ^ UM_RIBBON_STEP);
 }
 
+/* Of keys in partitions, whose hi is that of the partition. */
+static inline uint64_t um_ribbon_part_print(const umbel_digest *d)
+{
+    return um_ribbon_mix(d->lo + UM_RIBBON_STEP);
+}
+
 /* Returns true if the first level alone matches. */
 void um_ribbon_pass(const um_ribbon_level *l, const umbel_digest *d, size_t n,
                     bool *hit);
+
+/* Makes an index ready, beside a first level of that form. */
+void um_ribbon_lay_parts(um_ribbon_parts *p, const um_ribbon_form *form,
+                         const um_ribbon_sizes *members, uint32_t bits,
+                         const um_ribbon_sizes *index, uint8_t *memory);
+/* Returns how keys of this one's partition are answered. */
+uint32_t um_ribbon_part_of(const um_ribbon_parts *p, const umbel_digest *d);
+/* Returns true if the first level, if the key's partition has one, matches. */
+bool um_ribbon_pass_part(const um_ribbon_parts *p, const um_ribbon_level *l,
+                         const umbel_digest *d);
 
 /* The shape of a filter of these levels, the second of which may be empty. */
 void um_ribbon_shape(um_shape *s, const um_ribbon_form *form,
                      uint32_t value_bits, const um_ribbon_sizes *members,
                      const um_ribbon_sizes *never);
+/* Of keys in partitions, with an index of entries of that many bits. */
+void um_ribbon_shape_parts(um_shape *s, const um_ribbon_form *form,
+                           const um_ribbon_sizes *members,
+                           const um_ribbon_sizes *never, uint32_t bits,
+                           const um_ribbon_sizes *index);
 
 /* Items of members: E_NOMEM, or *out of n, the caller's. */
 umbel_status um_ribbon_items(const um_members *in, uint32_t value_bits,
@@ -52,7 +95,7 @@ umbel_status um_ribbon_items(const um_members *in, uint32_t value_bits,
 
 /* Returns the bytes of a payload of that many bits. */
 size_t um_ribbon_room(uint64_t bits);
-/* A payload of two levels, of n and m bytes, which are released; or NULL. */
+/* A payload of two parts, of n and m bytes, which are released; or NULL. */
 uint8_t *um_ribbon_whole(const umbel_alloc *alloc, uint8_t *first, size_t n,
                          uint8_t *second, size_t m);
 umbel_status um_ribbon_build(um_shape *s, const um_members *in,

@@ -158,6 +158,10 @@ umbel_status um_ribbon_build(um_shape *s, const um_members *in,
     um_shape made = *s;
 
     UM_TRY(um_ribbon_want_free(s, err));
+    if (s->hash->part && in->n)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "partitions differ in how many of their keys are "
+                       "members: give all keys, as a universe");
     UM_TRY(make(&made, in, 1, payload, err));
     for (double share = 0.995; is_over(&made, asked); share -= 0.005) {
         um_put(in->alloc, *payload, um_ribbon_room(made.cells));

@@ -14,6 +14,64 @@ static uint64_t shards_of(uint64_t starts)
     return (starts + shard - 1) / shard;
 }
 
+uint64_t um_ribbon_step_words(const um_ribbon_layer *l, uint64_t group)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < l->nsteps; i++)
+        sum += group > l->step_group[i] ? group - l->step_group[i] : 0;
+    return sum;
+}
+
+uint32_t um_ribbon_steps_at(const um_ribbon_layer *l, uint64_t start)
+{
+    uint32_t n = 0;
+
+    while (n < l->nsteps && start >= l->step[n])
+        n++;
+    return n;
+}
+
+uint32_t um_ribbon_steps_in(const um_ribbon_layer *l, uint64_t group)
+{
+    uint32_t n = 0;
+
+    while (n < l->nsteps && group >= l->step_group[n])
+        n++;
+    return n;
+}
+
+uint32_t um_ribbon_most_more(const um_ribbon_form *form,
+                             const uint16_t steps[UM_RIBBON_STEPS])
+{
+    uint32_t n = form->finer != 0;
+
+    while (n && n <= UM_RIBBON_STEPS && steps[n - 1])
+        n++;
+    return n;
+}
+
+/* 65536ths of the starts that have that many columns more. */
+static uint32_t beyond(const um_ribbon_form *form,
+                       const uint16_t steps[UM_RIBBON_STEPS], uint32_t more)
+{
+    if (more == 0)
+        return UM_RIBBON_FINE;
+    if (more == 1)
+        return form->finer;
+    return more - 2 < UM_RIBBON_STEPS ? steps[more - 2] : 0;
+}
+
+um_ribbon_share um_ribbon_share_of(const um_ribbon_form *form,
+                                   const uint16_t steps[UM_RIBBON_STEPS],
+                                   uint32_t more)
+{
+    uint32_t here = beyond(form, steps, more);
+
+    return (um_ribbon_share){.from = UM_RIBBON_FINE - here,
+                             .width = here - beyond(form, steps, more + 1)};
+}
+
 /* The finer starts are the last ones, so that no row leaves them. */
 static uint64_t split_at(uint64_t buckets, uint32_t finer)
 {
@@ -22,6 +80,7 @@ static uint64_t split_at(uint64_t buckets, uint32_t finer)
 }
 
 static uint64_t lay_layer(um_ribbon_layer *l, const um_ribbon_form *form,
+                          const uint16_t steps[UM_RIBBON_STEPS],
                           uint64_t buckets)
 {
     l->starts = buckets * UM_RIBBON_BUCKET;
@@ -30,6 +89,12 @@ static uint64_t lay_layer(um_ribbon_layer *l, const um_ribbon_form *form,
     if (!form->finer)
         l->split_group = UINT64_MAX;
     l->columns = form->columns;
+    l->nsteps = um_ribbon_most_more(form, steps);
+    l->nsteps -= l->nsteps != 0; /* the finer column */
+    for (uint32_t i = 0; i < l->nsteps; i++) {
+        l->step[i] = split_at(buckets, steps[i]);
+        l->step_group[i] = um_ribbon_slot(l->step[i]) / 64;
+    }
     return um_ribbon_words(l, l->starts / 64 + shards_of(l->starts)) * 8;
 }
 
@@ -47,13 +112,13 @@ void um_ribbon_lay(um_ribbon_level *l, const um_ribbon_form *form,
         .form = *form, .tail = sizes->tail, .salt = sizes->salt};
     for (int i = 0; i < UM_RIBBON_LAYERS; i++) {
         l->layer[i].words = at_byte(memory, at);
-        at += lay_layer(&l->layer[i], form, sizes->buckets[i]);
+        at += lay_layer(&l->layer[i], form, sizes->steps, sizes->buckets[i]);
     }
     for (int i = 0; i < UM_RIBBON_LAYERS; i++) {
         l->layer[i].bumps = at_byte(memory, at);
         at += (sizes->buckets[i] + 3) / 4;
     }
-    l->tail_columns = form->columns + (form->finer != 0);
+    l->tail_columns = form->columns + um_ribbon_most_more(form, sizes->steps);
     l->tail_bits = at_byte(memory, at);
     l->tail_bytes = (l->tail * l->tail_columns + 7) / 8;
     l->bytes = (at + l->tail_bytes + 7) / 8 * 8;
@@ -64,8 +129,12 @@ bool um_ribbon_can(const um_ribbon_form *form, const um_ribbon_sizes *sizes)
     for (int i = 0; i < UM_RIBBON_LAYERS; i++)
         if (sizes->buckets[i] > UM_RIBBON_MOST_BUCKETS)
             return false;
+    for (int i = 0; i < UM_RIBBON_STEPS; i++)
+        if (sizes->steps[i] > (i ? sizes->steps[i - 1] : form->finer))
+            return false;
     return form->finer < UM_RIBBON_FINE &&
-           form->columns + (form->finer != 0) <= UM_RIBBON_MOST_COLUMNS &&
+           form->columns + um_ribbon_most_more(form, sizes->steps) <=
+               UM_RIBBON_MOST_COLUMNS &&
            sizes->tail <= UM_RIBBON_MOST_BUCKETS &&
            sizes->salt < UM_RIBBON_SALTS;
 }

@@ -15,6 +15,10 @@
  *
  * After every SHARD starts there are 64 further slots, so that shards have
  * nothing in common and threads can solve them apart.
+ *
+ * Keys in partitions: slots widen in steps, a column at each, and every key
+ * belongs to the starts of some width. Its hash is scaled to their share of the
+ * layer, so that keys of all widths lie in one matrix.
  */
 #ifndef UM_KINDS_RIBBON_LEVEL_H
 #define UM_KINDS_RIBBON_LEVEL_H
@@ -32,7 +36,8 @@ enum {
     UM_RIBBON_SALTS = 16,
     UM_RIBBON_FINE = 1 << 16,
     UM_RIBBON_FEW = 1500, /* keys that go to a tail at once: umbel's choice */
-    UM_RIBBON_MOST_COLUMNS = 64 /* with the finer one */
+    UM_RIBBON_STEPS = 12, /* beyond the finer column */
+    UM_RIBBON_MOST_COLUMNS = 64 /* with the finer one, and steps */
 };
 #define UM_RIBBON_MOST_BUCKETS ((uint64_t)1 << 35)
 
@@ -49,6 +54,9 @@ typedef struct um_ribbon_sizes {
     uint64_t buckets[UM_RIBBON_LAYERS]; /* 0: no such layer */
     uint64_t tail;                      /* slots */
     uint64_t salt;                      /* of the tail */
+    /* So many 65536ths of the starts have 2, 3, ... columns more; each at most
+     * the one before, the first at most the finer ones. */
+    uint16_t steps[UM_RIBBON_STEPS];
 } um_ribbon_sizes;
 
 typedef struct um_ribbon_layer {
@@ -56,6 +64,8 @@ typedef struct um_ribbon_layer {
     uint64_t split;  /* from this start on there is a column more */
     uint64_t split_group;
     uint32_t columns;
+    uint32_t nsteps; /* those below: from that start, and that group on */
+    uint64_t step[UM_RIBBON_STEPS], step_group[UM_RIBBON_STEPS];
     uint8_t *words; /* groups of 64 slots, a word for each column */
     uint8_t *bumps; /* two bits a bucket */
 } um_ribbon_layer;
@@ -114,12 +124,55 @@ static inline uint64_t um_ribbon_slot(uint64_t start)
     return start + (start >> UM_RIBBON_SHARD_BITS) * UM_RIBBON_WIDTH;
 }
 
+/* Words that steps add before a group, and steps up to a start, or group. */
+uint64_t um_ribbon_step_words(const um_ribbon_layer *l, uint64_t group);
+uint32_t um_ribbon_steps_at(const um_ribbon_layer *l, uint64_t start);
+uint32_t um_ribbon_steps_in(const um_ribbon_layer *l, uint64_t group);
+
 /* Words before a group of 64 slots. */
 static inline uint64_t um_ribbon_words(const um_ribbon_layer *l, uint64_t group)
 {
     uint64_t finer = group > l->split_group ? group - l->split_group : 0;
-    return group * l->columns + finer;
+    uint64_t steps = l->nsteps ? um_ribbon_step_words(l, group) : 0;
+
+    return group * l->columns + finer + steps;
 }
+
+/* Columns of the keys that start there, and words of a group. */
+static inline uint32_t um_ribbon_columns_at(const um_ribbon_layer *l,
+                                            uint64_t start)
+{
+    return l->columns + (start >= l->split) +
+           (l->nsteps ? um_ribbon_steps_at(l, start) : 0);
+}
+
+static inline uint32_t um_ribbon_columns_in(const um_ribbon_layer *l,
+                                            uint64_t group)
+{
+    return l->columns + (group >= l->split_group) +
+           (l->nsteps ? um_ribbon_steps_in(l, group) : 0);
+}
+
+/* The starts of keys of one width, in 65536ths of a layer. */
+typedef struct um_ribbon_share {
+    uint32_t from, width;
+} um_ribbon_share;
+
+static inline uint64_t um_ribbon_remap(uint64_t x, const um_ribbon_share *share)
+{
+    if (share->width == UM_RIBBON_FINE)
+        return x;
+    return ((uint64_t)share->from << 48) +
+           um_scale(x, (uint64_t)share->width << 48);
+}
+
+/* Returns the share of keys of so many columns more than the fewest. */
+um_ribbon_share um_ribbon_share_of(const um_ribbon_form *form,
+                                   const uint16_t steps[UM_RIBBON_STEPS],
+                                   uint32_t more);
+/* Returns how many columns more there are at most. */
+uint32_t um_ribbon_most_more(const um_ribbon_form *form,
+                             const uint16_t steps[UM_RIBBON_STEPS]);
 
 /* Starts at the beginning of a bucket that have no place, by its two bits. */
 static inline uint32_t um_ribbon_bumped(uint32_t code)
@@ -150,21 +203,24 @@ static inline void um_ribbon_place_in(const um_ribbon_layer *l, uint64_t start,
                                       uint64_t row, um_ribbon_place *out)
 {
     uint64_t slot = um_ribbon_slot(start), group = slot >> 6, shift = slot & 63;
-    bool finer = start >= l->split;
     uint64_t words = um_ribbon_words(l, group);
-    uint64_t stride = l->columns + (group >= l->split_group);
+    uint64_t stride = um_ribbon_columns_in(l, group);
 
     out->at = l->words + words * 8;
     out->next = out->at + stride * 8;
     out->low = row << shift;
     out->high = row >> 1 >> (63 - shift);
-    out->columns = l->columns + finer;
+    out->columns = um_ribbon_columns_at(l, start);
     out->salted = 0;
 }
 
-static inline void um_ribbon_find(const um_ribbon_level *l, uint64_t x,
-                                  uint64_t hi, um_ribbon_place *out)
+/* Of keys in partitions, in their share; share NULL: anywhere. */
+static inline void um_ribbon_find_in(const um_ribbon_level *l,
+                                     const um_ribbon_share *share, uint64_t x,
+                                     uint64_t hi, um_ribbon_place *out)
 {
+    if (share)
+        x = um_ribbon_remap(x, share);
     for (int i = 0; i < UM_RIBBON_LAYERS; i++) {
         const um_ribbon_layer *layer = &l->layer[i];
         uint64_t start = um_scale(x, layer->starts);
@@ -176,8 +232,16 @@ static inline void um_ribbon_find(const um_ribbon_level *l, uint64_t x,
         }
         if (layer->starts)
             x = um_ribbon_next(x, 0);
+        if (layer->starts && share)
+            x = um_ribbon_remap(x, share);
     }
     um_ribbon_place_tail(l, x, hi, out);
+}
+
+static inline void um_ribbon_find(const um_ribbon_level *l, uint64_t x,
+                                  uint64_t hi, um_ribbon_place *out)
+{
+    um_ribbon_find_in(l, NULL, x, hi, out);
 }
 
 static inline uint32_t um_ribbon_parity(uint64_t x)
@@ -224,10 +288,16 @@ double um_ribbon_chance_of_one(const um_ribbon_level *l);
 
 /* --- making -------------------------------------------------------------- */
 
-/* A key, and the value it shall have; more bits than columns are ignored. */
+/*
+ * A key, and the value it shall have; more bits than columns are ignored. In
+ * partitions lo is remapped to the key's share, and the highest byte of the
+ * value is its columns beyond the fewest.
+ */
 typedef struct um_ribbon_item {
     uint64_t lo, hi, value;
 } um_ribbon_item;
+
+enum { UM_RIBBON_MORE_SHIFT = 56 };
 
 /*
  * Sort items, each key once. *clash: a key that came with two values, or NULL.
@@ -243,6 +313,12 @@ umbel_status um_ribbon_make(um_ribbon_item *items, size_t n,
                             const um_ribbon_form *form, unsigned threads,
                             const umbel_alloc *alloc, um_ribbon_sizes *sizes,
                             uint8_t **memory, size_t *len, umbel_error *err);
+/* The same of items in partitions, whose steps stand in sizes. */
+umbel_status um_ribbon_make_steps(um_ribbon_item *items, size_t n,
+                                  const um_ribbon_form *form, unsigned threads,
+                                  const umbel_alloc *alloc,
+                                  um_ribbon_sizes *sizes, uint8_t **memory,
+                                  size_t *len, umbel_error *err);
 
 /* Returns about how many bits a level of n keys takes. */
 double um_ribbon_guess(double keys, const um_ribbon_form *form);

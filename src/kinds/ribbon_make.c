@@ -94,7 +94,7 @@ static uint32_t fill_bucket(const shard *s, size_t from, size_t to)
     while (to-- > from) {
         const um_ribbon_item *x = &s->items[to];
         uint64_t start = start_of(l, x), at;
-        uint32_t columns = l->columns + (start >= l->split);
+        uint32_t columns = um_ribbon_columns_at(l, start);
         uint32_t in_bucket = (uint32_t)start % UM_RIBBON_BUCKET;
         if (!insert(s->rows, start - s->first, um_ribbon_row(x->lo, x->hi) | 1,
                     x->value & um_ribbon_mask(columns), &at)) {
@@ -158,7 +158,7 @@ static void solve(const shard *s)
 
     for (uint64_t g = groups; g-- > 0;) {
         uint64_t *now = words[g & 1], *next = words[~g & 1];
-        uint32_t columns = l->columns + (first + g >= l->split_group);
+        uint32_t columns = um_ribbon_columns_in(l, first + g);
         uint8_t *out = l->words + um_ribbon_words(l, first + g) * 8;
         memset(now, 0, sizeof words[0]);
         solve_group(s->rows + g * 64, columns, now, next);
@@ -172,6 +172,7 @@ static void solve(const shard *s)
 typedef struct making {
     const umbel_alloc *alloc;
     um_ribbon_form form;
+    const uint16_t *steps; /* of keys in partitions; or NULL */
     unsigned threads;
     int more; /* buckets of the first layer */
     um_ribbon_item *items;
@@ -227,6 +228,17 @@ static void work_shard(void *ctx, void *piece)
     solve(s);
 }
 
+static uint64_t next_place(const making *m, const um_ribbon_item *x)
+{
+    uint64_t next = um_ribbon_next(x->lo, 0);
+
+    if (!m->steps)
+        return next;
+    um_ribbon_share share = um_ribbon_share_of(
+        &m->form, m->steps, (uint32_t)(x->value >> UM_RIBBON_MORE_SHIFT));
+    return um_ribbon_remap(next, &share);
+}
+
 /* Bumped keys come together at the front, hashed anew. */
 static bool end_shard(void *ctx, void *piece)
 {
@@ -235,7 +247,7 @@ static bool end_shard(void *ctx, void *piece)
 
     for (size_t i = 0; i < s->bumped; i++) {
         um_ribbon_item x = s->items[i];
-        x.lo = um_ribbon_next(x.lo, 0);
+        x.lo = next_place(m, &x);
         m->items[m->bumped++] = x;
     }
     return true;
@@ -314,15 +326,26 @@ static void solve_tail(const um_ribbon_level *l, const row *rows)
     }
 }
 
+/* Sizes without buckets and tail. */
+static um_ribbon_sizes no_sizes(const making *m)
+{
+    um_ribbon_sizes s = {.tail = 0};
+
+    if (m->steps)
+        memcpy(s.steps, m->steps, sizeof s.steps);
+    return s;
+}
+
 /* Slots that a salt in a few fills, and more when none does. */
 static umbel_status size_tail(const making *m, um_ribbon_sizes *sizes,
                               row *rows, size_t most, umbel_error *err)
 {
     bool long_one = m->n > LONG_TAIL;
-    um_ribbon_sizes s = {.tail = m->n + m->n / (long_one ? 32 : 128)};
+    um_ribbon_sizes s = no_sizes(m);
     um_ribbon_level l;
 
-    for (; s.tail <= most; s.tail += s.tail / (long_one ? 64 : 128) + 1)
+    for (s.tail = m->n + m->n / (long_one ? 32 : 128); s.tail <= most;
+         s.tail += s.tail / (long_one ? 64 : 128) + 1)
         for (s.salt = 0; s.salt < UM_RIBBON_SALTS; s.salt++) {
             um_ribbon_lay(&l, &m->form, &s, NULL);
             memset(rows, 0, (s.tail + UM_RIBBON_WIDTH) * sizeof *rows);
@@ -358,8 +381,9 @@ static umbel_status make_layers(making *m, parts *p, umbel_error *err)
 {
     for (int i = 0; i < UM_RIBBON_LAYERS && m->n > UM_RIBBON_FEW; i++) {
         const um_ribbon_item *clash;
-        um_ribbon_sizes alone = {.buckets = {buckets_for(m->n)}};
+        um_ribbon_sizes alone = no_sizes(m);
         um_ribbon_level l;
+        alone.buckets[0] = buckets_for(m->n);
         if (i == 0) /* of which there are more than TRIES */
             alone.buckets[0] += (uint64_t)(int64_t)m->more;
         if (i > 0)
@@ -397,6 +421,7 @@ static void join(const parts *p, const um_ribbon_form *form, uint8_t *memory)
     um_ribbon_lay(&all, form, &p->sizes, memory);
     for (int i = 0; i < UM_RIBBON_LAYERS; i++) {
         um_ribbon_sizes alone = {.buckets = {p->sizes.buckets[i]}};
+        memcpy(alone.steps, p->sizes.steps, sizeof alone.steps);
         if (!alone.buckets[0])
             continue;
         um_ribbon_lay(&one, form, &alone, p->memory[i]);
@@ -435,7 +460,7 @@ static umbel_status make_best(making *m, parts *best, umbel_error *err)
     if (!copy)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", n);
     for (int more = -TRIES / 2; !status && more <= TRIES / 2; more++) {
-        parts p = {.tail = NULL};
+        parts p = {.sizes = no_sizes(m)};
         memcpy(copy, items, len);
         m->items = copy;
         m->n = n;
@@ -453,6 +478,32 @@ static umbel_status make_best(making *m, parts *best, umbel_error *err)
     return status;
 }
 
+static umbel_status make(making *m, um_ribbon_sizes *sizes, uint8_t **memory,
+                         size_t *len, umbel_error *err)
+{
+    parts p = {.sizes = no_sizes(m)};
+    uint8_t *made = NULL;
+
+    umbel_status status = m->n > UM_RIBBON_FEW && m->n <= SMALL
+                              ? make_best(m, &p, err)
+                              : make_parts(m, 0, &p, err);
+    if (status)
+        goto done;
+    size_t bytes = (size_t)bytes_of(&p, &m->form);
+    if (bytes && !(made = um_get(m->alloc, bytes))) {
+        status = um_no_memory(err, bytes);
+        goto done;
+    }
+    if (made)
+        join(&p, &m->form, made);
+    *sizes = p.sizes;
+    *memory = made;
+    *len = bytes;
+done:
+    parts_fini(&p, m->alloc);
+    return status;
+}
+
 umbel_status um_ribbon_make(um_ribbon_item *items, size_t n,
                             const um_ribbon_form *form, unsigned threads,
                             const umbel_alloc *alloc, um_ribbon_sizes *sizes,
@@ -463,25 +514,22 @@ umbel_status um_ribbon_make(um_ribbon_item *items, size_t n,
                 .threads = threads,
                 .items = items,
                 .n = n};
-    parts p = {.tail = NULL};
-    uint8_t *made = NULL;
 
-    umbel_status status = n > UM_RIBBON_FEW && n <= SMALL
-                              ? make_best(&m, &p, err)
-                              : make_parts(&m, 0, &p, err);
-    if (status)
-        goto done;
-    size_t bytes = (size_t)bytes_of(&p, form);
-    if (bytes && !(made = um_get(alloc, bytes))) {
-        status = um_no_memory(err, bytes);
-        goto done;
-    }
-    if (made)
-        join(&p, form, made);
-    *sizes = p.sizes;
-    *memory = made;
-    *len = bytes;
-done:
-    parts_fini(&p, alloc);
-    return status;
+    return make(&m, sizes, memory, len, err);
+}
+
+umbel_status um_ribbon_make_steps(um_ribbon_item *items, size_t n,
+                                  const um_ribbon_form *form, unsigned threads,
+                                  const umbel_alloc *alloc,
+                                  um_ribbon_sizes *sizes, uint8_t **memory,
+                                  size_t *len, umbel_error *err)
+{
+    making m = {.alloc = alloc,
+                .form = *form,
+                .steps = sizes->steps,
+                .threads = threads,
+                .items = items,
+                .n = n};
+
+    return make(&m, sizes, memory, len, err);
 }

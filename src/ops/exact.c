@@ -20,6 +20,7 @@
 #include "kinds/ribbon.h"
 #include "ops/digest_index.h"
 #include "ops/distinct.h"
+#include "ops/exact_parts.h"
 #include "ops/exact_size.h"
 #include "ops/query_each.h"
 
@@ -56,6 +57,7 @@ struct umbel_exact {
     uint8_t *memory;
     size_t len;
     bool halves; /* the second is wanted, even where no listed key passes */
+    um_exact_parts parts;
 
     um_distinct listed; /* all that must not match */
     passed *passed;
@@ -78,6 +80,7 @@ void umbel_exact_close(umbel_exact *x)
     um_put(&alloc, x->members, x->room * sizeof *x->members);
     um_put(&alloc, x->met, met_len(x));
     um_put(&alloc, x->memory, x->len);
+    um_exact_parts_fini(&x->parts, &alloc);
     um_put(&alloc, x->passed, x->cap * sizeof *x->passed);
     um_put(&alloc, x, sizeof *x);
 }
@@ -124,6 +127,20 @@ static umbel_status make_first(umbel_exact *x, um_ribbon_item *items,
     return UMBEL_OK;
 }
 
+static umbel_status make_first_parts(umbel_exact *x, um_ribbon_item *items,
+                                     umbel_error *err)
+{
+    const um_ribbon_item *clash;
+    size_t n = um_exact_parts_items(&x->parts, x->members, x->n, items);
+
+    um_ribbon_sort(items, &n, x->threads, &clash);
+    if (n)
+        UM_TRY(um_ribbon_make_steps(items, n, &x->form, x->threads, &x->alloc,
+                                    &x->sizes, &x->memory, &x->len, err));
+    um_ribbon_lay(&x->level, &x->form, &x->sizes, x->memory);
+    return UMBEL_OK;
+}
+
 /* Keeps the sorted members beside the first level, which only hashes them. */
 static umbel_status keep_members(umbel_exact *x, const um_ribbon_item *items,
                                  size_t given, umbel_error *err)
@@ -138,8 +155,29 @@ static umbel_status keep_members(umbel_exact *x, const um_ribbon_item *items,
     return UMBEL_OK;
 }
 
+/* What follows the members. */
+typedef struct others {
+    double fpr;
+    uint64_t listed;
+    const umbel_exact_part *parts; /* NULL: not in partitions */
+    size_t nparts;
+} others;
+
+static umbel_status make_level(umbel_exact *x, um_ribbon_item *items,
+                               const others *o, umbel_error *err)
+{
+    if (!o->parts) {
+        UM_TRY(choose(x, o->fpr, o->listed, err));
+        return make_first(x, items, err);
+    }
+    UM_TRY(um_exact_parts_choose(&x->parts, x->members, x->n, o->parts,
+                                 o->nparts, &x->alloc, &x->form, &x->sizes,
+                                 err));
+    return make_first_parts(x, items, err);
+}
+
 static umbel_status take_members(umbel_exact *x, const um_members *in,
-                                 double fpr, uint64_t listed, umbel_error *err)
+                                 const others *o, umbel_error *err)
 {
     const um_ribbon_item *clash;
     um_ribbon_item *items;
@@ -148,13 +186,8 @@ static umbel_status take_members(umbel_exact *x, const um_members *in,
     x->n = in->n;
     um_ribbon_sort(items, &x->n, x->threads, &clash);
     umbel_status status = keep_members(x, items, in->n, err);
-    if (status)
-        goto done;
-    status = choose(x, fpr, listed, err);
-    if (status)
-        goto done;
-    status = make_first(x, items, err);
-done:
+    if (!status)
+        status = make_level(x, items, o, err);
     um_put(&x->alloc, items, (in->n + 1) * sizeof *items);
     return status;
 }
@@ -169,11 +202,32 @@ static umbel_status check_members(const umbel_key_list *m, umbel_error *err)
     return UMBEL_OK;
 }
 
-umbel_status umbel_exact_open(const umbel_params *params,
-                              const umbel_key_list *members,
-                              const umbel_build_params *how, uint64_t listed,
-                              umbel_exact **out, umbel_error *err)
+/* Partitions follow from the hash, and decide on the size. */
+static umbel_status check_parts(const um_shape *s, double fpr, const others *o,
+                                umbel_error *err)
 {
+    if (!o->parts != !s->hash->part)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "a hash of partitions, such as xxh3-field1, and the "
+                       "numbers of keys in each go together, got hash %s",
+                       s->hash->name);
+    if (o->parts && (s->cells || fpr > 0))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "size and error of a set in partitions follow from its "
+                       "keys: leave them out");
+    for (size_t i = 1; i < o->nparts; i++)
+        if (o->parts[i - 1].part >= o->parts[i].part)
+            return um_fail(err, UMBEL_E_RANGE,
+                           "partitions must ascend, each once");
+    return UMBEL_OK;
+}
+
+static umbel_status open_any(const umbel_params *params,
+                             const umbel_key_list *members,
+                             const umbel_build_params *how, const others *list,
+                             umbel_exact **out, umbel_error *err)
+{
+    others o = *list;
     umbel_build_params build;
     umbel_params p;
     um_shape shape;
@@ -181,6 +235,8 @@ umbel_status umbel_exact_open(const umbel_params *params,
     UM_TRY(um_params_take(params, &p, err));
     UM_TRY(um_shape_from_params("ribbon", &p, &shape, err));
     UM_TRY(um_ribbon_want_free(&shape, err));
+    o.fpr = p.fpr;
+    UM_TRY(check_parts(&shape, p.fpr, &o, err));
     UM_TRY(check_members(members, err));
     UM_TRY(um_build_params_take(how, &build, err));
     umbel_alloc alloc = um_alloc_or_default(p.alloc);
@@ -198,12 +254,34 @@ umbel_status umbel_exact_open(const umbel_params *params,
                      .n = members->n,
                      .threads = x->threads,
                      .alloc = &x->alloc};
-    umbel_status status = take_members(x, &in, p.fpr, listed, err);
+    umbel_status status = take_members(x, &in, &o, err);
     if (status == UMBEL_OK)
         *out = x;
     else
         umbel_exact_close(x);
     return status;
+}
+
+umbel_status umbel_exact_open(const umbel_params *params,
+                              const umbel_key_list *members,
+                              const umbel_build_params *how, uint64_t listed,
+                              umbel_exact **out, umbel_error *err)
+{
+    others o = {.listed = listed};
+
+    return open_any(params, members, how, &o, out, err);
+}
+
+umbel_status umbel_exact_open_parts(const umbel_params *params,
+                                    const umbel_key_list *members,
+                                    const umbel_build_params *how,
+                                    const umbel_exact_part *parts, size_t n,
+                                    umbel_exact **out, umbel_error *err)
+{
+    static const umbel_exact_part none = {0, 0};
+    others o = {.parts = parts ? parts : &none, .nparts = n};
+
+    return open_any(params, members, how, &o, out, err);
 }
 
 /* --- the list --- */
@@ -245,6 +323,18 @@ static bool keep(umbel_exact *x, const umbel_digest *d, double weight)
     return true;
 }
 
+static void pass_first(const umbel_exact *x, const umbel_digest *d, size_t n,
+                       bool *pass)
+{
+    if (x->parts.on)
+        for (size_t i = 0; i < n; i++)
+            pass[i] = um_ribbon_pass_part(&x->parts.ready, &x->level, &d[i]);
+    else if (has_columns(&x->form) && x->n)
+        um_ribbon_pass(&x->level, d, n, pass);
+    else
+        memset(pass, x->n != 0, n);
+}
+
 /* Those of a batch that pass: members, or to be told from them. */
 static bool take_batch(umbel_exact *x, const umbel_key_list *never, size_t from,
                        size_t n, bool *member)
@@ -252,10 +342,7 @@ static bool take_batch(umbel_exact *x, const umbel_key_list *never, size_t from,
     const umbel_digest *d = never->digests + from;
     bool pass[UM_BATCH], fine = true;
 
-    if (has_columns(&x->form) && x->n)
-        um_ribbon_pass(&x->level, d, n, pass);
-    else
-        memset(pass, x->n != 0, sizeof pass);
+    pass_first(x, d, n, pass);
     for (size_t i = 0; fine && i < n; i++) {
         size_t at = pass[i] ? find(x, &d[i]) : x->n;
         double weight = um_list_weight(never, from + i);
@@ -347,11 +434,18 @@ static size_t room_for(const umbel_exact *x, double share)
     return low;
 }
 
+/* Returns true for keys of a partition that has only members. */
+static bool is_all(const umbel_exact *x, const umbel_digest *d)
+{
+    return x->parts.on &&
+           um_ribbon_part_of(&x->parts.ready, d) == UM_RIBBON_ALL;
+}
+
 static umbel_status make_second(const umbel_exact *x, size_t kept,
                                 um_ribbon_sizes *sizes, uint8_t **memory,
                                 size_t *len, umbel_error *err)
 {
-    size_t n = x->n + kept;
+    size_t n = x->n + kept, distinct = 0;
     const um_ribbon_item *clash;
     um_ribbon_item *items = um_get(&x->alloc, n * sizeof *items);
 
@@ -360,9 +454,10 @@ static umbel_status make_second(const umbel_exact *x, size_t kept,
     for (size_t i = 0; i < n; i++) {
         const umbel_digest *d =
             i < x->n ? &x->members[i] : &x->passed[i - x->n].digest;
-        items[i] = (um_ribbon_item){um_ribbon_second(d), d->hi, i < x->n};
+        items[distinct] =
+            (um_ribbon_item){um_ribbon_second(d), d->hi, i < x->n};
+        distinct += !is_all(x, d);
     }
-    size_t distinct = n;
     um_ribbon_sort(items, &distinct, x->threads, &clash);
     umbel_status status =
         um_ribbon_make(items, distinct, &one_column, x->threads, &x->alloc,
@@ -371,31 +466,48 @@ static umbel_status make_second(const umbel_exact *x, size_t kept,
     return status;
 }
 
-/* Both levels together; the first is copied, since there may be more tries. */
+static bool wants_second(const umbel_exact *x, size_t kept)
+{
+    if (x->parts.on)
+        return kept || x->parts.seconds;
+    return kept || (x->n && (x->halves || !has_columns(&x->form)));
+}
+
+/* Both levels and the index together, in memory of their own, since there may
+ * be more tries. */
+static uint8_t *whole(const umbel_exact *x, const uint8_t *second, size_t len)
+{
+    size_t bytes = x->len + len + x->parts.len;
+    uint8_t *payload =
+        um_get(&x->alloc, um_ribbon_room(8 * (uint64_t)(bytes ? bytes : 8)));
+
+    if (payload && x->len)
+        memcpy(payload, x->memory, x->len);
+    if (payload && len)
+        memcpy(payload + x->len, second, len);
+    if (payload && x->parts.len)
+        memcpy(payload + x->len + len, x->parts.memory, x->parts.len);
+    return payload;
+}
+
 static umbel_status join(const umbel_exact *x, size_t kept, um_shape *shape,
                          uint8_t **payload, umbel_error *err)
 {
     um_ribbon_sizes sizes = no_sizes;
-    uint8_t *second = NULL, *first = NULL;
+    uint8_t *second = NULL;
     size_t len = 0;
-    umbel_status status = UMBEL_OK;
 
-    if (kept || (x->n && (x->halves || !has_columns(&x->form))))
-        status = make_second(x, kept, &sizes, &second, &len, err);
-    if (status != UMBEL_OK)
-        return status;
-    if (x->len)
-        first = um_get(&x->alloc, x->len);
-    if (first)
-        memcpy(first, x->memory, x->len);
-    *payload = first || !x->len
-                   ? um_ribbon_whole(&x->alloc, first, x->len, second, len)
-                   : NULL;
-    if (!first && x->len)
-        um_put(&x->alloc, second, len);
+    if (wants_second(x, kept))
+        UM_TRY(make_second(x, kept, &sizes, &second, &len, err));
+    *payload = whole(x, second, len);
+    um_put(&x->alloc, second, len);
     if (!*payload)
         return um_no_memory(err, x->len + len);
-    um_ribbon_shape(shape, &x->form, 0, &x->sizes, &sizes);
+    if (x->parts.on)
+        um_ribbon_shape_parts(shape, &x->form, &x->sizes, &sizes, x->parts.bits,
+                              &x->parts.sizes);
+    else
+        um_ribbon_shape(shape, &x->form, 0, &x->sizes, &sizes);
     return UMBEL_OK;
 }
 
@@ -437,6 +549,7 @@ static umbel_status fill_bill(const umbel_exact *x, const umbel_filter *f,
     bill.members = x->n;
     bill.listed = um_distinct_count(&x->listed);
     bill.passed = x->npassed;
+    bill.partitions = x->parts.n;
     UM_TRY(um_query_each(f, NULL, x->members, x->n, take_member, &bill, err));
     for (size_t i = 0; i < x->npassed; i++) {
         UM_TRY(umbel_query_digests(f, &x->passed[i].digest, 1, &hit, err));

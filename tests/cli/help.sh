@@ -27,7 +27,7 @@ try umbel check -h | tail -n 3
 try umbel help nothing
 
 # Asked for help, a command does nothing else.
-try umbel build nothing -o no.umb --help | head -n 1
+try umbel build nothing -o no.umb --help | sed -n 1p
 absent no.umb
 
 # For the shell's completion.

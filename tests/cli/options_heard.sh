@@ -116,6 +116,8 @@ heard build weights 'list -o out --fpr 5% --kind ribbon --never weighed' --weigh
 heard build allow-members 'list -o out --never odd' --allow-members
 heard build like 'list -o out --never never --fpr 5%' '--like f.umb'
 heard build universe 'list -o out --kind ribbon' '--universe never'
+heard build partition 'list -o out --kind ribbon --universe list' '--partition 1'
+heard build partition-prefix 'list -o out --kind ribbon --universe list' '--partition-prefix 1'
 heard build value-bits 'amounts -o out --kind ribbon' '--value-bits 2'
 heard build bytes 'list -o out --kind ribbon' '--bytes 500'
 heard build coded 'list -o out --bits 90000' --coded

@@ -35,3 +35,19 @@ try umbel build nothing --kind ribbon --universe all -q -o empty.umb
 try umbel build members --kind ribbon --never list.tsv -o never.umb
 umbel build members --kind ribbon --never list.tsv --fpr 50% -q -o least.umb
 wc -c < least.umb
+# Partitions.
+awk '{ print "p" $1 % 5 "\t" $1 }' all >keys
+awk '$1 == "p1" || $1 == "p2" && $2 < 100 || $2 % 50 == 3' keys >some
+try umbel build some --kind ribbon --universe keys --partition 1 -o parts.umb
+umbel check parts.umb -f keys | cmp - some && echo exact
+try umbel build some --kind ribbon --universe keys --partition-prefix 2 -q -o prefix.umb
+umbel check prefix.umb -f keys | cmp - some && echo exact
+try umbel verify parts.umb --members some
+try umbel build some --kind ribbon --partition 1 -q -o x.umb
+try umbel build some --kind ribbon --universe keys --partition 1 --fpr 1% -q -o x.umb
+try umbel build some --kind ribbon --universe keys --partition-prefix 17 -q -o x.umb
+try umbel build some --kind ribbon --universe some --partition 1 -q -o all.umb
+umbel check all.umb -f some -c
+try umbel build keys --kind ribbon --universe some --partition 1 -q -o x.umb
+try umbel build some --kind ribbon --hash xxh3-field1 -q -o x.umb
+try umbel build some --hash xxh3-field1 -q -o x.umb

@@ -93,10 +93,23 @@ static umbel_filter *load_named(const char *name)
     return f;
 }
 
+/* Of the others, those that begin with 7 are members. */
+static void assert_parts(const umbel_filter *f)
+{
+    for (uint64_t i = GOLDEN_KEYS; i < 5000; i++) {
+        char key[TEST_KEY_LEN];
+        bool hit;
+        test_key(i, key);
+        assert_ok(umbel_query(f, key, sizeof key, &hit, &test_refusal));
+        assert_int_equal(hit, key[0] == '7');
+    }
+}
+
 static void static_filters_answer_as_ever(void **state)
 {
     umbel_filter *layers = load_named("ribbon-layers-v2.umb");
     umbel_filter *exact = load_named("ribbon-exact-v2.umb");
+    umbel_filter *parts = load_named("ribbon-parts-v2.umb");
     umbel_filter *map = load_named("ribbon-map-v2.umb");
 
     (void)state;
@@ -104,6 +117,8 @@ static void static_filters_answer_as_ever(void **state)
     assert_in_range(test_hits(layers, 3000, 10000), 1700, 2300);
     assert_int_equal(test_hits(exact, 0, GOLDEN_KEYS), GOLDEN_KEYS);
     assert_int_equal(test_hits(exact, GOLDEN_KEYS, 1000), 0);
+    assert_int_equal(test_hits(parts, 0, GOLDEN_KEYS), GOLDEN_KEYS);
+    assert_parts(parts);
     assert_int_equal(test_hits(map, 0, GOLDEN_KEYS), GOLDEN_KEYS);
     for (uint64_t i = 0; i < GOLDEN_KEYS; i++) {
         char key[TEST_KEY_LEN];
@@ -115,6 +130,7 @@ static void static_filters_answer_as_ever(void **state)
     }
     umbel_close(layers);
     umbel_close(exact);
+    umbel_close(parts);
     umbel_close(map);
 }
 

@@ -125,6 +125,54 @@ static umbel_filter *build_exact(const row *r)
     return f;
 }
 
+/*
+ * Keys 0 .. 99 of 5,000, and all others that begin with 7, in partitions by the
+ * first byte.
+ */
+static umbel_filter *build_parts(const row *r)
+{
+    enum { ALL = 5000 };
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_exact_part parts[10];
+    umbel_digest *d = malloc(2 * ALL * sizeof *d);
+    char *keys = test_keys(0, ALL);
+    umbel_exact_result bill;
+    umbel_exact *x = NULL;
+    umbel_filter *f = NULL;
+    size_t n = 0, nparts = 0;
+
+    (void)r;
+    assert_non_null(d);
+    p.hash = "xxh3-first1";
+    umbel_filter *empty = test_build("ribbon", &p, 0, 0);
+    assert_ok(
+        umbel_digest_fixed(empty, keys, TEST_KEY_LEN, ALL, d, &test_refusal));
+    for (size_t i = 0; i < ALL; i++) {
+        size_t at = 0;
+        while (at < nparts && parts[at].part < d[i].hi)
+            at++;
+        if (at == nparts || parts[at].part != d[i].hi) {
+            memmove(&parts[at + 1], &parts[at],
+                    (nparts++ - at) * sizeof *parts);
+            parts[at] = (umbel_exact_part){d[i].hi, 0};
+        }
+        parts[at].keys++;
+        if (i < GOLDEN_KEYS || keys[i * TEST_KEY_LEN] == '7')
+            d[ALL + n++] = d[i];
+    }
+    umbel_key_list m = UMBEL_KEY_LIST(d + ALL, n);
+    assert_ok(
+        umbel_exact_open_parts(&p, &m, NULL, parts, nparts, &x, &test_refusal));
+    assert_ok(
+        umbel_exact_never(x, TEST_LIST(d, NULL, ALL), NULL, &test_refusal));
+    assert_ok(umbel_exact_finish(x, &f, &bill, &test_refusal));
+    umbel_exact_close(x);
+    umbel_close(empty);
+    free(keys);
+    free(d);
+    return f;
+}
+
 /* Key i stands for i % 50. */
 static umbel_filter *build_map(const row *r)
 {
@@ -211,6 +259,7 @@ static const row rows[] = {
      .set = {{"heavy", 10}}},
     {.name = "ribbon-layers-v2.umb", .build = build_layers, .fpr = 0.2},
     {.name = "ribbon-exact-v2.umb", .build = build_exact},
+    {.name = "ribbon-parts-v2.umb", .build = build_parts},
     {.name = "ribbon-map-v2.umb",
      .build = build_map,
      .fpr = 0.01,

@@ -270,7 +270,7 @@ static void seeds_that_align_functions_are_refused(void **state)
 static void a_second_level_of_ribbon_that_denies_nothing_is_seen(void **state)
 {
     const um_ribbon_form none = {0, 0};
-    const um_ribbon_sizes members = {{0}, 0, 0}, never = {{0}, 64, 0};
+    const um_ribbon_sizes members = {.tail = 0}, never = {.tail = 64};
     umbel_alloc alloc = um_alloc_or_default(NULL);
     umbel_params p = UMBEL_PARAMS_INIT;
     umbel_filter *any = test_build("ribbon", &p, 0, 10), *f = NULL;

@@ -32,6 +32,27 @@ UMBEL_API umbel_status umbel_exact_open(const umbel_params *params,
                                         const umbel_build_params *how,
                                         uint64_t listed, umbel_exact **out,
                                         umbel_error *err);
+
+/* How many keys of a universe are in a partition, members included; part is hi
+ * of their digests. */
+typedef struct umbel_exact_part {
+    uint64_t part, keys;
+} umbel_exact_part;
+
+/*
+ * The same for keys in partitions: params.hash is "xxh3-fieldN" (keys with the
+ * same field N, 1 to 9; fields end at tabs) or "xxh3-firstN" (keys with the
+ * same first N bytes). Every partition gets as many columns as its members and
+ * other keys need, so the file is smaller where the share of members differs.
+ * parts has each partition of the universe once, by ascending part; the keys of
+ * the universe follow as negatives. params has neither cells nor fpr.
+ */
+UMBEL_API umbel_status umbel_exact_open_parts(const umbel_params *params,
+                                              const umbel_key_list *members,
+                                              const umbel_build_params *how,
+                                              const umbel_exact_part *parts,
+                                              size_t n, umbel_exact **out,
+                                              umbel_error *err);
 /* Frees a filter that is being built. NULL is accepted. */
 UMBEL_API void umbel_exact_close(umbel_exact *x);
 
@@ -61,6 +82,7 @@ typedef struct umbel_exact_result {
     uint64_t matched; /* of them still match, for lack of bits */
     double weight, weight_left; /* of the negatives; of those that match */
     double error;               /* rate at which other keys match */
+    uint64_t partitions;        /* 0: keys are not in partitions */
 } umbel_exact_result;
 
 /*
