@@ -75,8 +75,8 @@ static bool serves(const um_fast *row, const um_shape *s, const um_layout *l)
 
 const um_fast *um_fast_pick(const um_shape *s, const um_layout *l)
 {
-    if (!s->kind->add || !s->kind->query) /* what it cannot do stays so */
-        return NULL;
+    if (!s->kind->query || !(s->kind->add || s->kind->built))
+        return NULL; /* what it cannot do stays so */
     for (const um_fast *const *row = um_tables.fast; *row; row++)
         if (serves(*row, s, l))
             return *row;

@@ -14,6 +14,7 @@
     X(bloom_blocked512_avx2)                                                   \
     X(bloom_classic_avx2)                                                      \
     X(scalable_avx2)                                                           \
+    X(ribbon_avx2)                                                             \
     X(counting_blocked128_avx2)                                                \
     X(generalized_blocked512_avx512)                                           \
     X(generalized_blocked512_avx2)

@@ -403,10 +403,8 @@ static bool matches(const um_ribbon_level *l, const um_ribbon_place *p,
     uint64_t print = um_ribbon_print(d);
     uint32_t n = p->columns - value_bits;
 
-    if (p->salted) {
-        uint64_t got = um_ribbon_get_tail(l, p) >> value_bits;
-        return ((got ^ print) & um_ribbon_mask(n)) == 0;
-    }
+    if (p->salted)
+        return um_ribbon_tail_agrees(l, p, print, value_bits);
     if (n <= LEAD)
         return agree(p, print, value_bits, 0, n);
     return agree(p, print, value_bits, 0, LEAD) &&
@@ -441,6 +439,26 @@ static bool is_member(const um_ribbon_level *l, const umbel_digest *d)
 
     um_ribbon_find(l, um_ribbon_second(d), d->hi, &p);
     return um_ribbon_get(l, &p) & 1;
+}
+
+bool um_ribbon_match(const um_ribbon *r, const umbel_digest *d)
+{
+    um_ribbon_place p;
+
+    um_ribbon_find(&r->members, d->lo, d->hi, &p);
+    return matches(&r->members, &p, d, r->value_bits);
+}
+
+bool um_ribbon_confirm(const um_ribbon *r, const umbel_digest *d)
+{
+    return is_member(&r->never, d);
+}
+
+bool um_ribbon_leads(const um_shape *s, uint32_t columns)
+{
+    return s->setting[BUCKETS] && !s->setting[INDEX_BITS] &&
+           s->setting[BUCKETS] * UM_RIBBON_BUCKET <= UINT32_MAX / 2 &&
+           form_of(s).columns >= s->setting[VALUE_BITS] + columns;
 }
 
 static void query_parts(const um_ribbon *r, const umbel_digest *d, size_t n,

@@ -69,6 +69,14 @@ static inline uint64_t um_ribbon_part_print(const umbel_digest *d)
 void um_ribbon_pass(const um_ribbon_level *l, const umbel_digest *d, size_t n,
                     bool *hit);
 
+/* For one key, in whatever layer: does the first level match, does the second
+ * agree? */
+bool um_ribbon_match(const um_ribbon *r, const umbel_digest *d);
+bool um_ribbon_confirm(const um_ribbon *r, const umbel_digest *d);
+/* Returns true if keys are in layers of less than 2^31 starts, not in
+ * partitions, and all fingerprints have at least that many columns. */
+bool um_ribbon_leads(const um_shape *s, uint32_t columns);
+
 /* Makes an index ready, beside a first level of that form. */
 void um_ribbon_lay_parts(um_ribbon_parts *p, const um_ribbon_form *form,
                          const um_ribbon_sizes *members, uint32_t bits,

@@ -160,6 +160,9 @@ static uint64_t window(const uint8_t *bits, uint64_t bytes, uint64_t at)
     uint64_t first = at / 8, low = 0;
     uint32_t shift = at % 8;
 
+    if (first + 9 <= bytes)
+        return um_load64(bits + first) >> shift | (uint64_t)bits[first + 8]
+                                                      << 1 << (63 - shift);
     for (uint32_t i = 0; i < 8 && first + i < bytes; i++)
         low |= (uint64_t)bits[first + i] << 8 * i;
     low >>= shift;
@@ -177,6 +180,17 @@ uint64_t um_ribbon_get_tail(const um_ribbon_level *l, const um_ribbon_place *p)
         value |= (uint64_t)um_ribbon_parity(x & p->high) << j;
     }
     return value;
+}
+
+bool um_ribbon_tail_agrees(const um_ribbon_level *l, const um_ribbon_place *p,
+                           uint64_t print, uint32_t from)
+{
+    for (uint32_t j = from; j < p->columns; j++, print >>= 1) {
+        uint64_t x = window(l->tail_bits, l->tail_bytes, j * l->tail + p->low);
+        if ((um_ribbon_parity(x & p->high) ^ print) & 1)
+            return false;
+    }
+    return true;
 }
 
 /* --- the chance of a one ------------------------------------------------- */

@@ -198,6 +198,9 @@ typedef struct um_ribbon_place {
 void um_ribbon_place_tail(const um_ribbon_level *l, uint64_t x, uint64_t hi,
                           um_ribbon_place *out);
 uint64_t um_ribbon_get_tail(const um_ribbon_level *l, const um_ribbon_place *p);
+/* Returns true if the columns from that one on are the bits of print. */
+bool um_ribbon_tail_agrees(const um_ribbon_level *l, const um_ribbon_place *p,
+                           uint64_t print, uint32_t from);
 
 static inline void um_ribbon_place_in(const um_ribbon_layer *l, uint64_t start,
                                       uint64_t row, um_ribbon_place *out)

@@ -3,8 +3,11 @@
  */
 #include "support/test.h"
 
+#include "base/cpu.h"
 #include "base/rng.h"
 #include "filter/envelope.h"
+#include "filter/fast.h"
+#include "filter/handle.h"
 #include "filter/sizing.h"
 #include "kinds/ribbon.h"
 
@@ -662,6 +665,62 @@ static void numbers_that_cannot_be_are_refused(void **state)
     umbel_close(f);
 }
 
+/* --- the fast path ----------------------------------------------------------
+ */
+
+/* Members and others, in batches of any length, by digests and by keys. */
+static void assert_same_answers(const umbel_filter *f)
+{
+    enum { KEYS = 6000 };
+    umbel_digest *d = digests(f, 0, KEYS);
+    static uint64_t keys[KEYS];
+    static bool plain[KEYS], fast[KEYS];
+
+    for (size_t i = 0; i < KEYS; i++)
+        keys[i] = i;
+    for (size_t from = 0, n = 1; from + n <= KEYS; from += n, n = n % 97 + 1) {
+        f->kind->query(f->self, d + from, n, plain);
+        memset(fast, 1, n);
+        f->fast->query(f->self, d + from, n, fast);
+        assert_memory_equal(plain, fast, n);
+        memset(fast, 1, n);
+        f->fast->query_keys8(f->self, f->hasher.seed, keys + from, n, fast);
+        assert_memory_equal(plain, fast, n);
+    }
+    free(d);
+}
+
+static void the_fast_path_answers_like_the_plain_one(void **state)
+{
+    static const size_t sizes[] = {1501, 3000, 40000, 700000};
+    static const double errors[] = {0x1p-4, 0.03, 0x1p-8, 0.001, 1e-9};
+    size_t seen = 0;
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(sizes); i++)
+        for (size_t j = 0; j < TEST_COUNT(errors); j++) {
+            umbel_params p = at_error(errors[j]);
+            umbel_setting bits = {"value_bits", 5};
+            p.settings = &bits;
+            for (p.nsettings = 0; p.nsettings < 2; p.nsettings++) {
+                umbel_filter *empty = build(&p, NULL, NULL, 0, 1);
+                umbel_digest *d = digests(empty, 0, sizes[i]);
+                uint64_t *values = calloc(sizes[i], sizeof *values);
+                umbel_filter *f =
+                    build(&p, d, p.nsettings ? values : NULL, sizes[i], 2);
+                seen += f->fast != NULL;
+                if (f->fast)
+                    assert_same_answers(f);
+                umbel_close(f);
+                umbel_close(empty);
+                free(values);
+                free(d);
+            }
+        }
+    assert_true(seen || um_cpu_found() == UM_CPU_PLAIN ||
+                um_cpu_allowed() == UM_CPU_PLAIN);
+}
+
 /* --- memory -----------------------------------------------------------------
  */
 
@@ -718,6 +777,7 @@ int main(void)
         cmocka_unit_test(any_payload_is_safe_to_ask),
         cmocka_unit_test(a_head_whose_numbers_disagree_is_refused),
         cmocka_unit_test(numbers_that_cannot_be_are_refused),
+        cmocka_unit_test(the_fast_path_answers_like_the_plain_one),
         cmocka_unit_test(every_allocation_may_fail),
     };
 
