@@ -96,21 +96,27 @@ static umbel_status time_both(uint64_t n, uint64_t seed, um_times *best,
     keep_least(&best->ns, um_seconds() - start, n);
     umbel_close(f);
     if (status == UMBEL_OK)
-        status = time_classic(keys, n, &best->limit, err);
+        status = time_classic(keys, n, &best->plain, err);
     free(keys);
     return status;
 }
 
-/* Instead of a limit: adding the same keys to a bloom filter, classic. */
+/* The limit is to read and write a line for each key. Beside it: adding the
+ * same keys to a bloom filter, classic. */
 umbel_status um_bench_ribbon_builds(uint64_t keys, uint64_t rounds,
                                     uint64_t seed, um_times *best,
                                     umbel_error *err)
 {
-    enum { MOST_ROUNDS = 3 };
-    umbel_status status = UMBEL_OK;
+    static const um_bench_thing ribbon = {.kind = "ribbon"};
+    uint64_t most = keys > 100000 ? 3 : 300;
+    um_bench b;
+    umbel_status status = um_bench_init(&b, &ribbon, keys, seed, err);
 
-    for (uint64_t i = 0; status == UMBEL_OK && i < rounds && i < MOST_ROUNDS;
-         i++)
+    if (status == UMBEL_OK)
+        best->limit = um_bench_raw_write(&b);
+    um_bench_fini(&b);
+    rounds = keys > 100000 ? rounds : 30 * rounds;
+    for (uint64_t i = 0; status == UMBEL_OK && i < rounds && i < most; i++)
         status = time_both(keys, seed, best, err);
     return status;
 }

@@ -217,7 +217,7 @@ const um_bench_case um_bench_cases[] = {
     {"shared-fill-single-two", .alone = um_bench_fill_single_two, FILL_SIZES,
      BAR_TWO},
     {"ribbon-build", .alone = um_bench_ribbon_builds,
-     .sizes = {1000000, 10000000}},
+     .sizes = {10000, 1000000, 10000000}},
 };
 
 const size_t um_bench_ncases = UM_COUNT(um_bench_cases);

@@ -283,7 +283,7 @@ const um_command um_cmd_bench = {
         "wall-clock time per key. generalized: 4 + 4 and 8 + 8 hash functions, "
         "compared with the plain blocked512 filter of the same size. tally: a "
         "stream of frequent and rare keys, compared with kind counting. "
-        "ribbon-build: hashing and building, compared with adding the same "
+        "ribbon-build: hashing and building; beside it, adding the same "
         "keys to a bloom filter with classic addressing. mixed: half of the "
         "keys are in. A bar is what a case shall reach, in times the limit, "
         "or of one thread. Machines are noisy: "
