@@ -383,7 +383,7 @@ static umbel_status forge_cells(const target *t, um_rng *rng, umbel_filter *f,
 static um_ribbon_sizes draw_sizes(um_rng *rng)
 {
     um_ribbon_sizes s = {
-        {um_random_below(rng, 3), um_random_below(rng, 3)}, 0, 0, {0}};
+        {um_random_below(rng, 3), um_random_below(rng, 3)}, 0, 0, {0}, false};
 
     if (um_random_below(rng, 4))
         s.tail = um_random_below(rng, 2) ? 64 : um_random_below(rng, 200);

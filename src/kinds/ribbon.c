@@ -45,7 +45,9 @@ enum { /* numbers of settings */
        INDEX_BITS = STEPS + UM_RIBBON_STEPS / 4, /* four in a number */
        INDEX_BUCKETS,
        INDEX_TAIL = INDEX_BUCKETS + UM_RIBBON_LAYERS,
-       INDEX_SALT
+       INDEX_SALT,
+       WIDE,
+       NEVER_WIDE
 };
 
 #define LEVEL(from, prefix)                                                    \
@@ -70,6 +72,8 @@ static const umbel_setting_info settings[] = {
     [INDEX_BITS] = {"index_bits", "bits of an entry of the index", 0,
                     UM_RIBBON_INDEX_BITS, 0},
     LEVEL(INDEX_BUCKETS, "index_"),
+    [WIDE] = {"wide", "rows have 128 coefficients: smaller, slower", 0, 1, 0},
+    [NEVER_WIDE] = {"never_wide", "the same of the second level", 0, 1, 0},
     {NULL, NULL, 0, 0, 0}};
 
 /* --- shapes -------------------------------------------------------------- */
@@ -93,6 +97,15 @@ static um_ribbon_sizes members_of(const um_shape *s)
 
     for (int i = 0; i < UM_RIBBON_STEPS; i++)
         sizes.steps[i] = (uint16_t)(s->setting[STEPS + i / 4] >> 16 * (i % 4));
+    sizes.wide = s->setting[WIDE];
+    return sizes;
+}
+
+static um_ribbon_sizes never_of(const um_shape *s)
+{
+    um_ribbon_sizes sizes = sizes_of(s, NEVER_BUCKETS);
+
+    sizes.wide = s->setting[NEVER_WIDE];
     return sizes;
 }
 
@@ -115,7 +128,7 @@ static um_ribbon_form form_of(const um_shape *s)
 {
     um_ribbon_form form = {0, (uint32_t)s->setting[FINER]};
     um_ribbon_sizes members = members_of(s);
-    um_ribbon_sizes never = sizes_of(s, NEVER_BUCKETS);
+    um_ribbon_sizes never = never_of(s);
     uint32_t others = other_columns(&form, &members, &never);
 
     form.columns = s->hashes > others ? s->hashes - others : 0;
@@ -135,7 +148,7 @@ static uint64_t bits_of(const um_shape *s)
 {
     um_ribbon_form form = form_of(s), entries = index_form(s);
     um_ribbon_sizes members = members_of(s);
-    um_ribbon_sizes never = sizes_of(s, NEVER_BUCKETS);
+    um_ribbon_sizes never = never_of(s);
     um_ribbon_sizes index = sizes_of(s, INDEX_BUCKETS);
     um_ribbon_level a, b, c;
 
@@ -172,7 +185,7 @@ static bool settings_fit(const um_shape *s)
 {
     um_ribbon_form form = form_of(s);
     um_ribbon_sizes members = members_of(s);
-    um_ribbon_sizes never = sizes_of(s, NEVER_BUCKETS);
+    um_ribbon_sizes never = never_of(s);
     uint64_t value = s->setting[VALUE_BITS], columns = form.columns;
 
     return s->hashes &&
@@ -181,6 +194,8 @@ static bool settings_fit(const um_shape *s)
            um_ribbon_can(&one_column, &never) && value <= columns &&
            columns - value <= UM_RIBBON_MOST_PRINT &&
            !has_salt_alone(&members) && !has_salt_alone(&never) &&
+           (!members.wide || members.buckets[0]) &&
+           (!never.wide || never.buckets[0]) &&
            (!value || um_ribbon_is_empty(&never)) &&
            (columns || form.finer || um_ribbon_is_empty(&members));
 }
@@ -202,6 +217,8 @@ void um_ribbon_shape(um_shape *s, const um_ribbon_form *form,
     s->setting[FINER] = form->finer;
     put_sizes(s, BUCKETS, members);
     put_sizes(s, NEVER_BUCKETS, never);
+    s->setting[WIDE] = members->wide;
+    s->setting[NEVER_WIDE] = never->wide;
     s->hashes = form->columns + other_columns(form, members, never);
     if (!s->hashes)
         s->hashes = 1; /* of no keys */
@@ -227,7 +244,7 @@ static void attach(void *self, const um_shape *s, const um_layout *l,
     um_ribbon *r = self;
     um_ribbon_form form = form_of(s);
     um_ribbon_sizes members = members_of(s);
-    um_ribbon_sizes never = sizes_of(s, NEVER_BUCKETS);
+    um_ribbon_sizes never = never_of(s);
     um_ribbon_sizes index = sizes_of(s, INDEX_BUCKETS);
     uint8_t *at = memory[0];
 
@@ -321,7 +338,7 @@ static uint32_t plan_hints(um_shape *s, double keys)
 static double error(const um_shape *s, const um_layout *l, double keys)
 {
     um_ribbon_form form = form_of(s);
-    um_ribbon_sizes never = sizes_of(s, NEVER_BUCKETS);
+    um_ribbon_sizes never = never_of(s);
     um_ribbon_sizes members = members_of(s);
 
     if (s->setting[INDEX_BITS])
@@ -337,15 +354,15 @@ static double error(const um_shape *s, const um_layout *l, double keys)
 static double predict_layer(const um_ribbon_layer *l, uint32_t value_bits,
                             double *bumped)
 {
-    uint64_t buckets = l->starts / UM_RIBBON_BUCKET, gone = 0;
+    uint64_t buckets = l->starts >> l->bucket_bits, gone = 0;
     double pass = 0;
 
     for (uint64_t b = 0; b < buckets; b++) {
-        uint32_t n = um_ribbon_bumped(um_ribbon_code(l, b));
+        uint32_t n = um_ribbon_bumped(l, um_ribbon_code(l, b));
         uint32_t more =
-            um_ribbon_columns_at(l, b * UM_RIBBON_BUCKET) - l->columns;
+            um_ribbon_columns_at(l, b << l->bucket_bits) - l->columns;
         gone += n;
-        pass += ldexp(UM_RIBBON_BUCKET - n, -(int)more);
+        pass += ldexp(um_ribbon_bucket(l) - n, -(int)more);
     }
     double starts = (double)l->starts;
     *bumped = (double)gone / starts;
@@ -457,6 +474,7 @@ bool um_ribbon_confirm(const um_ribbon *r, const umbel_digest *d)
 bool um_ribbon_leads(const um_shape *s, uint32_t columns)
 {
     return s->setting[BUCKETS] && !s->setting[INDEX_BITS] &&
+           !s->setting[WIDE] &&
            s->setting[BUCKETS] * UM_RIBBON_BUCKET <= UINT32_MAX / 2 &&
            form_of(s).columns >= s->setting[VALUE_BITS] + columns;
 }
@@ -509,13 +527,18 @@ static uint32_t value_bits(const um_shape *s)
 
 umbel_status um_ribbon_want_free(const um_shape *s, umbel_error *err)
 {
-    for (int i = VALUE_BITS + 1; i <= INDEX_SALT; i++)
-        if (s->setting[i])
+    for (int i = VALUE_BITS + 1; i <= NEVER_WIDE; i++)
+        if (s->setting[i] && i != WIDE)
             return um_fail(err, UMBEL_E_RANGE,
                            "%s of kind ribbon follows from its keys: leave "
                            "it out",
                            settings[i].name);
     return UMBEL_OK;
+}
+
+bool um_ribbon_is_wide(const um_shape *s)
+{
+    return s->setting[WIDE];
 }
 
 static void info(const void *self, umbel_info *out)

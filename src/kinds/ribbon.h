@@ -113,6 +113,8 @@ umbel_status um_ribbon_build(um_shape *s, const um_members *in,
 umbel_status um_ribbon_too_few(const um_shape *s, uint64_t bits, double least,
                                uint64_t keys, umbel_error *err);
 
+/* Returns true if wide layers are asked for. */
+bool um_ribbon_is_wide(const um_shape *s);
 /* Settings that follow from the keys must not be given. */
 umbel_status um_ribbon_want_free(const um_shape *s, umbel_error *err);
 

@@ -122,7 +122,7 @@ static umbel_status make(um_shape *s, const um_members *in, double share,
                          uint8_t **payload, umbel_error *err)
 {
     static const um_ribbon_sizes none = {.tail = 0};
-    um_ribbon_sizes sizes;
+    um_ribbon_sizes sizes = {.wide = um_ribbon_is_wide(s)};
     um_ribbon_form form = {0, 0};
     um_ribbon_item *items;
     size_t n = in->n, len = 0;

@@ -73,29 +73,39 @@ um_ribbon_share um_ribbon_share_of(const um_ribbon_form *form,
 }
 
 /* The finer starts are the last ones, so that no row leaves them. */
-static uint64_t split_at(uint64_t buckets, uint32_t finer)
+static uint64_t split_at(const um_ribbon_layer *l, uint64_t buckets,
+                         uint32_t finer)
 {
     uint64_t fine = (buckets * finer + UM_RIBBON_FINE - 1) / UM_RIBBON_FINE;
-    return (buckets - fine) * UM_RIBBON_BUCKET;
+    return (buckets - fine) << l->bucket_bits;
 }
 
 static uint64_t lay_layer(um_ribbon_layer *l, const um_ribbon_form *form,
-                          const uint16_t steps[UM_RIBBON_STEPS],
-                          uint64_t buckets)
+                          const um_ribbon_sizes *sizes, uint64_t buckets)
 {
-    l->starts = buckets * UM_RIBBON_BUCKET;
-    l->split = split_at(buckets, form->finer);
-    l->split_group = um_ribbon_slot(l->split) / 64;
+    const uint16_t *steps = sizes->steps;
+
+    l->wide = sizes->wide;
+    l->bucket_bits =
+        l->wide ? UM_RIBBON_WIDE_BUCKET_BITS : UM_RIBBON_BUCKET_BITS;
+    l->gap = l->wide ? UM_RIBBON_WIDE : UM_RIBBON_WIDTH;
+    l->gone =
+        l->wide ? UINT64_C(0x0200006000200000) : UINT64_C(0x00800020000C0000);
+    l->starts = buckets << l->bucket_bits;
+    l->split = split_at(l, buckets, form->finer);
+    l->split_group = um_ribbon_slot(l, l->split) / 64;
     if (!form->finer)
         l->split_group = UINT64_MAX;
     l->columns = form->columns;
     l->nsteps = um_ribbon_most_more(form, steps);
     l->nsteps -= l->nsteps != 0; /* the finer column */
     for (uint32_t i = 0; i < l->nsteps; i++) {
-        l->step[i] = split_at(buckets, steps[i]);
-        l->step_group[i] = um_ribbon_slot(l->step[i]) / 64;
+        l->step[i] = split_at(l, buckets, steps[i]);
+        l->step_group[i] = um_ribbon_slot(l, l->step[i]) / 64;
     }
-    return um_ribbon_words(l, l->starts / 64 + shards_of(l->starts)) * 8;
+    return um_ribbon_words(l, l->starts / 64 +
+                                  shards_of(l->starts) * (l->gap / 64)) *
+           8;
 }
 
 static uint8_t *at_byte(uint8_t *memory, uint64_t offset)
@@ -112,7 +122,7 @@ void um_ribbon_lay(um_ribbon_level *l, const um_ribbon_form *form,
         .form = *form, .tail = sizes->tail, .salt = sizes->salt};
     for (int i = 0; i < UM_RIBBON_LAYERS; i++) {
         l->layer[i].words = at_byte(memory, at);
-        at += lay_layer(&l->layer[i], form, sizes->steps, sizes->buckets[i]);
+        at += lay_layer(&l->layer[i], form, sizes, sizes->buckets[i]);
     }
     for (int i = 0; i < UM_RIBBON_LAYERS; i++) {
         l->layer[i].bumps = at_byte(memory, at);
@@ -139,6 +149,21 @@ bool um_ribbon_can(const um_ribbon_form *form, const um_ribbon_sizes *sizes)
            sizes->salt < UM_RIBBON_SALTS;
 }
 
+uint64_t um_ribbon_some_wide(const um_ribbon_place *p, uint32_t from,
+                             uint32_t n)
+{
+    uint64_t value = 0;
+
+    for (uint32_t j = 0; j < n; j++) {
+        size_t at = 8 * (size_t)(from + j);
+        uint64_t x = (um_load64(p->at + at) & p->low) ^
+                     (um_load64(p->next + at) & p->high) ^
+                     (um_load64(p->third + at) & p->top);
+        value |= (uint64_t)um_ribbon_parity(x) << j;
+    }
+    return value;
+}
+
 /* A tail of up to 64 slots has one start, and rows as long as it is. */
 void um_ribbon_place_tail(const um_ribbon_level *l, uint64_t x, uint64_t hi,
                           um_ribbon_place *out)
@@ -151,7 +176,7 @@ void um_ribbon_place_tail(const um_ribbon_level *l, uint64_t x, uint64_t hi,
     out->high = narrow ? row & um_ribbon_mask((uint32_t)l->tail) : row | 1;
     out->columns = l->tail_columns;
     out->salted = 1;
-    out->at = out->next = NULL;
+    out->at = out->next = out->third = NULL;
 }
 
 /* The 64 bits from bit at on; zeros behind the end. */
@@ -200,12 +225,21 @@ static double chance_of_row(uint64_t slots)
     return slots >> 1 ? 0.5 : (double)slots;
 }
 
+/* Of a wide layer, all slots behind the first 63 are as one. */
 static uint64_t slots_from(const um_ribbon_layer *l, uint64_t start)
 {
     um_ribbon_place p;
 
     um_ribbon_place_in(l, start, UINT64_MAX, &p);
-    uint64_t shift = um_ribbon_slot(start) & 63;
+    uint64_t shift = um_ribbon_slot(l, start) & 63;
+    if (l->wide) {
+        um_ribbon_place_in(l, start, 0, &p);
+        p.low = UINT64_MAX << shift;
+        uint64_t first = um_load64(p.at) >> shift & 1;
+        uint64_t others = (um_load64(p.at) & p.low & (p.low << 1)) |
+                          um_load64(p.next) | (um_load64(p.third) & ~p.low);
+        return first | (others ? 2 : 0);
+    }
     return (um_load64(p.at) & p.low) >> shift | (um_load64(p.next) & p.high)
                                                     << 1 << (63 - shift);
 }
@@ -216,11 +250,11 @@ static double chance_in_layer(const um_ribbon_layer *l, double *bumped)
     double sum = 0;
     uint64_t gone = 0;
 
-    for (uint64_t b = 0; b < l->starts / UM_RIBBON_BUCKET; b++) {
-        uint32_t n = um_ribbon_bumped(um_ribbon_code(l, b));
+    for (uint64_t b = 0; b < l->starts >> l->bucket_bits; b++) {
+        uint32_t n = um_ribbon_bumped(l, um_ribbon_code(l, b));
         gone += n;
-        for (uint64_t i = n; i < UM_RIBBON_BUCKET; i++)
-            sum += chance_of_row(slots_from(l, b * UM_RIBBON_BUCKET + i));
+        for (uint64_t i = n; i < um_ribbon_bucket(l); i++)
+            sum += chance_of_row(slots_from(l, (b << l->bucket_bits) + i));
     }
     *bumped = (double)gone / (double)l->starts;
     return sum / (double)l->starts;

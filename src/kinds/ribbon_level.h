@@ -16,6 +16,10 @@
  * After every SHARD starts there are 64 further slots, so that shards have
  * nothing in common and threads can solve them apart.
  *
+ * Wide layers have rows of 128 coefficients and buckets of 512 starts: fewer
+ * slots stay empty, and fewer bits tell what was bumped, but a key reads half
+ * as much again.
+ *
  * Keys in partitions: slots widen in steps, a column at each, and every key
  * belongs to the starts of some width. Its hash is scaled to their share of the
  * layer, so that keys of all widths lie in one matrix.
@@ -30,7 +34,11 @@
 /* On the wire, all of them. */
 enum {
     UM_RIBBON_WIDTH = 64, /* coefficients of a row */
-    UM_RIBBON_BUCKET = 128,
+    UM_RIBBON_BUCKET_BITS = 7,
+    UM_RIBBON_BUCKET = 1 << UM_RIBBON_BUCKET_BITS,
+    UM_RIBBON_WIDE = 128, /* the same of wide layers */
+    UM_RIBBON_WIDE_BUCKET_BITS = 9,
+    UM_RIBBON_WIDE_BUCKET = 1 << UM_RIBBON_WIDE_BUCKET_BITS,
     UM_RIBBON_LAYERS = 2,
     UM_RIBBON_SHARD_BITS = 19, /* log2 of the starts of a shard */
     UM_RIBBON_SALTS = 16,
@@ -57,6 +65,7 @@ typedef struct um_ribbon_sizes {
     /* So many 65536ths of the starts have 2, 3, ... columns more; each at most
      * the one before, the first at most the finer ones. */
     uint16_t steps[UM_RIBBON_STEPS];
+    bool wide; /* layers; tails are never */
 } um_ribbon_sizes;
 
 typedef struct um_ribbon_layer {
@@ -64,6 +73,11 @@ typedef struct um_ribbon_layer {
     uint64_t split;  /* from this start on there is a column more */
     uint64_t split_group;
     uint32_t columns;
+    bool wide;
+    uint8_t bucket_bits; /* log2 of the starts of a bucket */
+    uint32_t gap;        /* slots behind a shard: a row */
+    uint64_t gone; /* starts without a place, 16 bits for each code of a bucket
+                    */
     uint32_t nsteps; /* those below: from that start, and that group on */
     uint64_t step[UM_RIBBON_STEPS], step_group[UM_RIBBON_STEPS];
     uint8_t *words; /* groups of 64 slots, a word for each column */
@@ -119,9 +133,9 @@ static inline uint64_t um_ribbon_row(uint64_t x, uint64_t hi)
 
 /* --- where things lie ---------------------------------------------------- */
 
-static inline uint64_t um_ribbon_slot(uint64_t start)
+static inline uint64_t um_ribbon_slot(const um_ribbon_layer *l, uint64_t start)
 {
-    return start + (start >> UM_RIBBON_SHARD_BITS) * UM_RIBBON_WIDTH;
+    return start + (start >> UM_RIBBON_SHARD_BITS) * l->gap;
 }
 
 /* Words that steps add before a group, and steps up to a start, or group. */
@@ -175,9 +189,14 @@ uint32_t um_ribbon_most_more(const um_ribbon_form *form,
                              const uint16_t steps[UM_RIBBON_STEPS]);
 
 /* Starts at the beginning of a bucket that have no place, by its two bits. */
-static inline uint32_t um_ribbon_bumped(uint32_t code)
+static inline uint32_t um_ribbon_bumped(const um_ribbon_layer *l, uint32_t code)
 {
-    return (uint32_t)(UINT64_C(0x80200C00) >> 8 * code & 0xFF);
+    return (uint32_t)(l->gone >> 16 * code & 0xFFFF);
+}
+
+static inline uint32_t um_ribbon_bucket(const um_ribbon_layer *l)
+{
+    return (uint32_t)1 << l->bucket_bits;
 }
 
 static inline uint32_t um_ribbon_code(const um_ribbon_layer *l, uint64_t bucket)
@@ -193,6 +212,9 @@ typedef struct um_ribbon_place {
     uint64_t low, high;       /* its row, as it lies across them */
     uint32_t columns;
     uint32_t salted; /* in the tail: low is the start, high the row */
+    const uint8_t
+        *third; /* of a wide layer, and its part of the row; or NULL */
+    uint64_t top;
 } um_ribbon_place;
 
 void um_ribbon_place_tail(const um_ribbon_level *l, uint64_t x, uint64_t hi,
@@ -202,10 +224,28 @@ uint64_t um_ribbon_get_tail(const um_ribbon_level *l, const um_ribbon_place *p);
 bool um_ribbon_tail_agrees(const um_ribbon_level *l, const um_ribbon_place *p,
                            uint64_t print, uint32_t from);
 
+/* The second half of a row of 128 coefficients. */
+static inline uint64_t um_ribbon_row_on(uint64_t row)
+{
+    return um_ribbon_mix(row + UM_RIBBON_STEP);
+}
+
+/* Makes a place one of a wide layer, with the second half of its row. */
+static inline void um_ribbon_widen(const um_ribbon_layer *l, uint64_t slot,
+                                   uint64_t on, um_ribbon_place *p)
+{
+    uint64_t shift = slot & 63;
+
+    p->third = p->next + 8 * (uint64_t)um_ribbon_columns_in(l, (slot >> 6) + 1);
+    p->high |= on << shift;
+    p->top = on >> 1 >> (63 - shift);
+}
+
 static inline void um_ribbon_place_in(const um_ribbon_layer *l, uint64_t start,
                                       uint64_t row, um_ribbon_place *out)
 {
-    uint64_t slot = um_ribbon_slot(start), group = slot >> 6, shift = slot & 63;
+    uint64_t slot = um_ribbon_slot(l, start), group = slot >> 6,
+             shift = slot & 63;
     uint64_t words = um_ribbon_words(l, group);
     uint64_t stride = um_ribbon_columns_in(l, group);
 
@@ -215,6 +255,9 @@ static inline void um_ribbon_place_in(const um_ribbon_layer *l, uint64_t start,
     out->high = row >> 1 >> (63 - shift);
     out->columns = um_ribbon_columns_at(l, start);
     out->salted = 0;
+    out->third = NULL;
+    if (l->wide)
+        um_ribbon_widen(l, slot, um_ribbon_row_on(row), out);
 }
 
 /* Of keys in partitions, in their share; share NULL: anywhere. */
@@ -227,9 +270,11 @@ static inline void um_ribbon_find_in(const um_ribbon_level *l,
     for (int i = 0; i < UM_RIBBON_LAYERS; i++) {
         const um_ribbon_layer *layer = &l->layer[i];
         uint64_t start = um_scale(x, layer->starts);
-        uint32_t at = (uint32_t)start % UM_RIBBON_BUCKET;
-        if (layer->starts && at >= um_ribbon_bumped(um_ribbon_code(
-                                       layer, start / UM_RIBBON_BUCKET))) {
+        uint32_t at = (uint32_t)start & (um_ribbon_bucket(layer) - 1);
+        if (layer->starts &&
+            at >= um_ribbon_bumped(
+                      layer,
+                      um_ribbon_code(layer, start >> layer->bucket_bits))) {
             um_ribbon_place_in(layer, start, um_ribbon_row(x, hi) | 1, out);
             return;
         }
@@ -257,6 +302,10 @@ static inline uint64_t um_ribbon_mask(uint32_t columns)
     return columns < 64 ? ((uint64_t)1 << columns) - 1 : UINT64_MAX;
 }
 
+/* The same in wide layers. */
+uint64_t um_ribbon_some_wide(const um_ribbon_place *p, uint32_t from,
+                             uint32_t n);
+
 /* Columns from .. from + n - 1, the first as bit 0; not in the tail. */
 static inline uint64_t um_ribbon_some(const um_ribbon_place *p, uint32_t from,
                                       uint32_t n)
@@ -265,6 +314,8 @@ static inline uint64_t um_ribbon_some(const um_ribbon_place *p, uint32_t from,
     const uint8_t *next = p->next + 8 * (size_t)from;
     uint64_t value = 0;
 
+    if (p->third)
+        return um_ribbon_some_wide(p, from, n);
     for (uint32_t j = 0; j < n; j++) {
         uint64_t x = (um_load64(at + 8 * (size_t)j) & p->low) ^
                      (um_load64(next + 8 * (size_t)j) & p->high);
@@ -309,7 +360,8 @@ void um_ribbon_sort(um_ribbon_item *items, size_t *n, unsigned threads,
                     const um_ribbon_item **clash);
 
 /*
- * The level of sorted items, which are used up. *memory, of *len bytes, is the
+ * The level of sorted items, which are used up. sizes->wide says whether layers
+ * shall be wide; the rest of it is filled in. *memory, of *len bytes, is the
  * caller's; NULL when there are no items. The same for any number of threads.
  */
 umbel_status um_ribbon_make(um_ribbon_item *items, size_t n,

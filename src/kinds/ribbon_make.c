@@ -17,7 +17,8 @@
 
 enum {
     PERCENT = 104, /* keys a hundred slots: what fills them all but fully */
-    MOST_PLACED = UM_RIBBON_BUCKET + UM_RIBBON_WIDTH,
+    WIDE_PERCENT = 103,
+    MOST_PLACED = UM_RIBBON_WIDE_BUCKET + UM_RIBBON_WIDE,
     LONG_TAIL = 8000, /* takes more slots, and longer to try */
     SMALL = 1 << 17,  /* up to this many keys several sizes are tried */
     TRIES = 8,
@@ -55,6 +56,35 @@ static bool insert(row *rows, uint64_t slot, uint64_t c, uint64_t v,
     return v == 0;
 }
 
+/* The same of 128 coefficients; the second 64 of each row lie apart. */
+static bool insert_wide(row *rows, uint64_t *ons, uint64_t slot, uint64_t c,
+                        uint64_t on, uint64_t v, uint64_t *at)
+{
+    *at = NOWHERE;
+    while (c | on) {
+        if (!c) {
+            c = on;
+            on = 0;
+            slot += 64;
+        }
+        unsigned shift = (unsigned)__builtin_ctzll(c);
+        c = c >> shift | on << 1 << (63 - shift);
+        on >>= shift;
+        slot += shift;
+        row *r = &rows[slot];
+        if (!r->c) {
+            *r = (row){c, v};
+            ons[slot] = on;
+            *at = slot;
+            return true;
+        }
+        c ^= r->c;
+        on ^= ons[slot];
+        v ^= r->v;
+    }
+    return v == 0;
+}
+
 /* --- a shard ------------------------------------------------------------- */
 
 typedef struct shard {
@@ -63,6 +93,7 @@ typedef struct shard {
     size_t n, bumped;
     uint64_t first, end; /* its starts */
     row *rows;           /* of its slots, and as many again as a row is wide */
+    uint64_t *ons;       /* of a wide layer: the second halves of rows */
 } shard;
 
 typedef struct placed {
@@ -75,12 +106,30 @@ static uint64_t start_of(const um_ribbon_layer *l, const um_ribbon_item *x)
     return um_scale(x->lo, l->starts);
 }
 
-static uint32_t code_for(uint32_t start)
+static uint32_t in_bucket_of(const um_ribbon_layer *l, uint64_t start)
+{
+    return (uint32_t)start & (um_ribbon_bucket(l) - 1);
+}
+
+static uint32_t code_for(const um_ribbon_layer *l, uint32_t start)
 {
     uint32_t code = 1;
-    while (um_ribbon_bumped(code) <= start)
+    while (um_ribbon_bumped(l, code) <= start)
         code++;
     return code;
+}
+
+static bool insert_key(const shard *s, const um_ribbon_item *x, uint64_t start,
+                       uint64_t *at)
+{
+    const um_ribbon_layer *l = s->layer;
+    uint64_t c = um_ribbon_row(x->lo, x->hi) | 1;
+    uint64_t v = x->value & um_ribbon_mask(um_ribbon_columns_at(l, start));
+
+    if (l->wide)
+        return insert_wide(s->rows, s->ons, start - s->first, c,
+                           um_ribbon_row_on(c), v, at);
+    return insert(s->rows, start - s->first, c, v, at);
 }
 
 /* Keys from .. to - 1 of one bucket; returns the code of its threshold. */
@@ -94,27 +143,26 @@ static uint32_t fill_bucket(const shard *s, size_t from, size_t to)
     while (to-- > from) {
         const um_ribbon_item *x = &s->items[to];
         uint64_t start = start_of(l, x), at;
-        uint32_t columns = um_ribbon_columns_at(l, start);
-        uint32_t in_bucket = (uint32_t)start % UM_RIBBON_BUCKET;
-        if (!insert(s->rows, start - s->first, um_ribbon_row(x->lo, x->hi) | 1,
-                    x->value & um_ribbon_mask(columns), &at)) {
-            code = code_for(in_bucket);
+        uint32_t in_bucket = in_bucket_of(l, start);
+        if (!insert_key(s, x, start, &at)) {
+            code = code_for(l, in_bucket);
             break;
         }
         if (at != NOWHERE)
             stack[n++] = (placed){at, in_bucket};
     }
-    while (n && stack[n - 1].start < um_ribbon_bumped(code))
+    while (n && stack[n - 1].start < um_ribbon_bumped(l, code))
         s->rows[stack[--n].slot] = (row){0, 0};
     return code;
 }
 
 static void move_bumped(shard *s, size_t from, size_t to, uint32_t code)
 {
+    const um_ribbon_layer *l = s->layer;
+    uint32_t gone = um_ribbon_bumped(l, code);
+
     for (size_t i = from;
-         i < to && start_of(s->layer, &s->items[i]) % UM_RIBBON_BUCKET <
-                       um_ribbon_bumped(code);
-         i++)
+         i < to && in_bucket_of(l, start_of(l, &s->items[i])) < gone; i++)
         s->items[s->bumped++] = s->items[i];
 }
 
@@ -124,9 +172,9 @@ static void eliminate(shard *s)
     size_t from = 0, to = 0;
 
     s->bumped = 0;
-    for (uint64_t at = s->first; at < s->end; at += UM_RIBBON_BUCKET) {
-        uint64_t bucket = at / UM_RIBBON_BUCKET;
-        while (to < s->n && start_of(l, &s->items[to]) < at + UM_RIBBON_BUCKET)
+    for (uint64_t at = s->first; at < s->end; at += um_ribbon_bucket(l)) {
+        uint64_t bucket = at >> l->bucket_bits, end = at + um_ribbon_bucket(l);
+        while (to < s->n && start_of(l, &s->items[to]) < end)
             to++;
         uint32_t code = fill_bucket(s, from, to);
         l->bumps[bucket >> 2] |= (uint8_t)(code << 2 * (bucket & 3));
@@ -149,19 +197,38 @@ static void solve_group(const row *rows, uint32_t columns, uint64_t *now,
     }
 }
 
+static void solve_group_wide(const row *rows, const uint64_t *ons,
+                             uint32_t columns, uint64_t *now,
+                             const uint64_t *next, const uint64_t *third)
+{
+    for (unsigned i = 64; i-- > 0;) {
+        uint64_t c = rows[i].c, on = c ? ons[i] : 0, v = rows[i].v;
+        uint64_t low = c << i, high = c >> 1 >> (63 - i) | on << i;
+        uint64_t top = on >> 1 >> (63 - i);
+        for (uint32_t j = 0; j < columns; j++) {
+            uint64_t x = (now[j] & low) ^ (next[j] & high) ^ (third[j] & top);
+            now[j] |= (um_ribbon_parity(x) ^ (v >> j & 1)) << i;
+        }
+    }
+}
+
 static void solve(const shard *s)
 {
     const um_ribbon_layer *l = s->layer;
-    uint64_t words[2][UM_RIBBON_MOST_COLUMNS] = {{0}};
-    uint64_t first = um_ribbon_slot(s->first) / 64;
-    uint64_t groups = (s->end - s->first) / 64 + 1;
+    uint64_t words[3][UM_RIBBON_MOST_COLUMNS] = {{0}};
+    uint64_t first = um_ribbon_slot(l, s->first) / 64;
+    uint64_t groups = (s->end - s->first) / 64 + l->gap / 64;
 
     for (uint64_t g = groups; g-- > 0;) {
-        uint64_t *now = words[g & 1], *next = words[~g & 1];
+        uint64_t *now = words[g % 3], *next = words[(g + 1) % 3];
         uint32_t columns = um_ribbon_columns_in(l, first + g);
         uint8_t *out = l->words + um_ribbon_words(l, first + g) * 8;
         memset(now, 0, sizeof words[0]);
-        solve_group(s->rows + g * 64, columns, now, next);
+        if (l->wide)
+            solve_group_wide(s->rows + g * 64, s->ons + g * 64, columns, now,
+                             next, words[(g + 2) % 3]);
+        else
+            solve_group(s->rows + g * 64, columns, now, next);
         for (uint32_t j = 0; j < columns; j++)
             um_store64(out + 8 * (size_t)j, now[j]);
     }
@@ -173,6 +240,7 @@ typedef struct making {
     const umbel_alloc *alloc;
     um_ribbon_form form;
     const uint16_t *steps; /* of keys in partitions; or NULL */
+    bool wide;
     unsigned threads;
     int more; /* buckets of the first layer */
     um_ribbon_item *items;
@@ -183,12 +251,16 @@ typedef struct making {
     uint64_t next;        /* start of the next shard */
 } making;
 
-static size_t rows_len(uint64_t starts)
+static size_t row_count(uint64_t starts)
 {
     uint64_t most = (uint64_t)1 << UM_RIBBON_SHARD_BITS;
-    uint64_t slots =
-        (starts < most ? starts : most) + (uint64_t)2 * UM_RIBBON_WIDTH;
-    return (size_t)slots * sizeof(row);
+    return (size_t)(starts < most ? starts : most) +
+           (size_t)2 * UM_RIBBON_WIDTH;
+}
+
+static size_t rows_len(uint64_t starts)
+{
+    return row_count(starts) * sizeof(row);
 }
 
 static bool next_shard(void *ctx, void *piece)
@@ -253,8 +325,9 @@ static bool end_shard(void *ctx, void *piece)
     return true;
 }
 
-static void run_shards(making *m, row *rows, size_t len, size_t npieces)
+static void run_shards(making *m, row *rows, uint64_t *ons, size_t npieces)
 {
+    size_t len = row_count(m->layer.starts);
     shard shards[MOST_PIECES] = {{0}};
     void *pieces[MOST_PIECES];
     um_pipeline crew = {.threads = m->threads,
@@ -266,7 +339,8 @@ static void run_shards(making *m, row *rows, size_t len, size_t npieces)
                         .drain = end_shard};
 
     for (size_t i = 0; i < npieces; i++) {
-        shards[i].rows = rows + i * (len / sizeof *rows);
+        shards[i].rows = rows + i * len;
+        shards[i].ons = ons ? ons + i * len : NULL;
         pieces[i] = &shards[i];
     }
     m->taken = m->bumped = 0;
@@ -281,13 +355,27 @@ static umbel_status make_layer(making *m, umbel_error *err)
 
     if (m->threads > 1)
         npieces = m->threads < MOST_PIECES / 2 ? 2 * m->threads : MOST_PIECES;
+    size_t ons_len = m->wide ? len / sizeof(row) * sizeof(uint64_t) : 0;
     row *rows = um_get(m->alloc, len * npieces);
-    if (!rows)
-        return um_no_memory(err, len * npieces);
-    run_shards(m, rows, len, npieces);
+    uint64_t *ons = ons_len ? um_get(m->alloc, ons_len * npieces) : NULL;
+    bool fine = rows && (ons || !ons_len);
+    if (fine)
+        run_shards(m, rows, ons, npieces);
     um_put(m->alloc, rows, len * npieces);
+    um_put(m->alloc, ons, ons_len * npieces);
+    if (!fine)
+        return um_no_memory(err, (len + ons_len) * npieces);
     m->n = m->bumped;
     return UMBEL_OK;
+}
+
+static uint64_t wide_buckets_for(size_t n)
+{
+    uint64_t slots = (uint64_t)n * 100 / WIDE_PERCENT;
+    uint64_t shards = (slots >> UM_RIBBON_SHARD_BITS) + 1;
+
+    return (slots - shards * UM_RIBBON_WIDE + UM_RIBBON_WIDE_BUCKET / 2) /
+           UM_RIBBON_WIDE_BUCKET;
 }
 
 static uint64_t buckets_for(size_t n)
@@ -329,7 +417,7 @@ static void solve_tail(const um_ribbon_level *l, const row *rows)
 /* Sizes without buckets and tail. */
 static um_ribbon_sizes no_sizes(const making *m)
 {
-    um_ribbon_sizes s = {.tail = 0};
+    um_ribbon_sizes s = {.wide = m->wide};
 
     if (m->steps)
         memcpy(s.steps, m->steps, sizeof s.steps);
@@ -383,7 +471,7 @@ static umbel_status make_layers(making *m, parts *p, umbel_error *err)
         const um_ribbon_item *clash;
         um_ribbon_sizes alone = no_sizes(m);
         um_ribbon_level l;
-        alone.buckets[0] = buckets_for(m->n);
+        alone.buckets[0] = m->wide ? wide_buckets_for(m->n) : buckets_for(m->n);
         if (i == 0) /* of which there are more than TRIES */
             alone.buckets[0] += (uint64_t)(int64_t)m->more;
         if (i > 0)
@@ -420,7 +508,8 @@ static void join(const parts *p, const um_ribbon_form *form, uint8_t *memory)
 
     um_ribbon_lay(&all, form, &p->sizes, memory);
     for (int i = 0; i < UM_RIBBON_LAYERS; i++) {
-        um_ribbon_sizes alone = {.buckets = {p->sizes.buckets[i]}};
+        um_ribbon_sizes alone = {.buckets = {p->sizes.buckets[i]},
+                                 .wide = p->sizes.wide};
         memcpy(alone.steps, p->sizes.steps, sizeof alone.steps);
         if (!alone.buckets[0])
             continue;
@@ -481,10 +570,11 @@ static umbel_status make_best(making *m, parts *best, umbel_error *err)
 static umbel_status make(making *m, um_ribbon_sizes *sizes, uint8_t **memory,
                          size_t *len, umbel_error *err)
 {
+    m->wide = sizes->wide && m->n > UM_RIBBON_FEW;
     parts p = {.sizes = no_sizes(m)};
     uint8_t *made = NULL;
 
-    umbel_status status = m->n > UM_RIBBON_FEW && m->n <= SMALL
+    umbel_status status = m->n > UM_RIBBON_FEW && m->n <= SMALL && !m->wide
                               ? make_best(m, &p, err)
                               : make_parts(m, 0, &p, err);
     if (status)

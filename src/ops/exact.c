@@ -30,7 +30,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST = 1024 };
+enum {
+    FIRST = 1024,
+    WIDE_FROM = 50000 /* keys: fewer take no less in wide layers */
+};
 
 static const um_ribbon_form one_column = {1, 0};
 static const um_ribbon_sizes no_sizes = {.tail = 0};
@@ -117,9 +120,17 @@ static umbel_status choose(umbel_exact *x, double fpr, uint64_t listed,
     return UMBEL_OK;
 }
 
+/* Levels are as small as can be, unless there is a size to fill. */
+static bool is_wide(const umbel_exact *x, size_t keys)
+{
+    return um_ribbon_is_wide(&x->shape) ||
+           (keys >= WIDE_FROM && !x->shape.cells);
+}
+
 static umbel_status make_first(umbel_exact *x, um_ribbon_item *items,
                                umbel_error *err)
 {
+    x->sizes.wide = has_columns(&x->form) && is_wide(x, x->n);
     if (has_columns(&x->form))
         UM_TRY(um_ribbon_make(items, x->n, &x->form, x->threads, &x->alloc,
                               &x->sizes, &x->memory, &x->len, err));
@@ -134,6 +145,7 @@ static umbel_status make_first_parts(umbel_exact *x, um_ribbon_item *items,
     size_t n = um_exact_parts_items(&x->parts, x->members, x->n, items);
 
     um_ribbon_sort(items, &n, x->threads, &clash);
+    x->sizes.wide = n && is_wide(x, n);
     if (n)
         UM_TRY(um_ribbon_make_steps(items, n, &x->form, x->threads, &x->alloc,
                                     &x->sizes, &x->memory, &x->len, err));
@@ -459,6 +471,7 @@ static umbel_status make_second(const umbel_exact *x, size_t kept,
         distinct += !is_all(x, d);
     }
     um_ribbon_sort(items, &distinct, x->threads, &clash);
+    sizes->wide = is_wide(x, distinct);
     umbel_status status =
         um_ribbon_make(items, distinct, &one_column, x->threads, &x->alloc,
                        sizes, memory, len, err);

@@ -108,6 +108,7 @@ static void assert_parts(const umbel_filter *f)
 static void static_filters_answer_as_ever(void **state)
 {
     umbel_filter *layers = load_named("ribbon-layers-v2.umb");
+    umbel_filter *wide = load_named("ribbon-wide-v2.umb");
     umbel_filter *exact = load_named("ribbon-exact-v2.umb");
     umbel_filter *parts = load_named("ribbon-parts-v2.umb");
     umbel_filter *map = load_named("ribbon-map-v2.umb");
@@ -115,6 +116,9 @@ static void static_filters_answer_as_ever(void **state)
     (void)state;
     assert_int_equal(test_hits(layers, 0, 3000), 3000);
     assert_in_range(test_hits(layers, 3000, 10000), 1700, 2300);
+    assert_int_equal(test_hits(wide, 0, 3000), 3000);
+    assert_near((double)test_hits(wide, 3000, 10000),
+                10000 * umbel_predict(wide), 200);
     assert_int_equal(test_hits(exact, 0, GOLDEN_KEYS), GOLDEN_KEYS);
     assert_int_equal(test_hits(exact, GOLDEN_KEYS, 1000), 0);
     assert_int_equal(test_hits(parts, 0, GOLDEN_KEYS), GOLDEN_KEYS);
@@ -129,6 +133,7 @@ static void static_filters_answer_as_ever(void **state)
         assert_int_equal(value, i % 50);
     }
     umbel_close(layers);
+    umbel_close(wide);
     umbel_close(exact);
     umbel_close(parts);
     umbel_close(map);

@@ -101,6 +101,16 @@ static umbel_filter *build_layers(const row *r)
     return test_build("ribbon", &p, 0, 3000);
 }
 
+static umbel_filter *build_wide(const row *r)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+
+    p.fpr = r->fpr;
+    p.settings = r->set;
+    p.nsettings = 1;
+    return test_build("ribbon", &p, 0, 3000);
+}
+
 /* Keys 100 .. 1099 are listed. */
 static umbel_filter *build_exact(const row *r)
 {
@@ -258,6 +268,10 @@ static const row rows[] = {
      .fpr = 0.03,
      .set = {{"heavy", 10}}},
     {.name = "ribbon-layers-v2.umb", .build = build_layers, .fpr = 0.2},
+    {.name = "ribbon-wide-v2.umb",
+     .build = build_wide,
+     .fpr = 0.2,
+     .set = {{"wide", 1}}},
     {.name = "ribbon-exact-v2.umb", .build = build_exact},
     {.name = "ribbon-parts-v2.umb", .build = build_parts},
     {.name = "ribbon-map-v2.umb",

@@ -139,10 +139,34 @@ static void a_large_universe_is_near_the_least_bits(void **state)
     scene_make(&s, 1, MEMBERS, ALL);
     umbel_filter *f = build(&s, NULL, ALL - MEMBERS, &bill);
     assert_true(8 * (double)umbel_encoded_len(f) <=
-                1.08 * log2_choose(ALL, MEMBERS));
+                1.075 * log2_choose(ALL, MEMBERS));
     assert_int_equal(hits(f, s.universe, MEMBERS), MEMBERS);
     assert_int_equal(hits(f, s.universe + MEMBERS, ALL - MEMBERS), 0);
+    assert_near(unseen(f, &s), umbel_predict(f), 5 * sigma(umbel_predict(f)));
     umbel_close(f);
+    scene_free(&s);
+}
+
+/* Most of them are members: a second level alone, in wide layers. */
+static void a_large_share_of_a_universe_is_exact(void **state)
+{
+    enum { MEMBERS = 70000, ALL = 100000 };
+    umbel_exact_result bill;
+    umbel_filter *back = NULL;
+    size_t len;
+    scene s;
+
+    (void)state;
+    scene_make(&s, 1, MEMBERS, ALL);
+    umbel_filter *f = build(&s, NULL, ALL - MEMBERS, &bill);
+    uint8_t *bytes = test_encode(f, &len);
+    assert_ok(umbel_decode(bytes, len, NULL, &back, &test_refusal));
+    assert_int_equal(hits(back, s.universe, MEMBERS), MEMBERS);
+    assert_int_equal(hits(back, s.universe + MEMBERS, ALL - MEMBERS), 0);
+    assert_true((double)umbel_cells(f) <= 1.0075 * ALL);
+    umbel_close(back);
+    umbel_close(f);
+    free(bytes);
     scene_free(&s);
 }
 
@@ -396,6 +420,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ten_thousand_of_two_million_are_exact),
         cmocka_unit_test(a_large_universe_is_near_the_least_bits),
+        cmocka_unit_test(a_large_share_of_a_universe_is_exact),
         cmocka_unit_test(a_list_fits_into_a_budget),
         cmocka_unit_test(too_few_bits_leave_the_lightest_keys),
         cmocka_unit_test(too_few_bits_for_the_members_are_refused),

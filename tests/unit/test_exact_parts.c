@@ -309,6 +309,7 @@ static void a_head_whose_numbers_disagree_is_refused(void **state)
     assert_int_equal(fits(good, FINER, 1), UMBEL_E_RANGE); /* fewer than next */
     assert_int_equal(fits(good, STEPS, good.setting[STEPS] | 0xFFFF),
                      UMBEL_E_RANGE);
+    assert_int_equal(fits(good, 18, 1), UMBEL_E_RANGE); /* wide, by itself */
     good.hash = um_hash_find("xxh3-64");
     assert_int_equal(fits(good, FINER, good.setting[FINER]), UMBEL_E_RANGE);
     umbel_close(f);

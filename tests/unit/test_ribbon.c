@@ -38,6 +38,16 @@ static umbel_params at_error(double fpr)
     return p;
 }
 
+static umbel_params wide_at(double fpr)
+{
+    static const umbel_setting wide = {"wide", 1};
+    umbel_params p = at_error(fpr);
+
+    p.settings = &wide;
+    p.nsettings = 1;
+    return p;
+}
+
 static umbel_filter *build(const umbel_params *p, const umbel_digest *d,
                            const uint64_t *values, size_t n, unsigned threads)
 {
@@ -531,7 +541,8 @@ static void any_payload_is_safe_to_ask(void **state)
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(sizes); i++)
         for (size_t j = 0; j < TEST_COUNT(errors); j++) {
-            umbel_params p = at_error(errors[j]);
+            umbel_params p =
+                (i + j) % 2 ? at_error(errors[j]) : wide_at(errors[j]);
             umbel_filter *f = build_numbers(&p, 0, sizes[i]), *evil = NULL;
             size_t len, bits = (size_t)umbel_cells(f);
             uint8_t *bytes = test_encode(f, &len);
@@ -592,55 +603,64 @@ typedef struct numbers {
 } numbers;
 
 static const numbers possible[] = {
-    {{7, 0}, 0, {{0, 0}, 100, 3, {0}}, {{0, 0}, 0, 0, {0}}},
-    {{7, 0}, 7, {{3, 0}, 0, 0, {0}}, {{0, 0}, 0, 0, {0}}},
-    {{0, 9}, 0, {{3, 1}, 100, 15, {0}}, {{0, 0}, 0, 0, {0}}},
-    {{32, 0}, 0, {{3, 1}, 100, 0, {0}}, {{1, 0}, 100, 15, {0}}},
-    {{0, 0}, 0, {{0, 0}, 0, 0, {0}}, {{0, 0}, 100, 1, {0}}},
-    {{63, 9}, 32, {{1, 0}, 0, 0, {0}}, {{0, 0}, 0, 0, {0}}},
-    {{64, 0}, 32, {{1, 0}, 0, 0, {0}}, {{0, 0}, 0, 0, {0}}},
-    {{7, UM_RIBBON_FINE - 1}, 0, {{3, 1}, 0, 0, {0}}, {{0, 0}, 0, 0, {0}}},
+    {{7, 0}, 0, {{0, 0}, 100, 3, {0}, false}, {{0, 0}, 0, 0, {0}, false}},
+    {{7, 0}, 7, {{3, 0}, 0, 0, {0}, false}, {{0, 0}, 0, 0, {0}, false}},
+    {{0, 9}, 0, {{3, 1}, 100, 15, {0}, false}, {{0, 0}, 0, 0, {0}, false}},
+    {{32, 0}, 0, {{3, 1}, 100, 0, {0}, false}, {{1, 0}, 100, 15, {0}, false}},
+    {{0, 0}, 0, {{0, 0}, 0, 0, {0}, false}, {{0, 0}, 100, 1, {0}, false}},
+    {{63, 9}, 32, {{1, 0}, 0, 0, {0}, false}, {{0, 0}, 0, 0, {0}, false}},
+    {{64, 0}, 32, {{1, 0}, 0, 0, {0}, false}, {{0, 0}, 0, 0, {0}, false}},
+    {{7, UM_RIBBON_FINE - 1},
+     0,
+     {{3, 1}, 0, 0, {0}, false},
+     {{0, 0}, 0, 0, {0}, false}},
 };
 
 static const numbers impossible[] = {
     {{0, 0},
      0,
-     {{0, 1}, 0, 0, {0}},
-     {{0, 0}, 100, 1, {0}}}, /* members without a column */
+     {{0, 1}, 0, 0, {0}, false},
+     {{0, 0}, 100, 1, {0}, false}}, /* members without a column */
     {{7, UM_RIBBON_FINE},
      0,
-     {{1, 0}, 0, 0, {0}},
-     {{0, 0}, 0, 0, {0}}}, /* a whole one */
+     {{1, 0}, 0, 0, {0}, false},
+     {{0, 0}, 0, 0, {0}, false}}, /* a whole one */
     {{0, 0},
      0,
-     {{1, 0}, 0, 0, {0}},
-     {{0, 0}, 100, 1, {0}}}, /* members without any */
+     {{1, 0}, 0, 0, {0}, false},
+     {{0, 0}, 100, 1, {0}, false}}, /* members without any */
     {{7, 0},
      0,
-     {{1, 0}, 0, 1, {0}},
-     {{0, 0}, 0, 0, {0}}}, /* a salt of no tail */
-    {{7, 0}, 0, {{1, 0}, 0, 0, {0}}, {{1, 0}, 0, 1, {0}}}, /* the same */
+     {{1, 0}, 0, 1, {0}, false},
+     {{0, 0}, 0, 0, {0}, false}}, /* a salt of no tail */
+    {{7, 0},
+     0,
+     {{1, 0}, 0, 0, {0}, false},
+     {{1, 0}, 0, 1, {0}, false}}, /* the same */
     {{7, 0},
      8,
-     {{1, 0}, 0, 0, {0}},
-     {{0, 0}, 0, 0, {0}}}, /* more value than bits */
+     {{1, 0}, 0, 0, {0}, false},
+     {{0, 0}, 0, 0, {0}, false}}, /* more value than bits */
     {{33, 0},
      0,
-     {{1, 0}, 0, 0, {0}},
-     {{0, 0}, 0, 0, {0}}}, /* a long fingerprint */
+     {{1, 0}, 0, 0, {0}, false},
+     {{0, 0}, 0, 0, {0}, false}}, /* a long fingerprint */
     {{65, 0},
      33,
-     {{1, 0}, 0, 0, {0}},
-     {{0, 0}, 0, 0, {0}}}, /* too many columns */
+     {{1, 0}, 0, 0, {0}, false},
+     {{0, 0}, 0, 0, {0}, false}}, /* too many columns */
     {{64, 9},
      32,
-     {{1, 0}, 0, 0, {0}},
-     {{0, 0}, 0, 0, {0}}}, /* with the finer one */
+     {{1, 0}, 0, 0, {0}, false},
+     {{0, 0}, 0, 0, {0}, false}}, /* with the finer one */
     {{7, 0},
      4,
-     {{1, 0}, 0, 0, {0}},
-     {{0, 0}, 100, 0, {0}}}, /* a map of exceptions */
-    {{7, 0}, 0, {{1, 0}, 100, 16, {0}}, {{0, 0}, 0, 0, {0}}}, /* no such salt */
+     {{1, 0}, 0, 0, {0}, false},
+     {{0, 0}, 100, 0, {0}, false}}, /* a map of exceptions */
+    {{7, 0},
+     0,
+     {{1, 0}, 100, 16, {0}, false},
+     {{0, 0}, 0, 0, {0}, false}}, /* no such salt */
 };
 
 static umbel_status check_numbers(const um_shape *like, const numbers *x)
@@ -663,6 +683,44 @@ static void numbers_that_cannot_be_are_refused(void **state)
         assert_int_equal(check_numbers(um_shape_of(f), &impossible[i]),
                          UMBEL_E_RANGE);
     umbel_close(f);
+}
+
+/* --- wide layers ------------------------------------------------------------
+ */
+
+static void wide_layers_take_a_thousandth_more_than_they_must(void **state)
+{
+    umbel_params p = wide_at(0x1p-8);
+    umbel_filter *f = build_numbers(&p, 0, MILLION);
+
+    (void)state;
+    assert_int_equal(hits(f, 0, MILLION), MILLION);
+    assert_binomial(hits(f, MILLION, MILLION), MILLION, 0x1p-8);
+    assert_true(overhead(f, MILLION, 0x1p-8) <= 1.002);
+    umbel_close(f);
+}
+
+static void wide_layers_hold_any_number_of_keys(void **state)
+{
+    static const size_t sizes[] = {0, 1, 1500, 1501, 1600, 2500, 40000, 700000};
+    static const double errors[] = {0.9, 0.3, 0.01, 0.0007};
+    enum { OUTSIDE = 200000 };
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(sizes); i++)
+        for (size_t j = 0; j < TEST_COUNT(errors); j++) {
+            umbel_params p = wide_at(errors[j]);
+            umbel_filter *f = build_numbers(&p, 7 * i, sizes[i]), *back = NULL;
+            size_t len;
+            uint8_t *bytes = test_encode(f, &len);
+            assert_ok(umbel_decode(bytes, len, NULL, &back, &test_refusal));
+            assert_int_equal(hits(back, 7 * i, sizes[i]), sizes[i]);
+            assert_binomial(hits(back, MILLION, OUTSIDE), OUTSIDE,
+                            sizes[i] ? umbel_predict(f) : 0);
+            umbel_close(back);
+            umbel_close(f);
+            free(bytes);
+        }
 }
 
 /* --- the fast path ----------------------------------------------------------
@@ -777,6 +835,8 @@ int main(void)
         cmocka_unit_test(any_payload_is_safe_to_ask),
         cmocka_unit_test(a_head_whose_numbers_disagree_is_refused),
         cmocka_unit_test(numbers_that_cannot_be_are_refused),
+        cmocka_unit_test(wide_layers_take_a_thousandth_more_than_they_must),
+        cmocka_unit_test(wide_layers_hold_any_number_of_keys),
         cmocka_unit_test(the_fast_path_answers_like_the_plain_one),
         cmocka_unit_test(every_allocation_may_fail),
     };
