@@ -226,7 +226,8 @@ static umbel_status choose(umbel_filter *f, const um_digest_source *members,
     status = umbel_clear(next, err);
     if (status)
         goto done;
-    status = um_choose(next, members, reported, &params, member, &chosen, err);
+    status =
+        um_choose(next, members, reported, &params, 1, member, &chosen, err);
     if (status)
         goto done;
     status = count_matching(f, reported, member, &matched, err);

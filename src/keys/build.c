@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/pipeline.h"
 #include "keys/clashes.h"
 #include "keys/digests.h"
 #include "ops/choose.h"
@@ -31,22 +32,50 @@ static bool is_sized(const um_build_job *job)
 /* --- members that avoid other keys ------------------------------------------
  */
 
-static umbel_status choose_groups(const um_build_job *job, umbel_filter *f,
-                                  um_build_result *out, umbel_error *err)
+/* Members as digests, which are read before the filter has a size. */
+typedef struct chosen_members {
+    umbel_filter *hashing; /* hashes as the result will */
+    um_key_digests digests;
+    um_digest_source source;
+} chosen_members;
+
+static void chosen_members_fini(chosen_members *m)
 {
+    um_key_digests_fini(&m->digests);
+    umbel_close(m->hashing);
+}
+
+static umbel_status read_members(const um_build_job *job, const umbel_params *p,
+                                 chosen_members *m, umbel_error *err)
+{
+    umbel_params small = *p;
+
+    if (!small.capacity)
+        small.capacity = 1;
+    small.settings = NULL; /* groups take time to size, and hash alike */
+    small.nsettings = 0;
+    if (job->like)
+        UM_TRY(umbel_copy(job->like, &m->hashing, err));
+    else
+        UM_TRY(umbel_create(job->kind, &small, &m->hashing, err));
+    return um_key_digests_init(&m->digests, &job->members, m->hashing,
+                               &m->source, err);
+}
+
+static umbel_status choose_groups(const um_build_job *job,
+                                  const um_digest_source *members,
+                                  umbel_filter *f, um_build_result *out,
+                                  umbel_error *err)
+{
+    unsigned threads = job->members.threads ? job->members.threads : um_cores();
     umbel_choose_params params = UMBEL_CHOOSE_INIT;
     um_key_list_params keep = {.filter = f, .keep_lines = true};
-    um_key_digests members = {0};
     um_key_list never = {0};
-    um_digest_source source;
     bool *member = NULL;
     umbel_status status;
 
     params.allow_members = job->allow_members;
     params.like = job->like;
-    status = um_key_digests_init(&members, &job->members, f, &source, err);
-    if (status)
-        goto done;
     status = um_key_list_read(&never, &job->never, &keep, err);
     if (status)
         goto done;
@@ -57,18 +86,61 @@ static umbel_status choose_groups(const um_build_job *job, umbel_filter *f,
         um_set_error(err, status, "no memory for %zu keys", never.n);
         goto done;
     }
-    status =
-        um_choose(f, &source, &negatives, &params, member, &out->choice, err);
+    um_key_compute(&job->members, "choosing cells of members");
+    status = um_choose(f, members, &negatives, &params, threads, member,
+                       &out->choice, err);
     if (status == UMBEL_E_KEY)
         status = um_fail_marked(
             &never, member,
             "take members out of the list, or use --allow-members", err);
-    out->keys = source.n;
+    out->keys = members->n;
     out->chosen = true;
 done:
     free(member);
     um_key_list_fini(&never);
-    um_key_digests_fini(&members);
+    return status;
+}
+
+static umbel_status refuse_no_member(const um_build_job *job, uint64_t n,
+                                     umbel_error *err)
+{
+    return n || job->params.capacity ? UMBEL_OK : refuse_empty(err);
+}
+
+static umbel_status open_like(const um_build_job *job, umbel_filter **out,
+                              umbel_error *err)
+{
+    UM_TRY(umbel_copy(job->like, out, err));
+    return umbel_clear(*out, err);
+}
+
+static umbel_status build_chosen(const um_build_job *job, um_build_result *out,
+                                 umbel_error *err)
+{
+    static const umbel_setting two_groups = {"groups", 2};
+    umbel_params p = job->params;
+    chosen_members m = {0};
+    umbel_status status;
+
+    if (!p.nsettings) {
+        p.settings = &two_groups;
+        p.nsettings = 1;
+    }
+    status = read_members(job, &p, &m, err);
+    if (status)
+        goto done;
+    status = refuse_no_member(job, m.source.n, err);
+    if (status)
+        goto done;
+    if (!p.capacity && um_keys_rereadable(&job->members))
+        p.capacity = m.source.n;
+    status = job->like ? open_like(job, &out->filter, err)
+                       : umbel_create(job->kind, &p, &out->filter, err);
+    if (status)
+        goto done;
+    status = choose_groups(job, &m.source, out->filter, out, err);
+done:
+    chosen_members_fini(&m);
     return status;
 }
 
@@ -78,11 +150,8 @@ done:
 static umbel_status add_keys(const um_build_job *job, umbel_filter *f,
                              um_build_result *out, umbel_error *err)
 {
-    if (job->never.npaths)
-        UM_TRY(choose_groups(job, f, out, err));
-    else
-        UM_TRY(um_keys_add(&job->members, f, &out->keys, err));
-    return out->keys || job->params.capacity ? UMBEL_OK : refuse_empty(err);
+    UM_TRY(um_keys_add(&job->members, f, &out->keys, err));
+    return refuse_no_member(job, out->keys, err);
 }
 
 static umbel_status take_distinct(void *ctx, const um_key_batch *batch,
@@ -144,17 +213,13 @@ static umbel_status count_capacity(const um_build_job *job, umbel_params *p,
 static umbel_status build_sized(const um_build_job *job, um_build_result *out,
                                 umbel_error *err)
 {
-    static const umbel_setting two_groups = {"groups", 2};
     umbel_params p = job->params;
 
+    if (job->never.npaths)
+        return build_chosen(job, out, err);
     if (job->like) {
-        UM_TRY(umbel_copy(job->like, &out->filter, err));
-        UM_TRY(umbel_clear(out->filter, err));
+        UM_TRY(open_like(job, &out->filter, err));
         return add_keys(job, out->filter, out, err);
-    }
-    if (job->never.npaths && !p.nsettings) {
-        p.settings = &two_groups;
-        p.nsettings = 1;
     }
     UM_TRY(count_capacity(job, &p, out, err));
     UM_TRY(umbel_create(job->kind, &p, &out->filter, err));

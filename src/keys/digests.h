@@ -5,20 +5,25 @@
 #ifndef UM_KEYS_DIGESTS_H
 #define UM_KEYS_DIGESTS_H
 
-#include "keys/list.h"
+#include "keys/source.h"
 #include "ops/digest_source.h"
+
+/* Those of files are kept up to this number, which takes 256 MB at most; more
+ * are read again each time. */
+enum { UM_KEPT_DIGESTS = 1 << 24 };
 
 typedef struct um_key_digests {
     um_key_source keys;
     const umbel_filter *filter; /* hashes them */
-    um_key_list list;           /* of keys that cannot be read again */
-    umbel_key_list view;
+    size_t n, cap, most;
+    uint64_t *lo; /* as long as hi follows from it: half the memory */
+    umbel_digest *all;
 } um_key_digests;
 
 /*
- * Makes *out the digests of keys as filter hashes them. Files are read again
- * each time; keys of a pipe are kept. Release d with um_key_digests_fini, also
- * after a failure; it must stay where it is until then.
+ * Makes *out the digests of keys as filter hashes them; those of a pipe are
+ * kept, however many. Release d with um_key_digests_fini, also after a failure;
+ * it must stay where it is until then.
  */
 umbel_status um_key_digests_init(um_key_digests *d, const um_key_source *keys,
                                  const umbel_filter *filter,

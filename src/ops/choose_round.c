@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-enum { FIRST_ROOM = 256, SWEEPS = 3 };
+enum { SWEEPS = 3 };
 
 static umbel_status no_memory(const um_choices *x, umbel_error *err)
 {
@@ -20,122 +20,6 @@ static umbel_status no_memory(const um_choices *x, umbel_error *err)
                    "no memory for more than %zu members near unwanted keys",
                    x->n);
 }
-
-/* --- who is in question --- */
-
-static bool is_covered(const um_choices *x, const uint64_t *pos)
-{
-    for (uint32_t j = 0; j < x->layout->hashes; j++)
-        if (!um_bit(x->bits, pos[j]))
-            return false;
-    return true;
-}
-
-/* Counts the patterns of unwanted keys that are covered, or puts their cells
- * into the map. */
-static size_t find_hot(um_choices *x, bool put)
-{
-    uint64_t pos[UM_GROUPED_CELLS];
-    uint32_t hashes = x->layout->hashes;
-    size_t n = 0;
-
-    for (size_t i = 0; i < x->nnever; i++) {
-        if (!(x->weight[i] > 0))
-            continue;
-        um_group_cells(x->layout, x->groups, x->never[i], pos);
-        for (uint32_t g = 0; g < x->groups; g++) {
-            const uint64_t *cells = pos + (size_t)g * hashes;
-            if (!is_covered(x, cells))
-                continue;
-            n++;
-            for (uint32_t j = 0; put && j < hashes; j++)
-                um_cell_put(&x->hot, cells[j]);
-        }
-    }
-    return n;
-}
-
-/* From here on the bits are those of members that are not in question. */
-umbel_status um_round_begin(um_choices *x, size_t most, size_t *matching,
-                            umbel_error *err)
-{
-    um_pool_init(&x->pool, x->alloc);
-    x->n = x->cap = 0;
-    x->member = NULL;
-    x->number = NULL;
-    size_t n = x->groups > 1 ? find_hot(x, false) : 0;
-    *matching = n <= most ? n : 0;
-    if (!*matching)
-        return UMBEL_OK;
-    if (!um_cell_map_init(&x->hot, &x->pool, n * x->layout->hashes,
-                          x->layout->cells))
-        return no_memory(x, err);
-    find_hot(x, true);
-    memcpy(x->bits, x->base, x->len);
-    return UMBEL_OK;
-}
-
-static bool grow(um_choices *x)
-{
-    size_t cap = x->cap ? 2 * x->cap : FIRST_ROOM;
-    umbel_digest *member = um_get(x->alloc, cap * sizeof *member);
-    size_t *number = um_get(x->alloc, cap * sizeof *number);
-
-    if (!member || !number) {
-        um_put(x->alloc, member, cap * sizeof *member);
-        um_put(x->alloc, number, cap * sizeof *number);
-        return false;
-    }
-    if (x->n) {
-        memcpy(member, x->member, x->n * sizeof *member);
-        memcpy(number, x->number, x->n * sizeof *number);
-    }
-    um_put(x->alloc, x->member, x->cap * sizeof *member);
-    um_put(x->alloc, x->number, x->cap * sizeof *number);
-    x->member = member;
-    x->number = number;
-    x->cap = cap;
-    return true;
-}
-
-static bool is_hot(const um_choices *x, const uint64_t *pos)
-{
-    for (uint32_t j = 0; j < x->layout->hashes; j++)
-        if (um_cell_known(&x->hot, pos[j]))
-            return true;
-    return false;
-}
-
-umbel_status um_round_collect(um_choices *x, size_t at, const umbel_digest *d,
-                              size_t n, umbel_error *err)
-{
-    const um_layout *l = x->layout;
-    uint64_t pos[UM_MAX_HASHES];
-
-    for (size_t i = 0; i < n; i++) {
-        umbel_digest chosen = um_group_digest(d[i], x->group[at + i] & 0xf);
-        l->row->positions(l, &chosen, 1, pos);
-        if (!is_hot(x, pos)) {
-            for (uint32_t j = 0; j < l->hashes; j++)
-                um_set_bit(x->bits, pos[j]);
-            continue;
-        }
-        if (x->n == x->cap && !grow(x))
-            return no_memory(x, err);
-        x->member[x->n] = d[i];
-        x->number[x->n++] = at + i;
-    }
-    return UMBEL_OK;
-}
-
-void um_round_fini(um_choices *x)
-{
-    um_pool_fini(&x->pool);
-    um_put(x->alloc, x->member, x->cap * sizeof *x->member);
-    um_put(x->alloc, x->number, x->cap * sizeof *x->number);
-}
-
-/* --- where they go --- */
 
 enum { MOST_MOVES = 16 }; /* for one cell */
 
@@ -329,19 +213,19 @@ static void uncover(moving *r, const uint64_t *pos, double weight)
         clear_cell(r, pos[best], INFINITY, moves, &n);
 }
 
+/* Keys that the index does not know are out of reach. */
 static void uncover_keys(moving *r)
 {
     um_choices *x = r->x;
     uint64_t pos[UM_GROUPED_CELLS];
 
-    for (size_t i = 0; i < x->nnever; i++) {
-        if (!(x->weight[i] > 0))
-            continue;
-        um_group_cells(x->layout, x->groups, x->never[i], pos);
+    for (size_t i = 0; i < r->index.nkeys; i++) {
+        size_t key = r->index.number[i];
+        um_group_cells(x->layout, x->groups, x->never[key], pos);
         for (uint32_t g = 0; g < x->groups; g++) {
             const uint64_t *cells = pos + (size_t)g * x->layout->hashes;
-            if (is_covered(x, cells))
-                uncover(r, cells, x->weight[i]);
+            if (um_is_covered(x, cells))
+                uncover(r, cells, x->weight[key]);
         }
     }
 }

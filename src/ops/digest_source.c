@@ -20,5 +20,5 @@ static umbel_status each_of_list(const void *ctx, um_take_some *take,
 
 um_digest_source um_source_of_list(const umbel_key_list *list)
 {
-    return (um_digest_source){list, list->n, each_of_list};
+    return (um_digest_source){list, list->n, true, each_of_list};
 }

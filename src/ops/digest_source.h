@@ -16,7 +16,8 @@ typedef umbel_status um_take_some(void *ctx, const umbel_digest *d, size_t n,
 
 typedef struct um_digest_source {
     const void *ctx;
-    size_t n; /* digests; each fails when there are more */
+    size_t n;  /* digests; each fails when there are more */
+    bool kept; /* in memory: always the same, for any thread */
     umbel_status (*each)(const void *ctx, um_take_some *take, void *take_ctx,
                          umbel_error *err);
 } um_digest_source;

@@ -25,6 +25,22 @@ static void set_near(um_negative_index *c)
         c->near[i] = c->near[i - 1] * NEAR;
 }
 
+/* Returns the block of a blocked addressing: all cells of a group are in it. */
+static uint64_t block_of(const um_negatives *of, umbel_digest d, uint32_t g)
+{
+    return um_scale(um_group_digest(d, g).lo, of->layout->blocks);
+}
+
+/* Returns true if no cell of the key is one of the members'. */
+static bool is_far(const um_negative_index *c, size_t i)
+{
+    for (uint32_t g = 0; g < c->of.groups; g++)
+        if (c->of.layout->blocks == 1 ||
+            um_sieve_holds(&c->blocks, block_of(&c->of, c->of.never[i], g)))
+            return false;
+    return true;
+}
+
 static bool put_cells(um_negative_index *c)
 {
     const um_negatives *of = &c->of;
@@ -33,13 +49,16 @@ static bool put_cells(um_negative_index *c)
 
     if (most > of->layout->cells)
         most = (size_t)of->layout->cells;
-    if (!um_cell_map_init(&c->cells, &c->pool, most, of->layout->cells))
+    if (!um_cell_map_init(&c->cells, &c->pool, most, of->layout->cells) ||
+        !um_sieve_init(&c->blocks, &c->pool, of->n * of->groups))
         return false;
     for (size_t i = 0; i < of->n; i++) {
         um_group_cells(of->layout, of->groups, of->members[i], pos);
         for (size_t j = 0; j < each; j++)
             if (!um_bit(of->bits, pos[j]))
                 um_cell_put(&c->cells, pos[j]);
+        for (uint32_t g = 0; g < of->groups && of->layout->blocks > 1; g++)
+            um_sieve_put(&c->blocks, block_of(of, of->members[i], g));
     }
     c->count = um_pool_get(&c->pool, c->cells.nslots, sizeof *c->count);
     c->bucket = um_pool_get(&c->pool, c->cells.nslots + 1, sizeof *c->bucket);
@@ -111,9 +130,11 @@ static void enter_all(um_negative_index *c, bool put)
     size_t key = 0;
 
     for (size_t i = 0; i < c->of.nnever; i++)
-        if (c->of.weight[i] > 0 && enter_key(c, i, key, put)) {
-            if (put)
+        if (c->of.weight[i] > 0 && !is_far(c, i) && enter_key(c, i, key, put)) {
+            if (put) {
                 c->weight[key] = c->of.weight[i];
+                c->number[key] = i;
+            }
             key++;
         }
     c->nkeys = key;
@@ -136,6 +157,7 @@ static bool index_keys(um_negative_index *c)
     enter_all(c, false);
     c->entry = um_pool_get(p, sum_buckets(c), sizeof *c->entry);
     c->weight = um_pool_get(p, c->nkeys, sizeof *c->weight);
+    c->number = um_pool_get(p, c->nkeys, sizeof *c->number);
     /* One more, for keys behind the last that can match. */
     c->missing = um_pool_get(p, (c->nkeys + 1) * c->of.groups, 1);
     c->covered = um_pool_get(p, c->nkeys + 1, sizeof *c->covered);

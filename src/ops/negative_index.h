@@ -13,6 +13,7 @@
 
 #include "addressing/groups.h"
 #include "ops/cell_map.h"
+#include "ops/sieve.h"
 
 /* What the index is made of. */
 typedef struct um_negatives {
@@ -33,7 +34,9 @@ typedef struct um_negative_index {
     uint32_t *count;   /* members on each */
     double near[UM_MAX_HASHES + 2]; /* by cells that are missing */
 
+    um_sieve blocks;  /* that have such cells; for blocked addressings */
     size_t nkeys;     /* that may match */
+    size_t *number;   /* of each in the list */
     double *weight;   /* of each */
     uint8_t *missing; /* of each pattern: cells not in use */
     uint8_t *covered; /* of each key: patterns covered */

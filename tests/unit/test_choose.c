@@ -3,8 +3,12 @@
  */
 #include "support/test.h"
 
+#include "base/cpu.h"
+#include "base/error.h"
 #include "base/rng.h"
 #include "filter/handle.h"
+#include "ops/choose.h"
+#include "ops/choose_place.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -422,6 +426,123 @@ static void an_older_filter_of_another_shape_is_refused(void **state)
     umbel_close(f);
 }
 
+/* Places members twice on counted cells; returns the cells they take. */
+static uint8_t *place_all(const umbel_filter *f, um_place_fn *place,
+                          const umbel_digest *d, size_t n, uint8_t *group)
+{
+    size_t len = (size_t)(f->layout.cells / 64 + 1) * 8;
+    uint8_t *bits = calloc(len, 1);
+    um_placing p;
+    um_pool pool;
+
+    assert_non_null(bits);
+    um_pool_init(&pool, &f->alloc);
+    assert_true(um_placing_init(&p, &pool, &f->layout, 3, true, bits));
+    p.place = place ? place : p.place;
+    um_place_members(&p, d, n, group, false, NULL);
+    um_place_members(&p, d, n, group, true, bits);
+    um_pool_fini(&pool);
+    return bits;
+}
+
+/* Every member stands in the group that was chosen, and nothing else does. */
+static void assert_placed(const umbel_filter *f, const umbel_digest *d,
+                          size_t n, const uint8_t *group, const uint8_t *bits)
+{
+    uint64_t pos[UM_MAX_HASHES];
+    uint8_t *made = calloc((size_t)f->layout.cells / 8 + 1, 1);
+
+    assert_non_null(made);
+    for (size_t i = 0; i < n; i++) {
+        umbel_digest chosen = um_group_digest(d[i], group[i] & 0xf);
+        f->layout.row->positions(&f->layout, &chosen, 1, pos);
+        for (uint32_t j = 0; j < f->layout.hashes; j++)
+            um_set_bit(made, pos[j]);
+    }
+    assert_memory_equal(made, bits, (size_t)(f->layout.cells + 7) / 8);
+    free(made);
+}
+
+static void members_stand_where_they_were_placed(void **state)
+{
+    static const char *const names[] = {"classic", "partitioned", "blocked512",
+                                        "blocked256", "blocked128"};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(names); i++) {
+        umbel_filter *f = open_grouped(names[i], 100352, 3, 11);
+        umbel_digest *d = digests(f, 0, MEMBERS);
+        uint8_t *group = calloc(MEMBERS, 1);
+        assert_non_null(group);
+        uint8_t *bits = place_all(f, NULL, d, MEMBERS, group);
+        assert_placed(f, d, MEMBERS, group, bits);
+        free(bits);
+        free(group);
+        free(d);
+        umbel_close(f);
+    }
+}
+
+#ifdef __x86_64__
+/* From 1 to 20 hashes, the same choices with and without vectors. */
+static void vectors_choose_as_the_definition_does(void **state)
+{
+    (void)state;
+    if (!um_has_avx2())
+        skip();
+    for (uint32_t hashes = 1; hashes <= 20; hashes++) {
+        umbel_filter *f = open_grouped("blocked512", 100352, 3, 12);
+        umbel_digest *d = digests(f, 0, MEMBERS);
+        uint8_t *one = calloc(2, MEMBERS), *other = one + MEMBERS;
+        um_layout_init(&f->layout, f->layout.row, 100352, hashes, 12);
+        assert_non_null(one);
+        uint8_t *a = place_all(f, um_place_blocks, d, MEMBERS, one);
+        uint8_t *b = place_all(f, um_place_blocks_avx2, d, MEMBERS, other);
+        assert_memory_equal(one, other, MEMBERS);
+        assert_memory_equal(a, b, 100352 / 8);
+        assert_placed(f, d, MEMBERS, one, a);
+        free(a);
+        free(b);
+        free(one);
+        free(d);
+        umbel_close(f);
+    }
+}
+#endif
+
+/* Two threads, and members that are read again and again, change nothing. */
+static umbel_status in_pieces(const void *ctx, um_take_some *take,
+                              void *take_ctx, umbel_error *err)
+{
+    const umbel_digest *d = ctx;
+
+    for (size_t i = 0; i < MEMBERS; i += 100)
+        UM_TRY(take(take_ctx, d + i, 100, err));
+    return UMBEL_OK;
+}
+
+static void the_way_members_come_changes_nothing(void **state)
+{
+    instance x = make("blocked512", 100352, 2, 13);
+    const umbel_key_list *never = TEST_LIST(x.never, x.weights, NEVER);
+    const um_digest_source sources[] = {
+        um_source_of_list(TEST_LIST(x.members, NULL, MEMBERS)),
+        {x.members, MEMBERS, false, in_pieces}};
+
+    (void)state;
+    choose(&x);
+    for (size_t i = 0; i < TEST_COUNT(sources); i++)
+        for (unsigned threads = 1; threads <= 2; threads++) {
+            umbel_filter *f = open_grouped("blocked512", 100352, 2, 13);
+            umbel_choose_result bill;
+            assert_ok(um_choose(f, &sources[i], never, NULL, threads, NULL,
+                                &bill, &test_refusal));
+            test_assert_same_file(x.f, f);
+            umbel_close(f);
+        }
+    drop(&x);
+}
+
 static void wrong_input_is_refused(void **state)
 {
     umbel_filter *f = open_grouped("classic", 60000, 2, 4), *aging = NULL;
@@ -504,6 +625,11 @@ int main(void)
         cmocka_unit_test(nobody_moves_who_need_not),
         cmocka_unit_test(members_that_stand_twice_move_together),
         cmocka_unit_test(an_older_filter_of_another_shape_is_refused),
+        cmocka_unit_test(members_stand_where_they_were_placed),
+#ifdef __x86_64__
+        cmocka_unit_test(vectors_choose_as_the_definition_does),
+#endif
+        cmocka_unit_test(the_way_members_come_changes_nothing),
         cmocka_unit_test(wrong_input_is_refused),
         cmocka_unit_test(any_allocation_may_fail),
     };

@@ -21,7 +21,8 @@ extern "C" {
 typedef struct umbel_choose_params {
     size_t size;        /* sizeof(umbel_choose_params): lets it grow */
     uint32_t rounds;    /* in which every choice is made again, at most 1000; 5
-                           by UMBEL_CHOOSE_INIT */
+                           by UMBEL_CHOOSE_INIT. More than 2^19 members choose
+                           once; then only those near negatives move */
     bool allow_members; /* negatives that are members may match */
     const umbel_filter *like; /* an older filter of the same shape: members go
                                  as they went there, unless that makes a
@@ -65,9 +66,10 @@ typedef struct umbel_choose_result {
  * negative is a member the call fails with E_KEY and f is untouched, unless
  * params allow it; E_MISMATCH when params.like has another shape.
  *
- * Beside its arguments it takes a byte of memory per member, twice the filter,
- * 33 bytes per negative, and for each member on the cells of negatives that
- * match about 40 bytes and 60 for each of its cells.
+ * Beside its arguments it takes a byte of memory per member, twice the filter
+ * (six times for up to 2^19 members), 36 bytes per negative, and for each member
+ * on the cells of negatives that match about 40 bytes and 60 for each of its
+ * cells.
  */
 UMBEL_API umbel_status umbel_choose(umbel_filter *f,
                                     const umbel_key_list *members,
