@@ -51,8 +51,9 @@ enum {
     NAME_ROOM = FLAG + 1,
     NUMBER_ROOM = 8,
     HASHES = PLACES,
-    KIN = 3 /* shingles that a mail has in common with an older one whose
-               entries it takes over */
+    FIRST = 18, /* positions that a search asks first: chance gives two votes */
+    KIN = 3     /* shingles that a mail has in common with an older one whose
+                   entries it takes over */
 };
 
 #define MOST_MAILS (UINT64_C(1) << 28)
@@ -191,33 +192,49 @@ static um_probe probe_of_shingle(uint64_t key)
 
 /* --- votes ---------------------------------------------------------------- */
 
-enum { URNS = 1024 }; /* a power of two, more than there are voices */
+enum {
+    PLACES_OF_URNS = 1024, /* a power of two, more than there are voices */
+    URNS = UM_NEAR_SHINGLES * UM_NEAR_VOICES
+};
+
+typedef struct urn {
+    uint32_t number;
+    uint16_t last; /* the position that voted last, + 1 */
+    uint16_t n;
+} urn;
 
 /* How many positions lead to each record. */
 typedef struct votes {
-    struct urn {
-        uint32_t number; /* + 1; 0: free */
-        uint16_t last;   /* the position that voted last, + 1 */
-        uint16_t n;
-    } urn[URNS];
+    unsigned n;
+    uint16_t place[PLACES_OF_URNS]; /* of an urn, + 1; 0: free */
+    urn urn[URNS];
 } votes;
 
-static struct urn *urn_of(votes *v, uint64_t number)
+static void votes_init(votes *v)
+{
+    v->n = 0;
+    memset(v->place, 0, sizeof v->place);
+}
+
+/* The urn of a record; a new one is empty. */
+static urn *urn_of(votes *v, uint64_t number)
 {
     uint32_t i = (uint32_t)(number * 0x9E3779B1u) >> 22;
 
-    while (v->urn[i].number && v->urn[i].number != number + 1)
-        i = (i + 1) % URNS;
-    return &v->urn[i];
+    while (v->place[i] && v->urn[v->place[i] - 1].number != number)
+        i = (i + 1) % PLACES_OF_URNS;
+    if (!v->place[i]) {
+        v->urn[v->n] = (urn){.number = (uint32_t)number};
+        v->place[i] = (uint16_t)++v->n;
+    }
+    return &v->urn[v->place[i] - 1];
 }
 
-static struct urn *vote(votes *v, uint64_t number, unsigned position)
+static urn *vote(votes *v, uint64_t number, unsigned position)
 {
-    struct urn *u = urn_of(v, number);
+    urn *u = urn_of(v, number);
 
-    u->number = (uint32_t)number + 1;
-    if (u->last != position + 1)
-        u->n++;
+    u->n = (uint16_t)(u->n + (u->last != position + 1));
     u->last = (uint16_t)(position + 1);
     return u;
 }
@@ -239,15 +256,16 @@ static bool is_record_of(const near *t, uint64_t i, const umbel_digest *d,
 static bool find_name(const near *t, const umbel_digest *d, const uint8_t *name,
                       um_voice *out)
 {
-    um_voice v[UM_NEAR_VOICES];
-    unsigned n = um_near_hear(&t->lines, um_probe_of(d->lo, d->hi), v);
+    um_probe p = um_probe_of(d->lo, d->hi);
+    um_voices v;
     bool found = false;
 
-    for (unsigned i = 0; i < n; i++) {
-        if (!is_record_of(t, v[i].number, d, name) ||
-            (found && v[i].number < out->number))
+    um_near_hear(&t->lines, &p, 1, &v);
+    for (unsigned i = 0; i < v.n; i++) {
+        if (!is_record_of(t, v.at[i].number, d, name) ||
+            (found && v.at[i].number < out->number))
             continue;
-        *out = v[i];
+        *out = v.at[i];
         found = true;
     }
     return found;
@@ -266,19 +284,37 @@ static bool is_of_name(const near *t, const um_voice *v)
 
 /* The voice whose mail has most shingles in common with the new one; NULL: none
  * has enough. */
-static const um_voice *find_kin(const near *t, votes *count,
-                                const um_voice v[UM_NEAR_VOICES], unsigned n)
+static const um_voice *find_kin(const near *t, votes *count, const um_voices *v)
 {
     const um_voice *best = NULL;
     unsigned most = KIN - 1;
 
-    for (unsigned k = 0; k < n; k++) {
-        unsigned common = urn_of(count, v[k].number)->n;
-        if (common <= most || is_of_name(t, &v[k]))
+    for (unsigned k = 0; k < v->n; k++) {
+        unsigned common = urn_of(count, v->at[k].number)->n;
+        if (common <= most || is_of_name(t, &v->at[k]))
             continue;
-        best = &v[k];
+        best = &v->at[k];
         most = common;
     }
+    return best;
+}
+
+/* Hears what positions first to first + n - 1 say, and counts it. Returns the
+ * urn with most votes of these and *best, the latest of several. */
+static urn hear_some(const near *t, const uint64_t *shingle, unsigned first,
+                     unsigned n, um_voices *v, votes *count, urn best)
+{
+    um_probe p[UM_NEAR_SHINGLES];
+
+    for (unsigned i = 0; i < n; i++)
+        p[i] = probe_of_shingle(shingle[first + i]);
+    um_near_hear(&t->lines, p, n, v);
+    for (unsigned i = 0; i < n; i++)
+        for (unsigned k = 0; k < v[i].n; k++) {
+            const urn *u = vote(count, v[i].at[k].number, first + i);
+            if (u->n > best.n || (u->n == best.n && u->number > best.number))
+                best = *u;
+        }
     return best;
 }
 
@@ -286,18 +322,13 @@ static const um_voice *find_kin(const near *t, votes *count,
 static void index_shingles(const near *t, const um_near_write *w,
                            uint64_t number)
 {
-    um_voice v[UM_NEAR_SHINGLES][UM_NEAR_VOICES];
-    unsigned n[UM_NEAR_SHINGLES];
+    um_voices v[UM_NEAR_SHINGLES];
     votes count;
 
-    memset(&count, 0, sizeof count);
+    votes_init(&count);
+    hear_some(t, w->shingle, 0, UM_NEAR_SHINGLES, v, &count, (urn){0});
     for (unsigned i = 0; i < UM_NEAR_SHINGLES; i++) {
-        n[i] = um_near_hear(&t->lines, probe_of_shingle(w->shingle[i]), v[i]);
-        for (unsigned k = 0; k < n[i]; k++)
-            vote(&count, v[i][k].number, i);
-    }
-    for (unsigned i = 0; i < UM_NEAR_SHINGLES; i++) {
-        const um_voice *best = find_kin(t, &count, v[i], n[i]);
+        const um_voice *best = find_kin(t, &count, &v[i]);
         if (best)
             um_near_move_entry(&t->lines, best, number);
         else
@@ -406,23 +437,17 @@ unsigned um_near_search(const umbel_filter *f,
                         um_near_record *out)
 {
     const near *t = near_of(f);
-    um_voice v[UM_NEAR_VOICES];
+    um_voices v[FIRST];
     votes count;
-    struct urn best = {0};
 
-    memset(&count, 0, sizeof count);
-    for (unsigned i = 0; i < UM_NEAR_SHINGLES; i++) {
-        unsigned n = um_near_hear(&t->lines, probe_of_shingle(shingle[i]), v);
-        for (unsigned k = 0; k < n; k++) {
-            const struct urn *u = vote(&count, v[k].number, i);
-            if (u->n > best.n || (u->n == best.n && u->number > best.number))
-                best = *u;
-        }
-        /* Too many others have voted for nobody. */
-        if (best.n + (UM_NEAR_SHINGLES - 1 - i) < UM_NEAR_HIT)
-            return 0;
-    }
-    return read_record(t, best.number - 1, out) ? best.n : 0;
+    votes_init(&count);
+    urn best = hear_some(t, shingle, 0, FIRST, v, &count, (urn){0});
+    if (best.n + UM_NEAR_SHINGLES - FIRST < UM_NEAR_HIT)
+        return 0; /* too many have voted for nobody */
+    best =
+        hear_some(t, shingle, FIRST, UM_NEAR_SHINGLES - FIRST, v, &count, best);
+    return best.n >= UM_NEAR_HIT && read_record(t, best.number, out) ? best.n
+                                                                     : 0;
 }
 
 void um_near_fetch(const umbel_filter *f, const umbel_digest *d,

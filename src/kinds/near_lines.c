@@ -2,15 +2,13 @@
  * near_lines.c - the index of kind near.
  */
 #include "kinds/near_lines.h"
+#include "kinds/near_tags.h"
 
 enum {
     LINE_BITS = 8 * UM_LINE,
     MOST_SLOTS = 8 * UM_NEAR_WORDS,
     REACH = 32 /* lines that a key probes at most */
 };
-
-#define ONES UINT64_C(0x0101010101010101)
-#define TOPS UINT64_C(0x8080808080808080)
 
 unsigned um_near_bits(uint64_t mails)
 {
@@ -30,15 +28,11 @@ unsigned um_near_slots(uint64_t mails)
 
 um_near_lines um_near_lines_of(void *memory, uint64_t lines, uint64_t mails)
 {
-    um_near_lines t = {.at = memory,
-                       .n = lines,
-                       .mails = mails,
-                       .slots = um_near_slots(mails),
-                       .bits = um_near_bits(mails)};
-
-    for (unsigned i = 0; i < t.slots; i++)
-        t.tops[i / 8] |= UINT64_C(0x80) << i % 8 * 8;
-    return t;
+    return (um_near_lines){.at = memory,
+                           .n = lines,
+                           .mails = mails,
+                           .slots = um_near_slots(mails),
+                           .bits = um_near_bits(mails)};
 }
 
 static void next_line(um_probe *p)
@@ -46,22 +40,18 @@ static void next_line(um_probe *p)
     p->x = um_classic_step(p->x, p->step);
 }
 
-/* The top bits of bytes that are 0, and maybe of a byte of 1 above such a
- * one. */
-static uint64_t zero_bytes(uint64_t word)
+/* A bit for each slot that has the tag. */
+static uint32_t slots_with(const um_near_lines *t, const uint8_t *line,
+                           uint64_t tags)
 {
-    return (word - ONES) & ~word & TOPS;
+    return um_near_tags(line, tags) & ((UINT32_C(1) << t->slots) - 1);
 }
 
 static int free_slot(const um_near_lines *t, const uint8_t *line)
 {
-    for (unsigned word = 0; word < UM_NEAR_WORDS; word++) {
-        uint64_t open =
-            zero_bytes(um_load64(line + 8 * (size_t)word)) & t->tops[word];
-        if (open)
-            return (int)(8 * word) + __builtin_ctzll(open) / 8;
-    }
-    return -1;
+    uint32_t open = slots_with(t, line, 0);
+
+    return open ? __builtin_ctz(open) : -1;
 }
 
 static uint64_t bit_of(const um_near_lines *t, unsigned slot)
@@ -83,40 +73,60 @@ static void set_number(const um_near_lines *t, uint8_t *line, unsigned slot,
                  number);
 }
 
-/* Collects the voices of a line. *full: a key goes on to its next line. */
-static unsigned hear_line(const um_near_lines *t, uint8_t *line, uint64_t tags,
-                          um_voice out[UM_NEAR_VOICES], unsigned n, bool *full)
+/* Slots are taken in order, so the last tells whether all are. */
+static bool is_full(const um_near_lines *t, const uint8_t *line)
 {
-    uint64_t open = 0;
-
-    for (unsigned word = 0; word < UM_NEAR_WORDS; word++) {
-        uint64_t x = um_load64(line + 8 * (size_t)word);
-        uint64_t like = zero_bytes(x ^ tags) & t->tops[word];
-        open |= zero_bytes(x) & t->tops[word];
-        for (; like && n < UM_NEAR_VOICES; like &= like - 1) {
-            unsigned slot = 8 * word + (unsigned)__builtin_ctzll(like) / 8;
-            uint64_t number = number_in(t, line, slot);
-            if (line[slot] == (uint8_t)tags && number < t->mails)
-                out[n++] = (um_voice){line, number, (uint8_t)slot};
-        }
-    }
-    *full = !open;
-    return n;
+    return line[t->slots - 1] != 0;
 }
 
-unsigned um_near_hear(const um_near_lines *t, um_probe p,
-                      um_voice out[UM_NEAR_VOICES])
+static void hear_slots(const um_near_lines *t, uint8_t *line, uint32_t slots,
+                       um_voices *out)
 {
-    unsigned n = 0;
-    bool full = true;
-
-    for (int i = 0; full && i < REACH && n < UM_NEAR_VOICES; i++) {
-        uint8_t *line = um_near_line(t, &p);
-        next_line(&p);
-        __builtin_prefetch(um_near_line(t, &p));
-        n = hear_line(t, line, p.tags, out, n, &full);
+    for (; slots && out->n < UM_NEAR_VOICES; slots &= slots - 1) {
+        unsigned slot = (unsigned)__builtin_ctz(slots);
+        uint64_t number = number_in(t, line, slot);
+        out->at[out->n] = (um_voice){line, number, (uint8_t)slot};
+        out->n += number < t->mails;
     }
-    return n;
+}
+
+/* Lines that have the tag of a key. */
+typedef struct heard {
+    uint8_t *line;
+    uint32_t slots;
+    uint8_t key;
+} heard;
+
+/*
+ * Each turn takes the next line of all keys that have one: the lines come while
+ * those of other keys are read. Whether a line has the tag, and whether it is
+ * full, is as good as random, so neither is a branch.
+ */
+void um_near_hear(const um_near_lines *t, um_probe *p, unsigned n,
+                  um_voices *out)
+{
+    uint8_t open[UM_NEAR_KEYS];
+    heard h[UM_NEAR_KEYS];
+
+    for (unsigned i = 0; i < n; i++) {
+        out[i].n = 0;
+        open[i] = (uint8_t)i;
+    }
+    for (int turn = 0; n && turn < REACH; turn++) {
+        unsigned more = 0, found = 0;
+        for (unsigned i = 0; i < n; i++) {
+            uint8_t key = open[i], *line = um_near_line(t, &p[key]);
+            next_line(&p[key]);
+            __builtin_prefetch(um_near_line(t, &p[key]));
+            h[found] = (heard){line, slots_with(t, line, p[key].tags), key};
+            found += h[found].slots != 0;
+            open[more] = key;
+            more += is_full(t, line);
+        }
+        for (unsigned i = 0; i < found; i++)
+            hear_slots(t, h[i].line, h[i].slots, &out[h[i].key]);
+        n = more;
+    }
 }
 
 /* The tag comes last: with it the entry is there. */

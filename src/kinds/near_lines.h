@@ -13,15 +13,14 @@
 
 enum {
     UM_NEAR_TAG_BITS = 8,
-    UM_NEAR_WORDS = 3,  /* of tags, in a line */
-    UM_NEAR_VOICES = 16 /* entries of one key that are heard, at most */
+    UM_NEAR_VOICES = 16, /* entries of one key that are heard, at most */
+    UM_NEAR_KEYS = 32    /* keys that are looked for at once */
 };
 
 typedef struct um_near_lines {
     uint8_t *at;
-    uint64_t n, mails;            /* mails: numbers are below */
-    unsigned slots, bits;         /* bits: of a number */
-    uint64_t tops[UM_NEAR_WORDS]; /* the top bits of tags */
+    uint64_t n, mails;    /* mails: numbers are below */
+    unsigned slots, bits; /* bits: of a number */
 } um_near_lines;
 
 /* How numbers below that many are stored. */
@@ -52,9 +51,15 @@ typedef struct um_voice {
     uint8_t slot;
 } um_voice;
 
-/* Returns how many there are. */
-unsigned um_near_hear(const um_near_lines *t, um_probe p,
-                      um_voice out[UM_NEAR_VOICES]);
+typedef struct um_voices {
+    unsigned n;
+    um_voice at[UM_NEAR_VOICES];
+} um_voices;
+
+/* Finds the voices of n keys, UM_NEAR_KEYS at most; their probes are used up.
+ */
+void um_near_hear(const um_near_lines *t, um_probe *p, unsigned n,
+                  um_voices *out);
 /* Gives a key an entry, where there is room. Without room it has none. */
 void um_near_add_entry(const um_near_lines *t, um_probe p, uint64_t number);
 /* Makes an entry lead to another, later record. */

@@ -19,16 +19,22 @@
 #include "base/error.h"
 #include "net/lanes.h"
 #include "net/local.h"
+#include "net/outbox.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
     BATCHES = 8,          /* a turn reads, before others have theirs */
     DRAIN_BATCHES = 1024, /* at the end: more than the system queues */
-    LINE = 64
+    LINE = 64,
+    MILLISECOND = 1000000, /* ns */
+    MOMENT = 50000,
+    MANY = 20, /* datagrams in a millisecond */
+    FEW = UM_DATAGRAM_BATCH / 2
 };
 
 typedef struct batch {
@@ -52,10 +58,13 @@ struct um_datagrams {
     size_t nlanes;
     bool any_address;    /* bound to all: replies say which one was asked */
     bool taking, closed; /* closed while take runs: released afterwards */
-    size_t queued;
-    batch in, out;
+    batch in;
+    um_outbox out;
     um_datagram list[UM_DATAGRAM_BATCH];
     um_datagrams_stats stats;
+    bool many;            /* came in the millisecond before ... */
+    uint64_t since, then; /* ... this one, and how many had come before it */
+    uint64_t last;        /* datagrams of the last turn */
 };
 
 static bool batch_init(batch *b, size_t len)
@@ -80,46 +89,21 @@ static bool batch_init(batch *b, size_t len)
 /* --- sending ----------------------------------------------------------------
  */
 
-/* A reply that the system refuses (no route, port 0) or has no room for is
- * dropped: the client asks again. */
 void um_datagrams_flush(um_datagrams *s)
 {
-    size_t at = 0;
-
-    while (at < s->queued) {
-        int n =
-            sendmmsg(s->lanes[0].fd, s->out.head + at,
-                     (unsigned)(s->queued - at), MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (n > 0) {
-            s->stats.sent += (uint64_t)n;
-            at += (size_t)n;
-        } else if (errno == EAGAIN) {
-            s->stats.unsent += s->queued - at;
-            break;
-        } else if (errno != EINTR) {
-            s->stats.unsent++;
-            at++;
-        }
-    }
-    s->queued = 0;
+    um_outbox_flush(&s->out, s->lanes[0].fd);
 }
 
 uint8_t *um_datagrams_room(um_datagrams *s)
 {
-    if (s->queued == UM_DATAGRAM_BATCH)
+    if (s->out.queued == UM_OUTBOX)
         um_datagrams_flush(s);
-    return s->out.bytes + s->queued * s->out.stride;
+    return um_outbox_room(&s->out);
 }
 
 void um_datagrams_put(um_datagrams *s, const um_address *to, size_t len)
 {
-    s->out.peer[s->queued] = *to;
-    s->out.head[s->queued].msg_hdr.msg_namelen = um_address_len(to);
-    s->out.part[s->queued].iov_len = len;
-    if (s->any_address)
-        um_local_put(to, &s->out.local[s->queued],
-                     &s->out.head[s->queued].msg_hdr);
-    s->queued++;
+    um_outbox_put(&s->out, to, len);
 }
 
 void um_datagrams_reply(um_datagrams *s, const um_address *to,
@@ -168,8 +152,36 @@ static bool take_batch(um_datagrams *s, int fd)
         return false;
     list_received(s, (size_t)n);
     s->config.take(s->config.ctx, s->list, (size_t)n);
-    um_datagrams_flush(s);
-    return n == UM_DATAGRAM_BATCH && !s->closed;
+    return !s->closed;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Returns true if many come, but few at a time: those of the last millisecond
+ * that is over are counted. */
+static bool come_singly(um_datagrams *s)
+{
+    uint64_t now = now_ns(), taken = s->stats.received;
+
+    if (now - s->since >= MILLISECOND) {
+        s->many = now - s->since < 2 * MILLISECOND && taken - s->then >= MANY;
+        s->since = now;
+        s->then = taken;
+    }
+    return s->many && s->last < FEW;
+}
+
+/* Waits a moment, so that more datagrams share a turn. */
+static void wait_for_more(um_datagrams *s)
+{
+    if (come_singly(s))
+        nanosleep(&(struct timespec){.tv_nsec = MOMENT}, NULL);
 }
 
 static void on_readable(void *ctx, unsigned events)
@@ -178,9 +190,13 @@ static void on_readable(void *ctx, unsigned events)
     um_datagrams *s = from->owner;
 
     (void)events;
+    wait_for_more(s);
+    uint64_t before = s->stats.received;
     s->taking = true;
     for (int i = 0; i < BATCHES && take_batch(s, from->fd); i++)
         ;
+    um_datagrams_flush(s);
+    s->last = s->stats.received - before;
     s->taking = false;
     if (s->closed)
         um_datagrams_close(s);
@@ -197,7 +213,7 @@ static void release(um_datagrams *s)
         close(s->lanes[i].fd);
     }
     free(s->in.bytes);
-    free(s->out.bytes);
+    um_outbox_fini(&s->out);
     free(s);
 }
 
@@ -226,8 +242,9 @@ static umbel_status start(um_datagrams *s, um_loop *l, umbel_error *err)
 {
     const um_datagrams_config *c = &s->config;
 
-    if (!batch_init(&s->in, c->ceiling) || !batch_init(&s->out, c->reply))
+    if (!batch_init(&s->in, c->ceiling) || !um_outbox_init(&s->out, c->reply))
         return um_no_memory(err, c->ceiling * UM_DATAGRAM_BATCH);
+    s->out.from_asked = s->any_address;
     for (size_t i = 0; s->any_address && i < UM_DATAGRAM_BATCH; i++) {
         s->in.head[i].msg_hdr.msg_control = &s->in.local[i];
         s->in.head[i].msg_hdr.msg_controllen = sizeof s->in.local[i];
@@ -280,9 +297,14 @@ void um_datagrams_drain(um_datagrams *s)
     for (size_t i = 0; i < s->nlanes; i++)
         for (int n = 0; n < DRAIN_BATCHES && take_batch(s, s->lanes[i].fd); n++)
             ;
+    um_datagrams_flush(s);
 }
 
 um_datagrams_stats um_datagrams_get_stats(const um_datagrams *s)
 {
-    return s->stats;
+    um_datagrams_stats stats = s->stats;
+
+    stats.sent = s->out.sent;
+    stats.unsent = s->out.unsent;
+    return stats;
 }
