@@ -8,6 +8,8 @@
 #include "filter/handle.h"
 #include "filter/kind.h"
 #include "kinds/near.h"
+#include "kinds/near_lines.h"
+#include "kinds/near_tags.h"
 
 #include <umbel/counting.h>
 
@@ -94,9 +96,8 @@ static void every_mail_is_found_by_its_digest_in_a_full_filter(void **state)
     umbel_close(f);
 }
 
-/* Entries that a key meets in a full filter and that have its tag by chance:
- * 3.2 lines of 22. */
-#define BY_CHANCE (3.2 * 22 / 255)
+/* The chance that marks of two different shingles are equal. */
+#define BY_CHANCE (1 / 65536.0)
 
 /* Five standard deviations above what is expected. */
 static double most_of(double mean)
@@ -104,8 +105,8 @@ static double most_of(double mean)
     return mean + 5 * sqrt(mean) + 1;
 }
 
-/* A shingle that is not the mail's may lead to it by chance, and then it counts
- * one more. */
+/* A shingle that is not the mail's may have its mark by chance, and then it
+ * counts one more. */
 static void copies_with_more_than_half_of_the_shingles_are_found(void **state)
 {
     (void)state;
@@ -120,7 +121,7 @@ static void copies_with_more_than_half_of_the_shingles_are_found(void **state)
         make_copy(i, shared, shingle);
         unsigned got = um_near_search(f, shingle, &r);
         unsigned want = shared > 16 ? shared : 0;
-        expected += (32 - shared) * BY_CHANCE / MAILS;
+        expected += (32 - shared) * BY_CHANCE;
         if (got != want)
             others++;
         if (got)
@@ -132,7 +133,7 @@ static void copies_with_more_than_half_of_the_shingles_are_found(void **state)
 }
 
 /* Of 20,000 others none is taken for a copy; of those whose shingles all are
- * stored, 16 each of two mails, 1 in 2,300, because a 17th is there by
+ * stored, 16 each of two mails, 1 in 2,048, because a 17th has the same mark by
  * chance. */
 static void shingles_of_different_mails_do_not_add_up(void **state)
 {
@@ -151,30 +152,78 @@ static void shingles_of_different_mails_do_not_add_up(void **state)
         assert_true(got == 0 || got == 17);
         hits += got != 0;
     }
-    assert_true(hits <= most_of(MAILS * 32 * BY_CHANCE / MAILS));
+    assert_true(hits <= most_of(MAILS * 32 * BY_CHANCE));
     umbel_close(f);
 }
 
-/* As rspamd's own storage: the latest mail has a shingle. */
-static void a_shingle_belongs_to_the_latest_mail(void **state)
+/* rspamd's own storage gives it to the latest mail alone. */
+static void a_shingle_counts_for_every_mail_that_has_it(void **state)
 {
     (void)state;
-    umbel_filter *f = filled(1000);
+    umbel_filter *f = make_filter(2000);
     um_near_write old = mail(5), late = mail(1000000);
     um_near_record r;
 
-    umbel_close(f);
-    f = make_filter(2000);
     for (uint64_t i = 0; i < 1000; i++) {
         um_near_write w = mail(i);
         put(f, &w);
     }
     memcpy(late.shingle, old.shingle, 20 * sizeof *late.shingle);
     put(f, &late);
-    assert_int_equal(um_near_search(f, old.shingle, &r), 20);
-    assert_memory_equal(r.name, late.name, UM_NEAR_NAME);
+    assert_int_equal(um_near_search(f, old.shingle, &r), 32);
+    assert_memory_equal(r.name, old.name, UM_NEAR_NAME);
     assert_int_equal(um_near_search(f, late.shingle, &r), 32);
+    assert_memory_equal(r.name, late.name, UM_NEAR_NAME);
     umbel_close(f);
+}
+
+/* Mail i of those that have 14 shingles of a common footer. */
+static um_near_write mail_with_footer(uint64_t i)
+{
+    um_near_write w = mail(i), footer = mail(2000000);
+
+    for (unsigned k = 0; k < 28; k += 2)
+        w.shingle[k] = footer.shingle[k];
+    return w;
+}
+
+/* Their index would otherwise have as many entries of one shingle as there are
+ * mails. */
+static void mails_with_a_common_footer_are_told_apart(void **state)
+{
+    (void)state;
+    umbel_filter *f = make_filter(MAILS);
+    um_near_record r;
+
+    for (uint64_t i = 0; i < MAILS; i++) {
+        um_near_write w = mail_with_footer(i);
+        put(f, &w);
+    }
+    for (uint64_t i = 0; i < MAILS; i++) {
+        um_near_write w = mail_with_footer(i), other = mail(i + MAILS);
+        w.shingle[i % 32] = other.shingle[i % 32]; /* a copy, with a change */
+        assert_true(um_near_search(f, w.shingle, &r) >= 31);
+        assert_memory_equal(r.name, w.name, UM_NEAR_NAME);
+    }
+    umbel_close(f);
+}
+
+static void tags_are_found_as_the_plain_way_finds_them(void **state)
+{
+    (void)state;
+    um_rng r = {9};
+
+    for (int i = 0; i < 100000; i++) {
+        uint8_t line[UM_LINE];
+        for (size_t k = 0; k < sizeof line; k++)
+            line[k] = (uint8_t)um_random_below(&r, 4);
+        uint64_t tags = um_random_below(&r, 4) * UINT64_C(0x0101010101010101);
+        uint32_t want = 0;
+        for (unsigned k = 0; k < 24; k++)
+            want |= (uint32_t)(line[k] == (uint8_t)tags) << k;
+        assert_int_equal(um_near_tags(line, tags), want);
+        assert_int_equal(um_near_tags_plain(line, tags), want);
+    }
 }
 
 static int32_t value_of(const umbel_filter *f, const um_near_write *w)
@@ -396,7 +445,9 @@ int main(void)
         cmocka_unit_test(every_mail_is_found_by_its_digest_in_a_full_filter),
         cmocka_unit_test(copies_with_more_than_half_of_the_shingles_are_found),
         cmocka_unit_test(shingles_of_different_mails_do_not_add_up),
-        cmocka_unit_test(a_shingle_belongs_to_the_latest_mail),
+        cmocka_unit_test(a_shingle_counts_for_every_mail_that_has_it),
+        cmocka_unit_test(mails_with_a_common_footer_are_told_apart),
+        cmocka_unit_test(tags_are_found_as_the_plain_way_finds_them),
         cmocka_unit_test(values_are_added_and_may_be_negative),
         cmocka_unit_test(another_flag_begins_again),
         cmocka_unit_test(a_deletion_is_the_latest_record),
