@@ -123,49 +123,23 @@ static umbel_status add_memory(const um_config *c, uint64_t *need,
 
 /* --- sockets -------------------------------------------------------------- */
 
-static umbel_status open_socket(um_pyzor_front *f, const char *address,
-                                umbel_error *err)
-{
-    um_pyzor_socket *s = &f->socket[f->nsockets];
-    um_datagrams_config c = {.ceiling = UM_PYZOR_MAX,
-                             .reply = UM_PYZOR_REPLY_MAX,
-                             .take = um_pyzor_take,
-                             .ctx = s};
-    int fd;
-
-    s->front = f;
-    UM_TRY(um_house_listen(f->house, &um_front_pyzor, address, SOCK_DGRAM, &fd,
-                           err));
-    UM_TRY(um_datagrams_open(f->house->loop, fd, &c, &s->datagrams, err));
-    f->nsockets++;
-    return UMBEL_OK;
-}
-
-static umbel_status open_sockets(um_pyzor_front *f, umbel_error *err)
-{
-    const um_texts *listen = &settings_of(f->house)->listen;
-
-    f->socket = calloc(listen->n + 1, sizeof *f->socket);
-    if (!f->socket)
-        return um_no_memory(err, sizeof *f->socket);
-    for (size_t i = 0; i < listen->n; i++)
-        UM_TRY(open_socket(f, listen->item[i], err));
-    return UMBEL_OK;
-}
-
 static umbel_status open_front(um_house *h, void **state, umbel_error *err)
 {
+    um_datagrams_config c = {.ceiling = UM_PYZOR_MAX,
+                             .reply = UM_PYZOR_REPLY_MAX,
+                             .take = um_pyzor_take};
     um_pyzor_front *f = calloc(1, sizeof *f);
 
     if (!f)
         return um_no_memory(err, sizeof *f);
     *state = f; /* closed with the house */
     f->house = h;
+    f->net =
+        (um_front_datagram){.house = h, .front = &um_front_pyzor, .owner = f};
     f->stats = um_house_stats(h, &um_front_pyzor);
     f->list = um_house_first_list(&um_front_pyzor);
-    UM_TRY(um_pending_init(&f->pending, err));
     UM_TRY(reload(f, err));
-    return open_sockets(f, err);
+    return um_front_datagram_open(&f->net, &settings_of(h)->listen, &c, err);
 }
 
 static void committed(void *state)
@@ -173,33 +147,28 @@ static void committed(void *state)
     um_pyzor_front *f = state;
 
     um_pyzor_answer_pending(f);
-    for (size_t i = 0; i < f->nsockets; i++)
-        um_datagrams_flush(f->socket[i].datagrams);
+    um_front_datagram_flush(&f->net);
 }
 
 static void stop(void *state)
 {
     um_pyzor_front *f = state;
 
-    for (size_t i = 0; i < f->nsockets; i++)
-        um_datagrams_drain(f->socket[i].datagrams);
+    um_front_datagram_stop(&f->net);
 }
 
 static bool busy(const void *state)
 {
     const um_pyzor_front *f = state;
 
-    return um_pending_first(&f->pending);
+    return um_front_datagram_busy(&f->net);
 }
 
 static void close_front(void *state)
 {
     um_pyzor_front *f = state;
 
-    for (size_t i = 0; i < f->nsockets; i++)
-        um_datagrams_close(f->socket[i].datagrams);
-    free(f->socket);
-    um_pending_fini(&f->pending);
+    um_front_datagram_close(&f->net);
     um_pyzor_once_close(f->once);
     um_pyzor_accounts_fini(&f->accounts);
     free(f);

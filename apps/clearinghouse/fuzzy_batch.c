@@ -103,7 +103,7 @@ static void take_change(um_fuzzy_front *f, um_datagrams *to, um_fuzzy_job *job)
     uint64_t ticket = 0;
 
     job->outcome =
-        um_pending_full(&f->pending)
+        um_pending_full(&f->net.pending)
             ? UM_FUZZY_NOT_STORED
             : um_fuzzy_write(f->house, f->list, &f->view, &c, &ticket);
     if (job->outcome != UM_FUZZY_OK) {
@@ -117,7 +117,7 @@ static void take_change(um_fuzzy_front *f, um_datagrams *to, um_fuzzy_job *job)
         return;
     }
     um_fuzzy_print(&r, note);
-    um_pending_put(&f->pending,
+    um_pending_put(&f->net.pending,
                    &(um_answer){.to = to,
                                 .client = *job->datagram->from,
                                 .ticket = ticket,
@@ -142,15 +142,12 @@ static void answer_one(um_fuzzy_front *f, const um_answer *a, bool stored)
 
 void um_fuzzy_answer_pending(um_fuzzy_front *f)
 {
-    const um_store *store = f->house->store;
-    uint64_t committed = um_store_committed(store);
-    bool failed = um_store_failed(store);
     const um_answer *a;
+    bool stored;
 
-    while ((a = um_pending_first(&f->pending)) &&
-           (failed || a->ticket <= committed)) {
-        answer_one(f, a, a->ticket <= committed);
-        um_pending_drop(&f->pending);
+    while ((a = um_front_datagram_ready(&f->net, &stored))) {
+        answer_one(f, a, stored);
+        um_pending_drop(&f->net.pending);
     }
 }
 
@@ -262,8 +259,8 @@ static void take_job(um_fuzzy_front *f, um_datagrams *to, um_fuzzy_job *job)
 
 void um_fuzzy_take(void *ctx, const um_datagram *d, size_t n)
 {
-    um_fuzzy_socket *s = ctx;
-    um_fuzzy_front *f = s->front;
+    const um_front_socket *s = ctx;
+    um_fuzzy_front *f = s->owner;
 
     um_fuzzy_look(&f->view, f->house, f->list);
     for (size_t i = 0; i < n; i++) {

@@ -11,18 +11,12 @@
 #ifndef UM_CLEARINGHOUSE_FUZZY_FRONT_H
 #define UM_CLEARINGHOUSE_FUZZY_FRONT_H
 
+#include "clearinghouse/front_datagram.h"
 #include "clearinghouse/fuzzy_mails.h"
-#include "clearinghouse/pending.h"
-#include "net/datagram.h"
 
 typedef struct um_fuzzy_settings {
     um_texts listen, writers;
 } um_fuzzy_settings;
-
-typedef struct um_fuzzy_socket {
-    struct um_fuzzy_front *front;
-    um_datagrams *datagrams;
-} um_fuzzy_socket;
 
 /* A network that may write. */
 typedef struct um_fuzzy_writer {
@@ -45,9 +39,7 @@ typedef struct um_fuzzy_front {
     uint64_t secret[UM_NEAR_SHINGLES]; /* of um_near_shingle */
     um_fuzzy_writer *writer;
     size_t nwriters;
-    um_pending pending;
-    um_fuzzy_socket *socket;
-    size_t nsockets;
+    um_front_datagram net;
     um_fuzzy_view view;
     um_fuzzy_job job[UM_DATAGRAM_BATCH];
 } um_fuzzy_front;
@@ -58,7 +50,7 @@ extern const um_verdict um_fuzzy_verdicts[UM_FUZZY_OUTCOMES + 1];
  * that share a secret. */
 void um_fuzzy_secrets(const um_house *h, uint64_t out[UM_NEAR_SHINGLES]);
 
-/* Takes a batch: um_datagrams_config.take, with a um_fuzzy_socket. */
+/* Takes a batch: um_datagrams_config.take, with a um_front_socket. */
 void um_fuzzy_take(void *ctx, const um_datagram *d, size_t n);
 /* Answers what the store has committed, or cannot. */
 void um_fuzzy_answer_pending(um_fuzzy_front *f);

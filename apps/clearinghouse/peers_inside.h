@@ -191,7 +191,9 @@ void um_latest_settle(um_peers *p);
 void um_peers_written(void *ctx, unsigned list, const um_near_write *w);
 /* After a start: leaves out mails that are published. */
 void um_mails_settle(um_peers *p);
-/* Copies those that are not; *n is how many. NULL: no memory. */
+/* Returns how many at most are neither published nor remembered. */
+uint64_t um_mails_lost(const um_peers *p);
+/* Copies those that are not published; *n is how many. NULL: no memory. */
 um_latest_mail *um_mails_unpublished(const um_peers *p, size_t *n);
 /* Writes them to the lists of a new incarnation. */
 umbel_status um_mails_write_again(um_peers *p, const um_latest_mail *m,

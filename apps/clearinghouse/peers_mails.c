@@ -106,6 +106,23 @@ void um_mails_settle(um_peers *p)
     p->mails = (um_latest_mails){.item = all, .cap = n, .n = n};
 }
 
+static bool has_mails(const um_list *l)
+{
+    return um_list_epochs(l) > 0 && um_is_near(um_list_filter(l, 0));
+}
+
+uint64_t um_mails_lost(const um_peers *p)
+{
+    const um_latest_mails *l = &p->mails;
+    uint64_t first = l->n;
+
+    for (unsigned i = 0; um_front_list(i); i++)
+        if (has_mails(um_store_list(p->house->store, i)) &&
+            l->published[i] < first)
+            first = l->published[i];
+    return oldest_of(l) > first ? oldest_of(l) - first : 0;
+}
+
 um_latest_mail *um_mails_unpublished(const um_peers *p, size_t *n)
 {
     return copy_mails(p, n, is_later);

@@ -174,6 +174,7 @@ static umbel_status renew_store(um_peers *p, const unpublished_things *u)
 void um_peers_renew(um_peers *p)
 {
     unpublished_things u = {.entries = 0};
+    uint64_t lost = um_mails_lost(p);
 
     u.entry = copy_unpublished(&p->latest, &u.entries);
     u.mail = um_mails_unpublished(p, &u.mails);
@@ -185,6 +186,12 @@ void um_peers_renew(um_peers *p)
     free(u.mail);
     if (!renewed)
         return; /* the disk fails, or memory: tried again in the next turn */
+    if (lost)
+        um_log_event(&p->house->log,
+                     "peers: list fuzzy: up to %" PRIu64
+                     " mails are lost that no peer had yet: write or delete "
+                     "again what came since the last exchange with one",
+                     lost);
     p->renewed = p->publishing.running = p->publishing.unmarked = false;
     p->publishing.restored = false;
     p->logged = 0;

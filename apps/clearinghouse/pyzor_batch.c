@@ -79,7 +79,7 @@ static void take_report(um_pyzor_front *f, um_datagrams *to, um_pyzor_job *job)
     um_pyzor_reply r = {0};
     uint64_t ticket = 0;
 
-    job->outcome = um_pending_full(&f->pending)
+    job->outcome = um_pending_full(&f->net.pending)
                        ? UM_PYZOR_NOT_STORED
                        : um_pyzor_count(f, job, &ticket);
     if (job->outcome == UM_PYZOR_OK)
@@ -89,7 +89,7 @@ static void take_report(um_pyzor_front *f, um_datagrams *to, um_pyzor_job *job)
                                job->datagram->from, job->request.ndigests);
     if (job->outcome == UM_PYZOR_OK &&
         ticket > um_store_committed(f->house->store))
-        um_pending_put(&f->pending,
+        um_pending_put(&f->net.pending,
                        &(um_answer){.to = to,
                                     .client = *job->datagram->from,
                                     .ticket = ticket,
@@ -101,19 +101,14 @@ static void take_report(um_pyzor_front *f, um_datagrams *to, um_pyzor_job *job)
 
 void um_pyzor_answer_pending(um_pyzor_front *f)
 {
-    const um_store *store = f->house->store;
-    uint64_t committed = um_store_committed(store);
-    bool failed = um_store_failed(store);
     const um_answer *a;
+    bool stored;
 
-    while ((a = um_pending_first(&f->pending)) &&
-           (failed || a->ticket <= committed)) {
+    while ((a = um_front_datagram_ready(&f->net, &stored))) {
         um_pyzor_reply r = {.thread = {a->note, a->note_len}};
         um_pyzor_send(f, a->to, &a->client, a->op,
-                      a->ticket <= committed ? UM_PYZOR_OK
-                                             : UM_PYZOR_NOT_STORED,
-                      NULL, &r);
-        um_pending_drop(&f->pending);
+                      stored ? UM_PYZOR_OK : UM_PYZOR_NOT_STORED, NULL, &r);
+        um_pending_drop(&f->net.pending);
     }
 }
 
@@ -212,8 +207,8 @@ static void answer_plain(um_pyzor_front *f, um_datagrams *to,
 
 void um_pyzor_take(void *ctx, const um_datagram *d, size_t n)
 {
-    um_pyzor_socket *s = ctx;
-    um_pyzor_front *f = s->front;
+    const um_front_socket *s = ctx;
+    um_pyzor_front *f = s->owner;
     lookups l = {.n = 0};
 
     for (size_t i = 0; i < n; i++) {

@@ -9,13 +9,12 @@
 #ifndef UM_CLEARINGHOUSE_PYZOR_FRONT_H
 #define UM_CLEARINGHOUSE_PYZOR_FRONT_H
 
+#include "clearinghouse/front_datagram.h"
 #include "clearinghouse/front_pyzor.h"
 #include "clearinghouse/house.h"
-#include "clearinghouse/pending.h"
 #include "clearinghouse/pyzor_once.h"
 #include "clearinghouse/pyzor_reply.h"
 #include "clearinghouse/pyzor_rules.h"
-#include "net/datagram.h"
 
 /* A request on its way through a batch. */
 typedef struct um_pyzor_job {
@@ -25,11 +24,6 @@ typedef struct um_pyzor_job {
     um_pyzor_outcome outcome;
 } um_pyzor_job;
 
-typedef struct um_pyzor_socket {
-    struct um_pyzor_front *front;
-    um_datagrams *datagrams;
-} um_pyzor_socket;
-
 typedef struct um_pyzor_front {
     um_house *house;
     um_front_stats *stats;
@@ -37,13 +31,11 @@ typedef struct um_pyzor_front {
     um_pyzor_accounts accounts;
     um_pyzor_once *once; /* NULL: every report counts */
     uint64_t last_ticket;
-    um_pending pending;
-    um_pyzor_socket *socket;
-    size_t nsockets;
+    um_front_datagram net;
     um_pyzor_job job[UM_DATAGRAM_BATCH];
 } um_pyzor_front;
 
-/* Takes a batch: um_datagrams_config.take, with a um_pyzor_socket. */
+/* Takes a batch: um_datagrams_config.take, with a um_front_socket. */
 void um_pyzor_take(void *ctx, const um_datagram *d, size_t n);
 
 /* Returns true for a digest that is neither counted nor a hit: of an empty

@@ -10,18 +10,20 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
     MOST_BYTES = 1 << 20, /* of a row */
     STEPS = 1000,         /* of SQLite's machine, in one call of too_long */
-    MOST_CALLS = 100000   /* of it, for one row */
+    MOST_CALLS = 100000,  /* of it, for one row */
+    LEAST_ROW = 4         /* bytes that a row takes in a file at least */
 };
 
 struct um_rspamd_db {
     sqlite3 *db;
     sqlite3_stmt *mails, *shingles;
     unsigned calls;
-    uint64_t row;
+    uint64_t row, most_rows; /* a page may be there many times over */
 };
 
 /* A row takes far fewer; a file may be made so that one never comes. */
@@ -93,9 +95,12 @@ umbel_status um_rspamd_open(const char *path, um_rspamd_db **out,
                             umbel_error *err)
 {
     um_rspamd_db *d = calloc(1, sizeof *d);
+    struct stat st = {.st_size = 0};
 
     if (!d)
         return um_no_memory(err, sizeof *d);
+    if (stat(path, &st) == 0)
+        d->most_rows = (uint64_t)st.st_size / LEAST_ROW + 1;
     umbel_status status =
         sqlite3_open_v2(path, &d->db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK
             ? prepare_all(d, err)
@@ -107,11 +112,14 @@ umbel_status um_rspamd_open(const char *path, um_rspamd_db **out,
     return status;
 }
 
-static void read_shingles(um_rspamd_db *d, sqlite3_int64 id,
+/* Returns false if they cannot be read. */
+static bool read_shingles(um_rspamd_db *d, sqlite3_int64 id,
                           um_rspamd_record *out)
 {
+    int got;
+
     sqlite3_bind_int64(d->shingles, 1, id);
-    while (sqlite3_step(d->shingles) == SQLITE_ROW) {
+    while ((got = sqlite3_step(d->shingles)) == SQLITE_ROW) {
         sqlite3_int64 number = sqlite3_column_int64(d->shingles, 1);
         if (number < 0 || number >= UM_NEAR_SHINGLES)
             continue;
@@ -119,6 +127,7 @@ static void read_shingles(um_rspamd_db *d, sqlite3_int64 id,
         out->has |= UINT32_C(1) << number;
     }
     sqlite3_reset(d->shingles);
+    return got == SQLITE_DONE;
 }
 
 static um_rspamd_next skip(const um_rspamd_db *d, const char *why,
@@ -149,7 +158,8 @@ static um_rspamd_next read_row(um_rspamd_db *d, um_rspamd_record *out,
         return skip(d, "its time is none", err);
     memcpy(out->digest, digest, UM_NEAR_NAME);
     out->value = (int32_t)value;
-    read_shingles(d, sqlite3_column_int64(d->mails, 0), out);
+    if (!read_shingles(d, sqlite3_column_int64(d->mails, 0), out))
+        return skip(d, "its shingles cannot be read: the file is damaged", err);
     return UM_RSPAMD_RECORD;
 }
 
@@ -157,7 +167,11 @@ um_rspamd_next um_rspamd_read(um_rspamd_db *d, um_rspamd_record *out,
                               umbel_error *err)
 {
     d->calls = 0;
-    d->row++;
+    if (++d->row > d->most_rows) {
+        um_set_error(err, UMBEL_E_FORMAT,
+                     "more rows than the file has room for: it is damaged");
+        return UM_RSPAMD_BROKEN;
+    }
     switch (sqlite3_step(d->mails)) {
     case SQLITE_ROW:
         return read_row(d, out, err);

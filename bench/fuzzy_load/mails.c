@@ -5,8 +5,8 @@
 
 #include "base/rng.h"
 
-#include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 enum {
     MOST_WORDS = 512,
@@ -14,11 +14,34 @@ enum {
     GREETINGS = 20,
     GREETING = 8, /* words */
     FOOTERS = 20,
-    FOOTER = 25,
-    LEAST_BODY = 100,
-    MORE_BODY = 150,
-    EVERY = 10 /* mail has the greeting and the footer of one of these */
+    FOOTER = 25
 };
+
+static const um_mail_texts texts[] = {
+    {"short", 20, 40, 1},
+    {"sixty", 60, 150, 1},
+    {"long", 100, 150, 10},
+};
+
+const um_mail_texts *um_mail_texts_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (strcmp(name, texts[i].name) == 0)
+            return &texts[i];
+    return NULL;
+}
+
+bool um_mail_set_find(const char *name, um_mail_set *out)
+{
+    static const char *const names[] = {"stored", "near", "footer", "other"};
+
+    for (size_t i = 0; i < 4; i++)
+        if (strcmp(name, names[i]) == 0) {
+            *out = (um_mail_set)i;
+            return true;
+        }
+    return false;
+}
 
 typedef struct text {
     uint32_t word[MOST_WORDS];
@@ -42,17 +65,19 @@ static void add_words(text *t, uint64_t seed, size_t n)
         t->word[t->n++] = draw_word(&r);
 }
 
-static void make_text(um_mail_set set, uint64_t i, text *t)
+static void make_text(const um_mail_texts *how, um_mail_set set, uint64_t i,
+                      text *t)
 {
     um_rng r = {um_mix(1000 + i)};
     bool is_near = false;
-    size_t body = LEAST_BODY + um_random_below(&r, MORE_BODY);
+    size_t body = how->least + um_random_below(&r, how->more);
     uint64_t greeting = um_random_below(&r, GREETINGS);
     uint64_t footer = um_random_below(&r, FOOTERS);
     if (set == UM_MAIL_NEAR)
         is_near = true, set = UM_MAIL_STORED;
     uint64_t own = (uint64_t)set << 38;
-    bool alone = set == UM_MAIL_OTHER || (set != UM_MAIL_FOOTER && i % EVERY);
+    bool alone =
+        set == UM_MAIL_OTHER || (set != UM_MAIL_FOOTER && i % how->every);
     uint64_t common = alone ? (i + 1 + set * UINT64_C(100000)) << 42 : 0;
 
     t->n = 0;
@@ -76,11 +101,12 @@ static void hash_text(const text *t, um_fuzzy_letter *out)
         um_store64(out->digest + 8 * k, h[k]);
 }
 
-void um_make_letter(um_mail_set set, uint64_t i, um_fuzzy_letter *out)
+void um_make_letter(const um_mail_texts *how, um_mail_set set, uint64_t i,
+                    um_fuzzy_letter *out)
 {
     text t;
 
-    make_text(set, i, &t);
+    make_text(how, set, i, &t);
     hash_text(&t, out);
     for (size_t k = 0; k < UM_MAIL_SHINGLES; k++) {
         out->shingle[k] = UINT64_MAX;

@@ -1,11 +1,16 @@
 /*
- * bench_fuzzy PORT write|check|ping SET FIRST N - sends a request for each of
- * some mails of a set to a fuzzy storage on loopback, 64 at a time, and prints
- * a line for each answer: number, value, flag, probability in 32nds. Sets are
- * stored, near, footer and other; mix takes one of each in turn. A request that
- * is not answered within a second is sent again.
+ * bench_fuzzy PORT write|check|ping TEXTS SET FIRST N - sends a request for
+ * each of some mails of a set to a fuzzy storage on loopback, 64 at a time, and
+ * prints a line for each answer: number, value, flag, probability in 32nds.
+ * Texts are short, sixty or long (mails.c), sets stored, near, footer and
+ * other; mix takes one of each in turn. A request that is not answered within a
+ * second is sent again.
+ *
+ * bench_fuzzy truth TEXTS SET N - prints, for each mail of a set, what an
+ * endless search in N stored mails finds (truth.h).
  */
 #include "bench/fuzzy_load/mails.h"
+#include "bench/fuzzy_load/truth.h"
 
 #include "base/bytes.h"
 
@@ -25,7 +30,8 @@ enum {
     REQUEST = 332,
     REPLY = 96,
     FLAG = 11,
-    VALUE = 10
+    VALUE = 10,
+    PATIENCE = 60000 /* ms */
 };
 
 typedef struct answer {
@@ -52,22 +58,19 @@ static void die(const char *what)
 
 static um_mail_set set_of(const char *name, uint64_t i)
 {
-    static const char *const names[] = {"stored", "near", "footer", "other"};
+    um_mail_set set;
 
-    for (int k = 0; k < 4; k++)
-        if (strcmp(name, names[k]) == 0)
-            return (um_mail_set)k;
-    return (um_mail_set)(i % 4);
+    return um_mail_set_find(name, &set) ? set : (um_mail_set)(i % 4);
 }
 
-static void make_requests(load *l, const char *set)
+static void make_requests(load *l, const um_mail_texts *texts, const char *set)
 {
     for (uint64_t i = 0; i < l->n; i++) {
         uint8_t *at = l->request + i * REQUEST;
         um_writer w = {at, at + REQUEST, false};
         um_fuzzy_letter letter;
 
-        um_make_letter(set_of(set, i), l->first + i, &letter);
+        um_make_letter(texts, set_of(set, i), l->first + i, &letter);
         um_put_u32(&w, 4 | l->command << 8 | UM_MAIL_SHINGLES << 16 |
                            (l->writes ? (uint32_t)FLAG << 24 : 0));
         um_put_u32(&w, l->writes ? VALUE : 0);
@@ -151,27 +154,33 @@ static void run(load *l)
             send_some(l, sent, n);
             sent += n;
         }
-        if (poll(&p, 1, 1000) == 0)
+        if (poll(&p, 1, l->writes ? PATIENCE : 1000) == 0) {
+            if (l->writes) /* twice written would count twice */
+                die("a write that is not answered");
             send_again(l, sent);
+        }
         answered += take(l);
     }
 }
 
-int main(int argc, char **argv)
+static void print_answers(const load *l)
+{
+    for (uint64_t i = 0; i < l->n; i++)
+        printf("%llu %d %u %.0f\n", (unsigned long long)i, l->answer[i].value,
+               l->answer[i].flag, (double)l->answer[i].probability * 32);
+}
+
+static int ask_server(const um_mail_texts *texts, char **argv)
 {
     struct sockaddr_in to = {.sin_family = AF_INET};
-
-    if (argc != 6) {
-        fprintf(stderr, "bench_fuzzy PORT write|check|ping SET FIRST N\n");
-        return 2;
-    }
     load l = {.socket = socket(AF_INET, SOCK_DGRAM, 0),
               .writes = strcmp(argv[2], "write") == 0,
               .command = strcmp(argv[2], "write") == 0  ? 1
                          : strcmp(argv[2], "ping") == 0 ? 4
                                                         : 0,
-              .first = strtoull(argv[4], NULL, 10),
-              .n = strtoull(argv[5], NULL, 10)};
+              .first = strtoull(argv[5], NULL, 10),
+              .n = strtoull(argv[6], NULL, 10)};
+
     to.sin_port = htons((uint16_t)atoi(argv[1]));
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (connect(l.socket, (struct sockaddr *)&to, sizeof to) != 0)
@@ -180,17 +189,31 @@ int main(int argc, char **argv)
     l.answer = calloc(l.n, sizeof *l.answer);
     if (!l.request || !l.answer)
         die("memory");
-    make_requests(&l, argv[3]);
+    make_requests(&l, texts, argv[4]);
     printf("ready\n"); /* what follows is the server's work */
     fflush(stdout);
     if (getchar() == EOF)
         return 2;
     run(&l);
-    for (uint64_t i = 0; i < l.n; i++)
-        printf("%llu %d %u %.0f\n", (unsigned long long)i, l.answer[i].value,
-               l.answer[i].flag, (double)l.answer[i].probability * 32);
+    print_answers(&l);
     free(l.request);
     free(l.answer);
     close(l.socket);
     return 0;
+}
+
+int main(int argc, char **argv)
+{
+    bool truth = argc == 5 && strcmp(argv[1], "truth") == 0;
+    const um_mail_texts *texts =
+        truth || argc == 7 ? um_mail_texts_find(argv[truth ? 2 : 3]) : NULL;
+    um_mail_set set;
+
+    if (truth && texts && um_mail_set_find(argv[3], &set))
+        return um_print_truth(texts, set, strtoull(argv[4], NULL, 10)) ? 0 : 2;
+    if (!truth && texts)
+        return ask_server(texts, argv);
+    fprintf(stderr, "bench_fuzzy PORT write|check|ping TEXTS SET FIRST N\n"
+                    "bench_fuzzy truth TEXTS SET N\n");
+    return 2;
 }

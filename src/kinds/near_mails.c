@@ -10,7 +10,9 @@
 
 enum {
     OWNERS = 4, /* mails that a shingle leads to, the latest ones */
-    EVERY = 3   /* position has an entry */
+    EVERY = 3,  /* position has an entry */
+    OWN = 4,    /* positions that a copy has in common with its mail alone */
+    CANDIDATES = UM_NEAR_INDEXED * UM_NEAR_VOICES
 };
 _Static_assert((UM_NEAR_INDEXED - 1) * EVERY < UM_NEAR_SHINGLES,
                "there are as many positions");
@@ -169,7 +171,7 @@ bool um_near_find(const umbel_filter *f, const umbel_digest *d,
  * marks. */
 static unsigned list_records(const um_near *t,
                              const um_voices v[UM_NEAR_INDEXED],
-                             uint64_t out[UM_NEAR_INDEXED * UM_NEAR_VOICES])
+                             uint64_t out[CANDIDATES])
 {
     unsigned n = 0;
 
@@ -187,6 +189,33 @@ static unsigned list_records(const um_near *t,
     return n;
 }
 
+/* Of those that have enough positions the one with most, the latest of several;
+ * false: none has. *common are the positions of those that have not enough. */
+static bool find_best(const uint32_t *agree, const uint64_t *record, unsigned n,
+                      unsigned *out, uint32_t *common)
+{
+    bool found = false;
+
+    *common = 0;
+    for (unsigned i = 0; i < n; i++) {
+        int shared = __builtin_popcount(agree[i]);
+        int most = found ? __builtin_popcount(agree[*out]) : 0;
+        if (shared < UM_NEAR_HIT) {
+            *common |= agree[i];
+        } else if (shared > most ||
+                   (shared == most && record[i] > record[*out])) {
+            *out = i;
+            found = true;
+        }
+    }
+    return found;
+}
+
+/*
+ * Of many mails with the same footer one may agree at 17 positions by luck. A
+ * copy has something in common with its mail that it has not with all the
+ * others, too.
+ */
 unsigned um_near_search(const umbel_filter *f,
                         const uint64_t shingle[UM_NEAR_SHINGLES],
                         um_near_record *out)
@@ -194,19 +223,19 @@ unsigned um_near_search(const umbel_filter *f,
     const um_near *t = near_of(f);
     um_near_marks m = um_near_marks_of(shingle);
     um_voices v[UM_NEAR_INDEXED];
-    uint64_t record[UM_NEAR_INDEXED * UM_NEAR_VOICES], best = 0;
-    unsigned most = 0;
+    uint64_t record[CANDIDATES];
+    uint32_t agree[CANDIDATES], common;
+    unsigned best = 0;
 
     hear_shingles(t, shingle, v);
     unsigned n = list_records(t, v, record);
-    for (unsigned i = 0; i < n; i++) {
-        unsigned shared = um_near_agree(t, record[i], &m);
-        if (shared > most || (shared == most && record[i] > best)) {
-            most = shared;
-            best = record[i];
-        }
-    }
-    return most >= UM_NEAR_HIT && um_near_read(t, best, out) ? most : 0;
+    for (unsigned i = 0; i < n; i++)
+        agree[i] = um_near_agree(t, record[i], &m);
+    if (!find_best(agree, record, n, &best, &common) ||
+        __builtin_popcount(agree[best] & ~common) < OWN ||
+        !um_near_read(t, record[best], out))
+        return 0;
+    return (unsigned)__builtin_popcount(agree[best]);
 }
 
 void um_near_fetch(const umbel_filter *f, const umbel_digest *d,

@@ -97,16 +97,16 @@ um_near_marks um_near_marks_of(const uint64_t shingle[UM_NEAR_SHINGLES])
     return m;
 }
 
-unsigned um_near_agree(const um_near *t, uint64_t i, const um_near_marks *m)
+uint32_t um_near_agree(const um_near *t, uint64_t i, const um_near_marks *m)
 {
     uint16_t a[UM_NEAR_SHINGLES], b[UM_NEAR_SHINGLES];
-    unsigned n = 0;
+    uint32_t bits = 0;
 
     memcpy(a, t->marks + i * UM_NEAR_MARK_ROOM, sizeof a);
     memcpy(b, m->at, sizeof b);
-    for (size_t k = 0; k < UM_NEAR_SHINGLES; k++)
-        n += a[k] == b[k];
-    return n;
+    for (unsigned k = 0; k < UM_NEAR_SHINGLES; k++)
+        bits |= (uint32_t)(a[k] == b[k]) << k;
+    return bits;
 }
 
 bool um_near_agrees_at(const um_near *t, uint64_t i, const um_near_marks *m,

@@ -36,8 +36,8 @@ void um_near_write_record(const um_near *t, const um_near_write *w,
 void um_near_raise(const um_near *t, uint64_t i, uint32_t stamp, int32_t value);
 
 um_near_marks um_near_marks_of(const uint64_t shingle[UM_NEAR_SHINGLES]);
-/* Returns the positions at which a record has the same marks. */
-unsigned um_near_agree(const um_near *t, uint64_t i, const um_near_marks *m);
+/* Returns a bit for each position at which a record has the same mark. */
+uint32_t um_near_agree(const um_near *t, uint64_t i, const um_near_marks *m);
 bool um_near_agrees_at(const um_near *t, uint64_t i, const um_near_marks *m,
                        unsigned position);
 

@@ -1,0 +1,63 @@
+/*
+ * rspamd_db.c - SQLite files from anyone, as if they were of rspamd's fuzzy
+ * storage: read to their end, or refused with a line of plain text. A file that
+ * never ends is one that takes too long for a row.
+ */
+#include "fuzz.h"
+
+#include "clearinghouse/rspamd_db.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A file of memory, by its name: SQLite opens names only. */
+static int write_file(const uint8_t *data, size_t size, char path[64])
+{
+    strcpy(path, "/dev/shm/umbel-fuzz-XXXXXX");
+    int fd = mkstemp(path);
+
+    if (fd >= 0 && write(fd, data, size) != (ssize_t)size) {
+        close(fd);
+        unlink(path);
+        return -1;
+    }
+    return fd;
+}
+
+static void read_all(um_rspamd_db *db, size_t size)
+{
+    um_rspamd_record r;
+    um_rspamd_next next;
+    umbel_error err;
+    size_t rows = 0;
+
+    do {
+        err.text[0] = 0;
+        next = um_rspamd_read(db, &r, &err);
+        if (next == UM_RSPAMD_RECORD)
+            UM_WANT(r.time >= 1 && r.time <= UINT32_MAX);
+        if (next == UM_RSPAMD_SKIPPED || next == UM_RSPAMD_BROKEN)
+            UM_WANT(err.text[0] && !strchr(err.text, '\n'));
+        UM_WANT(++rows <= size / 4 + 2);
+    } while (next == UM_RSPAMD_RECORD || next == UM_RSPAMD_SKIPPED);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    um_rspamd_db *db = NULL;
+    umbel_error err = {.status = UMBEL_OK};
+    char path[64];
+    int fd = write_file(data, size, path);
+
+    if (fd < 0)
+        return 0;
+    if (um_rspamd_open(path, &db, &err) == UMBEL_OK)
+        read_all(db, size);
+    else
+        UM_WANT(err.text[0] && !strchr(err.text, '\n'));
+    um_rspamd_close(db);
+    close(fd);
+    unlink(path);
+    return 0;
+}
