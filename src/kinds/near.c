@@ -21,7 +21,7 @@
  * just 17 positions has none of the ten among them with a chance of 1 in
  * 21,000. Where two shingles differ, their marks are equal with a chance of 1
  * in 65,536: a mail that agrees at 16 positions is taken for a copy with a
- * chance of 1 in 4,096, and one that agrees at 15 of 1 in 35 million.
+ * chance of 1 in 4,096, and one that agrees at 15 of 1 in 32 million.
  *
  * A shingle that many mails have (of a greeting or footer) leads to the latest
  * four of them; the others are found by what is their own.

@@ -2,14 +2,19 @@
  * datagram.c - recvmmsg and sendmmsg on a polled socket.
  *
  * A system call costs more than what a server does for one datagram, so the
- * calls are shared: under load a turn of the loop is one epoll_wait, one
- * recvmmsg of up to 64 and one sendmmsg of as many. libuv's own UDP handles
- * call sendmsg for each reply.
+ * calls are shared: under load a turn of the loop is one epoll_wait, some
+ * recvmmsg of up to 64 each and as many sendmmsg (outbox.c). libuv's own UDP
+ * handles call sendmsg for each reply.
  *
  * Every message keeps its header, address and buffer for good: a turn writes
  * no memory but what the system and the replies put there. Buffers lie a
  * multiple of 64 bytes apart that is no power of two, or the first lines of
  * all of them would share a few sets of the cache.
+ *
+ * A server that is faster than its clients would take datagrams one by one, at
+ * the price of a turn each: an epoll_wait, a recvmmsg, a sendmmsg and a client
+ * that is woken. If more than 20 came in the last millisecond, and the last
+ * turn took fewer than 32, a turn waits 50 us before it reads.
  *
  * Clients are spread over lanes (lanes.h), each with a queue of its own; a turn
  * reads a bounded number from each.
@@ -33,6 +38,7 @@ enum {
     LINE = 64,
     MILLISECOND = 1000000, /* ns */
     MOMENT = 50000,
+    APART = 100000,
     MANY = 20, /* datagrams in a millisecond */
     FEW = UM_DATAGRAM_BATCH / 2
 };
@@ -65,6 +71,7 @@ struct um_datagrams {
     bool many;            /* came in the millisecond before ... */
     uint64_t since, then; /* ... this one, and how many had come before it */
     uint64_t last;        /* datagrams of the last turn */
+    uint64_t waited;      /* when it last did, for more of them */
 };
 
 static bool batch_init(batch *b, size_t len)
@@ -165,9 +172,9 @@ static uint64_t now_ns(void)
 
 /* Returns true if many come, but few at a time: those of the last millisecond
  * that is over are counted. */
-static bool come_singly(um_datagrams *s)
+static bool come_singly(um_datagrams *s, uint64_t now)
 {
-    uint64_t now = now_ns(), taken = s->stats.received;
+    uint64_t taken = s->stats.received;
 
     if (now - s->since >= MILLISECOND) {
         s->many = now - s->since < 2 * MILLISECOND && taken - s->then >= MANY;
@@ -177,11 +184,16 @@ static bool come_singly(um_datagrams *s)
     return s->many && s->last < FEW;
 }
 
-/* Waits a moment, so that more datagrams share a turn. */
+/* Waits a moment, so that more datagrams share a turn: of all lanes, so it does
+ * not wait for each, and others in the loop have most of the time. */
 static void wait_for_more(um_datagrams *s)
 {
-    if (come_singly(s))
-        nanosleep(&(struct timespec){.tv_nsec = MOMENT}, NULL);
+    uint64_t now = now_ns();
+
+    if (!come_singly(s, now) || now - s->waited < APART)
+        return;
+    nanosleep(&(struct timespec){.tv_nsec = MOMENT}, NULL);
+    s->waited = now_ns();
 }
 
 static void on_readable(void *ctx, unsigned events)
