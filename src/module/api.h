@@ -289,8 +289,7 @@ typedef void um_timer_run(um_ctx *ctx, void *data);
     X(int, AddACLCategory, (um_ctx *, const char *))             /* 7.4 */     \
     X(int, SetCommandACLCategories, (um_handle *, const char *)) /* 7.2 */     \
     X(void *, TryCalloc, (size_t, size_t))                       /* 7.4 */     \
-    X(void *, RegisterCommandFilter,                                           \
-      (um_ctx *, void (*)(um_filtered *), int))                                \
+    X(void *, RegisterCommandFilter, (um_ctx *, void (*)(um_filtered *), int)) \
     X(int, CommandFilterArgsCount, (um_filtered *))                            \
     X(const um_str *, CommandFilterArgGet, (um_filtered *, int))
 

@@ -312,14 +312,12 @@ um_look_up um_look_up_exists = {.name = "bf.exists", .fetch = fetch_cells};
 static void take_hint(um_ctx *ctx, const um_str *name, const um_bf *b)
 {
     const um_bf_link *l = &b->links[b->nlinks - 1];
-    um_hint *h = um_hint_now(&um_look_up_exists, name);
+    const um_hint *h = um_hint_now(&um_look_up_exists, name);
 
-    if (!um_is_hint(h, l->bits, l->bytes))
+    if (!um_is_hint(h, l->bits, l->bytes) && l->bytes >= UM_HINT_FROM)
         um_write_hint(
-            ctx, &um_look_up_exists, h,
-            (um_hint){.cells = l->bits,
-                      .len = l->bytes,
-                      .places = l->bytes >= UM_HINT_FROM ? l->nbits : 0});
+            ctx, &um_look_up_exists, name,
+            (um_hint){.cells = l->bits, .len = l->bytes, .places = l->nbits});
 }
 
 static umbel_digest digest_of(umbel_slice item)

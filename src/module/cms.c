@@ -181,13 +181,13 @@ static void take_hint(um_ctx *ctx, const um_str *name, const um_cms *c)
 {
     uint64_t len = um_cms_bytes(c);
     bool far = len >= UM_HINT_FROM && c->depth <= ROWS;
-    um_hint *h = um_hint_now(&um_look_up_query, name);
+    const um_hint *h = um_hint_now(&um_look_up_query, name);
 
-    if (!um_is_hint(h, c->cells, len) || h->more != c->depth)
-        um_write_hint(ctx, &um_look_up_query, h,
+    if ((!um_is_hint(h, c->cells, len) || h->more != c->depth) && far)
+        um_write_hint(ctx, &um_look_up_query, name,
                       (um_hint){.cells = c->cells,
                                 .len = len,
-                                .places = far ? c->width : 0,
+                                .places = c->width,
                                 .more = c->depth});
 }
 

@@ -16,22 +16,23 @@ static uint64_t lower(const char *text)
     return um_load64((const uint8_t *)text) | UINT64_C(0x2020202020202020);
 }
 
-static bool has_name(const um_look_up *l, const char *text)
+static bool has_name(const um_look_up *l, uint64_t begin, char last)
 {
-    return lower(text) == lower(l->name) &&
-           (text[UM_LOOK_UP_NAME - 1] | 0x20) == l->name[UM_LOOK_UP_NAME - 1];
+    return begin == l->begin && (last | 0x20) == l->name[UM_LOOK_UP_NAME - 1];
 }
 
 static void fetch_for(um_look_up *l, um_filtered *command)
 {
+    um_hint *h = l->only;
     umbel_slice item;
 
-    l->now = um_hint_of(l, um_api.CommandFilterArgGet(command, 1));
-    if (!l->now->places)
+    if (!h)
+        h = l->now = um_hint_of(l, um_api.CommandFilterArgGet(command, 1));
+    if (!h->places)
         return;
     item.data =
         um_api.StringPtrLen(um_api.CommandFilterArgGet(command, 2), &item.len);
-    l->fetch(l->now, item);
+    l->fetch(h, item);
 }
 
 static void on_command(um_filtered *command)
@@ -42,21 +43,34 @@ static void on_command(um_filtered *command)
         return;
     const char *text =
         um_api.StringPtrLen(um_api.CommandFilterArgGet(command, 0), &len);
-    for (size_t i = 0; len == UM_LOOK_UP_NAME && i < nwatched; i++)
-        if (has_name(watched[i], text)) {
+    if (len != UM_LOOK_UP_NAME)
+        return;
+    uint64_t begin = lower(text);
+    for (size_t i = 0; i < nwatched; i++)
+        if (has_name(watched[i], begin, text[UM_LOOK_UP_NAME - 1])) {
             fetch_for(watched[i], command);
             return;
         }
 }
 
-void um_write_hint(um_ctx *ctx, um_look_up *l, um_hint *h, um_hint is)
+static void watch(um_ctx *ctx, um_look_up *l)
 {
-    *h = is;
-    if (l->watched || !is.places || !um_api.RegisterCommandFilter ||
-        !um_api.CommandFilterArgsCount || !um_api.CommandFilterArgGet)
+    if (!um_api.RegisterCommandFilter || !um_api.CommandFilterArgsCount ||
+        !um_api.CommandFilterArgGet)
         return;
     if (nwatched == 0 && !um_api.RegisterCommandFilter(ctx, on_command, 0))
         return;
     watched[nwatched++] = l;
-    l->watched = true;
+    l->begin = lower(l->name);
+}
+
+void um_write_hint(um_ctx *ctx, um_look_up *l, const um_str *name, um_hint is)
+{
+    um_hint *h = um_hint_of(l, name);
+
+    if (!h->places)
+        l->only = l->used++ == 0 ? h : NULL;
+    *h = is;
+    if (!l->begin)
+        watch(ctx, l);
 }

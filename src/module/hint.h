@@ -35,8 +35,10 @@ typedef struct um_look_up {
     /* Begins to fetch the cells of an item; the hint has places. */
     void (*fetch)(const um_hint *h, umbel_slice item);
     um_hint hints[UM_HINTS];
-    um_hint *now; /* of the command that was fetched for; NULL: none */
-    bool watched;
+    um_hint *only; /* the only one that is in use; NULL: there are several */
+    um_hint *now;  /* of the command that was fetched for; NULL: none */
+    size_t used;
+    uint64_t begin; /* first eight characters of the name; 0: not watched */
 } um_look_up;
 
 enum { UM_LOOK_UP_NAME = 9 };
@@ -69,14 +71,17 @@ static inline bool um_is_hint(const um_hint *h, const void *cells, uint64_t len)
 /* Returns the hint of the command that runs now. */
 static inline um_hint *um_hint_now(um_look_up *l, const um_str *name)
 {
-    um_hint *h = l->now ? l->now : um_hint_of(l, name);
+    um_hint *h = l->now;
 
+    if (l->only)
+        return l->only;
     l->now = NULL;
-    return h;
+    return h ? h : um_hint_of(l, name);
 }
 
-/* Notes where cells are, and has commands shown from the first on. */
-void um_write_hint(um_ctx *ctx, um_look_up *l, um_hint *h, um_hint is);
+/* Notes where the cells of a name are, and has commands shown from the first
+ * on. places is not 0. */
+void um_write_hint(um_ctx *ctx, um_look_up *l, const um_str *name, um_hint is);
 
 /* The item of the last fetch, if it is short: what was computed from it need
  * not be computed again. */

@@ -29,18 +29,19 @@ um_look_up um_look_up_check = {.name = "umb.check", .fetch = fetch_block};
 
 static void take_hint(um_ctx *ctx, const um_str *name, const umbel_filter *f)
 {
-    um_hint *h = um_hint_now(&um_look_up_check, name);
+    const um_hint *h = um_hint_now(&um_look_up_check, name);
 
     if (um_is_hint(h, f->payload, f->payload_len))
         return;
     bool far = f->payload_len >= UM_HINT_FROM && f->layout.blocks > 1 &&
                f->hasher.row->fused && um_has_bits(f->kind);
-    um_write_hint(ctx, &um_look_up_check, h,
-                  (um_hint){.cells = f->payload,
-                            .len = f->payload_len,
-                            .places = far ? f->layout.blocks : 0,
-                            .more = f->layout.row->block / 8,
-                            .seed = f->hasher.seed});
+    if (far)
+        um_write_hint(ctx, &um_look_up_check, name,
+                      (um_hint){.cells = f->payload,
+                                .len = f->payload_len,
+                                .places = f->layout.blocks,
+                                .more = f->layout.row->block / 8,
+                                .seed = f->hasher.seed});
 }
 
 int um_umb_check(um_ctx *ctx, um_str **argv, int argc)
