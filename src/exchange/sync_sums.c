@@ -51,9 +51,11 @@ void um_sums_bound(const um_sync_of_list *l, const umbel_digest *d, size_t n,
 static void add_page(const um_sync_of_list *l, const um_copy *c,
                      uint64_t number, const uint8_t *old)
 {
+    const um_row_sums *row = row_of(l);
     um_page p = um_page_of(&l->pages, number);
 
-    row_of(l)->add(c->filter->self, &l->sums.cells, old, p.offset, p.len);
+    if (row) /* else no copy is in sums */
+        row->add(c->filter->self, &l->sums.cells, old, p.offset, p.len);
 }
 
 void um_sums_update(umbel_sync *s, um_copy *c, const um_staging *g)
