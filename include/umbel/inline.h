@@ -135,19 +135,28 @@ static inline __m256i umbel_inline_vector(const void *p)
 }
 
 /* The cells of a word in eight lanes of 32, of which first has the lowest. */
-static inline __m256i umbel_inline_cells256(uint64_t word, __m256i first)
+static inline __m256i umbel_inline_cells256(__m128i word, __m256i first)
 {
-    __m256i x = _mm256_sllv_epi64(_mm256_set1_epi64x((long long)word),
+    __m256i x = _mm256_sllv_epi64(_mm256_broadcastq_epi64(word),
                                   _mm256_setr_epi64x(0, 5, 10, 15));
     return _mm256_sllv_epi32(first, _mm256_srli_epi32(x, 27));
+}
+
+/* The eight lanes at lanes, turned by a word. A turn in a register costs less
+ * than its address would. */
+static inline __m256i umbel_inline_turn256(const void *lanes, __m128i word)
+{
+    __m256i from = _mm256_sub_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
+                                    _mm256_broadcastd_epi32(word));
+    return _mm256_permutevar8x32_epi32(umbel_inline_vector(lanes), from);
 }
 
 static inline bool umbel_inline_has256(const umbel_view *v, const uint8_t *p,
                                        uint64_t word, bool last)
 {
-    const uint32_t *used = (const uint32_t *)v->lanes - (word & 7);
-    __m256i cells = umbel_inline_cells256(word, last ? umbel_inline_vector(used)
-                                                     : _mm256_set1_epi32(1));
+    __m128i w = _mm_cvtsi64_si128((long long)word);
+    __m256i cells = umbel_inline_cells256(
+        w, last ? umbel_inline_turn256(v->lanes, w) : _mm256_set1_epi32(1));
 
     return _mm256_testc_si256(umbel_inline_vector(p), cells);
 }
