@@ -101,24 +101,42 @@ static void write_keys(const issuer *x, um_rng *rng, FILE *all, FILE *revoked)
         }
 }
 
-int main(int argc, char **argv)
+static int write_all(FILE *all, FILE *revoked, uint64_t seed, double sigma)
 {
     static issuer issuers[ISSUERS];
-    um_rng rng = {argc > 3 ? strtoull(argv[3], NULL, 10) : 1};
-    double sigma = argc > 4 ? strtod(argv[4], NULL) : 1.5, bound = 0;
-    FILE *all = argc > 2 ? fopen(argv[1], "w") : NULL;
-    FILE *revoked = argc > 2 ? fopen(argv[2], "w") : NULL;
+    um_rng rng = {seed};
+    double bound = 0;
 
-    if (!all || !revoked) {
-        fputs("usage: bench_issuers ALL REVOKED [SEED [SIGMA]]\n", stderr);
-        return 2;
-    }
     draw(issuers, &rng, sigma);
     write_keys(issuers, &rng, all, revoked);
     for (int i = 0; i < ISSUERS; i++)
         bound += entropy((double)issuers[i].all, (double)issuers[i].revoked);
     printf("%.0f %.0f\n", entropy(ALL, REVOKED), bound);
-    bool failed = fclose(all) != 0;
+    return ferror(all) || ferror(revoked);
+}
+
+static FILE *create(const char *path)
+{
+    FILE *f = fopen(path, "w");
+
+    if (!f) {
+        perror(path);
+        exit(2);
+    }
+    return f;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 3) {
+        fputs("usage: bench_issuers ALL REVOKED [SEED [SIGMA]]\n", stderr);
+        return 2;
+    }
+    uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
+    double sigma = argc > 4 ? strtod(argv[4], NULL) : 1.5;
+    FILE *all = create(argv[1]), *revoked = create(argv[2]);
+    int failed = write_all(all, revoked, seed, sigma);
+    failed |= fclose(all) != 0;
     failed |= fclose(revoked) != 0;
     return failed;
 }

@@ -143,7 +143,7 @@ static umbel_filter *build_parts(const row *r)
 {
     enum { ALL = 5000 };
     umbel_params p = UMBEL_PARAMS_INIT;
-    umbel_exact_part parts[10];
+    umbel_exact_part parts[10] = {{0, 0}};
     umbel_digest *d = malloc(2 * ALL * sizeof *d);
     char *keys = test_keys(0, ALL);
     umbel_exact_result bill;

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARTS = 40, KEY_LEN = 24 };
+enum { PARTS = 40, KEY_LEN = 48 };
 
 /* Keys "P<part>\t<number>"; members come first. */
 typedef struct scene {
