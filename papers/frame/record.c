@@ -40,7 +40,8 @@ static bool tests_sign(const um_check *c)
 /*
  * Returns true if a value that is twice the expected one, or half of it, would
  * pass. What is expected is the paper's value, else the middle of the interval;
- * of an interval with an open end, what was measured. Zero cannot be scaled.
+ * of an interval with an open end, what was measured. Zero cannot be scaled:
+ * there, too, what was measured is.
  */
 static bool lets_wrong_pass(const um_check *c)
 {
@@ -58,6 +59,8 @@ static bool lets_wrong_pass(const um_check *c)
 
     if (isinf(c->low) && isinf(c->high))
         return true;
+    if (x == 0)
+        x = c->ours;
     if (open && (isinf(c->low) ? x < 0 : x > 0))
         return within(c, x / 2);
     if (open)
