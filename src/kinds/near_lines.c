@@ -105,7 +105,7 @@ typedef struct heard {
 void um_near_hear(const um_near_lines *t, um_probe *p, unsigned n,
                   um_voices *out)
 {
-    uint8_t open[UM_NEAR_KEYS];
+    uint8_t open[UM_NEAR_KEYS] = {0};
     heard h[UM_NEAR_KEYS];
 
     for (unsigned i = 0; i < n; i++) {

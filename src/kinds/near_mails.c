@@ -34,7 +34,7 @@ uint64_t um_near_shingle(uint64_t shingle, uint64_t secret)
 
 static um_probe probe_of(const uint64_t *shingle, unsigned entry)
 {
-    uint64_t key = shingle[entry * EVERY];
+    uint64_t key = shingle[(size_t)entry * EVERY];
 
     return um_probe_of(key, um_remix(key));
 }

@@ -177,7 +177,8 @@ static bool come_singly(um_datagrams *s, uint64_t now)
     uint64_t taken = s->stats.received;
 
     if (now - s->since >= MILLISECOND) {
-        s->many = now - s->since < 2 * MILLISECOND && taken - s->then >= MANY;
+        s->many = now - s->since < UINT64_C(2) * MILLISECOND &&
+                  taken - s->then >= MANY;
         s->since = now;
         s->then = taken;
     }

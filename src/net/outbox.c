@@ -177,7 +177,7 @@ static size_t make_heads(um_outbox *o, size_t from, run runs[UM_OUTBOX])
 
 void um_outbox_flush(um_outbox *o, int fd)
 {
-    run runs[UM_OUTBOX];
+    run runs[UM_OUTBOX] = {{0, 0}};
     bool full = false;
     size_t from = 0;
 
