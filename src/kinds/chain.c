@@ -360,7 +360,7 @@ static bool move(void *self, const void *from)
         !plan_next(old, &last, &next))
         return true; /* larger refused it before */
     memcpy(to->bits, old->bits, (size_t)(old->cells / 8));
-    memcpy(to->table, old->table, (size_t)(8 * NUMBERS * old->links));
+    memcpy(to->table, old->table, (size_t)old->links * NUMBERS * 8);
     write_link(to, old->links, &next);
     return true;
 }

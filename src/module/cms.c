@@ -166,10 +166,8 @@ static struct {
 
 static void fetch_counters(const um_hint *h, umbel_slice item)
 {
-    um_cms guess = {.width = h->places, .depth = h->more};
+    um_cms guess = {.width = h->places, .depth = h->more, .cells = h->cells};
 
-    /* NOLINTNEXTLINE(bugprone-casting-through-void): drops const */
-    guess.cells = (uint32_t *)(uintptr_t)h->cells;
     last.n = find_cells(&guess, 0, item, last.cell);
     um_keep_item(&last.item, item);
     last.hint = *h;

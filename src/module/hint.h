@@ -20,7 +20,7 @@
 #include <umbel/base.h>
 
 typedef struct um_hint {
-    const void *cells;
+    void *cells;
     uint64_t len;    /* of all cells, in bytes */
     uint64_t places; /* 0: no hint */
     uint64_t more;   /* length of a place, or number of rows */

@@ -273,7 +273,7 @@ static void retouching_removes_keys_from_all_links(void **state)
         key_list never = matching(f, "other", NEGATIVES);
         umbel_retouch_params p = UMBEL_RETOUCH_INIT;
         umbel_retouch_result r;
-        bool *lost = calloc(members.list.n, sizeof *lost);
+        bool *lost = calloc(grown[i].items, sizeof *lost);
         size_t told = 0;
 
         p.max_fn = 1;
@@ -304,7 +304,7 @@ static void numbers_that_contradict_each_other_are_harmless(void **state)
 {
     umbel_filter *whole = import_sample(grown[1].name);
     uint64_t hard[] = {0, 1, 7, 8, 64, UINT64_MAX, (uint64_t)1 << 63};
-    size_t table = (size_t)(8 * 6 * grown[1].links);
+    size_t table = (size_t)grown[1].links * 6 * 8;
     umbel_filter *f = NULL;
     um_rng rng = {7};
 
