@@ -116,7 +116,7 @@ static umbel_status make_larger(const umbel_filter *into, const merge_plan *p,
     if (s.attached)
         return um_fail(err, UMBEL_E_UNSUPPORTED,
                        "a filter that carries data cannot get more "
-                       "sub-filters: remove it with convert --data /dev/null");
+                       "sub-filters: remove the data first");
     s.setting[0] += p->more_links;
     if (s.setting[0] > UM_CHAIN_MOST_LINKS ||
         p->more_bits > UM_MAX_CELLS - s.cells)
