@@ -433,7 +433,7 @@ UM_INLINE const uint8_t *take_blocks(const um_key_format *f, um_piece *p,
                                      const uint8_t *at, bool plain)
 {
     const uint8_t *block = at, *stop = p->text + p->len;
-    char last = plain ? '\n' : um_format_end(f);
+    char last = um_format_end(f);
 
     for (; stop - block >= 64; block += 64)
         for (uint64_t ends = find_ends(block, last); ends; ends &= ends - 1) {

@@ -135,11 +135,14 @@ UM_INLINE void um_fetch_block(const um_target *t, um_eight *e, size_t i,
             __builtin_prefetch(p + line);
 }
 
-/* lo, and hi in word, of eight keys become what they ask for. */
-UM_INLINE void um_take_words(const um_target *t, const __m256i lo[UM_PAIR],
-                             __m256i word[UM_PAIR], um_eight *e,
-                             um_loop_config how)
+UM_INLINE void um_take_keys(const um_target *t, const uint64_t *keys,
+                            um_eight *e, um_loop_config how)
 {
+    __m256i lo[UM_PAIR], word[UM_PAIR];
+
+    um_xxh3_avx2(keys, t->flip, lo);
+    UM_EACH word[g] = lo[g];
+    um_remix_avx2(word);
     um_store_avx2(e->lo, lo);
     if (how.groups == 2) {
         um_store_avx2(e->word[0], word);
@@ -152,34 +155,10 @@ UM_INLINE void um_take_words(const um_target *t, const __m256i lo[UM_PAIR],
         um_fetch_block(t, e, i, how);
 }
 
-UM_INLINE void um_take_keys(const um_target *t, const uint64_t *keys,
-                            um_eight *e, um_loop_config how)
-{
-    __m256i lo[UM_PAIR], word[UM_PAIR];
-
-    um_xxh3_avx2(keys, t->flip, lo);
-    UM_EACH word[g] = lo[g];
-    um_remix_avx2(word);
-    um_take_words(t, lo, word, e, how);
-}
-
-UM_INLINE void um_take_eight_digests(const um_target *t, const umbel_digest *d,
-                                     um_eight *e, um_loop_config how)
-{
-    __m256i lo[UM_PAIR], word[UM_PAIR];
-
-    um_split_digests(d, lo, word);
-    um_take_words(t, lo, word, e, how);
-}
-
-/* Fewer than eight; those that are missing are filled up with the first. */
+/* Up to eight; those that are missing are filled up with the first. */
 UM_INLINE void um_take_digests(const um_target *t, const umbel_digest *d,
                                size_t n, um_eight *e, um_loop_config how)
 {
-    if (n == 8) {
-        um_take_eight_digests(t, d, e, how);
-        return;
-    }
     for (size_t i = 0; i < 8; i++) {
         const umbel_digest *one = i < n ? &d[i] : d;
         e->lo[i] = one->lo;

@@ -28,7 +28,8 @@ typedef struct um_walkers {
     _Alignas(32) uint64_t at[UM_WALKERS]; /* the next cell comes from here */
     _Alignas(32) uint64_t hi[UM_WALKERS];
     uint64_t cell[UM_WALKERS]; /* to be tested */
-    uint8_t alive[UM_WALKERS + 8]; /* numbers of those whose cells were all set */
+    uint8_t
+        alive[UM_WALKERS + 8]; /* numbers of those whose cells were all set */
     size_t left;               /* of them */
     size_t n;
     bool *hit;
