@@ -176,7 +176,8 @@ void um_ribbon_place_tail(const um_ribbon_level *l, uint64_t x, uint64_t hi,
     out->high = narrow ? row & um_ribbon_mask((uint32_t)l->tail) : row | 1;
     out->columns = l->tail_columns;
     out->salted = 1;
-    out->at = out->next = out->third = NULL;
+    out->wide = false;
+    out->at = out->next = NULL;
 }
 
 /* The 64 bits from bit at on; zeros behind the end. */

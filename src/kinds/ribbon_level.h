@@ -212,8 +212,8 @@ typedef struct um_ribbon_place {
     uint64_t low, high;       /* its row, as it lies across them */
     uint32_t columns;
     uint32_t salted; /* in the tail: low is the start, high the row */
-    const uint8_t
-        *third; /* of a wide layer, and its part of the row; or NULL */
+    bool wide;       /* the row goes on in the group behind the next: */
+    const uint8_t *third;
     uint64_t top;
 } um_ribbon_place;
 
@@ -255,7 +255,7 @@ static inline void um_ribbon_place_in(const um_ribbon_layer *l, uint64_t start,
     out->high = row >> 1 >> (63 - shift);
     out->columns = um_ribbon_columns_at(l, start);
     out->salted = 0;
-    out->third = NULL;
+    out->wide = l->wide;
     if (l->wide)
         um_ribbon_widen(l, slot, um_ribbon_row_on(row), out);
 }
@@ -314,7 +314,7 @@ static inline uint64_t um_ribbon_some(const um_ribbon_place *p, uint32_t from,
     const uint8_t *next = p->next + 8 * (size_t)from;
     uint64_t value = 0;
 
-    if (p->third)
+    if (p->wide)
         return um_ribbon_some_wide(p, from, n);
     for (uint32_t j = 0; j < n; j++) {
         uint64_t x = (um_load64(at + 8 * (size_t)j) & p->low) ^
