@@ -67,9 +67,9 @@ typedef struct umbel_choose_result {
  * params allow it; E_MISMATCH when params.like has another shape.
  *
  * Beside its arguments it takes a byte of memory per member, twice the filter
- * (six times for up to 2^19 members), 36 bytes per negative, and for each member
- * on the cells of negatives that match about 40 bytes and 60 for each of its
- * cells.
+ * (six times for up to 2^19 members), 36 bytes per negative, and for each
+ * member on the cells of negatives that match about 40 bytes and 60 for each of
+ * its cells.
  */
 UMBEL_API umbel_status umbel_choose(umbel_filter *f,
                                     const umbel_key_list *members,
