@@ -70,7 +70,7 @@ static bool resize(um_key_digests *d, size_t cap)
 
 static bool make_room(um_key_digests *d, size_t more)
 {
-    size_t cap = d->cap ? d->cap : 16 * UM_BATCH;
+    size_t cap = d->cap ? d->cap : (size_t)16 * UM_BATCH;
 
     while (cap - d->n < more)
         cap *= 2;
@@ -114,7 +114,7 @@ static umbel_status keep_batch(void *ctx, const um_key_batch *batch,
                        d->n);
     if (d->all)
         memcpy(d->all + d->n, digests, batch->n * sizeof *digests);
-    for (size_t i = 0; !d->all && i < batch->n; i++)
+    for (size_t i = 0; d->lo && i < batch->n; i++)
         d->lo[d->n + i] = digests[i].lo;
     d->n += batch->n;
     return UMBEL_OK;

@@ -38,7 +38,7 @@ UM_INLINE void um_make_mask(const um_layout *l, umbel_digest d,
 {
     static const uint64_t all[UM_HALF] = {1, 1, 1, 1};
     const um_half low = {58, 52, 46, 40}, high = {34, 28, 22, 16};
-    um_half x = low ^ low, y = x;
+    um_half x = {0}, y = {0};
     uint64_t word = d.hi;
 
     for (uint32_t left = l->throws; left; left--) {
@@ -87,7 +87,8 @@ UM_INLINE void um_put_in(uint64_t *block, const um_block_mask *m, bool counted)
 UM_INLINE void um_put_bits(uint8_t *bits, const um_block_mask *m)
 {
     for (uint32_t i = 0; i < UM_BLOCK_WORDS; i++)
-        um_store64(bits + 8 * i, um_load64(bits + 8 * i) | m->word[i]);
+        um_store64(bits + (size_t)8 * i,
+                   um_load64(bits + (size_t)8 * i) | m->word[i]);
 }
 
 UM_INLINE void um_take_out(uint64_t *block, const um_block_mask *m)
@@ -127,6 +128,7 @@ UM_INLINE uint32_t um_place_one(const um_place_option *o, uint32_t now,
         best = cost < least ? g : best; /* without a branch: nobody can guess */
         least = cost < least ? cost : least;
     }
+    /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): one at least */
     um_put_in(o->block[best], &o->mask[best], how.counted);
     if (how.bits)
         um_put_bits(how.bits + o->number[best] * UM_LINE, &o->mask[best]);
@@ -138,7 +140,7 @@ UM_INLINE uint32_t um_place_one(const um_place_option *o, uint32_t now,
 UM_INLINE void um_place_ahead(const um_placing *p, umbel_digest d,
                               um_place_option *o, um_place_config how)
 {
-    size_t stride = UM_BLOCK_WORDS * (how.counted ? UM_COUNT_BITS : 1);
+    size_t stride = (size_t)UM_BLOCK_WORDS * (how.counted ? UM_COUNT_BITS : 1);
 
     for (uint32_t g = 0; g < how.groups; g++) {
         umbel_digest x = um_group_digest(d, g);

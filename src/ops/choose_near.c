@@ -98,7 +98,7 @@ static void put_hot(um_choices *x)
             continue;
         um_group_cells(x->layout, x->groups, x->never[i], pos);
         for (uint32_t j = 0; j < x->groups * hashes; j++)
-            if (um_is_covered(x, pos + j / hashes * hashes))
+            if (um_is_covered(x, pos + (size_t)(j / hashes) * hashes))
                 put_near(&x->hot, x->layout, pos[j]);
     }
 }

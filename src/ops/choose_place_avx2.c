@@ -37,11 +37,11 @@ UM_INLINE uint64_t sum_bytes(__m256i x)
            (uint64_t)_mm_extract_epi64(two, 1);
 }
 
-UM_INLINE __m256i used_half(const uint64_t *block, int half, bool counted)
+UM_INLINE __m256i used_half(const uint64_t *block, size_t half, bool counted)
 {
     __m256i used = load(block + half * UM_HALF);
 
-    for (int i = 1; counted && i < UM_COUNT_BITS; i++)
+    for (size_t i = 1; counted && i < UM_COUNT_BITS; i++)
         used = _mm256_or_si256(
             used, load(block + i * UM_BLOCK_WORDS + half * UM_HALF));
     return used;
