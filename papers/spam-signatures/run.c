@@ -42,7 +42,7 @@ enum { WIDTH = SHAPES * WAYS * NUMBERS };
 /* Cells that a function can reach. */
 static double utilisable(const shape *h, int way)
 {
-    double chunk = pow(2, SIGNATURE_BITS / h->hashes);
+    double chunk = ldexp(1, (int)(SIGNATURE_BITS / h->hashes));
     double part = ceil((double)h->cells / h->hashes);
 
     return way == CHUNKS  ? fmin((double)h->cells, chunk)
@@ -57,7 +57,7 @@ static double utilisable(const shape *h, int way)
  */
 static double formula(const shape *h, int way)
 {
-    double chunk = pow(2, SIGNATURE_BITS / h->hashes);
+    double chunk = ldexp(1, (int)(SIGNATURE_BITS / h->hashes));
     double cells =
         way == PARTS ? ceil((double)h->cells / h->hashes) : (double)h->cells;
     double throws = way == PARTS ? KEYS : (double)h->hashes * KEYS;
@@ -162,8 +162,9 @@ static umbel_status run_round(um_round *r, double *out, umbel_error *err)
     for (size_t i = 0; status == UMBEL_OK && i < SHAPES; i++) {
         double *to = out + i * WAYS * NUMBERS;
         for (int way = 0; way < LIBRARY; way++)
-            measure(s, &shapes[i], way, to + way * NUMBERS);
-        status = measure_library(r, s, &shapes[i], to + LIBRARY * NUMBERS, err);
+            measure(s, &shapes[i], way, to + (size_t)way * NUMBERS);
+        status = measure_library(r, s, &shapes[i],
+                                 to + (size_t)LIBRARY * NUMBERS, err);
     }
     free(s);
     return status;

@@ -96,7 +96,7 @@ static um_wide reduce(const uint32_t in[2 * WORDS + 2])
         carry >>= 32;
     }
     /* The words above those: what two bits 2^160 make of a product. */
-    carry += (uint64_t)ABOVE * in[2 * WORDS];
+    carry += (uint64_t)ABOVE * in[2 * (size_t)WORDS];
     um_wide more = {{(uint32_t)(ABOVE * carry)}};
     /* low - seven + more, and p added until nothing is borrowed. */
     carry = more.word[0];

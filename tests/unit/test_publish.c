@@ -86,18 +86,12 @@ static void a_bar_that_a_wrong_value_passes_is_weak(void **state)
     static const struct {
         double low, high, paper, ours;
         bool weak;
-    } rows[] = {{0.8, 1.2, 1, 1, false},
-                {0.4, 1.2, 1, 1, true},
-                {0.8, 2, 1, 1, true},
-                {-1, 1, 0, 0.1, true},
-                {-1, 1, 0, 0, false},
-                {2, INFINITY, NAN, 3, false},
-                {2, INFINITY, NAN, 9, true},
-                {-INFINITY, 2, NAN, 1.5, false},
-                {-INFINITY, 2, NAN, 0.5, true},
-                {0, 0, NAN, 0, false},
-                {0, INFINITY, NAN, 3, false},
-                {-INFINITY, 0, NAN, -3, false}};
+    } rows[] = {{0.8, 1.2, 1, 1, false},        {0.4, 1.2, 1, 1, true},
+                {0.8, 2, 1, 1, true},           {-1, 1, 0, 0.1, true},
+                {-1, 1, 0, 0, false},           {2, INFINITY, NAN, 3, false},
+                {2, INFINITY, NAN, 9, true},    {-INFINITY, 2, NAN, 1.5, false},
+                {-INFINITY, 2, NAN, 0.5, true}, {0, 0, NAN, 0, false},
+                {0, INFINITY, NAN, 3, false},   {-INFINITY, 0, NAN, -3, false}};
     um_record r = {0};
 
     (void)state;
