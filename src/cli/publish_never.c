@@ -86,7 +86,7 @@ umbel_status um_publish_never(const um_args *args, const umbel_store *shelf,
     umbel_status status;
 
     UM_TRY(find_lists(args, f, &members, &reported, err));
-    status = um_key_digests_init(&digests, &members, f, &source, err);
+    status = um_key_digests_init(&digests, &members, f, 0, &source, err);
     if (status)
         goto done;
     status = um_key_list_read(&never, &reported, &keep, err);

@@ -59,7 +59,7 @@ static umbel_status read_members(const um_build_job *job, const umbel_params *p,
     else
         UM_TRY(umbel_create(job->kind, &small, &m->hashing, err));
     return um_key_digests_init(&m->digests, &job->members, m->hashing,
-                               &m->source, err);
+                               UM_KEPT_DIGESTS, &m->source, err);
 }
 
 static umbel_status choose_groups(const um_build_job *job,

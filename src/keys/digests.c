@@ -139,17 +139,18 @@ static umbel_status keep_digests(um_key_digests *d, bool *kept,
 }
 
 umbel_status um_key_digests_init(um_key_digests *d, const um_key_source *keys,
-                                 const umbel_filter *filter,
+                                 const umbel_filter *filter, size_t kept,
                                  um_digest_source *out, umbel_error *err)
 {
     uint64_t n = 0;
-    bool kept = false;
+    bool all = false;
 
     *d = (um_key_digests){.keys = *keys, .filter = filter, .most = SIZE_MAX};
     if (um_keys_rereadable(keys))
-        d->most = UM_KEPT_DIGESTS;
-    UM_TRY(keep_digests(d, &kept, err));
-    if (kept) {
+        d->most = kept;
+    if (d->most > 0)
+        UM_TRY(keep_digests(d, &all, err));
+    if (all) {
         *out = (um_digest_source){d, d->n, true, each_kept};
         return UMBEL_OK;
     }

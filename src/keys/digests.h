@@ -8,8 +8,7 @@
 #include "keys/source.h"
 #include "ops/digest_source.h"
 
-/* Those of files are kept up to this number, which takes 256 MB at most; more
- * are read again each time. */
+/* A limit for um_key_digests_init: 256 MB. */
 enum { UM_KEPT_DIGESTS = 1 << 24 };
 
 typedef struct um_key_digests {
@@ -21,12 +20,13 @@ typedef struct um_key_digests {
 } um_key_digests;
 
 /*
- * Makes *out the digests of keys as filter hashes them; those of a pipe are
- * kept, however many. Release d with um_key_digests_fini, also after a failure;
+ * Makes *out the digests of keys as filter hashes them. Those of files are kept
+ * up to a number, more are read again each time; those of a pipe are kept,
+ * however many. Release d with um_key_digests_fini, also after a failure;
  * it must stay where it is until then.
  */
 umbel_status um_key_digests_init(um_key_digests *d, const um_key_source *keys,
-                                 const umbel_filter *filter,
+                                 const umbel_filter *filter, size_t kept,
                                  um_digest_source *out, umbel_error *err);
 void um_key_digests_fini(um_key_digests *d);
 
