@@ -127,7 +127,8 @@ void um_place_blocks(const um_placing *p, const umbel_digest *d, size_t n,
 
 static um_place_fn *pick(const um_layout *l)
 {
-    if (l->cells / l->blocks != (uint64_t)UM_BLOCK_WORDS * WORD || l->lanes != 8)
+    if (l->cells / l->blocks != (uint64_t)UM_BLOCK_WORDS * WORD ||
+        l->lanes != 8)
         return place_any;
 #ifdef UM_HAVE_X86
     if (um_use_avx2())
