@@ -194,13 +194,28 @@ static inline bool put_spilled(const scalable *t, uint64_t lo)
 
 /* --- many keys ----------------------------------------------------------- */
 
+/* Entries stand side by side, so the one behind them is free; in a file that
+ * somebody forged there may be gaps, and it is not. */
+static inline uint64_t free_slot(const scalable *t, uint64_t bucket,
+                                 uint32_t used)
+{
+    uint64_t slot = used;
+
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        if (entry_at(t, bucket * SLOTS + slot, t->bits) == 0)
+            break;
+        slot = (slot + 1) % SLOTS;
+    }
+    return bucket * SLOTS + slot;
+}
+
 /* Returns false if there is no room: then it must grow. */
 static inline bool put_key(const scalable *t, uint64_t lo, place p,
                            uint32_t used)
 {
     if (used >= SLOTS)
         return put_spilled(t, lo);
-    set_entry(t, p.bucket * SLOTS + used, p.print | 1);
+    set_entry(t, free_slot(t, p.bucket, used), p.print | 1);
     count_in(t, IN_BUCKETS);
     return true;
 }
