@@ -41,7 +41,7 @@ extern const um_expected_file um_expected_files[];
 const char *um_expected_text(const char *name);
 
 /*
- * What seeds 1 to 5 gave together, from the line "# verdict: ..." of the file:
+ * What the seeds gave together, from the line "# verdict: ..." of the file:
  * a verdict that changes with the seed is "does not come out". papers/README.md
  * has the same (tests/tree/papers). "" when there is no such line.
  */
