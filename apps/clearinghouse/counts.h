@@ -18,7 +18,7 @@ void um_house_fetch(const um_house *h, unsigned list, const umbel_digest *d,
 void um_house_count(const um_house *h, unsigned list, const umbel_digest *d,
                     size_t n, uint64_t *count);
 /*
- * reached[i] tells whether um_house_count would give digest i at least that
+ * Sets reached[i] if um_house_count would give digest i at least that
  * count, 1 or more; of a list that is not one of mails. Takes less time where
  * few do, and there are peers.
  */

@@ -325,7 +325,7 @@ UMBEL_API umbel_status umbel_sync_count_with(const umbel_sync *s, size_t list,
                                              uint64_t *counts,
                                              umbel_error *err);
 /*
- * reached[i] tells whether umbel_sync_count_with would count digest i at least
+ * Sets reached[i] if umbel_sync_count_with would count digest i at least
  * threshold times. If the list is indexed and few digests reach it, this takes
  * one look-up for all origins together: cells of all copies are added up, and
  * copies are asked only for digests whose cells reach the threshold.
