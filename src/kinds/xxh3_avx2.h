@@ -51,14 +51,14 @@ UM_INLINE void um_split_digests(const umbel_digest *d, __m256i lo[UM_PAIR],
                                 __m256i hi[UM_PAIR])
 {
     const __m256i *p = (const __m256i *)(const void *)d;
-    __m256i a[UM_PAIR], b[UM_PAIR];
 
-    UM_EACH a[g] = _mm256_loadu_si256(p + 2 * g);
-    UM_EACH b[g] = _mm256_loadu_si256(p + 2 * g + 1);
-    UM_EACH lo[g] = _mm256_unpacklo_epi64(a[g], b[g]);
-    UM_EACH hi[g] = _mm256_unpackhi_epi64(a[g], b[g]);
-    UM_EACH lo[g] = _mm256_permute4x64_epi64(lo[g], 0xD8);
-    UM_EACH hi[g] = _mm256_permute4x64_epi64(hi[g], 0xD8);
+    UM_EACH
+    {
+        __m256i a = _mm256_loadu_si256(p + 2 * g);
+        __m256i b = _mm256_loadu_si256(p + 2 * g + 1);
+        lo[g] = _mm256_permute4x64_epi64(_mm256_unpacklo_epi64(a, b), 0xD8);
+        hi[g] = _mm256_permute4x64_epi64(_mm256_unpackhi_epi64(a, b), 0xD8);
+    }
 }
 
 /* XXH3 of eight keys; flip is um_xxh3_flip of the seed. */
