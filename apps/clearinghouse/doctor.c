@@ -307,12 +307,14 @@ static void try_listen(um_doctor *d, const um_front *f,
     char shown[UM_ADDRESS_TEXT];
     const char *real = text;
 
-    if (um_address_parse(text, &at, NULL) == UMBEL_OK) {
-        if (!at.path && um_address_port(&at) == 0 && place_of(d, f, i))
-            real = place_of(d, f, i);
-        else
-            real = um_address_print(&at, shown);
+    if (um_address_parse(text, &at, NULL) != UMBEL_OK) {
+        um_doctor_try(d, row, text); /* which says why */
+        return;
     }
+    if (!at.path && um_address_port(&at) == 0 && place_of(d, f, i))
+        real = place_of(d, f, i);
+    else
+        real = um_address_print(&at, shown);
     if (d->server == UM_SERVER_ANSWERS && !is_place(d, f, real))
         explain_silence(d, &at, row->type, um_doctor_add(d, row->name, real));
     else

@@ -14,8 +14,9 @@ enum {
     IDLE_MS = 60000,
     TOTAL_MS = 3600000,
     SIGNUP_NETWORKS = 4096, /* whose registrations are remembered */
-    SHARE_MS = 100,
-    ONCE = 100000 /* latest reports, with weights below 1 */
+    SHARE_MS = 100,         /* between slices of accounts, ... */
+    SHARE_MOST_MS = 60000,  /* ... and while the log takes none */
+    ONCE = 100000           /* latest reports, with weights below 1 */
 };
 
 static const char *const orders[] = {[UM_RAZOR_SPAM_FIRST] = "spam-first",
@@ -211,15 +212,35 @@ bool um_razor_knows(const um_house *h, const char *name)
                                  &password);
 }
 
+/* A log that is full stays so until its accounts or limits change: it is asked
+ * ever less often, and told once a minute. */
+static void wait_for_log(um_razor_front *f, uint64_t now, const char *why)
+{
+    f->share_wait *= 2;
+    if (f->share_wait > SHARE_MOST_MS)
+        f->share_wait = SHARE_MOST_MS;
+    if (now < f->share_tell_at)
+        return;
+    f->share_tell_at = now + SHARE_MOST_MS;
+    um_log_event(&f->house->log,
+                 "razor: peers do not get all accounts: %s; those that are "
+                 "missing can log in here only",
+                 why);
+}
+
 /* Gives our accounts to peers, some at a time: each is signed. */
 static void share_accounts(um_razor_front *f)
 {
     uint64_t now = um_house_ms(f->house);
+    umbel_error err;
 
     if (!f->shared || !um_razor_settings_of(f)->accounts || now < f->share_at)
         return;
-    f->share_at = now + SHARE_MS;
-    um_razor_shared_publish(f->shared, f->house);
+    if (um_razor_shared_publish(f->shared, f->house, &err) == UMBEL_OK)
+        f->share_wait = SHARE_MS;
+    else
+        wait_for_log(f, now, err.text);
+    f->share_at = now + f->share_wait;
 }
 
 /* A weight below 1 needs counts that hold a part of a report. */
@@ -313,6 +334,7 @@ static umbel_status open_front(um_house *h, void **state, umbel_error *err)
     f->list = um_house_first_list(&um_front_razor);
     f->seed = s->seed;
     f->confidence = s->confidence;
+    f->share_wait = SHARE_MS;
     f->streams = (um_front_stream){.house = h,
                                    .front = &um_front_razor,
                                    .op = UM_RAZOR_OP_CONNECTION,

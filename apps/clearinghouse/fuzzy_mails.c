@@ -9,7 +9,8 @@
 #include <string.h>
 
 enum {
-    FOUND = 128, /* records of one mail that are taken, at most */
+    FOUND = 128, /* records of one mail that are taken, at most: the time grows
+                    with its square */
     SKEW = 3600  /* seconds that the clock of a peer may be ahead */
 };
 
@@ -17,6 +18,7 @@ typedef struct found {
     const uint8_t *origin;
     um_near_record record;
     bool live;   /* written, and not deleted since */
+    bool first;  /* ... of its server with that flag */
     bool counts; /* ... with a flag that enough servers have */
 } found;
 
@@ -63,26 +65,40 @@ static bool same_origin(const uint8_t *a, const uint8_t *b)
     return a == b || (a && b && memcmp(a, b, UMBEL_ORIGIN_LEN) == 0);
 }
 
-/* The stamp from which on quorum servers have deleted it; 0: they have not. */
+/* Returns the latest deletion by a server, if that is record i; 0: it is
+ * another, or i is none. */
+static uint32_t last_deletion(const found *f, size_t n, size_t i)
+{
+    for (size_t k = 0; f[i].record.gone && k < n; k++)
+        if (k != i && f[k].record.gone &&
+            same_origin(f[k].origin, f[i].origin) &&
+            (f[k].record.stamp > f[i].record.stamp ||
+             (f[k].record.stamp == f[i].record.stamp && k < i)))
+            return 0;
+    return f[i].record.gone ? f[i].record.stamp : 0;
+}
+
+/*
+ * The stamp from which on quorum servers have deleted it; 0: they have not.
+ * That is the quorum-th of the latest deletions of each server, the latest
+ * first.
+ */
 static uint32_t deletion_of(const found *f, size_t n, uint64_t quorum)
 {
-    uint32_t most = 0;
+    uint32_t last[FOUND];
+    uint64_t servers = 0;
 
     for (size_t i = 0; i < n; i++) {
-        uint64_t servers = 0;
-        for (size_t k = 0; f[i].record.gone && k < n; k++) {
-            bool agrees =
-                f[k].record.gone && f[k].record.stamp >= f[i].record.stamp;
-            for (size_t j = 0; j < k && agrees; j++)
-                agrees = !(f[j].record.gone &&
-                           f[j].record.stamp >= f[i].record.stamp &&
-                           same_origin(f[j].origin, f[k].origin));
-            servers += agrees;
-        }
-        if (servers >= quorum && f[i].record.stamp > most)
-            most = f[i].record.stamp;
+        uint32_t stamp = last_deletion(f, n, i);
+        size_t at = servers;
+        if (!stamp)
+            continue;
+        for (; at && last[at - 1] < stamp; at--)
+            last[at] = last[at - 1];
+        last[at] = stamp;
+        servers++;
     }
-    return most;
+    return quorum && quorum <= servers ? last[quorum - 1] : 0;
 }
 
 /* Returns true if a live record is the first of its server with that flag. */
@@ -100,7 +116,7 @@ static bool has_quorum(const found *f, size_t n, uint8_t flag, uint64_t quorum)
     uint64_t servers = 0;
 
     for (size_t i = 0; i < n && servers < quorum; i++)
-        servers += f[i].record.flag == flag && is_first(f, i);
+        servers += f[i].record.flag == flag && f[i].first;
     return servers >= quorum;
 }
 
@@ -112,6 +128,7 @@ static void find_counting(found *f, size_t n, uint64_t quorum, um_fuzzy_mail *m)
 
     for (size_t i = 0; i < n; i++) {
         f[i].live = !f[i].record.gone && f[i].record.stamp > m->deleted;
+        f[i].first = is_first(f, i);
         m->written |= f[i].live;
     }
     for (size_t i = 0; i < n; i++) {

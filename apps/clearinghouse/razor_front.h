@@ -92,6 +92,8 @@ struct um_razor_front {
     size_t accounts;             /* registered ones */
     um_razor_shared *shared;     /* of peers; NULL: it does not listen */
     uint64_t share_at;           /* milliseconds */
+    uint64_t share_wait;         /* grows while the log takes no account */
+    uint64_t share_tell_at;      /* the log line about it comes then */
     um_limits *signup;           /* registrations of a network */
     um_pyzor_once *once; /* who has reported what; NULL: counts stop at 1 */
     um_razor_lookups lookups;

@@ -110,16 +110,23 @@ static bool add_account(um_razor_shared *s, size_t *cap,
     return true;
 }
 
-static void read_all(um_razor_shared *s)
+static void forget_all(um_razor_shared *s)
+{
+    free(s->item);
+    s->item = NULL;
+    s->n = 0;
+    s->machine = NULL;
+}
+
+/* Returns false without memory for all of them: of a part nobody could tell who
+ * has no account. */
+static bool read_all(um_razor_shared *s)
 {
     const uint8_t *ours = umbel_sync_origin(s->machine);
     umbel_sync_entry entry;
     shared_account a;
     size_t cap = 0;
 
-    free(s->item);
-    s->item = NULL;
-    s->n = 0;
     for (size_t at = 0; umbel_sync_next_entry(s->machine, &at, &entry);) {
         if (!read_account(&entry, &a))
             continue;
@@ -127,24 +134,28 @@ static void read_all(um_razor_shared *s)
         a.logged =
             a.own && entry.incarnation == umbel_sync_incarnation(s->machine);
         if (!add_account(s, &cap, &a))
-            break;
+            return false;
     }
     if (s->n)
         qsort(s->item, s->n, sizeof *s->item, compare_accounts);
+    return true;
 }
 
-/* The set as it is now; false: there are no peers. */
+/* The set as it is now; false: there are no peers, or no memory now. */
 static bool read_present(um_razor_shared *s, const um_house *h)
 {
     if (!s || !h->machine)
         return false;
-    if (s->machine != h->machine ||
-        s->changes != umbel_sync_log_changes(h->machine)) {
-        s->machine = h->machine;
-        s->changes = umbel_sync_log_changes(h->machine);
-        read_all(s);
-    }
-    return true;
+    if (s->machine == h->machine &&
+        s->changes == umbel_sync_log_changes(h->machine))
+        return true;
+    forget_all(s);
+    s->machine = h->machine;
+    s->changes = umbel_sync_log_changes(h->machine);
+    if (read_all(s))
+        return true;
+    forget_all(s);
+    return false;
 }
 
 /* The first account of that name or of a later one. */
@@ -203,7 +214,8 @@ static bool is_logged(const um_razor_shared *s, umbel_slice name)
 
 /* The set is read again when the log has changed, so a turn walks it once: the
  * accounts of a slice are those that it lacked at the begin. */
-static size_t append_some(um_razor_shared *s, um_house *h)
+static umbel_status append_some(um_razor_shared *s, um_house *h, size_t *found,
+                                umbel_error *err)
 {
     umbel_slice name, password, kept[SLICE][2];
     char room[SLICE][UM_RAZOR_NAME + UM_RAZOR_PASSWORD];
@@ -220,24 +232,25 @@ static size_t append_some(um_razor_shared *s, um_house *h)
         kept[n][1] = (umbel_slice){room[n] + name.len, password.len};
         n++;
     }
+    *found = n;
     for (size_t i = 0; i < n; i++)
-        if (um_razor_shared_append(h, kept[i][0], kept[i][1], &ticket, NULL) !=
-            UMBEL_OK)
-            break; /* later */
-    return n;
+        UM_TRY(um_razor_shared_append(h, kept[i][0], kept[i][1], &ticket, err));
+    return UMBEL_OK;
 }
 
-bool um_razor_shared_publish(um_razor_shared *s, um_house *h)
+umbel_status um_razor_shared_publish(um_razor_shared *s, um_house *h,
+                                     umbel_error *err)
 {
+    size_t lacking;
+
+    if (!h->machine || s->incarnation == umbel_sync_incarnation(h->machine))
+        return UMBEL_OK;
     if (!read_present(s, h))
-        return true;
-    uint64_t incarnation = umbel_sync_incarnation(h->machine);
-    if (s->incarnation == incarnation)
-        return true;
-    if (append_some(s, h))
-        return false;
-    s->incarnation = incarnation;
-    return true;
+        return um_no_memory(err, sizeof *s->item);
+    UM_TRY(append_some(s, h, &lacking, err));
+    if (!lacking)
+        s->incarnation = umbel_sync_incarnation(h->machine);
+    return UMBEL_OK;
 }
 
 void um_razor_shared_again(um_razor_shared *s)

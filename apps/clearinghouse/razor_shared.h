@@ -35,9 +35,11 @@ umbel_status um_razor_shared_append(um_house *h, umbel_slice name,
                                     umbel_error *err);
 /*
  * Appends some of our own accounts that our log lacks: at a start, and after
- * our log has begun anew. Returns true once it lacks none.
+ * our log has begun anew. Fails if the log takes none, or not all of these; the
+ * next call goes on there.
  */
-bool um_razor_shared_publish(um_razor_shared *s, um_house *h);
+umbel_status um_razor_shared_publish(um_razor_shared *s, um_house *h,
+                                     umbel_error *err);
 /* An entry could not be appended: the next publish looks again. */
 void um_razor_shared_again(um_razor_shared *s);
 

@@ -59,8 +59,25 @@ umbel_status um_list_encode(const um_list *l, const um_sink *to,
     return UMBEL_OK;
 }
 
-static umbel_status get_head(um_feed *from, uint64_t len, um_head *head,
-                             umbel_error *err)
+/* Bytes whose checksum was right are neither cut short nor longer than they
+ * were: another version of the kind has another layout. */
+static umbel_status check_layout(const um_list *l, const um_feed *from,
+                                 uint64_t len, const um_head *head,
+                                 umbel_error *err)
+{
+    uint64_t want = (uint64_t)head->len + head->stored_len;
+
+    if (!from->checked || len == want)
+        return um_check_len(head, len, err);
+    return um_fail(err, UMBEL_E_VERSION,
+                   "list %s was written by another version of this program "
+                   "(%" PRIu64 " bytes of kind %s where this one has %" PRIu64
+                   "): use that version, or set data to an empty directory",
+                   l->name, len, head->shape.kind->name, want);
+}
+
+static umbel_status get_head(const um_list *l, um_feed *from, uint64_t len,
+                             um_head *head, umbel_error *err)
 {
     uint8_t bytes[UM_HEAD_MAX];
     size_t want;
@@ -69,7 +86,7 @@ static umbel_status get_head(um_feed *from, uint64_t len, um_head *head,
     UM_TRY(um_head_len(bytes, UM_HEAD_START, &want, err));
     UM_TRY(um_feed_get(from, bytes + UM_HEAD_START, want - UM_HEAD_START, err));
     UM_TRY(um_head_decode(bytes, want, head, err));
-    return um_check_len(head, len, err);
+    return check_layout(l, from, len, head, err);
 }
 
 /* Only what um_list_encode writes: raw, counts, made for a capacity. */
@@ -96,7 +113,7 @@ static umbel_status get_filter(um_list *l, um_feed *from, uint64_t len,
                            .alloc = &l->alloc};
     um_head head;
 
-    UM_TRY(get_head(from, len, &head, err));
+    UM_TRY(get_head(l, from, len, &head, err));
     UM_TRY(check_epoch(l, &head.shape, err));
     if (head.stored_len > from->left)
         return um_fail(err, UMBEL_E_FORMAT, "list %s is cut short", l->name);

@@ -67,6 +67,52 @@ static um_fuzzy_mail ask(const scene *s)
     return m;
 }
 
+/* Servers that had deleted the mail at a time. */
+static uint64_t deleters(const scene *s, uint32_t since)
+{
+    uint64_t n = 0;
+
+    for (unsigned i = 0; i < SERVERS; i++) {
+        bool deleted = false;
+        for (unsigned k = 0; k < SERVERS; k++) {
+            const uint8_t *a = s->view.source[i].origin;
+            const uint8_t *b = s->view.source[k].origin;
+            um_near_record r;
+            if (a == b &&
+                um_near_find(s->filter[k], &(umbel_digest){1, 2}, NULL, &r))
+                deleted |= r.gone && r.stamp >= since;
+        }
+        for (unsigned k = 0; k < i; k++) /* each server once */
+            deleted &= s->view.source[k].origin != s->view.source[i].origin;
+        n += deleted;
+    }
+    return n;
+}
+
+/* Every state of four filters, of which two may be of one server: nothing,
+ * a mail, or a deletion at one of three times. */
+static void a_deletion_holds_from_where_enough_servers_have_one(void **state)
+{
+    enum { STATES = 5, ALL = STATES * STATES * STATES * STATES };
+
+    (void)state;
+    for (unsigned run = 0; run < 2 * SERVERS * ALL; run++) {
+        unsigned quorum = run % SERVERS + 1, rest = run / SERVERS / 2;
+        scene *s = open_scene(quorum);
+        uint32_t want = 0;
+        if (run / SERVERS % 2)
+            s->view.source[3].origin = s->view.source[2].origin;
+        for (unsigned i = 0; i < SERVERS; i++, rest /= STATES)
+            if (rest % STATES)
+                put(s, i, FLAG, rest % STATES > 1, NOW - rest % STATES);
+        for (uint32_t at = NOW - STATES; at <= NOW; at++)
+            if (deleters(s, at) >= quorum)
+                want = at;
+        assert_int_equal(ask(s).deleted, want);
+        close_scene(s);
+    }
+}
+
 static void one_server_with_another_flag_hides_nothing(void **state)
 {
     scene *s = open_scene(2);
@@ -122,6 +168,7 @@ static void too_few_servers_tell_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_deletion_holds_from_where_enough_servers_have_one),
         cmocka_unit_test(one_server_with_another_flag_hides_nothing),
         cmocka_unit_test(stamps_from_the_future_do_not_count),
         cmocka_unit_test(too_few_servers_tell_nothing),

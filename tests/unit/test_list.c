@@ -574,12 +574,18 @@ static bytes encoded(const um_list *l)
     return b;
 }
 
+static umbel_status decode_from(const um_list_config *c, const uint8_t *secret,
+                                const bytes *b, bool checked, um_list **out)
+{
+    bytes from = {.at = b->at, .len = b->len};
+    um_feed feed = {&from, read_bytes, b->len, checked};
+    return um_list_decode(c, secret, &feed, out, &test_refusal);
+}
+
 static umbel_status decode(const um_list_config *c, const uint8_t *secret,
                            const bytes *b, um_list **out)
 {
-    bytes from = {.at = b->at, .len = b->len};
-    um_feed feed = {&from, read_bytes, b->len, false};
-    return um_list_decode(c, secret, &feed, out, &test_refusal);
+    return decode_from(c, secret, b, false, out);
 }
 
 /* Two epochs, with keys 0 .. 99 in the first and 50 .. 149 in the second. */
@@ -702,6 +708,27 @@ static void another_configuration_holds_from_the_next_epoch_on(void **state)
     assert_ok(decode(&c, test_secret, &b, &again));
     assert_int_equal(count_key(again, 60), 3);
     um_list_close(again);
+    free(b.at);
+    um_list_close(l);
+}
+
+/* The length of the filter stands before it: here after the version, the
+ * number of epochs, two times and a threshold of 0. */
+static void another_layout_is_another_version_and_not_cut_short(void **state)
+{
+    enum { LEN_AT = 8 + 16 + 4 };
+    um_list_config c = usual;
+    c.threshold = 0;
+    um_list *l = open_list(&c), *again = NULL;
+    bytes b = encoded(l);
+
+    (void)state;
+    b.at[LEN_AT] ^= 64;
+    assert_refused(decode_from(&c, test_secret, &b, false, &again),
+                   UMBEL_E_FORMAT, "bytes");
+    assert_refused(decode_from(&c, test_secret, &b, true, &again),
+                   UMBEL_E_VERSION, "another version of this program");
+    assert_null(again);
     free(b.at);
     um_list_close(l);
 }
@@ -908,6 +935,7 @@ int main(void)
         cmocka_unit_test(decoding_gives_the_same_list),
         cmocka_unit_test(a_threshold_predicts_wrong_verdicts),
         cmocka_unit_test(another_configuration_holds_from_the_next_epoch_on),
+        cmocka_unit_test(another_layout_is_another_version_and_not_cut_short),
         cmocka_unit_test(another_secret_is_refused),
         cmocka_unit_test(a_list_cut_short_is_refused),
         cmocka_unit_test(a_changed_byte_is_refused_or_harmless),
