@@ -15,7 +15,7 @@ static umbel_status listen_on(um_front_datagram *d, const char *address,
     um_datagrams_config config = *c;
     int fd;
 
-    s->owner = d->owner;
+    s->owner = d;
     config.ctx = s;
     UM_TRY(um_house_listen(d->house, d->front, address, SOCK_DGRAM, &fd, err));
     UM_TRY(um_datagrams_open(d->house->loop, fd, &config, &s->datagrams, err));
@@ -47,20 +47,27 @@ const um_answer *um_front_datagram_ready(const um_front_datagram *d,
     return *stored || um_store_failed(store) ? a : NULL;
 }
 
-void um_front_datagram_flush(um_front_datagram *d)
+void um_front_datagram_committed(void *state)
 {
+    um_front_datagram *d = state;
+
+    d->answer(state);
     for (size_t i = 0; i < d->n; i++)
         um_datagrams_flush(d->socket[i].datagrams);
 }
 
-void um_front_datagram_stop(um_front_datagram *d)
+void um_front_datagram_stop(void *state)
 {
+    um_front_datagram *d = state;
+
     for (size_t i = 0; i < d->n; i++)
         um_datagrams_drain(d->socket[i].datagrams);
 }
 
-bool um_front_datagram_busy(const um_front_datagram *d)
+bool um_front_datagram_busy(const void *state)
 {
+    const um_front_datagram *d = state;
+
     return um_pending_first(&d->pending);
 }
 

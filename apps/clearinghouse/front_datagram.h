@@ -1,6 +1,9 @@
 /*
  * front_datagram.h - the sockets of a front that speaks in datagrams, and the
  * answers that wait for the store.
+ *
+ * It is the first thing in the state of such a front, so that the front's row
+ * has the functions below that take a state.
  */
 #ifndef UM_CLEARINGHOUSE_FRONT_DATAGRAM_H
 #define UM_CLEARINGHOUSE_FRONT_DATAGRAM_H
@@ -11,7 +14,7 @@
 typedef struct um_front_datagram {
     um_house *house;
     const um_front *front;
-    void *owner; /* the front's state */
+    void (*answer)(void *state); /* answers what the store has committed */
     um_pending pending;
     struct um_front_socket {
         um_datagrams *datagrams;
@@ -22,7 +25,7 @@ typedef struct um_front_datagram {
 
 typedef struct um_front_socket um_front_socket;
 
-/* Listens on addresses; house, front and owner are set. The context of
+/* Listens on addresses; house, front and answer are set. The context of
  * c->take, which is all that it says besides lengths, is a um_front_socket. */
 umbel_status um_front_datagram_open(um_front_datagram *d,
                                     const um_texts *listen,
@@ -34,12 +37,12 @@ umbel_status um_front_datagram_open(um_front_datagram *d,
 const um_answer *um_front_datagram_ready(const um_front_datagram *d,
                                          bool *stored);
 
-/* Sends what was queued. */
-void um_front_datagram_flush(um_front_datagram *d);
-/* Takes what has come, and receives no more. */
-void um_front_datagram_stop(um_front_datagram *d);
-/* Returns true while answers wait. */
-bool um_front_datagram_busy(const um_front_datagram *d);
+/* Answers what has been committed, and sends it: um_front.committed. */
+void um_front_datagram_committed(void *state);
+/* Takes what has come, and receives no more: um_front.stop. */
+void um_front_datagram_stop(void *state);
+/* Returns true while answers wait: um_front.busy. */
+bool um_front_datagram_busy(const void *state);
 /* A zeroed one is fine. */
 void um_front_datagram_close(um_front_datagram *d);
 

@@ -134,34 +134,13 @@ static umbel_status open_front(um_house *h, void **state, umbel_error *err)
         return um_no_memory(err, sizeof *f);
     *state = f; /* closed with the house */
     f->house = h;
-    f->net =
-        (um_front_datagram){.house = h, .front = &um_front_pyzor, .owner = f};
+    f->net = (um_front_datagram){.house = h,
+                                 .front = &um_front_pyzor,
+                                 .answer = um_pyzor_answer_pending};
     f->stats = um_house_stats(h, &um_front_pyzor);
     f->list = um_house_first_list(&um_front_pyzor);
     UM_TRY(reload(f, err));
     return um_front_datagram_open(&f->net, &settings_of(h)->listen, &c, err);
-}
-
-static void committed(void *state)
-{
-    um_pyzor_front *f = state;
-
-    um_pyzor_answer_pending(f);
-    um_front_datagram_flush(&f->net);
-}
-
-static void stop(void *state)
-{
-    um_pyzor_front *f = state;
-
-    um_front_datagram_stop(&f->net);
-}
-
-static bool busy(const void *state)
-{
-    const um_pyzor_front *f = state;
-
-    return um_front_datagram_busy(&f->net);
 }
 
 static void close_front(void *state)
@@ -211,9 +190,9 @@ const um_front um_front_pyzor = {
     .check = check_files,
     .open = open_front,
     .reload = reload,
-    .committed = committed,
-    .stop = stop,
-    .busy = busy,
+    .committed = um_front_datagram_committed,
+    .stop = um_front_datagram_stop,
+    .busy = um_front_datagram_busy,
     .close = close_front,
     .hint = hint,
     .doctor = doctor,

@@ -140,8 +140,9 @@ static void answer_one(um_fuzzy_front *f, const um_answer *a, bool stored)
     um_front_count(f->stats, a->op, stored ? UM_FUZZY_OK : UM_FUZZY_NOT_STORED);
 }
 
-void um_fuzzy_answer_pending(um_fuzzy_front *f)
+void um_fuzzy_answer_pending(void *state)
 {
+    um_fuzzy_front *f = state;
     const um_answer *a;
     bool stored;
 

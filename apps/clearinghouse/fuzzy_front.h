@@ -33,13 +33,13 @@ typedef struct um_fuzzy_job {
 } um_fuzzy_job;
 
 typedef struct um_fuzzy_front {
+    um_front_datagram net; /* first */
     um_house *house;
     um_front_stats *stats;
     unsigned list;
     uint64_t secret[UM_NEAR_SHINGLES]; /* of um_near_shingle */
     um_fuzzy_writer *writer;
     size_t nwriters;
-    um_front_datagram net;
     um_fuzzy_view view;
     um_fuzzy_job job[UM_DATAGRAM_BATCH];
 } um_fuzzy_front;
@@ -53,7 +53,7 @@ void um_fuzzy_secrets(const um_house *h, uint64_t out[UM_NEAR_SHINGLES]);
 /* Takes a batch: um_datagrams_config.take, with a um_front_socket. */
 void um_fuzzy_take(void *ctx, const um_datagram *d, size_t n);
 /* Answers what the store has committed, or cannot. */
-void um_fuzzy_answer_pending(um_fuzzy_front *f);
+void um_fuzzy_answer_pending(void *state);
 
 /* Returns true for a mail that is neither written nor a hit: it is welcome, or
  * was forgotten. */

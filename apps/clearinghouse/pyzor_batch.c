@@ -99,8 +99,9 @@ static void take_report(um_pyzor_front *f, um_datagrams *to, um_pyzor_job *job)
         send_job(f, to, job, &r);
 }
 
-void um_pyzor_answer_pending(um_pyzor_front *f)
+void um_pyzor_answer_pending(void *state)
 {
+    um_pyzor_front *f = state;
     const um_answer *a;
     bool stored;
 

@@ -25,13 +25,13 @@ typedef struct um_pyzor_job {
 } um_pyzor_job;
 
 typedef struct um_pyzor_front {
+    um_front_datagram net; /* first */
     um_house *house;
     um_front_stats *stats;
     unsigned list; /* the first of its lists in the store */
     um_pyzor_accounts accounts;
     um_pyzor_once *once; /* NULL: every report counts */
     uint64_t last_ticket;
-    um_front_datagram net;
     um_pyzor_job job[UM_DATAGRAM_BATCH];
 } um_pyzor_front;
 
@@ -50,7 +50,7 @@ um_pyzor_outcome um_pyzor_count(um_pyzor_front *f, const um_pyzor_job *job,
                                 uint64_t *ticket);
 
 /* Answers reports that the store has committed, or cannot. */
-void um_pyzor_answer_pending(um_pyzor_front *f);
+void um_pyzor_answer_pending(void *state);
 
 /* Sends a reply, and counts it. claim is for the log of refusals. */
 void um_pyzor_send(um_pyzor_front *f, um_datagrams *to,

@@ -8,7 +8,10 @@
  *
  * bench_fuzzy truth TEXTS SET N - prints, for each mail of a set, what an
  * endless search in N stored mails finds (truth.h).
+ *
+ * bench_fuzzy echo - a server that only receives and answers (echo.h).
  */
+#include "bench/fuzzy_load/echo.h"
 #include "bench/fuzzy_load/mails.h"
 #include "bench/fuzzy_load/truth.h"
 
@@ -213,7 +216,10 @@ int main(int argc, char **argv)
         return um_print_truth(texts, set, strtoull(argv[4], NULL, 10)) ? 0 : 2;
     if (!truth && texts)
         return ask_server(texts, argv);
+    if (argc == 2 && strcmp(argv[1], "echo") == 0)
+        return um_echo();
     fprintf(stderr, "bench_fuzzy PORT write|check|ping TEXTS SET FIRST N\n"
-                    "bench_fuzzy truth TEXTS SET N\n");
+                    "bench_fuzzy truth TEXTS SET N\n"
+                    "bench_fuzzy echo\n");
     return 2;
 }
