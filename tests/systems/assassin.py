@@ -1,0 +1,70 @@
+"""Debian's SpamAssassin with the settings of docs/GUIDE.md, for one clearinghouse.
+
+It has all rules and plugins that it comes with, but for two changes: the DCC plugin is enabled, and SpamCop is not,
+which would send mail. Nobody asks a name server. Each reporter has a home and a Bayes database of its own.
+"""
+import glob
+import os
+import re
+import subprocess
+
+from guide import piece
+from razor_agents import write
+
+RULES, SITE = "/usr/share/spamassassin", "/etc/spamassassin"
+MAIL = """Return-Path: <win@spam.example.com>
+Received: from mx.example.net (mx.example.net [192.0.2.7]) by mx.example.com; Tue, 17 Nov 2026 00:00:00 +0000
+From: Winner <win@spam.example.com>
+To: b@example.com
+Subject: about {0}
+Date: Tue, 17 Nov 2026 00:00:00 +0000
+Message-ID: <{0}@spam.example.com>
+
+Dear friend, you have won the great prize of the {0}, which is a long road in
+the hills and a garden with a view; send us your name and the keys of your {0}
+and we will bring it to you on Monday, before the weather changes again.
+"""
+SYMBOLS = {"DCC_CHECK", "PYZOR_CHECK", "RAZOR2_CHECK", "RAZOR2_CF_RANGE_51_100"}
+REPORTERS = 5  # as many reports as PYZOR_CHECK needs
+
+
+def settings_of(house, agents, dir_):
+    """The plugins and settings of the GUIDE, with the addresses of this server."""
+    lines = piece("spamassassin", **{"127.0.0.1:10045": "%s:%d" % house.dccifd,
+                                     "/etc/spamassassin/pyzor": dir_ + "/pyzor",
+                                     "/etc/razor/razor-agent.conf": agents + "/razor-agent.conf"}).splitlines(True)
+    plugins = [line for line in lines if line.startswith("loadplugin")]
+    return "".join(plugins), "".join(line for line in lines if line not in plugins)
+
+
+class Assassin:
+    """Debian's, with a site directory and a home of its own."""
+
+    def __init__(self, house, agents, name):
+        self.dir = house.path("sa-" + name)
+        plugins, settings = settings_of(house, agents, self.dir)
+        write(self.dir + "/pyzor/servers", "%s:%d\n" % house.pyzor)
+        for part in "bayes", "home":
+            os.makedirs(f"{self.dir}/{part}")
+        for file in glob.glob(SITE + "/*.pre"):
+            with open(file, encoding="utf-8") as pre:
+                write(f"{self.dir}/site/" + os.path.basename(file),
+                      "".join(line for line in pre if "Plugin::SpamCop" not in line))
+        write(self.dir + "/site/zz-guide.pre", plugins)
+        write(self.dir + "/site/local.cf", settings + "dns_available no\nskip_rbl_checks 1\nbayes_auto_learn 0\n"
+              f"bayes_path {self.dir}/bayes/db\nrazor_timeout 60\npyzor_timeout 60\ndcc_timeout 60\n")
+
+    def run(self, *words, text):
+        command = ["spamassassin", "--configpath", RULES, "--siteconfigpath", self.dir + "/site",
+                   "--nocreate-prefs", "--prefspath", self.dir + "/prefs", *words]
+        ended = subprocess.run(command, input=text, capture_output=True, text=True, check=False,
+                               env=dict(os.environ, HOME=self.dir + "/home"))
+        if ended.returncode:
+            raise SystemExit(f"FAILED: {command}: {ended.stderr}")
+        return ended.stdout
+
+    def symbols(self, text):
+        printed = self.run("-t", text=text)
+        if "X-Spam-Status:" not in printed:
+            raise SystemExit(f"FAILED: no verdict: {printed}")
+        return {name for name in SYMBOLS if re.search(rf"\b{name}\b", printed)}
