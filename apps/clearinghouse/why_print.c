@@ -116,30 +116,38 @@ static void put_command(FILE *out, const um_why *w, const char *words)
     }
 }
 
-static bool print_forget(FILE *out, const um_why *w)
+/* The exact signature of a short mail is Pyzor's as well. */
+static bool is_repeated(const um_why *w, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(w->signature[k].digest, w->signature[i].digest) == 0)
+            return true;
+    return false;
+}
+
+/* Prints a command with the digests of some signatures; false: of none. */
+static bool put_digests(FILE *out, const um_why *w, const char *words,
+                        bool (*is_taken)(const um_why_signature *s))
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < w->n && (w->hit || !w->welcome); i++)
-        if (is_counted(&w->signature[i])) {
+    for (size_t i = 0; i < w->n; i++)
+        if (is_taken(&w->signature[i]) && !is_repeated(w, i)) {
             if (n++ == 0)
-                put_command(out, w, "forget");
+                put_command(out, w, words);
             fprintf(out, " %s", w->signature[i].digest);
         }
     return n;
 }
 
+static bool print_forget(FILE *out, const um_why *w)
+{
+    return (w->hit || !w->welcome) && put_digests(out, w, "forget", is_counted);
+}
+
 static bool print_undo(FILE *out, const um_why *w)
 {
-    size_t n = 0;
-
-    for (size_t i = 0; i < w->n; i++)
-        if (is_forgotten(&w->signature[i])) {
-            if (n++ == 0)
-                put_command(out, w, "forget --undo");
-            fprintf(out, " %s", w->signature[i].digest);
-        }
-    return n;
+    return put_digests(out, w, "forget --undo", is_forgotten);
 }
 
 /* The rule to welcome it by; "": none. */
