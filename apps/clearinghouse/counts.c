@@ -35,6 +35,38 @@ static void count_all(const um_house *h, unsigned list, const umbel_digest *d,
     }
 }
 
+/* Counts of our own lists that are perhaps too large never let too few digests
+ * reach a threshold, so those that do not reach it are done. */
+static void reach_with(const um_house *h, unsigned list, const umbel_digest *d,
+                       size_t n, const uint64_t *own, uint64_t threshold,
+                       bool *reached)
+{
+    for (size_t i = 0; i < n; i++)
+        reached[i] = own[i] >= threshold;
+    if (h->machine)
+        umbel_sync_reaches(h->machine, list, d, n, own, threshold, reached,
+                           NULL);
+}
+
+/* Asks again for those that reached it, with counts. */
+static void reach_again(const um_house *h, unsigned list, const umbel_digest *d,
+                        size_t n, uint64_t threshold, bool *reached)
+{
+    umbel_digest some[UM_BATCH];
+    uint64_t own[UM_BATCH];
+    bool again[UM_BATCH];
+    size_t nsome = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (reached[i])
+            some[nsome++] = d[i];
+    um_store_count(h->store, list, some, nsome, own);
+    reach_with(h, list, some, nsome, own, threshold, again);
+    for (size_t i = n; i-- > 0;)
+        if (reached[i])
+            reached[i] = again[--nsome];
+}
+
 static void reach_all(const um_house *h, unsigned list, const umbel_digest *d,
                       size_t n, uint64_t threshold, bool *reached)
 {
@@ -42,12 +74,10 @@ static void reach_all(const um_house *h, unsigned list, const umbel_digest *d,
 
     for (size_t done = 0, some; done < n; done += some) {
         some = um_next_batch(n - done);
-        um_store_count(h->store, list, d + done, some, own);
-        for (size_t i = 0; i < some; i++)
-            reached[done + i] = own[i] >= threshold;
-        if (h->machine)
-            umbel_sync_reaches(h->machine, list, d + done, some, own, threshold,
-                               reached + done, NULL);
+        bool exact = um_store_bound(h->store, list, d + done, some, own);
+        reach_with(h, list, d + done, some, own, threshold, reached + done);
+        if (!exact)
+            reach_again(h, list, d + done, some, threshold, reached + done);
     }
 }
 

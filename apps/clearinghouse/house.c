@@ -305,7 +305,8 @@ static umbel_status open_store(um_house *h, umbel_error *err)
                          .secret = h->config.secret,
                          .durability = (um_durability)h->config.durability,
                          .lists = lists,
-                         .watch = um_peers_watch(h->peers)};
+                         .watch = um_peers_watch(h->peers),
+                         .sums_bytes = um_house_sums_bytes(&h->config)};
 
     for (size_t i = 0; um_front_list(i); i++)
         lists[c.nlists++] = um_house_list_config(&h->config, i);

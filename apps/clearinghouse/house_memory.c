@@ -85,20 +85,37 @@ static umbel_status add_peers(const um_config *c, uint64_t lists,
     return UMBEL_OK;
 }
 
-umbel_status um_house_check_memory(const um_config *c, umbel_error *err)
+/* Adds up what the server needs when its lists are full. */
+static umbel_status add_all(const um_config *c, uint64_t *need,
+                            umbel_error *err)
 {
     um_mail_pool_config pool = um_house_pool_config(c);
-    uint64_t need = UM_HOUSE_BASE + um_limits_bytes(&c->limits) +
-                    um_recent_bytes(UM_STORE_RECENT) +
-                    um_mail_pool_bytes(&pool);
     uint64_t lists = 0;
 
+    *need = UM_HOUSE_BASE + um_limits_bytes(&c->limits) +
+            um_recent_bytes(UM_STORE_RECENT) + um_mail_pool_bytes(&pool);
     for (size_t i = 0; um_front_list(i); i++)
         UM_TRY(add_list(c, i, &lists, err));
-    need += lists;
-    UM_TRY(add_peers(c, lists, &need, err));
-    UM_TRY(add_fronts(c, &need, err));
-    UM_TRY(add_trust(c, &need, err));
+    *need += lists;
+    UM_TRY(add_peers(c, lists, need, err));
+    UM_TRY(add_fronts(c, need, err));
+    return add_trust(c, need, err);
+}
+
+uint64_t um_house_sums_bytes(const um_config *c)
+{
+    uint64_t need;
+
+    if (!c->origin || add_all(c, &need, NULL) != UMBEL_OK || need > c->memory)
+        return 0;
+    return (c->memory - need) / 2;
+}
+
+umbel_status um_house_check_memory(const um_config *c, umbel_error *err)
+{
+    uint64_t need;
+
+    UM_TRY(add_all(c, &need, err));
     if (need > c->memory)
         return um_fail(
             err, UMBEL_E_LIMIT,

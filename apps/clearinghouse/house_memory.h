@@ -16,4 +16,8 @@ uint64_t um_house_memory(void);
  */
 umbel_status um_house_check_memory(const um_config *c, umbel_error *err);
 
+/* Returns the memory for um_store_sum: half of what is left, so that the
+ * welcome file may grow. 0 without peers, where sums gain little. */
+uint64_t um_house_sums_bytes(const um_config *c);
+
 #endif

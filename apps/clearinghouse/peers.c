@@ -257,6 +257,7 @@ umbel_status um_peers_open(um_house *h, um_peers **out, umbel_error *err)
     *out = p; /* closed with the house */
     p->house = h;
     p->strangers = (um_log_topic){.source = "peers", .name = "stranger"};
+    UM_TRY(um_mails_open(p, err));
     UM_TRY(um_peers_keys_read(&h->config, &p->keys, err));
     UM_TRY(um_make_remotes(&h->config, &p->keys, &p->remote, err));
     p->nremotes = h->config.npeers;
@@ -273,6 +274,15 @@ uint64_t um_clock_us(void)
 
 /* --- turns ---------------------------------------------------------------- */
 
+/* What makes look-ups fast where there are peers: in their copies, and in our
+ * own lists. */
+static bool go_on_indexing(um_peers *p)
+{
+    bool ours = um_store_sum(p->house->store);
+
+    return umbel_sync_index(p->machine) || ours;
+}
+
 static void beat(void *ctx)
 {
     um_peers *p = ctx;
@@ -283,7 +293,7 @@ static void beat(void *ctx)
     um_calls_make(p);
     if (um_publish_beat(p))
         um_timer_set(p->beat, SHORT_BEAT_MS, BEAT_MS);
-    else if (p->indexing && (p->indexing = umbel_sync_index(p->machine)))
+    else if (p->indexing && (p->indexing = go_on_indexing(p)))
         um_timer_set(p->beat, INDEX_BEAT_MS, BEAT_MS);
 }
 

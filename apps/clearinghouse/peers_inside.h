@@ -99,7 +99,7 @@ typedef struct um_latest_mail {
 
 typedef struct um_latest_mails {
     um_latest_mail *item;
-    size_t cap;
+    size_t cap; /* never 0 */
     uint64_t n, published[UM_MAX_LISTS];
 } um_latest_mails;
 
@@ -187,6 +187,8 @@ void um_peers_counted(void *ctx, const um_entry *e);
 void um_latest_settle(um_peers *p);
 
 /* --- peers_mails.c --- */
+enum { UM_MAILS_LEAST = 64, UM_MAILS_MOST = 1 << 14 }; /* 6 MB of them */
+umbel_status um_mails_open(um_peers *p, umbel_error *err);
 /* A mail was written, now or before a restart. */
 void um_peers_written(void *ctx, unsigned list, const um_near_write *w);
 /* After a start: leaves out mails that are published. */

@@ -10,22 +10,40 @@
 
 #include <stdlib.h>
 
-enum { MAILS_LEAST = 64, MAILS_MOST = 1 << 14 }; /* 6 MB of them */
+umbel_status um_mails_open(um_peers *p, umbel_error *err)
+{
+    p->mails.item = malloc(UM_MAILS_LEAST * sizeof *p->mails.item);
+    if (!p->mails.item)
+        return um_no_memory(err, UM_MAILS_LEAST * sizeof *p->mails.item);
+    p->mails.cap = UM_MAILS_LEAST;
+    return UMBEL_OK;
+}
+
+/* Once it has failed, later mails take the places of earlier ones. */
+static bool make_room(um_latest_mails *l)
+{
+    size_t cap = l->cap < UM_MAILS_LEAST ? UM_MAILS_LEAST : 2 * l->cap;
+    um_latest_mail *all = realloc(l->item, cap * sizeof *all);
+
+    if (!all)
+        return false;
+    l->item = all;
+    l->cap = cap;
+    return true;
+}
 
 void um_peers_written(void *ctx, unsigned list, const um_near_write *w)
 {
-    um_latest_mails *l = &((um_peers *)ctx)->mails;
+    um_peers *p = ctx;
+    um_latest_mails *l = &p->mails;
 
-    if (l->n == l->cap && l->cap < MAILS_MOST) {
-        size_t cap = l->cap ? 2 * l->cap : MAILS_LEAST;
-        um_latest_mail *all = realloc(l->item, cap * sizeof *all);
-        if (all) {
-            l->item = all;
-            l->cap = cap;
-        }
-    }
-    if (l->cap)
-        l->item[l->n++ % l->cap] = (um_latest_mail){list, *w};
+    if (l->n == l->cap && l->cap < UM_MAILS_MOST && !make_room(l))
+        um_log_event(&p->house->log,
+                     "peers: out of memory: of mails that no peer has yet only "
+                     "the last %zu are remembered, in case this server has to "
+                     "go on as a new incarnation; restart it with more memory",
+                     l->cap);
+    l->item[l->n++ % l->cap] = (um_latest_mail){list, *w};
 }
 
 static uint64_t oldest_of(const um_latest_mails *l)
@@ -68,16 +86,21 @@ static bool is_published(const um_peers *p, const um_latest_mail *m)
     return true;
 }
 
+/* Returns the places that copies of them all need; never 0. */
+static size_t places_of(const um_latest_mails *l)
+{
+    return (size_t)(l->n - oldest_of(l)) + 1;
+}
+
 /* Copies some of them, in their order. NULL: no memory. */
 static um_latest_mail *copy_mails(const um_peers *p, size_t *n,
                                   bool (*wanted)(const um_peers *p, uint64_t i))
 {
     const um_latest_mails *l = &p->mails;
-    uint64_t first = oldest_of(l);
-    um_latest_mail *all = malloc((size_t)(l->n - first + 1) * sizeof *all);
+    um_latest_mail *all = malloc(places_of(l) * sizeof *all);
 
     *n = 0;
-    for (uint64_t i = first; all && i < l->n; i++)
+    for (uint64_t i = oldest_of(l); all && i < l->n; i++)
         if (wanted(p, i))
             all[(*n)++] = l->item[i % l->cap];
     return all;
@@ -97,13 +120,13 @@ static bool is_later(const um_peers *p, uint64_t i)
 
 void um_mails_settle(um_peers *p)
 {
-    size_t n;
+    size_t n, cap = places_of(&p->mails);
     um_latest_mail *all = copy_mails(p, &n, is_missing);
 
     if (!all)
         return; /* some may be written twice */
     free(p->mails.item);
-    p->mails = (um_latest_mails){.item = all, .cap = n, .n = n};
+    p->mails = (um_latest_mails){.item = all, .cap = cap, .n = n};
 }
 
 static bool has_mails(const um_list *l)

@@ -11,8 +11,9 @@
  * ("all at one"), and one of the five alone, with a fifth of them ("one of
  * five"). Asked for verdicts, whether a key came 20 times or more:
  *   five     a machine that has the filters of all five
- *   server   one that has those of four, and beside it the filters of the
- *            fifth, as a server with four peers asks its store
+ *   server   one that has those of four, and beside it a list with the epochs
+ *            of the fifth: a server with four peers, as in counts.c of the
+ *            clearinghouse
  * and for counts, which are exact sums:
  *   five counted, server counted, and "not indexed": the five without an index.
  * Verdicts are to cost at most 1.3 times either baseline; MISSED says where
@@ -21,6 +22,7 @@
  * Times are CPU time, the best of many chunks; sides take turns.
  */
 #include "base/rng.h"
+#include "store/list.h"
 
 #include <umbel/umbel.h>
 
@@ -36,6 +38,7 @@ enum {
     ORIGINS = 5,
     EPOCHS = 4,
     THRESHOLD = 20,
+    SEED = 7,
     MOST = 10000, /* of a key's counts */
     EPOCH_SECONDS = 1000,
     BATCH = 256,
@@ -84,22 +87,22 @@ static uint32_t pareto(um_rng *rng)
     return u < 1.0 / MOST ? MOST : (uint32_t)(1 / u);
 }
 
-static umbel_filter *make_filter(const char *kind, uint64_t capacity,
-                                 double fpr)
-{
-    umbel_params p = UMBEL_PARAMS_INIT;
-    umbel_setting refined[] = {{"cell_bits", 8}, {"update", 1}};
-    umbel_filter *f;
-    umbel_error err;
+static const uint8_t secret_bytes[UMBEL_SECRET_LEN] = {7};
 
-    p.capacity = capacity;
-    p.fpr = fpr;
-    if (strcmp(kind, "counting") == 0) {
-        p.settings = refined;
-        p.nsettings = 2;
-    }
-    want(umbel_create(kind, &p, &f, &err), &err);
-    return f;
+/* A list whose epochs have that capacity and error each. */
+static um_list_config list_config(const char *kind, uint64_t capacity,
+                                  double fpr)
+{
+    bool counting = strcmp(kind, "counting") == 0;
+
+    return (um_list_config){.name = "bench",
+                            .kind = kind,
+                            .capacity = capacity,
+                            .error = fpr * EPOCHS,
+                            .epoch_seconds = EPOCH_SECONDS,
+                            .epochs = EPOCHS,
+                            .cell_bits = counting ? 8 : 0,
+                            .refined = counting};
 }
 
 /* --- look-ups -------------------------------------------------------------
@@ -108,7 +111,8 @@ static umbel_filter *make_filter(const char *kind, uint64_t capacity,
 /* Origins with filters of one shape. */
 typedef struct network {
     int origins;
-    uint64_t capacity; /* of a filter */
+    uint64_t capacity;     /* of a filter */
+    um_list_config config; /* of a list that has such filters */
     umbel_filter *shape;
     umbel_filter *filter[ORIGINS][EPOCHS];
 } network;
@@ -118,6 +122,7 @@ typedef struct reports {
     network five, one;
     uint64_t keys;
     uint32_t *times;
+    um_list *list; /* the first of the five */
 } reports;
 
 static void add_report(network *n, int origin, int epoch, umbel_digest d)
@@ -132,10 +137,16 @@ typedef struct most_keys {
     uint64_t five, one;
 } most_keys;
 
+/* Returns origin * EPOCHS + epoch. */
+static int draw_place(um_rng *rng)
+{
+    return (int)um_random_below(rng, (uint64_t)ORIGINS * EPOCHS);
+}
+
 /* Draws the reports, the same ones each time. */
 static most_keys make_reports(reports *r, bool add)
 {
-    um_rng rng = {7};
+    um_rng rng = {SEED};
     uint64_t five[ORIGINS * EPOCHS] = {0}, one[EPOCHS] = {0};
     most_keys most = {0, 0};
 
@@ -144,7 +155,7 @@ static most_keys make_reports(reports *r, bool add)
         bool in[ORIGINS * EPOCHS] = {false}, in_one[EPOCHS] = {false};
         r->times[i] = pareto(&rng);
         for (uint32_t t = 0; t < r->times[i]; t++) {
-            int where = (int)um_random_below(&rng, (uint64_t)ORIGINS * EPOCHS);
+            int where = draw_place(&rng);
             five[where] += !in[where];
             one[where % EPOCHS] += !in_one[where % EPOCHS];
             in[where] = in_one[where % EPOCHS] = true;
@@ -168,7 +179,8 @@ static void open_network(network *n, int origins, uint64_t capacity,
 
     n->origins = origins;
     n->capacity = capacity;
-    n->shape = make_filter(kind, capacity, fpr);
+    n->config = list_config(kind, capacity, fpr);
+    want(um_list_shape(&n->config, secret_bytes, &n->shape, &err), &err);
     for (int o = 0; o < origins; o++)
         for (int e = 0; e < EPOCHS; e++)
             want(umbel_copy(n->shape, &n->filter[o][e], &err), &err);
@@ -182,6 +194,37 @@ static void close_network(network *n)
     umbel_close(n->shape);
 }
 
+/* Draws the same reports again, for one epoch of the list. */
+static void fill_epoch(reports *r, int epoch)
+{
+    static const uint32_t once = 1;
+    um_rng rng = {SEED};
+    umbel_error err;
+
+    for (uint64_t i = 0; i < r->keys; i++) {
+        umbel_digest d = digest_of(i);
+        for (uint32_t left = pareto(&rng); left; left--)
+            if (draw_place(&rng) == epoch) /* of the first origin */
+                want(um_list_add(r->list, &d, &once, 1, &err), &err);
+    }
+}
+
+/* Makes the list of a server, ready to be asked. */
+static void open_list(reports *r)
+{
+    umbel_error err;
+
+    want(um_list_open(&r->five.config, secret_bytes, 0, &r->list, &err), &err);
+    for (int e = 0; e < EPOCHS; e++) {
+        if (e)
+            want(um_list_turn(r->list, (uint64_t)e * EPOCH_SECONDS, &err),
+                 &err);
+        fill_epoch(r, e);
+    }
+    while (um_list_sum(r->list, UINT64_MAX, 1 << 20))
+        continue;
+}
+
 /* The fullest filters become full to that many percent. */
 static void open_reports(reports *r, const char *kind, double fpr,
                          uint64_t keys, unsigned percent)
@@ -192,10 +235,12 @@ static void open_reports(reports *r, const char *kind, double fpr,
     open_network(&r->five, ORIGINS, most.five * 100 / percent + 1, kind, fpr);
     open_network(&r->one, 1, most.one * 100 / percent + 1, kind, fpr);
     make_reports(r, true);
+    open_list(r);
 }
 
 static void close_reports(reports *r)
 {
+    um_list_close(r->list);
     close_network(&r->five);
     close_network(&r->one);
     free(r->times);
@@ -268,38 +313,56 @@ static umbel_sync *machine_of(const network *n, int first, int end,
 typedef struct side {
     const char *name;
     umbel_sync *machine;
-    const network *own; /* of its origin 0; NULL: it has no store */
+    const um_list *own; /* NULL: it has no store */
     bool verdicts;      /* it is asked for these, and held to the bar */
     double best;        /* seconds of a chunk */
     uint64_t reached;   /* keys that reached the threshold */
 } side;
 
-static void count_own(const network *n, const umbel_digest *d, uint64_t *own)
+/* As um_house_reaches: what a bound lets reach the threshold is counted. */
+static void reach_own(const side *s, const umbel_digest *d, bool *reached)
 {
-    uint64_t one[BATCH];
+    uint64_t own[BATCH];
+    umbel_digest some[BATCH];
+    bool again[BATCH];
+    size_t n = 0;
     umbel_error err;
 
-    memset(own, 0, BATCH * sizeof *own);
-    for (int e = 0; e < EPOCHS; e++) {
-        want(umbel_count_digests(n->filter[0][e], d, BATCH, one, &err), &err);
-        for (size_t i = 0; i < BATCH; i++)
-            own[i] += one[i];
-    }
+    bool exact = um_list_bound(s->own, d, BATCH, own);
+    want(umbel_sync_reaches(s->machine, 0, d, BATCH, own, THRESHOLD, reached,
+                            &err),
+         &err);
+    for (size_t i = 0; i < BATCH && !exact; i++)
+        if (reached[i])
+            some[n++] = d[i];
+    um_list_count(s->own, some, n, own);
+    want(
+        umbel_sync_reaches(s->machine, 0, some, n, own, THRESHOLD, again, &err),
+        &err);
+    for (size_t i = BATCH; i-- > 0 && !exact;)
+        if (reached[i])
+            reached[i] = again[--n];
 }
 
-static void ask_batch(const side *s, const umbel_digest *d, bool *reached)
+static void reach_batch(const side *s, const umbel_digest *d, bool *reached)
+{
+    umbel_error err;
+
+    if (s->own)
+        reach_own(s, d, reached);
+    else
+        want(umbel_sync_reaches(s->machine, 0, d, BATCH, NULL, THRESHOLD,
+                                reached, &err),
+             &err);
+}
+
+static void count_batch(const side *s, const umbel_digest *d, bool *reached)
 {
     uint64_t own[BATCH], counts[BATCH];
     umbel_error err;
 
     if (s->own)
-        count_own(s->own, d, own);
-    if (s->verdicts) {
-        want(umbel_sync_reaches(s->machine, 0, d, BATCH, s->own ? own : NULL,
-                                THRESHOLD, reached, &err),
-             &err);
-        return;
-    }
+        um_list_count(s->own, d, BATCH, own);
     want(umbel_sync_count_with(s->machine, 0, d, BATCH, s->own ? own : NULL,
                                counts, &err),
          &err);
@@ -313,7 +376,10 @@ static void measure_chunk(side *s, const umbel_digest *d)
     double begin = cpu_seconds();
 
     for (size_t i = 0; i < CHUNK; i += BATCH) {
-        ask_batch(s, d + i, reached);
+        if (s->verdicts)
+            reach_batch(s, d + i, reached);
+        else
+            count_batch(s, d + i, reached);
         for (size_t j = 0; j < BATCH; j++)
             s->reached += reached[j];
     }
@@ -405,10 +471,10 @@ static bool bench_lookups(uint64_t keys, unsigned percent)
             [FIVE] = {.name = "five", .machine = five, .verdicts = true},
             {.name = "server",
              .machine = four,
-             .own = &r.five,
+             .own = r.list,
              .verdicts = true},
             {.name = "five counted", .machine = five},
-            {.name = "server counted", .machine = four, .own = &r.five},
+            {.name = "server counted", .machine = four, .own = r.list},
             {.name = "not indexed", .machine = plain},
         };
         size_t nsides = sizeof sides / sizeof *sides;

@@ -37,6 +37,7 @@ struct um_store {
     um_secret hasher_secret;
     um_state state;
     um_store_watch watch;
+    uint64_t sums_bytes;
     int event[2];
     uint64_t now;    /* the latest tick: a clock set back stands still */
     uint64_t ticked; /* the last tick, by the clock */

@@ -90,6 +90,7 @@ void um_list_close(um_list *l)
     if (!l)
         return;
     um_list_drop(l, 0);
+    um_list_sums_fini(l);
     umbel_alloc alloc = l->alloc;
     um_put(&alloc, l, sizeof *l);
 }
@@ -260,7 +261,7 @@ void um_list_stats_get(const um_list *l, um_list_stats *out)
                            .kind = l->kind,
                            .max_error = l->config.error,
                            .count_limit = UINT64_MAX,
-                           .bytes = sizeof *l,
+                           .bytes = sizeof *l + l->sums.cells.len,
                            .threshold = l->config.threshold,
                            .held = um_list_is_held(l),
                            .over_at = um_list_over_at(l),

@@ -109,6 +109,21 @@ void um_list_count(const um_list *l, const umbel_digest *d, size_t n,
  */
 void um_list_fetch(const um_list *l, const umbel_digest *d, size_t n);
 
+/*
+ * Goes on to make sums of the epochs that have ended, for about that many bytes
+ * of them, with at most `room` bytes of memory more than um_list_sums_bytes.
+ * Returns true if there is more to do. A turn of the list begins anew.
+ */
+bool um_list_sum(um_list *l, uint64_t room, size_t bytes);
+size_t um_list_sums_bytes(const um_list *l);
+/*
+ * Sets most[i] to a number that the count of digest i does not exceed. With
+ * sums this takes two look-ups, and false is returned. Without, it is the
+ * count: true.
+ */
+bool um_list_bound(const um_list *l, const umbel_digest *d, size_t n,
+                   uint64_t *most);
+
 /* The counts of one digest in each live epoch, newest first; returns the number
  * of epochs. */
 unsigned um_list_count_epochs(const um_list *l, const umbel_digest *d,

@@ -156,6 +156,7 @@ static void begin_epoch(um_list *l, umbel_filter *fresh, uint64_t now)
     l->epoch[0] = (um_epoch){
         .filter = fresh, .begin = now, .threshold = l->config.threshold};
     l->n++;
+    um_list_sums_restart(l);
 }
 
 umbel_status um_list_turn(um_list *l, uint64_t now, umbel_error *err)

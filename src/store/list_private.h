@@ -1,9 +1,12 @@
 /*
- * list_private.h - what list.c (epochs) and list_bytes.c (their bytes) share.
+ * list_private.h - what the files of a list share: list.c, list_epochs.c,
+ * list_sums.c and list_bytes.c.
  */
 #ifndef UM_STORE_LIST_PRIVATE_H
 #define UM_STORE_LIST_PRIVATE_H
 
+#include "filter/pages.h"
+#include "filter/sums.h"
 #include "store/list.h"
 
 typedef struct um_epoch {
@@ -14,6 +17,15 @@ typedef struct um_epoch {
                                                   times; the last: or more */
 } um_epoch;
 
+/* The epochs that have ended, added up: see list_sums.c. */
+typedef struct um_list_sums {
+    um_sums cells;
+    size_t cleared; /* bytes of them */
+    unsigned epoch; /* that is added now ... */
+    uint64_t page;  /* ... from this page on */
+    bool whole;
+} um_list_sums;
+
 struct um_list {
     um_list_config config; /* its name points to name */
     umbel_alloc alloc;
@@ -23,6 +35,7 @@ struct um_list {
     uint64_t changes;
     unsigned n;
     um_epoch epoch[UM_LIST_MAX_EPOCHS]; /* newest first */
+    um_list_sums sums;
 };
 
 /* Names what is wrong with a configuration. */
@@ -34,5 +47,8 @@ umbel_status um_list_make(const um_list_config *c, const uint8_t *secret,
                           um_list **out, umbel_error *err);
 /* Closes all epochs from number `from` on. */
 void um_list_drop(um_list *l, unsigned from);
+/* Other epochs have ended, or have gone. */
+void um_list_sums_restart(um_list *l);
+void um_list_sums_fini(um_list *l);
 
 #endif

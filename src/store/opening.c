@@ -167,6 +167,7 @@ umbel_status um_store_open(const um_store_config *c, uint64_t now,
     s->retry_after = 1;
     s->durability = c->durability;
     s->watch = c->watch;
+    s->sums_bytes = c->sums_bytes;
     s->least_bytes =
         c->journal_bytes ? c->journal_bytes : UM_STORE_JOURNAL_BYTES;
     um_hasher_init(&s->hasher, um_hash_find("sip"), 0, &s->hasher_secret);

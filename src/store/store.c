@@ -16,7 +16,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RETRY_MOST = 16 }; /* seconds between tries to write a snapshot */
+enum {
+    RETRY_MOST = 16,     /* seconds between tries to write a snapshot */
+    SUM_BYTES = 32 << 10 /* of epochs that are added up in one call */
+};
 
 static const char *const durabilities[] = {"always", "interval", "none"};
 
@@ -429,6 +432,30 @@ void um_store_count(const um_store *s, unsigned list, const umbel_digest *d,
                     size_t n, uint64_t *count)
 {
     um_list_count(s->state.list[list], d, n, count);
+}
+
+bool um_store_bound(const um_store *s, unsigned list, const umbel_digest *d,
+                    size_t n, uint64_t *most)
+{
+    return um_list_bound(s->state.list[list], d, n, most);
+}
+
+/* Lists share the memory; the first ones get it. */
+bool um_store_sum(um_store *s)
+{
+    const um_state *st = &s->state;
+    uint64_t used = 0;
+
+    for (size_t i = 0; i < st->nlists; i++)
+        used += um_list_sums_bytes(st->list[i]);
+    for (size_t i = 0; i < st->nlists; i++) {
+        uint64_t room = s->sums_bytes > used ? s->sums_bytes - used : 0;
+        size_t had = um_list_sums_bytes(st->list[i]);
+        if (um_list_sum(st->list[i], room, SUM_BYTES))
+            return true;
+        used += um_list_sums_bytes(st->list[i]) - had;
+    }
+    return false;
 }
 
 bool um_store_times(const um_store *s, unsigned list, const umbel_digest *d,

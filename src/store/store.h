@@ -103,6 +103,7 @@ typedef struct um_store_config {
      * UM_STORE_RECENT. */
     uint64_t recent;
     um_store_watch watch; /* zeroed: none */
+    uint64_t sums_bytes;  /* memory for um_store_sum */
 
     /* For tests: a disk other than dir, which the store takes over, and a
      * secret of UMBEL_SECRET_LEN bytes that needs no file. */
@@ -173,6 +174,13 @@ const char *um_store_failed(const um_store *s);
 /* Counts of one list. */
 void um_store_count(const um_store *s, unsigned list, const umbel_digest *d,
                     size_t n, uint64_t *count);
+/* Returns true, and counts, or false, and a number for each digest that its
+ * count does not exceed: see um_list_bound. */
+bool um_store_bound(const um_store *s, unsigned list, const umbel_digest *d,
+                    size_t n, uint64_t *most);
+/* Goes on, for a short time, with what makes um_store_bound fast. Returns true
+ * if there is more to do. */
+bool um_store_sum(um_store *s);
 /* As um_list_times, but to ten seconds for digests first seen within the
  * hour. */
 bool um_store_times(const um_store *s, unsigned list, const umbel_digest *d,

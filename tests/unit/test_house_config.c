@@ -56,6 +56,29 @@ a_server_with_peers_and_all_fronts_fits_into_the_default(void **state)
     um_config_fini(&c);
 }
 
+/* Sums of our own lists take of what nothing else needs. */
+static void sums_get_half_of_the_memory_that_is_left(void **state)
+{
+    um_config c;
+    uint64_t gives;
+
+    (void)state;
+    assert_ok(parse(&c, ""));
+    assert_int_equal(um_house_sums_bytes(&c), 0); /* it has no peers */
+    um_config_fini(&c);
+    assert_ok(parse(&c, "origin = \"KEY\""));
+    gives = um_house_sums_bytes(&c);
+    c.memory += 2000000;
+    assert_int_equal(um_house_sums_bytes(&c), gives + 1000000);
+    c.memory -= 2000000 + 2 * gives;
+    assert_ok(um_house_check_memory(&c, &test_refusal));
+    assert_int_equal(um_house_sums_bytes(&c), 0);
+    c.memory -= 2;
+    assert_int_equal(um_house_check_memory(&c, &test_refusal), UMBEL_E_LIMIT);
+    assert_int_equal(um_house_sums_bytes(&c), 0);
+    um_config_fini(&c);
+}
+
 static void an_empty_file_means_the_defaults(void **state)
 {
     um_config c, d;
@@ -236,6 +259,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_that_scripts_rely_on_are_read),
+        cmocka_unit_test(sums_get_half_of_the_memory_that_is_left),
         cmocka_unit_test(an_empty_file_means_the_defaults),
         cmocka_unit_test(
             a_server_with_peers_and_all_fronts_fits_into_the_default),

@@ -733,6 +733,33 @@ static void another_layout_is_another_version_and_not_cut_short(void **state)
     um_list_close(l);
 }
 
+static void epochs_of_two_shapes_are_not_added_up(void **state)
+{
+    (void)state;
+    um_list *l = two_epochs(&usual), *again = NULL;
+    bytes b = encoded(l);
+    um_list_config c = usual;
+    umbel_digest d = digest_of(l, 60);
+    uint64_t most;
+
+    c.capacity = 5000;
+    c.epochs = 4;
+    assert_ok(decode(&c, test_secret, &b, &again));
+    turn(again, T0 + 2 * DAY);
+    while (um_list_sum(again, 1 << 20, 1 << 10))
+        continue;
+    assert_false(um_list_bound(again, &d, 1, &most)); /* two are alike */
+    assert_in_range(most, 5, 10);
+    add_key(again, 60, 7);
+    turn(again, T0 + 3 * DAY);
+    assert_false(um_list_sum(again, 1 << 20, 1 << 10));
+    assert_true(um_list_bound(again, &d, 1, &most));
+    assert_int_equal(most, 12);
+    um_list_close(again);
+    free(b.at);
+    um_list_close(l);
+}
+
 static void another_secret_is_refused(void **state)
 {
     (void)state;
@@ -936,6 +963,7 @@ int main(void)
         cmocka_unit_test(a_threshold_predicts_wrong_verdicts),
         cmocka_unit_test(another_configuration_holds_from_the_next_epoch_on),
         cmocka_unit_test(another_layout_is_another_version_and_not_cut_short),
+        cmocka_unit_test(epochs_of_two_shapes_are_not_added_up),
         cmocka_unit_test(another_secret_is_refused),
         cmocka_unit_test(a_list_cut_short_is_refused),
         cmocka_unit_test(a_changed_byte_is_refused_or_harmless),
