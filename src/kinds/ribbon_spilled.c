@@ -55,7 +55,7 @@ typedef struct large {
 
 static bool make_room(item_list *l, size_t n)
 {
-    if (n <= l->cap)
+    if (l->at && n <= l->cap)
         return true;
     size_t cap = n + n / 8 + 1024;
     um_ribbon_item *at = realloc(l->at, cap * sizeof *at);
