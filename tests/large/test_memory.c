@@ -207,12 +207,12 @@ static void a_limit_of_memory_holds(void **state)
 
     (void)state;
     write_short(dir);
-    expect_within(dir, "--kind ribbon", 70);
+    expect_within(dir, "--kind ribbon --threads 2", 70);
     expect_within(dir, "--kind ribbon --threads 1", 60);
-    expect_within(dir, "--kind ribbon --param wide=1 --bits 8e7", 200);
-    expect_within(dir, "--bits 8e8", 40);
+    expect_within(dir, "--kind ribbon --param wide=1 --threads 2", 80);
+    expect_within(dir, "--bits 8e8 --threads 2", 40);
     expect_within(dir, "--bits 8e8 --addressing blocked256 --threads 4", 45);
-    expect_within(dir, "--kind counting", 72);
+    expect_within(dir, "--kind counting --threads 2", 72);
     test_dir_remove(dir);
 }
 
