@@ -349,3 +349,18 @@ uint64_t um_checksum(const void *data, size_t len)
 {
     return XXH3_64bits(data, len);
 }
+
+uint64_t um_checksum_pieces(const uint8_t *data, size_t len, size_t piece,
+                            void (*done)(const void *at, size_t len))
+{
+    XXH3_state_t state;
+
+    XXH3_INITSTATE(&state);
+    XXH3_64bits_reset(&state);
+    for (size_t at = 0, some; at < len; at += some) {
+        some = len - at < piece ? len - at : piece;
+        XXH3_64bits_update(&state, data + at, some);
+        done(data + at, some);
+    }
+    return XXH3_64bits_digest(&state);
+}

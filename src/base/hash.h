@@ -93,5 +93,8 @@ static inline uint64_t um_remix(uint64_t x)
 
 /* XXH3-64 of bytes, the checksum of files. */
 uint64_t um_checksum(const void *data, size_t len);
+/* The same, a piece after the other; done gets each when it was read. */
+uint64_t um_checksum_pieces(const uint8_t *data, size_t len, size_t piece,
+                            void (*done)(const void *at, size_t len));
 
 #endif

@@ -10,7 +10,10 @@
 #include "keys/build.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 typedef struct build_args {
     um_list keys;
@@ -54,7 +57,8 @@ static const um_option options[] = {
      .modes = UM_MODE(GROUPS) | UM_MODE(PLAIN) | UM_MODE(COUNTS),
      .formerly = "keys"},
     {"max-memory", 0, "N",
-     "use at most N bytes for the keys of a pipe (default 256MB)",
+     "use at most N bytes of memory, and temporary files beside FILE, or in "
+     "TMPDIR, for what needs more",
      UM_TARGET(build_args, max_memory), .low = 1024, .formerly = "memory"},
     {"never", 0, "FILE", "keys that must not match; may be repeated",
      UM_TARGET(build_args, never), .role = UM_INPUT, .excludes = "value-bits",
@@ -165,6 +169,23 @@ static umbel_status set_partition(const build_args *a, um_build_job *job,
     return UMBEL_OK;
 }
 
+/* The directory of temporary files: that of the output has room for it. */
+static const char *find_temp_dir(const char *output, char dir[PATH_MAX])
+{
+    const char *given = getenv("TMPDIR"), *slash = strrchr(output, '/');
+    struct stat st;
+
+    if (given && *given)
+        return given;
+    if (strcmp(output, "-") == 0 ||
+        (stat(output, &st) == 0 && !S_ISREG(st.st_mode)))
+        return "/var/tmp";
+    if (!slash)
+        return ".";
+    int len = slash == output ? 1 : (int)(slash - output);
+    return snprintf(dir, PATH_MAX, "%.*s", len, output) < PATH_MAX ? dir : ".";
+}
+
 static umbel_status build_filter(const um_args *args, um_filter_params *params,
                                  const umbel_filter *like, um_build_result *out,
                                  umbel_error *err)
@@ -174,8 +195,11 @@ static umbel_status build_filter(const um_args *args, um_filter_params *params,
                         .like = like,
                         .allow_members = a->allow_members,
                         .max_bytes = a->bytes.n,
-                        .max_memory = a->max_memory.n};
+                        .max_memory = a->max_memory.n,
+                        .coded = a->coded};
+    char dir[PATH_MAX];
 
+    job.temp_dir = find_temp_dir(a->output, dir);
     UM_TRY(set_sources(args, &job, err));
     if (has_default_fpr(a))
         params->params.fpr = UM_DEFAULT_FPR;
@@ -452,7 +476,9 @@ const um_command um_cmd_build = {
     .details =
         "KEYS are files with one key per line; none, or -, is standard input. "
         "Files are read twice, to count the keys first; a pipe is read once, "
-        "into --max-memory, and the filter folded to size. --never uses 2 "
+        "into a filter of 256MB, or of --max-memory, that is folded to size. "
+        "--max-memory otherwise holds for the whole command: what needs more "
+        "goes to temporary files, and the bytes stay the same. --never uses 2 "
         "groups of hash functions, unless --groups or --param say otherwise. "
         "Kind ribbon excludes all keys of --never, in the smallest file, or in "
         "one of --bits or --bytes.",

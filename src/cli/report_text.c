@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/progress.h"
 #include "cli/rules.h"
+#include "filter/spooled.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -347,20 +348,36 @@ static void note_uncounted(um_report *r, const umbel_filter *f, uint64_t missed)
                        um_grouped(umbel_count_limit(f)).text);
 }
 
+/* What counts miss. */
+typedef struct limits {
+    uint64_t stuck, missed;
+} limits;
+
 /* A filter is described once: that reads all its cells. */
-void um_note_counts(um_report *r, const umbel_filter *f)
+static void sum_limits(void *ctx, const umbel_filter *f, double share)
 {
+    limits *sum = ctx;
     umbel_info info = {.n = 0};
 
-    if (umbel_count_limit(f))
-        umbel_describe(f, &info);
+    (void)share;
+    umbel_describe(f, &info);
     for (size_t i = 0; i < info.n; i++) {
         const umbel_field *field = &info.field[i];
         if (strcmp(field->name, "cells_at_limit") == 0)
-            note_saturated(r, f, field->value.count);
+            sum->stuck += field->value.count;
         if (strcmp(field->name, "not_counted") == 0)
-            note_uncounted(r, f, field->value.count);
+            sum->missed += field->value.count;
     }
+}
+
+void um_note_counts(um_report *r, const umbel_filter *f)
+{
+    limits sum = {0, 0};
+
+    if (!umbel_count_limit(f) || um_each_slice(f, sum_limits, &sum, NULL))
+        return;
+    note_saturated(r, f, sum.stuck);
+    note_uncounted(r, f, sum.missed);
 }
 
 void um_note_retouched(um_report *r, const umbel_filter *f, const char *what)

@@ -20,6 +20,8 @@ typedef struct um_addressing um_addressing;
  *     classic       1 block,  1 lane  of m cells,     k throws
  *     partitioned   1 block,  k lanes of m/k cells,   1 throw
  *     blocked512    m/512,    8 lanes of 64 cells,    k/8 throws, k%8 extra
+ *
+ * Where there are several blocks, keys go to them in the order of lo.
  */
 typedef struct um_layout {
     const um_addressing *row;

@@ -6,6 +6,7 @@
 #include "base/pipeline.h"
 #include "filter/given.h"
 #include "filter/sizing.h"
+#include "filter/spooled.h"
 
 #include <umbel/build.h>
 
@@ -110,6 +111,36 @@ umbel_status umbel_build(const char *kind, const umbel_params *params,
         shape.fpr = 1; /* values only: every key may match */
     UM_TRY(shape.kind->built->build(&shape, &in, &payload, err));
     UM_TRY(um_filter_own(&shape, &alloc, payload, &f, err));
+    if (p.secret)
+        um_hasher_unlock(&f->hasher, p.secret);
+    *out = f;
+    return UMBEL_OK;
+}
+
+umbel_status um_build_spilled(const char *kind, const umbel_params *params,
+                              const um_spilled_members *members,
+                              umbel_filter **out, umbel_error *err)
+{
+    um_spilled_members in = *members;
+    um_spool payload = {.dir = NULL};
+    umbel_params p;
+    um_shape shape;
+    umbel_filter *f;
+    umbel_status status;
+
+    UM_TRY(um_params_take(params, &p, err));
+    UM_TRY(um_shape_from_params(kind, &p, &shape, err));
+    UM_TRY(check_static(&shape, &p, err));
+    umbel_alloc alloc = um_alloc_or_default(p.alloc);
+    in.alloc = &alloc;
+    if (p.fpr == 0 && um_value_bits(&shape))
+        shape.fpr = 1; /* values only: every key may match */
+    UM_TRY(um_spool_open(&payload, in.digests->dir, err));
+    status = shape.kind->built->build_spilled(&shape, &in, &payload, err);
+    if (!status)
+        status = um_filter_spooled(&shape, &alloc, &payload, &f, err);
+    um_spool_close(&payload);
+    UM_TRY(status);
     if (p.secret)
         um_hasher_unlock(&f->hasher, p.secret);
     *out = f;

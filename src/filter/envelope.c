@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "filter/coded.h"
 #include "filter/sizing.h"
+#include "filter/spooled.h"
 
 #include <inttypes.h>
 
@@ -191,6 +192,9 @@ umbel_status um_check_source(const umbel_source **source, umbel_error *err)
 
 uint64_t umbel_payload_checksum(const umbel_filter *f)
 {
+    if (um_is_spooled(f))
+        return um_checksum_pieces(f->payload, f->payload_len, UM_SPOOL_PIECE,
+                                  um_spool_drop);
     return um_checksum(f->payload, f->payload_len);
 }
 

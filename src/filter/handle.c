@@ -227,6 +227,18 @@ umbel_status um_filter_own(const um_shape *shape, const umbel_alloc *alloc,
     return um_filter_around(shape, alloc, payload, memory, out, err);
 }
 
+umbel_status um_filter_spooled(const um_shape *shape, const umbel_alloc *alloc,
+                               um_spool *spool, umbel_filter **out,
+                               umbel_error *err)
+{
+    umbel_filter *f;
+
+    UM_TRY(make_handle(shape, alloc, UM_SPOOLED, 0, &f, err));
+    begin_use(f, shape, um_spool_take(spool));
+    *out = f;
+    return UMBEL_OK;
+}
+
 umbel_status um_filter_make(const um_shape *shape, const umbel_alloc *alloc,
                             umbel_filter **out, umbel_error *err)
 {
@@ -256,6 +268,8 @@ void um_payload_free(umbel_filter *f)
         memory = *um_mapping_of(f);
     if (f->owner == UM_MAPPED || f->owner == UM_OWNED)
         um_memory_free(&memory, &f->alloc);
+    if (f->owner == UM_SPOOLED)
+        um_spool_release(f->payload, f->payload_len);
 }
 
 /* Gives f, which grows, the cells of another filter, which gets those of f. */
@@ -347,12 +361,11 @@ static void aim_at_size(um_shape *s)
         s->fpr = error;
 }
 
-umbel_status umbel_create(const char *kind, const umbel_params *params,
-                          umbel_filter **out, umbel_error *err)
+umbel_status um_shape_to_create(const char *kind, umbel_params *params,
+                                um_shape *out, umbel_error *err)
 {
     umbel_params p;
     um_shape shape;
-    umbel_filter *f;
 
     UM_TRY(um_params_take(params, &p, err));
     UM_TRY(um_shape_from_params(kind, &p, &shape, err));
@@ -364,12 +377,55 @@ umbel_status umbel_create(const char *kind, const umbel_params *params,
     UM_TRY(um_solve_size(&shape, err));
     if (p.cells && p.fpr == 0)
         aim_at_size(&shape);
+    *params = p;
+    *out = shape;
+    return UMBEL_OK;
+}
+
+static void begin_empty(umbel_filter *f, const umbel_params *p)
+{
+    if (p->secret)
+        um_hasher_unlock(&f->hasher, p->secret);
+    if (f->kind->start)
+        f->kind->start(f->self);
+}
+
+umbel_status umbel_create(const char *kind, const umbel_params *params,
+                          umbel_filter **out, umbel_error *err)
+{
+    umbel_params p;
+    um_shape shape;
+    umbel_filter *f;
+
+    UM_TRY(um_params_take(params, &p, err));
+    UM_TRY(um_shape_to_create(kind, &p, &shape, err));
     umbel_alloc alloc = um_alloc_or_default(p.alloc);
     UM_TRY(um_filter_make(&shape, &alloc, &f, err));
-    if (p.secret)
-        um_hasher_unlock(&f->hasher, p.secret);
-    if (shape.kind->start)
-        shape.kind->start(f->self);
+    begin_empty(f, &p);
+    *out = f;
+    return UMBEL_OK;
+}
+
+umbel_status um_create_spooled(const um_shape *shape, const umbel_params *p,
+                               const char *dir, umbel_filter **out,
+                               umbel_error *err)
+{
+    umbel_alloc alloc = um_alloc_or_default(p->alloc);
+    um_spool spool = {.dir = NULL};
+    umbel_filter *f;
+    umbel_status status;
+    size_t len;
+
+    if (!um_payload_len(shape, &len))
+        return um_fail(err, UMBEL_E_LIMIT, "%" PRIu64 " cells do not fit here",
+                       shape->cells);
+    UM_TRY(um_spool_open(&spool, dir, err));
+    status = um_spool_resize(&spool, len, err);
+    if (!status)
+        status = um_filter_spooled(shape, &alloc, &spool, &f, err);
+    um_spool_close(&spool);
+    UM_TRY(status);
+    begin_empty(f, p);
     *out = f;
     return UMBEL_OK;
 }

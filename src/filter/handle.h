@@ -8,6 +8,7 @@
 #define UM_FILTER_HANDLE_H
 
 #include "base/gate.h"
+#include "base/spill.h"
 #include "filter/fast.h"
 
 /* Memory with its owner; base NULL: bytes of the caller's. */
@@ -24,7 +25,8 @@ typedef enum um_owner {
     UM_INSIDE, /* in the block of the handle: small ones */
     UM_OWNED,  /* a block of its own */
     UM_LENT,   /* the caller's */
-    UM_MAPPED  /* in a file, released by munmap */
+    UM_MAPPED, /* in a file, released by munmap */
+    UM_SPOOLED /* in a temporary file (base/spill.h), and written there */
 } um_owner;
 
 /*
@@ -51,7 +53,7 @@ struct umbel_filter {
     uint64_t expansion : 33;
     uint64_t key_form : 3;
     uint64_t spare_len : 8;
-    uint64_t owner : 2;  /* um_owner */
+    uint64_t owner : 3;  /* um_owner */
     uint64_t inside : 7; /* lines for a payload in the block of the handle */
     uint64_t padded : 1; /* ... with room to put them in line */
     bool exact_size, estimated, intersected, joined, difference, coded;
@@ -134,6 +136,12 @@ umbel_status um_filter_own(const um_shape *shape, const umbel_alloc *alloc,
                            uint8_t *payload, umbel_filter **out,
                            umbel_error *err);
 
+/* The same around the memory of a spool, of the payload's length, which the
+ * filter takes; a failure leaves it there. */
+umbel_status um_filter_spooled(const um_shape *shape, const umbel_alloc *alloc,
+                               um_spool *spool, umbel_filter **out,
+                               umbel_error *err);
+
 /*
  * Moves a filter that is not shared and has the caller's allocator: move gets
  * each block that it allocated, and returns where its content is now, or NULL
@@ -144,6 +152,15 @@ umbel_filter *um_filter_move(umbel_filter *f,
 
 /* Frees the payload, if it is a block of its own or a file. */
 void um_payload_free(umbel_filter *f);
+
+/* Completes params and solves the size: what umbel_create makes of them. */
+umbel_status um_shape_to_create(const char *kind, umbel_params *params,
+                                um_shape *out, umbel_error *err);
+/* As umbel_create with the shape that these params, completed, gave; in a
+ * temporary file in dir. */
+umbel_status um_create_spooled(const um_shape *shape, const umbel_params *p,
+                               const char *dir, umbel_filter **out,
+                               umbel_error *err);
 
 /* Gives the kind its memory, after the payload or its content was replaced. */
 void um_filter_attach(umbel_filter *f);

@@ -5,6 +5,7 @@
 #include "filter/coded.h"
 #include "filter/delta.h"
 #include "filter/sizing.h"
+#include "filter/spooled.h"
 
 #include <umbel/file.h>
 
@@ -55,10 +56,18 @@ uint64_t umbel_denied(const umbel_filter *f)
     return f->denied;
 }
 
+static void add_error(void *ctx, const umbel_filter *slice, double share)
+{
+    *(double *)ctx += share * slice->kind->predict(slice->self);
+}
+
 double umbel_predict(const umbel_filter *f)
 {
-    const um_kind *kind = f->kind;
-    return kind->predict ? kind->predict(f->self) : NAN;
+    double error = 0;
+
+    if (!f->kind->predict || um_each_slice(f, add_error, &error, NULL))
+        return NAN;
+    return error;
 }
 
 double umbel_fpr_at(const umbel_filter *f, double keys)

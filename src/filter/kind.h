@@ -10,6 +10,7 @@
 #define UM_FILTER_KIND_H
 
 #include "base/gate.h"
+#include "base/spill.h"
 #include "coding/entries.h"
 #include "filter/addressing.h"
 #include "filter/columns.h"
@@ -99,6 +100,17 @@ typedef struct um_members {
     umbel_digest *clash; /* NULL, or receives the key that has two values */
 } um_members;
 
+/* The same in a temporary file, as words: lo, then hi unless it is that of
+ * UM_DEFAULT_HASH and follows, then the value of a map. */
+typedef struct um_spilled_members {
+    um_spill *digests; /* at its end; will be sorted, and each key once */
+    bool hi_follows;
+    uint64_t memory; /* bytes to use at most */
+    unsigned threads;
+    const umbel_alloc *alloc;
+    umbel_digest *clash;
+} um_spilled_members;
+
 /* Why verbs are missing, for messages; NULL: no reason is given. */
 typedef struct um_unsupported_reason {
     const char *any;  /* of any verb */
@@ -140,6 +152,17 @@ typedef struct um_row_static {
      */
     umbel_status (*build)(um_shape *s, const um_members *in, uint8_t **payload,
                           umbel_error *err);
+    /*
+     * The same from a temporary file into another one, the same bytes; NULL:
+     * cannot. E_LIMIT when the memory does not suffice: says how much would.
+     */
+    umbel_status (*build_spilled)(um_shape *s, const um_spilled_members *in,
+                                  um_spool *payload, umbel_error *err);
+    /* Return the bytes that these take at most beside what they are given and
+     * make; the first with the members' digests, the second at least. */
+    double (*build_memory)(const um_shape *s, double keys, unsigned threads);
+    double (*spilled_memory)(const um_shape *s, double keys,
+                             double largest_heap);
     /* Refuses cells and hashes that do not follow from the settings. */
     umbel_status (*fits)(const um_shape *s, umbel_error *err);
     /* Gives a planned shape settings, so that its head gets its final length,
@@ -301,6 +324,12 @@ struct um_kind {
     /* Writes the cells before the first key, into zeros; NULL: zeros. */
     void (*start)(void *self);
 
+    /*
+     * Returns true if adding a key reads and changes nothing but its block,
+     * where there are blocks: keys of different ones come in any order. The
+     * blocks are all of one section. NULL: false.
+     */
+    bool (*local)(const um_shape *s);
     um_add_fn *add;
     um_query_fn *query;
     /* Returns the keys that found no room since the last call of this, and were

@@ -19,6 +19,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "filter/coded.h"
+#include "filter/spooled.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -45,19 +46,56 @@ static bool write_fully(int fd, const uint8_t *data, size_t len)
     return true;
 }
 
-static bool write_parts(int fd, const umbel_slice *parts, size_t n)
+/* What a file gets. */
+typedef struct content {
+    const umbel_slice *parts;
+    size_t n;
+    bool spooled; /* pages of the last part are given up when written */
+} content;
+
+static bool write_spooled(int fd, const umbel_slice *part)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!write_fully(fd, parts[i].data, parts[i].len))
+    const uint8_t *data = part->data;
+
+    for (size_t at = 0, some; at < part->len; at += some) {
+        some = part->len - at;
+        if (some > UM_SPOOL_PIECE)
+            some = UM_SPOOL_PIECE;
+        if (!write_fully(fd, data + at, some))
             return false;
+        um_spool_drop(data + at, some);
+    }
     return true;
+}
+
+static bool write_content(int fd, const content *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        const umbel_slice *part = &c->parts[i];
+        if (c->spooled && i + 1 == c->n
+                ? !write_spooled(fd, part)
+                : !write_fully(fd, part->data, part->len))
+            return false;
+    }
+    return true;
+}
+
+static umbel_status write_to(int fd, const content *c, umbel_error *err)
+{
+    return write_content(fd, c) ? UMBEL_OK : um_fail_errno(err, "not written");
 }
 
 umbel_status um_write_parts(int fd, const umbel_slice *parts, size_t nparts,
                             umbel_error *err)
 {
-    return write_parts(fd, parts, nparts) ? UMBEL_OK
-                                          : um_fail_errno(err, "not written");
+    return write_to(fd, &(content){parts, nparts, false}, err);
+}
+
+/* A code lies in memory of its own. */
+static content content_of(const umbel_filter *f, const um_parts *parts)
+{
+    return (content){parts->part, UM_COUNT(parts->part),
+                     um_is_spooled(f) && !f->coded};
 }
 
 umbel_status umbel_write(const umbel_filter *f, int fd, umbel_error *err)
@@ -65,8 +103,8 @@ umbel_status umbel_write(const umbel_filter *f, int fd, umbel_error *err)
     um_parts parts;
 
     UM_TRY(um_parts_init(&parts, f, err));
-    umbel_status status =
-        um_write_parts(fd, parts.part, UM_COUNT(parts.part), err);
+    content c = content_of(f, &parts);
+    umbel_status status = write_to(fd, &c, err);
     um_parts_fini(&parts, f);
     return status;
 }
@@ -297,20 +335,20 @@ static bool name_it(saving *s)
            rename(s->temp, s->target) == 0;
 }
 
-static bool save(saving *s, const umbel_slice *parts, size_t n)
+static bool save(saving *s, const content *c)
 {
-    return keep_rights(s) && write_parts(s->fd, parts, n) &&
-           fsync(s->fd) == 0 && name_it(s);
+    return keep_rights(s) && write_content(s->fd, c) && fsync(s->fd) == 0 &&
+           name_it(s);
 }
 
-static umbel_status save_straight(const umbel_slice *parts, size_t n,
-                                  const char *path, umbel_error *err)
+static umbel_status save_straight(const content *c, const char *path,
+                                  umbel_error *err)
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
 
     if (fd < 0)
         return um_fail_path(err, path);
-    bool fine = write_parts(fd, parts, n);
+    bool fine = write_content(fd, c);
     if (!fine)
         um_set_error_path(err, path);
     if (close(fd) != 0 && fine)
@@ -337,18 +375,18 @@ static umbel_status finish(const saving *s, bool fine, const char *path,
     return status;
 }
 
-static umbel_status save_parts(const umbel_slice *parts, size_t n,
-                               const char *path, int *held, umbel_error *err)
+static umbel_status save_content(const content *c, const char *path, int *held,
+                                 umbel_error *err)
 {
     saving s = {.fd = -1};
 
     if (!resolve(&s, path) || !create(&s))
         return um_fail_path(err, path);
-    return finish(&s, save(&s, parts, n), path, held, err);
+    return finish(&s, save(&s, c), path, held, err);
 }
 
-umbel_status um_save_parts(const umbel_slice *parts, size_t nparts,
-                           const char *path, umbel_error *err)
+static umbel_status save_to(const content *c, const char *path,
+                            umbel_error *err)
 {
     struct stat st;
 
@@ -357,14 +395,20 @@ umbel_status um_save_parts(const umbel_slice *parts, size_t nparts,
         return um_fail_path(err, path);
     }
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-        return save_straight(parts, nparts, path, err);
-    return save_parts(parts, nparts, path, NULL, err);
+        return save_straight(c, path, err);
+    return save_content(c, path, NULL, err);
+}
+
+umbel_status um_save_parts(const umbel_slice *parts, size_t nparts,
+                           const char *path, umbel_error *err)
+{
+    return save_to(&(content){parts, nparts, false}, path, err);
 }
 
 umbel_status um_save_held(const umbel_slice *parts, size_t nparts,
                           const char *path, int *fd, umbel_error *err)
 {
-    return save_parts(parts, nparts, path, fd, err);
+    return save_content(&(content){parts, nparts, false}, path, fd, err);
 }
 
 umbel_status um_save_ready(const char *from, const char *path, umbel_error *err)
@@ -388,8 +432,8 @@ umbel_status umbel_save(const umbel_filter *f, const char *path,
     um_parts parts;
 
     UM_TRY(um_parts_init(&parts, f, err));
-    umbel_status status =
-        um_save_parts(parts.part, UM_COUNT(parts.part), path, err);
+    content c = content_of(f, &parts);
+    umbel_status status = save_to(&c, path, err);
     um_parts_fini(&parts, f);
     return status;
 }

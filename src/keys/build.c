@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/pipeline.h"
+#include "keys/build_spilled.h"
 #include "keys/clashes.h"
 #include "keys/digests.h"
 #include "ops/choose.h"
@@ -222,6 +223,10 @@ static umbel_status build_sized(const um_build_job *job, um_build_result *out,
         return add_keys(job, out->filter, out, err);
     }
     UM_TRY(count_capacity(job, &p, out, err));
+    if (job->max_memory) {
+        UM_TRY(um_build_sized_within(job, &p, out, err));
+        return refuse_no_member(job, out->keys, err);
+    }
     UM_TRY(umbel_create(job->kind, &p, &out->filter, err));
     return add_keys(job, out->filter, out, err);
 }
@@ -247,25 +252,13 @@ done:
     return status;
 }
 
-static umbel_status check_memory(const um_build_job *job, umbel_error *err)
-{
-    bool heard = umbel_is_static(job->kind) ? !um_keys_rereadable(&job->members)
-                                            : !is_sized(job);
-
-    return heard || !job->max_memory
-               ? UMBEL_OK
-               : um_fail(err, UMBEL_E_RANGE,
-                         "--max-memory has no effect here: it limits the "
-                         "memory for keys of a pipe whose number is not known");
-}
-
 umbel_status um_build(const um_build_job *job, um_build_result *out,
                       umbel_error *err)
 {
     um_build_result result = {0};
     umbel_status status;
 
-    UM_TRY(check_memory(job, err));
+    UM_TRY(um_check_memory(job, err));
     if (umbel_is_static(job->kind))
         status = um_build_static(job, &result, err);
     else if (is_sized(job))

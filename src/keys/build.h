@@ -3,7 +3,8 @@
  *
  * Files are read twice: to count the keys, and to add them. A pipe is read
  * once, into a large filter that is folded to size at the end. Static kinds
- * keep the digests of all members in memory.
+ * keep the digests of all members in memory, unless that is limited
+ * (build_spilled.h).
  */
 #ifndef UM_KEYS_BUILD_H
 #define UM_KEYS_BUILD_H
@@ -31,8 +32,11 @@ typedef struct um_build_job {
                                  choices are kept; or NULL */
     bool allow_members;       /* keys of never may be members, and match */
     uint64_t max_bytes;       /* static kinds: of the whole file; 0: no limit */
-    uint64_t max_memory; /* for the keys of a pipe; 0: UM_PIPE_MEMORY. E_RANGE
-                            when there is no such limit */
+    uint64_t max_memory; /* of the process; 0: as much as it takes. Of a pipe of
+                            unknown length, into kinds that fold: of the
+                            filter before it is folded; 0: UM_PIPE_MEMORY */
+    const char *temp_dir; /* with max_memory: of temporary files */
+    bool coded;           /* the file will be: that takes memory */
 } um_build_job;
 
 typedef struct um_build_result {

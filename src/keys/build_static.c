@@ -5,7 +5,7 @@
  * To name a key of which only the digest is known, the input is read again
  * where that is possible.
  */
-#include "keys/build_static.h"
+#include "keys/build_spilled.h"
 
 #include "base/error.h"
 #include "base/pipeline.h"
@@ -85,14 +85,10 @@ static const char *quote(const um_static_build *x)
 /* Returns how many keys of a pipe are kept; 0: any number. */
 static size_t most_keys(const um_static_build *x)
 {
-    uint64_t memory =
-        x->job->max_memory ? x->job->max_memory : (uint64_t)UM_PIPE_MEMORY;
     size_t each =
         sizeof *x->list.digests + (x->value_bits ? sizeof *x->list.amounts : 0);
 
-    if (um_keys_rereadable(&x->source))
-        return 0;
-    return memory > each ? (size_t)(memory / each) : 1;
+    return um_keys_rereadable(&x->source) ? 0 : UM_PIPE_MEMORY / each;
 }
 
 static umbel_status read_list(um_static_build *x, umbel_error *err)
@@ -104,8 +100,8 @@ static umbel_status read_list(um_static_build *x, umbel_error *err)
 
     if (reason.detail == UMBEL_D_MEMORY_LIMIT)
         return um_fail(err, status,
-                       "more than %zu keys come from a pipe: allow more with "
-                       "--max-memory N, or give files",
+                       "more than %zu keys come from a pipe: give --max-memory "
+                       "N, for more in temporary files, or give files",
                        keep.max_keys);
     if (status && err)
         *err = reason;
@@ -127,7 +123,7 @@ static umbel_status check_values(um_static_build *x, umbel_error *err)
     return UMBEL_OK;
 }
 
-static umbel_status read_members(um_static_build *x, umbel_error *err)
+static umbel_status begin_members(um_static_build *x, umbel_error *err)
 {
     x->source = x->job->members;
     if (x->value_bits && x->source.format.field == UM_VALUE_FIELD)
@@ -136,12 +132,17 @@ static umbel_status read_members(um_static_build *x, umbel_error *err)
                        "key, such as --field 1");
     if (x->value_bits)
         x->source.format.amount_field = UM_VALUE_FIELD;
+    x->how = (umbel_build_params)UMBEL_BUILD_INIT;
+    x->how.threads = x->source.threads ? x->source.threads : um_cores();
+    return UMBEL_OK;
+}
+
+static umbel_status read_members(um_static_build *x, umbel_error *err)
+{
     UM_TRY(read_list(x, err));
     UM_TRY(check_values(x, err));
     x->members = um_key_list_view(&x->list);
     x->members.values = x->list.amounts;
-    x->how = (umbel_build_params)UMBEL_BUILD_INIT;
-    x->how.threads = x->source.threads ? x->source.threads : um_cores();
     return UMBEL_OK;
 }
 
@@ -219,6 +220,13 @@ umbel_status um_build_static(const um_build_job *job, um_build_result *out,
     status = limit_bytes(&x, err);
     if (status)
         goto done;
+    status = begin_members(&x, err);
+    if (status)
+        goto done;
+    if (job->max_memory) {
+        status = um_build_static_within(&x, out, err);
+        goto done;
+    }
     status = read_members(&x, err);
     if (status)
         goto done;

@@ -85,6 +85,12 @@ UM_INLINE bool all_set(const void *self, const uint64_t *pos)
     return true;
 }
 
+/* With groups, a key looks at several blocks. */
+static bool local(const um_shape *s)
+{
+    return s->setting[GROUPS] == 1;
+}
+
 static size_t add(void *self, const umbel_digest *d, const uint64_t *amounts,
                   size_t n, bool *fresh)
 {
@@ -324,6 +330,7 @@ const um_kind um_kind_bloom = {
     .check = check,
     .sections = um_bloom_sections,
     .attach = attach,
+    .local = local,
     .add = add,
     .query = query,
     .fold = fold,

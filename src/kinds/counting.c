@@ -371,11 +371,18 @@ static const um_row_merge merge = {.ops = 1u << UMBEL_OR | 1u << UMBEL_AND |
                                    .admit = admit,
                                    .cells = um_counting_merge};
 
+static bool local(const um_shape *s)
+{
+    (void)s;
+    return true;
+}
+
 const um_kind um_kind_counting = {
     .name = "counting",
     .summary = "how often a key was added; counts can be summed, keys removed",
     .settings = settings,
     .attach = attach,
+    .local = local,
     .info = um_counting_info,
     .counting = &counting,
     UM_COUNTING_SLOTS,

@@ -567,6 +567,9 @@ static const um_addressing band = {
 };
 
 static const um_row_static built = {.build = um_ribbon_build,
+                                    .build_spilled = um_ribbon_build_spilled,
+                                    .build_memory = um_ribbon_build_memory,
+                                    .spilled_memory = um_ribbon_spilled_memory,
                                     .fits = fits,
                                     .plan_hints = plan_hints,
                                     .value_bits = value_bits,

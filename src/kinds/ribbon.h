@@ -108,6 +108,27 @@ uint8_t *um_ribbon_whole(const umbel_alloc *alloc, uint8_t *first, size_t n,
                          uint8_t *second, size_t m);
 umbel_status um_ribbon_build(um_shape *s, const um_members *in,
                              uint8_t **payload, umbel_error *err);
+/* The same of members in a temporary file (ribbon_spilled.c). */
+umbel_status um_ribbon_build_spilled(um_shape *s, const um_spilled_members *in,
+                                     um_spool *payload, umbel_error *err);
+/* Return the memory that these two take. */
+double um_ribbon_build_memory(const um_shape *s, double keys, unsigned threads);
+double um_ribbon_spilled_memory(const um_shape *s, double keys,
+                                double largest_heap);
+
+/* Chooses the columns of n keys, which may have that share of given cells. */
+umbel_status um_ribbon_choose_form(const um_shape *s, size_t n, double share,
+                                   um_ribbon_form *out, umbel_error *err);
+/* Fails with E_RANGE: the cells do not hold n keys. */
+umbel_status um_ribbon_cells_too_few(const um_shape *s, size_t n,
+                                     umbel_error *err);
+/* Fails with E_KEY, and tells the caller of members whose key it is. */
+umbel_status um_ribbon_two_values(const um_ribbon_item *key,
+                                  umbel_digest *clash, umbel_error *err);
+umbel_status um_ribbon_refuse_parts(const um_shape *s, uint64_t n,
+                                    umbel_error *err);
+/* Completes the shape that was made of s, where cells were asked for. */
+void um_ribbon_settle(um_shape *s, const um_shape *made);
 
 /* Fails with E_RANGE: the bits do not hold the keys; says how many would. */
 umbel_status um_ribbon_too_few(const um_shape *s, uint64_t bits, double least,

@@ -73,15 +73,16 @@ umbel_status um_ribbon_too_few(const um_shape *s, uint64_t bits, double least,
                    keys == 1 ? "" : "s", want, file_bytes(s, want));
 }
 
-static umbel_status too_few(const um_shape *s, size_t n, umbel_error *err)
+umbel_status um_ribbon_cells_too_few(const um_shape *s, size_t n,
+                                     umbel_error *err)
 {
     static const um_ribbon_form one = {1, 0};
     return um_ribbon_too_few(s, s->cells, um_ribbon_guess((double)n, &one), n,
                              err);
 }
 
-static umbel_status choose_form(const um_shape *s, size_t n, double share,
-                                um_ribbon_form *out, umbel_error *err)
+umbel_status um_ribbon_choose_form(const um_shape *s, size_t n, double share,
+                                   um_ribbon_form *out, umbel_error *err)
 {
     uint32_t bits = um_value_bits(s);
 
@@ -91,7 +92,7 @@ static umbel_status choose_form(const um_shape *s, size_t n, double share,
     if (s->cells) {
         um_ribbon_form_within((double)s->cells * share, (double)n, out);
         if (n && !out->columns && !out->finer)
-            return too_few(s, n, err);
+            return um_ribbon_cells_too_few(s, n, err);
         return UMBEL_OK;
     }
     if (!um_ribbon_form_for(s->fpr, out))
@@ -102,6 +103,15 @@ static umbel_status choose_form(const um_shape *s, size_t n, double share,
     return UMBEL_OK;
 }
 
+umbel_status um_ribbon_two_values(const um_ribbon_item *key,
+                                  umbel_digest *clash, umbel_error *err)
+{
+    if (clash)
+        *clash = (umbel_digest){key->lo, key->hi};
+    return um_fail(err, UMBEL_E_KEY,
+                   "a key has two different values: give it one");
+}
+
 /* Items once, in order; a key with two values is named. */
 static umbel_status sort_items(const um_members *in, um_ribbon_item *items,
                                size_t *n, umbel_error *err)
@@ -109,12 +119,7 @@ static umbel_status sort_items(const um_members *in, um_ribbon_item *items,
     const um_ribbon_item *clash;
 
     um_ribbon_sort(items, n, in->threads, &clash);
-    if (!clash)
-        return UMBEL_OK;
-    if (in->clash)
-        *in->clash = (umbel_digest){clash->lo, clash->hi};
-    return um_fail(err, UMBEL_E_KEY,
-                   "a key has two different values: give it one");
+    return clash ? um_ribbon_two_values(clash, in->clash, err) : UMBEL_OK;
 }
 
 /* One try; the payload is at least a word. */
@@ -131,7 +136,7 @@ static umbel_status make(um_shape *s, const um_members *in, double share,
     UM_TRY(um_ribbon_items(in, um_value_bits(s), &items, err));
     umbel_status status = sort_items(in, items, &n, err);
     if (!status)
-        status = choose_form(s, n, share, &form, err);
+        status = um_ribbon_choose_form(s, n, share, &form, err);
     if (!status)
         status = um_ribbon_make(items, n, &form, in->threads, in->alloc, &sizes,
                                 &made, &len, err);
@@ -150,6 +155,28 @@ static bool is_over(const um_shape *made, uint64_t asked)
     return asked && made->cells > asked && made->added;
 }
 
+umbel_status um_ribbon_refuse_parts(const um_shape *s, uint64_t n,
+                                    umbel_error *err)
+{
+    if (!s->hash->part || !n)
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_RANGE,
+                   "partitions differ in how many of their keys are "
+                   "members: give all keys, as a universe");
+}
+
+void um_ribbon_settle(um_shape *s, const um_shape *made)
+{
+    um_shape shape = *made;
+
+    if (s->cells)
+        shape.fpr =
+            shape.added ? um_kind_ribbon.error(&shape, NULL, 1) : s->fpr;
+    if (!shape.capacity)
+        shape.capacity = shape.added;
+    *s = shape;
+}
+
 /* Sizes are estimates: where a limit is given it may take several tries. */
 umbel_status um_ribbon_build(um_shape *s, const um_members *in,
                              uint8_t **payload, umbel_error *err)
@@ -158,22 +185,15 @@ umbel_status um_ribbon_build(um_shape *s, const um_members *in,
     um_shape made = *s;
 
     UM_TRY(um_ribbon_want_free(s, err));
-    if (s->hash->part && in->n)
-        return um_fail(err, UMBEL_E_RANGE,
-                       "partitions differ in how many of their keys are "
-                       "members: give all keys, as a universe");
+    UM_TRY(um_ribbon_refuse_parts(s, in->n, err));
     UM_TRY(make(&made, in, 1, payload, err));
     for (double share = 0.995; is_over(&made, asked); share -= 0.005) {
         um_put(in->alloc, *payload, um_ribbon_room(made.cells));
         if (share <= 0.9)
-            return too_few(s, made.added, err);
+            return um_ribbon_cells_too_few(s, made.added, err);
         made = *s;
         UM_TRY(make(&made, in, share, payload, err));
     }
-    if (asked)
-        made.fpr = made.added ? um_kind_ribbon.error(&made, NULL, 1) : s->fpr;
-    if (!made.capacity)
-        made.capacity = made.added;
-    *s = made;
+    um_ribbon_settle(s, &made);
     return UMBEL_OK;
 }

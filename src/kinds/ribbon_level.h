@@ -375,6 +375,55 @@ umbel_status um_ribbon_make_steps(um_ribbon_item *items, size_t n,
                                   um_ribbon_sizes *sizes, uint8_t **memory,
                                   size_t *len, umbel_error *err);
 
+/*
+ * For items that are not all in memory, part by part: layers, and the tail.
+ */
+enum {
+    UM_RIBBON_SMALL = 1 << 17, /* up to this many keys several sizes are tried:
+                                  these are made by um_ribbon_make */
+    UM_RIBBON_PIECES = 16      /* shards under way at once, at most */
+};
+
+typedef struct um_ribbon_feed {
+    void *ctx;
+    /*
+     * Gives the next items of a layer, sorted, those that start before end.
+     * They may be changed until the same piece is asked for again. False:
+     * failed.
+     */
+    bool (*take)(void *ctx, const um_ribbon_layer *l, uint64_t end,
+                 size_t piece, um_ribbon_item **items, size_t *n);
+    /* Takes an item that was bumped, hashed for the next layer. */
+    bool (*bump)(void *ctx, const um_ribbon_item *x);
+    /* All words of these starts are written, up to end. */
+    void (*done)(void *ctx, const um_ribbon_layer *l, uint64_t first,
+                 uint64_t end);
+} um_ribbon_feed;
+
+/* Rows of a tail while it is made; released by um_put. */
+typedef struct um_ribbon_tail {
+    void *rows;
+    size_t len;
+} um_ribbon_tail;
+
+/* Returns the buckets of a layer of that many keys. */
+uint64_t um_ribbon_buckets_for(size_t n, bool wide);
+/* Returns the memory of a shard under way, beside its items. */
+size_t um_ribbon_rows_len(uint64_t starts, bool wide);
+/* Fills a layer, laid out in zeroed memory, with so many shards under way. A
+ * failure of feed ends it, and is the caller's to report. */
+umbel_status um_ribbon_fill_layer(const um_ribbon_layer *l,
+                                  const um_ribbon_feed *feed, unsigned threads,
+                                  size_t pieces, const umbel_alloc *alloc,
+                                  umbel_error *err);
+/* Sizes a tail; *out is the caller's, also after a failure. */
+umbel_status um_ribbon_fill_tail(um_ribbon_item *items, size_t n,
+                                 const um_ribbon_form *form,
+                                 const umbel_alloc *alloc,
+                                 um_ribbon_sizes *sizes, um_ribbon_tail *out,
+                                 umbel_error *err);
+void um_ribbon_solve_tail(const um_ribbon_level *l, const um_ribbon_tail *tail);
+
 /* Returns about how many bits a level of n keys takes. */
 double um_ribbon_guess(double keys, const um_ribbon_form *form);
 

@@ -20,9 +20,7 @@ enum {
     WIDE_PERCENT = 103,
     MOST_PLACED = UM_RIBBON_WIDE_BUCKET + UM_RIBBON_WIDE,
     LONG_TAIL = 8000, /* takes more slots, and longer to try */
-    SMALL = 1 << 17,  /* up to this many keys several sizes are tried */
-    TRIES = 8,
-    MOST_PIECES = 16
+    TRIES = 8
 };
 
 /* An equation whose first coefficient stands for the slot it lies in. */
@@ -94,6 +92,7 @@ typedef struct shard {
     uint64_t first, end; /* its starts */
     row *rows;           /* of its slots, and as many again as a row is wide */
     uint64_t *ons;       /* of a wide layer: the second halves of rows */
+    size_t piece;        /* which of those that go round it is */
 } shard;
 
 typedef struct placed {
@@ -245,6 +244,7 @@ typedef struct making {
     int more; /* buckets of the first layer */
     um_ribbon_item *items;
     size_t n;
+    const um_ribbon_feed *feed; /* has the items instead; or NULL */
 
     um_ribbon_layer layer;
     size_t taken, bumped; /* items that shards have got, and given back */
@@ -263,19 +263,10 @@ static size_t rows_len(uint64_t starts)
     return row_count(starts) * sizeof(row);
 }
 
-static bool next_shard(void *ctx, void *piece)
+static void find_items(making *m, shard *s)
 {
-    making *m = ctx;
-    shard *s = piece;
-    uint64_t most = (uint64_t)1 << UM_RIBBON_SHARD_BITS;
-    uint64_t left = m->layer.starts - m->next;
     size_t low = m->taken, high = m->n;
 
-    if (!left)
-        return false;
-    s->layer = &m->layer;
-    s->first = m->next;
-    s->end = m->next + (left < most ? left : most);
     while (low < high) {
         size_t mid = low + (high - low) / 2;
         if (start_of(&m->layer, &m->items[mid]) < s->end)
@@ -286,7 +277,25 @@ static bool next_shard(void *ctx, void *piece)
     s->items = m->items + m->taken;
     s->n = low - m->taken;
     m->taken = low;
+}
+
+static bool next_shard(void *ctx, void *piece)
+{
+    making *m = ctx;
+    shard *s = piece;
+    uint64_t most = (uint64_t)1 << UM_RIBBON_SHARD_BITS;
+    uint64_t left = m->layer.starts - m->next;
+
+    if (!left)
+        return false;
+    s->layer = &m->layer;
+    s->first = m->next;
+    s->end = m->next + (left < most ? left : most);
     m->next = s->end;
+    if (m->feed)
+        return m->feed->take(m->feed->ctx, s->layer, s->end, s->piece,
+                             &s->items, &s->n);
+    find_items(m, s);
     return true;
 }
 
@@ -320,16 +329,21 @@ static bool end_shard(void *ctx, void *piece)
     for (size_t i = 0; i < s->bumped; i++) {
         um_ribbon_item x = s->items[i];
         x.lo = next_place(m, &x);
-        m->items[m->bumped++] = x;
+        if (!m->feed)
+            m->items[m->bumped++] = x;
+        else if (!m->feed->bump(m->feed->ctx, &x))
+            return false;
     }
+    if (m->feed)
+        m->feed->done(m->feed->ctx, s->layer, s->first, s->end);
     return true;
 }
 
 static void run_shards(making *m, row *rows, uint64_t *ons, size_t npieces)
 {
     size_t len = row_count(m->layer.starts);
-    shard shards[MOST_PIECES] = {{0}};
-    void *pieces[MOST_PIECES];
+    shard shards[UM_RIBBON_PIECES] = {{0}};
+    void *pieces[UM_RIBBON_PIECES];
     um_pipeline crew = {.threads = m->threads,
                         .pieces = pieces,
                         .npieces = npieces,
@@ -341,6 +355,7 @@ static void run_shards(making *m, row *rows, uint64_t *ons, size_t npieces)
     for (size_t i = 0; i < npieces; i++) {
         shards[i].rows = rows + i * len;
         shards[i].ons = ons ? ons + i * len : NULL;
+        shards[i].piece = i;
         pieces[i] = &shards[i];
     }
     m->taken = m->bumped = 0;
@@ -348,13 +363,17 @@ static void run_shards(making *m, row *rows, uint64_t *ons, size_t npieces)
     um_pipeline_run(&crew);
 }
 
-/* A layer of sorted items into memory of its own; leaves those bumped. */
-static umbel_status make_layer(making *m, umbel_error *err)
+static size_t pieces_for(unsigned threads)
 {
-    size_t len = rows_len(m->layer.starts), npieces = 1;
+    if (threads < 2)
+        return 1;
+    return threads < UM_RIBBON_PIECES / 2 ? 2 * threads : UM_RIBBON_PIECES;
+}
 
-    if (m->threads > 1)
-        npieces = m->threads < MOST_PIECES / 2 ? 2 * m->threads : MOST_PIECES;
+/* A layer of sorted items into memory of its own; leaves those bumped. */
+static umbel_status make_layer(making *m, size_t npieces, umbel_error *err)
+{
+    size_t len = rows_len(m->layer.starts);
     size_t ons_len = m->wide ? len / sizeof(row) * sizeof(uint64_t) : 0;
     row *rows = um_get(m->alloc, len * npieces);
     uint64_t *ons = ons_len ? um_get(m->alloc, ons_len * npieces) : NULL;
@@ -484,7 +503,7 @@ static umbel_status make_layers(making *m, parts *p, umbel_error *err)
         um_ribbon_lay(&l, &m->form, &alone, p->memory[i]);
         m->layer = l.layer[0];
         p->sizes.buckets[i] = alone.buckets[0];
-        UM_TRY(make_layer(m, err));
+        UM_TRY(make_layer(m, pieces_for(m->threads), err));
     }
     return UMBEL_OK;
 }
@@ -574,9 +593,10 @@ static umbel_status make(making *m, um_ribbon_sizes *sizes, uint8_t **memory,
     parts p = {.sizes = no_sizes(m)};
     uint8_t *made = NULL;
 
-    umbel_status status = m->n > UM_RIBBON_FEW && m->n <= SMALL && !m->wide
-                              ? make_best(m, &p, err)
-                              : make_parts(m, 0, &p, err);
+    umbel_status status =
+        m->n > UM_RIBBON_FEW && m->n <= UM_RIBBON_SMALL && !m->wide
+            ? make_best(m, &p, err)
+            : make_parts(m, 0, &p, err);
     if (status)
         goto done;
     size_t bytes = (size_t)bytes_of(&p, &m->form);
@@ -622,4 +642,55 @@ umbel_status um_ribbon_make_steps(um_ribbon_item *items, size_t n,
                 .n = n};
 
     return make(&m, sizes, memory, len, err);
+}
+
+/* --- items that are not in memory ---------------------------------------- */
+
+uint64_t um_ribbon_buckets_for(size_t n, bool wide)
+{
+    return wide ? wide_buckets_for(n) : buckets_for(n);
+}
+
+size_t um_ribbon_rows_len(uint64_t starts, bool wide)
+{
+    return row_count(starts) * (sizeof(row) + (wide ? sizeof(uint64_t) : 0));
+}
+
+umbel_status um_ribbon_fill_layer(const um_ribbon_layer *l,
+                                  const um_ribbon_feed *feed, unsigned threads,
+                                  size_t pieces, const umbel_alloc *alloc,
+                                  umbel_error *err)
+{
+    making m = {.alloc = alloc,
+                .wide = l->wide,
+                .threads = threads,
+                .feed = feed,
+                .layer = *l};
+
+    return make_layer(&m, pieces, err);
+}
+
+umbel_status um_ribbon_fill_tail(um_ribbon_item *items, size_t n,
+                                 const um_ribbon_form *form,
+                                 const umbel_alloc *alloc,
+                                 um_ribbon_sizes *sizes, um_ribbon_tail *out,
+                                 umbel_error *err)
+{
+    making m = {.alloc = alloc,
+                .form = *form,
+                .wide = sizes->wide,
+                .items = items,
+                .n = n};
+    parts p = {.sizes = *sizes};
+    umbel_status status = make_tail(&m, &p, err);
+
+    *sizes = p.sizes;
+    *out = (um_ribbon_tail){p.tail, p.tail_len};
+    return status;
+}
+
+void um_ribbon_solve_tail(const um_ribbon_level *l, const um_ribbon_tail *tail)
+{
+    if (tail->rows)
+        solve_tail(l, tail->rows);
 }

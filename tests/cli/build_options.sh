@@ -23,11 +23,16 @@ bad --weights
 bad --allow-members
 bad --kind nothing --never others
 
-# A limit for keys of a pipe, where there is no pipe, or the size is known.
-bad --max-memory 1MB
-bad --kind ribbon --max-memory 1MB
-seq 10 | try umbel build -n 10 --max-memory 1MB -o no.umb
-seq 10 | try umbel build --bits 1000 --max-memory 1MB -o no.umb
+# Less memory than the program takes; how much that is depends on the threads.
+bad --threads 1 --max-memory 1MB
+bad --threads 1 --kind ribbon --max-memory 1MB
+seq 10 | try umbel build --threads 1 -n 10 --max-memory 1MB -o no.umb
+seq 10 | try umbel build --threads 1 --bits 1000 --max-memory 1MB -o no.umb
+bad --never others --max-memory 100MB
+bad --kind ribbon --universe others --max-memory 100MB
+bad --kind scalable --max-memory 100MB
+bad --threads 1 --addressing classic --bits 1e9 --max-memory 100MB
+bad --threads 1 --kind counting --cells 1e9 --coded --max-memory 100MB
 
 # Names of earlier versions.
 bad --kind ribbon --values 3

@@ -22,7 +22,7 @@ hint '128\| 4' umbel build -q keys --addressing chunks-md5 --hashes 5 -o f.umb
 hint --max-memory umbel build -q --max-memory 0 -o f.umb < keys
 hint --capacity umbel build -q /dev/null -o f.umb
 hint capacity umbel build -q --kind tally -o f.umb < <(cat keys)
-hint 'allow more with --max-memory' \
+hint 'give --max-memory' \
     umbel build -q --kind ribbon --max-memory 1024 -o f.umb < <(seq 1000)
 hint --help umbel wrong
 hint 'umbel help methods' umbel retouch plain.umb --members keys --never others --method best --dry-run

@@ -129,6 +129,14 @@ static void long_lines_take_little_memory(void **state)
     check_all(write_long, "--json");
 }
 
+static void assert_same_bytes(const char *dir, const char *a, const char *b)
+{
+    char command[1000];
+
+    snprintf(command, sizeof command, "cd '%s' && cmp -s %s %s", dir, a, b);
+    assert_int_equal(system(command), 0);
+}
+
 /* --- lists that must never match --- */
 
 static void write_numbers(const char *dir, const char *name, unsigned from,
@@ -174,11 +182,46 @@ static void members_are_not_kept_when_others_must_not_match(void **state)
     }
 }
 
+/* --- a limit --- */
+
+/* Builds KEYS as words say, with and without a limit in MB: it holds, and the
+ * bytes are the same. */
+static void expect_within(const char *dir, const char *words, unsigned limit)
+{
+    char command[300];
+
+    snprintf(command, sizeof command, "build keys -q %s -o all.umb", words);
+    size_t all = peak(dir, command);
+    snprintf(command, sizeof command,
+             "build keys -q %s --max-memory %uMB -o f.umb", words, limit);
+    size_t most = peak(dir, command);
+    print_message("%s: %zu, limited to %u MB %zu\n", words, all, limit, most);
+    assert_true(all > (size_t)limit * MEGABYTE);
+    assert_true(most <= (size_t)limit * MEGABYTE);
+    assert_same_bytes(dir, "all.umb", "f.umb");
+}
+
+static void a_limit_of_memory_holds(void **state)
+{
+    char *dir = test_dir_make();
+
+    (void)state;
+    write_short(dir);
+    expect_within(dir, "--kind ribbon --threads 2", 70);
+    expect_within(dir, "--kind ribbon --threads 1", 60);
+    expect_within(dir, "--kind ribbon --param wide=1 --threads 2", 80);
+    expect_within(dir, "--bits 8e8 --threads 2", 40);
+    expect_within(dir, "--bits 8e8 --addressing blocked256 --threads 4", 45);
+    expect_within(dir, "--kind counting --threads 2", 72);
+    test_dir_remove(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_lines_take_little_memory),
         cmocka_unit_test(long_lines_take_little_memory),
+        cmocka_unit_test(a_limit_of_memory_holds),
         cmocka_unit_test(members_are_not_kept_when_others_must_not_match),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

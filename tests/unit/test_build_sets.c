@@ -122,7 +122,7 @@ static void no_key_is_refused_unless_a_capacity_is_given(void **state)
     umbel_close(made.filter);
 }
 
-static void a_memory_limit_without_effect_is_refused(void **state)
+static void a_limit_below_what_the_program_takes_is_refused(void **state)
 {
     const char *file = test_list("keys", 0, 10);
     const char *pipe = test_pipe(file);
@@ -130,14 +130,14 @@ static void a_memory_limit_without_effect_is_refused(void **state)
 
     (void)state;
     from_file.max_memory = from_pipe.max_memory = 1 << 20;
-    expect_refused(&from_file, UMBEL_E_RANGE, "--max-memory");
+    expect_refused(&from_file, UMBEL_E_LIMIT, "--max-memory");
     from_file.kind = "ribbon";
-    expect_refused(&from_file, UMBEL_E_RANGE, "--max-memory");
+    expect_refused(&from_file, UMBEL_E_LIMIT, "--max-memory");
     from_pipe.params.capacity = 10;
-    expect_refused(&from_pipe, UMBEL_E_RANGE, "--max-memory");
+    expect_refused(&from_pipe, UMBEL_E_LIMIT, "--max-memory");
     from_pipe.params.capacity = 0;
     from_pipe.params.cells = 1000;
-    expect_refused(&from_pipe, UMBEL_E_RANGE, "--max-memory");
+    expect_refused(&from_pipe, UMBEL_E_LIMIT, "--max-memory");
 }
 
 static void keys_are_added_as_often_as_the_format_says(void **state)
@@ -298,7 +298,7 @@ int main(void)
         TEST(a_pipe_of_known_capacity_gives_the_filter_of_a_file),
         TEST(too_many_keys_for_the_memory_are_refused),
         TEST(no_key_is_refused_unless_a_capacity_is_given),
-        TEST(a_memory_limit_without_effect_is_refused),
+        TEST(a_limit_below_what_the_program_takes_is_refused),
         TEST(keys_are_added_as_often_as_the_format_says),
         TEST(what_cannot_be_read_or_made_is_refused),
         TEST(two_groups_keep_listed_keys_out),
