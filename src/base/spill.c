@@ -286,12 +286,11 @@ umbel_status um_spool_resize(um_spool *s, size_t len, umbel_error *err)
 
 void um_spool_drop(const void *at, size_t len)
 {
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t from = (uintptr_t)at / page * page;
+    uintptr_t past = (uintptr_t)at % (uintptr_t)sysconf(_SC_PAGESIZE);
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): nothing is written there */
+    void *from = (void *)((uintptr_t)at - past);
 
-    /* a wish: no matter if refused */
-    madvise((uint8_t *)(uintptr_t)at - ((uintptr_t)at - from),
-            len + ((uintptr_t)at - from), MADV_DONTNEED);
+    (void)madvise(from, len + past, MADV_DONTNEED); /* a wish: may be refused */
 }
 
 uint8_t *um_spool_take(um_spool *s)
