@@ -412,7 +412,7 @@ umbel_status um_create_spooled(const um_shape *shape, const umbel_params *p,
 {
     umbel_alloc alloc = um_alloc_or_default(p->alloc);
     um_spool spool = {.dir = NULL};
-    umbel_filter *f;
+    umbel_filter *f = NULL;
     umbel_status status;
     size_t len;
 
