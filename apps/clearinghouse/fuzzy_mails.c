@@ -73,7 +73,7 @@ static uint32_t last_deletion(const found *f, size_t n, size_t i)
         if (k != i && f[k].record.gone &&
             same_origin(f[k].origin, f[i].origin) &&
             (f[k].record.stamp > f[i].record.stamp ||
-             (f[k].record.stamp == f[i].record.stamp && k < i)))
+             (k < i && f[k].record.stamp == f[i].record.stamp)))
             return 0;
     return f[i].record.gone ? f[i].record.stamp : 0;
 }

@@ -131,7 +131,7 @@ static umbel_status spill_keys(spilling *s, const um_build_job *job,
     return um_spill_end(&s->spill, err);
 }
 
-/* Records as digests, and amounts if there are any. */
+/* Records as digests, and amounts, which may be NULL, if there are any. */
 static void unpack(const spilling *s, const uint64_t *records, size_t n,
                    umbel_digest *digests, uint64_t *amounts)
 {
@@ -139,7 +139,7 @@ static void unpack(const spilling *s, const uint64_t *records, size_t n,
         const uint64_t *at = records + i * s->spill.words;
         digests[i] =
             (umbel_digest){at[0], s->hi_follows ? um_remix(at[0]) : at[1]};
-        if (s->amounts)
+        if (s->amounts && amounts)
             amounts[i] = at[s->hi_follows ? 1 : 2];
     }
 }
