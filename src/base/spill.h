@@ -88,8 +88,8 @@ typedef struct um_spool {
 
 /* The directory's name must stay. */
 umbel_status um_spool_open(um_spool *s, const char *dir, umbel_error *err);
-/* Makes it so long; what was written stays, memory may move. Room in the file
- * system is taken now: E_IO if there is none. */
+/* Sets its length; what was written stays, memory may move. It reserves the
+ * room in the file system, or fails with E_IO. */
 umbel_status um_spool_resize(um_spool *s, size_t len, umbel_error *err);
 /* Gives up the pages of any such memory: what they hold stays in the file. */
 void um_spool_drop(const void *at, size_t len);

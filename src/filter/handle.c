@@ -361,8 +361,9 @@ static void aim_at_size(um_shape *s)
         s->fpr = error;
 }
 
-umbel_status um_shape_to_create(const char *kind, umbel_params *params,
-                                um_shape *out, umbel_error *err)
+umbel_status um_shape_to_create(const char *kind, const umbel_params *params,
+                                umbel_params *taken, um_shape *out,
+                                umbel_error *err)
 {
     umbel_params p;
     um_shape shape;
@@ -377,7 +378,7 @@ umbel_status um_shape_to_create(const char *kind, umbel_params *params,
     UM_TRY(um_solve_size(&shape, err));
     if (p.cells && p.fpr == 0)
         aim_at_size(&shape);
-    *params = p;
+    *taken = p;
     *out = shape;
     return UMBEL_OK;
 }
@@ -397,8 +398,7 @@ umbel_status umbel_create(const char *kind, const umbel_params *params,
     um_shape shape;
     umbel_filter *f;
 
-    UM_TRY(um_params_take(params, &p, err));
-    UM_TRY(um_shape_to_create(kind, &p, &shape, err));
+    UM_TRY(um_shape_to_create(kind, params, &p, &shape, err));
     umbel_alloc alloc = um_alloc_or_default(p.alloc);
     UM_TRY(um_filter_make(&shape, &alloc, &f, err));
     begin_empty(f, &p);

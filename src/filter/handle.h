@@ -153,9 +153,11 @@ umbel_filter *um_filter_move(umbel_filter *f,
 /* Frees the payload, if it is a block of its own or a file. */
 void um_payload_free(umbel_filter *f);
 
-/* Completes params and solves the size: what umbel_create makes of them. */
-umbel_status um_shape_to_create(const char *kind, umbel_params *params,
-                                um_shape *out, umbel_error *err);
+/* Completes params into *taken and solves the size: what umbel_create makes of
+ * them. */
+umbel_status um_shape_to_create(const char *kind, const umbel_params *params,
+                                umbel_params *taken, um_shape *out,
+                                umbel_error *err);
 /* As umbel_create with the shape that these params, completed, gave; in a
  * temporary file in dir. */
 umbel_status um_create_spooled(const um_shape *shape, const umbel_params *p,

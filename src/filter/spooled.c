@@ -15,7 +15,7 @@ bool um_is_local(const um_shape *s)
     return l.blocks > 1;
 }
 
-/* Returns the bytes of so many blocks, of which there are a multiple of 8. */
+/* Returns the bytes of blocks, whose number is a multiple of 8. */
 static size_t blocks_len(const umbel_filter *f, uint64_t blocks)
 {
     um_section section[UM_MAX_SECTIONS];

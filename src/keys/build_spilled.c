@@ -38,10 +38,16 @@ static double budget_of(const um_build_job *job)
     return (double)job->max_memory - reserve_of(job);
 }
 
+/* Returns the --max-memory that leaves need bytes for them. */
+static uint64_t megabytes_of(const um_build_job *job, double need)
+{
+    return (uint64_t)((need + reserve_of(job)) / 1e6) + 1;
+}
+
 static umbel_status refuse_memory(const um_build_job *job, const char *what,
                                   double need, umbel_error *err)
 {
-    uint64_t megabytes = (uint64_t)((need + reserve_of(job)) / 1e6) + 1;
+    uint64_t megabytes = megabytes_of(job, need);
 
     return um_fail_detail(err, UMBEL_E_LIMIT, UMBEL_D_MEMORY_LIMIT,
                           "%s need more memory: give --max-memory %" PRIu64
@@ -309,17 +315,14 @@ static umbel_status add_heaps(spilling *s, umbel_filter *f, umbel_error *err)
     return status;
 }
 
-/* Blocks make a difference only where they are many. */
 static umbel_status refuse_far(const um_build_job *job, const um_shape *s,
                                double need, umbel_error *err)
 {
-    uint64_t megabytes = (uint64_t)((need + reserve_of(job)) / 1e6) + 1;
-
     return um_fail_detail(
         err, UMBEL_E_LIMIT, UMBEL_D_MEMORY_LIMIT,
         "kind %s on addressing %s is not built in parts, because a key changes "
         "cells far apart: give --max-memory %" PRIu64 "MB or more%s",
-        s->kind->name, s->addressing->name, megabytes,
+        s->kind->name, s->addressing->name, megabytes_of(job, need),
         s->kind->local ? ", or --addressing blocked512 without groups" : "");
 }
 
@@ -350,11 +353,11 @@ umbel_status um_build_sized_within(const um_build_job *job,
                                    um_build_result *out, umbel_error *err)
 {
     double budget = budget_of(job);
-    umbel_params p = *params;
+    umbel_params p;
     um_shape s;
     size_t len;
 
-    UM_TRY(um_shape_to_create(job->kind, &p, &s, err));
+    UM_TRY(um_shape_to_create(job->kind, params, &p, &s, err));
     if (!um_payload_len(&s, &len))
         return um_fail(err, UMBEL_E_LIMIT, "%" PRIu64 " cells do not fit here",
                        s.cells);

@@ -410,8 +410,8 @@ typedef struct um_ribbon_tail {
 uint64_t um_ribbon_buckets_for(size_t n, bool wide);
 /* Returns the memory of a shard under way, beside its items. */
 size_t um_ribbon_rows_len(uint64_t starts, bool wide);
-/* Fills a layer, laid out in zeroed memory, with so many shards under way. A
- * failure of feed ends it, and is the caller's to report. */
+/* Fills a layer, laid out in zeroed memory, by threads, with "pieces" shards
+ * under way. A failure of feed ends it, and is the caller's to report. */
 umbel_status um_ribbon_fill_layer(const um_ribbon_layer *l,
                                   const um_ribbon_feed *feed, unsigned threads,
                                   size_t pieces, const umbel_alloc *alloc,
