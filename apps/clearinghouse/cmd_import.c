@@ -65,7 +65,9 @@ static umbel_status checksum_file(FILE *in, uint64_t *out, umbel_error *err)
     *out = 0;
     while ((n = fread(bytes, 1, sizeof bytes, in)) > 0)
         *out = um_remix(*out ^ um_checksum(bytes, n));
-    if (ferror(in) || fseek(in, 0, SEEK_SET) != 0)
+    if (ferror(in))
+        return um_fail(err, UMBEL_E_IO, "%s", strerror(errno));
+    if (fseek(in, 0, SEEK_SET) != 0)
         return um_fail(err, UMBEL_E_IO, "the file cannot be read twice");
     return UMBEL_OK;
 }
@@ -311,8 +313,8 @@ const um_command um_house_cmd_import = {
     .values_len = sizeof(import_args),
     .options = {{options, .base = 0}},
     .operands = {{"pyzord|rspamd", UM_TEXT, offsetof(import_args, from),
-                  UM_PLAIN_TEXT, .example = "pyzord"},
+                  UM_PLAIN_TEXT, .min = 1, .example = "pyzord"},
                  {"FILE", UM_TEXT, offsetof(import_args, file), UM_INPUT,
-                  .example = "pyzord.dump"}},
+                  .min = 1, .example = "pyzord.dump"}},
     .run = run,
 };

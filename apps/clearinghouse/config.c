@@ -118,7 +118,8 @@ static int check_value(cfg_t *cfg, cfg_opt_t *opt)
         s->type->fini(&scratch);
     if (fine)
         return 0;
-    snprintf(what, sizeof what, "%s = \"%s\"", s->name, value);
+    snprintf(what, sizeof what, "%s = \"%.60s%s\"", s->name, value,
+             strlen(value) > 60 ? "..." : "");
     s->type->allowed(s, allowed);
     refuse(cfg, what, allowed);
     return -1;

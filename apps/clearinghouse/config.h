@@ -27,7 +27,7 @@ typedef struct um_peers_settings {
     um_texts listen;
     uint64_t quorum, revoke_quorum, drop_quorum, origin_cap;
     uint64_t interval, save; /* milliseconds */
-    uint64_t bandwidth, memory, origins;
+    uint64_t bandwidth, memory, origins, log_entries;
     bool strict;
 } um_peers_settings;
 

@@ -130,6 +130,11 @@ const um_setting um_peers_rows[] = {
     {"origins", &um_type_count, offsetof(um_peers_settings, origins), "64",
      .help = "origins whose filters are kept, besides peers", .low = 1,
      .high = 65536},
+    {"log_entries", &um_type_count, offsetof(um_peers_settings, log_entries),
+     "65536",
+     .help = "accounts, forgotten digests and dropped origins that a "
+             "server tells its peers",
+     .low = 16, .high = 1e6},
     {"save", &um_type_duration, offsetof(um_peers_settings, save), "10min",
      .help = "how often copies of others are written to the data directory",
      .low = 1000, .high = DAY},

@@ -2,16 +2,26 @@
  * config_text.c - what libconfuse does not check in the text of a file.
  *
  * libconfuse 3.3 counts the line of a comment twice, and accepts a file that
- * ends within a string or a section.
+ * ends within a string or a section. Of a setting or section that stands twice
+ * it takes the last one.
  */
 #include "clearinghouse/config_text.h"
 
 #include "base/error.h"
 #include "base/text.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 8 };
+enum { MAX_DEPTH = 8, MAX_NAMES = 128, NAME_SHOWN = 40 };
+
+/* The name of a setting, or of a section without a title. */
+typedef struct name {
+    const char *at;
+    size_t len, line;
+    size_t depth; /* of the section that it stands in */
+} name;
 
 typedef struct scanner {
     char *at, *end;
@@ -19,6 +29,11 @@ typedef struct scanner {
     size_t line;
     size_t opened[MAX_DEPTH]; /* lines of braces that are open */
     size_t depth;
+    name word;           /* the last one; its len is 0 after something else */
+    bool value;          /* it follows =, so a brace begins a list */
+    name set[MAX_NAMES]; /* in the sections that are open; more are not
+                            compared */
+    size_t nset;
 } scanner;
 
 static umbel_status refuse_at(const scanner *s, size_t line, const char *what,
@@ -64,22 +79,97 @@ static umbel_status blank_comment(scanner *s, umbel_error *err)
     return UMBEL_OK;
 }
 
-static umbel_status skip_string(scanner *s, umbel_error *err)
+/* A word, quoted or not: a value, the title of a section, or else what may turn
+ * out to be a name. */
+static void take_token(scanner *s, name token)
 {
+    bool is_title = s->word.len > 0;
+
+    s->word = token;
+    if (s->value || is_title)
+        s->word.len = 0;
+    s->value = false;
+}
+
+static umbel_status take_string(scanner *s, umbel_error *err)
+{
+    name token = {.at = s->at + 1, .line = s->line, .depth = s->depth};
     char quote = *s->at;
-    size_t line = s->line;
 
     for (step(s); s->at < s->end && *s->at != quote; step(s))
         if (*s->at == '\\' && s->at + 1 < s->end)
             step(s);
     if (s->at == s->end)
-        return refuse_at(s, line, "a string without its closing quote", err);
+        return refuse_at(s, token.line, "a string without its closing quote",
+                         err);
+    token.len = (size_t)(s->at - token.at);
     step(s);
+    take_token(s, token);
     return UMBEL_OK;
+}
+
+static bool is_word_char(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
+}
+
+static void take_word(scanner *s)
+{
+    name token = {.at = s->at, .line = s->line, .depth = s->depth};
+
+    while (s->at < s->end && is_word_char(*s->at))
+        step(s);
+    token.len = (size_t)(s->at - token.at);
+    take_token(s, token);
+}
+
+/* The last word is a name: refuses one that stands there already. */
+static umbel_status take_name(scanner *s, umbel_error *err)
+{
+    char what[NAME_SHOWN + 64];
+    name n = s->word;
+
+    s->word.len = 0;
+    for (size_t i = 0; n.len && i < s->nset; i++) {
+        const name *old = &s->set[i];
+        if (old->depth != n.depth || old->len != n.len ||
+            memcmp(old->at, n.at, n.len) != 0)
+            continue;
+        snprintf(what, sizeof what, "%.*s stands in line %zu already",
+                 (int)(n.len < NAME_SHOWN ? n.len : NAME_SHOWN), n.at,
+                 old->line);
+        return refuse_at(s, n.line, what, err);
+    }
+    if (n.len && s->nset < MAX_NAMES)
+        s->set[s->nset++] = n;
+    return UMBEL_OK;
+}
+
+static umbel_status scan_equals(scanner *s, umbel_error *err)
+{
+    bool adds = s->word.len && s->at[-1] == '+'; /* to what it has */
+
+    step(s);
+    s->value = true;
+    if (!adds)
+        return take_name(s, err);
+    s->word.len = 0;
+    return UMBEL_OK;
+}
+
+/* Forgets the names of the section that ends. */
+static void end_section(scanner *s)
+{
+    while (s->nset && s->set[s->nset - 1].depth > s->depth)
+        s->nset--;
 }
 
 static umbel_status scan_brace(scanner *s, umbel_error *err)
 {
+    if (*s->at == '{' && !s->value)
+        UM_TRY(take_name(s, err));
+    s->value = false;
+    s->word.len = 0;
     if (*s->at == '{') {
         if (s->depth == MAX_DEPTH)
             return refuse_at(s, s->line, "too many braces within each other",
@@ -89,6 +179,7 @@ static umbel_status scan_brace(scanner *s, umbel_error *err)
         return refuse_at(s, s->line, "a } without its {", err);
     } else {
         s->depth--;
+        end_section(s);
     }
     step(s);
     return UMBEL_OK;
@@ -103,9 +194,13 @@ static umbel_status scan_next(scanner *s, umbel_error *err)
     else if (looking_at(s, "/*"))
         return blank_comment(s, err);
     else if (*s->at == '"' || *s->at == '\'')
-        return skip_string(s, err);
+        return take_string(s, err);
     else if (*s->at == '{' || *s->at == '}')
         return scan_brace(s, err);
+    else if (*s->at == '=')
+        return scan_equals(s, err);
+    else if (is_word_char(*s->at))
+        take_word(s);
     else
         step(s);
     return UMBEL_OK;

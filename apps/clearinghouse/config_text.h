@@ -8,8 +8,8 @@
 
 /*
  * Replaces comments by blanks, and refuses NUL bytes, strings, comments and
- * sections without an end, with their line. path is for messages. The text has
- * no NUL behind it yet.
+ * sections without an end, and what stands twice in a section, with their line.
+ * path is for messages. The text has no NUL behind it yet.
  */
 umbel_status um_config_prepare(char *text, size_t len, const char *path,
                                umbel_error *err);

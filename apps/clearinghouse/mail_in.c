@@ -26,7 +26,7 @@ void um_mail_in_drop(um_mail_in *m)
     free(um_mail_in_give(m, &len));
 }
 
-/* Makes room for len more bytes of a mail of which so many are kept. */
+/* Makes room for len more bytes of a mail of which keep bytes are kept. */
 static um_mail_in_state make_room(um_mail_in *m, size_t len, size_t keep)
 {
     size_t cap = m->cap ? m->cap : FIRST_ROOM;

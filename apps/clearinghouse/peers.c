@@ -257,6 +257,7 @@ umbel_status um_peers_open(um_house *h, um_peers **out, umbel_error *err)
     *out = p; /* closed with the house */
     p->house = h;
     p->strangers = (um_log_topic){.source = "peers", .name = "stranger"};
+    UM_TRY(um_latest_open(p, err));
     UM_TRY(um_mails_open(p, err));
     UM_TRY(um_peers_keys_read(&h->config, &p->keys, err));
     UM_TRY(um_make_remotes(&h->config, &p->keys, &p->remote, err));

@@ -34,9 +34,16 @@ umbel_status um_peers_load_log(um_peers *p, umbel_error *err)
          value.len;
          seq++) {
         const uint8_t *bytes = value.data;
-        UM_TRY(umbel_sync_log_append(p->machine, bytes[0],
-                                     (umbel_slice){bytes + 1, value.len - 1},
-                                     &p->logged, err));
+        umbel_slice body = {bytes + 1, value.len - 1};
+        umbel_status status =
+            umbel_sync_log_append(p->machine, bytes[0], body, &p->logged, err);
+        if (status == UMBEL_E_LIMIT)
+            um_set_error(err, status,
+                         "the data directory has more than %" PRIu64
+                         " accounts, forgotten digests and dropped origins for "
+                         "peers: raise log_entries in peers { } again",
+                         p->logged);
+        UM_TRY(status);
     }
     return UMBEL_OK;
 }
@@ -61,6 +68,12 @@ umbel_status um_peers_append(um_peers *p, uint8_t type, umbel_slice body,
     if (status)
         um_store_put(s, name, (umbel_slice){NULL, 0}, p->house->now, ticket,
                      NULL);
+    if (status == UMBEL_E_LIMIT)
+        um_set_error(err, status,
+                     "peers are told no more than %" PRIu64
+                     " accounts, forgotten digests and dropped origins: raise "
+                     "log_entries in peers { } at all servers",
+                     p->logged);
     p->publishing.ticket = *ticket;
     um_peers_want_all(p);
     return status;

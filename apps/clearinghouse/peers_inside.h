@@ -85,10 +85,13 @@ typedef struct um_publishing {
 
 /* Counts that came last. */
 typedef struct um_latest {
-    um_entry *item; /* number i lies at i % cap */
-    size_t cap;
+    um_entry *item;                   /* number i lies at i % cap */
+    size_t cap;                       /* never 0 */
     uint64_t n;                       /* so far */
     uint64_t published[UM_MAX_LISTS]; /* numbers below are, for each list */
+    uint64_t lost[UM_MAX_LISTS];      /* neither published nor remembered, at
+                                         most */
+    uint64_t lost_end[UM_MAX_LISTS];  /* all of them have numbers below */
 } um_latest;
 
 /* Mails that were written last, the same. */
@@ -181,10 +184,14 @@ bool um_publish_holds(const um_peers *p);
 /* --- peers_renew.c --- */
 /* After the event RENEWED. */
 void um_peers_renew(um_peers *p);
+enum { UM_LATEST_MOST = 1 << 17 }; /* those of an interval, and of a start */
+umbel_status um_latest_open(um_peers *p, umbel_error *err);
 /* A report was counted, now or before a restart. */
 void um_peers_counted(void *ctx, const um_entry *e);
 /* After a start: leaves out counts that are published. */
 void um_latest_settle(um_peers *p);
+/* All counts of a list with numbers below n are published. */
+void um_latest_published(um_peers *p, size_t list, uint64_t n);
 
 /* --- peers_mails.c --- */
 enum { UM_MAILS_LEAST = 64, UM_MAILS_MOST = 1 << 14 }; /* 6 MB of them */

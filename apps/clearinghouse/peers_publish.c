@@ -193,7 +193,7 @@ static void note_whole(um_peers *p, size_t list)
 
     g->whole[list] = g->refused ? 0 : g->begun + 1;
     if (!g->refused) {
-        p->latest.published[list] = g->latest;
+        um_latest_published(p, list, g->latest);
         p->mails.published[list] = g->mails;
     }
     g->refused = false;

@@ -14,31 +14,72 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum {
-    LATEST_LEAST = 1024,
-    LATEST_MOST = 1 << 17 /* those of an interval, and of a start */
-};
+enum { LATEST_LEAST = 1024 };
 
 /* --- the latest counts ---------------------------------------------------- */
 
+umbel_status um_latest_open(um_peers *p, umbel_error *err)
+{
+    p->latest.item = malloc(LATEST_LEAST * sizeof *p->latest.item);
+    if (!p->latest.item)
+        return um_no_memory(err, LATEST_LEAST * sizeof *p->latest.item);
+    p->latest.cap = LATEST_LEAST;
+    return UMBEL_OK;
+}
+
+/* Once it has failed, later counts take the places of earlier ones. */
+static bool make_room(um_latest *l)
+{
+    um_entry *all = realloc(l->item, 2 * l->cap * sizeof *all);
+
+    if (!all)
+        return false;
+    l->item = all;
+    l->cap *= 2;
+    return true;
+}
+
+/* The place of the oldest count is taken: it is lost, unless it is published.
+ */
+static void note_loss(um_latest *l)
+{
+    uint64_t i = l->n - l->cap;
+    unsigned list = l->item[i % l->cap].list;
+
+    if (i < l->published[list])
+        return;
+    l->lost[list]++;
+    l->lost_end[list] = i + 1;
+}
+
 void um_peers_counted(void *ctx, const um_entry *e)
 {
-    um_latest *l = &((um_peers *)ctx)->latest;
+    um_peers *p = ctx;
+    um_latest *l = &p->latest;
 
-    if (l->n == l->cap && l->cap < LATEST_MOST) {
-        size_t cap = l->cap ? 2 * l->cap : LATEST_LEAST;
-        um_entry *all = realloc(l->item, cap * sizeof *all);
-        if (all) {
-            l->item = all;
-            l->cap = cap;
-        }
-    }
-    if (!l->cap)
-        return;
+    if (l->n == l->cap && l->cap < UM_LATEST_MOST && !make_room(l))
+        um_log_event(&p->house->log,
+                     "peers: out of memory: of counts that no peer has yet "
+                     "only the last %zu are remembered, in case this server "
+                     "has to go on as a new incarnation; restart it with more "
+                     "memory",
+                     l->cap);
+    if (l->n >= l->cap)
+        note_loss(l);
     um_entry *to = &l->item[l->n++ % l->cap];
     *to = *e;
     to->once = 0; /* the store has the mark */
+}
+
+void um_latest_published(um_peers *p, size_t list, uint64_t n)
+{
+    um_latest *l = &p->latest;
+
+    l->published[list] = n;
+    if (l->lost_end[list] <= n)
+        l->lost[list] = 0;
 }
 
 static uint64_t oldest_of(const um_latest *l)
@@ -84,7 +125,8 @@ static uint32_t unpublished(const um_peers *p, const um_entry *e,
 }
 
 /* The journal says what was counted, and not which of it a slice of pages had:
- * the copies do. */
+ * the copies do. What was not remembered may be lost until the lists are
+ * published. */
 void um_latest_settle(um_peers *p)
 {
     um_latest *l = &p->latest;
@@ -103,7 +145,9 @@ void um_latest_settle(um_peers *p)
         if (e.amount)
             l->item[kept++] = e;
     }
-    *l = (um_latest){.item = l->item, .cap = l->cap, .n = kept};
+    l->n = kept;
+    for (size_t i = 0; i < UM_MAX_LISTS; i++)
+        l->published[i] = l->lost_end[i] = 0;
 }
 
 /* --- renewal -------------------------------------------------------------- */
@@ -129,7 +173,7 @@ static umbel_status count_again(um_peers *p, const um_entry *e, size_t n,
                                 umbel_error *err)
 {
     for (size_t i = 0; i < UM_MAX_LISTS; i++)
-        p->latest.published[i] = p->latest.n;
+        um_latest_published(p, i, p->latest.n);
     for (size_t i = 0, some; i < n; i += some) {
         some = n - i < UM_STORE_BATCH ? n - i : UM_STORE_BATCH;
         UM_TRY(um_store_append(p->house->store, e + i, some, p->house->now,
@@ -166,6 +210,18 @@ static umbel_status renew_store(um_peers *p, const unpublished_things *u)
     return UMBEL_OK;
 }
 
+static void log_lost_counts(um_peers *p, const uint64_t lost[UM_MAX_LISTS])
+{
+    for (unsigned i = 0; um_front_list(i); i++)
+        if (lost[i])
+            um_log_event(&p->house->log,
+                         "peers: list %s: up to %" PRIu64
+                         " counts are lost that no peer had yet: this server "
+                         "remembers the last %zu of all lists; report again "
+                         "what came since the last exchange with one",
+                         um_front_list(i), lost[i], p->latest.cap);
+}
+
 /*
  * What the lists held is in copies now, which must be on disk before the lists
  * are emptied: a kill between loses nothing. It is waited for, once in the life
@@ -174,8 +230,9 @@ static umbel_status renew_store(um_peers *p, const unpublished_things *u)
 void um_peers_renew(um_peers *p)
 {
     unpublished_things u = {.entries = 0};
-    uint64_t lost = um_mails_lost(p);
+    uint64_t lost = um_mails_lost(p), counts[UM_MAX_LISTS];
 
+    memcpy(counts, p->latest.lost, sizeof counts);
     u.entry = copy_unpublished(&p->latest, &u.entries);
     u.mail = um_mails_unpublished(p, &u.mails);
     bool renewed = u.entry && u.mail &&
@@ -186,6 +243,7 @@ void um_peers_renew(um_peers *p)
     free(u.mail);
     if (!renewed)
         return; /* the disk fails, or memory: tried again in the next turn */
+    log_lost_counts(p, counts);
     if (lost)
         um_log_event(&p->house->log,
                      "peers: list fuzzy: up to %" PRIu64

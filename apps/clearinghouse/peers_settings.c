@@ -16,7 +16,8 @@
 
 enum {
     NAME_MAX_LEN = 63,
-    LOG_BYTES = 16 << 20, /* of exceptions, for the most part */
+    LOG_BYTES = 16 << 20, /* of exceptions, for the most part; at least */
+    ENTRY_BYTES = 256,    /* of one, or of an account */
     HISTORY_SHARE = 8,    /* of memory, for differences: as in umbel/sync.h */
     TREE_SHARE = 64,      /* hashes of pages; a page has 4096 bytes */
     LINK_BYTES =
@@ -178,6 +179,13 @@ static uint32_t retry_seconds(const um_peers_settings *s)
     return s->interval < 1000 ? 1 : (uint32_t)(s->interval / 1000);
 }
 
+static uint64_t log_bytes(const um_peers_settings *s)
+{
+    uint64_t bytes = s->log_entries * ENTRY_BYTES;
+
+    return bytes > LOG_BYTES ? bytes : LOG_BYTES;
+}
+
 umbel_sync_limits um_peers_limits(const um_config *c)
 {
     return (umbel_sync_limits){.memory = c->peers.memory,
@@ -185,7 +193,8 @@ umbel_sync_limits um_peers_limits(const um_config *c)
                                .peers = UM_PEERS_MOST,
                                .message_bytes = UM_PEERS_MESSAGE,
                                .slice_pages = UM_PEERS_SLICE,
-                               .log_bytes = LOG_BYTES,
+                               .log_entries = (uint32_t)c->peers.log_entries,
+                               .log_bytes = log_bytes(&c->peers),
                                .retry_seconds = retry_seconds(&c->peers)};
 }
 
@@ -193,6 +202,6 @@ uint64_t um_peers_bytes(const um_config *c)
 {
     uint64_t m = c->peers.memory;
 
-    return m + m / HISTORY_SHARE + m / TREE_SHARE + LOG_BYTES +
+    return m + m / HISTORY_SHARE + m / TREE_SHARE + log_bytes(&c->peers) +
            c->npeers * LINK_BYTES;
 }

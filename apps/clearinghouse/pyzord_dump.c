@@ -32,7 +32,7 @@ static um_pyzord_next broken(const um_pyzord_dump *d, const char *what,
     return UM_PYZORD_BROKEN;
 }
 
-/* Reads lines of base64 until so many bytes are decoded. */
+/* Reads lines of base64 until want bytes are decoded. */
 static um_pyzord_next read_bytes(um_pyzord_dump *d, size_t want, char out[ITEM],
                                  umbel_error *err)
 {

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/un.h>
 
 /* A number and the unit behind it, of a table that ends with a NULL name. */
 typedef struct unit {
@@ -349,11 +350,12 @@ static void allow_ports(const um_setting *s, char out[UM_ALLOWED_LEN])
 
 static void allow_addresses(const um_setting *s, char out[UM_ALLOWED_LEN])
 {
-    snprintf(out, UM_ALLOWED_LEN,
-             "addresses and absolute paths of unix sockets, such as {\"%s\", "
-             "\"/run/umbel-clearinghouse/socket\"}, or {} for none; names of "
-             "hosts are not",
-             s->initial ? s->initial : "127.0.0.1:24450");
+    snprintf(
+        out, UM_ALLOWED_LEN,
+        "addresses and absolute paths of unix sockets (at most %zu bytes), "
+        "such as {\"%s\", \"/run/x\"}, or {}; names of hosts are not",
+        sizeof((struct sockaddr_un *)0)->sun_path - 1,
+        s->initial ? s->initial : "127.0.0.1:24450");
 }
 
 static bool parse_address(const um_setting *s, const char *text, void *target)

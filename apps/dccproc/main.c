@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "clearinghouse/dccifd_ask.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,13 @@ typedef struct arguments {
 static _Noreturn void fail(int code, const char *text)
 {
     fprintf(stderr, "umbel-dccproc: %s\n", text);
+    exit(code);
+}
+
+/* Fails with the reason of the system. */
+static _Noreturn void fail_file(int code, const char *name)
+{
+    fprintf(stderr, "umbel-dccproc: %s: %s\n", name, strerror(errno));
     exit(code);
 }
 
@@ -149,16 +157,18 @@ static arguments read_arguments(int argc, char **argv)
 /* Reads all of a mail into MAIL_MAX + 1 bytes; returns its length. */
 static size_t read_mail(const char *path, char *mail)
 {
+    const char *name = path ? path : "standard input";
     FILE *in = path ? fopen(path, "re") : stdin;
 
     if (!in)
-        fail(EX_NOINPUT, "the mail: cannot read");
+        fail_file(EX_NOINPUT, name);
     size_t len = fread(mail, 1, MAIL_MAX + 1, in);
-    bool broken = ferror(in);
+    int code = ferror(in) ? errno : 0;
     if (path)
         fclose(in);
-    if (broken)
-        fail(EX_IOERR, "the mail: cannot read");
+    errno = code;
+    if (code)
+        fail_file(EX_IOERR, name);
     if (len > MAIL_MAX)
         fail(EX_DATAERR, "the mail is longer than 16 MiB");
     return len;

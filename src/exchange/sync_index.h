@@ -31,7 +31,7 @@ typedef struct um_sync_sums {
     bool stale;     /* a copy has gone: they are larger than they need be */
 } um_sync_sums;
 
-/* Beside an index there must be memory for so many copies. */
+/* Copies for which there must be memory beside an index. */
 enum { UM_INDEX_SPARE_COPIES = 4 };
 
 /* Counts the copies of a list that are not our own. */

@@ -167,7 +167,7 @@ static uint64_t entry_bytes(const um_log_entry *e)
     return sizeof *e + e->len;
 }
 
-/* Returns true if the log may take an entry in the place of others of so many
+/* Returns true if the log may take an entry in the place of others, of replaced
  * bytes. What others say leaves room for what we have to say. */
 static bool has_room(const umbel_sync *s, const um_sync_log *log,
                      const um_log_entry *e, uint64_t replaced)

@@ -19,6 +19,7 @@ enum {
     UM_NEAR_SHINGLES = 32,
     UM_NEAR_NAME = 64,
     UM_NEAR_HIT = UM_NEAR_SHINGLES / 2 + 1, /* shingles that make a copy */
+    UM_NEAR_OWN = 6 /* of them that no mail has which has too few */
 };
 
 #define UM_NEAR_KIND "near"
@@ -68,7 +69,8 @@ bool um_near_find(const umbel_filter *f, const umbel_digest *d,
 
 /*
  * Finds the record that most of the 32 shingles lead to, the latest of several.
- * Returns how many do; 0: no record has UM_NEAR_HIT of them.
+ * Returns how many do; 0: no record has UM_NEAR_HIT of them, or it has too few
+ * of its own.
  */
 unsigned um_near_search(const umbel_filter *f,
                         const uint64_t shingle[UM_NEAR_SHINGLES],

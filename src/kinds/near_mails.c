@@ -11,7 +11,6 @@
 enum {
     OWNERS = 4, /* mails that a shingle leads to, the latest ones */
     EVERY = 3,  /* position has an entry */
-    OWN = 4,    /* positions that a copy has in common with its mail alone */
     CANDIDATES = UM_NEAR_INDEXED * UM_NEAR_VOICES
 };
 _Static_assert((UM_NEAR_INDEXED - 1) * EVERY < UM_NEAR_SHINGLES,
@@ -214,7 +213,10 @@ static bool find_best(const uint32_t *agree, const uint64_t *record, unsigned n,
 /*
  * Of many mails with the same footer one may agree at 17 positions by luck. A
  * copy has something in common with its mail that it has not with all the
- * others, too.
+ * others, too. Of 20,000 mails of 53 to 92 words that share 33 with 1,000
+ * stored ones, 1.9 have four positions of their own by luck, 0.6 five and 0.05
+ * six; of 20,000 copies 8, 19 and 49 have fewer (means of 20 runs, mails of
+ * bench/fuzzy).
  */
 unsigned um_near_search(const umbel_filter *f,
                         const uint64_t shingle[UM_NEAR_SHINGLES],
@@ -232,7 +234,7 @@ unsigned um_near_search(const umbel_filter *f,
     for (unsigned i = 0; i < n; i++)
         agree[i] = um_near_agree(t, record[i], &m);
     if (!find_best(agree, record, n, &best, &common) ||
-        __builtin_popcount(agree[best] & ~common) < OWN ||
+        __builtin_popcount(agree[best] & ~common) < UM_NEAR_OWN ||
         !um_near_read(t, record[best], out))
         return 0;
     return (unsigned)__builtin_popcount(agree[best]);

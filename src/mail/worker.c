@@ -120,7 +120,7 @@ static bool send_answer(const um_mail_answer *a)
     return true;
 }
 
-/* Receives until so many bytes are there. */
+/* Receives until want bytes are there. */
 static bool receive(worker *w, size_t want)
 {
     while (w->in.len - w->at < want) {

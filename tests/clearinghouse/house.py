@@ -2,7 +2,9 @@
 
 import hashlib
 import json
+import math
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -13,11 +15,12 @@ import urllib.error
 import urllib.request
 
 PATIENCE = 60  # seconds until something hangs, on the slowest machine
+LIST_ERROR = 5e-6  # of lists whose configuration names no error
 CONFIG = """
-data = "{dir}/data"
+{data}
 durability = "{durability}"
-pyzor {{ listen = {{"127.0.0.1:0"}} passwd = "{dir}/passwd" access = "{dir}/access" {pyzor} }}
-http {{ listen = {{"127.0.0.1:0"}} }}
+pyzor {{ listen = {{"127.0.0.1:0"}} {passwd} {access} {pyzor} }}
+{http}
 list "pyzor-reports" {{ capacity = 10000 }}
 list "pyzor-whitelist" {{ capacity = 10000 }}
 {more}
@@ -26,9 +29,9 @@ list "body" {{ capacity = 10000 }}
 list "fuz1" {{ capacity = 10000 }}
 list "fuz2" {{ capacity = 80000 }}
 razor {{ listen = {{{places}}} {razor} }}
-list "razor-spam" {{ capacity = 12000 {spam} }}
-list "razor-revoked" {{ capacity = 12000 {revoked} }}
-mail {{ workers = 1 }}
+list "razor-spam" {{ {spam_capacity} {spam} }}
+list "razor-revoked" {{ {revoked_capacity} {revoked} }}
+{mail}
 """
 FUZZY = '\nlist "fuzzy" { capacity = 1000 }\n'
 
@@ -51,6 +54,19 @@ def wait_until(ready, what):
 
 def sha1(data):
     return hashlib.sha1(data)
+
+
+def unless_in(text, setting):
+    return "" if setting.split(" = ")[0] + " =" in text else setting
+
+
+def with_section(more, name, setting):
+    """A section with a setting: of its own, or in the one that is there. Returns it, and the others."""
+    place = re.search(rf"(?m)^{name} {{(.*)$", more)
+    if not place:
+        return f"{name} {{ {setting} }}", more
+    at = place.start(1)
+    return "", more[:at] + " " + unless_in(place.group(1), setting) + more[at:]
 
 
 class House:
@@ -77,8 +93,20 @@ class House:
 
     def configure(self, **changes):
         self.settings.update(changes)
-        text = CONFIG.format(**self.settings)
+        text = CONFIG.format(**{**self.settings, **self.defaults()})
         self.write("house.conf", text + ("" if 'list "fuzzy"' in text else FUZZY))
+
+    def defaults(self):
+        """What tests may set otherwise: a setting stands once."""
+        of = self.settings
+        http, more = with_section(of["more"], "http", 'listen = {"127.0.0.1:0"}')
+        mail, more = with_section(more, "mail", "workers = 1")
+        return {"http": http, "mail": mail, "more": more,
+                "data": unless_in(of["more"], f'data = "{self.dir}/data"'),
+                "passwd": unless_in(of["pyzor"], f'passwd = "{self.dir}/passwd"'),
+                "access": unless_in(of["pyzor"], f'access = "{self.dir}/access"'),
+                "spam_capacity": unless_in(of["spam"], "capacity = 12000"),
+                "revoked_capacity": unless_in(of["revoked"], "capacity = 12000")}
 
     def command(self, *more):
         return [server_program(), "--config", self.path("house.conf"), *more]
@@ -224,6 +252,16 @@ def signed(user, key, op, *digests, when=None, thread=4711):
 
 def digest(text):
     return sha1(str(text).encode()).hexdigest()
+
+
+def most_collisions(digests):
+    """Pairs of digests of a list that may share a fingerprint: five sigma, for secrets are drawn at random."""
+    mean, most = digests * LIST_ERROR / 2, 0
+    left = 1 - math.exp(-mean)
+    while left > 2.9e-7:
+        most += 1
+        left -= math.exp(-mean) * mean ** most / math.factorial(most)
+    return most
 
 
 def check(what, got, want):

@@ -185,6 +185,16 @@ static void mistakes_are_refused_with_line_and_what_is_allowed(void **state)
         {"peers { quorum = 0 }", "x.conf:1: ", "from 1 to 1000"},
         {"pyzor { once_per_reporter = maybe }", "x.conf:1: ", "true or false"},
         {"\npyzor {\n\n", "x.conf:2: ", "without its }"},
+        {"data = \"a\"\n\ndata = \"b\"\n",
+         "x.conf:3: ", "data stands in line 1 already"},
+        {"data = \"a\" # data = \"c\"\ndata=b", "x.conf:2: ", "line 1 already"},
+        {"pyzor { }\nhttp { }\npyzor { listen = {} }",
+         "x.conf:3: ", "pyzor stands in line 1 already"},
+        {"http {\nlisten = {}\nlisten = {\"127.0.0.1:0\"} }",
+         "x.conf:3: ", "listen stands in line 2 already"},
+        {"data = \"a\"\n\"data\" = b\n", "x.conf:2: ", "line 1 already"},
+        {"pyzor { }\n'pyzor' { }", "x.conf:2: ", "pyzor stands in line 1"},
+        {"memory = 1GB http { } http { }", "x.conf:1: ", "http stands in line"},
         {"}\n", "x.conf:1: ", "without its {"},
         {"data = \"x\n\n", "x.conf:1: ", "closing quote"},
         {"\n/* x\n", "x.conf:2: ", "*/"},
@@ -199,6 +209,17 @@ static void mistakes_are_refused_with_line_and_what_is_allowed(void **state)
         assert_refused(parse(&c, rows[i].text), UMBEL_E_FORMAT, rows[i].line);
         assert_refused(parse(&c, rows[i].text), UMBEL_E_FORMAT, rows[i].why);
     }
+}
+
+static void titles_and_names_need_no_quotes(void **state)
+{
+    um_config c;
+
+    (void)state;
+    assert_ok(parse(&c, "list fuzzy { capacity = 10000 }\n"
+                        "list pyzor-reports { capacity = 20000 }\n"
+                        "fuzzy { listen = {} }\n\"http\" { listen = {} }\n"));
+    um_config_fini(&c);
 }
 
 static void a_nul_byte_is_refused(void **state)
@@ -267,6 +288,7 @@ int main(void)
         cmocka_unit_test(peers_have_names_keys_and_addresses),
         cmocka_unit_test(a_front_can_be_turned_off),
         cmocka_unit_test(mistakes_are_refused_with_line_and_what_is_allowed),
+        cmocka_unit_test(titles_and_names_need_no_quotes),
         cmocka_unit_test(a_nul_byte_is_refused),
         cmocka_unit_test(a_file_that_is_missing_or_a_directory_is_refused),
         cmocka_unit_test(changes_that_need_a_restart_are_named),

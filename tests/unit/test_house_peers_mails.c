@@ -1,6 +1,6 @@
 /*
- * test_house_peers_mails.c - mails that no peer has yet, when a server goes on
- * as a new incarnation: remembered, or their loss is in the log.
+ * test_house_peers_mails.c - mails and counts that no peer has yet, when a
+ * server goes on as a new incarnation: remembered, or their loss is in the log.
  */
 #include "base/rng.h"
 #include "clearinghouse/peers_inside.h"
@@ -42,6 +42,12 @@ static unsigned mail_list(void)
     return 0;
 }
 
+/* Another list, of counts. */
+static unsigned count_list(void)
+{
+    return mail_list() == 0;
+}
+
 static umbel_status take_note(void *ctx, const um_list *const *lists,
                               size_t nlists, umbel_slice name,
                               umbel_slice value, umbel_error *err)
@@ -65,6 +71,7 @@ static void open_store(scene *s)
                                    .prefix = "published/",
                                    .note = take_note,
                                    .before_snapshot = put_notes,
+                                   .counted = um_peers_counted,
                                    .written = um_peers_written,
                                    .ctx = &s->peers}};
 
@@ -105,6 +112,7 @@ static void open_scene(scene *s)
     s->house.log.to = open_memstream(&s->log, &s->log_len);
     assert_non_null(s->house.log.to);
     s->peers.house = &s->house;
+    assert_ok(um_latest_open(&s->peers, &test_refusal));
     assert_ok(um_mails_open(&s->peers, &test_refusal));
     open_store(s);
     open_machine(s);
@@ -115,6 +123,7 @@ static void close_scene(scene *s)
     um_peers_store_close(s->peers.copies);
     umbel_sync_close(s->peers.machine);
     um_store_close(s->house.store);
+    free(s->peers.latest.item);
     free(s->peers.mails.item);
     fclose(s->house.log.to);
     free(s->log);
@@ -231,6 +240,108 @@ static void missing_memory_is_in_the_log_and_counted(void **state)
     close_scene(&s);
 }
 
+/* Reports, of ten digests by turns. */
+static void report(scene *s, uint64_t first, uint64_t end)
+{
+    uint64_t ticket;
+
+    for (uint64_t i = first; i < end; i++) {
+        um_entry e = {count_list(), 1, mail_of(i % 10).digest, 0};
+        assert_ok(um_store_append(s->house.store, &e, 1, NOW, &ticket,
+                                  &test_refusal));
+        if (i % 1000 == 0)
+            assert_ok(um_store_flush(s->house.store, &test_refusal));
+    }
+}
+
+static uint64_t reported(const scene *s)
+{
+    uint64_t sum = 0, count;
+
+    for (uint64_t i = 0; i < 10; i++) {
+        umbel_digest d = mail_of(i).digest;
+        um_store_count(s->house.store, count_list(), &d, 1, &count);
+        sum += count;
+    }
+    return sum;
+}
+
+static uint64_t lost_counts(const scene *s)
+{
+    return s->peers.latest.lost[count_list()];
+}
+
+static void counts_that_are_remembered_are_counted_again(void **state)
+{
+    (void)state;
+    scene s;
+
+    open_scene(&s);
+    report(&s, 0, UM_LATEST_MOST);
+    assert_int_equal(lost_counts(&s), 0);
+    um_peers_renew(&s.peers);
+    assert_string_equal(log_of(&s), "");
+    assert_int_equal(reported(&s), UM_LATEST_MOST);
+    close_scene(&s);
+}
+
+static void counts_that_are_lost_are_in_the_log(void **state)
+{
+    (void)state;
+    scene s;
+
+    open_scene(&s);
+    report(&s, 0, UM_LATEST_MOST + 3);
+    assert_int_equal(lost_counts(&s), 3);
+    um_peers_renew(&s.peers);
+    assert_non_null(strstr(log_of(&s), "up to 3 counts are lost that no peer "
+                                       "had yet: this server remembers the "
+                                       "last 131072"));
+    assert_non_null(strstr(log_of(&s), um_front_list(count_list())));
+    assert_int_equal(reported(&s), UM_LATEST_MOST);
+    assert_int_equal(lost_counts(&s), 0);
+    close_scene(&s);
+}
+
+static void counts_that_are_published_are_not_lost(void **state)
+{
+    (void)state;
+    scene s;
+
+    open_scene(&s);
+    report(&s, 0, 5);
+    um_latest_published(&s.peers, count_list(), 5);
+    report(&s, 5, 5 + UM_LATEST_MOST);
+    assert_int_equal(lost_counts(&s), 0);
+    report(&s, 0, 2); /* 5 and 6 give way */
+    assert_int_equal(lost_counts(&s), 2);
+    um_latest_published(&s.peers, count_list(), 6);
+    assert_int_equal(lost_counts(&s), 2); /* at most */
+    um_latest_published(&s.peers, count_list(), 7);
+    assert_int_equal(lost_counts(&s), 0);
+    close_scene(&s);
+}
+
+static void memory_that_is_missing_for_counts_is_in_the_log(void **state)
+{
+    (void)state;
+    scene s;
+    um_entry e = {.list = count_list(), .amount = 1};
+
+    open_scene(&s);
+    report(&s, 0, s.peers.latest.cap);
+    no_more = true;
+    for (unsigned i = 0; i < 4; i++)
+        um_peers_counted(&s.peers, &e);
+    no_more = false;
+    const char *line = strstr(log_of(&s), "out of memory: of counts that no "
+                                          "peer has yet only the last 1024");
+    assert_non_null(line);
+    assert_null(strstr(line + 1, "out of memory")); /* said once */
+    assert_int_equal(lost_counts(&s), 4);
+    close_scene(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +349,10 @@ int main(void)
         cmocka_unit_test(mails_that_are_lost_are_in_the_log),
         cmocka_unit_test(mails_that_are_published_are_not_lost),
         cmocka_unit_test(missing_memory_is_in_the_log_and_counted),
+        cmocka_unit_test(counts_that_are_remembered_are_counted_again),
+        cmocka_unit_test(counts_that_are_lost_are_in_the_log),
+        cmocka_unit_test(counts_that_are_published_are_not_lost),
+        cmocka_unit_test(memory_that_is_missing_for_counts_is_in_the_log),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

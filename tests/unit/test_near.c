@@ -208,6 +208,31 @@ static void mails_with_a_common_footer_are_told_apart(void **state)
     umbel_close(f);
 }
 
+/* Mails that agree at 17 positions: all but some of them another mail has. */
+static unsigned search_with_own(unsigned own)
+{
+    umbel_filter *f = make_filter(10);
+    um_near_write one = mail(1), other = mail(2), asked = mail(3);
+    um_near_record r;
+
+    for (unsigned k = own; k < UM_NEAR_HIT; k++)
+        other.shingle[k] = one.shingle[k];
+    put(f, &one);
+    put(f, &other);
+    memcpy(asked.shingle, one.shingle, UM_NEAR_HIT * sizeof *asked.shingle);
+    unsigned got = um_near_search(f, asked.shingle, &r);
+    umbel_close(f);
+    return got;
+}
+
+static void a_copy_has_positions_of_its_own(void **state)
+{
+    (void)state;
+    for (unsigned own = 1; own < UM_NEAR_HIT; own++)
+        assert_int_equal(search_with_own(own),
+                         own < UM_NEAR_OWN ? 0 : UM_NEAR_HIT);
+}
+
 static void tags_are_found_as_the_plain_way_finds_them(void **state)
 {
     (void)state;
@@ -447,6 +472,7 @@ int main(void)
         cmocka_unit_test(shingles_of_different_mails_do_not_add_up),
         cmocka_unit_test(a_shingle_counts_for_every_mail_that_has_it),
         cmocka_unit_test(mails_with_a_common_footer_are_told_apart),
+        cmocka_unit_test(a_copy_has_positions_of_its_own),
         cmocka_unit_test(tags_are_found_as_the_plain_way_finds_them),
         cmocka_unit_test(values_are_added_and_may_be_negative),
         cmocka_unit_test(another_flag_begins_again),
