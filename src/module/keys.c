@@ -103,6 +103,18 @@ bool um_is_word(const um_str *word, const char *keyword)
     return len == strlen(keyword) && strncasecmp(text, keyword, len) == 0;
 }
 
+bool um_is_repeated(um_ctx *ctx, um_str **argv, int first, int at)
+{
+    const char *word = um_api.StringPtrLen(argv[at], NULL);
+
+    for (int i = first; i < at && !um_from_primary(ctx); i += 2)
+        if (um_is_word(argv[i], word)) {
+            um_reply_text(ctx, "%s is given twice", word);
+            return true;
+        }
+    return false;
+}
+
 bool um_whole_arg(um_ctx *ctx, const char *name, const um_str *word,
                   uint64_t most, uint64_t *out)
 {

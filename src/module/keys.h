@@ -38,6 +38,10 @@ bool um_unlocked_now(um_body *b, umbel_status status);
 
 /* Compares a word with a keyword in lower case, in any case. */
 bool um_is_word(const um_str *word, const char *keyword);
+/* Returns true, after a reply, if the option at argv[at] stands before among
+ * those from first on, each with a value. What a primary sends is taken: the
+ * last one wins, as it did there. */
+bool um_is_repeated(um_ctx *ctx, um_str **argv, int first, int at);
 /* Read a number; false after a reply that names the argument. */
 bool um_whole_arg(um_ctx *ctx, const char *name, const um_str *word,
                   uint64_t most, uint64_t *out);

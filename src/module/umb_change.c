@@ -52,11 +52,15 @@ static bool parse_op(um_ctx *ctx, const um_str *word, umbel_merge_op *out)
 
 static bool parse_merge(um_ctx *ctx, um_change *c, um_str **argv, int argc)
 {
-    for (int i = (int)c->n + 2; i < argc; i += 2) {
+    int first = (int)c->n + 2;
+
+    for (int i = first; i < argc; i += 2) {
         if (i + 1 == argc) {
             um_api.WrongArity(ctx);
             return false;
         }
+        if (um_is_repeated(ctx, argv, first, i))
+            return false;
         if (um_is_word(argv[i], "op") ? !parse_op(ctx, argv[i + 1], &c->op)
             : um_is_word(argv[i], "maxerror")
                 ? !um_share_arg(ctx, "MAXERROR", argv[i + 1], &c->max_error)

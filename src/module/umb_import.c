@@ -182,6 +182,8 @@ static bool parse(um_ctx *ctx, um_str **argv, int argc, import_args *a)
         uint64_t most;
         if (i + 1 == argc)
             return um_api.WrongArity(ctx), false;
+        if (um_is_repeated(ctx, argv, 5, i))
+            return false;
         if (um_is_word(argv[i], "maxbytes")) {
             if (!um_whole_arg(ctx, "MAXBYTES", argv[i + 1], INT64_MAX, &most))
                 return false;

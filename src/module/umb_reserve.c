@@ -188,20 +188,62 @@ static bool set_keyed(um_ctx *ctx, reserve_job *r)
     return true;
 }
 
+/* Returns true for an option that has no value. */
+static bool is_flag(const um_str *word)
+{
+    return um_is_word(word, "keyed") || um_is_word(word, "exact-size");
+}
+
+static bool set_flag(um_ctx *ctx, reserve_job *r, const um_str *word)
+{
+    if (um_is_word(word, "keyed"))
+        return set_keyed(ctx, r);
+    r->params.exact_size = true;
+    return true;
+}
+
+/* BITS and CELLS are two words for one thing. */
+static void name_option(char out[NAME_LEN], const um_str *word)
+{
+    if (!copy_name(out, word))
+        out[0] = '\0';
+    else if (strcmp(out, "cells") == 0)
+        memcpy(out, "bits", sizeof "bits");
+}
+
+/* The last of two values would win in silence, as it does on replicas: what a
+ * primary took is taken. */
+static bool is_repeated(um_ctx *ctx, um_str **argv, int first, int at)
+{
+    char name[NAME_LEN], other[NAME_LEN];
+
+    name_option(name, argv[at]);
+    for (int i = first; name[0] && i < at && !um_from_primary(ctx); i++) {
+        name_option(other, argv[i]);
+        if (strcmp(name, other) == 0) {
+            um_reply_text(ctx, "%s is given twice",
+                          um_api.StringPtrLen(argv[at], NULL));
+            return true;
+        }
+        i += !is_flag(argv[i]);
+    }
+    return false;
+}
+
 static bool parse(um_ctx *ctx, reserve_job *r, um_str **argv, int argc)
 {
-    int i = 2;
+    int i = 2, first;
 
     if (argc > 2 && !is_parameter(argv[2]) && !set_kind(ctx, r, argv[i++]))
         return false;
+    first = i;
     while (i < argc) {
-        bool good, keyed = um_is_word(argv[i], "keyed");
-        bool exact = um_is_word(argv[i], "exact-size");
+        bool good;
 
-        if (keyed) {
-            good = set_keyed(ctx, r);
-        } else if (exact) {
-            good = r->params.exact_size = true;
+        if (is_repeated(ctx, argv, first, i)) {
+            good = false;
+        } else if (is_flag(argv[i])) {
+            good = set_flag(ctx, r, argv[i]);
         } else if (i + 1 == argc) {
             um_reply_text(ctx, "%s needs a value",
                           um_api.StringPtrLen(argv[i], NULL));
