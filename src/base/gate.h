@@ -21,6 +21,7 @@ typedef struct um_gate_slot {
     _Alignas(UM_LINE) uint64_t owner; /* 0: nobody */
     uint64_t own, others;             /* threads inside */
     uint64_t own_added, others_added; /* keys that they added */
+    uint64_t own_new, others_new;     /* 1: the last of them was new */
 } um_gate_slot;
 
 /* For what threads inside do one at a time. Alone in its cache line: taking one
@@ -73,6 +74,13 @@ static inline void um_gate_leave(um_gate_pass pass)
 static inline uint64_t *um_gate_added(um_gate_pass pass)
 {
     return pass.inside + 2; /* own_added for own, others_added for others */
+}
+
+/* Returns where a thread notes if the last key it added was new: a guess at the
+ * next one. */
+static inline uint64_t *um_gate_last_new(um_gate_pass pass)
+{
+    return pass.inside + 4; /* own_new for own, others_new for others */
 }
 
 /* Takes a lock; a short wait. */

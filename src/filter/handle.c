@@ -122,7 +122,7 @@ void um_memory_free(um_memory *m, const umbel_alloc *alloc)
     *m = (um_memory){NULL, 0, false};
 }
 
-/* Payloads of up to so many bytes lie in the block of their handle. */
+/* Payloads of up to 4 KiB lie in the block of their handle. */
 enum { INSIDE_MOST = 4096 };
 
 /* One that grows leaves its payload behind. */

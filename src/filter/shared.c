@@ -221,6 +221,25 @@ size_t um_add_locked(umbel_filter *f, const umbel_digest *d, size_t n,
     return add_sorted(f, &s, first_lock(), fresh);
 }
 
+UM_INLINE uint64_t hash_of(const umbel_filter *f, const void *key, size_t len)
+{
+    return len == 8 ? um_xxh3_8(um_load64(key), f->hasher.flip)
+                    : um_xxh3(key, len, f->hasher.seed);
+}
+
+/* Asks other cores for the line of the lock and that of the key's block, both
+ * at once and to be written, instead of one after the other. */
+UM_INLINE void fetch_to_write(const umbel_filter *f, uint64_t lo,
+                              const um_gate_lock *lock)
+{
+    size_t at = um_scale(lo, f->layout.blocks) * f->layout.row->block / 8;
+
+    __builtin_prefetch(lock, 1);
+    __builtin_prefetch(f->payload + at, 1);
+}
+
+/* A key that matches needs no lock; after a new key another one is likely, and
+ * asking first would only cost time. */
 umbel_status um_add_one_locked(umbel_filter *f, const void *key, size_t len,
                                bool *fresh, umbel_error *err)
 {
@@ -228,16 +247,23 @@ umbel_status um_add_one_locked(umbel_filter *f, const void *key, size_t len,
 
     if (f->owner == UM_MAPPED)
         return um_check_writable(f, err);
-    uint64_t lo = um_xxh3(key, len, f->hasher.seed);
+    uint64_t lo = hash_of(f, key, len);
+    um_gate_lock *lock = &f->gate->lock[lock_of(f, lo)];
     um_gate_pass pass = um_gate_enter(f->gate);
-    bool is_new = !f->fast->has_hash[words](f, lo);
+    bool was_new = __atomic_load_n(um_gate_last_new(pass), __ATOMIC_RELAXED);
+    bool is_new = was_new;
+    if (was_new)
+        fetch_to_write(f, lo, lock);
+    else
+        is_new = !f->fast->has_hash[words](f, lo);
     if (is_new) {
-        um_gate_lock *lock = &f->gate->lock[lock_of(f, lo)];
         um_gate_take(lock);
         is_new = f->fast->set_hash[words](f, lo);
         um_gate_give_back(lock);
         um_count_shared(pass, is_new);
     }
+    if (is_new != was_new)
+        __atomic_store_n(um_gate_last_new(pass), is_new, __ATOMIC_RELAXED);
     um_gate_leave(pass);
     if (fresh)
         *fresh = is_new;

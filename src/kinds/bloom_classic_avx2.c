@@ -307,62 +307,120 @@ static void query_digests(const void *self, const umbel_digest *d, size_t n,
 /* --- adds -----------------------------------------------------------------
  */
 
-UM_INLINE void fetch_cells(const um_bloom *b, const uint32_t *cell,
-                           uint32_t steps)
-{
-    const uint64_t *words = words_of(b);
+/*
+ * A cell of a key follows from the one before by a product, which takes its
+ * time, and setting the cells of eight keys is too long for the processor to
+ * look past. So eight keys find a cell each whenever a key of an earlier eight
+ * has its cells set. Where the memory is far, cells are fetched four keys
+ * before they are set; eight keys before was 14 % slower at 10^8 keys.
+ */
 
-    for (uint32_t j = 0; j < 8 * steps; j++)
-        _mm_prefetch((const char *)(words + cell[j] / 64), _MM_HINT_T0);
+/* What adds need of a filter: copies, so that what they write cannot change
+ * it. */
+typedef struct place {
+    uint64_t *words;
+    uint64_t cells;
+    uint32_t hashes;
+    bool ahead; /* a constant: fetch what comes next */
+} place;
+
+/* The next cells of eight keys. */
+UM_INLINE void find_next(place p, walk8 *w, uint32_t *out)
+{
+    _mm256_storeu_si256((__m256i *)(void *)out, cells_of(w, p.cells));
+    step8(w);
 }
 
-UM_INLINE void find_cells(const um_bloom *b, const source *s, size_t from,
-                          size_t n, bool ahead, uint32_t *out)
+/* All cells of the eight keys from number from on. */
+UM_INLINE void find_all(place p, const source *s, size_t from, size_t n,
+                        uint32_t *out)
 {
-    uint32_t hashes = b->layout->hashes;
     walk8 w;
 
     take8(s, from, n, &w);
-    next_cells(b, &w, hashes, out);
-    if (ahead)
-        fetch_cells(b, out, hashes);
+    for (size_t j = 0; j < p.hashes; j++)
+        find_next(p, &w, out + 8 * j);
 }
 
-UM_INLINE size_t set_eight(const um_bloom *b, const uint32_t *cell, size_t n,
-                           bool *fresh)
-{
-    uint64_t *words = words_of(b);
-    uint32_t hashes = b->layout->hashes;
-    size_t old = 0;
+enum { FETCHED_KEYS = 4 };
 
-    n = n < 8 ? n : 8;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t all = set_cells(words, &cell[slot[i]], hashes);
-        old += all;
-        if (fresh)
-            fresh[i] = !all;
-    }
-    return n - old;
+/* Cells that are fetched when the i-th of the eight now is set. */
+UM_INLINE void fetch_cells(place p, const uint32_t *now, const uint32_t *next,
+                           size_t i)
+{
+    const uint32_t *cell = i + FETCHED_KEYS < 8 ? &now[slot[i + FETCHED_KEYS]]
+                                                : &next[slot[i - FETCHED_KEYS]];
+
+    for (uint32_t j = 0; j < p.hashes; j++, cell += 8)
+        _mm_prefetch((const char *)(p.words + *cell / 64), _MM_HINT_T0);
 }
 
-UM_INLINE size_t add_eights(const um_bloom *b, const source *s, size_t n,
-                            bool ahead, bool *fresh)
+/* Returns 1 if the i-th of the eight now is new. */
+UM_INLINE size_t set_one(place p, const uint32_t *now, const uint32_t *next,
+                         size_t i, bool *fresh)
 {
-    uint32_t cell[UM_MAX_HASHES * 8];
+    if (p.ahead)
+        fetch_cells(p, now, next, i);
+    uint64_t all = set_cells(p.words, &now[slot[i]], p.hashes);
+    if (fresh)
+        fresh[i] = !all;
+    return 1 - (size_t)all;
+}
+
+/* Sets the keys of the eight now; w finds its cells meanwhile. */
+UM_INLINE size_t set_eight(place p, const uint32_t *now, const uint32_t *next,
+                           walk8 *w, uint32_t *found, bool *fresh)
+{
     size_t added = 0;
+    const size_t both = p.hashes < 8 ? p.hashes : 8;
 
-    for (size_t i = 0; i < n; i += 8) {
-        find_cells(b, s, i, n, ahead, cell);
-        added += set_eight(b, cell, n - i, fresh ? fresh + i : NULL);
+    for (size_t j = 0; j < both; j++) {
+        find_next(p, w, found + 8 * j);
+        added += set_one(p, now, next, j, fresh);
     }
+    for (size_t j = both; j < p.hashes; j++)
+        find_next(p, w, found + 8 * j);
+    for (size_t j = both; j < 8; j++)
+        added += set_one(p, now, next, j, fresh);
+    return added;
+}
+
+UM_INLINE size_t add_eights(place p, const source *s, size_t n, bool *fresh)
+{
+    uint32_t cell[3][UM_MAX_HASHES * 8]; /* by turns */
+    uint32_t *now = cell[0], *next = cell[1], *later = cell[2];
+    size_t added = 0, i = 0;
+
+    find_all(p, s, 0, n, now);
+    if (n > 8)
+        find_all(p, s, 8, n, next);
+    for (; n - i > 16; i += 8) {
+        walk8 w;
+        uint32_t *was = now;
+        take8(s, i + 16, n, &w);
+        added += set_eight(p, now, next, &w, later, fresh ? fresh + i : NULL);
+        now = next;
+        next = later;
+        later = was;
+    }
+    p.ahead = false;
+    for (; i < n; i += 8, now = next)
+        for (size_t j = 0; j < 8 && i + j < n; j++)
+            added += set_one(p, now, next, j, fresh ? fresh + i : NULL);
     return added;
 }
 
 UM_INLINE size_t add_all(const um_bloom *b, const source *s, size_t n,
                          bool *fresh)
 {
-    return b->layout->far ? add_eights(b, s, n, true, fresh)
-                          : add_eights(b, s, n, false, fresh);
+    place p = {words_of(b), b->layout->cells, b->layout->hashes, true};
+
+    if (n == 0)
+        return 0;
+    if (um_walk_is_far(b))
+        return add_eights(p, s, n, fresh);
+    p.ahead = false;
+    return add_eights(p, s, n, fresh);
 }
 
 static size_t add_keys8(void *self, uint64_t seed, const uint64_t *keys,

@@ -130,16 +130,34 @@ static bool remove_one(const um_counting *c, uint64_t *pos, bool *gone)
 
 /* --- many keys ----------------------------------------------------------- */
 
-/* Far memory gets to work on all cells at once: adding looks at each. */
+static bool is_far(const um_counting *c)
+{
+    return c->layout->cells * c->cells.width / 8 > NEAR;
+}
+
+/* Far memory gets to work on all cells of a batch at once. */
 void um_counting_locate(const void *self, const umbel_digest *d, size_t n,
                         uint64_t *pos)
 {
     const um_counting *c = self;
 
     c->layout->row->positions(c->layout, d, n, pos);
-    if (c->layout->cells * c->cells.width / 8 > NEAR)
+    if (is_far(c))
         for (size_t i = 0; i < n * c->layout->hashes; i++)
             __builtin_prefetch(c->cells.at + pos[i] * c->cells.width / 8, 1);
+}
+
+/* The same of cells that are only read: of members all of them are; of other
+ * keys mostly one or two, but the first one waits for memory, too. */
+static void locate_to_read(const void *self, const umbel_digest *d, size_t n,
+                           uint64_t *pos)
+{
+    const um_counting *c = self;
+
+    c->layout->row->positions(c->layout, d, n, pos);
+    if (is_far(c))
+        for (size_t i = 0; i < n * c->layout->hashes; i++)
+            __builtin_prefetch(c->cells.at + pos[i] * c->cells.width / 8);
 }
 
 size_t um_counting_add(void *self, const umbel_digest *d,
@@ -156,29 +174,112 @@ UM_INLINE uint64_t count_one(const void *self, const uint64_t *pos)
     return least(&c->cells, pos, c->layout->hashes);
 }
 
-/* Queries mostly stop at the first or second cell: nothing is fetched. */
 void um_counting_count(const void *self, const umbel_digest *d, size_t n,
                        uint64_t *out)
 {
     const um_counting *c = self;
-    um_each_count(self, c->layout, NULL, count_one, d, n, out);
+    um_each_count(self, c->layout, locate_to_read, count_one, d, n, out);
+}
+
+/* Returns true if none of n cells is zero. */
+UM_INLINE bool are_used(const um_counting *c, const uint64_t *pos, uint32_t n)
+{
+    for (uint32_t j = 0; j < n; j++)
+        if (um_cell(&c->cells, pos[j]) == 0)
+            return false;
+    return true;
 }
 
 UM_INLINE bool none_is_zero(const void *self, const uint64_t *pos)
 {
     const um_counting *c = self;
+    return are_used(c, pos, c->layout->hashes);
+}
 
-    for (uint32_t j = 0; j < c->layout->hashes; j++)
-        if (um_cell(&c->cells, pos[j]) == 0)
-            return false;
-    return true;
+/*
+ * Queries of far cells. All cells of a member are read, but only one or two of
+ * most other keys. So two cells of a key are fetched first, the others when
+ * these have come and are not zero. Keys go through these steps in a ring, so
+ * that the memory always has work.
+ */
+enum { EIGHT = 8, PAIR = 2 * EIGHT, LEAD = 2, RING = 64 }; /* LEAD: cells */
+_Static_assert(UM_EACH_POSITIONS / UM_MAX_HASHES >= PAIR,
+               "the ring has two steps at least");
+
+typedef struct ring {
+    const um_counting *c;
+    uint32_t hashes, lead;
+    uint64_t pos[UM_EACH_POSITIONS];
+} ring;
+
+static void fetch_cells(const um_counting *c, const uint64_t *pos, uint32_t n)
+{
+    for (uint32_t j = 0; j < n; j++)
+        __builtin_prefetch(c->cells.at + pos[j] * c->cells.width / 8);
+}
+
+/* The three steps, of up to eight keys; their positions begin at pos. */
+static void locate_some(const ring *r, const umbel_digest *d, size_t n,
+                        uint64_t *pos)
+{
+    r->c->layout->row->positions(r->c->layout, d, n, pos);
+    for (size_t i = 0; i < n; i++, pos += r->hashes)
+        fetch_cells(r->c, pos, r->lead);
+}
+
+static void begin_some(const ring *r, const uint64_t *pos, size_t n, bool *hit)
+{
+    for (size_t i = 0; i < n; i++, pos += r->hashes) {
+        hit[i] = are_used(r->c, pos, r->lead);
+        if (hit[i])
+            fetch_cells(r->c, pos + r->lead, r->hashes - r->lead);
+    }
+}
+
+static void end_some(const ring *r, const uint64_t *pos, size_t n, bool *hit)
+{
+    for (size_t i = 0; i < n; i++, pos += r->hashes)
+        if (hit[i])
+            hit[i] = are_used(r->c, pos + r->lead, r->hashes - r->lead);
+}
+
+static size_t some_of(size_t n, size_t from)
+{
+    return n - from < EIGHT ? n - from : EIGHT;
+}
+
+static void query_far(const um_counting *c, const umbel_digest *d, size_t n,
+                      bool *hit)
+{
+    ring r;
+    size_t most = UM_EACH_POSITIONS / c->layout->hashes;
+    size_t room = most < RING ? most - most % PAIR : RING;
+    size_t lag = room / 2;
+
+    r.c = c;
+    r.hashes = c->layout->hashes;
+    r.lead = r.hashes < LEAD ? r.hashes : LEAD;
+    for (size_t i = 0; i < n + room; i += EIGHT) {
+        uint64_t *pos = r.pos + i % room * r.hashes;
+        uint64_t *older = r.pos + (i + lag) % room * r.hashes;
+        if (i >= room)
+            end_some(&r, pos, some_of(n, i - room), hit + i - room);
+        if (i >= lag && i - lag < n)
+            begin_some(&r, older, some_of(n, i - lag), hit + i - lag);
+        if (i < n)
+            locate_some(&r, d + i, some_of(n, i), pos);
+    }
 }
 
 void um_counting_query(const void *self, const umbel_digest *d, size_t n,
                        bool *hit)
 {
     const um_counting *c = self;
-    um_each_query(self, c->layout, NULL, none_is_zero, d, n, hit);
+
+    if (n > EIGHT && is_far(c))
+        query_far(c, d, n, hit);
+    else
+        um_each_query(self, c->layout, NULL, none_is_zero, d, n, hit);
 }
 
 uint64_t um_counting_most(const void *self)

@@ -393,14 +393,6 @@ static double predict(const void *self)
 
 /* --- asking -------------------------------------------------------------- */
 
-static inline void fetch(const um_ribbon_place *p)
-{
-    if (p->salted || !p->columns)
-        return;
-    __builtin_prefetch(p->at);
-    __builtin_prefetch(p->next + 8 * (size_t)p->columns - 1);
-}
-
 /* Returns true if n columns equal the fingerprint from that bit on. */
 static inline bool agree(const um_ribbon_place *p, uint64_t print,
                          uint32_t value_bits, uint32_t from, uint32_t n)
@@ -437,7 +429,7 @@ static void pass(const um_ribbon_level *l, const umbel_digest *d, size_t n,
         some = n - i < BATCH ? n - i : BATCH;
         for (size_t j = 0; j < some; j++) {
             um_ribbon_find(l, d[i + j].lo, d[i + j].hi, &p[j]);
-            fetch(&p[j]);
+            um_ribbon_fetch(&p[j]);
         }
         for (size_t j = 0; j < some; j++)
             hit[i + j] = matches(l, &p[j], &d[i + j], value_bits);
@@ -464,6 +456,12 @@ bool um_ribbon_match(const um_ribbon *r, const umbel_digest *d)
 
     um_ribbon_find(&r->members, d->lo, d->hi, &p);
     return matches(&r->members, &p, d, r->value_bits);
+}
+
+bool um_ribbon_match_at(const um_ribbon *r, const um_ribbon_place *p,
+                        const umbel_digest *d)
+{
+    return matches(&r->members, p, d, r->value_bits);
 }
 
 bool um_ribbon_confirm(const um_ribbon *r, const umbel_digest *d)

@@ -72,6 +72,9 @@ void um_ribbon_pass(const um_ribbon_level *l, const umbel_digest *d, size_t n,
 /* For one key, in whatever layer: does the first level match, does the second
  * agree? */
 bool um_ribbon_match(const um_ribbon *r, const umbel_digest *d);
+/* The first of them, of a key whose place is known. */
+bool um_ribbon_match_at(const um_ribbon *r, const um_ribbon_place *p,
+                        const umbel_digest *d);
 bool um_ribbon_confirm(const um_ribbon *r, const umbel_digest *d);
 /* Returns true if keys are in layers of less than 2^31 starts, not in
  * partitions, and all fingerprints have at least that many columns. */

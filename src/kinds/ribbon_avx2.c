@@ -18,6 +18,7 @@ enum {
     BATCH = 32,
     LEAD = 4,           /* columns */
     IN_CACHE = 1 << 17, /* starts: their slots are fetched soon enough */
+    FAR = 1 << 22,      /* starts: their slots are in no cache */
 };
 
 /* What is needed of a batch of keys. */
@@ -27,6 +28,7 @@ typedef struct batch {
     uint64_t at[BATCH], next[BATCH];  /* bytes from there */
     uint64_t low[BATCH], high[BATCH]; /* until it has a place, low is the row */
     uint32_t slow; /* a bit for each that is not in the first layer */
+    um_ribbon_place elsewhere[BATCH]; /* of those, where slots are far */
 } batch;
 
 /* --- hashing ------------------------------------------------------------- */
@@ -147,21 +149,35 @@ UM_INLINE uint32_t place_four(batch *b, size_t i, const um_ribbon_layer *l)
 #undef FOUR
 }
 
-UM_INLINE void place_all(batch *b, size_t n, const um_ribbon_layer *layer,
-                         uint32_t value_bits)
+/* The bits of slow for the eight keys from i on are new. */
+UM_INLINE void place_eight(batch *b, size_t i, const um_ribbon_layer *l)
 {
-    const um_ribbon_layer l = *layer;
+    uint32_t slow = place_four(b, i, l) | place_four(b, i + 4, l) << 4;
 
-    b->words = l.words + 8 * (size_t)value_bits;
-    b->slow = 0;
-    for (size_t i = 0; i < n; i += 4)
-        b->slow |= place_four(b, i, &l) << i;
-    if (l.starts < IN_CACHE)
-        return;
+    b->slow = (b->slow & ~(0xFFu << i)) | slow << i;
+}
+
+/* Asks for the first and the last line of each: caches are soon asked again. */
+UM_INLINE void fetch_ends(const batch *b, size_t n)
+{
     for (size_t i = 0; i < n; i++) {
         __builtin_prefetch(b->words + b->at[i]);
         __builtin_prefetch(b->words + 2 * b->next[i] - b->at[i] - 1);
     }
+}
+
+/* Asks for all that eight keys will read. */
+UM_INLINE void fetch_eight(const um_ribbon *r, batch *b, size_t i)
+{
+    for (size_t j = i; j < i + EIGHT; j++)
+        if (b->slow >> j & 1)
+            um_ribbon_find(&r->members, b->lo[j], b->hi[j], &b->elsewhere[j]);
+    for (size_t j = i; j < i + EIGHT; j++)
+        if (b->slow >> j & 1)
+            um_ribbon_fetch(&b->elsewhere[j]);
+        else
+            um_fetch_lines(b->words + b->at[j],
+                           b->words + 2 * b->next[j] - b->at[j]);
 }
 
 /* --- parities ------------------------------------------------------------ */
@@ -269,15 +285,20 @@ UM_INLINE bool matches_on(const um_ribbon *r, const batch *b, size_t i)
     return um_ribbon_match(r, &d) && confirms(r, b, i);
 }
 
-/*
- * n is a multiple of eight. The few keys that need a closer look are few in all
- * of a batch, so that a loop over them is mostly foreseen.
- */
-UM_INLINE void query_batch(const um_ribbon *r, batch *b, size_t n, bool *hit)
+/* The same of keys whose place is known. */
+UM_INLINE bool matches_there(const um_ribbon *r, const batch *b, size_t i)
+{
+    umbel_digest d = {b->lo[i], b->hi[i]};
+    return um_ribbon_match_at(r, &b->elsewhere[i], &d) && confirms(r, b, i);
+}
+
+/* Slots in a cache. The few keys that need a closer look are few in all of a
+ * batch, so that a loop over them is mostly foreseen. */
+UM_INLINE void serve_batch(const um_ribbon *r, const batch *b, size_t n,
+                           bool *hit)
 {
     uint32_t left = 0;
 
-    place_all(b, n, &r->members.layer[0], r->value_bits);
     for (size_t i = 0; i < n; i += EIGHT)
         left |= agree_eight(b, i) << i;
     memset(hit, 0, n * sizeof *hit);
@@ -291,23 +312,106 @@ UM_INLINE void query_batch(const um_ribbon *r, batch *b, size_t n, bool *hit)
     }
 }
 
+UM_INLINE void serve_eight(const um_ribbon *r, const batch *b, size_t i,
+                           bool *hit)
+{
+    uint32_t slow = b->slow >> i & 0xFF, left = agree_eight(b, i) & ~slow;
+
+    memset(hit, 0, EIGHT * sizeof *hit);
+    for (; left; left &= left - 1) {
+        size_t j = (size_t)__builtin_ctz(left);
+        hit[j] = agrees_on(r, b, i + j) && confirms(r, b, i + j);
+    }
+    for (; slow; slow &= slow - 1) {
+        size_t j = (size_t)__builtin_ctz(slow);
+        hit[j] = matches_there(r, b, i + j);
+    }
+}
+
+/* Keys of 8 bytes, or digests. */
+typedef struct asked {
+    const uint64_t *keys; /* or NULL */
+    uint64_t flip;
+    const umbel_digest *digests;
+} asked;
+
+UM_INLINE void hash_at(batch *b, size_t to, const asked *a, size_t from)
+{
+    if (a->keys)
+        hash_keys(b, to, a->keys + from, a->flip);
+    else
+        hash_digests(b, to, a->digests + from);
+}
+
+UM_INLINE batch new_batch(const um_ribbon *r)
+{
+    batch b;
+
+    b.words = r->members.layer[0].words + 8 * (size_t)r->value_bits;
+    b.slow = 0;
+    return b;
+}
+
+/* n is a multiple of eight, here and below. */
+UM_INLINE void query_near(const um_ribbon *r, const asked *a, size_t n,
+                          bool *hit)
+{
+    const um_ribbon_layer layer = r->members.layer[0];
+    batch b = new_batch(r);
+
+    for (size_t i = 0, some; i < n; i += some) {
+        some = n - i < BATCH ? n - i : BATCH;
+        b.slow = 0;
+        for (size_t j = 0; j < some; j += EIGHT) {
+            hash_at(&b, j, a, i + j);
+            place_eight(&b, j, &layer);
+        }
+        if (layer.starts >= IN_CACHE)
+            fetch_ends(&b, some);
+        serve_batch(r, &b, some, hit + i);
+    }
+}
+
+/* Eight keys are fetched, then eight that were fetched a batch before are
+ * served: the memory, which is the slower of the two, has always work. */
+UM_INLINE void query_far(const um_ribbon *r, const asked *a, size_t n,
+                         bool *hit)
+{
+    const um_ribbon_layer layer = r->members.layer[0];
+    batch b = new_batch(r);
+
+    for (size_t i = 0; i < n + BATCH; i += EIGHT) {
+        size_t j = i % BATCH;
+        if (i >= BATCH)
+            serve_eight(r, &b, j, hit + i - BATCH);
+        if (i < n) {
+            hash_at(&b, j, a, i);
+            place_eight(&b, j, &layer);
+            fetch_eight(r, &b, j);
+        }
+    }
+}
+
+UM_INLINE void query_some(const um_ribbon *r, const asked *a, size_t n,
+                          bool *hit)
+{
+    if (r->members.layer[0].starts < FAR)
+        query_near(r, a, n, hit);
+    else
+        query_far(r, a, n, hit);
+}
+
 /* What is left of a multiple of eight goes the usual way. */
 static void query_keys8(const void *self, uint64_t seed, const uint64_t *keys,
                         size_t n, bool *hit)
 {
-    uint64_t flip = um_xxh3_flip(seed);
-    size_t whole = n / EIGHT * EIGHT, some;
+    asked a = {.keys = keys, .flip = um_xxh3_flip(seed)};
+    size_t whole = n / EIGHT * EIGHT;
     umbel_digest d[EIGHT];
-    batch b;
 
-    for (size_t i = 0; i < whole; i += some) {
-        some = whole - i < BATCH ? whole - i : BATCH;
-        for (size_t j = 0; j < some; j += EIGHT)
-            hash_keys(&b, j, keys + i + j, flip);
-        query_batch(self, &b, some, hit + i);
-    }
+    query_some(self, &a, whole, hit);
     for (size_t i = whole; i < n; i++) {
-        d[i - whole].lo = um_xxh3_8(keys[i], flip);
+        d[i - whole].lo = um_xxh3_8(keys[i], a.flip);
         d[i - whole].hi = um_remix(d[i - whole].lo);
     }
     if (whole < n)
@@ -316,15 +420,10 @@ static void query_keys8(const void *self, uint64_t seed, const uint64_t *keys,
 
 static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
 {
-    size_t whole = n / EIGHT * EIGHT, some;
-    batch b;
+    asked a = {.digests = d};
+    size_t whole = n / EIGHT * EIGHT;
 
-    for (size_t i = 0; i < whole; i += some) {
-        some = whole - i < BATCH ? whole - i : BATCH;
-        for (size_t j = 0; j < some; j += EIGHT)
-            hash_digests(&b, j, d + i + j);
-        query_batch(self, &b, some, hit + i);
-    }
+    query_some(self, &a, whole, hit);
     if (whole < n)
         um_kind_ribbon.query(self, d + whole, n - whole, hit + whole);
 }

@@ -292,6 +292,23 @@ static inline void um_ribbon_find(const um_ribbon_level *l, uint64_t x,
     um_ribbon_find_in(l, NULL, x, hi, out);
 }
 
+/* Asks for the lines of cache from .. end - 1. */
+static inline void um_fetch_lines(const uint8_t *from, const uint8_t *end)
+{
+    for (; from < end; from += UM_LINE)
+        __builtin_prefetch(from);
+    __builtin_prefetch(end - 1);
+}
+
+/* Asks for the slots of a place, unless it is in the tail. */
+static inline void um_ribbon_fetch(const um_ribbon_place *p)
+{
+    const uint8_t *last = p->wide ? p->third : p->next;
+
+    if (!p->salted && p->columns)
+        um_fetch_lines(p->at, last + 8 * (size_t)p->columns);
+}
+
 static inline uint32_t um_ribbon_parity(uint64_t x)
 {
     return (uint32_t)__builtin_parityll(x);

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "kinds/ribbon.h"
+#include "kinds/ribbon_shard.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -443,14 +444,26 @@ static double columns_of(const um_shape *s, double keys)
     return fmin(columns, UM_RIBBON_MOST_PRINT) + um_value_bits(s);
 }
 
+/* Of few keys several sizes are tried at once: items, rows and filters. */
+static double trials_memory(double keys, double columns)
+{
+    enum { MADE = UM_RIBBON_LANES + 1 }; /* and the best */
+    double each = UM_RIBBON_LANES * sizeof(um_ribbon_item) +
+                  MADE * (sizeof(um_ribbon_equation) + columns / 8);
+
+    return keys <= UM_RIBBON_SMALL ? keys * each : 0;
+}
+
 /* Digests, values and items; the filter twice; shards under way. */
 double um_ribbon_build_memory(const um_shape *s, double keys, unsigned threads)
 {
     double words = 2 + (um_value_bits(s) ? 1 : 0) + 3;
-    double pieces = threads < 2 ? 1 : fmin(2.0 * threads, UM_RIBBON_PIECES);
+    double columns = columns_of(s, keys);
+    double shards = fmin(2.0 * fmax(threads, 1), UM_RIBBON_PIECES);
 
-    return keys * (8 * words + 2.1 * columns_of(s, keys) / 8) +
-           pieces * (double)um_ribbon_rows_len((uint64_t)keys, true);
+    return keys * (8 * words + 2.1 * columns / 8) +
+           shards * (double)um_ribbon_rows_len((uint64_t)keys, true) +
+           trials_memory(keys, columns);
 }
 
 /* A heap and a shard at a time; then the tail, some thousandths of the keys. */
@@ -458,10 +471,12 @@ double um_ribbon_spilled_memory(const um_shape *s, double keys,
                                 double largest_heap)
 {
     const double tail = keys / 250;
+    double trials = trials_memory(keys, columns_of(s, keys));
     double heap = largest_heap * 1.125 * sizeof(um_ribbon_item);
     double buffers = (double)UM_SPILL_HEAPS * UM_SPILL_LEAST_CHUNK;
 
     return keys / 512 + fmax(heap, tail * sizeof(um_ribbon_item)) + buffers +
+           trials +
            fmax(piece_memory((uint64_t)keys, um_ribbon_is_wide(s)),
                 tail * (sizeof(um_ribbon_item) + 20));
 }

@@ -750,6 +750,37 @@ static void lists_of_several_batches_are_counted_key_by_key(void **state)
     free(keys);
 }
 
+/* Past the second cache queries go another way than counts; in batches of any
+ * length, with few hashes and many. */
+static void far_queries_are_counts_above_zero(void **state)
+{
+    enum { N = 3 * UM_BATCH - 1, CELLS = 1 << 22 }; /* of 4 bits: 2 MiB */
+    static const uint32_t hashes[] = {1, 2, 3, 9, 64};
+    static umbel_digest d[N];
+    static uint64_t counts[N];
+    static bool hit[N];
+    um_rng rng = {4};
+
+    (void)state;
+    for (size_t h = 0; h < TEST_COUNT(hashes); h++) {
+        umbel_filter *f = open_wide("classic", CELLS, hashes[h], 4, PLAIN);
+        for (size_t i = 0; i < N; i++)
+            d[i] = (umbel_digest){um_random(&rng), um_random(&rng)};
+        for (size_t i = 0; i < N; i += 2)
+            assert_ok(umbel_add_digests(f, d + i, 1, NULL, &test_refusal));
+        assert_ok(umbel_count_digests(f, d, N, counts, &test_refusal));
+        for (size_t from = 0, n = 1; from < N; from += n, n = n % 97 + 1) {
+            n = n < N - from ? n : N - from;
+            assert_ok(umbel_query_digests(f, d + from, n, hit, &test_refusal));
+            for (size_t i = 0; i < n; i++)
+                assert_int_equal(hit[i], counts[from + i] > 0);
+        }
+        for (size_t i = 0; i < N; i += 2)
+            assert_true(counts[i] > 0);
+        umbel_close(f);
+    }
+}
+
 /* The names of kinds that count are those whose filters have a largest count.
  */
 static void a_kind_counts_if_its_filters_do(void **state)
@@ -801,6 +832,7 @@ int main(void)
         cmocka_unit_test(counts_by_digest_are_counts_by_key),
         cmocka_unit_test(a_refused_key_refuses_the_whole_list),
         cmocka_unit_test(lists_of_several_batches_are_counted_key_by_key),
+        cmocka_unit_test(far_queries_are_counts_above_zero),
         cmocka_unit_test(it_refuses_as_the_other_verbs_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -727,15 +727,16 @@ static void wide_layers_hold_any_number_of_keys(void **state)
  */
 
 /* Members and others, in batches of any length, by digests and by keys. */
-static void assert_same_answers(const umbel_filter *f)
+static void assert_same_answers(const umbel_filter *f, size_t members)
 {
     enum { KEYS = 6000 };
-    umbel_digest *d = digests(f, 0, KEYS);
+    size_t first = members > KEYS / 2 ? members - KEYS / 2 : 0;
+    umbel_digest *d = digests(f, first, KEYS);
     static uint64_t keys[KEYS];
     static bool plain[KEYS], fast[KEYS];
 
     for (size_t i = 0; i < KEYS; i++)
-        keys[i] = i;
+        keys[i] = first + i;
     for (size_t from = 0, n = 1; from + n <= KEYS; from += n, n = n % 97 + 1) {
         f->kind->query(f->self, d + from, n, plain);
         memset(fast, 1, n);
@@ -768,7 +769,7 @@ static void the_fast_path_answers_like_the_plain_one(void **state)
                     build(&p, d, p.nsettings ? values : NULL, sizes[i], 2);
                 seen += f->fast != NULL;
                 if (f->fast)
-                    assert_same_answers(f);
+                    assert_same_answers(f, sizes[i]);
                 umbel_close(f);
                 umbel_close(empty);
                 free(values);
@@ -777,6 +778,26 @@ static void the_fast_path_answers_like_the_plain_one(void **state)
         }
     assert_true(seen || um_cpu_found() == UM_CPU_PLAIN ||
                 um_cpu_allowed() == UM_CPU_PLAIN);
+}
+
+/* Of more keys than caches hold, slots are fetched ahead. */
+static void the_fast_path_answers_alike_where_slots_are_far(void **state)
+{
+    enum { KEYS = 4700000 };
+    umbel_params p = at_error(0.01);
+    umbel_filter *empty = build(&p, NULL, NULL, 0, 1);
+    umbel_digest *d = digests(empty, 0, KEYS);
+    umbel_filter *f = build(&p, d, NULL, KEYS, 2);
+
+    (void)state;
+    free(d);
+    if (f->fast)
+        assert_same_answers(f, KEYS);
+    else
+        assert_true(um_cpu_found() == UM_CPU_PLAIN ||
+                    um_cpu_allowed() == UM_CPU_PLAIN);
+    umbel_close(f);
+    umbel_close(empty);
 }
 
 /* --- memory -----------------------------------------------------------------
@@ -838,6 +859,7 @@ int main(void)
         cmocka_unit_test(wide_layers_take_a_thousandth_more_than_they_must),
         cmocka_unit_test(wide_layers_hold_any_number_of_keys),
         cmocka_unit_test(the_fast_path_answers_like_the_plain_one),
+        cmocka_unit_test(the_fast_path_answers_alike_where_slots_are_far),
         cmocka_unit_test(every_allocation_may_fail),
     };
 
