@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "filter/head.h"
+#include "filter/sizing.h"
 
 #include <stdlib.h>
 
@@ -162,8 +163,10 @@ static size_t change_shape(uint8_t *data, size_t len, size_t cap, um_rng *rng)
     default:
         change_size(&s, cap - head.len, rng);
     }
+    /* What is out of range has no sections: the head alone says so. */
+    bool sound = um_check_shape(&s, NULL) == UMBEL_OK;
     size_t n = um_head_put(&s, head.payload_checksum,
-                           s.coded ? head.stored : NULL, bytes);
+                           s.coded && sound ? head.stored : NULL, bytes);
     size_t rest = len - head.len;
     if (n >= cap)
         return len;
@@ -171,7 +174,7 @@ static size_t change_shape(uint8_t *data, size_t len, size_t cap, um_rng *rng)
         rest = cap - n;
     memmove(data + n, data + head.len, rest);
     memcpy(data, bytes, n);
-    bool sane = s.cells < 8 * cap && s.attached < cap && s.kind;
+    bool sane = sound && s.cells < 8 * cap && s.attached < cap;
     return sane && um_random(rng) & 7 ? fill_up(&s, data, n, n + rest, cap)
                                       : n + rest;
 }

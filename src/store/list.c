@@ -103,7 +103,7 @@ void um_list_digest(const um_list *l, const umbel_slice *keys, size_t n,
     umbel_digest_many(l->epoch[0].filter, keys, n, out, NULL);
 }
 
-/* Notes that a digest came more often: from so many times to so many. */
+/* Notes that a digest came more often: to times instead of from times. */
 static void move_times(um_epoch *e, uint64_t from, uint64_t to)
 {
     from = from < e->threshold ? from : e->threshold;

@@ -58,7 +58,7 @@ void um_list_sums_restart(um_list *l)
     l->sums.page = 0;
 }
 
-/* Begins anew with memory for the present shape, if there is so much. */
+/* Begins anew with memory for the present shape. False: there is none. */
 static bool has_memory(um_list *l, uint64_t room)
 {
     uint64_t len = row_of(l)->len(l->epoch[1].filter->self);

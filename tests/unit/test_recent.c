@@ -1,13 +1,12 @@
 /*
  * test_recent.c - times of the last hour, over simulated time.
  */
-#include "support/test.h"
+#include "support/bytes.h"
 
 #include "base/rng.h"
 #include "store/recent.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { T0 = 1700000000, HOUR = 3600, REPORTS = 0, WHITE = 1 };
 
@@ -232,38 +231,6 @@ static void missing_memory_is_reported(void **state)
 }
 
 /* --- bytes --- */
-
-typedef struct bytes {
-    uint8_t *at;
-    size_t len, cap, pos;
-} bytes;
-
-static umbel_status write_bytes(void *ctx, const void *data, size_t len,
-                                umbel_error *err)
-{
-    bytes *b = ctx;
-
-    if (len > b->cap - b->len) {
-        err->status = UMBEL_E_IO;
-        strcpy(err->text, "disk full");
-        return UMBEL_E_IO;
-    }
-    memcpy(b->at + b->len, data, len);
-    b->len += len;
-    return UMBEL_OK;
-}
-
-static umbel_status read_bytes(void *ctx, void *out, size_t len,
-                               umbel_error *err)
-{
-    bytes *b = ctx;
-
-    (void)err;
-    assert_true(len <= b->len - b->pos);
-    memcpy(out, b->at + b->pos, len);
-    b->pos += len;
-    return UMBEL_OK;
-}
 
 static bytes encoded(const um_recent *r)
 {

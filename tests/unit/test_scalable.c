@@ -5,6 +5,7 @@
 #include "support/test.h"
 
 #include "filter/handle.h"
+#include "filter/head.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -178,6 +179,27 @@ static void any_content_is_safe(void **state)
     }
 }
 
+/* Before anything is computed from it. */
+static void a_spill_out_of_range_is_refused(void **state)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    umbel_filter *f = NULL, *decoded = NULL;
+    uint8_t bytes[UM_HEAD_MAX];
+    um_shape shape;
+
+    (void)state;
+    p.capacity = 1000;
+    assert_ok(umbel_create("scalable", &p, &f, &test_refusal));
+    shape = *um_shape_of(f);
+    for (uint64_t spill = 16; spill; spill *= 2) { /* up to 2^63 */
+        shape.setting[0] = spill;
+        size_t len = um_head_put(&shape, 0, NULL, bytes);
+        assert_refused(umbel_decode(bytes, len, NULL, &decoded, &test_refusal),
+                       UMBEL_E_FORMAT, "spill must be 0..15");
+    }
+    umbel_close(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +211,7 @@ int main(void)
         cmocka_unit_test(growth_without_memory_is_refused_and_changes_nothing),
         cmocka_unit_test(chosen_digests_do_not_take_memory_without_end),
         cmocka_unit_test(any_content_is_safe),
+        cmocka_unit_test(a_spill_out_of_range_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,6 +105,29 @@ static void too_many_keys_are_over_the_limit(void **state)
     }
 }
 
+/* Where nearly every key seems to be in already, new ones are not counted: the
+ * error asked for must hold all the same, or the keys be refused. */
+static void the_error_holds_where_most_keys_seem_to_be_in(void **state)
+{
+    static const size_t keys[] = {5000, 6000, 7000, 8000, 10000, 14000};
+    size_t fitted = 0;
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(keys); i++) {
+        umbel_params p = params_of(NULL);
+        p.fpr = 0.5;
+        umbel_filter *f = open_unsized(&p, 1500), *fit = NULL;
+        test_add(f, 0, keys[i]);
+        if (umbel_fit(f, &fit, &test_refusal) == UMBEL_OK) {
+            assert_true(umbel_predict(fit) <= 0.51);
+            fitted++;
+        }
+        umbel_close(fit);
+        umbel_close(f);
+    }
+    assert_true(fitted > 0 && fitted < TEST_COUNT(keys));
+}
+
 static void keyed_and_seeded_filters_fit_too(void **state)
 {
     umbel_params p = params_of("partitioned");
@@ -158,6 +181,7 @@ int main(void)
         cmocka_unit_test(fitting_wastes_little),
         cmocka_unit_test(an_empty_filter_fits_into_the_least),
         cmocka_unit_test(too_many_keys_are_over_the_limit),
+        cmocka_unit_test(the_error_holds_where_most_keys_seem_to_be_in),
         cmocka_unit_test(keyed_and_seeded_filters_fit_too),
         cmocka_unit_test(a_size_contradicts_unsized),
         cmocka_unit_test(too_little_room_is_refused),
