@@ -91,6 +91,53 @@ VECTORS static void write_lines(um_bench *b, size_t from, size_t n)
     }
 }
 
+/* As read_lines, for one of two threads. */
+VECTORS static void read_part(void *bench, size_t from, size_t n)
+{
+    um_bench *b = bench;
+    vector sum = {0};
+
+    for (size_t i = from; i < from + n; i++) {
+        const vector *line = line_of(b, b->keys[i]);
+        sum ^= line[0] ^ line[1];
+    }
+    __atomic_fetch_xor(&b->sink, sum[0] ^ sum[1] ^ sum[2] ^ sum[3],
+                       __ATOMIC_RELAXED);
+}
+
+static void change_part(void *bench, size_t from, size_t n)
+{
+    um_bench *b = bench;
+
+    for (size_t i = from; i < from + n; i++) {
+        uint64_t *word = (uint64_t *)(void *)line_of(b, b->keys[i]);
+        __atomic_fetch_or(word, b->keys[i], __ATOMIC_RELAXED);
+    }
+}
+
+static void share_out(um_bench *b, um_pair_work *work, size_t from, size_t n)
+{
+    if (b->pair)
+        um_pair_run(b->pair, work, b, from, n);
+    else
+        work(b, from, n);
+}
+
+static void read_shared(um_bench *b, size_t from, size_t n)
+{
+    share_out(b, read_part, from, n);
+}
+
+static void change_shared(um_bench *b, size_t from, size_t n)
+{
+    share_out(b, change_part, from, n);
+}
+
+double um_bench_raw_shared(um_bench *b, bool writes)
+{
+    return um_bench_time(b, writes ? change_shared : read_shared);
+}
+
 static double best_distance(um_bench *b, um_bench_run *run)
 {
     static const size_t distances[] = {0, 16, 32, 64, 128};

@@ -46,6 +46,12 @@ double um_bench_time(um_bench *b, um_bench_run *run);
 double um_bench_raw_read(um_bench *b);
 double um_bench_raw_write(um_bench *b);
 
+/*
+ * What threads can gain at most: random lines of one memory, read, or changed
+ * by one atomic operation each; by two threads if there is a pair.
+ */
+double um_bench_raw_shared(um_bench *b, bool writes);
+
 /* A static filter of n random keys. */
 umbel_status um_bench_build(const char *kind, const umbel_params *params,
                             uint64_t n, uint64_t seed, umbel_filter **out,

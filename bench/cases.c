@@ -55,8 +55,17 @@ static void string_single(um_bench *b, size_t from, size_t n)
         umbel_query(f, text + i * UM_BENCH_STRING, UM_BENCH_STRING, hit, NULL);
 }
 
+/* A loop for a processor with AVX2, and one for others. */
+typedef struct loops {
+    um_bench_inlined *avx2, *plain;
+} loops;
+
+static const loops queries = {um_bench_inlined_avx2, um_bench_inlined_plain};
+static const loops hashes = {um_bench_hashed_avx2, um_bench_hashed_plain};
+
 /* As long as the filter gets no keys, a view is as good as new. */
-static void query_inlined(um_bench *b, const void *keys, size_t len, size_t n)
+static void run_inlined(um_bench *b, const loops *l, const void *keys,
+                        size_t len, size_t n)
 {
     umbel_view view;
 
@@ -64,21 +73,33 @@ static void query_inlined(um_bench *b, const void *keys, size_t len, size_t n)
         return;
 #ifdef __x86_64__
     if (um_has_avx2()) {
-        um_bench_inlined_avx2(&view, keys, len, n, b->hit);
+        l->avx2(&view, keys, len, n, b->hit);
         return;
     }
 #endif
-    um_bench_inlined_plain(&view, keys, len, n, b->hit);
+    l->plain(&view, keys, len, n, b->hit);
 }
 
 static void query_inline(um_bench *b, size_t from, size_t n)
 {
-    query_inlined(b, b->keys + from, 8, n);
+    run_inlined(b, &queries, b->keys + from, 8, n);
 }
 
 static void string_inline(um_bench *b, size_t from, size_t n)
 {
-    query_inlined(b, b->strings + from * UM_BENCH_STRING, UM_BENCH_STRING, n);
+    run_inlined(b, &queries, b->strings + from * UM_BENCH_STRING,
+                UM_BENCH_STRING, n);
+}
+
+static void hash_single(um_bench *b, size_t from, size_t n)
+{
+    run_inlined(b, &hashes, b->keys + from, 8, n);
+}
+
+static void hash_string(um_bench *b, size_t from, size_t n)
+{
+    run_inlined(b, &hashes, b->strings + from * UM_BENCH_STRING,
+                UM_BENCH_STRING, n);
 }
 
 static void string_batch(um_bench *b, size_t from, size_t n)
@@ -175,10 +196,12 @@ const um_bench_case um_bench_cases[] = {
      BAR_READ(3.0, 5.0)},
     {"blocked512-query-inline", &blocked512, .run = query_inline,
      BAR_READ(2.0, 3.6)},
+    {"blocked512-hash-single", &blocked512, .run = hash_single},
     {"string16-query-batch", &blocked512, .run = string_batch},
     {"string16-query-single", &blocked512, .run = string_single,
      BAR_READ(4.0, 7.0)},
     {"string16-query-inline", &blocked512, .run = string_inline},
+    {"string16-hash-single", &blocked512, .run = hash_string},
     {"shared-query-batch", &blocked512, .run = shared_query_batch,
      BAR_READ(2.8, 4.2)},
     {"shared-query-two", &blocked512, .run = shared_query_two,
@@ -206,7 +229,7 @@ const um_bench_case um_bench_cases[] = {
     {"generalized4-add-batch", &four, .run = add_batch, .writes = true},
     {"generalized8-query-batch", &eight, .run = query_batch},
     {"generalized8-add-batch", &eight, .run = add_batch, .writes = true},
-    {"ribbon-query-batch", &ribbon, .run = query_batch},
+    {"ribbon-query-batch", &ribbon, .run = query_batch, BAR_READ(9, 0)},
     {"tally-add-stream", .alone = um_bench_tally_adds, STREAM},
     {"tally-count-stream", .alone = um_bench_tally_counts, STREAM},
     {"shared-fill-batch", .alone = um_bench_fill_batch, FILL_SIZES,
@@ -217,7 +240,7 @@ const um_bench_case um_bench_cases[] = {
     {"shared-fill-single-two", .alone = um_bench_fill_single_two, FILL_SIZES,
      BAR_TWO},
     {"ribbon-build", .alone = um_bench_ribbon_builds,
-     .sizes = {10000, 1000000, 10000000}},
+     .sizes = {10000, 1000000, 10000000}, BAR_WRITE(250, 130)},
 };
 
 const size_t um_bench_ncases = UM_COUNT(um_bench_cases);

@@ -11,6 +11,7 @@ typedef struct um_times {
     double ns;        /* of the case */
     double limit;     /* of the memory, or of what comes nearest to a limit */
     double one;       /* of one thread, for cases of two */
+    double lines[2];  /* the same of memory alone: one thread, two */
     double plain;     /* of the plain filter beside it */
     double rival;     /* of another kind at the same work */
     const char *path; /* umbel_fast_path; or NULL */

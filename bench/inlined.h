@@ -1,5 +1,6 @@
 /*
- * inlined.h - a loop around umbel_view_query, compiled for two processors.
+ * inlined.h - loops around umbel_view_query, and around what it cannot do
+ * without, compiled for two processors.
  */
 #ifndef UM_BENCH_INLINED_H
 #define UM_BENCH_INLINED_H
@@ -11,6 +12,8 @@ typedef void um_bench_inlined(const umbel_view *view, const void *keys,
                               size_t len, size_t n, bool *hit);
 
 um_bench_inlined um_bench_inlined_plain, um_bench_inlined_avx2;
+/* Only hashes the keys and finds their blocks, without looking there. */
+um_bench_inlined um_bench_hashed_plain, um_bench_hashed_avx2;
 
 static inline void um_bench_inlined_loop(umbel_view v, const void *keys,
                                          size_t len, size_t n, bool *hit)
@@ -23,6 +26,19 @@ static inline void um_bench_inlined_loop(umbel_view v, const void *keys,
     else
         for (size_t i = 0; i < n; i++)
             *(volatile bool *)hit = umbel_view_query(&v, key + i * 16, 16);
+}
+
+static inline void um_bench_hashed_loop(umbel_view v, const void *keys,
+                                        size_t len, size_t n, bool *hit)
+{
+    const uint8_t *key = (const uint8_t *)keys;
+    const size_t width = len == 8 ? 8 : 16;
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t lo = umbel_inline_hash(&v, key + i * width, width);
+        const uint8_t *block = umbel_inline_block(&v, lo, 64);
+        *(volatile bool *)hit = umbel_inline_remix(lo) == (uintptr_t)block;
+    }
 }
 
 #endif

@@ -43,8 +43,9 @@ typedef struct plan {
     bool bars; /* only cases that have one */
 } plan;
 
-static const um_times unknown = {INFINITY, INFINITY, INFINITY,
-                                 INFINITY, INFINITY, NULL};
+static const um_times unknown = {
+    INFINITY, INFINITY, INFINITY, {INFINITY, INFINITY},
+    INFINITY, INFINITY, NULL};
 
 static bool wanted(const plan *p, const um_bench_case *c)
 {
@@ -78,13 +79,17 @@ static double time_other(um_bench *b, um_bench_run *run)
 static umbel_status time_case(um_bench *b, const um_bench_case *c,
                               um_times *best, umbel_error *err)
 {
-    b->renew = c->writes && b->shared;
+    b->renew = false;
     if (c->one) {
-        keep_best(&best->one, um_bench_time(b, c->one));
+        keep_best(&best->lines[0], um_bench_raw_shared(b, c->writes));
         b->pair = um_pair_open();
         if (!b->pair)
             return um_fail(err, UMBEL_E_NOMEM, "no second thread to be had");
+        keep_best(&best->lines[1], um_bench_raw_shared(b, c->writes));
     }
+    b->renew = c->writes && b->shared;
+    if (c->one)
+        keep_best(&best->one, um_bench_time(b, c->one));
     keep_best(&best->ns, um_bench_time(b, c->run));
     if (b->other)
         keep_best(&best->plain, time_other(b, c->run));
@@ -286,7 +291,11 @@ const um_command um_cmd_bench = {
         "ribbon-build: hashing and building; beside it, adding the same "
         "keys to a bloom filter with classic addressing. mixed: half of the "
         "keys are in. A bar is what a case shall reach, in times the limit, "
-        "or of one thread. Machines are noisy: "
+        "or of one thread. Beside two threads stands what they gain where each "
+        "only "
+        "reads random lines of one memory, or changes them by one atomic "
+        "operation. hash: the hash of a key and its block's address, without "
+        "looking there. Machines are noisy: "
         "trust the ratios of one run.",
 };
 

@@ -84,7 +84,8 @@ static void print_line(const um_bench_case *c, uint64_t n, const um_times *t)
     if (c->rival)
         printf("   %s", c->rival);
     if (!isinf(t->one))
-        printf("   %.2f x as fast as one thread", t->one / t->ns);
+        printf("   %.2f x as fast as one thread, lines alone %.2f x",
+               t->one / t->ns, t->lines[0] / t->lines[1]);
     if (!isinf(t->plain))
         printf("   %.2f x the plain filter beside it", t->ns / t->plain);
     if (t->path)
@@ -117,6 +118,8 @@ static void print_object(const um_args *args, const um_bench_case *c,
         um_report_real(&r, "times_limit", NULL, NULL, t->ns / t->limit);
         um_report_real(&r, "times_one_thread", NULL, NULL,
                        times_if(t->one, t->ns));
+        um_report_real(&r, "lines_times_one_thread", NULL, NULL,
+                       times_if(t->lines[0], t->lines[1]));
         um_report_real(&r, "times_plain", NULL, NULL,
                        times_if(t->ns, t->plain));
     }

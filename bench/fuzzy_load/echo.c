@@ -1,7 +1,8 @@
 /*
- * echo.c - receives a batch in one call, and sends all its replies as one
- * message that the kernel cuts (UDP_SEGMENT): nothing else. What is faster than
- * this needs another way into the kernel.
+ * echo.c - gathers datagrams for 50 us, as the server does, receives a batch in
+ * one call, and sends all its replies as one message that the kernel cuts
+ * (UDP_SEGMENT): nothing else. What is faster than this needs another way into
+ * the kernel. Batches of 256, a connected socket and UDP_GRO make it no faster.
  */
 #include "bench/fuzzy_load/echo.h"
 
@@ -12,13 +13,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
 #endif
 
-enum { BATCH = 64, REQUEST = 332, REPLY = 96, WITH_TAG = 12 };
+enum { BATCH = 64, REQUEST = 332, REPLY = 96, WITH_TAG = 12, MOMENT = 50000 };
 
 /* A batch of one client, as bench_fuzzy is. */
 static void answer_batch(int fd)
@@ -60,8 +62,10 @@ int um_echo(void)
     }
     printf("%u\n", ntohs(at.sin_port));
     fflush(stdout);
-    while (poll(p, 2, -1) >= 0 && !p[1].revents)
+    while (poll(p, 2, -1) >= 0 && !p[1].revents) {
+        nanosleep(&(struct timespec){.tv_nsec = MOMENT}, NULL);
         answer_batch(fd);
+    }
     close(fd);
     return 0;
 }

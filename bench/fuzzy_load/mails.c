@@ -78,7 +78,8 @@ static void make_text(const um_mail_texts *how, um_mail_set set, uint64_t i,
     uint64_t own = (uint64_t)set << 38;
     bool alone =
         set == UM_MAIL_OTHER || (set != UM_MAIL_FOOTER && i % how->every);
-    uint64_t common = alone ? (i + 1 + set * UINT64_C(100000)) << 42 : 0;
+    uint64_t common = alone ? (i + 1 + set * UINT64_C(100000)) << 42
+                            : (i >> UM_MAIL_SEED) << 34;
 
     t->n = 0;
     add_words(t, (UINT64_C(1) << 30 | greeting) + common, GREETING);

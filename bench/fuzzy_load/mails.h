@@ -8,7 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { UM_MAIL_SHINGLES = 32, UM_MAIL_DIGEST = 64 };
+enum {
+    UM_MAIL_SHINGLES = 32,
+    UM_MAIL_DIGEST = 64,
+    UM_MAIL_SEED = 20 /* mails have other senders from each 2^20-th on */
+};
 
 /* How long mails are, and how many have the greeting (8 words) and the footer
  * (25 words) of one of 20 senders. */

@@ -207,19 +207,22 @@ static int ask_server(const um_mail_texts *texts, char **argv)
 
 int main(int argc, char **argv)
 {
-    bool truth = argc == 5 && strcmp(argv[1], "truth") == 0;
+    bool truth = argc == 6 && strcmp(argv[1], "truth") == 0;
     const um_mail_texts *texts =
         truth || argc == 7 ? um_mail_texts_find(argv[truth ? 2 : 3]) : NULL;
     um_mail_set set;
 
     if (truth && texts && um_mail_set_find(argv[3], &set))
-        return um_print_truth(texts, set, strtoull(argv[4], NULL, 10)) ? 0 : 2;
+        return um_print_truth(texts, set, strtoull(argv[4], NULL, 10),
+                              strtoull(argv[5], NULL, 10))
+                   ? 0
+                   : 2;
     if (!truth && texts)
         return ask_server(texts, argv);
     if (argc == 2 && strcmp(argv[1], "echo") == 0)
         return um_echo();
     fprintf(stderr, "bench_fuzzy PORT write|check|ping TEXTS SET FIRST N\n"
-                    "bench_fuzzy truth TEXTS SET N\n"
+                    "bench_fuzzy truth TEXTS SET FIRST N\n"
                     "bench_fuzzy echo\n");
     return 2;
 }

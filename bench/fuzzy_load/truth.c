@@ -16,7 +16,7 @@ typedef struct place {
 
 typedef struct truth {
     place *place;
-    uint64_t n; /* of mails */
+    uint64_t first, n; /* of mails */
     uint8_t *agree, *own;
 } truth;
 
@@ -38,7 +38,7 @@ static void fill(truth *t, const um_mail_texts *texts)
     for (uint64_t i = 0; i < t->n; i++) {
         um_fuzzy_letter letter;
 
-        um_make_letter(texts, UM_MAIL_STORED, i, &letter);
+        um_make_letter(texts, UM_MAIL_STORED, t->first + i, &letter);
         for (unsigned k = 0; k < UM_MAIL_SHINGLES; k++)
             *at++ = (place){letter.shingle[k], (uint32_t)i, (uint8_t)k};
     }
@@ -94,9 +94,11 @@ static void print_mail(const truth *t, const um_fuzzy_letter *letter)
     printf("%u %u\n", most_of(t->agree, t->n), most_of(t->own, t->n));
 }
 
-bool um_print_truth(const um_mail_texts *texts, um_mail_set set, uint64_t n)
+bool um_print_truth(const um_mail_texts *texts, um_mail_set set, uint64_t first,
+                    uint64_t n)
 {
     truth t = {.place = malloc(n * UM_MAIL_SHINGLES * sizeof *t.place),
+               .first = first,
                .n = n,
                .agree = malloc(n),
                .own = malloc(n)};
@@ -107,7 +109,7 @@ bool um_print_truth(const um_mail_texts *texts, um_mail_set set, uint64_t n)
     for (uint64_t i = 0; ready && i < n; i++) {
         um_fuzzy_letter letter;
 
-        um_make_letter(texts, set, i, &letter);
+        um_make_letter(texts, set, first + i, &letter);
         print_mail(&t, &letter);
     }
     free(t.place);
