@@ -81,7 +81,8 @@ static const um_option options[] = {
      UM_TARGET(build_args, universe), .role = UM_INPUT,
      .excludes = "value-bits", .modes = UM_MODE(STATIC)},
     {"partition", 0, "N",
-     "with --universe: keys with the same field N (1 to 9) are a partition",
+     "with --universe: keys with the same field N (1 to 9; fields end at tabs) "
+     "are a partition",
      UM_TARGET(build_args, partition), .low = 1, .high = 9, .needs = "universe",
      .excludes = "never hash fpr bits cells bytes "
                  "partition-prefix",
@@ -476,10 +477,11 @@ const um_command um_cmd_build = {
     .details =
         "KEYS are files with one key per line; none, or -, is standard input. "
         "Files are read twice, to count the keys first; a pipe is read once, "
-        "into a filter of 256MB, or of --max-memory, that is folded to size. "
-        "--max-memory otherwise holds for the whole command: what needs more "
-        "goes to temporary files, and the bytes stay the same. --never uses 2 "
+        "into a filter of 256MB that is folded to size. --max-memory holds for "
+        "the whole command: what needs more goes to temporary files, and the "
+        "bytes stay the same; keys of a pipe wait there until they are "
+        "counted. --never uses 2 "
         "groups of hash functions, unless --groups or --param say otherwise. "
-        "Kind ribbon excludes all keys of --never, in the smallest file, or in "
-        "one of --bits or --bytes.",
+        "Kind ribbon excludes all keys of --never, in the smallest file, or as "
+        "many as fit into --bits or --bytes.",
 };

@@ -54,16 +54,25 @@ static void put_hash(const typing *t)
 
 static void put_shape(const typing *t, uint64_t cells, uint32_t hashes)
 {
-    put_text(t, "addressing", t->a->shape.addressing);
+    put_text(t, "addressing",
+             t->way->addressing ? t->way->addressing : t->a->shape.addressing);
     put_hash(t);
     fprintf(t->out, " --bits %" PRIu64 " --hashes %" PRIu32, cells, hashes);
+}
+
+/* The members alone, where a delimiter means nothing without a field. */
+static void put_members(const typing *t)
+{
+    put_files(t, "", t->a->members);
+    um_print_given(t->out, t->args, um_key_options,
+                   t->a->keys.field.given ? NULL : "delimiter");
+    um_print_given(t->out, t->args, um_secret_options, NULL);
 }
 
 static void put_plain(const typing *t)
 {
     fputs("umbel build", t->out);
-    put_files(t, "", t->a->members);
-    put_input(t);
+    put_members(t);
     put_shape(t, t->way->cells, t->way->hashes);
     fputs(" -q -o FILE", t->out);
 }
@@ -107,12 +116,36 @@ static void put_listed(const typing *t)
         fputs(" --field 1", t->out);
 }
 
+/* The heaviest lines that match, those of the same weight in their order. */
+static void put_heaviest(const typing *t)
+{
+    if (!t->way->second_lines)
+        return;
+    if (has_weights(t->a)) {
+        const char *delimiter = t->a->keys.delimiter;
+        char fields[8] = "\\t";
+        if (delimiter && strcmp(delimiter, "^") == 0) /* no class of its own */
+            strcpy(fields, "\\\\^");
+        else if (delimiter && strcmp(delimiter, "\\") == 0)
+            strcpy(fields, "\\\\\\\\");
+        else if (delimiter && delimiter[1] == '\0') /* no blank, no pattern */
+            snprintf(fields, sizeof fields, "[%s]", delimiter);
+        fputs(" | awk -F ", t->out);
+        um_print_quoted(t->out, fields);
+        fputs(" '{ print $NF \"\\t\" $0 }' | LC_ALL=C sort -s -k 1,1gr | cut "
+              "-f 2-",
+              t->out);
+    }
+    fprintf(t->out, " | head -n %" PRIu64, t->way->second_lines);
+}
+
 static void put_exceptions(const typing *t)
 {
     put_plain(t);
     fputs(" && umbel check FILE", t->out);
     put_files(t, "-f ", t->a->never);
     put_listed(t);
+    put_heaviest(t);
     fputs(" > REVOKED.keys; umbel build REVOKED.keys", t->out);
     put_listed(t);
     put_shape(t, t->way->second_cells, t->way->second_hashes);
@@ -132,6 +165,15 @@ static void put_ribbon(const typing *t)
     fprintf(t->out, " --bytes %" PRIu64 " -o FILE", t->bytes);
 }
 
+static void put_plain_ribbon(const typing *t)
+{
+    fputs("umbel build", t->out);
+    put_members(t);
+    fputs(" --kind ribbon", t->out);
+    put_hash(t);
+    fprintf(t->out, " --bytes %" PRIu64 " -o FILE", t->bytes);
+}
+
 void um_print_strategy(FILE *out, const um_args *args,
                        const umbel_strategy *way, uint64_t bytes)
 {
@@ -139,9 +181,13 @@ void um_print_strategy(FILE *out, const um_args *args,
         const char *name;
         void (*put)(const typing *t);
     } rows[] = {{"retouch", put_retouch},
+                {"retouch-classic", put_retouch},
                 {"groups", put_groups},
+                {"groups-classic", put_groups},
                 {"anti-filter", put_exceptions},
-                {"ribbon", put_ribbon}};
+                {"anti-filter-classic", put_exceptions},
+                {"ribbon", put_ribbon},
+                {"ribbon-plain", put_plain_ribbon}};
     const typing t = {out, args, args->values, way, bytes};
 
     for (size_t i = 0; i < UM_COUNT(rows); i++)

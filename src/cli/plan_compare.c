@@ -129,7 +129,11 @@ static umbel_status report_way(um_report *r, const comparing *c, size_t i,
     um_report_text(r, "reason", NULL, can ? "" : way->reason.text);
     um_report_rate(r, "share_lost", "share lost",
                    can ? share((double)way->lost, (double)all->members) : NAN);
-    report_number(r, "next_bytes", "next edition", way, way->next_bytes);
+    if (can && way->next_bytes)
+        um_report_count(r, "next_bytes", "next edition", NULL, way->next_bytes);
+    else
+        um_report_real(r, "next_bytes", "next edition", NULL, NAN);
+    report_number(r, "sample", NULL, way, way->sample);
     return UMBEL_OK;
 }
 
@@ -152,6 +156,12 @@ static void report_notes(um_report *r, const umbel_comparison *c)
             "Next edition: bytes that readers fetch when one member in "
             "1,000 is replaced; %s for a plain filter.",
             um_grouped(c->plain_next_bytes).text);
+    for (size_t i = 0; i < c->n; i++)
+        if (c->way[i].sample > 1)
+            um_report_note(r,
+                           "The list is long: %s is estimated from a sample, "
+                           "one key in %s, and is not the best.",
+                           c->way[i].name, um_grouped(c->way[i].sample).text);
     if (c->best < c->n)
         um_report_note(r, "Best: %s (%s).", c->way[c->best].name, CRITERION);
     else

@@ -111,6 +111,17 @@ void um_info_flag(umbel_info *out, const char *name, bool flag)
     append(out, name, UMBEL_FIELD_FLAG)->value.count = flag;
 }
 
+/* Most settings of a static kind follow from its keys, and say nothing where
+ * they are as usual. */
+static void add_settings(const um_shape *s, umbel_info *out)
+{
+    const umbel_setting_info *info = s->kind->settings;
+
+    for (size_t i = 0; i < um_count_settings(s->kind); i++)
+        if (!s->kind->built || s->setting[i] != info[i].standard)
+            um_info_count(out, info[i].name, s->setting[i]);
+}
+
 static void add_shape(const um_shape *s, umbel_info *out)
 {
     um_info_text(out, "kind", s->kind->name);
@@ -121,8 +132,7 @@ static void add_shape(const um_shape *s, umbel_info *out)
         um_info_hex(out, "secret_id", s->secret_id);
     um_info_count(out, "bits", s->cells);
     um_info_count(out, "hashes", s->hashes);
-    for (size_t i = 0; i < um_count_settings(s->kind); i++)
-        um_info_count(out, s->kind->settings[i].name, s->setting[i]);
+    add_settings(s, out);
     um_info_text(out, "key_form",
                  umbel_key_form_name((umbel_key_form)s->key_form));
     um_info_count(out, "capacity", s->capacity);

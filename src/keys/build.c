@@ -30,6 +30,19 @@ static bool is_sized(const um_build_job *job)
            um_keys_rereadable(&job->members);
 }
 
+/* A small filter that hashes as the result will. */
+static umbel_status open_hashing(const um_build_job *job, umbel_filter **out,
+                                 umbel_error *err)
+{
+    umbel_params small = job->params;
+
+    if (!small.capacity)
+        small.capacity = 1;
+    small.settings = NULL; /* groups take time to size, and hash alike */
+    small.nsettings = 0;
+    return umbel_create(job->kind, &small, out, err);
+}
+
 /* --- members that avoid other keys ------------------------------------------
  */
 
@@ -46,19 +59,13 @@ static void chosen_members_fini(chosen_members *m)
     umbel_close(m->hashing);
 }
 
-static umbel_status read_members(const um_build_job *job, const umbel_params *p,
-                                 chosen_members *m, umbel_error *err)
+static umbel_status read_members(const um_build_job *job, chosen_members *m,
+                                 umbel_error *err)
 {
-    umbel_params small = *p;
-
-    if (!small.capacity)
-        small.capacity = 1;
-    small.settings = NULL; /* groups take time to size, and hash alike */
-    small.nsettings = 0;
     if (job->like)
         UM_TRY(umbel_copy(job->like, &m->hashing, err));
     else
-        UM_TRY(umbel_create(job->kind, &small, &m->hashing, err));
+        UM_TRY(open_hashing(job, &m->hashing, err));
     return um_key_digests_init(&m->digests, &job->members, m->hashing,
                                UM_KEPT_DIGESTS, &m->source, err);
 }
@@ -127,7 +134,7 @@ static umbel_status build_chosen(const um_build_job *job, um_build_result *out,
         p.settings = &two_groups;
         p.nsettings = 1;
     }
-    status = read_members(job, &p, &m, err);
+    status = read_members(job, &m, err);
     if (status)
         goto done;
     status = refuse_no_member(job, m.source.n, err);
@@ -234,7 +241,6 @@ static umbel_status build_sized(const um_build_job *job, um_build_result *out,
 static umbel_status build_unsized(const um_build_job *job, um_build_result *out,
                                   umbel_error *err)
 {
-    uint64_t memory = job->max_memory ? job->max_memory : UM_PIPE_MEMORY;
     umbel_filter *large = NULL;
     umbel_status status;
 
@@ -242,7 +248,8 @@ static umbel_status build_unsized(const um_build_job *job, um_build_result *out,
         return um_fail(err, UMBEL_E_RANGE,
                        "--never needs the size of the filter before keys are "
                        "read: give files, or --capacity, or --bits");
-    UM_TRY(umbel_create_unsized(job->kind, &job->params, memory, &large, err));
+    UM_TRY(umbel_create_unsized(job->kind, &job->params, UM_PIPE_MEMORY, &large,
+                                err));
     status = add_keys(job, large, out, err);
     if (status)
         goto done;
@@ -250,6 +257,18 @@ static umbel_status build_unsized(const um_build_job *job, um_build_result *out,
 done:
     umbel_close(large);
     return status;
+}
+
+static umbel_status build_piped(const um_build_job *job, um_build_result *out,
+                                umbel_error *err)
+{
+    umbel_filter *hashing;
+    umbel_status status;
+
+    UM_TRY(open_hashing(job, &hashing, err));
+    status = um_build_piped_within(job, hashing, out, err);
+    umbel_close(hashing);
+    return status ? status : refuse_no_member(job, out->keys, err);
 }
 
 umbel_status um_build(const um_build_job *job, um_build_result *out,
@@ -263,6 +282,8 @@ umbel_status um_build(const um_build_job *job, um_build_result *out,
         status = um_build_static(job, &result, err);
     else if (is_sized(job))
         status = build_sized(job, &result, err);
+    else if (job->max_memory)
+        status = build_piped(job, &result, err);
     else
         status = build_unsized(job, &result, err);
     if (status)

@@ -12,7 +12,7 @@
 #include "keys/source.h"
 
 enum {
-    UM_PIPE_MEMORY = 256000000, /* bytes, unless the job says otherwise */
+    UM_PIPE_MEMORY = 256000000, /* bytes for keys of a pipe without a limit */
     UM_VALUE_FIELD = 2          /* of a line of a map: its value */
 };
 
@@ -32,11 +32,9 @@ typedef struct um_build_job {
                                  choices are kept; or NULL */
     bool allow_members;       /* keys of never may be members, and match */
     uint64_t max_bytes;       /* static kinds: of the whole file; 0: no limit */
-    uint64_t max_memory; /* of the process; 0: as much as it takes. Of a pipe of
-                            unknown length, into kinds that fold: of the
-                            filter before it is folded; 0: UM_PIPE_MEMORY */
-    const char *temp_dir; /* with max_memory: of temporary files */
-    bool coded;           /* the file will be: that takes memory */
+    uint64_t max_memory;      /* of the process; 0: as much as it takes */
+    const char *temp_dir;     /* with max_memory: of temporary files */
+    bool coded;               /* the file will be: that takes memory */
 } um_build_job;
 
 typedef struct um_build_result {

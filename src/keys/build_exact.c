@@ -10,23 +10,34 @@
 #include "base/error.h"
 #include "ops/distinct.h"
 #include "ops/exact_parts.h"
+#include "ops/exact_size.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* --- counting ---------------------------------------------------------------
  */
 
+/* All keys of the lists, the members before them. */
+typedef struct listed {
+    um_distinct all;
+    um_weight_counts weights; /* of the lists alone */
+} listed;
+
 static umbel_status count_batch(void *ctx, const um_key_batch *batch,
                                 const umbel_digest *digests, umbel_error *err)
 {
-    return um_distinct_add(ctx, digests, batch->n)
+    listed *c = ctx;
+
+    um_weight_counts_add(&c->weights, batch->weights, batch->n);
+    return um_distinct_add(&c->all, digests, batch->n)
                ? UMBEL_OK
                : um_fail(err, UMBEL_E_NOMEM, "no memory to count keys");
 }
 
 static umbel_status count_list(const um_static_build *x,
                                const um_key_source *list, const char *option,
-                               um_distinct *all, umbel_error *err)
+                               listed *c, umbel_error *err)
 {
     if (!list->npaths)
         return UMBEL_OK;
@@ -37,43 +48,80 @@ static umbel_status count_list(const um_static_build *x,
                        option);
     um_key_source source = *list;
     source.pass = "counting keys that must not match";
-    return um_keys_each_digest(&source, x->empty, count_batch, all, err);
+    return um_keys_each_digest(&source, x->empty, count_batch, c, err);
 }
 
 /* Counts the different keys of both lists that are not members, about. */
-static umbel_status count_listed(const um_static_build *x, uint64_t *out,
-                                 umbel_error *err)
+static umbel_status count_listed(const um_static_build *x, listed *c,
+                                 uint64_t *out, umbel_error *err)
 {
-    umbel_alloc alloc = um_alloc_or_default(NULL);
-    um_distinct all = {.alloc = &alloc};
-    uint64_t members, n;
-    umbel_status status = UMBEL_E_NOMEM;
-
-    if (!um_distinct_add(&all, x->list.digests, x->list.n)) {
-        um_set_error(err, status, "no memory to count keys");
-        goto done;
-    }
-    members = um_distinct_count(&all);
-    status = count_list(x, &x->job->never, "never", &all, err);
-    if (status)
-        goto done;
-    status = count_list(x, &x->job->universe, "universe", &all, err);
-    n = um_distinct_count(&all);
+    if (!um_distinct_add(&c->all, x->list.digests, x->list.n))
+        return um_fail(err, UMBEL_E_NOMEM, "no memory to count keys");
+    uint64_t members = um_distinct_count(&c->all);
+    UM_TRY(count_list(x, &x->job->never, "never", c, err));
+    UM_TRY(count_list(x, &x->job->universe, "universe", c, err));
+    uint64_t n = um_distinct_count(&c->all);
     *out = n > members ? n - members : 0;
-done:
-    um_distinct_fini(&all);
-    return status;
+    return UMBEL_OK;
 }
 
 /* --- partitions -------------------------------------------------------------
  */
 
+/* Keys of the universe by partition, and whether one of them has tabs up to the
+ * field that names its partition. */
+typedef struct counted_parts {
+    um_part_counts parts;
+    int tabs;
+    bool has_field;
+} counted_parts;
+
+static bool has_tabs(const umbel_slice *key, int tabs)
+{
+    const char *at = key->data, *end = at + key->len;
+
+    while (tabs && at < end) {
+        at = memchr(at, '\t', (size_t)(end - at));
+        if (!at)
+            return false;
+        at++;
+        tabs--;
+    }
+    return !tabs;
+}
+
 static umbel_status count_parts(void *ctx, const um_key_batch *batch,
                                 const umbel_digest *digests, umbel_error *err)
 {
-    return um_part_counts_add(ctx, digests, batch->n)
+    counted_parts *c = ctx;
+
+    for (size_t i = 0; !c->has_field && i < batch->n; i++)
+        c->has_field = has_tabs(&batch->keys[i], c->tabs);
+    return um_part_counts_add(&c->parts, digests, batch->n)
                ? UMBEL_OK
                : um_fail(err, UMBEL_E_NOMEM, "no memory to count keys");
+}
+
+/* A prefix needs no tabs. */
+static int tabs_of(int partition)
+{
+    return partition < 0 ? 0 : partition == 1 ? 1 : partition - 1;
+}
+
+/* Without fields every key would be a partition, or all be one. */
+static umbel_status want_field(const um_static_build *x, const counted_parts *c,
+                               umbel_error *err)
+{
+    if (c->has_field || !c->parts.n)
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_KEY,
+                   "--partition %d would make %s, because no key of --universe "
+                   "has %s: separate fields by tabs, or use "
+                   "--partition-prefix",
+                   x->job->partition,
+                   x->job->partition == 1 ? "each key a partition"
+                                          : "all keys one partition",
+                   x->job->partition == 1 ? "a tab" : "that field");
 }
 
 /* Lines of the universe are counted by partition; repeated ones more than once.
@@ -81,7 +129,8 @@ static umbel_status count_parts(void *ctx, const um_key_batch *batch,
 static umbel_status open_parts(um_static_build *x, umbel_error *err)
 {
     umbel_alloc alloc = um_alloc_or_default(NULL);
-    um_part_counts parts = {.alloc = &alloc};
+    counted_parts c = {.parts = {.alloc = &alloc},
+                       .tabs = tabs_of(x->job->partition)};
     um_key_source source = x->job->universe;
     umbel_status status;
 
@@ -94,22 +143,46 @@ static umbel_status open_parts(um_static_build *x, umbel_error *err)
                        "--universe is read twice, to count its keys first: "
                        "give a file, not a pipe");
     source.pass = "counting keys of partitions";
-    status = um_keys_each_digest(&source, x->empty, count_parts, &parts, err);
-    um_part_counts_sort(&parts);
+    status = um_keys_each_digest(&source, x->empty, count_parts, &c, err);
+    um_part_counts_sort(&c.parts);
     if (!status)
-        status = umbel_exact_open_parts(&x->params, &x->members, &x->how,
-                                        parts.slots, parts.n, &x->exact, err);
-    um_part_counts_fini(&parts);
+        status = want_field(x, &c, err);
+    if (!status)
+        status =
+            umbel_exact_open_parts(&x->params, &x->members, &x->how,
+                                   c.parts.slots, c.parts.n, &x->exact, err);
+    um_part_counts_fini(&c.parts);
     return status;
+}
+
+static umbel_status open_listed(um_static_build *x, listed *c,
+                                umbel_exact_class *classes, umbel_error *err)
+{
+    uint64_t n = 0;
+
+    UM_TRY(count_listed(x, c, &n, err));
+    return umbel_exact_open_classes(&x->params, &x->members, &x->how, classes,
+                                    um_weight_classes(&c->weights, n, classes),
+                                    x->job->max_bytes, &x->exact, err);
 }
 
 static umbel_status open_plain(um_static_build *x, umbel_error *err)
 {
-    uint64_t listed = 0;
+    umbel_alloc alloc = um_alloc_or_default(NULL);
+    umbel_exact_class *classes = malloc(UM_WEIGHT_CLASSES * sizeof *classes);
+    listed *c = calloc(1, sizeof *c);
+    umbel_status status = UMBEL_E_NOMEM;
 
-    UM_TRY(count_listed(x, &listed, err));
-    return umbel_exact_open(&x->params, &x->members, &x->how, listed, &x->exact,
-                            err);
+    if (classes && c) {
+        c->all.alloc = &alloc;
+        status = open_listed(x, c, classes, err);
+        um_distinct_fini(&c->all);
+    } else {
+        um_set_error(err, status, "no memory to count keys");
+    }
+    free(classes);
+    free(c);
+    return status;
 }
 
 /* --- the lists --------------------------------------------------------------

@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/pipeline.h"
 #include "filter/spooled.h"
+#include "ops/distinct.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -84,11 +85,15 @@ typedef struct spilling {
     uint32_t value_bits; /* of amounts that are values; 0: they are not */
     uint64_t blocks;     /* of the filter, and of a heap; 0: heaps by lo */
     uint64_t per_heap;
+    bool in_order;     /* all in one heap */
+    um_distinct *seen; /* counts different keys; or NULL */
 } spilling;
 
 /* Keys of a block are in one heap: there they meet in their order. */
 static unsigned heap_of(const spilling *s, uint64_t lo)
 {
+    if (s->in_order)
+        return 0;
     return s->blocks ? (unsigned)(um_scale(lo, s->blocks) / s->per_heap)
                      : um_spill_heap_of(lo);
 }
@@ -110,6 +115,8 @@ static umbel_status spill_batch(void *ctx, const um_key_batch *batch,
 {
     spilling *s = ctx;
 
+    if (s->seen && !um_distinct_add(s->seen, digests, batch->n))
+        return um_fail(err, UMBEL_E_NOMEM, "no memory to count the keys");
     for (size_t i = 0; i < batch->n; i++) {
         uint64_t record[UM_SPILL_WORDS] = {digests[i].lo, digests[i].hi};
         if (s->value_bits && batch->amounts[i] >> s->value_bits)
@@ -299,6 +306,17 @@ static umbel_status add_heap(spilling *s, unsigned heap, umbel_filter *f,
     return UMBEL_OK;
 }
 
+/* Returns the first block that keys of a heap, or of later ones, change. It is
+ * rounded down to a multiple of 8. */
+static uint64_t first_block(const spilling *s, const umbel_filter *f,
+                            unsigned heap)
+{
+    uint64_t lo = (uint64_t)heap << (64 - UM_SPILL_HEAP_BITS);
+
+    return s->blocks ? heap * s->per_heap
+                     : um_scale(lo, f->layout.blocks) & ~(uint64_t)7;
+}
+
 /* Heap after heap, in the order of the blocks. */
 static umbel_status add_heaps(spilling *s, umbel_filter *f, umbel_error *err)
 {
@@ -309,7 +327,8 @@ static umbel_status add_heaps(spilling *s, umbel_filter *f, umbel_error *err)
         return um_no_memory(err, UM_SPILL_CHUNK);
     for (unsigned heap = 0; !status && heap < UM_SPILL_HEAPS; heap++) {
         status = add_heap(s, heap, f, records, err);
-        um_spool_done_before(f, heap * s->per_heap);
+        if (um_is_spooled(f))
+            um_spool_done_before(f, first_block(s, f, heap));
     }
     free(records);
     return status;
@@ -326,7 +345,32 @@ static umbel_status refuse_far(const um_build_job *job, const um_shape *s,
         s->kind->local ? ", or --addressing blocked512 without groups" : "");
 }
 
-/* Cells in a temporary file, of which a few heaps' are in memory. */
+/* Says whether the cells of a shape are to lie in a temporary file, of which a
+ * few heaps' are in memory. */
+static umbel_status place_cells(const um_build_job *job, const um_shape *s,
+                                bool *in_parts, umbel_error *err)
+{
+    double budget = budget_of(job);
+    size_t len;
+
+    if (!um_payload_len(s, &len))
+        return um_fail(err, UMBEL_E_LIMIT, "%" PRIu64 " cells do not fit here",
+                       s->cells);
+    double all = (double)len * (job->coded ? 2.5 : 1);
+    double parts = (double)UM_SPILL_HEAPS * UM_SPILL_LEAST_CHUNK +
+                   UM_SPOOL_PIECE + 2.0 * (double)len / UM_SPILL_HEAPS;
+    *in_parts = all > budget;
+    if (!*in_parts)
+        return UMBEL_OK;
+    if (all <= parts || job->coded)
+        return refuse_memory(
+            job, job->coded ? "the filter and its code" : "the keys", all, err);
+    if (!um_is_local(s))
+        return refuse_far(job, s, all, err);
+    return budget < parts ? refuse_memory(job, "these keys", parts, err)
+                          : UMBEL_OK;
+}
+
 static umbel_status build_in_parts(const um_build_job *job, const um_shape *s,
                                    const umbel_params *p, um_build_result *out,
                                    umbel_error *err)
@@ -348,34 +392,102 @@ static umbel_status build_in_parts(const um_build_job *job, const um_shape *s,
     return status;
 }
 
+static umbel_status want_counting(const um_build_job *job, umbel_error *err)
+{
+    return umbel_is_counting(job->kind) && budget_of(job) < COUNTING
+               ? refuse_memory(job, "counts", COUNTING, err)
+               : UMBEL_OK;
+}
+
 umbel_status um_build_sized_within(const um_build_job *job,
                                    const umbel_params *params,
                                    um_build_result *out, umbel_error *err)
 {
-    double budget = budget_of(job);
+    bool in_parts;
     umbel_params p;
     um_shape s;
-    size_t len;
 
     UM_TRY(um_shape_to_create(job->kind, params, &p, &s, err));
-    if (!um_payload_len(&s, &len))
-        return um_fail(err, UMBEL_E_LIMIT, "%" PRIu64 " cells do not fit here",
-                       s.cells);
-    double all = (double)len * (job->coded ? 2.5 : 1);
-    double parts = (double)UM_SPILL_HEAPS * UM_SPILL_LEAST_CHUNK +
-                   UM_SPOOL_PIECE + 2.0 * (double)len / UM_SPILL_HEAPS;
-    if (umbel_is_counting(job->kind) && budget < COUNTING)
-        return refuse_memory(job, "counts", COUNTING, err);
-    if (all <= budget) {
-        UM_TRY(umbel_create(job->kind, &p, &out->filter, err));
-        return um_keys_add(&job->members, out->filter, &out->keys, err);
+    UM_TRY(want_counting(job, err));
+    UM_TRY(place_cells(job, &s, &in_parts, err));
+    if (in_parts)
+        return build_in_parts(job, &s, &p, out, err);
+    UM_TRY(umbel_create(job->kind, &p, &out->filter, err));
+    return um_keys_add(&job->members, out->filter, &out->keys, err);
+}
+
+/* --- from a pipe ------------------------------------------------------------
+ */
+
+/* Says whether keys must be added in the order in which they came, because
+ * their cells are not apart. Otherwise they are sorted by lo; in a block that
+ * begins in one heap and ends in the next, those of the first come first. */
+static umbel_status find_order(const um_build_job *job, bool *in_order,
+                               umbel_error *err)
+{
+    umbel_params many = job->params, p;
+    um_shape s;
+
+    many.capacity = 1000000;
+    UM_TRY(um_shape_to_create(job->kind, &many, &p, &s, err));
+    *in_order = !um_is_local(&s);
+    return UMBEL_OK;
+}
+
+/* Digests wait in the file until all are counted. */
+static umbel_status spill_pipe(spilling *x, const um_build_job *job,
+                               const umbel_filter *hashing,
+                               um_build_result *out, umbel_error *err)
+{
+    umbel_alloc alloc = um_alloc_or_default(NULL);
+    um_distinct seen = {.alloc = &alloc};
+    umbel_status status;
+
+    if (umbel_is_counting(job->kind))
+        x->seen = &seen;
+    status = spill_keys(x, job, &job->members, hashing, err);
+    x->seen = NULL;
+    if (!status) {
+        out->keys = x->spill.n;
+        out->distinct =
+            umbel_is_counting(job->kind) ? um_distinct_count(&seen) : 0;
     }
-    if (all <= parts || job->coded)
-        return refuse_memory(
-            job, job->coded ? "the filter and its code" : "the keys", all, err);
-    if (!um_is_local(&s))
-        return refuse_far(job, &s, all, err);
-    if (budget < parts)
-        return refuse_memory(job, "these keys", parts, err);
-    return build_in_parts(job, &s, &p, out, err);
+    um_distinct_fini(&seen);
+    return status;
+}
+
+static umbel_status create_counted(const um_build_job *job,
+                                   um_build_result *out, umbel_error *err)
+{
+    umbel_params asked = job->params, p;
+    bool in_parts;
+    um_shape s;
+
+    asked.capacity = out->distinct ? out->distinct : out->keys;
+    UM_TRY(um_shape_to_create(job->kind, &asked, &p, &s, err));
+    UM_TRY(place_cells(job, &s, &in_parts, err));
+    return in_parts
+               ? um_create_spooled(&s, &p, job->temp_dir, &out->filter, err)
+               : umbel_create(job->kind, &p, &out->filter, err);
+}
+
+umbel_status um_build_piped_within(const um_build_job *job,
+                                   const umbel_filter *hashing,
+                                   um_build_result *out, umbel_error *err)
+{
+    spilling x = {.amounts = um_format_has_amounts(&job->members.format)};
+    umbel_status status;
+
+    if (budget_of(job) < UM_SPILL_HEAPS * UM_SPILL_LEAST_CHUNK)
+        return refuse_memory(job, "any keys",
+                             UM_SPILL_HEAPS * UM_SPILL_LEAST_CHUNK, err);
+    UM_TRY(want_counting(job, err));
+    UM_TRY(find_order(job, &x.in_order, err));
+    status = spill_pipe(&x, job, hashing, out, err);
+    if (!status && out->keys)
+        status = create_counted(job, out, err);
+    if (!status && out->keys)
+        status = add_heaps(&x, out->filter, err);
+    um_spill_close(&x.spill);
+    return status;
 }

@@ -19,4 +19,10 @@ umbel_status um_build_sized_within(const um_build_job *job,
                                    const umbel_params *params,
                                    um_build_result *out, umbel_error *err);
 
+/* The same for keys of a pipe, which are counted first; hashing is a filter
+ * that hashes as the result will. If no key comes, out->filter stays NULL. */
+umbel_status um_build_piped_within(const um_build_job *job,
+                                   const umbel_filter *hashing,
+                                   um_build_result *out, umbel_error *err);
+
 #endif

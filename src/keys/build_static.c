@@ -193,14 +193,19 @@ static umbel_status open_empty(um_static_build *x, umbel_error *err)
     return UMBEL_OK;
 }
 
+static bool has_lists(const um_build_job *job)
+{
+    return job->never.npaths || job->universe.npaths || job->partition;
+}
+
 /* Turns a size in bytes into one in cells, which is the same for any keys. */
 static umbel_status limit_bytes(um_static_build *x, umbel_error *err)
 {
     umbel_params p = x->params;
     umbel_plan plan;
 
-    if (!x->job->max_bytes)
-        return UMBEL_OK;
+    if (!x->job->max_bytes || has_lists(x->job))
+        return UMBEL_OK; /* lists have more in the head: ops/exact.c */
     p.capacity = 1;
     p.fpr = 0;
     UM_TRY(umbel_make_plan(x->job->kind, &p, x->job->max_bytes, &plan, err));
@@ -230,9 +235,8 @@ umbel_status um_build_static(const um_build_job *job, um_build_result *out,
     status = read_members(&x, err);
     if (status)
         goto done;
-    status = job->never.npaths || job->universe.npaths || job->partition
-                 ? um_build_exact(&x, out, err)
-                 : build_plain(&x, out, err);
+    status = has_lists(job) ? um_build_exact(&x, out, err)
+                            : build_plain(&x, out, err);
     out->keys = x.list.n;
 done:
     umbel_close(x.empty);

@@ -14,6 +14,7 @@
 #include "base/key_list.h"
 #include "filter/handle.h"
 #include "filter/sizing.h"
+#include "ops/exact_size.h"
 #include "ops/query_each.h"
 
 #include <umbel/diff.h>
@@ -21,8 +22,12 @@
 #include <umbel/plan.h>
 
 #include <math.h>
+#include <stdlib.h>
 
 enum { GENERATED = 1 << 17 };
+
+/* What an estimate may be wrong by. */
+#define NEAR 1.5
 
 typedef struct answers {
     const um_scene *s;
@@ -80,6 +85,8 @@ static umbel_status measure(const um_scene *s, const um_strategy_row *row,
                             umbel_error *err)
 {
     umbel_strategy w = {.name = row->name,
+                        .addressing = row->addressing,
+                        .sample = 1,
                         .readers_change = row->readers_change};
     answers a = {.s = s};
 
@@ -99,6 +106,7 @@ static umbel_status measure(const um_scene *s, const um_strategy_row *row,
         w.second_cells = umbel_cells(m->second);
         w.second_hashes = umbel_hashes(m->second);
         w.second_keys = umbel_added(m->second);
+        w.second_lines = m->second_lines;
         w.probes += w.second_hashes;
     }
     *out = w;
@@ -158,28 +166,59 @@ static umbel_status measure_next(const um_scene *s, const um_strategy_row *row,
     return status;
 }
 
-/* A way that cannot be had says so; only memory is everybody's trouble. */
-static umbel_status try_way(const um_scene *s, const um_strategy_row *row,
-                            umbel_strategy *out, umbel_error *err)
+static umbel_strategy not_possible(const um_strategy_row *row,
+                                   const umbel_error *reason)
 {
+    return (umbel_strategy){.name = row->name,
+                            .status = reason->status,
+                            .reason = *reason,
+                            .addressing = row->addressing,
+                            .sample = 1,
+                            .readers_change = row->readers_change};
+}
+
+/* A way that cannot be had says so; only memory is everybody's trouble. */
+umbel_status um_strategy_try(const um_scene *scene, const um_strategy_row *row,
+                             bool next, umbel_strategy *out, umbel_error *err)
+{
+    um_scene own = *scene;
+    const um_scene *s = &own;
     um_made m = {0};
     umbel_error reason = {0};
+
+    if (row->addressing)
+        own.params.addressing = row->addressing;
     umbel_status status = row->make(s, &m, &reason);
 
     if (status == UMBEL_OK)
         status = measure(s, row, &m, out, &reason);
-    if (status == UMBEL_OK)
+    if (status == UMBEL_OK && next)
         status = measure_next(s, row, &m, &out->next_bytes, &reason);
     umbel_close(m.filter);
     umbel_close(m.second);
     if (status == UMBEL_E_NOMEM)
         return um_fail_detail(err, status, reason.detail, "%s", reason.text);
     if (status != UMBEL_OK)
-        *out = (umbel_strategy){.name = row->name,
-                                .status = status,
-                                .reason = reason,
-                                .readers_change = row->readers_change};
+        *out = not_possible(row, &reason);
     return UMBEL_OK;
+}
+
+static umbel_status try_first(const um_scene *s, const um_strategy_row *row,
+                              umbel_strategy *out, umbel_error *err)
+{
+    uint64_t every = um_strategy_sample(s, row);
+    umbel_error reason = {0};
+
+    if (every == 0) {
+        um_set_error(&reason, UMBEL_E_LIMIT,
+                     "takes minutes: %zu members are too few to take a sample "
+                     "of both lists",
+                     s->members->n);
+        *out = not_possible(row, &reason);
+        return UMBEL_OK;
+    }
+    return every > 1 ? um_strategy_estimate(s, row, every, out, err)
+                     : um_strategy_try(s, row, true, out, err);
 }
 
 /* What doing nothing leaves, for comparison. */
@@ -188,7 +227,7 @@ static umbel_status try_plain(const um_scene *s, umbel_comparison *out,
 {
     umbel_strategy w;
 
-    UM_TRY(try_way(s, &um_no_strategy, &w, err));
+    UM_TRY(um_strategy_try(s, &um_no_strategy, true, &w, err));
     out->plain_left = w.status == UMBEL_OK ? w.weight_left : NAN;
     out->plain_unseen = w.status == UMBEL_OK ? w.unseen : NAN;
     out->plain_next_bytes = w.next_bytes;
@@ -286,7 +325,7 @@ static size_t count_ways(void)
 {
     size_t n = 0;
 
-    while (um_strategies[n].name)
+    while (um_strategies[n])
         n++;
     return n;
 }
@@ -295,30 +334,128 @@ bool umbel_strategy_at(size_t i, const char **name, const char **summary)
 {
     if (i >= count_ways())
         return false;
-    *name = um_strategies[i].name;
+    *name = um_strategies[i]->name;
     if (summary)
-        *summary = um_strategies[i].summary;
+        *summary = um_strategies[i]->summary;
     return true;
+}
+
+static const um_strategy_row *row_of(const umbel_strategy *w)
+{
+    const um_strategy_row *const *row = um_strategies;
+
+    while ((*row)->name != w->name)
+        row++;
+    return *row;
+}
+
+/* Returns true for an estimate that may be the best after all. Where the best
+ * leaves nothing, only a lower error can be better. */
+static bool comes_near(const umbel_strategy *w, const umbel_strategy *best)
+{
+    if (w->sample <= 1 || w->status != UMBEL_OK)
+        return false;
+    if (w == best)
+        return true;
+    return best->weight_left > 0 ? w->weight_left < NEAR * best->weight_left
+                                 : w->unseen < best->unseen;
+}
+
+static size_t first_near(const umbel_comparison *c)
+{
+    size_t best = best_of(c), i = 0;
+
+    while (i < c->n && !(best < c->n && comes_near(&c->way[i], &c->way[best])))
+        i++;
+    return i;
+}
+
+/* Estimates that come near are replaced by measurements. */
+static umbel_status measure_near(const um_scene *s, umbel_comparison *c,
+                                 umbel_error *err)
+{
+    for (size_t i; (i = first_near(c)) < c->n;)
+        UM_TRY(um_strategy_try(s, row_of(&c->way[i]), true, &c->way[i], err));
+    return UMBEL_OK;
+}
+
+static umbel_status try_ways(const um_scene *s, umbel_comparison *c,
+                             umbel_error *err)
+{
+    for (const um_strategy_row *const *row = um_strategies; *row; row++)
+        if (!(*row)->addressing || !s->params.addressing)
+            UM_TRY(try_first(s, *row, &c->way[c->n++], err));
+    UM_TRY(measure_near(s, c, err));
+    c->best = best_of(c);
+    return UMBEL_OK;
+}
+
+static umbel_status class_weights(um_scene *s, umbel_error *err)
+{
+    um_weight_counts *counts = um_get(&s->alloc, sizeof *counts);
+    size_t room = UM_WEIGHT_CLASSES * sizeof *s->classes;
+
+    s->classes = um_get(&s->alloc, room);
+    if (counts && s->classes) {
+        um_weight_counts_add(counts, s->never->weights, s->never->n);
+        s->nclasses = um_weight_classes(counts, s->listed.n, s->classes);
+    }
+    um_put(&s->alloc, counts, sizeof *counts);
+    return counts && s->classes ? UMBEL_OK : um_no_memory(err, room);
+}
+
+typedef struct weighed {
+    double weight;
+    size_t number;
+} weighed;
+
+static int by_weight(const void *a, const void *b)
+{
+    const weighed *x = a, *y = b;
+
+    return x->weight < y->weight || x->weight > y->weight
+               ? (x->weight < y->weight) - (x->weight > y->weight)
+               : (x->number > y->number) - (x->number < y->number);
+}
+
+static umbel_status sort_weights(um_scene *s, umbel_error *err)
+{
+    size_t n = s->never->n;
+    weighed *all;
+
+    if (!s->never->weights)
+        return UMBEL_OK;
+    all = um_get(&s->alloc, n * sizeof *all);
+    s->by_weight = um_get(&s->alloc, n * sizeof *s->by_weight);
+    if (all && s->by_weight) {
+        for (size_t i = 0; i < n; i++)
+            all[i] = (weighed){s->never->weights[i], i};
+        qsort(all, n, sizeof *all, by_weight);
+        for (size_t i = 0; i < n; i++)
+            s->by_weight[i] = all[i].number;
+    }
+    um_put(&s->alloc, all, n * sizeof *all);
+    return all && s->by_weight ? UMBEL_OK : um_no_memory(err, n * sizeof *all);
 }
 
 static umbel_status compare(um_scene *s, umbel_comparison *out,
                             umbel_error *err)
 {
-    umbel_comparison c = {.n = count_ways()};
+    umbel_comparison c = {.n = 0};
 
     UM_TRY(um_digest_index_init(&s->held, &s->alloc, s->members->digests,
                                 s->members->n, err));
     UM_TRY(um_digest_index_init(&s->listed, &s->alloc, s->never->digests,
                                 s->never->n, err));
     UM_TRY(check_never(s, &c.weight, err));
+    UM_TRY(class_weights(s, err));
+    UM_TRY(sort_weights(s, err));
     UM_TRY(want_bytes(s, err));
     UM_TRY(try_plain(s, &c, err));
-    for (size_t i = 0; i < c.n; i++)
-        UM_TRY(try_way(s, &um_strategies[i], &c.way[i], err));
+    UM_TRY(try_ways(s, &c, err));
     c.bytes = s->bytes;
     c.members = s->held.n;
     c.listed = s->listed.n;
-    c.best = best_of(&c);
     *out = c;
     return UMBEL_OK;
 }
@@ -343,5 +480,7 @@ umbel_status umbel_compare_strategies(const umbel_params *params,
     umbel_status status = compare(&s, out, err);
     um_digest_index_fini(&s.held);
     um_digest_index_fini(&s.listed);
+    um_put(&s.alloc, s.by_weight, never->n * sizeof *s.by_weight);
+    um_put(&s.alloc, s.classes, UM_WEIGHT_CLASSES * sizeof *s.classes);
     return status;
 }

@@ -16,6 +16,7 @@
 #include "base/key_list.h"
 #include "base/pipeline.h"
 #include "filter/handle.h"
+#include "filter/head.h"
 #include "filter/sizing.h"
 #include "kinds/ribbon.h"
 #include "ops/digest_index.h"
@@ -32,11 +33,13 @@
 
 enum {
     FIRST = 1024,
+    MOST_FORMS = 8,   /* that are tried */
     WIDE_FROM = 50000 /* keys: fewer take no less in wide layers */
 };
 
 static const um_ribbon_form one_column = {1, 0};
 static const um_ribbon_sizes no_sizes = {.tail = 0};
+static const um_ribbon_form part_column = {0, 1};
 
 typedef struct passed {
     umbel_digest digest;
@@ -46,6 +49,7 @@ typedef struct passed {
 struct umbel_exact {
     umbel_alloc alloc;
     um_shape shape; /* as asked; cells: the limit, or 0 */
+    uint64_t bytes; /* the limit of the whole file, or 0 */
     um_hasher hasher;
     um_secret secret;
     unsigned threads;
@@ -60,6 +64,8 @@ struct umbel_exact {
     uint8_t *memory;
     size_t len;
     bool halves; /* the second is wanted, even where no listed key passes */
+    bool alone;  /* there is no second, whatever passes */
+    bool all;    /* the second has room for all keys that pass */
     um_exact_parts parts;
 
     um_distinct listed; /* all that must not match */
@@ -95,28 +101,132 @@ static bool has_columns(const um_ribbon_form *form)
     return form->columns || form->finer;
 }
 
-static umbel_status choose(umbel_exact *x, double fpr, uint64_t listed,
-                           umbel_error *err)
+static bool is_limited(const umbel_exact *x)
 {
-    double n = (double)x->n, b = (double)listed;
-    uint32_t columns = 0;
+    return x->shape.cells || x->bytes;
+}
 
-    if (fpr > 0) { /* the second level halves it */
+/* As the finished filter has them, for the length of its head. */
+static void count_keys(const umbel_exact *x, um_shape *shape)
+{
+    shape->added = x->n;
+    if (!shape->capacity)
+        shape->capacity = x->n;
+    if (x->n)
+        shape->fpr = shape->kind->error(shape, NULL, 1);
+}
+
+static bool keeps_limit(const umbel_exact *x, const um_shape *made)
+{
+    um_shape shape = *made;
+    size_t len = 0;
+
+    if (x->shape.cells && made->cells > x->shape.cells)
+        return false;
+    count_keys(x, &shape);
+    return !x->bytes || (um_file_len(&shape, &len) && len <= x->bytes);
+}
+
+/* The longest sizes, in the head, of a level of at most that many keys. */
+static um_ribbon_sizes longest_sizes(double keys)
+{
+    double many = keys > UM_RIBBON_FEW ? keys / UM_RIBBON_BUCKET + 1 : 0;
+
+    return (um_ribbon_sizes){.buckets = {(uint64_t)many},
+                             .tail = (uint64_t)fmin(keys, UM_RIBBON_FEW),
+                             .salt = UM_RIBBON_SALTS - 1};
+}
+
+/* A part of a column takes more bytes of the head than none. */
+static size_t head_of(const umbel_exact *x, const um_ribbon_form *form,
+                      bool two)
+{
+    um_ribbon_sizes first =
+        has_columns(form) ? longest_sizes((double)x->n) : no_sizes;
+    um_ribbon_sizes second =
+        two ? longest_sizes(8 * (double)x->bytes) : no_sizes;
+    um_shape shape = x->shape;
+
+    um_ribbon_shape(&shape, form, 0, &first, &second);
+    count_keys(x, &shape);
+    return um_head_room(&shape, NULL);
+}
+
+/* Bits of the levels, the first of which has that form. */
+static double bits_for(const void *ctx, const um_ribbon_form *form, bool two)
+{
+    const umbel_exact *x = ctx;
+    double bits = x->shape.cells ? (double)x->shape.cells : INFINITY;
+
+    if (x->bytes) {
+        size_t head = head_of(x, form, two);
+        uint64_t left = x->bytes > head ? x->bytes - head : 0;
+        left = left / UM_SECTION_ALIGN * UM_SECTION_ALIGN;
+        bits = fmin(bits, 8 * (double)left);
+    }
+    return bits;
+}
+
+/* What follows the members. */
+typedef struct others {
+    double fpr;
+    const umbel_exact_class *classes;
+    size_t nclasses;
+    uint64_t bytes;
+    const umbel_exact_part *parts; /* NULL: not in partitions */
+    size_t nparts;
+} others;
+
+static uint64_t count_listed(const others *o)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < o->nclasses; i++)
+        n += o->classes[i].keys;
+    return n;
+}
+
+static umbel_status refuse_room(const umbel_exact *x, double least,
+                                umbel_error *err)
+{
+    return um_ribbon_too_few(
+        &x->shape, (uint64_t)bits_for(x, &one_column, false), least, x->n, err);
+}
+
+/* spare: bits that two levels must not take. */
+static umbel_status choose_within(umbel_exact *x, const others *o, double spare,
+                                  umbel_error *err)
+{
+    um_exact_room room = {bits_for, x, spare};
+    um_exact_form chosen = {.two = false};
+
+    if (x->n &&
+        !um_exact_within((double)x->n, o->classes, o->nclasses, &room, &chosen))
+        return refuse_room(x, um_exact_least((double)x->n), err);
+    x->form = chosen.form;
+    /* With all columns there are, an error that is still less helps nobody. */
+    x->halves = chosen.two && chosen.form.columns < UM_RIBBON_MOST_PRINT;
+    x->alone = !chosen.two;
+    x->all = chosen.all;
+    return UMBEL_OK;
+}
+
+static umbel_status choose(umbel_exact *x, const others *o, umbel_error *err)
+{
+    uint64_t listed = count_listed(o);
+
+    if (o->fpr > 0) { /* the second level halves it */
         x->halves = listed > 0;
-        if (um_ribbon_form_for(listed ? 2 * fpr : fpr, &x->form))
+        if (um_ribbon_form_for(listed ? 2 * o->fpr : o->fpr, &x->form))
             return UMBEL_OK;
         return um_fail(err, UMBEL_E_RANGE,
                        "kind ribbon has errors down to 2^-%d, got %g",
-                       UM_RIBBON_MOST_PRINT, fpr);
+                       UM_RIBBON_MOST_PRINT, o->fpr);
     }
-    if (x->shape.cells) {
-        if (!um_exact_within(n, b, (double)x->shape.cells, &columns))
-            return um_ribbon_too_few(&x->shape, x->shape.cells,
-                                     um_exact_least(n), x->n, err);
-    } else {
-        columns = um_exact_smallest(n, b);
-    }
-    x->form = (um_ribbon_form){columns, 0};
+    if (is_limited(x))
+        return choose_within(x, o, 0, err);
+    x->form =
+        (um_ribbon_form){um_exact_smallest((double)x->n, (double)listed), 0};
     return UMBEL_OK;
 }
 
@@ -124,18 +234,83 @@ static umbel_status choose(umbel_exact *x, double fpr, uint64_t listed,
 static bool is_wide(const umbel_exact *x, size_t keys)
 {
     return um_ribbon_is_wide(&x->shape) ||
-           (keys >= WIDE_FROM && !x->shape.cells);
+           (keys >= WIDE_FROM && !is_limited(x));
 }
 
-static umbel_status make_first(umbel_exact *x, um_ribbon_item *items,
-                               umbel_error *err)
+static umbel_status make_form(umbel_exact *x, um_ribbon_item *items,
+                              umbel_error *err)
 {
-    x->sizes.wide = has_columns(&x->form) && is_wide(x, x->n);
+    um_put(&x->alloc, x->memory, x->len);
+    x->memory = NULL;
+    x->len = 0;
+    x->sizes =
+        (um_ribbon_sizes){.wide = has_columns(&x->form) && is_wide(x, x->n)};
     if (has_columns(&x->form))
         UM_TRY(um_ribbon_make(items, x->n, &x->form, x->threads, &x->alloc,
                               &x->sizes, &x->memory, &x->len, err));
     um_ribbon_lay(&x->level, &x->form, &x->sizes, x->memory);
     return UMBEL_OK;
+}
+
+static bool first_fits(const umbel_exact *x)
+{
+    um_shape shape = x->shape;
+
+    um_ribbon_shape(&shape, &x->form, 0, &x->sizes, &no_sizes);
+    return keeps_limit(x, &shape);
+}
+
+static void fill_items(const umbel_exact *x, um_ribbon_item *items)
+{
+    for (size_t i = 0; i < x->n; i++)
+        items[i] = (um_ribbon_item){x->members[i].lo, x->members[i].hi,
+                                    um_ribbon_print(&x->members[i])};
+}
+
+/* Sizes are estimates: a level alone may take some tries, as that of a filter
+ * without a list does (kinds/ribbon_build.c). */
+static umbel_status fit_alone(umbel_exact *x, um_ribbon_item *items,
+                              umbel_error *err)
+{
+    for (double share = 0.995; x->n && !first_fits(x); share -= 0.005) {
+        um_ribbon_form_within(share * bits_for(x, &part_column, false),
+                              (double)x->n, &x->form);
+        if (share <= 0.9 || !has_columns(&x->form))
+            return refuse_room(x, um_exact_least((double)x->n), err);
+        fill_items(x, items);
+        UM_TRY(make_form(x, items, err));
+    }
+    return UMBEL_OK;
+}
+
+/* Bits that are missing beside the first level, which is there, for a second:
+ * with all keys that pass it, if they are to fit. */
+static double missing_bits(const umbel_exact *x, uint64_t listed)
+{
+    double keys = x->all ? (double)listed : 0;
+
+    return 8 * (double)x->level.bytes +
+           um_exact_second((double)x->n, keys, &x->form) -
+           bits_for(x, &x->form, true);
+}
+
+static umbel_status make_first(umbel_exact *x, um_ribbon_item *items,
+                               const others *o, umbel_error *err)
+{
+    bool may_shrink = is_limited(x) && !(o->fpr > 0);
+    uint64_t listed = count_listed(o);
+    double spare = 0;
+
+    UM_TRY(make_form(x, items, err));
+    for (int i = 0; i < MOST_FORMS && may_shrink && x->halves &&
+                    missing_bits(x, listed) > 0;
+         i++) {
+        spare += missing_bits(x, listed);
+        UM_TRY(choose_within(x, o, spare, err));
+        fill_items(x, items);
+        UM_TRY(make_form(x, items, err));
+    }
+    return x->alone ? fit_alone(x, items, err) : UMBEL_OK;
 }
 
 static umbel_status make_first_parts(umbel_exact *x, um_ribbon_item *items,
@@ -167,20 +342,13 @@ static umbel_status keep_members(umbel_exact *x, const um_ribbon_item *items,
     return UMBEL_OK;
 }
 
-/* What follows the members. */
-typedef struct others {
-    double fpr;
-    uint64_t listed;
-    const umbel_exact_part *parts; /* NULL: not in partitions */
-    size_t nparts;
-} others;
-
 static umbel_status make_level(umbel_exact *x, um_ribbon_item *items,
                                const others *o, umbel_error *err)
 {
     if (!o->parts) {
-        UM_TRY(choose(x, o->fpr, o->listed, err));
-        return make_first(x, items, err);
+        x->bytes = o->bytes;
+        UM_TRY(choose(x, o, err));
+        return make_first(x, items, o, err);
     }
     UM_TRY(um_exact_parts_choose(&x->parts, x->members, x->n, o->parts,
                                  o->nparts, &x->alloc, &x->form, &x->sizes,
@@ -279,8 +447,27 @@ umbel_status umbel_exact_open(const umbel_params *params,
                               const umbel_build_params *how, uint64_t listed,
                               umbel_exact **out, umbel_error *err)
 {
-    others o = {.listed = listed};
+    umbel_exact_class one = {1, listed};
+    others o = {.classes = &one, .nclasses = listed != 0};
 
+    return open_any(params, members, how, &o, out, err);
+}
+
+umbel_status umbel_exact_open_classes(const umbel_params *params,
+                                      const umbel_key_list *members,
+                                      const umbel_build_params *how,
+                                      const umbel_exact_class *classes,
+                                      size_t n, uint64_t bytes,
+                                      umbel_exact **out, umbel_error *err)
+{
+    others o = {.classes = classes, .nclasses = n, .bytes = bytes};
+
+    for (size_t i = 0; i < n; i++)
+        if (!(classes[i].weight >= 0) || isinf(classes[i].weight) ||
+            (i && classes[i].weight > classes[i - 1].weight))
+            return um_fail(err, UMBEL_E_RANGE,
+                           "classes have weights of 0 or more, the heaviest "
+                           "first");
     return open_any(params, members, how, &o, out, err);
 }
 
@@ -433,7 +620,8 @@ static void unite(umbel_exact *x)
 /* How many keys of the list the bits of the second level hold. */
 static size_t room_for(const umbel_exact *x, double share)
 {
-    double bits = share * ((double)x->shape.cells - 8 * (double)x->level.bytes);
+    double bits =
+        share * (bits_for(x, &x->form, true) - 8 * (double)x->level.bytes);
     size_t low = 0, high = x->npassed;
 
     while (low < high) {
@@ -483,6 +671,8 @@ static bool wants_second(const umbel_exact *x, size_t kept)
 {
     if (x->parts.on)
         return kept || x->parts.seconds;
+    if (x->alone)
+        return false;
     return kept || (x->n && (x->halves || !has_columns(&x->form)));
 }
 
@@ -528,17 +718,15 @@ static umbel_status join(const umbel_exact *x, size_t kept, um_shape *shape,
 static umbel_status try_sizes(umbel_exact *x, um_shape *shape,
                               uint8_t **payload, umbel_error *err)
 {
-    uint64_t limit = x->shape.cells;
-    size_t kept = limit ? room_for(x, 1) : x->npassed;
+    size_t kept = x->alone ? 0 : is_limited(x) ? room_for(x, 1) : x->npassed;
 
-    for (double share = 0.995;; share -= 0.005) {
+    for (double share = 0.999;; share -= 0.001) {
         UM_TRY(join(x, kept, shape, payload, err));
-        if (!limit || shape->cells <= limit)
+        if (keeps_limit(x, shape))
             return UMBEL_OK;
         um_put(&x->alloc, *payload, um_ribbon_room(shape->cells));
         if (!kept)
-            return um_ribbon_too_few(&x->shape, limit, (double)shape->cells - 1,
-                                     x->n, err);
+            return refuse_room(x, (double)shape->cells - 1, err);
         size_t most = room_for(x, share);
         kept = most < kept ? most : kept - 1;
     }
@@ -585,11 +773,7 @@ umbel_status umbel_exact_finish(umbel_exact *x, umbel_filter **out,
     if (x->npassed)
         qsort(x->passed, x->npassed, sizeof *x->passed, by_weight);
     UM_TRY(try_sizes(x, &shape, &payload, err));
-    shape.added = x->n;
-    if (!shape.capacity)
-        shape.capacity = x->n;
-    if (x->n)
-        shape.fpr = shape.kind->error(&shape, NULL, 1);
+    count_keys(x, &shape);
     UM_TRY(um_filter_own(&shape, &x->alloc, payload, &f, err));
     um_hasher_pass(&f->hasher, &x->hasher);
     umbel_status status = fill_bill(x, f, bill, err);

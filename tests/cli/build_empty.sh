@@ -3,7 +3,7 @@
 printf '\n\r\n\n' > blank
 try umbel build none -o f.umb
 try umbel build blank -o f.umb
-try umbel build --max-memory 1MB -o f.umb < /dev/null
+try umbel build --max-memory 50MB -o f.umb < /dev/null
 try umbel build none --bits 1000 -o f.umb
 refused umbel build --bits 1000 -o f.umb < /dev/null
 ls

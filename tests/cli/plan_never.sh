@@ -10,9 +10,9 @@ ways() {
     umbel plan --members members --never list.tsv --bytes 1700 --json
 }
 command_of() {
-    ways | grep "\"$1\"" | sed 's/.*"command": "//; s/", "reason".*//'
+    ways | grep "\"$1\"" | sed 's/.*"command": "//; s/", "reason".*//; s/\\\(["\\]\)/\1/g'
 }
-for way in retouch groups ribbon; do
+for way in retouch retouch-classic groups groups-classic ribbon ribbon-plain; do
     echo "$way: $(ways | grep "\"$way\"" | field lost) lost"
     (eval "$(command_of $way | sed 's/FILE --members/FILE -q --members/; s/ -o FILE$/ -q -o FILE/')")
     cut -f 1 list.tsv > outside
@@ -21,12 +21,21 @@ for way in retouch groups ribbon; do
     wc -c < FILE
     rm FILE
 done
-(eval "$(command_of anti-filter | sed 's/ -o REVOKED;.*/ -q -o REVOKED/')")
-umbel check FILE --unless REVOKED -v -c -f members
-umbel check FILE --unless REVOKED -c -f outside
-ways | grep anti-filter | field lost
-ways | grep anti-filter | field bytes
-cat FILE REVOKED | wc -c
+for way in anti-filter anti-filter-classic; do
+    (eval "$(command_of $way | sed 's/ -o REVOKED;.*/ -q -o REVOKED/')")
+    echo "$(umbel check FILE --unless REVOKED -v -c -f members) denied, $(ways | grep "\"$way\"" | field lost) lost"
+    umbel check FILE --unless REVOKED -f outside >left
+    awk -F '\t' 'NR == FNR { left[$1]; next } $1 in left { w += $2 } END { printf "%.6g\n", w }' left list.tsv
+    ways | grep "\"$way\"" | field weight_left
+    ways | grep "\"$way\"" | field bytes
+    cat FILE REVOKED | wc -c
+    rm FILE REVOKED
+done
+
+# A list that is too long for groups: a sample of it, and a note that says so.
+seq 2001 140000 > long
+umbel plan --members members --never long --bytes 1700 | sed -n '/estimated/p; /Best/p'
+umbel plan --members members --never long --bytes 1700 --json | grep '"groups' | field sample
 
 # The picture.
 try umbel plan --members members --never list.tsv -q -o frontier.svg
@@ -52,3 +61,16 @@ try umbel plan --members members --never list.tsv --bytes 100 --fpr 1%
 try umbel plan --members - --never - < none
 try umbel plan --members members --never list.tsv --hash sip
 absent x.svg
+
+# Other delimiters, of which awk takes some for a pattern.
+cut -f 1 list.tsv > outside
+for delimiter in ';' '^' '\'; do
+    awk -F '\t' -v d="${delimiter/\\/\\\\}" '{ print $1 d $2 }' list.tsv > other
+    umbel plan --members members --never other --weights --delimiter "$delimiter" --bytes 1700 --json >ways.json
+    same=$(grep '"anti-filter"' ways.json | sed 's/.*"command": "//; s/", "reason".*//; s/\\\(["\\]\)/\1/g; s/ -o REVOKED;.*/ -q -o REVOKED/')
+    echo "$same"
+    (eval "$same")
+    umbel check FILE --unless REVOKED -f outside >left
+    awk -F '\t' 'NR == FNR { left[$1]; next } $1 in left { w += $2 } END { printf "%.6g\n", w }' left list.tsv
+    grep '"anti-filter"' ways.json | field weight_left
+done

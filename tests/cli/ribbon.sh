@@ -17,6 +17,10 @@ seq 2001 3000 | umbel check never.umb -c
 umbel check never.umb -f members -c
 try umbel build members --kind ribbon --never list.tsv --bits 1500 -o left.umb
 umbel build members --kind ribbon --never list.tsv --json -o x.umb | field matched
+# The head of two levels counts, too: this took 7,552 bytes.
+seq 10001 210000 >others
+seq 10000 | umbel build --kind ribbon --never others --fpr 2% --bytes 7500 -q -o within.umb
+wc -c <within.umb
 awk '{ print $1 "\t" $1 % 7 }' members >table
 try umbel build table --kind ribbon --value-bits 3 -o map.umb
 try umbel check map.umb --values 8 9 10

@@ -52,3 +52,5 @@ umbel build members -q -o plain.umb
 printf '5\n5\n' >one
 try umbel retouch plain.umb --members members --never one -o x.umb
 try umbel build members --kind tally -o x.umb --param
+# More keys of a pipe than are kept without a limit.
+try umbel build --kind ribbon -o x.umb < <(seq 16000001)

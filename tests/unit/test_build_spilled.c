@@ -204,6 +204,82 @@ static void amounts_are_added(void **state)
     expect_same(&job, 68000000);
 }
 
+/* --- from a pipe ------------------------------------------------------------
+ */
+
+/* The same keys, of unknown number, within a limit: as from a file. */
+static um_build_result build_piped(um_build_job *job, const char *path,
+                                   uint64_t memory)
+{
+    const char *pipe = test_pipe(path);
+    um_build_job piped = *job;
+
+    piped.members.paths = &pipe;
+    piped.max_memory = memory;
+    return test_build_lists(&piped);
+}
+
+/* Cells are the same, in memory and in a file. Keys that meet where a heap ends
+ * come in another order, so that a few more or less are new. */
+static void a_pipe_is_counted_first(void **state)
+{
+    static const struct {
+        const char *kind;
+        double fpr;
+        uint64_t low, high;
+    } cases[] = {{"bloom", 1e-9, 30000000, 70000000},
+                 {"counting", 1e-3, 68000000, 200000000}};
+    const char *path = test_list("keys", 0, CROWD);
+    umbel_setting cells = {"cell_bits", 32};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        um_build_job job = job_of(cases[i].kind, &path);
+        job.params.fpr = cases[i].fpr;
+        job.params.settings = &cells;
+        job.params.nsettings = umbel_is_counting(cases[i].kind);
+        um_build_result file = test_build_lists(&job);
+        um_build_result low = build_piped(&job, path, cases[i].low);
+        um_build_result high = build_piped(&job, path, cases[i].high);
+        assert_true(um_is_spooled(low.filter));
+        assert_false(um_is_spooled(high.filter));
+        assert_int_equal(low.keys, CROWD);
+        assert_int_equal(low.distinct, file.distinct);
+        test_assert_same_payload(low.filter, file.filter);
+        test_assert_same_file(low.filter, high.filter);
+        umbel_close(file.filter);
+        umbel_close(low.filter);
+        umbel_close(high.filter);
+    }
+}
+
+/* Where order matters, it is kept: the file is the same. */
+static void a_pipe_keeps_its_order_where_cells_are_far_apart(void **state)
+{
+    static const char *const kinds[] = {"aging", "tally", "generalized"};
+    const char *path = test_list("keys", 0, KEYS);
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(kinds); i++) {
+        um_build_job job = job_of(kinds[i], &path);
+        um_build_result file = test_build_lists(&job);
+        um_build_result piped = build_piped(&job, path, 100000000);
+        test_assert_same_file(piped.filter, file.filter);
+        umbel_close(file.filter);
+        umbel_close(piped.filter);
+    }
+}
+
+static void a_pipe_without_keys_is_refused(void **state)
+{
+    const char *pipe = test_pipe(test_text_list("none", "\n\n"));
+    um_build_job job = job_of("bloom", &pipe);
+
+    (void)state;
+    job.max_memory = 50000000;
+    expect_refused(&job, UMBEL_E_RANGE, "--capacity");
+}
+
 /* --- refusals ---------------------------------------------------------------
  */
 
@@ -307,6 +383,9 @@ int main(void)
         TEST(bits_are_the_same),
         TEST(crowded_blocks_get_their_keys_in_order),
         TEST(amounts_are_added),
+        TEST(a_pipe_is_counted_first),
+        TEST(a_pipe_keeps_its_order_where_cells_are_far_apart),
+        TEST(a_pipe_without_keys_is_refused),
         TEST(what_does_not_fit_is_refused),
         TEST(a_directory_that_is_missing_or_full_is_refused),
         TEST(heaps_keep_their_records_in_order),

@@ -5,6 +5,8 @@
 
 #include "filter/handle.h"
 
+#include <umbel/plan.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -245,7 +247,7 @@ static void too_few_bits_for_the_members_are_refused(void **state)
 
     (void)state;
     scene_make(&s, 4, FEW, FEW);
-    s.params.cells = 9000;
+    s.params.cells = 100;
     m = (umbel_key_list)UMBEL_KEY_LIST(s.universe, s.n);
     assert_refused(
         umbel_exact_open(&s.params, &m, NULL, LISTED, &x, &test_refusal),
@@ -255,6 +257,134 @@ static void too_few_bits_for_the_members_are_refused(void **state)
     assert_refused(
         umbel_exact_open(&s.params, &m, NULL, LISTED, &x, &test_refusal),
         UMBEL_E_UNSUPPORTED, "not for maps");
+    assert_null(x);
+    scene_free(&s);
+}
+
+/* The list behind the members, in a file of at most bytes. */
+static umbel_filter *build_within(const scene *s, const double *weights,
+                                  const umbel_exact_class *classes, size_t n,
+                                  uint64_t bytes, umbel_exact_result *bill)
+{
+    umbel_key_list m = UMBEL_KEY_LIST(s->universe, s->n);
+    umbel_exact *x = NULL;
+    umbel_filter *f = NULL;
+
+    assert_ok(umbel_exact_open_classes(&s->params, &m, NULL, classes, n, bytes,
+                                       &x, &test_refusal));
+    assert_ok(umbel_exact_never(
+        x, TEST_LIST(s->universe + s->n, weights, s->all - s->n), NULL,
+        &test_refusal));
+    assert_ok(umbel_exact_finish(x, &f, bill, &test_refusal));
+    umbel_exact_close(x);
+    return f;
+}
+
+static double plain_error(const scene *s, uint64_t bytes)
+{
+    umbel_key_list m = UMBEL_KEY_LIST(s->universe, s->n);
+    umbel_params p = s->params;
+    umbel_filter *f = NULL;
+    umbel_plan plan;
+
+    p.capacity = 1;
+    assert_ok(umbel_make_plan("ribbon", &p, bytes, &plan, &test_refusal));
+    p.capacity = 0;
+    p.cells = plan.cells;
+    assert_ok(umbel_build("ribbon", &p, &m, NULL, &f, &test_refusal));
+    double error = umbel_predict(f);
+    umbel_close(f);
+    return error;
+}
+
+/*
+ * The head of two levels is longer than that of one, and that of a part of a
+ * column longer still: files of 7,500 bytes took 7,552. A step of the form is
+ * 1/64 of a column, 20 bytes.
+ */
+static void a_limit_of_bytes_holds_and_is_filled(void **state)
+{
+    enum { OTHERS = 200000, STEP = 1 + FEW / 64 / 8 };
+    const umbel_exact_class one = {1, OTHERS};
+    scene s;
+
+    (void)state;
+    scene_make(&s, 5, FEW, FEW + OTHERS);
+    for (uint64_t bytes = 1500; bytes <= 12000; bytes += 500) {
+        umbel_exact_result bill;
+        umbel_filter *f = build_within(&s, NULL, &one, 1, bytes, &bill);
+        double plain = plain_error(&s, bytes);
+        double noise = sqrt(OTHERS * plain * (1 - plain));
+        assert_in_range(umbel_encoded_len(f), bytes - 2 * 64 - 2 * STEP, bytes);
+        assert_int_equal(hits(f, s.universe, FEW), FEW);
+        assert_int_equal(hits(f, s.universe + FEW, OTHERS), bill.matched);
+        assert_true(bill.weight_left <= OTHERS * plain + 5 * noise);
+        umbel_close(f);
+    }
+    scene_free(&s);
+}
+
+/* An error that was asked for leaves no choice of the first level. */
+static void a_limit_of_bytes_holds_with_an_error(void **state)
+{
+    enum { OTHERS = 200000 };
+    const umbel_exact_class one = {1, OTHERS};
+    umbel_exact_result bill;
+    scene s;
+
+    (void)state;
+    scene_make(&s, 6, FEW, FEW + OTHERS);
+    s.params.fpr = 0.02;
+    umbel_filter *f = build_within(&s, NULL, &one, 1, 7500, &bill);
+    assert_in_range(umbel_encoded_len(f), 7500 - 127, 7500);
+    assert_true(bill.error <= 0.0202);
+    assert_true(bill.matched > 0);
+    umbel_close(f);
+    scene_free(&s);
+}
+
+/* Classes that know the weights leave less than one that counts keys. */
+static void weights_decide_which_keys_are_worth_their_bit(void **state)
+{
+    static double weights[10 * LISTED];
+    static umbel_exact_class classes[10 * LISTED];
+    const umbel_exact_class one = {1, 10 * LISTED};
+    umbel_exact_result by_weight, by_number;
+    scene s;
+
+    (void)state;
+    scene_make(&s, 7, FEW, FEW + 10 * LISTED);
+    for (size_t i = 0; i < 10 * LISTED; i++) {
+        weights[i] = 1 / (double)(i + 1);
+        classes[i] = (umbel_exact_class){weights[i], 1};
+    }
+    umbel_filter *f =
+        build_within(&s, weights, classes, 10 * LISTED, 5000, &by_weight);
+    umbel_filter *g = build_within(&s, weights, &one, 1, 5000, &by_number);
+    assert_true(by_weight.weight_left < 0.5 * by_number.weight_left);
+    assert_int_equal(by_weight.lost, 0);
+    assert_true(umbel_encoded_len(f) <= 5000 && umbel_encoded_len(g) <= 5000);
+    umbel_close(f);
+    umbel_close(g);
+    scene_free(&s);
+}
+
+static void classes_descend_and_have_weights(void **state)
+{
+    static const umbel_exact_class bad[][2] = {{{1, 5}, {2, 5}},
+                                               {{-1, 5}, {-1, 5}},
+                                               {{NAN, 5}, {1, 5}},
+                                               {{INFINITY, 5}, {1, 5}}};
+    umbel_exact *x = NULL;
+    scene s;
+
+    (void)state;
+    scene_make(&s, 2, 10, 20);
+    umbel_key_list m = UMBEL_KEY_LIST(s.universe, s.n);
+    for (size_t i = 0; i < TEST_COUNT(bad); i++)
+        assert_refused(umbel_exact_open_classes(&s.params, &m, NULL, bad[i], 2,
+                                                500, &x, &test_refusal),
+                       UMBEL_E_RANGE, "the heaviest first");
     assert_null(x);
     scene_free(&s);
 }
@@ -424,6 +554,10 @@ int main(void)
         cmocka_unit_test(a_list_fits_into_a_budget),
         cmocka_unit_test(too_few_bits_leave_the_lightest_keys),
         cmocka_unit_test(too_few_bits_for_the_members_are_refused),
+        cmocka_unit_test(a_limit_of_bytes_holds_and_is_filled),
+        cmocka_unit_test(a_limit_of_bytes_holds_with_an_error),
+        cmocka_unit_test(weights_decide_which_keys_are_worth_their_bit),
+        cmocka_unit_test(classes_descend_and_have_weights),
         cmocka_unit_test(an_error_that_was_asked_for_is_kept),
         cmocka_unit_test(members_in_the_list_are_told_and_stay),
         cmocka_unit_test(nothing_at_all_works_too),

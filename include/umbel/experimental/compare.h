@@ -4,9 +4,10 @@
  * Experimental: this header may change in any release.
  *
  * Negatives can be kept from matching by clearing bits (retouch.h), by choosing
- * between groups (choose.h), by a second filter of exceptions (unless.h) or by
- * a static filter that knows them (exact.h). Which is best depends on the
- * lists, so every one is built and measured.
+ * between groups (choose.h), by a second filter of exceptions (unless.h), by a
+ * static filter that knows them (exact.h), or by a static filter that does not,
+ * but has a lower error. Which is best depends on the lists, so every one is
+ * built and measured.
  */
 #ifndef UMBEL_EXPERIMENTAL_COMPARE_H
 #define UMBEL_EXPERIMENTAL_COMPARE_H
@@ -27,7 +28,7 @@ typedef struct umbel_strategy {
     umbel_error reason;
     uint64_t bytes;      /* of the file, or of both files together */
     uint64_t next_bytes; /* that readers fetch for the next edition, when one
-                            member in 1,000 is replaced */
+                            member in 1,000 is replaced; 0: not measured */
     uint64_t lost;       /* members that do not match */
     double weight_left;  /* of the negatives that match */
     double unseen;       /* false positive rate on keys of neither list */
@@ -37,6 +38,11 @@ typedef struct umbel_strategy {
      * second_keys are the keys in the second one. */
     uint64_t cells, second_cells, second_keys;
     uint32_t hashes, second_hashes;
+    const char *addressing; /* NULL: as asked for */
+    uint64_t second_lines;  /* entries of never, the heaviest that match, in the
+                               second filter; 0: all that match */
+    uint32_t sample; /* n > 1: estimated from each n-th member and negative,
+                        without next_bytes, because the lists are long */
 } umbel_strategy;
 
 typedef struct umbel_comparison {
@@ -56,6 +62,10 @@ typedef struct umbel_comparison {
  * the negatives in never do not match, and queries both lists. With bytes 0,
  * the limit is what a plain filter of params.fpr takes. params say addressing,
  * hash, seed and secret, and no size. Members have no weights here.
+ *
+ * Choosing between groups for a long list takes minutes, so this is tried on a
+ * sample first, and whole only if it comes near the best: that is never an
+ * estimate. Without params.addressing all are also tried on classic.
  *
  * The best strategy loses no member if any achieves that; then it leaves the
  * least weight, loses the fewest members, has the lowest rate on other keys, or

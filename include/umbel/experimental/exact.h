@@ -23,8 +23,9 @@ typedef struct umbel_exact umbel_exact;
 /*
  * Begins with the members, which are copied; about `listed` different negatives
  * will follow. By default the file becomes as small as possible. With
- * params.cells, the error becomes as small as that many bits allow; with
- * params.fpr, that is the rate for keys of neither list. how may be NULL.
+ * params.cells, the filter leaves as few negatives as that many bits allow, and
+ * then has the smallest error; with params.fpr, that is the rate for keys of
+ * neither list. how may be NULL.
  * Release *out with umbel_exact_close.
  */
 UMBEL_API umbel_status umbel_exact_open(const umbel_params *params,
@@ -32,6 +33,24 @@ UMBEL_API umbel_status umbel_exact_open(const umbel_params *params,
                                         const umbel_build_params *how,
                                         uint64_t listed, umbel_exact **out,
                                         umbel_error *err);
+
+/* Different negatives that weigh about the same. */
+typedef struct umbel_exact_class {
+    double weight;
+    uint64_t keys;
+} umbel_exact_class;
+
+/*
+ * The same for a list with weights, and a limit of the whole file: classes, by
+ * descending weight, say about how many keys will follow. bytes is 0 for no
+ * limit, or the most bytes of the file. Within params.cells or bytes, the
+ * filter leaves as little weight as possible: it has no second level if that
+ * leaves less.
+ */
+UMBEL_API umbel_status umbel_exact_open_classes(
+    const umbel_params *params, const umbel_key_list *members,
+    const umbel_build_params *how, const umbel_exact_class *classes, size_t n,
+    uint64_t bytes, umbel_exact **out, umbel_error *err);
 
 /* How many keys of a universe are in a partition, members included; part is hi
  * of their digests. */
@@ -86,9 +105,9 @@ typedef struct umbel_exact_result {
 } umbel_exact_result;
 
 /*
- * Makes the filter. With params.cells it takes no more bits than that: if they
- * do not suffice, the lightest negatives still match. E_RANGE when there are
- * too few bits even for the members. Release *out with umbel_close.
+ * Makes the filter. It keeps the limit of bits or bytes: if that does not
+ * suffice, the lightest negatives still match. E_RANGE when there are too few
+ * bits even for the members. Release *out with umbel_close.
  */
 UMBEL_API umbel_status umbel_exact_finish(umbel_exact *x, umbel_filter **out,
                                           umbel_exact_result *result,
