@@ -24,6 +24,7 @@
 #include <umbel/file.h>
 
 #include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
 
 enum {
@@ -32,6 +33,8 @@ enum {
     FLAG_JOINED = 4,
     FLAG_DIFFERENCE = 8
 };
+
+enum { MANTISSA = 4096 }; /* of a rate that is a short decimal: below */
 
 static const uint8_t magic[8] = {0x89, 'U', 'M', 'B', '\r', '\n', 0x1A, '\n'};
 
@@ -97,12 +100,25 @@ static uint64_t fpr_to_code(double fpr)
         return 0;
     for (uint64_t b = 0; b < 16; b++) {
         double a = fpr / decimal(16 + b) + 0.5;
-        uint64_t code = a < 4096 ? (uint64_t)a * 16 + b : 0;
+        uint64_t code = a < MANTISSA ? (uint64_t)a * 16 + b : 0;
         if (code && decimal(code) == fpr)
             return code;
     }
     memcpy(&bits, &fpr, sizeof bits);
     return bits | UINT64_C(1) << 63;
+}
+
+double um_round_fpr(double fpr)
+{
+    for (uint64_t b = 16; b-- > 0;) {
+        double a = floor(fpr / decimal(16 + b));
+        if (a < MANTISSA / 10.0 - 1) /* too few digits are left */
+            return fpr;
+        for (double up = a; up <= a + 1 && up < MANTISSA; up++)
+            if (decimal((uint64_t)up * 16 + b) >= fpr)
+                return decimal((uint64_t)up * 16 + b);
+    }
+    return fpr;
 }
 
 static double fpr_of_code(uint64_t code)

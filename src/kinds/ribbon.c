@@ -281,7 +281,13 @@ static double error_of_parts(const um_ribbon_form *form,
     return sum / UM_RIBBON_FINE;
 }
 
-bool um_ribbon_form_for(double fpr, um_ribbon_form *out)
+/* Few keys are in a tail, which has no finer part. */
+static bool has_finer(double keys)
+{
+    return keys > UM_RIBBON_FEW;
+}
+
+bool um_ribbon_form_for(double fpr, double keys, um_ribbon_form *out)
 {
     int exponent;
     double mantissa = frexp(fpr, &exponent); /* 0.5 <= mantissa < 1 */
@@ -292,7 +298,7 @@ bool um_ribbon_form_for(double fpr, um_ribbon_form *out)
         return true;
     }
     *out = (um_ribbon_form){(uint32_t)-exponent, (uint32_t)finer};
-    if (out->finer >= UM_RIBBON_FINE)
+    if (out->finer >= UM_RIBBON_FINE || (out->finer && !has_finer(keys)))
         *out = (um_ribbon_form){(uint32_t)(1 - exponent), 0};
     return out->columns + (out->finer != 0) <= UM_RIBBON_MOST_PRINT;
 }
@@ -305,7 +311,7 @@ void um_ribbon_form_within(double bits, double keys, um_ribbon_form *out)
     double n = keys > 0 ? (bits - fixed) / column : 0;
 
     n = fmin(fmax(n, 0), UM_RIBBON_MOST_PRINT);
-    if (keys <= UM_RIBBON_FEW) /* a tail has no finer part */
+    if (!has_finer(keys))
         n = floor(n);
     *out = (um_ribbon_form){(uint32_t)n,
                             (uint32_t)((n - floor(n)) * UM_RIBBON_FINE)};

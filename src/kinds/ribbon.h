@@ -43,8 +43,9 @@ typedef struct um_ribbon {
 
 enum { UM_RIBBON_MOST_PRINT = 32 }; /* bits of a fingerprint */
 
-/* The least columns that keep a mean error; false: too many. */
-bool um_ribbon_form_for(double fpr, um_ribbon_form *out);
+/* The least columns that keep a mean error of that many keys; false: too
+ * many. */
+bool um_ribbon_form_for(double fpr, double keys, um_ribbon_form *out);
 /* Returns the form that fills these bits with n keys; at most as above. */
 void um_ribbon_form_within(double bits, double keys, um_ribbon_form *out);
 

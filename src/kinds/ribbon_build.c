@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "filter/handle.h"
+#include "filter/head.h"
 #include "kinds/ribbon.h"
 
 #include <inttypes.h>
@@ -95,7 +96,7 @@ umbel_status um_ribbon_choose_form(const um_shape *s, size_t n, double share,
             return um_ribbon_cells_too_few(s, n, err);
         return UMBEL_OK;
     }
-    if (!um_ribbon_form_for(s->fpr, out))
+    if (!um_ribbon_form_for(s->fpr, (double)n, out))
         return um_fail(err, UMBEL_E_RANGE,
                        "kind ribbon has errors down to 2^-%d, got %g",
                        UM_RIBBON_MOST_PRINT, s->fpr);
@@ -169,9 +170,10 @@ void um_ribbon_settle(um_shape *s, const um_shape *made)
 {
     um_shape shape = *made;
 
-    if (s->cells)
-        shape.fpr =
-            shape.added ? um_kind_ribbon.error(&shape, NULL, 1) : s->fpr;
+    if (s->cells && shape.added)
+        shape.fpr = um_round_fpr(um_kind_ribbon.error(&shape, NULL, 1));
+    else if (s->cells)
+        shape.fpr = s->fpr;
     if (!shape.capacity)
         shape.capacity = shape.added;
     *s = shape;

@@ -164,6 +164,30 @@ uint64_t um_ribbon_some_wide(const um_ribbon_place *p, uint32_t from,
     return value;
 }
 
+/*
+ * Slots at both ends are in the rows of few starts, and would stay free. So the
+ * first and the last start are those of more keys: then 1,000 keys fit into
+ * 1,000 slots with one salt in five, where they fitted into 1,007 with one in
+ * thirteen.
+ */
+static uint64_t tail_starts(const um_ribbon_level *l)
+{
+    uint64_t starts = l->tail - UM_RIBBON_WIDTH + 1;
+
+    return l->salt < UM_RIBBON_EVEN_SALTS ? starts
+                                          : starts + 2 * UM_RIBBON_REACH;
+}
+
+static uint64_t tail_start(const um_ribbon_level *l, uint64_t nth)
+{
+    uint64_t last = l->tail - UM_RIBBON_WIDTH;
+
+    if (l->salt < UM_RIBBON_EVEN_SALTS)
+        return nth;
+    nth -= nth < UM_RIBBON_REACH ? nth : UM_RIBBON_REACH;
+    return nth < last ? nth : last;
+}
+
 /* A tail of up to 64 slots has one start, and rows as long as it is. */
 void um_ribbon_place_tail(const um_ribbon_level *l, uint64_t x, uint64_t hi,
                           um_ribbon_place *out)
@@ -172,7 +196,7 @@ void um_ribbon_place_tail(const um_ribbon_level *l, uint64_t x, uint64_t hi,
     uint64_t row = um_ribbon_row(x, hi);
     bool narrow = l->tail < UM_RIBBON_WIDTH;
 
-    out->low = narrow ? 0 : um_scale(x, l->tail - UM_RIBBON_WIDTH + 1);
+    out->low = narrow ? 0 : tail_start(l, um_scale(x, tail_starts(l)));
     out->high = narrow ? row & um_ribbon_mask((uint32_t)l->tail) : row | 1;
     out->columns = l->tail_columns;
     out->salted = 1;
@@ -265,7 +289,7 @@ static double chance_in_layer(const um_ribbon_layer *l, double *bumped)
 static double chance_in_tail(const um_ribbon_level *l)
 {
     double sum = 0;
-    uint64_t starts = l->tail - UM_RIBBON_WIDTH + 1;
+    uint64_t starts = tail_starts(l);
 
     if (l->tail < UM_RIBBON_WIDTH)
         return window(l->tail_bits, l->tail_bytes, 0) &
@@ -273,7 +297,8 @@ static double chance_in_tail(const um_ribbon_level *l)
                    ? 0.5
                    : 0;
     for (uint64_t i = 0; i < starts; i++)
-        sum += chance_of_row(window(l->tail_bits, l->tail_bytes, i));
+        sum += chance_of_row(
+            window(l->tail_bits, l->tail_bytes, tail_start(l, i)));
     return sum / (double)starts;
 }
 
@@ -294,6 +319,8 @@ double um_ribbon_guess(double keys, const um_ribbon_form *form)
     double columns = form->columns + (double)form->finer / UM_RIBBON_FINE;
     double few = fmin(keys, UM_RIBBON_FEW), many = keys - few;
 
-    /* Measured: 0.12 % of the slots are empty, and 2 % of those of a tail. */
-    return columns * (many * 1.0012 + few * 1.02) + many * 2 / 128 + 64;
+    /* Measured: 0.12 % of the slots are empty, and 2 % of those of the second
+     * layer and the tail behind it. */
+    few *= many > 0 ? 1.02 : 1.001;
+    return columns * (many * 1.0012 + few) + many * 2 / 128 + 64;
 }

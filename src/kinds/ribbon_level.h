@@ -41,7 +41,9 @@ enum {
     UM_RIBBON_WIDE_BUCKET = 1 << UM_RIBBON_WIDE_BUCKET_BITS,
     UM_RIBBON_LAYERS = 2,
     UM_RIBBON_SHARD_BITS = 19, /* log2 of the starts of a shard */
-    UM_RIBBON_SALTS = 16,
+    UM_RIBBON_SALTS = 80,
+    UM_RIBBON_EVEN_SALTS = 16, /* of tails whose starts are even */
+    UM_RIBBON_REACH = 32, /* starts of others before and behind the slots */
     UM_RIBBON_FINE = 1 << 16,
     UM_RIBBON_FEW = 1500, /* keys that go to a tail at once: umbel's choice */
     UM_RIBBON_STEPS = 12, /* beyond the finer column */

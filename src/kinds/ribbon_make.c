@@ -10,8 +10,9 @@
 enum {
     PERCENT = 104, /* keys a hundred slots: what fills them all but fully */
     WIDE_PERCENT = 103,
-    LONG_TAIL = 8000, /* takes more slots, and longer to try */
-    TRIES = 8,        /* of levels whose layers have one shard */
+    LONG_TAIL = 4000, /* takes more slots, and longer to try */
+    LONG_SALTS = UM_RIBBON_EVEN_SALTS + 16, /* of which that many are tried */
+    TRIES = 8, /* of levels whose layers have one shard */
     LANES = UM_RIBBON_LANES
 };
 
@@ -327,20 +328,22 @@ static bool is_beaten(const making *m, const um_ribbon_sizes *sizes,
     return m->below && bytes_of(&s, &m->form) >= m->below;
 }
 
-/* Slots that a salt in a few fills, and more when none does. */
+/* As many slots as keys, and more when no salt fills them. */
 static umbel_status size_tail(making *m, um_ribbon_sizes *sizes, row *rows,
                               size_t most, umbel_error *err)
 {
     bool long_one = m->n > LONG_TAIL;
+    uint64_t salts = long_one ? LONG_SALTS : UM_RIBBON_SALTS;
     um_ribbon_sizes s = no_sizes(m);
     um_ribbon_level l;
 
-    for (s.tail = m->n + m->n / (long_one ? 32 : 128); s.tail <= most;
-         s.tail += s.tail / (long_one ? 64 : 128) + 1) {
+    for (s.tail = m->n + (long_one ? m->n / 64 : 0); s.tail <= most;
+         s.tail += s.tail / (long_one ? 128 : 1024) + 1) {
         m->beaten = is_beaten(m, sizes, s.tail);
         if (m->beaten)
             return UMBEL_OK;
-        for (s.salt = 0; s.salt < UM_RIBBON_SALTS; s.salt++) {
+        s.salt = s.tail < UM_RIBBON_WIDTH ? 0 : UM_RIBBON_EVEN_SALTS;
+        for (; s.salt < salts; s.salt++) {
             um_ribbon_lay(&l, &m->form, &s, NULL);
             memset(rows, 0, (s.tail + UM_RIBBON_WIDTH) * sizeof *rows);
             if (fill_tail(m, &l, rows)) {

@@ -50,6 +50,7 @@ struct umbel_exact {
     umbel_alloc alloc;
     um_shape shape; /* as asked; cells: the limit, or 0 */
     uint64_t bytes; /* the limit of the whole file, or 0 */
+    double fpr;     /* as asked, or 0 */
     um_hasher hasher;
     um_secret secret;
     unsigned threads;
@@ -112,8 +113,10 @@ static void count_keys(const umbel_exact *x, um_shape *shape)
     shape->added = x->n;
     if (!shape->capacity)
         shape->capacity = x->n;
-    if (x->n)
-        shape->fpr = shape->kind->error(shape, NULL, 1);
+    if (!x->n)
+        return;
+    double error = shape->kind->error(shape, NULL, 1);
+    shape->fpr = error <= x->fpr ? x->fpr : um_round_fpr(error);
 }
 
 static bool keeps_limit(const umbel_exact *x, const um_shape *made)
@@ -217,7 +220,8 @@ static umbel_status choose(umbel_exact *x, const others *o, umbel_error *err)
 
     if (o->fpr > 0) { /* the second level halves it */
         x->halves = listed > 0;
-        if (um_ribbon_form_for(listed ? 2 * o->fpr : o->fpr, &x->form))
+        if (um_ribbon_form_for(listed ? 2 * o->fpr : o->fpr, (double)x->n,
+                               &x->form))
             return UMBEL_OK;
         return um_fail(err, UMBEL_E_RANGE,
                        "kind ribbon has errors down to 2^-%d, got %g",
@@ -426,6 +430,7 @@ static umbel_status open_any(const umbel_params *params,
     x->alloc = alloc;
     x->listed.alloc = &x->alloc;
     x->shape = shape;
+    x->fpr = o.fpr;
     x->threads = build.threads;
     um_hasher_init(&x->hasher, shape.hash, shape.seed, &x->secret);
     if (p.secret)

@@ -4,9 +4,12 @@
 #include "support/test.h"
 
 #include "base/hash.h"
+#include "base/rng.h"
 #include "filter/envelope.h"
+#include "filter/head.h"
 #include "filter/sizing.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -706,6 +709,26 @@ static void the_payload_checksum_is_of_the_payload_alone(void **state)
     umbel_close(f);
 }
 
+static void rates_are_rounded_up_to_what_a_head_tells_shortly(void **state)
+{
+    umbel_filter *f = sample(NULL);
+    um_shape s = *um_shape_of(f);
+    um_rng rng = {1};
+
+    (void)state;
+    s.fpr = 0.025;
+    size_t len = um_head_room(&s, (uint64_t[]){1});
+    for (int i = 0; i < 10000; i++) {
+        double fpr = ldexp((double)um_random(&rng), -64 - i % 40);
+        s.fpr = um_round_fpr(fpr);
+        assert_true(s.fpr >= fpr && s.fpr <= fpr * 1.0025);
+        assert_true(fpr < 4.2e-13 || um_head_room(&s, (uint64_t[]){1}) <= len);
+        assert_true(um_round_fpr(s.fpr) == s.fpr);
+    }
+    assert_true(um_round_fpr(0x1p-8) == 0.003907);
+    umbel_close(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -739,6 +762,7 @@ int main(void)
         cmocka_unit_test(a_source_must_say_its_size),
         cmocka_unit_test(encoding_needs_room_for_all_of_it),
         cmocka_unit_test(the_payload_checksum_is_of_the_payload_alone),
+        cmocka_unit_test(rates_are_rounded_up_to_what_a_head_tells_shortly),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

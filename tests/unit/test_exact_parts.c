@@ -305,7 +305,7 @@ static void a_head_whose_numbers_disagree_is_refused(void **state)
     assert_int_equal(fits(good, INDEX_BITS, 0), UMBEL_E_RANGE);
     assert_int_equal(fits(good, INDEX_TAIL, 0), UMBEL_E_RANGE);
     assert_int_equal(fits(good, INDEX_TAIL, 4000), UMBEL_E_RANGE);
-    assert_int_equal(fits(good, INDEX_SALT, 16), UMBEL_E_RANGE);
+    assert_int_equal(fits(good, INDEX_SALT, UM_RIBBON_SALTS), UMBEL_E_RANGE);
     assert_int_equal(fits(good, FINER, 1), UMBEL_E_RANGE); /* fewer than next */
     assert_int_equal(fits(good, STEPS, good.setting[STEPS] | 0xFFFF),
                      UMBEL_E_RANGE);
