@@ -61,6 +61,17 @@ double um_groups_any(double chance, uint32_t groups)
     return groups == 1 ? chance : -expm1(groups * log1p(-chance));
 }
 
+/* Much faster than pow, and sizes are found by many calls. */
+static double power(double x, uint32_t n)
+{
+    double all = 1;
+
+    for (; n; n >>= 1, x *= x)
+        if (n & 1)
+            all *= x;
+    return all;
+}
+
 /*
  * New cells of a key that takes the best of D groups, when a cell is unused
  * with chance q: the mean of the least of D binomial numbers, summed over its
@@ -68,13 +79,13 @@ double um_groups_any(double chance, uint32_t groups)
  */
 static double least_of(uint32_t groups, uint32_t hashes, double q)
 {
-    double term = pow(1 - q, hashes), tail = 1, sum = 0;
+    double term = power(1 - q, hashes), tail = 1, sum = 0;
 
     for (uint32_t j = 1; j <= hashes; j++) {
         tail -= term; /* at least j of the cells are unused */
         if (!(tail > 0))
             break;
-        sum += pow(tail, groups);
+        sum += power(tail, groups);
         term *= (hashes - j + 1.0) / j * q / (1 - q);
     }
     return sum;

@@ -171,7 +171,7 @@ static umbel_status retouch(reports *r, const um_digest_source *members,
     umbel_retouch_result cost;
 
     UM_TRY(begin(r, err));
-    UM_TRY(members->each(members->ctx, take_members, r, err));
+    UM_TRY(members->each(members->ctx, 0, members->n, take_members, r, err));
     uint64_t dropped = drop_members(r);
     umbel_key_list near = UMBEL_KEY_LIST(r->near, r->nnear);
     umbel_key_list left = UMBEL_KEY_LIST(r->left, r->nleft);

@@ -24,25 +24,29 @@ static umbel_status take_batch(void *ctx, const um_key_batch *batch,
     return t->take(t->ctx, digests, batch->n, err);
 }
 
-static umbel_status each_of_keys(const void *ctx, um_take_some *take,
-                                 void *take_ctx, umbel_error *err)
+static umbel_status each_of_keys(const void *ctx, size_t from, size_t to,
+                                 um_take_some *take, void *take_ctx,
+                                 umbel_error *err)
 {
     const um_key_digests *d = ctx;
     taking t = {take, take_ctx};
 
+    (void)from;
+    (void)to;
     return um_keys_each_digest(&d->keys, d->filter, take_batch, &t, err);
 }
 
 /* --- kept --- */
 
-static umbel_status each_kept(const void *ctx, um_take_some *take,
-                              void *take_ctx, umbel_error *err)
+static umbel_status each_kept(const void *ctx, size_t from, size_t to,
+                              um_take_some *take, void *take_ctx,
+                              umbel_error *err)
 {
     const um_key_digests *d = ctx;
     umbel_digest made[UM_BATCH];
 
-    for (size_t from = 0, some; from < d->n; from += some) {
-        some = um_next_batch(d->n - from);
+    for (size_t some; from < to; from += some) {
+        some = um_next_batch(to - from);
         for (size_t i = 0; !d->all && i < some; i++)
             made[i] =
                 (umbel_digest){d->lo[from + i], um_remix(d->lo[from + i])};
@@ -52,7 +56,8 @@ static umbel_status each_kept(const void *ctx, um_take_some *take,
 }
 
 /* Resizes the array in use. Huge pages below it: fewer faults while it fills.
- */
+ * They are wished for to the end of the last page: a mapping of which a part
+ * has another wish cannot grow, and would be copied. */
 static bool resize(um_key_digests *d, size_t cap)
 {
     enum { PAGE = 4096, HUGE_FROM = 4 << 20 };
@@ -62,8 +67,9 @@ static bool resize(um_key_digests *d, size_t cap)
         return false;
     uint8_t *at = d->all ? (uint8_t *)d->all : (uint8_t *)d->lo;
     size_t len = cap * (d->all ? sizeof *d->all : sizeof *d->lo);
+    size_t before = (uintptr_t)at % PAGE;
     if (len >= HUGE_FROM)
-        um_use_huge_pages(at - (uintptr_t)at % PAGE, len, true);
+        um_use_huge_pages(at - before, before + len, true);
     d->cap = cap;
     return true;
 }

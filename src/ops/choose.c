@@ -174,6 +174,7 @@ static void write_cells(choosing *c)
 static umbel_status count_lost(choosing *c, size_t at, const umbel_digest *d,
                                size_t n, umbel_error *err)
 {
+    uint64_t lost = 0;
     umbel_digest chosen[UM_BATCH];
     bool hit[UM_BATCH];
 
@@ -187,9 +188,11 @@ static umbel_status count_lost(choosing *c, size_t at, const umbel_digest *d,
             if (!hit[i])
                 UM_TRY(
                     umbel_query_digests(c->f, &d[done + i], 1, &hit[i], err));
-            c->bill.lost += !hit[i];
+            lost += !hit[i];
         }
     }
+    if (lost) /* two threads may count */
+        __atomic_fetch_add(&c->bill.lost, lost, __ATOMIC_RELAXED);
     return UMBEL_OK;
 }
 
@@ -201,11 +204,24 @@ static void take_after(void *ctx, size_t i, bool hit)
     c->bill.weight_left += hit ? c->weight[i] : 0;
 }
 
+static umbel_status check_first_half(choosing *c, umbel_error *err)
+{
+    return um_go_through_some(c, 0, c->members->n / 2, count_lost, err);
+}
+
+static umbel_status check_second_half(choosing *c, umbel_error *err)
+{
+    return um_go_through_some(c, c->members->n / 2, c->members->n, count_lost,
+                              err);
+}
+
 static umbel_status check_members(choosing *c, umbel_error *err)
 {
     memcpy(c->f->kind->bits->cells(c->plain->self), c->choices.bits,
            c->choices.len);
-    return um_go_through(c, count_lost, err);
+    return c->members->kept
+               ? um_run_both(c, check_first_half, check_second_half, err)
+               : um_go_through(c, count_lost, err);
 }
 
 static umbel_status measure_after(choosing *c, umbel_error *err)
@@ -224,7 +240,8 @@ static umbel_status choose(choosing *c, umbel_error *err)
     UM_TRY(choose_first(c, err));
     UM_TRY(choose_again(c, err));
     write_cells(c);
-    return um_run_both(c, check_members, measure_after, err);
+    UM_TRY(check_members(c, err));
+    return measure_after(c, err);
 }
 
 static umbel_status check_params(const umbel_choose_params *p,

@@ -34,14 +34,28 @@ static umbel_status take_some(void *ctx, const umbel_digest *d, size_t n,
     return UMBEL_OK;
 }
 
+static umbel_status go_on(pass *p, size_t to, umbel_error *err)
+{
+    const um_digest_source *members = p->c->members;
+
+    UM_TRY(members->each(members->ctx, p->at, to, take_some, p, err));
+    return p->at == to ? UMBEL_OK : fail_changed(p->c, err);
+}
+
+umbel_status um_go_through_some(choosing *c, size_t from, size_t to,
+                                choose_step *step, umbel_error *err)
+{
+    pass p = {c, step, from, 0};
+
+    return go_on(&p, to, err);
+}
+
 /* Members that are read again are the same in every pass, or it fails. */
 umbel_status um_go_through(choosing *c, choose_step *step, umbel_error *err)
 {
     pass p = {c, step, 0, 0};
 
-    UM_TRY(c->members->each(c->members->ctx, take_some, &p, err));
-    if (p.at != c->members->n)
-        return fail_changed(c, err);
+    UM_TRY(go_on(&p, c->members->n, err));
     if (c->members->kept)
         return UMBEL_OK;
     if (!c->first_sum)

@@ -42,6 +42,9 @@ struct choosing {
 
 /* Goes through all members. E_MISMATCH when they are read again, and differ. */
 umbel_status um_go_through(choosing *c, choose_step *step, umbel_error *err);
+/* Goes through members from .. to - 1, which are kept. */
+umbel_status um_go_through_some(choosing *c, size_t from, size_t to,
+                                choose_step *step, umbel_error *err);
 
 /* Runs two things that do not depend on each other, in two threads if there are
  * any and the members are in memory. Returns the failure of the first, if any.

@@ -6,13 +6,14 @@
 #include "base/batch.h"
 #include "base/error.h"
 
-static umbel_status each_of_list(const void *ctx, um_take_some *take,
-                                 void *take_ctx, umbel_error *err)
+static umbel_status each_of_list(const void *ctx, size_t from, size_t to,
+                                 um_take_some *take, void *take_ctx,
+                                 umbel_error *err)
 {
     const umbel_key_list *list = ctx;
 
-    for (size_t i = 0, some; i < list->n; i += some) {
-        some = um_next_batch(list->n - i);
+    for (size_t i = from, some; i < to; i += some) {
+        some = um_next_batch(to - i);
         UM_TRY(take(take_ctx, list->digests + i, some, err));
     }
     return UMBEL_OK;

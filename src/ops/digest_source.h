@@ -18,8 +18,9 @@ typedef struct um_digest_source {
     const void *ctx;
     size_t n;  /* digests; each fails when there are more */
     bool kept; /* in memory: always the same, for any thread */
-    umbel_status (*each)(const void *ctx, um_take_some *take, void *take_ctx,
-                         umbel_error *err);
+    /* Hands over those from .. to - 1; of a source that is not kept, all. */
+    umbel_status (*each)(const void *ctx, size_t from, size_t to,
+                         um_take_some *take, void *take_ctx, umbel_error *err);
 } um_digest_source;
 
 /* The digests of a list, which must stay where it is. */

@@ -511,11 +511,13 @@ static void vectors_choose_as_the_definition_does(void **state)
 #endif
 
 /* Two threads, and members that are read again and again, change nothing. */
-static umbel_status in_pieces(const void *ctx, um_take_some *take,
-                              void *take_ctx, umbel_error *err)
+static umbel_status in_pieces(const void *ctx, size_t from, size_t to,
+                              um_take_some *take, void *take_ctx,
+                              umbel_error *err)
 {
     const umbel_digest *d = ctx;
 
+    assert_true(from == 0 && to == MEMBERS);
     for (size_t i = 0; i < MEMBERS; i += 100)
         UM_TRY(take(take_ctx, d + i, 100, err));
     return UMBEL_OK;
