@@ -151,6 +151,11 @@ static umbel_status make(um_shape *s, const um_members *in, double share,
     return UMBEL_OK;
 }
 
+double um_ribbon_next_share(double share, uint64_t asked, uint64_t made)
+{
+    return share * (double)asked / (double)made - 0.0005;
+}
+
 static bool is_over(const um_shape *made, uint64_t asked)
 {
     return asked && made->cells > asked && made->added;
@@ -189,8 +194,9 @@ umbel_status um_ribbon_build(um_shape *s, const um_members *in,
     UM_TRY(um_ribbon_want_free(s, err));
     UM_TRY(um_ribbon_refuse_parts(s, in->n, err));
     UM_TRY(make(&made, in, 1, payload, err));
-    for (double share = 0.995; is_over(&made, asked); share -= 0.005) {
+    for (double share = 1; is_over(&made, asked);) {
         um_put(in->alloc, *payload, um_ribbon_room(made.cells));
+        share = um_ribbon_next_share(share, asked, made.cells);
         if (share <= 0.9)
             return um_ribbon_cells_too_few(s, made.added, err);
         made = *s;

@@ -91,6 +91,8 @@ typedef struct um_ribbon_level {
     um_ribbon_form form;
     um_ribbon_layer layer[UM_RIBBON_LAYERS];
     uint64_t tail, salt;
+    uint64_t tail_starts; /* with those that reach beyond an end: */
+    uint32_t tail_reach;
     uint32_t tail_columns;
     uint8_t *tail_bits;  /* column after column */
     uint64_t tail_bytes; /* with what may be read behind it */

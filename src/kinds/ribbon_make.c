@@ -12,7 +12,6 @@ enum {
     WIDE_PERCENT = 103,
     LONG_TAIL = 4000, /* takes more slots, and longer to try */
     LONG_SALTS = UM_RIBBON_EVEN_SALTS + 16, /* of which that many are tried */
-    TRIES = 8, /* of levels whose layers have one shard */
     LANES = UM_RIBBON_LANES
 };
 
@@ -27,9 +26,7 @@ typedef struct making {
     const uint16_t *steps; /* of keys in partitions; or NULL */
     bool wide;
     unsigned threads;
-    int more;       /* buckets of the first layer */
-    uint64_t below; /* bytes: as many or more are of no use; 0: any are */
-    bool beaten;    /* it would take as many */
+    uint64_t fewer; /* buckets of the first layer than usual */
     bool trial;     /* rows are kept, and solved if they are the best */
     um_ribbon_item *items;
     size_t n;
@@ -318,19 +315,9 @@ static uint64_t bytes_of(const um_ribbon_sizes *s, const um_ribbon_form *form)
     return l.bytes;
 }
 
-/* Returns true if a level of these sizes is worth no further try. */
-static bool is_beaten(const making *m, const um_ribbon_sizes *sizes,
-                      uint64_t tail)
-{
-    um_ribbon_sizes s = *sizes;
-
-    s.tail = tail;
-    return m->below && bytes_of(&s, &m->form) >= m->below;
-}
-
 /* As many slots as keys, and more when no salt fills them. */
-static umbel_status size_tail(making *m, um_ribbon_sizes *sizes, row *rows,
-                              size_t most, umbel_error *err)
+static umbel_status size_tail(const making *m, um_ribbon_sizes *sizes,
+                              row *rows, size_t most, umbel_error *err)
 {
     bool long_one = m->n > LONG_TAIL;
     uint64_t salts = long_one ? LONG_SALTS : UM_RIBBON_SALTS;
@@ -339,9 +326,6 @@ static umbel_status size_tail(making *m, um_ribbon_sizes *sizes, row *rows,
 
     for (s.tail = m->n + (long_one ? m->n / 64 : 0); s.tail <= most;
          s.tail += s.tail / (long_one ? 128 : 1024) + 1) {
-        m->beaten = is_beaten(m, sizes, s.tail);
-        if (m->beaten)
-            return UMBEL_OK;
         s.salt = s.tail < UM_RIBBON_WIDTH ? 0 : UM_RIBBON_EVEN_SALTS;
         for (; s.salt < salts; s.salt++) {
             um_ribbon_lay(&l, &m->form, &s, NULL);
@@ -387,8 +371,8 @@ static umbel_status prepare_layer(making *m, int i, parts *p, umbel_error *err)
     um_ribbon_level l;
 
     alone.buckets[0] = um_ribbon_buckets_for(m->n, m->wide);
-    if (i == 0) /* of which there are more than TRIES */
-        alone.buckets[0] += (uint64_t)(int64_t)m->more;
+    if (i == 0) /* of which there are more */
+        alone.buckets[0] -= m->fewer;
     if (i > 0)
         um_ribbon_sort(m->items, &m->n, m->threads, &clash);
     um_ribbon_lay(&l, &m->form, &alone, NULL);
@@ -406,7 +390,7 @@ static umbel_status prepare_layer(making *m, int i, parts *p, umbel_error *err)
     return m->kept ? UMBEL_OK : um_no_memory(err, p->rows_len[i]);
 }
 
-static umbel_status make_tail(making *m, parts *p, umbel_error *err)
+static umbel_status make_tail(const making *m, parts *p, umbel_error *err)
 {
     size_t most = 2 * m->n + 4096;
 
@@ -467,7 +451,7 @@ static void keep_smaller(const making *m, parts *best, parts *p)
 {
     uint64_t bytes = bytes_of(&best->sizes, &m->form);
 
-    if (!m->beaten && (!bytes || bytes_of(&p->sizes, &m->form) < bytes)) {
+    if (!bytes || bytes_of(&p->sizes, &m->form) < bytes) {
         parts_fini(best, m->alloc);
         *best = *p;
     } else {
@@ -475,47 +459,44 @@ static void keep_smaller(const making *m, parts *best, parts *p)
     }
 }
 
-/* Tries n numbers of buckets, from first more than usual on; copy has room for
- * the items of each. */
-static umbel_status try_some(const making *m, int first, size_t n,
-                             um_ribbon_item *copy, parts *best,
-                             umbel_error *err)
+/* Each with fewer buckets than usual by up to two; copy has room for the items
+ * of all. */
+static umbel_status make_each(const making *m, um_ribbon_item *copy,
+                              parts *best, umbel_error *err)
 {
     making each[LANES];
     parts p[LANES] = {{.tail = NULL}};
 
-    for (size_t i = 0; i < n; i++) {
+    for (int i = 0; i < LANES; i++) {
         each[i] = *m;
         each[i].trial = true;
-        each[i].more = first + (int)i;
-        each[i].below = bytes_of(&best->sizes, &m->form);
-        each[i].items = copy + i * m->n;
+        each[i].fewer = (uint64_t)i;
+        each[i].items = copy + (size_t)i * m->n;
         memcpy(each[i].items, m->items, m->n * sizeof *copy);
         p[i].sizes = no_sizes(m);
     }
-    umbel_status status = make_parts(each, p, n, err);
-    for (size_t i = 0; i < n; i++)
+    umbel_status status = make_parts(each, p, LANES, err);
+    for (int i = 0; i < LANES; i++)
         if (status)
             parts_fini(&p[i], m->alloc);
         else
-            keep_smaller(&each[i], best, &p[i]);
+            keep_smaller(m, best, &p[i]);
     return status;
 }
 
-/* Chance makes a few hundred keys more or less fit: the best of some tries. */
+/*
+ * Chance makes a few hundred keys more or less fit into one shard: the best of
+ * three sizes, which are filled by turns. Nine sizes took twice the time and
+ * saved less than a thousandth.
+ */
 static umbel_status make_best(const making *m, parts *best, umbel_error *err)
 {
-    size_t len = LANES * m->n * sizeof *m->items, n;
+    size_t len = LANES * m->n * sizeof *m->items;
     um_ribbon_item *copy = um_get(m->alloc, len);
-    umbel_status status = UMBEL_OK;
 
     if (!copy)
         return um_fail(err, UMBEL_E_NOMEM, "no memory for %zu keys", m->n);
-    for (int more = -TRIES / 2; !status && more <= TRIES / 2; more += (int)n) {
-        int left = TRIES / 2 - more + 1;
-        n = left < LANES ? (size_t)left : LANES;
-        status = try_some(m, more, n, copy, best, err);
-    }
+    umbel_status status = make_each(m, copy, best, err);
     um_put(m->alloc, copy, len);
     return status;
 }

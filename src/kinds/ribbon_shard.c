@@ -14,7 +14,10 @@
 
 #include "base/inline.h"
 
-enum { MOST_PLACED = UM_RIBBON_WIDE_BUCKET + UM_RIBBON_WIDE };
+enum {
+    MOST_PLACED = UM_RIBBON_WIDE_BUCKET + UM_RIBBON_WIDE,
+    ALL_BUMPED = 3 /* a code: no start of the bucket has a place */
+};
 
 typedef um_ribbon_equation row;
 typedef um_ribbon_shard shard;
@@ -73,9 +76,17 @@ static bool insert_wide(row *rows, uint64_t *ons, uint64_t slot, uint64_t c,
 }
 
 typedef struct placed {
-    uint64_t slot;
+    uint32_t slot;  /* of a shard */
     uint32_t start; /* in its bucket */
 } placed;
+
+/* What became of a bucket. Those placed last have the first starts. */
+typedef struct bucket {
+    size_t from, to; /* its keys */
+    uint32_t code;
+    size_t n; /* of those placed */
+    placed stack[MOST_PLACED];
+} bucket;
 
 static uint32_t in_bucket_of(const um_ribbon_layer *l, uint64_t start)
 {
@@ -99,49 +110,87 @@ typedef struct equation {
 /* A shard while its buckets are filled: the key under way, and its equation. */
 typedef struct filling {
     shard *s;
-    uint64_t end;    /* the start behind the bucket */
-    size_t from, to; /* the keys of the bucket */
-    size_t key;      /* the one under way; those behind it are placed */
-    uint32_t in_bucket, code;
+    uint64_t end; /* the start behind the bucket */
+    size_t key;   /* the one under way; those behind it are placed */
+    uint32_t in_bucket;
     equation now;
-    size_t n; /* of the stack */
-    placed stack[MOST_PLACED];
+    bucket *b, *before; /* being filled; the one before, or without keys */
+    bucket both[2];
 } filling;
 
-static void move_bumped(shard *s, size_t from, size_t to, uint32_t code)
+/* Takes those out again that are bumped. */
+static void take_out(const shard *s, bucket *b)
+{
+    uint32_t gone = um_ribbon_bumped(s->layer, b->code);
+
+    while (b->n && b->stack[b->n - 1].start < gone)
+        s->rows[b->stack[--b->n].slot] = (row){0, 0};
+}
+
+/* A bucket is as it will be: its bumped keys move to the front. */
+static void settle_bucket(shard *s, const bucket *b, uint64_t number)
 {
     const um_ribbon_layer *l = s->layer;
-    uint32_t gone = um_ribbon_bumped(l, code);
+    uint32_t gone = um_ribbon_bumped(l, b->code);
 
-    for (size_t i = from;
-         i < to && in_bucket_of(l, um_ribbon_start(l, &s->items[i])) < gone;
+    l->bumps[number >> 2] |= (uint8_t)(b->code << 2 * (number & 3));
+    for (size_t i = b->from;
+         i < b->to && in_bucket_of(l, um_ribbon_start(l, &s->items[i])) < gone;
          i++)
         s->items[s->bumped++] = s->items[i];
+}
+
+static void fill_again(filling *f)
+{
+    f->key = f->b->to;
+    f->b->code = 0;
+    f->b->n = 0;
 }
 
 static void begin_bucket(filling *f)
 {
     const shard *s = f->s;
+    bucket *b = f->before;
 
+    f->before = f->b;
+    f->b = b;
     f->end += um_ribbon_bucket(s->layer);
-    f->from = f->to;
-    while (f->to < s->n && um_ribbon_start(s->layer, &s->items[f->to]) < f->end)
-        f->to++;
-    f->key = f->to;
-    f->code = 0;
-    f->n = 0;
+    b->from = b->to = f->before->to;
+    while (b->to < s->n && um_ribbon_start(s->layer, &s->items[b->to]) < f->end)
+        b->to++;
+    fill_again(f);
 }
 
-static void end_bucket(filling *f)
+/*
+ * Of a bucket that finds room for none of its keys, as many slots stay free.
+ * Some keys of the one before, which spilled over, make room if they are bumped
+ * instead: nothing but this bucket depends on them.
+ */
+static bool make_room(filling *f)
 {
-    shard *s = f->s;
-    const um_ribbon_layer *l = s->layer;
-    uint64_t bucket = (f->end >> l->bucket_bits) - 1;
+    if (f->b->code != ALL_BUMPED || f->before->code + 1 >= ALL_BUMPED ||
+        !f->before->n)
+        return false;
+    f->before->code++;
+    take_out(f->s, f->before);
+    return true;
+}
 
-    while (f->n && f->stack[f->n - 1].start < um_ribbon_bumped(l, f->code))
-        s->rows[f->stack[--f->n].slot] = (row){0, 0};
-    l->bumps[bucket >> 2] |= (uint8_t)(f->code << 2 * (bucket & 3));
-    move_bumped(s, f->from, f->to, f->code);
+/* False: it is to be filled again. */
+static bool end_bucket(filling *f)
+{
+    uint64_t number = f->end >> f->s->layer->bucket_bits;
+
+    take_out(f->s, f->b);
+    if (make_room(f)) {
+        fill_again(f);
+        return false;
+    }
+    if (f->end - um_ribbon_bucket(f->s->layer) != f->s->first)
+        settle_bucket(f->s, f->before, number - 2);
+    if (f->end == f->s->end)
+        settle_bucket(f->s, f->b, number - 1);
+    return true;
 }
 
 static void set_equation(filling *f)
@@ -160,8 +209,9 @@ static void set_equation(filling *f)
 /* False: all buckets are filled. */
 static bool next_equation(filling *f)
 {
-    while (f->key == f->from) {
-        end_bucket(f);
+    while (f->key == f->b->from) {
+        if (!end_bucket(f))
+            continue;
         if (f->end == f->s->end)
             return false;
         begin_bucket(f);
@@ -175,7 +225,12 @@ static bool begin_filling(filling *f, shard *s)
 {
     f->s = s;
     f->end = s->first;
-    f->to = 0;
+    f->b = &f->both[0];
+    f->before = &f->both[1];
+    for (int i = 0; i < 2; i++) {
+        f->both[i].from = f->both[i].to = f->both[i].n = 0;
+        f->both[i].code = 0;
+    }
     s->bumped = 0;
     begin_bucket(f);
     return next_equation(f);
@@ -185,14 +240,14 @@ static bool begin_filling(filling *f, shard *s)
 static void note_placed(filling *f, uint64_t at)
 {
     if (at != NOWHERE)
-        f->stack[f->n++] = (placed){at, f->in_bucket};
+        f->b->stack[f->b->n++] = (placed){(uint32_t)at, f->in_bucket};
 }
 
 /* Others contradict the key under way: those before it are bumped with it. */
 static void note_refused(filling *f)
 {
-    f->code = code_for(f->s->layer, f->in_bucket);
-    f->key = f->from;
+    f->b->code = code_for(f->s->layer, f->in_bucket);
+    f->key = f->b->from;
 }
 
 static void eliminate_wide(shard *s)

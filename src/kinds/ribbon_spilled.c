@@ -421,8 +421,8 @@ umbel_status um_ribbon_build_spilled(um_shape *s, const um_spilled_members *in,
     UM_TRY(um_ribbon_want_free(s, err));
     UM_TRY(um_ribbon_refuse_parts(s, in->digests->n, err));
     UM_TRY(try_share(&made, in, 1, payload, err));
-    for (double share = 0.995; asked && made.cells > asked && made.added;
-         share -= 0.005) {
+    for (double share = 1; asked && made.cells > asked && made.added;) {
+        share = um_ribbon_next_share(share, asked, made.cells);
         if (share <= 0.9)
             return um_ribbon_cells_too_few(s, made.added, err);
         made = *s;

@@ -276,7 +276,7 @@ static void fill_items(const umbel_exact *x, um_ribbon_item *items)
 static umbel_status fit_alone(umbel_exact *x, um_ribbon_item *items,
                               umbel_error *err)
 {
-    for (double share = 0.995; x->n && !first_fits(x); share -= 0.005) {
+    for (double share = 0.999; x->n && !first_fits(x); share -= 0.001) {
         um_ribbon_form_within(share * bits_for(x, &part_column, false),
                               (double)x->n, &x->form);
         if (share <= 0.9 || !has_columns(&x->form))
