@@ -61,7 +61,7 @@ double um_groups_any(double chance, uint32_t groups)
     return groups == 1 ? chance : -expm1(groups * log1p(-chance));
 }
 
-/* Much faster than pow, and sizes are found by many calls. */
+/* Returns x to the power n. Faster than pow: a size takes many calls. */
 static double power(double x, uint32_t n)
 {
     double all = 1;

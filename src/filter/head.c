@@ -114,9 +114,11 @@ double um_round_fpr(double fpr)
         double a = floor(fpr / decimal(16 + b));
         if (a < MANTISSA / 10.0 - 1) /* too few digits are left */
             return fpr;
-        for (double up = a; up <= a + 1 && up < MANTISSA; up++)
-            if (decimal((uint64_t)up * 16 + b) >= fpr)
-                return decimal((uint64_t)up * 16 + b);
+        for (double up = a; up <= a + 1 && up < MANTISSA; up++) {
+            double rate = decimal((uint64_t)up * 16 + b);
+            if (rate >= fpr)
+                return rate < 1 ? rate : fpr; /* 1 is that of maps */
+        }
     }
     return fpr;
 }

@@ -60,7 +60,7 @@ size_t um_head_put(const um_shape *s, uint64_t payload_checksum,
 size_t um_head_room(const um_shape *s, const uint64_t *code);
 
 /* Returns a rate that takes two bytes of a head, at most 0.25 % above fpr; fpr
- * itself if it is below 4e-13. */
+ * itself if it is below 4.1e-13 or above 0.999. */
 double um_round_fpr(double fpr);
 
 /* Returns true if bytes begin like a file of umbel: a filter, a difference. */

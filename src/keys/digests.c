@@ -56,8 +56,8 @@ static umbel_status each_kept(const void *ctx, size_t from, size_t to,
 }
 
 /* Resizes the array in use. Huge pages below it: fewer faults while it fills.
- * They are wished for to the end of the last page: a mapping of which a part
- * has another wish cannot grow, and would be copied. */
+ * The advice goes to the end of the last page: a mapping whose parts have
+ * different advice cannot grow in place, and would be copied. */
 static bool resize(um_key_digests *d, size_t cap)
 {
     enum { PAGE = 4096, HUGE_FROM = 4 << 20 };

@@ -123,10 +123,10 @@ double um_ribbon_spilled_memory(const um_shape *s, double keys,
 /* Chooses the columns of n keys, which may have that share of given cells. */
 umbel_status um_ribbon_choose_form(const um_shape *s, size_t n, double share,
                                    um_ribbon_form *out, umbel_error *err);
-/* Fails with E_RANGE: the cells do not hold n keys. */
-/* Returns the share of its size that a filter is told to fill, which took made
- * cells instead of asked when it was told to fill share. */
+/* Returns the share of the cells to aim for in the next try, after a try with
+ * share took made cells instead of asked. */
 double um_ribbon_next_share(double share, uint64_t asked, uint64_t made);
+/* Fails with E_RANGE: the cells do not hold n keys. */
 umbel_status um_ribbon_cells_too_few(const um_shape *s, size_t n,
                                      umbel_error *err);
 /* Fails with E_KEY, and tells the caller of members whose key it is. */

@@ -153,7 +153,9 @@ static umbel_status make(um_shape *s, const um_members *in, double share,
 
 double um_ribbon_next_share(double share, uint64_t asked, uint64_t made)
 {
-    return share * (double)asked / (double)made - 0.0005;
+    uint64_t whole = asked / 64 * 64; /* cells are words */
+
+    return share * (double)whole / (double)made - 0.001;
 }
 
 static bool is_over(const um_shape *made, uint64_t asked)

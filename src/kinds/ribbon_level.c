@@ -121,9 +121,9 @@ static uint8_t *at_byte(uint8_t *memory, uint64_t offset)
  */
 static void lay_starts(um_ribbon_level *l)
 {
-    bool even = l->salt < UM_RIBBON_EVEN_SALTS;
+    bool uniform = l->salt < UM_RIBBON_UNIFORM_SALTS;
 
-    l->tail_reach = even ? 0 : UM_RIBBON_REACH;
+    l->tail_reach = uniform ? 0 : UM_RIBBON_REACH;
     if (l->tail >= UM_RIBBON_WIDTH)
         l->tail_starts = l->tail - UM_RIBBON_WIDTH + 1 + 2 * l->tail_reach;
 }
@@ -317,8 +317,7 @@ double um_ribbon_guess(double keys, const um_ribbon_form *form)
     double columns = form->columns + (double)form->finer / UM_RIBBON_FINE;
     double few = fmin(keys, UM_RIBBON_FEW), many = keys - few;
 
-    /* Measured: 0.1 % of the slots are empty, and 2 % of those of the second
-     * layer and the tail behind it. */
-    few *= many > 0 ? 1.02 : 1.001;
-    return columns * (many * 1.001 + few) + many * 2 / 128 + 64;
+    /* Measured: behind a layer, 2 % of the slots of few keys are empty. */
+    few *= many > 0 ? 1.02 : UM_RIBBON_SLOTS;
+    return columns * (many * UM_RIBBON_SLOTS + few) + many * 2 / 128 + 64;
 }

@@ -11,7 +11,8 @@
  *             starts. Two bits a bucket say how many starts at its beginning
  *             have no place there: their keys are bumped to the next layer
  *   layer 1   ... the same for bumped keys, at a start hashed anew
- *   tail      what is left, with some more slots than keys: all have a place
+ *   tail      what is left, with hardly more slots than keys, and a salt with
+ *             which all have a place
  *
  * After every SHARD starts there are 64 further slots, so that shards have
  * nothing in common and threads can solve them apart.
@@ -42,14 +43,17 @@ enum {
     UM_RIBBON_LAYERS = 2,
     UM_RIBBON_SHARD_BITS = 19, /* log2 of the starts of a shard */
     UM_RIBBON_SALTS = 80,
-    UM_RIBBON_EVEN_SALTS = 16, /* of tails whose starts are even */
-    UM_RIBBON_REACH = 32, /* starts of others before and behind the slots */
+    UM_RIBBON_UNIFORM_SALTS = 16, /* below: starts of the tail are uniform */
+    UM_RIBBON_REACH = 32, /* otherwise: how much more the end starts count */
     UM_RIBBON_FINE = 1 << 16,
     UM_RIBBON_FEW = 1500, /* keys that go to a tail at once: umbel's choice */
     UM_RIBBON_STEPS = 12, /* beyond the finer column */
     UM_RIBBON_MOST_COLUMNS = 64 /* with the finer one, and steps */
 };
 #define UM_RIBBON_MOST_BUCKETS ((uint64_t)1 << 35)
+
+/* Slots of a key, measured: 0.1 % of them stay empty. */
+#define UM_RIBBON_SLOTS 1.001
 
 /*
  * How wide the slots are. So many 65536ths of the starts, those at the end of
@@ -91,8 +95,8 @@ typedef struct um_ribbon_level {
     um_ribbon_form form;
     um_ribbon_layer layer[UM_RIBBON_LAYERS];
     uint64_t tail, salt;
-    uint64_t tail_starts; /* with those that reach beyond an end: */
-    uint32_t tail_reach;
+    uint64_t tail_starts; /* the first and the last count for more than one: */
+    uint32_t tail_reach;  /* for that many more each */
     uint32_t tail_columns;
     uint8_t *tail_bits;  /* column after column */
     uint64_t tail_bytes; /* with what may be read behind it */

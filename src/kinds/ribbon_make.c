@@ -11,7 +11,7 @@ enum {
     PERCENT = 104, /* keys a hundred slots: what fills them all but fully */
     WIDE_PERCENT = 103,
     LONG_TAIL = 4000, /* takes more slots, and longer to try */
-    LONG_SALTS = UM_RIBBON_EVEN_SALTS + 16, /* of which that many are tried */
+    LONG_SALTS = UM_RIBBON_UNIFORM_SALTS + 16, /* the first that is not tried */
     LANES = UM_RIBBON_LANES
 };
 
@@ -315,6 +315,17 @@ static uint64_t bytes_of(const um_ribbon_sizes *s, const um_ribbon_form *form)
     return l.bytes;
 }
 
+/* Slots that may do. Of a long tail, measured: about 1 % more than keys each
+ * time that it is twice as long. */
+static uint64_t least_tail(uint64_t n)
+{
+    uint64_t slots = n;
+
+    for (uint64_t shorter = n / 2; shorter > LONG_TAIL; shorter /= 2)
+        slots += n / 128;
+    return slots;
+}
+
 /* As many slots as keys, and more when no salt fills them. */
 static umbel_status size_tail(const making *m, um_ribbon_sizes *sizes,
                               row *rows, size_t most, umbel_error *err)
@@ -324,9 +335,9 @@ static umbel_status size_tail(const making *m, um_ribbon_sizes *sizes,
     um_ribbon_sizes s = no_sizes(m);
     um_ribbon_level l;
 
-    for (s.tail = m->n + (long_one ? m->n / 64 : 0); s.tail <= most;
+    for (s.tail = least_tail(m->n); s.tail <= most;
          s.tail += s.tail / (long_one ? 128 : 1024) + 1) {
-        s.salt = s.tail < UM_RIBBON_WIDTH ? 0 : UM_RIBBON_EVEN_SALTS;
+        s.salt = s.tail < UM_RIBBON_WIDTH ? 0 : UM_RIBBON_UNIFORM_SALTS;
         for (; s.salt < salts; s.salt++) {
             um_ribbon_lay(&l, &m->form, &s, NULL);
             memset(rows, 0, (s.tail + UM_RIBBON_WIDTH) * sizeof *rows);
@@ -371,7 +382,7 @@ static umbel_status prepare_layer(making *m, int i, parts *p, umbel_error *err)
     um_ribbon_level l;
 
     alone.buckets[0] = um_ribbon_buckets_for(m->n, m->wide);
-    if (i == 0) /* of which there are more */
+    if (i == 0) /* of which there are eleven at least */
         alone.buckets[0] -= m->fewer;
     if (i > 0)
         um_ribbon_sort(m->items, &m->n, m->threads, &clash);
@@ -459,8 +470,8 @@ static void keep_smaller(const making *m, parts *best, parts *p)
     }
 }
 
-/* Each with fewer buckets than usual by up to two; copy has room for the items
- * of all. */
+/* Makes levels of the usual number of buckets, of one fewer and of two fewer.
+ * copy has room for the items of each. */
 static umbel_status make_each(const making *m, um_ribbon_item *copy,
                               parts *best, umbel_error *err)
 {

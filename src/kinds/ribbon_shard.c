@@ -5,7 +5,8 @@
  * down to its first. What a bucket cannot hold spills over into the next, whose
  * first keys are therefore the first to find no place. Then a threshold is set
  * below which all keys of the bucket are bumped, and those that had a place are
- * taken out again: they were the last, so no other row depends on them.
+ * taken out again: they were the last, so no other row depends on them. Before
+ * a whole bucket is bumped, more keys of the bucket before it are.
  *
  * Paper: Dillinger, Huebschle-Schneider, Sanders, Walzer, Fast Succinct
  * Retrieval and Approximate Membership using Ribbon, 2022.
@@ -16,7 +17,7 @@
 
 enum {
     MOST_PLACED = UM_RIBBON_WIDE_BUCKET + UM_RIBBON_WIDE,
-    ALL_BUMPED = 3 /* a code: no start of the bucket has a place */
+    ALL_BUMPED = 3 /* a code: all starts of the bucket are bumped */
 };
 
 typedef um_ribbon_equation row;
@@ -118,13 +119,16 @@ typedef struct filling {
     bucket both[2];
 } filling;
 
-/* Takes those out again that are bumped. */
-static void take_out(const shard *s, bucket *b)
+/* Takes bumped keys out of the rows. Returns false if none of them was there.
+ */
+static bool take_out(const shard *s, bucket *b)
 {
     uint32_t gone = um_ribbon_bumped(s->layer, b->code);
+    size_t n = b->n;
 
     while (b->n && b->stack[b->n - 1].start < gone)
         s->rows[b->stack[--b->n].slot] = (row){0, 0};
+    return b->n < n;
 }
 
 /* A bucket is as it will be: its bumped keys move to the front. */
@@ -162,18 +166,21 @@ static void begin_bucket(filling *f)
 }
 
 /*
- * Of a bucket that finds room for none of its keys, as many slots stay free.
- * Some keys of the one before, which spilled over, make room if they are bumped
- * instead: nothing but this bucket depends on them.
+ * If a key behind the last threshold is refused, the whole bucket is bumped,
+ * and most of its slots stay free. Keys of the bucket before, which spilled
+ * over, make room if they are bumped instead: only this bucket, which is empty
+ * now, depends on them. Returns false if there are none.
  */
 static bool make_room(filling *f)
 {
-    if (f->b->code != ALL_BUMPED || f->before->code + 1 >= ALL_BUMPED ||
-        !f->before->n)
+    if (f->b->code != ALL_BUMPED)
         return false;
-    f->before->code++;
-    take_out(f->s, f->before);
-    return true;
+    while (f->before->code + 1 < ALL_BUMPED) {
+        f->before->code++;
+        if (take_out(f->s, f->before))
+            return true;
+    }
+    return false;
 }
 
 /* False: it is to be filled again. */

@@ -447,9 +447,8 @@ static double columns_of(const um_shape *s, double keys)
 /* Of few keys several sizes are tried at once: items, rows and filters. */
 static double trials_memory(double keys, double columns)
 {
-    enum { MADE = UM_RIBBON_LANES + 1 }; /* and the best */
-    double each = UM_RIBBON_LANES * sizeof(um_ribbon_item) +
-                  MADE * (sizeof(um_ribbon_equation) + columns / 8);
+    double each = UM_RIBBON_LANES * (sizeof(um_ribbon_item) +
+                                     sizeof(um_ribbon_equation) + columns / 8);
 
     return keys <= UM_RIBBON_SMALL ? keys * each : 0;
 }

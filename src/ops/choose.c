@@ -209,21 +209,6 @@ static umbel_status check_first_half(choosing *c, umbel_error *err)
     return um_go_through_some(c, 0, c->members->n / 2, count_lost, err);
 }
 
-static umbel_status check_second_half(choosing *c, umbel_error *err)
-{
-    return um_go_through_some(c, c->members->n / 2, c->members->n, count_lost,
-                              err);
-}
-
-static umbel_status check_members(choosing *c, umbel_error *err)
-{
-    memcpy(c->f->kind->bits->cells(c->plain->self), c->choices.bits,
-           c->choices.len);
-    return c->members->kept
-               ? um_run_both(c, check_first_half, check_second_half, err)
-               : um_go_through(c, count_lost, err);
-}
-
 static umbel_status measure_after(choosing *c, umbel_error *err)
 {
     umbel_choose_result *bill = &c->bill;
@@ -235,13 +220,29 @@ static umbel_status measure_after(choosing *c, umbel_error *err)
     return UMBEL_OK;
 }
 
+static umbel_status check_the_rest(choosing *c, umbel_error *err)
+{
+    UM_TRY(um_go_through_some(c, c->members->n / 2, c->members->n, count_lost,
+                              err));
+    return measure_after(c, err);
+}
+
+static umbel_status check_all(choosing *c, umbel_error *err)
+{
+    memcpy(c->f->kind->bits->cells(c->plain->self), c->choices.bits,
+           c->choices.len);
+    if (c->members->kept)
+        return um_run_both(c, check_first_half, check_the_rest, err);
+    UM_TRY(um_go_through(c, count_lost, err));
+    return measure_after(c, err);
+}
+
 static umbel_status choose(choosing *c, umbel_error *err)
 {
     UM_TRY(choose_first(c, err));
     UM_TRY(choose_again(c, err));
     write_cells(c);
-    UM_TRY(check_members(c, err));
-    return measure_after(c, err);
+    return check_all(c, err);
 }
 
 static umbel_status check_params(const umbel_choose_params *p,

@@ -271,12 +271,11 @@ static void fill_items(const umbel_exact *x, um_ribbon_item *items)
                                     um_ribbon_print(&x->members[i])};
 }
 
-/* Sizes are estimates: a level alone may take some tries, as that of a filter
- * without a list does (kinds/ribbon_build.c). */
+/* Sizes are estimates: a level alone may take some tries. */
 static umbel_status fit_alone(umbel_exact *x, um_ribbon_item *items,
                               umbel_error *err)
 {
-    for (double share = 0.999; x->n && !first_fits(x); share -= 0.001) {
+    for (double share = 0.998; x->n && !first_fits(x); share -= 0.002) {
         um_ribbon_form_within(share * bits_for(x, &part_column, false),
                               (double)x->n, &x->form);
         if (share <= 0.9 || !has_columns(&x->form))

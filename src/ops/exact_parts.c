@@ -81,8 +81,8 @@ void um_part_counts_fini(um_part_counts *c)
 
 /* --- choosing ------------------------------------------------------------ */
 
-/* Measured, as um_ribbon_guess has it: what a key takes beside its columns. */
-static const double COLUMN = 1.0012, KEY = 2.0 / UM_RIBBON_BUCKET;
+/* What a key takes of a column, and beside its columns. */
+static const double COLUMN = UM_RIBBON_SLOTS, KEY = 2.0 / UM_RIBBON_BUCKET;
 
 static double cost(double n, double others, uint32_t r)
 {

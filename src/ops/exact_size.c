@@ -26,11 +26,13 @@ enum {
 
 static const um_ribbon_form one_column = {1, 0};
 
-/* Measured: levels of few keys take less than um_ribbon_guess says, because
- * their builder tries several sizes. */
+/* Measured: levels of some thousand keys take less than um_ribbon_guess says,
+ * because their builder tries several sizes. */
 static double level_bits(double n, const um_ribbon_form *form)
 {
-    return um_ribbon_guess(n, form) * (n < FEW_KEYS ? 0.9975 : 1);
+    bool tried = n > UM_RIBBON_FEW && n < FEW_KEYS;
+
+    return um_ribbon_guess(n, form) * (tried ? 0.9975 : 1);
 }
 
 /* All keys of a tail have the finer column. */

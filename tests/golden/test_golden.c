@@ -106,7 +106,7 @@ static void assert_parts(const umbel_filter *f)
     }
 }
 
-/* Of one generation of files: "v2", or "even-v2". */
+/* Of one generation of files: "v2", or "uniform-v2". */
 static umbel_filter *load_ribbon(const char *name, const char *generation)
 {
     char file[64];
@@ -148,11 +148,11 @@ static void assert_static_answers(const char *generation)
     umbel_close(map);
 }
 
-/* Tails had even starts once, and fitted into more slots. */
+/* Tails had uniform starts once, and fitted into more slots. */
 static void static_filters_answer_as_ever(void **state)
 {
     (void)state;
-    assert_static_answers("even-v2");
+    assert_static_answers("uniform-v2");
     assert_static_answers("v2");
 }
 
