@@ -401,6 +401,18 @@ static void note_next(um_report *r, const um_args *args)
     free(text);
 }
 
+/* The report has the number, unless there is none. */
+static void warn_matching(const um_args *args, const um_build_result *b)
+{
+    uint64_t left = b->chosen  ? b->choice.matched
+                    : b->exact ? b->exclusion.matched
+                               : 0;
+
+    if (left && args->common.quiet)
+        um_warn(args, "%s of the keys that must not match do: allow more bits",
+                um_grouped(left).text);
+}
+
 static void report(const um_args *args, const um_build_result *b)
 {
     const build_args *a = args->values;
@@ -431,6 +443,7 @@ static void report(const um_args *args, const um_build_result *b)
     note_next(&r, args);
     um_report_print(args, &r);
     um_report_fini(&r);
+    warn_matching(args, b);
 }
 
 static int run(const um_args *args)
