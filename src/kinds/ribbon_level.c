@@ -125,7 +125,8 @@ static void lay_starts(um_ribbon_level *l)
 
     l->tail_reach = uniform ? 0 : UM_RIBBON_REACH;
     if (l->tail >= UM_RIBBON_WIDTH)
-        l->tail_starts = l->tail - UM_RIBBON_WIDTH + 1 + 2 * l->tail_reach;
+        l->tail_starts =
+            l->tail - UM_RIBBON_WIDTH + 1 + 2 * (uint64_t)l->tail_reach;
 }
 
 void um_ribbon_lay(um_ribbon_level *l, const um_ribbon_form *form,
