@@ -401,7 +401,7 @@ static void note_next(um_report *r, const um_args *args)
     free(text);
 }
 
-/* The report has the number, unless there is none. */
+/* Warns where --quiet leaves out the report, which has this number. */
 static void warn_matching(const um_args *args, const um_build_result *b)
 {
     uint64_t left = b->chosen  ? b->choice.matched
