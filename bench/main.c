@@ -3,8 +3,8 @@
  */
 #include "base/error.h"
 #include "bench/report.h"
-#include "cli/program.h"
-#include "cli/report.h"
+#include "cli/framework/program.h"
+#include "cli/framework/report.h"
 
 #include <math.h>
 #include <stdio.h>

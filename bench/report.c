@@ -3,8 +3,8 @@
  */
 #include "bench/report.h"
 
-#include "cli/progress.h"
-#include "cli/report.h"
+#include "cli/framework/progress.h"
+#include "cli/framework/report.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #define UM_BENCH_REPORT_H
 
 #include "bench/cases.h"
-#include "cli/command.h"
+#include "cli/framework/command.h"
 
 /* What stands above the lines. */
 void um_bench_head(const um_args *args, uint64_t seed);

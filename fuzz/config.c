@@ -4,7 +4,7 @@
  */
 #include "fuzz.h"
 
-#include "clearinghouse/config.h"
+#include "clearinghouse/config/config.h"
 
 #include <stdlib.h>
 

@@ -8,8 +8,8 @@
  */
 #include "fuzz.h"
 
-#include "net/control.h"
-#include "net/socket.h"
+#include "net/server/control.h"
+#include "net/server/socket.h"
 
 #include <errno.h>
 #include <stdlib.h>

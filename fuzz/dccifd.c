@@ -7,7 +7,7 @@
  */
 #include "fuzz.h"
 
-#include "clearinghouse/dccifd_reply.h"
+#include "clearinghouse/protocols/dccifd/reply.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  */
 #include "fuzz.h"
 
-#include "clearinghouse/fuzzy_request.h"
+#include "clearinghouse/protocols/fuzzy/request.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include "fuzz.h"
 
 #include "base/error.h"
-#include "exchange/key_file.h"
+#include "trust/key_file.h"
 
 #include <sodium.h>
 #include <stdio.h>

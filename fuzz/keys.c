@@ -13,8 +13,8 @@
  */
 #include "fuzz.h"
 
-#include "keys/sniff.h"
-#include "keys/source.h"
+#include "keylist/sniff.h"
+#include "keylist/source.h"
 
 #include <inttypes.h>
 #include <math.h>

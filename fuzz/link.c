@@ -8,7 +8,7 @@
  */
 #include "fuzz.h"
 
-#include "exchange/link.h"
+#include "trust/link.h"
 
 #include <sodium.h>
 #include <stdlib.h>

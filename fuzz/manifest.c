@@ -7,9 +7,9 @@
  */
 #include "fuzz.h"
 
-#include "exchange/judge.h"
-#include "exchange/publish.h"
-#include "exchange/pull_state.h"
+#include "publish/judge.h"
+#include "publish/publish.h"
+#include "publish/pull_state.h"
 
 #include <sodium.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #include "fuzz.h"
 
 #include "base/error.h"
-#include "exchange/pull_state.h"
+#include "publish/pull_state.h"
 
 #include <sodium.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@
  */
 #include "fuzz.h"
 
-#include "clearinghouse/pyzor_reply.h"
-#include "clearinghouse/pyzor_rules.h"
+#include "clearinghouse/protocols/pyzor/reply.h"
+#include "clearinghouse/protocols/pyzor/rules.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  */
 #include "fuzz.h"
 
-#include "clearinghouse/pyzord_dump.h"
+#include "clearinghouse/admin/pyzord_dump.h"
 
 #include <string.h>
 

@@ -7,8 +7,8 @@
  */
 #include "fuzz.h"
 
-#include "clearinghouse/razor_code.h"
-#include "clearinghouse/razor_request.h"
+#include "clearinghouse/protocols/razor/code.h"
+#include "clearinghouse/protocols/razor/request.h"
 
 #include <string.h>
 

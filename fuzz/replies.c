@@ -9,8 +9,8 @@
  */
 #include "fuzz.h"
 
-#include "stopset/scamper.h"
-#include "stopset/tracer.h"
+#include "stopset/formats/scamper.h"
+#include "stopset/tracer/tracer.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "clearinghouse/rspamd_db.h"
+#include "clearinghouse/admin/rspamd_db.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  */
 #include "seeds.h"
 
-#include "exchange/sync_inside.h"
+#include "sync/inside.h"
 
 #include <umbel/counting.h>
 

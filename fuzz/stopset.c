@@ -6,7 +6,7 @@
  */
 #include "fuzz.h"
 
-#include "stopset/set.h"
+#include "stopset/sets/set.h"
 
 static ss_addr address(const uint8_t *data, size_t size)
 {

@@ -8,7 +8,7 @@
 #include "fuzz.h"
 
 #include "base/hash.h"
-#include "exchange/sync_inside.h"
+#include "sync/inside.h"
 
 #include <stdlib.h>
 #include <string.h>

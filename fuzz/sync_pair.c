@@ -10,7 +10,7 @@
 #include "fuzz.h"
 
 #include "base/hash.h"
-#include "exchange/sync_inside.h"
+#include "sync/inside.h"
 
 #include <umbel/counting.h>
 

@@ -6,8 +6,8 @@
  */
 #include "fuzz.h"
 
-#include "stopset/make.h"
-#include "stopset/table.h"
+#include "stopset/sets/make.h"
+#include "stopset/sets/table.h"
 
 #include <stdlib.h>
 #include <string.h>

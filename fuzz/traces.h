@@ -10,8 +10,8 @@
 
 #include "fuzz.h"
 
-#include "stopset/input.h"
-#include "stopset/output.h"
+#include "stopset/formats/input.h"
+#include "stopset/formats/output.h"
 
 #include <stdlib.h>
 #include <string.h>

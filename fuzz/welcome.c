@@ -4,7 +4,7 @@
  */
 #include "fuzz.h"
 
-#include "clearinghouse/welcome.h"
+#include "clearinghouse/lists/welcome.h"
 
 #include <string.h>
 

@@ -3,9 +3,9 @@
  */
 #include "base/clock.h"
 #include "base/error.h"
-#include "cli/program.h"
-#include "cli/progress.h"
-#include "cli/report.h"
+#include "cli/framework/program.h"
+#include "cli/framework/progress.h"
+#include "cli/framework/report.h"
 #include "papers/frame/expected.h"
 #include "papers/frame/publish.h"
 

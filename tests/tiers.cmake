@@ -4,19 +4,19 @@
 # waits at the end, and make test-quick leaves them out.
 set(UMBEL_SLOW_TESTS
   clearinghouse_bad-requests:20 clearinghouse_peers-hostile:20 clearinghouse_peers-liars:15
-  clearinghouse_peers-kills:15 net_hostile:8 docs_kinds:7 cli_options_heard:5 unit_ribbon:5 unit_fast:5
+  clearinghouse_peers-kills:15 net_hostile:8 docs_kinds:7 cli_options_heard:5 unit_kinds_ribbon:5 unit_kinds_fast:5
   large_memory:5
-  cli_threads_build:4 cli_plan_wire:4 docs_tour:4 clearinghouse_operate:4 large_huge:4 unit_unsized:3
-  clearinghouse_protocol:3 clearinghouse_dccifd:3 docs_manpages:3 unit_admit_honest:3 unit_occupancy_bounds:3 unit_exact:3
-  docs_main_job:3 unit_generalized:3 unit_error:2 unit_plan:2 cli_reproduce:2
-  cli_threads_check:2 cli_bench:2 unit_groups:2 cli_help_examples:2
-  contract_words:1 unit_mail_pool:3 unit_model:1 stopset_truths:2)
+  cli_threads_build:4 cli_plan_wire:4 docs_tour:4 clearinghouse_operate:4 large_huge:4 unit_analysis_unsized:3
+  clearinghouse_protocol:3 clearinghouse_dccifd:3 docs_manpages:3 unit_analysis_admit_honest:3 unit_analysis_occupancy_bounds:3 unit_negatives_exact:3
+  docs_main_job:3 unit_kinds_generalized:3 unit_filter_error:2 unit_analysis_plan:2 cli_reproduce:2
+  cli_threads_check:2 cli_bench:2 unit_filter_groups:2 cli_help_examples:2
+  contract_words:1 unit_mail_pool:3 unit_filter_model:1 stopset_truths:2)
 # Slow only under a sanitizer.
 set(UMBEL_SLOW_CHECKED_TESTS cli_file_truncated cli_file_flipped cli_plan_never
-  unit_compare unit_shared unit_coding cli_publish cli_escapes cli_file_forged)
+  unit_negatives_compare unit_kinds_shared unit_coding_coding cli_publish cli_escapes cli_file_forged)
 
 # With threads: these run once more under ThreadSanitizer, which builds them alone.
-set(UMBEL_THREAD_TESTS unit_shared unit_shared_counts unit_pipeline unit_store
+set(UMBEL_THREAD_TESTS unit_kinds_shared unit_kinds_shared_counts unit_base_pipeline unit_store_store
   cli_threads_build cli_threads_check)
 
 # They hold printed figures and pages, at length: as users get them, not under a

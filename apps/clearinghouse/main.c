@@ -1,9 +1,9 @@
 /*
  * main.c - umbel-clearinghouse.
  */
-#include "clearinghouse/commands.h"
-#include "clearinghouse/serve.h"
-#include "cli/program.h"
+#include "clearinghouse/admin/commands.h"
+#include "clearinghouse/server/serve.h"
+#include "cli/framework/program.h"
 #include "mail/worker.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
  * prints what dccproc prints.
  */
 #include "base/error.h"
-#include "clearinghouse/dccifd_ask.h"
+#include "clearinghouse/protocols/dccifd/ask.h"
 
 #include <errno.h>
 #include <getopt.h>

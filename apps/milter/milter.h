@@ -4,8 +4,8 @@
 #ifndef UM_MILTER_MILTER_H
 #define UM_MILTER_MILTER_H
 
-#include "clearinghouse/dccifd_ask.h"
-#include "net/address.h"
+#include "clearinghouse/protocols/dccifd/ask.h"
+#include "net/server/address.h"
 
 enum {
     UM_MILTER_NETWORKS = 64,

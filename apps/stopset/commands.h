@@ -4,7 +4,7 @@
 #ifndef UM_STOPSET_COMMANDS_H
 #define UM_STOPSET_COMMANDS_H
 
-#include "cli/command.h"
+#include "cli/framework/command.h"
 
 /* In the order of a first session. */
 #define SS_COMMANDS(X)                                                         \

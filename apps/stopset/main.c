@@ -1,7 +1,7 @@
 /*
  * main.c - umbel-stopset: route tracing that stops where others have been.
  */
-#include "cli/program.h"
+#include "cli/framework/program.h"
 #include "stopset/commands.h"
 
 int main(int argc, char **argv)

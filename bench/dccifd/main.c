@@ -8,7 +8,7 @@
  * more with chance 1/x. Prints one line of JSON.
  */
 #include "base/rng.h"
-#include "net/address.h"
+#include "net/server/address.h"
 
 #include <inttypes.h>
 #include <pthread.h>

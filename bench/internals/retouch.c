@@ -7,7 +7,7 @@
  * same run. Times start from positions: no reading, no hashing; they include
  * every index that a method makes.
  */
-#include "ops/retouch.h"
+#include "negatives/retouch/retouch.h"
 #include "base/alloc.h"
 #include "filter/handle.h"
 

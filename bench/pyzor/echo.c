@@ -3,7 +3,7 @@
  */
 #include "bench/pyzor/load.h"
 
-#include "net/socket.h"
+#include "net/server/socket.h"
 
 #include <fcntl.h>
 #include <unistd.h>

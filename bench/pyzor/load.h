@@ -4,7 +4,7 @@
 #ifndef UM_BENCH_PYZOR_LOAD_H
 #define UM_BENCH_PYZOR_LOAD_H
 
-#include "net/address.h"
+#include "net/server/address.h"
 
 #include <stdbool.h>
 #include <stdint.h>

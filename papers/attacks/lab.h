@@ -8,7 +8,7 @@
 #ifndef UM_ATTACKS_LAB_H
 #define UM_ATTACKS_LAB_H
 
-#include "papers/gbf/simulate.h"
+#include "papers/gbf/model/simulate.h"
 
 #include <umbel/umbel.h>
 

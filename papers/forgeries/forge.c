@@ -3,12 +3,12 @@
  */
 #include "papers/forgeries/forge.h"
 
-#include "addressing/rows.h"
 #include "base/alloc.h"
 #include "base/error.h"
+#include "filter/addressing/rows.h"
 #include "filter/handle.h"
-#include "kinds/cells.h"
-#include "kinds/ribbon.h"
+#include "kinds/blocked/cells.h"
+#include "kinds/ribbon/ribbon.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -19,7 +19,7 @@
  * third of the refined one; others of its errors come from the order, and
  * depend on the counts in much the same way: simulated with uniform counts up
  * to 20, the spread of the refined rate over draws is 1.04 (+- 0.05) times what
- * this says (tests/unit/test_spam.c).
+ * this says (tests/unit/papers/spam.c).
  */
 #include "papers/spam/draw.h"
 

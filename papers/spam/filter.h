@@ -9,7 +9,7 @@
  * What these read after refined updates depends on their cells and on the keys
  * that own one of them. um_spam_relevant finds those keys; a filter that gets
  * only their insertions makes the same errors as one that gets all of them, and
- * a round takes a tenth of the time (tests/unit/test_spam.c compares them).
+ * a round takes a tenth of the time (tests/unit/papers/spam.c compares them).
  */
 #ifndef UM_SPAM_FILTER_H
 #define UM_SPAM_FILTER_H

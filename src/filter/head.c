@@ -258,7 +258,7 @@ size_t um_head_room(const um_shape *s, const uint64_t *code)
 /* --- decoding ---------------------------------------------------------------
  */
 
-/* A difference (ops/diff.c) has another fourth byte. */
+/* A difference (analysis/diff.c) has another fourth byte. */
 bool um_is_umbel_file(const void *bytes, size_t len)
 {
     const uint8_t *b = bytes;

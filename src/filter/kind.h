@@ -56,7 +56,7 @@ typedef struct um_shape {
     uint64_t attached; /* bytes of the user's data behind the cells */
     uint64_t denied;   /* members known to be denied */
     uint64_t key_form; /* umbel_key_form: how its keys were read */
-    /* How it grows in RedisBloom (ops/foreign_redisbloom.c), at most
+    /* How it grows in RedisBloom (foreign/redisbloom_file.c), at most
      * UM_EXPANSION_MOST. */
     uint64_t expansion;
     um_delta delta;
@@ -206,7 +206,8 @@ typedef struct um_row_bits {
     void (*look)(const void *self, um_bits_look *out);
     /* Returns the cells. A key matches only if all its cells are set. */
     uint8_t *(*cells)(void *self);
-    /* Returns how many digests a key may be added by (addressing/groups.h). */
+    /* Returns how many digests a key may be added by
+     * (filter/addressing/groups.h). */
     uint32_t (*groups)(const void *self);
     /* Sets the bits of the cells in use; bits is zero. */
     void (*copy)(const void *self, uint8_t *bits);

@@ -17,7 +17,7 @@
  * no common order, so aging filters do not merge.
  */
 #include "base/error.h"
-#include "kinds/bloom.h"
+#include "kinds/bloom/bloom.h"
 #include "kinds/rows.h"
 
 #include <math.h>

@@ -22,14 +22,14 @@
  * as well, but their counters do not err independently: no such promise.
  *
  * One section: cells of 32 or 64 bits, counted as kind counting does under
- * update refined (kinds/counting.h); here they are wide, and that is all that a
- * file says. Nothing can be taken out, and there are no differences: keys share
- * what each of them raised.
+ * update refined (kinds/counting/counting.h); here they are wide, and that is
+ * all that a file says. Nothing can be taken out, and there are no differences:
+ * keys share what each of them raised.
  *
  * When not to use it: for small counts, counting takes a few bits a cell.
  */
 #include "base/error.h"
-#include "kinds/counting.h"
+#include "kinds/counting/counting.h"
 #include "kinds/rows.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /*
  * registry.c - the tables of kinds, addressings and fast paths, for src/filter.
  */
-#include "addressing/rows.h"
+#include "filter/addressing/rows.h"
 #include "filter/tables.h"
 #include "kinds/rows.h"
 

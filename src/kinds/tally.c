@@ -36,9 +36,9 @@
  */
 #include "base/batch.h"
 #include "base/error.h"
-#include "kinds/bloom.h"
-#include "kinds/cells.h"
-#include "kinds/heavy.h"
+#include "kinds/blocked/cells.h"
+#include "kinds/blocked/heavy.h"
+#include "kinds/bloom/bloom.h"
 #include "kinds/rows.h"
 
 #include <inttypes.h>

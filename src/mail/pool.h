@@ -10,7 +10,7 @@
 #define UM_MAIL_POOL_H
 
 #include "mail/text.h"
-#include "net/loop.h"
+#include "net/server/loop.h"
 
 typedef struct um_mail_pool um_mail_pool;
 

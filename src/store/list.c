@@ -3,11 +3,11 @@
  */
 #include "store/list_private.h"
 
+#include "analysis/plan_counts.h"
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "filter/coded.h"
-#include "ops/plan_counts.h"
 
 #include <umbel/counting.h>
 

@@ -26,7 +26,7 @@
 #ifndef UM_STORE_LIST_H
 #define UM_STORE_LIST_H
 
-#include "kinds/near.h"
+#include "kinds/near/near.h"
 #include "store/pieces.h"
 
 enum {

@@ -21,11 +21,11 @@
  */
 #include "store/recent.h"
 
-#include "addressing/classic.h"
 #include "base/alloc.h"
 #include "base/bits.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "filter/addressing/classic.h"
 
 #include <inttypes.h>
 

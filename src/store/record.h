@@ -7,7 +7,7 @@
 #define UM_STORE_RECORD_H
 
 #include "base/bytes.h"
-#include "kinds/near.h"
+#include "kinds/near/near.h"
 
 #include <umbel/base.h>
 

@@ -4,9 +4,9 @@
 #include "store/secret.h"
 
 #include "base/error.h"
-#include "exchange/key_file.h"
 #include "filter/save.h"
 #include "store/disk.h"
+#include "trust/key_file.h"
 
 #include <errno.h>
 #include <limits.h>

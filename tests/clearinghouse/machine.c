@@ -1,6 +1,6 @@
 /*
- * machine.c - house_machine CONFIG KEY INCARNATION: the machine of umbel/sync.h
- * with the lists of a server, told what to say by a test.
+ * machine.c - clearinghouse_machine CONFIG KEY INCARNATION: the machine of
+ * umbel/sync.h with the lists of a server, told what to say by a test.
  *
  * KEY is a seed and a public key, 64 bytes in hex; they need not fit each
  * other. A line of input is a command; the answer is a line of hex for each
@@ -14,7 +14,7 @@
  */
 #include "machine.h"
 
-#include "exchange/sync_inside.h"
+#include "sync/inside.h"
 
 #include <inttypes.h>
 #include <sodium.h>
@@ -37,7 +37,7 @@ static void must(umbel_status status)
 {
     if (status == UMBEL_OK)
         return;
-    fprintf(stderr, "house_machine: %s\n", error.text);
+    fprintf(stderr, "clearinghouse_machine: %s\n", error.text);
     exit(1);
 }
 

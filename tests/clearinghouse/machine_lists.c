@@ -1,9 +1,9 @@
 /*
  * machine_lists.c - lists as a server with that configuration has them.
  */
-#include "clearinghouse/house.h"
-#include "clearinghouse/peers.h"
-#include "exchange/key_file.h"
+#include "clearinghouse/peering/peers.h"
+#include "clearinghouse/server/house.h"
+#include "trust/key_file.h"
 
 #include "machine.h"
 

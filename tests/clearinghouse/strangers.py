@@ -123,7 +123,7 @@ class Machine:
 
     def __init__(self, node, key, incarnation=1):
         """With the lists of that server; key: seed and public key, which need not fit."""
-        program = os.path.join(os.path.dirname(house.server_program()), "tests", "house_machine")
+        program = os.path.join(os.path.dirname(house.server_program()), "tests", "clearinghouse_machine")
         self.process = subprocess.Popen([program, node.path("house.conf"), key.hex(),
                                          str(incarnation)], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True)
@@ -134,7 +134,7 @@ class Machine:
         found = []
         while (answer := self.process.stdout.readline().strip()) != ".":
             if not answer:
-                raise SystemExit("FAILED: house_machine ended")
+                raise SystemExit("FAILED: clearinghouse_machine ended")
             found.append(bytes.fromhex(answer))
         return found
 

@@ -1,5 +1,5 @@
 # Every option changes something: with it a command prints, writes or returns
-# something else than without. test_cli_options holds what is accepted; this
+# something else than without. test_cli options holds what is accepted; this
 # finds options that are accepted and ignored.
 mkdir fix
 cd fix || exit

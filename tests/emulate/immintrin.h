@@ -3,7 +3,7 @@
  * file that uses intrinsics.
  *
  * An intrinsic that is missing here does not compile: write it in vectors.h,
- * and its test in tests/unit/test_emulate.c.
+ * and its test in tests/unit/kinds/emulate.c.
  */
 #ifndef UM_EMULATE_IMMINTRIN_H
 #define UM_EMULATE_IMMINTRIN_H

@@ -3,7 +3,7 @@
  *
  * Each function does what Intel's guide says of the intrinsic of that name,
  * element by element and for every argument, not only for those we pass.
- * tests/unit/test_emulate.c holds them against the processor, where it can.
+ * tests/unit/kinds/emulate.c holds them against the processor, where it can.
  * Names have e_ in front, so that a program may have both.
  */
 #ifndef UM_EMULATE_VECTORS_H

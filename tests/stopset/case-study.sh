@@ -40,7 +40,7 @@ done
         END { show("list"); for (i = 1; i <= 4; i++) show(ways[i]) }' | tee rates
 
 # The list is exact: the study's own numbers. The rest has the study's intervals
-# (papers/rbf-case-study/expected.csv), or five standard deviations of 20 hashes
+# (papers/rbf/case-study/expected.csv), or five standard deviations of 20 hashes
 # around its mean, for three.
 awk '
     function want(low, x, high, what) {

@@ -2,8 +2,8 @@
  * dump.c - stopset_dump FILE...: the traces of files, as our readers see them,
  * in scamper's JSON. Tests compare it with what other readers see.
  */
-#include "stopset/input.h"
-#include "stopset/output.h"
+#include "stopset/formats/input.h"
+#include "stopset/formats/output.h"
 
 static umbel_status dump_trace(void *ctx, const ss_trace *t, umbel_error *err)
 {

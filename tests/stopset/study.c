@@ -3,8 +3,8 @@
  * internet of papers/rbf-case-study as scamper's JSON, seed 1.
  */
 #include "papers/frame/paper.h"
-#include "papers/rbf-case-study/world.h"
-#include "stopset/output.h"
+#include "papers/rbf/case-study/world.h"
+#include "stopset/formats/output.h"
 
 #include <stdlib.h>
 #include <string.h>

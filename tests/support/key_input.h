@@ -6,7 +6,7 @@
 
 #include "support/test.h"
 
-#include "keys/source.h"
+#include "keylist/source.h"
 
 /* What a source gave. Release with test_input_fini. */
 typedef struct test_input {

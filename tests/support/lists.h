@@ -6,7 +6,7 @@
 
 #include "support/test.h"
 
-#include "keys/build.h"
+#include "build/build.h"
 
 /* A directory for the lists of a test. As setup and teardown. */
 int test_lists_make(void **state);

@@ -4,8 +4,8 @@
 #ifndef UM_TEST_SYNC_H
 #define UM_TEST_SYNC_H
 
-#include "exchange/sync_inside.h"
 #include "support/test.h"
+#include "sync/inside.h"
 
 #include <umbel/sync.h>
 

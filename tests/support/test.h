@@ -24,6 +24,16 @@
                        .n = (len),                                             \
                        .weights = (w)})
 
+/*
+ * The tests of a file of tests/unit are a group with the file's name:
+ * TEST_GROUP(bits) { const struct CMUnitTest tests[] = ...; return ...; }
+ * Its arguments are those behind the group's name, as a main has them.
+ */
+#define TEST_GROUP(name)                                                       \
+    int test_group_##name(int argc, char **argv);                              \
+    int test_group_##name(int argc __attribute__((unused)),                    \
+                          char **argv __attribute__((unused)))
+
 #define TEST_COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 /* Pass this as err, so that a failing assertion can tell the reason. */

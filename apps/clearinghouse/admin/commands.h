@@ -1,0 +1,42 @@
+/*
+ * commands.h - the commands of umbel-clearinghouse. A new one is a file cmd_*.c
+ * with a row, and a line here.
+ */
+#ifndef UM_CLEARINGHOUSE_COMMANDS_H
+#define UM_CLEARINGHOUSE_COMMANDS_H
+
+#include "cli/framework/command.h"
+
+#define UM_HOUSE_COMMANDS(X)                                                   \
+    X(status)                                                                  \
+    X(doctor)                                                                  \
+    X(why)                                                                     \
+    X(report)                                                                  \
+    X(revoke)                                                                  \
+    X(import)                                                                  \
+    X(forget)                                                                  \
+    X(welcome)                                                                 \
+    X(peers)                                                                   \
+    X(drop)                                                                    \
+    X(mute)                                                                    \
+    X(allow)                                                                   \
+    X(shape)
+
+#define UM_HOUSE_COMMAND_DECLARE(name)                                         \
+    extern const um_command um_house_cmd_##name;
+UM_HOUSE_COMMANDS(UM_HOUSE_COMMAND_DECLARE)
+
+/* What it does without a command: it serves. */
+extern const um_command um_cmd_clearinghouse;
+/* The rows, up to NULL. */
+extern const um_command *const um_house_commands[];
+
+/* The option that all of them have. */
+#define UM_HOUSE_CONFIG(args)                                                  \
+    {                                                                          \
+        "config", 'c', "FILE",                                                 \
+            "read settings from FILE; see umbel-clearinghouse.conf(5)",        \
+            UM_TARGET(args, config), .role = UM_INPUT                          \
+    }
+
+#endif

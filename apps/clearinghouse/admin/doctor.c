@@ -1,0 +1,375 @@
+/*
+ * doctor.c - which addresses are tried, and why one does not answer.
+ */
+#include "clearinghouse/admin/doctor.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "clearinghouse/admin/ask.h"
+#include "clearinghouse/admin/house_control.h"
+#include "clearinghouse/server/house.h"
+#include "clearinghouse/status/problems.h"
+#include "net/server/call.h"
+#include "net/server/socket.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char um_doctor_mail[] =
+    "From: doctor@umbel.invalid\r\n"
+    "To: postmaster@umbel.invalid\r\n"
+    "Subject: a test of umbel clearinghouse doctor\r\n"
+    "Message-ID: <doctor@umbel.invalid>\r\n"
+    "\r\n"
+    "this mail was made by the doctor of umbel to see if all doors are open\r\n"
+    "it says the same in each run so that its marks are the same as well\r\n"
+    "if you can read it in a mail box then a rule has sent it on by "
+    "mistake\r\n";
+const char um_doctor_digest[] = "b40442b373f03cb71cc3f2e4bfea7bc2d10a65b9";
+
+um_finding *um_doctor_add(um_doctor *d, const char *name, const char *address)
+{
+    um_finding *f = &d->finding[d->n < UM_FINDINGS ? d->n++ : UM_FINDINGS - 1];
+
+    *f = (um_finding){.health = UM_WORKS};
+    snprintf(f->name, sizeof f->name, "%s", name);
+    snprintf(f->address, sizeof f->address, "%s", address);
+    return f;
+}
+
+/* --- the server ----------------------------------------------------------- */
+
+/*
+ *     listens FRONT ADDRESS
+ *     razor-accounts N
+ *     problem LEVEL WHAT <tab> ADVICE
+ */
+void um_doctor_describe(FILE *out, const um_status *s)
+{
+    um_problems p;
+
+    for (size_t i = 0; i < s->naddresses; i++)
+        fprintf(out, "listens %s %s\n", s->address[i].front->name,
+                s->address[i].text);
+    fprintf(out, "razor-accounts %zu\n", s->razor.accounts);
+    um_status_problems(s, &p);
+    for (size_t i = 0; i < p.n; i++)
+        fprintf(out, "problem %s %s\t%s\n", um_level_name(p.item[i].level),
+                p.item[i].what, p.item[i].advice);
+}
+
+static void take_place(um_doctor *d, const char *text)
+{
+    size_t len = strcspn(text, " ");
+
+    if (d->nplaces == UM_MAX_ADDRESSES || !text[len])
+        return;
+    um_doctor_place *p = &d->place[d->nplaces++];
+    snprintf(p->front, sizeof p->front, "%.*s", (int)len, text);
+    snprintf(p->address, sizeof p->address, "%s", text + len + 1);
+}
+
+static void take_problem(um_doctor *d, const char *control, const char *text)
+{
+    um_finding *f = um_doctor_add(d, "server", control);
+    size_t level = strcspn(text, " ");
+    const char *what = text + level + (text[level] == ' ');
+    size_t len = strcspn(what, "\t");
+    bool failed = strncmp(text, um_level_name(UM_FAILED), level) == 0;
+
+    f->health = failed ? UM_BROKEN : UM_LIMITED;
+    UM_SAY(f->text, "%.*s", (int)len, what);
+    UM_SAY(f->advice, "%s", what[len] ? what + len + 1 : "");
+}
+
+static void take_lines(um_doctor *d, const char *control, char *text)
+{
+    static const char listens[] = "listens ", accounts[] = "razor-accounts ",
+                      problem[] = "problem ";
+    char *rest = NULL;
+    bool well = true;
+
+    for (char *line = strtok_r(text, "\n", &rest); line;
+         line = strtok_r(NULL, "\n", &rest)) {
+        um_disarm(line + strcspn(line, "\t") + (strchr(line, '\t') != NULL));
+        if (strncmp(line, listens, sizeof listens - 1) == 0)
+            take_place(d, line + sizeof listens - 1);
+        else if (strncmp(line, accounts, sizeof accounts - 1) == 0)
+            d->razor_accounts = strtoull(line + sizeof accounts - 1, NULL, 10);
+        else if (strncmp(line, problem, sizeof problem - 1) == 0) {
+            take_problem(d, control, line + sizeof problem - 1);
+            well = false;
+        }
+    }
+    if (well)
+        UM_SAY(um_doctor_add(d, "server", control)->text,
+               "it runs, and has no problem");
+}
+
+/* As umbel-clearinghouse --check does, without its words. */
+static umbel_status check_all(const um_config *c, umbel_error *err)
+{
+    umbel_status status = um_house_check(c, err);
+    FILE *nowhere = fopen("/dev/null", "we");
+
+    for (size_t i = 0; status == UMBEL_OK && nowhere && um_front_row(i); i++)
+        if (um_front_row(i)->check)
+            status = um_front_row(i)->check(c->front[i], nowhere, err);
+    if (nowhere)
+        fclose(nowhere);
+    return status;
+}
+
+/* Why it would not start, or how to start it. */
+static void find_out_why_away(um_doctor *d, const char *control,
+                              const char *error)
+{
+    um_finding *f = um_doctor_add(d, "server", control);
+    umbel_error err;
+
+    f->health = UM_BROKEN;
+    if (access(control, W_OK) != 0 && errno == EACCES) {
+        d->server = UM_SERVER_FORBIDDEN;
+        UM_SAY(f->text, "%s", error);
+        UM_SAY(f->advice, "run this command as the server's user, or as root");
+        return;
+    }
+    d->server = UM_SERVER_AWAY;
+    umbel_status status = check_all(d->config, &err);
+
+    UM_SAY(f->text, "it does not run%s%s",
+           status == UMBEL_OK ? "" : ", and would not start: ",
+           status == UMBEL_OK ? "" : err.text);
+    UM_SAY(f->advice, "umbel-clearinghouse%s%s%s", d->path ? " --config " : "",
+           d->path ? d->path : "", status == UMBEL_OK ? "" : " --check");
+}
+
+static void ask_server(um_doctor *d)
+{
+    char *control = um_house_control_path(d->config), *text = NULL;
+    size_t len = 0;
+    FILE *answer = open_memstream(&text, &len);
+    umbel_error err = {.text = "no memory"};
+    umbel_status status = UMBEL_E_NOMEM;
+
+    if (control && answer)
+        status = um_ask_server(d->config, "doctor", (umbel_slice){NULL, 0},
+                               answer, &err);
+    if (answer)
+        fclose(answer);
+    if (status == UMBEL_OK)
+        take_lines(d, control, text);
+    else
+        find_out_why_away(d, control ? control : "", err.text);
+    free(control);
+    free(text);
+}
+
+/* --- an address that does not answer -------------------------------------- */
+
+/* Returns the error of listening there, 0 if that is possible. A path is not
+ * tried: its file would be made. */
+static int try_to_listen(const um_address *at, int type)
+{
+    int fd;
+
+    if (at->path)
+        return access(at->path, W_OK) == 0 ? EADDRINUSE : errno;
+    errno = 0;
+    if (um_socket_listen(at, type, 0, &fd, NULL) != UMBEL_OK)
+        return errno ? errno : EIO;
+    close(fd);
+    return 0;
+}
+
+static void name_the_taker(um_finding *f, const um_address *at, int type)
+{
+    f->health = UM_BROKEN;
+    UM_SAY(f->text, "another program has this address");
+    if (at->path)
+        UM_SAY(f->advice,
+               "ss -lpx src %s shows it; end it, or configure "
+               "another path",
+               at->path);
+    else
+        UM_SAY(f->advice,
+               "ss -lp%sn 'sport = :%u' shows it; end it, or configure another "
+               "port",
+               type == SOCK_DGRAM ? "u" : "t", um_address_port(at));
+}
+
+/* The server does not listen there, by what it says or because it is away. */
+static void explain_silence(const um_doctor *d, const um_address *at, int type,
+                            um_finding *f)
+{
+    int code = try_to_listen(at, type);
+
+    f->health = UM_BROKEN;
+    if (code == EADDRINUSE) {
+        name_the_taker(f, at, type);
+    } else if (code == EACCES || code == EPERM) {
+        UM_SAY(f->text, "this user may not use the address: %s",
+               strerror(code));
+        UM_SAY(f->advice, "%s",
+               at->path ? "ls -ld shows who may use the path and its "
+                          "directories"
+                        : "configure a port from 1024 on, or give the server "
+                          "the capability CAP_NET_BIND_SERVICE");
+    } else if (code == EADDRNOTAVAIL) {
+        UM_SAY(f->text, "this machine does not have the address");
+        UM_SAY(f->advice, "ip address shows those that it has");
+    } else if (d->server == UM_SERVER_AWAY) {
+        UM_SAY(f->text, "nothing listens: the server does not run");
+        UM_SAY(f->advice, "start the server");
+    } else {
+        UM_SAY(f->text, "the running server does not listen there: the "
+                        "configuration was changed since its start");
+        UM_SAY(f->advice, "restart the server");
+    }
+}
+
+static bool is_permitted(const um_address *at, um_finding *f)
+{
+    if (!at->path || access(at->path, W_OK) == 0 || errno != EACCES)
+        return true;
+    f->health = UM_BROKEN;
+    UM_SAY(f->text, "this user may not connect: permission denied");
+    UM_SAY(f->advice,
+           "ls -ld %s and its directories: clients need write permission for "
+           "the socket; or run this command as their user",
+           at->path);
+    return false;
+}
+
+static void try_address(um_doctor *d, const um_doctor_row *row,
+                        const um_address *at, um_finding *f)
+{
+    umbel_error err;
+
+    if (!is_permitted(at, f) || row->probe(d, at, f, &err) == UMBEL_OK)
+        return;
+    f->health = UM_BROKEN;
+    um_disarm(err.text);
+    UM_SAY(f->text, "%s", err.text);
+    if (!f->advice[0])
+        UM_SAY(f->advice, "the log of the server says more; %s",
+               d->path ? "umbel clearinghouse status --config FILE shows its "
+                         "state"
+                       : "umbel clearinghouse status shows its state");
+}
+
+void um_doctor_try(um_doctor *d, const um_doctor_row *row, const char *address)
+{
+    um_finding *f = um_doctor_add(d, row->name, address);
+    um_address at;
+    umbel_error err;
+
+    if (um_address_parse(address, &at, &err) != UMBEL_OK) {
+        f->health = UM_BROKEN;
+        UM_SAY(f->text, "%s", err.text);
+        return;
+    }
+    if (d->server != UM_SERVER_AWAY)
+        try_address(d, row, &at, f);
+    else
+        explain_silence(d, &at, row->type, f);
+}
+
+/* --- the fronts ----------------------------------------------------------- */
+
+/* The i-th place of a front in the running server. */
+static const char *place_of(const um_doctor *d, const um_front *f, size_t i)
+{
+    for (size_t p = 0; p < d->nplaces; p++)
+        if (strcmp(d->place[p].front, f->name) == 0 && i-- == 0)
+            return d->place[p].address;
+    return NULL;
+}
+
+static bool is_place(const um_doctor *d, const um_front *f, const char *text)
+{
+    const char *place;
+
+    for (size_t i = 0; (place = place_of(d, f, i)); i++)
+        if (strcmp(place, text) == 0)
+            return true;
+    return false;
+}
+
+/* An address of the configuration. Port 0 is whatever port the server got. */
+static void try_listen(um_doctor *d, const um_front *f,
+                       const um_doctor_row *row, const char *text, size_t i)
+{
+    um_address at;
+    char shown[UM_ADDRESS_TEXT];
+    const char *real = text;
+
+    if (um_address_parse(text, &at, NULL) != UMBEL_OK) {
+        um_doctor_try(d, row, text); /* which says why */
+        return;
+    }
+    if (!at.path && um_address_port(&at) == 0 && place_of(d, f, i))
+        real = place_of(d, f, i);
+    else
+        real = um_address_print(&at, shown);
+    if (d->server == UM_SERVER_ANSWERS && !is_place(d, f, real))
+        explain_silence(d, &at, row->type, um_doctor_add(d, row->name, real));
+    else
+        um_doctor_try(d, row, real);
+}
+
+static void try_front(um_doctor *d, size_t number)
+{
+    const um_front *f = um_front_row(number);
+    const char *settings = d->config->front[number];
+    size_t before = 0; /* addresses of the rows above */
+
+    for (const um_doctor_row *row = f->doctor; row && row->name; row++) {
+        if (row->run) {
+            row->run(d);
+            continue;
+        }
+        const um_texts *listen = (const void *)(settings + row->listen);
+        for (size_t i = 0; i < listen->n; i++)
+            try_listen(d, f, row, listen->item[i], before + i);
+        before += listen->n;
+    }
+}
+
+void um_doctor_run(um_doctor *d, const um_config *c, const char *path)
+{
+    *d = (um_doctor){.config = c, .path = path};
+    ask_server(d);
+    for (size_t i = 0; um_front_row(i); i++)
+        try_front(d, i);
+}
+
+bool um_doctor_is_well(const um_doctor *d)
+{
+    for (size_t i = 0; i < d->n; i++)
+        if (d->finding[i].health == UM_BROKEN)
+            return false;
+    return true;
+}
+
+/* --- for probes ----------------------------------------------------------- */
+
+umbel_status um_doctor_exchange(const um_address *at, umbel_slice bytes,
+                                char *out, size_t cap, umbel_error *err)
+{
+    size_t len = 0, n = 1;
+    int fd;
+
+    UM_TRY(um_call_open(at, UM_DOCTOR_MS, &fd, err));
+    umbel_status status = um_call_send(fd, bytes.data, bytes.len, err);
+    if (status == UMBEL_OK)
+        shutdown(fd, SHUT_WR);
+    for (; status == UMBEL_OK && n && len < cap - 1; len += n)
+        status = um_call_receive(fd, out + len, cap - 1 - len, &n, err);
+    close(fd);
+    out[status == UMBEL_OK ? len : 0] = '\0';
+    return status;
+}

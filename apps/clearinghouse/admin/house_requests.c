@@ -1,0 +1,594 @@
+/*
+ * house_requests.c - why, forget, and their like.
+ */
+#include "clearinghouse/admin/house_requests.h"
+
+#include "base/error.h"
+#include "base/text.h"
+#include "clearinghouse/admin/import.h"
+#include "clearinghouse/admin/why.h"
+#include "clearinghouse/lists/counts.h"
+#include "clearinghouse/lists/forget.h"
+#include "clearinghouse/lists/mail_change.h"
+#include "clearinghouse/peering/peers.h"
+#include "clearinghouse/runtime/words.h"
+
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A request that is being answered. */
+typedef struct job {
+    um_requests *owner;
+    um_control_request *request;
+    char *options; /* of the line; the next four point into it, or are NULL */
+    const char *sender, *client, *piece, *config;
+    bool json, notice;
+    uint8_t *bytes;
+    size_t len;
+    char *reply; /* that waits */
+    size_t reply_len;
+    uint64_t ticket; /* of the store */
+    uint64_t state;  /* of peers_store.h */
+    struct job *next;
+} job;
+
+struct um_requests {
+    um_house *house;
+    job *first; /* that wait until they are on disk, oldest first */
+};
+
+static void free_job(job *j)
+{
+    free(j->options);
+    free(j->bytes);
+    free(j->reply);
+    free(j);
+}
+
+static void finish_job(job *j, umbel_slice reply)
+{
+    um_control_reply(j->request, reply);
+    free_job(j);
+}
+
+static void refuse_job(job *j, const char *why)
+{
+    char text[UM_CONTROL_LINE];
+    int len = snprintf(text, sizeof text, UM_REPLY_ERROR "%s\n", why);
+
+    finish_job(j, (umbel_slice){text, (size_t)len});
+}
+
+/* --- forget --------------------------------------------------------------- */
+
+typedef umbel_status change_digest(um_house *h, const char *text, size_t *lists,
+                                   uint64_t *ticket, umbel_error *err);
+
+/* Words are checked before the first change: all or nothing. */
+static umbel_status check_words(umbel_slice text, umbel_error *err)
+{
+    char digest[UM_DIGEST_TEXT];
+    umbel_slice word;
+
+    while (um_next_word(&text, &word))
+        UM_TRY(um_signature_read(word, digest, err));
+    return UMBEL_OK;
+}
+
+/* Changes each digest; *done counts those that something was done for. */
+static umbel_status change_digests(job *j, change_digest *change,
+                                   const char *what, size_t *done, FILE *out,
+                                   umbel_error *err)
+{
+    um_house *h = j->owner->house;
+    umbel_slice text = {j->bytes, j->len}, word;
+    char digest[UM_DIGEST_TEXT];
+    size_t lists;
+
+    UM_TRY(check_words(text, err));
+    while (um_next_word(&text, &word)) {
+        UM_TRY(um_signature_read(word, digest, err));
+        umbel_status status = change(h, digest, &lists, &j->ticket, err);
+        if (status != UMBEL_OK && status != UMBEL_E_UNKNOWN)
+            return status;
+        *done += status == UMBEL_OK;
+        if (j->json)
+            fprintf(out, "{\"digest\": \"%s\", \"lists\": %zu}\n", digest,
+                    status == UMBEL_OK ? lists : 0);
+        else if (status == UMBEL_OK)
+            fprintf(out, "%s: %s in %zu list%s\n", digest, what, lists,
+                    lists == 1 ? "" : "s");
+        else
+            fprintf(out, "%s\n", err->text);
+    }
+    return UMBEL_OK;
+}
+
+static const um_peers_store *copies_of(const job *j)
+{
+    return um_peers_copies(j->owner->house->peers);
+}
+
+static bool is_safe(const job *j)
+{
+    return j->ticket <= um_store_committed(j->owner->house->store) &&
+           (!j->state || j->state <= um_peers_store_saved(copies_of(j)));
+}
+
+/* Why it is not safe, and will not be soon; NULL: it may be. */
+static const char *failure_of(const job *j)
+{
+    const um_store *s = j->owner->house->store;
+
+    if (j->ticket > um_store_committed(s) && um_store_failed(s))
+        return um_store_failed(s);
+    if (j->state && j->state <= um_peers_store_tried(copies_of(j)))
+        return "it holds, but it could not be saved, and a restart would "
+               "forget it: make room on the disk, or repair it; the server "
+               "tries again by itself";
+    return NULL;
+}
+
+/* Answers a change if it is safe, or cannot be made so. */
+static bool answer_change(job *j)
+{
+    const char *failed = failure_of(j);
+
+    if (is_safe(j))
+        finish_job(j, (umbel_slice){j->reply, j->reply_len});
+    else if (failed)
+        refuse_job(j, failed);
+    else
+        return false;
+    return true;
+}
+
+/* The reply goes out when the change is safe. */
+static void wait_until_safe(job *j)
+{
+    job **last = &j->owner->first;
+
+    if (is_safe(j)) {
+        finish_job(j, (umbel_slice){j->reply, j->reply_len});
+        return;
+    }
+    while (*last)
+        last = &(*last)->next;
+    *last = j;
+}
+
+void um_requests_committed(um_requests *q)
+{
+    for (job **at = &q->first, *j; (j = *at) != NULL;) {
+        job *next = j->next;
+        if (answer_change(j))
+            *at = next;
+        else
+            at = &j->next;
+    }
+}
+
+static void run_change(job *j, change_digest *change, const char *what)
+{
+    size_t done = 0;
+    umbel_error err = {.text = "no digest is given"};
+    FILE *out = open_memstream(&j->reply, &j->reply_len);
+
+    if (!out) {
+        refuse_job(j, "no memory");
+        return;
+    }
+    umbel_status status = change_digests(j, change, what, &done, out, &err);
+    fclose(out);
+    if (status != UMBEL_OK || !done)
+        refuse_job(j, err.text);
+    else
+        wait_until_safe(j);
+}
+
+static void run_forget(job *j)
+{
+    run_change(j, um_forget, "forgotten");
+}
+
+static void run_forget_revoked(job *j)
+{
+    run_change(j, um_forget_revoked, "no longer revoked");
+}
+
+static void run_undo(job *j)
+{
+    run_change(j, um_forget_undo, "no longer forgotten");
+}
+
+/* Whose exception it is. */
+static const char *by_whom(const um_house *h, const um_exception *e,
+                           char out[UM_ORIGIN_NAME])
+{
+    if (!e->origin)
+        return "this server";
+    um_house_origin_name(h, e->origin, out);
+    return out;
+}
+
+void um_requests_list_forgotten(um_house *h, FILE *out)
+{
+    um_forget_walk at = {0, 0};
+    char name[UM_ORIGIN_NAME];
+    um_exception e;
+    size_t n = 0;
+
+    for (; um_forget_next(h, &at, &e); n++) {
+        fprintf(out, "%.*s %s since %s", (int)e.text.len,
+                (const char *)e.text.data, um_front_list(e.list),
+                um_words_time(e.made).text);
+        if (h->machine)
+            fprintf(out, " by %s%s", by_whom(h, &e, name),
+                    um_forgotten(h, e.list, &e.digest)
+                        ? ""
+                        : ", too few servers: it counts");
+        putc('\n', out);
+    }
+    if (!n)
+        fputs("nothing is forgotten\n", out);
+}
+
+void um_requests_list_forgotten_json(um_house *h, FILE *out)
+{
+    um_forget_walk at = {0, 0};
+    char name[UM_ORIGIN_NAME];
+    um_exception e;
+    size_t n = 0;
+
+    putc('[', out);
+    for (; um_forget_next(h, &at, &e); n++)
+        fprintf(out,
+                "%s{\"digest\": \"%.*s\", \"list\": \"%s\", \"since\": "
+                "%" PRIu64 ", \"by\": \"%s\", \"holds\": %s}",
+                n ? ",\n " : "", (int)e.text.len, (const char *)e.text.data,
+                um_front_list(e.list), e.made, by_whom(h, &e, name),
+                um_forgotten(h, e.list, &e.digest) ? "true" : "false");
+    fputs("]\n", out);
+}
+
+/* --- origins -------------------------------------------------------------- */
+
+typedef umbel_status change_origin(umbel_sync *s, const uint8_t *origin,
+                                   umbel_error *err);
+
+static umbel_status drop_origin(umbel_sync *s, const uint8_t *origin,
+                                umbel_error *err)
+{
+    return umbel_sync_drop(s, origin, false, err);
+}
+
+/* Changes the origin that the request names, in memory. */
+static umbel_status change_standing(job *j, change_origin *change,
+                                    char hex[UM_ORIGIN_HEX], umbel_error *err)
+{
+    um_house *h = j->owner->house;
+    uint8_t key[UMBEL_ORIGIN_LEN];
+    char text[128];
+
+    if (!h->origins)
+        return um_fail(err, UMBEL_E_RANGE, "%s", UM_NO_PEERS);
+    snprintf(text, sizeof text, "%.*s", (int)j->len,
+             j->bytes ? (const char *)j->bytes : "");
+    um_disarm(text);
+    UM_TRY(um_origins_find(h->origins, text, key, err));
+    UM_TRY(change(um_peers_machine(h->peers), key, err));
+    sodium_bin2hex(hex, UM_ORIGIN_HEX, key, sizeof key);
+    if (!j->notice)
+        return UMBEL_OK;
+    return um_peers_append(h->peers, UMBEL_SYNC_LOG_DROP,
+                           (umbel_slice){key, sizeof key}, &j->ticket, err);
+}
+
+static void run_origin(job *j, change_origin *change, const char *state,
+                       const char *meaning)
+{
+    um_house *h = j->owner->house;
+    char hex[UM_ORIGIN_HEX];
+    umbel_error err;
+    FILE *out;
+
+    if (change_standing(j, change, hex, &err) != UMBEL_OK) {
+        refuse_job(j, err.text);
+        return;
+    }
+    um_log_event(&h->log, "peers: origin %s is %s", hex, state);
+    um_peers_store *copies = um_peers_copies(h->peers);
+    um_peers_store_save_begin(copies);
+    j->state = um_peers_store_save_state(copies);
+    out = open_memstream(&j->reply, &j->reply_len);
+    if (out) {
+        fprintf(out,
+                j->json ? "{\"origin\": \"%s\", \"state\": \"%s\"}\n"
+                        : "%s is %s: %s\n",
+                hex, state, meaning);
+        fclose(out);
+    }
+    wait_until_safe(j);
+}
+
+static void run_drop(job *j)
+{
+    run_origin(j, drop_origin, "dropped",
+               "all that it said is gone, and it is refused from now on");
+}
+
+static void run_mute(job *j)
+{
+    run_origin(j, umbel_sync_mute, "muted",
+               "what it says is kept, and does not count");
+}
+
+static void run_allow(job *j)
+{
+    run_origin(j, umbel_sync_allow, "allowed", "what it says counts");
+}
+
+/* --- why ------------------------------------------------------------------ */
+
+static void answer_why(job *j, const um_why_question *q)
+{
+    um_why w;
+    umbel_error err;
+    FILE *out;
+
+    if (um_why_init(&w, j->owner->house, q, &err) != UMBEL_OK) {
+        refuse_job(j, err.text);
+        return;
+    }
+    out = open_memstream(&j->reply, &j->reply_len);
+    if (out) {
+        (j->json ? um_why_print_json : um_why_print_text)(out, &w);
+        fclose(out);
+    }
+    um_why_fini(&w);
+    finish_job(j, (umbel_slice){j->reply, j->reply_len});
+}
+
+static void run_why_digest(job *j)
+{
+    umbel_slice text = {j->bytes, j->len}, word[UM_WHY_SIGNATURES + 1];
+    size_t n = 0;
+
+    while (n < UM_COUNT(word) && um_next_word(&text, &word[n]))
+        n++;
+    answer_why(j,
+               &(um_why_question){.digest = word, .n = n, .config = j->config});
+}
+
+static void take_why(void *arg, const um_mail_facts *facts, um_mail_fail why)
+{
+    job *j = arg;
+
+    if (facts)
+        answer_why(j, &(um_why_question){.facts = facts,
+                                         .sender = j->sender,
+                                         .client = j->client,
+                                         .config = j->config});
+    else
+        refuse_job(j, um_mail_fail_text(why));
+}
+
+/* A worker reads the mail, as it reads those of clients. */
+static void read_mail(job *j, um_mail_done *done)
+{
+    uint8_t *mail = j->bytes;
+
+    j->bytes = NULL;
+    if (um_mail_pool_ask(j->owner->house->pool, mail, j->len, done, j) !=
+        UMBEL_OK)
+        refuse_job(j, um_mail_fail_text(UM_MAIL_FAIL_BUSY));
+}
+
+static void run_why(job *j)
+{
+    read_mail(j, take_why);
+}
+
+/* --- report, revoke ------------------------------------------------------- */
+
+typedef umbel_status change_mail(um_house *h, const um_mail_facts *facts,
+                                 um_mail_change *out, umbel_error *err);
+
+/* done: what the reply calls it. */
+static void change_lists(job *j, const um_mail_facts *facts, um_mail_fail why,
+                         change_mail *change, const char *done)
+{
+    um_mail_change r;
+    umbel_error err;
+
+    if (!facts)
+        um_set_error(&err, UMBEL_E_REFUSED, "%s", um_mail_fail_text(why));
+    if (!facts || change(j->owner->house, facts, &r, &err) != UMBEL_OK) {
+        refuse_job(j, err.text);
+        return;
+    }
+    FILE *out = open_memstream(&j->reply, &j->reply_len);
+    if (out) {
+        um_mail_change_print(out, &r, done, j->json);
+        fclose(out);
+    }
+    j->ticket = r.ticket;
+    wait_until_safe(j);
+}
+
+static void take_report(void *arg, const um_mail_facts *facts, um_mail_fail why)
+{
+    change_lists(arg, facts, why, um_mail_report, "reported");
+}
+
+static void take_revoke(void *arg, const um_mail_facts *facts, um_mail_fail why)
+{
+    change_lists(arg, facts, why, um_mail_revoke, "revoked");
+}
+
+static void run_report(job *j)
+{
+    read_mail(j, take_report);
+}
+
+static void run_revoke(job *j)
+{
+    read_mail(j, take_revoke);
+}
+
+/* --- import --------------------------------------------------------------- */
+
+typedef umbel_status import_piece(um_house *h, const char *name,
+                                  umbel_slice lines, um_import_result *out,
+                                  umbel_error *err);
+
+/* One piece; its name is the rest of the line. */
+static void import_with(job *j, import_piece *import)
+{
+    um_import_result r;
+    umbel_error err;
+
+    if (!j->piece) {
+        refuse_job(j, "the piece has no name");
+        return;
+    }
+    if (import(j->owner->house, j->piece, (umbel_slice){j->bytes, j->len}, &r,
+               &err) != UMBEL_OK) {
+        refuse_job(j, err.text);
+        return;
+    }
+    FILE *out = open_memstream(&j->reply, &j->reply_len);
+    if (out) {
+        fprintf(out, "%d %zu %zu %zu\n", r.again, r.counted, r.left_out,
+                r.saturated);
+        fclose(out);
+    }
+    j->ticket = r.ticket;
+    wait_until_safe(j);
+}
+
+static void run_import(job *j)
+{
+    import_with(j, um_import_pyzor);
+}
+
+static void run_import_fuzzy(job *j)
+{
+    import_with(j, um_import_fuzzy);
+}
+
+/* --- requests ------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    size_t limit; /* bytes that follow */
+    void (*run)(job *j);
+} rows[] = {
+    {"forget", UM_REQUEST_DIGESTS, run_forget},
+    {"forget-revoked", UM_REQUEST_DIGESTS, run_forget_revoked},
+    {"forget-undo", UM_REQUEST_DIGESTS, run_undo},
+    {"import-pyzor", UM_REQUEST_DIGESTS, run_import},
+    {"import-fuzzy", UM_REQUEST_DIGESTS, run_import_fuzzy},
+    {"report", UM_REQUEST_MAIL, run_report},
+    {"revoke", UM_REQUEST_MAIL, run_revoke},
+    {"why", UM_REQUEST_MAIL, run_why},
+    {"why-digest", UM_REQUEST_DIGESTS, run_why_digest},
+    {"drop", UM_REQUEST_ORIGIN, run_drop},
+    {"mute", UM_REQUEST_ORIGIN, run_mute},
+    {"allow", UM_REQUEST_ORIGIN, run_allow},
+};
+
+/* The row of a line "NAME [--json] ...". */
+static size_t find_row(const char *line)
+{
+    size_t len = strcspn(line, " "), i = 0;
+
+    while (i < UM_COUNT(rows) && (strlen(rows[i].name) != len ||
+                                  memcmp(rows[i].name, line, len) != 0))
+        i++;
+    return i;
+}
+
+size_t um_requests_follow(const char *line)
+{
+    size_t row = find_row(line);
+
+    return row < UM_COUNT(rows) ? rows[row].limit : 0;
+}
+
+/* Takes the value of an option off the line; without it *value stays. */
+static void take_option(char **rest, const char *name, const char **value)
+{
+    size_t len = strlen(name);
+
+    if (strncmp(*rest, name, len) != 0)
+        return;
+    *value = *rest + len;
+    *rest += strcspn(*rest, " ");
+    if (**rest)
+        *(*rest)++ = '\0';
+}
+
+/* Reads the options of a line, in this order; false: there are others, or no
+ * memory. The configuration comes last: its name may have blanks. */
+static bool read_options(job *j, const char *line)
+{
+    static const char config[] = "--config=";
+    const char *json = NULL, *notice = NULL;
+
+    j->options = strdup(line + strcspn(line, " "));
+    if (!j->options)
+        return false;
+    char *rest = j->options + (*j->options == ' ');
+    take_option(&rest, "--json", &json);
+    take_option(&rest, "--notice", &notice);
+    take_option(&rest, "--sender=", &j->sender);
+    take_option(&rest, "--client=", &j->client);
+    take_option(&rest, "--piece=", &j->piece);
+    j->json = json;
+    j->notice = notice;
+    if (strncmp(rest, config, sizeof config - 1) == 0)
+        j->config = rest + sizeof config - 1;
+    return j->config || !*rest;
+}
+
+void um_requests_take(um_requests *q, um_control_request *r, const char *line,
+                      uint8_t *bytes, size_t len)
+{
+    static const char sorry[] = UM_REPLY_ERROR "no memory\n";
+    job *j = calloc(1, sizeof *j);
+
+    if (!j) {
+        free(bytes);
+        um_control_reply(r, (umbel_slice){sorry, sizeof sorry - 1});
+        return;
+    }
+    *j = (job){.owner = q, .request = r, .bytes = bytes, .len = len};
+    if (read_options(j, line))
+        rows[find_row(line)].run(j);
+    else
+        refuse_job(j, "the request has options that are not known");
+}
+
+umbel_status um_requests_open(um_house *h, um_requests **out, umbel_error *err)
+{
+    um_requests *q = calloc(1, sizeof *q);
+
+    if (!q)
+        return um_no_memory(err, sizeof *q);
+    q->house = h;
+    *out = q;
+    return UMBEL_OK;
+}
+
+void um_requests_close(um_requests *q)
+{
+    while (q && q->first) {
+        job *j = q->first;
+        q->first = j->next;
+        refuse_job(j, "the server stops");
+    }
+    free(q);
+}

@@ -1,0 +1,137 @@
+/*
+ * import.c - counts of another server.
+ */
+#include "clearinghouse/admin/import.h"
+
+#include "base/error.h"
+#include "clearinghouse/lists/forget.h"
+#include "clearinghouse/protocols/pyzor/protocol.h"
+#include "clearinghouse/protocols/pyzor/rules.h"
+#include "clearinghouse/runtime/digest_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct import_line {
+    char digest[UM_DIGEST_TEXT];
+    unsigned long long count[2]; /* as the lists of Pyzor */
+} import_line;
+
+_Static_assert(2 * UM_IMPORT_LINES <= UM_STORE_BATCH, "one append");
+
+/* Takes the next line off the text; false: none is left. */
+static bool next_line(umbel_slice *text, char line[128], umbel_error *err)
+{
+    const char *at = text->data;
+    const char *end = text->len ? memchr(at, '\n', text->len) : NULL;
+
+    if (!text->len)
+        return false;
+    size_t len = end ? (size_t)(end - at) : 0;
+    if (!end || len >= 128) {
+        um_set_error(err, UMBEL_E_FORMAT, "a line of the piece is malformed");
+        return false;
+    }
+    memcpy(line, at, len);
+    line[len] = '\0';
+    *text = (umbel_slice){end + 1, text->len - len - 1};
+    return true;
+}
+
+static umbel_status read_lines(umbel_slice text, import_line *out, size_t *n,
+                               umbel_error *err)
+{
+    char line[128], typed[41], rest;
+
+    *n = 0;
+    *err = (umbel_error){.text = ""};
+    while (next_line(&text, line, err)) {
+        import_line *l = &out[*n];
+        if (*n == UM_IMPORT_LINES)
+            return um_fail(err, UMBEL_E_LIMIT, "a piece has at most %d lines",
+                           UM_IMPORT_LINES);
+        if (sscanf(line, "%40s %llu %llu%c", typed, &l->count[0], &l->count[1],
+                   &rest) != 3)
+            return um_fail(err, UMBEL_E_FORMAT,
+                           "a line of the piece is malformed");
+        UM_TRY(um_signature_read((umbel_slice){typed, strlen(typed)}, l->digest,
+                                 err));
+        ++*n;
+    }
+    return err->text[0] ? UMBEL_E_FORMAT : UMBEL_OK;
+}
+
+/* The most that a list counts. */
+static uint64_t count_limit(const um_house *h, unsigned list)
+{
+    um_list_stats stats;
+
+    um_list_stats_get(um_store_list(h->store, list), &stats);
+    return stats.count_limit < UINT32_MAX ? stats.count_limit : UINT32_MAX;
+}
+
+static bool is_left_out(const um_house *h, const import_line *l, unsigned list,
+                        const umbel_digest *d)
+{
+    umbel_slice text = {l->digest, strlen(l->digest)};
+    um_welcome_mail mail = {.digest = &text, .ndigests = 1};
+
+    return um_pyzor_is_empty_text(text) ||
+           um_welcome_match(h->welcome, &mail, NULL) ||
+           um_forgotten(h, list, d) ||
+           !um_store_takes(h->store, list, d, h->now);
+}
+
+/* Makes entries of what counts; returns how many. */
+static size_t make_entries(um_house *h, const import_line *lines, size_t n,
+                           um_entry *entry, um_import_result *out)
+{
+    unsigned first = um_house_first_list(&um_front_pyzor);
+    size_t made = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        umbel_slice key = {lines[i].digest, strlen(lines[i].digest)};
+        umbel_digest d;
+        bool any = false;
+        um_store_digest(h->store, &key, 1, &d);
+        for (unsigned j = UM_PYZOR_REPORTS; j <= UM_PYZOR_WHITELISTED; j++) {
+            uint64_t amount = lines[i].count[j];
+            uint64_t most = count_limit(h, first + j);
+            if (!amount || is_left_out(h, &lines[i], first + j, &d))
+                continue;
+            out->saturated += amount > most;
+            entry[made++] =
+                (um_entry){.list = first + j,
+                           .digest = d,
+                           .amount = (uint32_t)(amount < most ? amount : most)};
+            any = true;
+        }
+        out->counted += any;
+        out->left_out += !any;
+    }
+    return made;
+}
+
+umbel_status um_import_pyzor(um_house *h, const char *name, umbel_slice text,
+                             um_import_result *out, umbel_error *err)
+{
+    import_line lines[UM_IMPORT_LINES];
+    um_entry entry[2 * UM_IMPORT_LINES];
+    char note[80];
+    umbel_slice value;
+    size_t n;
+
+    *out = (um_import_result){.again = false};
+    UM_TRY(read_lines(text, lines, &n, err));
+    snprintf(note, sizeof note, "imported/%s", name);
+    umbel_slice label = {note, strlen(note)};
+    if (um_store_get(h->store, label, &value)) {
+        out->again = true;
+        return UMBEL_OK;
+    }
+    n = make_entries(h, lines, n, entry, out);
+    if (n)
+        UM_TRY(um_store_append(h->store, entry, n, h->now, &out->ticket, err));
+    return um_store_put(h->store, label, (umbel_slice){"", 0}, h->now,
+                        &out->ticket, err);
+}

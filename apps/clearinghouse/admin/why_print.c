@@ -1,0 +1,409 @@
+/*
+ * why_print.c - the answer to `why`, for people and for programs.
+ */
+#include "base/text.h"
+#include "clearinghouse/admin/why.h"
+#include "clearinghouse/lists/counts.h"
+#include "clearinghouse/runtime/words.h"
+#include "cli/framework/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <umbel/counting.h>
+
+/* Writes a text; false: there is none. */
+typedef bool printer(FILE *out, const um_why *w);
+
+/* What it writes, to be freed; NULL: nothing. */
+static char *printed(const um_why *w, printer *print)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+    bool given = out && print(out, w);
+
+    if (out && fclose(out) == 0 && given)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* --- sentences and commands ----------------------------------------------- */
+
+static bool is_counted(const um_why_signature *s)
+{
+    for (size_t i = 0; i < UM_MAX_LISTS; i++)
+        if (s->list[i].total)
+            return true;
+    return false;
+}
+
+static bool is_forgotten(const um_why_signature *s)
+{
+    for (size_t i = 0; i < UM_MAX_LISTS; i++)
+        if (s->list[i].forgotten)
+            return true;
+    return false;
+}
+
+static bool has_forgotten(const um_why *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (is_forgotten(&w->signature[i]))
+            return true;
+    return false;
+}
+
+/* The largest count of an epoch. */
+static uint64_t count_limit(const um_why *w, unsigned list)
+{
+    um_list_stats stats;
+
+    um_list_stats_get(um_store_list(w->house->store, list), &stats);
+    return stats.count_limit;
+}
+
+/* The first word of the summary of its front, as in "Pyzor clients". */
+static void put_clients(FILE *out, const um_why *w)
+{
+    const char *summary = um_front_of_list(w->list)->summary;
+
+    fprintf(out, " for %.*s clients, which send only digests",
+            (int)strcspn(summary, " "), summary);
+}
+
+static void put_hit(FILE *out, const um_why *w)
+{
+    fputs("a hit", out);
+    if (w->welcome)
+        put_clients(out, w);
+    fprintf(out, ": list %s counts it %s time%s%s, and %s is enough",
+            um_front_list(w->list), um_words_count(w->count).text,
+            w->count == 1 ? "" : "s",
+            w->count >= count_limit(w, w->list) ? " or more" : "",
+            um_words_count(w->threshold).text);
+}
+
+static bool print_reason(FILE *out, const um_why *w)
+{
+    unsigned list;
+    uint64_t revoked;
+
+    if (w->hit)
+        put_hit(out, w);
+    else if (w->welcome)
+        fprintf(out, "no hit: the rule \"%s %s\" welcomes it",
+                um_welcome_type_name(w->rule.type), w->rule.value);
+    else if ((revoked = um_why_revocations(w, &list)))
+        fprintf(out, "no hit: list %s counts it %s time%s", um_front_list(list),
+                um_words_count(revoked).text, revoked == 1 ? "" : "s");
+    else if (w->facts && w->n == 0)
+        fputs("no hit: its text is too short to mean anything", out);
+    else if (has_forgotten(w))
+        fputs("no hit: it was forgotten", out);
+    else
+        fputs("no hit: no list counts it often enough", out);
+    return true;
+}
+
+static void put_command(FILE *out, const um_why *w, const char *words)
+{
+    fprintf(out, "umbel-clearinghouse %s", words);
+    if (w->config) {
+        fputs(" --config ", out);
+        um_print_quoted(out, w->config);
+    }
+}
+
+/* The exact signature of a short mail is Pyzor's as well. */
+static bool is_repeated(const um_why *w, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(w->signature[k].digest, w->signature[i].digest) == 0)
+            return true;
+    return false;
+}
+
+/* Prints a command with the digests of some signatures; false: of none. */
+static bool put_digests(FILE *out, const um_why *w, const char *words,
+                        bool (*is_taken)(const um_why_signature *s))
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->n; i++)
+        if (is_taken(&w->signature[i]) && !is_repeated(w, i)) {
+            if (n++ == 0)
+                put_command(out, w, words);
+            fprintf(out, " %s", w->signature[i].digest);
+        }
+    return n;
+}
+
+static bool print_forget(FILE *out, const um_why *w)
+{
+    return (w->hit || !w->welcome) && put_digests(out, w, "forget", is_counted);
+}
+
+static bool print_undo(FILE *out, const um_why *w)
+{
+    return put_digests(out, w, "forget --undo", is_forgotten);
+}
+
+/* The rule to welcome it by; "": none. */
+static void suggest_rule(const um_why *w, char line[UM_WELCOME_LINE])
+{
+    line[0] = '\0';
+    for (size_t i = 0; i < w->n && (!w->facts || um_why_hits_digest(w)); i++)
+        if (w->signature[i].list[w->list].total) {
+            snprintf(line, UM_WELCOME_LINE, "digest %s",
+                     w->signature[i].digest);
+            return;
+        }
+    if (w->facts && w->facts->list_id[0])
+        snprintf(line, UM_WELCOME_LINE, "list-id %s", w->facts->list_id);
+    else if (w->facts && w->facts->from_domain[0])
+        snprintf(line, UM_WELCOME_LINE, "from %s", w->facts->from_domain);
+}
+
+static bool print_welcome(FILE *out, const um_why *w)
+{
+    um_welcome_rule r;
+    char line[UM_WELCOME_LINE];
+    bool given;
+
+    if ((w->welcome && !w->hit) || !w->house->config.welcome)
+        return false;
+    suggest_rule(w, line);
+    umbel_slice text = {line, strlen(line)};
+    if (um_welcome_rule_read(text, &r, &given, NULL) != UMBEL_OK || !given)
+        return false;
+    put_command(out, w, "welcome add");
+    fprintf(out, " %s ", um_welcome_type_name(r.type));
+    um_print_quoted(out, r.value);
+    return true;
+}
+
+/* --- text ----------------------------------------------------------------- */
+
+/* Finds the next copy of another server that counts a signature. */
+static bool next_other(const um_why *w, const um_why_signature *s,
+                       unsigned list, size_t *at, umbel_sync_copy *copy,
+                       uint64_t *count)
+{
+    while (um_house_next_copy(w->house, list, at, copy))
+        if (umbel_count_digests(copy->filter, &s->hashed, 1, count, NULL) ==
+                UMBEL_OK &&
+            *count)
+            return true;
+    return false;
+}
+
+/* Returns true if another server counts it. */
+static bool print_others(FILE *out, const um_why *w, const um_why_signature *s,
+                         unsigned list)
+{
+    char name[UM_ORIGIN_NAME];
+    umbel_sync_copy copy;
+    uint64_t count;
+    bool any = false;
+
+    for (size_t at = 0; next_other(w, s, list, &at, &copy, &count);
+         any = true) {
+        um_house_origin_name(w->house, copy.origin, name);
+        fprintf(out, "    %-16s %s in the epoch from %s, by %s\n",
+                um_front_list(list), um_words_count(count).text,
+                um_words_time(copy.begin).text, name);
+    }
+    return any;
+}
+
+static void print_counts(FILE *out, const um_why *w, const um_why_signature *s,
+                         unsigned list)
+{
+    const um_why_counts *c = &s->list[list];
+    um_list_stats stats;
+    bool any = false;
+
+    um_list_stats_get(um_store_list(w->house->store, list), &stats);
+    for (unsigned e = 0; e < c->epochs; e++) {
+        if (!c->count[e])
+            continue;
+        any = true;
+        fprintf(out, "    %-16s %s%s in the epoch from %s\n",
+                um_front_list(list), um_words_count(c->count[e]).text,
+                c->count[e] >= stats.count_limit ? " or more" : "",
+                um_words_time(stats.epoch[e].begin).text);
+    }
+    any = print_others(out, w, s, list) || any;
+    if (any && c->forgotten)
+        fprintf(out,
+                "    %-16s forgotten until these epochs are gone: "
+                "clients are told 0\n",
+                um_front_list(list));
+}
+
+static void print_signature(FILE *out, const um_why *w,
+                            const um_why_signature *s)
+{
+    fprintf(out, "%-8s %s%s\n", s->name, s->digest,
+            is_counted(s) ? "" : "  not counted");
+    for (unsigned i = 0; um_front_list(i); i++)
+        print_counts(out, w, s, i);
+}
+
+/* Prints what a stranger wrote, on lines of a terminal. */
+static void print_foreign(FILE *out, const char *name, const char *foreign)
+{
+    char text[UM_MAIL_SAMPLE];
+
+    if (!foreign[0])
+        return;
+    snprintf(text, sizeof text, "%s", foreign);
+    for (char *at = text; *at; at++)
+        if (*at == '\n' || *at == '\r' || *at == '\t')
+            *at = ' ';
+    um_disarm(text);
+    um_print_words(out, text, fprintf(out, "%-8s ", name), 9);
+}
+
+static void print_mail(FILE *out, const um_why *w)
+{
+    const um_mail_facts *f = w->facts;
+
+    fprintf(out, "mail     %" PRIu32 " part%s, %s bytes of text\n", f->parts,
+            f->parts == 1 ? "" : "s", um_words_count(f->text_bytes).text);
+    print_foreign(out, "sender", w->sender ? w->sender : "");
+    print_foreign(out, "from", f->from_domain);
+    print_foreign(out, "list-id", f->list_id);
+    print_foreign(out, "client", w->client);
+    print_foreign(out, "text", f->sample);
+}
+
+static void print_next(FILE *out, const um_why *w, printer *print,
+                       const char *what)
+{
+    char *command = printed(w, print);
+
+    if (command)
+        fprintf(out, "to %s, type:\n  %s\n", what, command);
+    free(command);
+}
+
+void um_why_print_text(FILE *out, const um_why *w)
+{
+    fputs("result   ", out);
+    print_reason(out, w);
+    putc('\n', out);
+    if (w->facts)
+        print_mail(out, w);
+    if (w->welcome)
+        fprintf(out, "welcome  %s %s (%s:%zu)\n",
+                um_welcome_type_name(w->rule.type), w->rule.value,
+                w->house->config.welcome, w->rule.line);
+    else
+        fputs("welcome  no rule matches\n", out);
+    for (size_t i = 0; i < w->n; i++)
+        print_signature(out, w, &w->signature[i]);
+    print_next(out, w, print_forget, "take it back until its counts expire");
+    print_next(out, w, print_undo, "let what was forgotten count again");
+    print_next(out, w, print_welcome, "welcome all mail like it from now on");
+    if (w->hit && !w->house->config.welcome)
+        fputs("to welcome mail like it from now on, add to the settings: "
+              "welcome = \"FILE\"\n",
+              out);
+}
+
+/* --- JSON ----------------------------------------------------------------- */
+
+static void put_text(FILE *out, const char *name, const char *text)
+{
+    fprintf(out, ", \"%s\": ", name);
+    um_print_json_string(out, text, strlen(text));
+}
+
+static void put_count(FILE *out, const char *comma, unsigned list,
+                      uint64_t epoch, uint64_t count, bool forgotten,
+                      const char *server)
+{
+    fprintf(out,
+            "%s{\"list\": \"%s\", \"epoch\": %" PRIu64 ", \"count\": %" PRIu64
+            ", \"forgotten\": %s, \"server\": \"%s\"}",
+            comma, um_front_list(list), epoch, count,
+            forgotten ? "true" : "false", server);
+}
+
+static void put_counts(FILE *out, const um_why *w, const um_why_signature *s)
+{
+    char name[UM_ORIGIN_NAME];
+    umbel_sync_copy copy;
+    uint64_t count;
+    const char *comma = "";
+    um_list_stats stats;
+
+    for (unsigned i = 0; um_front_list(i); i++) {
+        const um_why_counts *c = &s->list[i];
+        um_list_stats_get(um_store_list(w->house->store, i), &stats);
+        for (unsigned e = 0; e < c->epochs; e++) {
+            if (!c->count[e])
+                continue;
+            put_count(out, comma, i, stats.epoch[e].begin, c->count[e],
+                      c->forgotten, "this server");
+            comma = ", ";
+        }
+        for (size_t at = 0; next_other(w, s, i, &at, &copy, &count);
+             comma = ", ") {
+            um_house_origin_name(w->house, copy.origin, name);
+            put_count(out, comma, i, copy.begin, count, c->forgotten, name);
+        }
+    }
+}
+
+static void put_signatures(FILE *out, const um_why *w)
+{
+    fputs("{\"signatures\": [", out);
+    for (size_t i = 0; i < w->n; i++) {
+        const um_why_signature *s = &w->signature[i];
+        fprintf(out, "%s{\"name\": \"%s\", \"digest\": \"%s\", \"counts\": [",
+                i ? ", " : "", s->name, s->digest);
+        put_counts(out, w, s);
+        fputs("]}", out);
+    }
+    putc(']', out);
+}
+
+static void put_printed(FILE *out, const char *name, const um_why *w,
+                        printer *print)
+{
+    char *text = printed(w, print);
+
+    fprintf(out, ", \"%s\": ", name);
+    if (text)
+        um_print_json_string(out, text, strlen(text));
+    else
+        fputs("null", out);
+    free(text);
+}
+
+static bool print_rule(FILE *out, const um_why *w)
+{
+    if (w->welcome)
+        fprintf(out, "%s %s", um_welcome_type_name(w->rule.type),
+                w->rule.value);
+    return w->welcome;
+}
+
+void um_why_print_json(FILE *out, const um_why *w)
+{
+    put_signatures(out, w);
+    put_printed(out, "welcome", w, print_rule);
+    if (w->facts)
+        put_text(out, "text", w->facts->sample);
+    else
+        fputs(", \"text\": null", out);
+    fprintf(out, ", \"hit\": %s", w->hit ? "true" : "false");
+    put_printed(out, "reason", w, print_reason);
+    put_printed(out, "forget_command", w, print_forget);
+    put_printed(out, "welcome_command", w, print_welcome);
+    fputs("}\n", out);
+}

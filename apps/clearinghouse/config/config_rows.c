@@ -1,0 +1,253 @@
+/*
+ * config_rows.c - the settings that belong to no front.
+ */
+#include "clearinghouse/config/config_rows.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DAY 864e5 /* milliseconds */
+
+const char *const um_durability_names[] = {"always", "interval", "none", NULL};
+
+const um_setting um_top_settings[] = {
+    {"data", &um_type_text, offsetof(um_config, data), "clearinghouse",
+     .help = "directory of the store; it is made if it does not exist"},
+    {"secret", &um_type_text, offsetof(um_config, secret), NULL,
+     .help = "key file of umbel keygen; default: secret in the data directory, "
+             "made "
+             "if it does not exist"},
+    {"control", &um_type_text, offsetof(um_config, control), NULL,
+     .help =
+         "socket of umbel-clearinghouse status; default: control in the data "
+         "directory"},
+    {"welcome", &um_type_text, offsetof(um_config, welcome), NULL,
+     .help = "file of rules for mail that is neither counted nor a hit",
+     .live = true},
+    {"origin", &um_type_text, offsetof(um_config, origin), NULL,
+     .help = "key file of umbel keygen --sign: with it the server counts "
+             "together with its peers"},
+    {"durability", &um_type_choice, offsetof(um_config, durability), "always",
+     .help = "when a report is answered: after fdatasync (always), or before",
+     .choices = um_durability_names},
+    {"memory", &um_type_size, offsetof(um_config, memory), "1GB",
+     .help = "bytes that the server may use", .low = 16e6, .high = 1e13},
+    {0}};
+
+const um_setting um_limit_rows[] = {
+    {"requests", &um_type_count, offsetof(um_limit_settings, requests), "5000",
+     .help = "requests of a client network in a second; 0: any", .live = true},
+    {"reports", &um_type_count, offsetof(um_limit_settings, reports), "500",
+     .help = "digests that a client network reports in a second; 0: any",
+     .live = true},
+    {"burst", &um_type_count, offsetof(um_limit_settings, burst), "2",
+     .help = "seconds of a limit that may be used at once", .low = 1,
+     .high = 3600, .live = true},
+    {"networks", &um_type_count, offsetof(um_limit_settings, networks), "65536",
+     .help = "client networks that are remembered", .low = 1, .high = 1e7},
+    {"prefix_v4", &um_type_count, offsetof(um_limit_settings, prefix_v4), "24",
+     .help = "bits of an IPv4 address that make its network", .low = 1,
+     .high = 32, .live = true},
+    {"prefix_v6", &um_type_count, offsetof(um_limit_settings, prefix_v6), "56",
+     .help = "bits of an IPv6 address that make its network", .low = 1,
+     .high = 128, .live = true},
+    {"loopback", &um_type_flag, offsetof(um_limit_settings, loopback), "false",
+     .help = "limits also hold for clients on loopback", .live = true},
+    {0}};
+
+const um_setting um_mail_rows[] = {
+    {"workers", &um_type_count, offsetof(um_mail_settings, workers), "2",
+     .help = "processes that read mails", .low = 1, .high = 64},
+    {"time", &um_type_duration, offsetof(um_mail_settings, time), "5s",
+     .help = "a worker that takes longer for a mail is killed", .low = 1000,
+     .high = 60000},
+    {"bytes", &um_type_size, offsetof(um_mail_settings, bytes), "1MB",
+     .help = "bytes of a mail that are read; the rest does not count",
+     .low = 1e4, .high = 1e8},
+    {0}};
+
+static const char *const update_names[] = {"plain", "refined", NULL};
+
+const um_setting um_list_rows[] = {
+    {"kind", &um_type_kind, offsetof(um_list_settings, kind), "table",
+     .help = "a kind of filter that counts"},
+    /* A million reports do not begin a second epoch, and take less than 20
+     * bytes each with both counts and times. */
+    {"capacity", &um_type_count, offsetof(um_list_settings, capacity),
+     "1010000", .help = "different digests that an epoch holds", .low = 1,
+     .high = 1e10},
+    {"error", &um_type_share, offsetof(um_list_settings, error), "5e-6",
+     .help = "share of digests never reported that have a count other than 0"},
+    {"epoch", &um_type_duration, offsetof(um_list_settings, epoch), "30d",
+     .help = "epochs end at multiples of this time, or when they are full",
+     .low = 1000, .high = 3650 * DAY},
+    {"epochs", &um_type_count, offsetof(um_list_settings, epochs), "4",
+     .help = "epochs that are kept", .low = 1, .high = 64},
+    {"cell_bits", &um_type_count, offsetof(um_list_settings, cell_bits), "0",
+     .help = "bits of a counter; 0: as the kind chooses", .low = 0, .high = 64},
+    {"hashes", &um_type_count, offsetof(um_list_settings, hashes), "0",
+     .help = "counters of a digest; 0: as few bytes as error allows", .low = 0,
+     .high = 64},
+    {"addressing", &um_type_text, offsetof(um_list_settings, addressing), NULL,
+     .help = "how a digest finds its counters, such as classic or blocked512; "
+             "default: as the kind chooses"},
+    {"update", &um_type_choice, offsetof(um_list_settings, update), "plain",
+     .help = "kind counting: all counters of a digest grow (plain), or the "
+             "least (refined)",
+     .choices = update_names},
+    {0}};
+
+const um_setting um_account_rows[] = {
+    {"weight", &um_type_weight, offsetof(um_account_settings, weight), "1",
+     .help = "a report of this account counts that many times; 0: not at all; "
+             "parts of 1 count for Razor only",
+     .low = 0, .high = 10000, .live = true},
+    {0}};
+
+/* The defaults fit a server of the default memory. */
+const um_setting um_peers_rows[] = {
+    {"listen", &um_type_addresses, offsetof(um_peers_settings, listen), NULL,
+     .help = "TCP addresses and unix sockets for peers that call this server"},
+    {"quorum", &um_type_count, offsetof(um_peers_settings, quorum), "1",
+     .help = "origins that must have reported a digest, else its count is 0",
+     .low = 1, .high = 1000, .live = true},
+    {"revoke_quorum", &um_type_count,
+     offsetof(um_peers_settings, revoke_quorum), "1",
+     .help = "origins that must have whitelisted or forgotten a digest",
+     .low = 1, .high = 1000, .live = true},
+    {"origin_cap", &um_type_count, offsetof(um_peers_settings, origin_cap), "0",
+     .help = "the most that one origin adds to a count; 0: any", .live = true},
+    {"interval", &um_type_duration, offsetof(um_peers_settings, interval), "5s",
+     .help = "how often peers are told what is new", .low = 50, .high = 36e5,
+     .live = true},
+    {"bandwidth", &um_type_size, offsetof(um_peers_settings, bandwidth), "0",
+     .help = "bytes that a peer is sent in a second; 0: any", .live = true},
+    {"memory", &um_type_size, offsetof(um_peers_settings, memory), "384MB",
+     .help = "bytes of all copies of filters that are exchanged", .low = 1e6,
+     .high = 1e13},
+    {"origins", &um_type_count, offsetof(um_peers_settings, origins), "64",
+     .help = "origins whose filters are kept, besides peers", .low = 1,
+     .high = 65536},
+    {"log_entries", &um_type_count, offsetof(um_peers_settings, log_entries),
+     "65536",
+     .help = "accounts, forgotten digests and dropped origins that a "
+             "server tells its peers",
+     .low = 16, .high = 1e6},
+    {"save", &um_type_duration, offsetof(um_peers_settings, save), "10min",
+     .help = "how often copies of others are written to the data directory",
+     .low = 1000, .high = DAY},
+    {"strict", &um_type_flag, offsetof(um_peers_settings, strict), "false",
+     .help = "only origins that are peers, or were allowed, count"},
+    {"drop_quorum", &um_type_count, offsetof(um_peers_settings, drop_quorum),
+     "0", .help = "origins whose notices drop another one; 0: none does",
+     .low = 0, .high = 1000},
+    {0}};
+
+const um_setting um_peer_rows[] = {
+    {"address", &um_type_address, offsetof(um_peer_settings, address), NULL,
+     .help = "where to call it; without it the peer calls", .live = true},
+    {"key", &um_type_text, offsetof(um_peer_settings, key), NULL,
+     .help = "its public key: 64 digits, or the file that ends in .pub",
+     .live = true},
+    {0}};
+
+/* --- sections ------------------------------------------------------------- */
+
+static void *top_target(um_config *c, const char *title)
+{
+    (void)title;
+    return c;
+}
+
+static void *limits_target(um_config *c, const char *title)
+{
+    (void)title;
+    return &c->limits;
+}
+
+static void *mail_target(um_config *c, const char *title)
+{
+    (void)title;
+    return &c->mail;
+}
+
+static void *list_target(um_config *c, const char *title)
+{
+    size_t i = um_front_list_find(title);
+
+    return um_front_list(i) ? &c->list[i] : NULL;
+}
+
+static void *peers_target(um_config *c, const char *title)
+{
+    (void)title;
+    return &c->peers;
+}
+
+static void *account_target(um_config *c, const char *title)
+{
+    um_account_settings *more =
+        realloc(c->account, (c->naccounts + 1) * sizeof *more);
+
+    if (!more)
+        return NULL;
+    c->account = more;
+    more += c->naccounts;
+    *more = (um_account_settings){.name = strdup(title)};
+    if (!more->name)
+        return NULL;
+    um_settings_init(um_account_rows, more);
+    c->naccounts++;
+    return more;
+}
+
+static void *peer_target(um_config *c, const char *title)
+{
+    um_peer_settings *more = realloc(c->peer, (c->npeers + 1) * sizeof *more);
+
+    if (!more)
+        return NULL;
+    c->peer = more;
+    more += c->npeers;
+    *more = (um_peer_settings){.name = strdup(title)};
+    if (!more->name)
+        return NULL;
+    c->npeers++;
+    return more;
+}
+
+static void *front_target(um_config *c, const char *title)
+{
+    size_t i = 0;
+
+    while (um_front_row(i) != um_front_find(title))
+        i++;
+    return c->front[i];
+}
+
+static const um_section_row sections[] = {
+    {"", um_top_settings, false, top_target, NULL},
+    {"limits", um_limit_rows, false, limits_target, NULL},
+    {"mail", um_mail_rows, false, mail_target, NULL},
+    {"list", um_list_rows, true, list_target, um_front_list},
+    {"account", um_account_rows, true, account_target, NULL},
+    {"peers", um_peers_rows, false, peers_target, NULL},
+    {"peer", um_peer_rows, true, peer_target, NULL},
+};
+
+bool um_config_section(size_t i, um_section_row *out)
+{
+    const um_front *f;
+
+    if (i < UM_COUNT(sections)) {
+        *out = sections[i];
+        return true;
+    }
+    f = um_front_row(i - UM_COUNT(sections));
+    if (f)
+        *out =
+            (um_section_row){f->name, f->settings, false, front_target, NULL};
+    return f;
+}

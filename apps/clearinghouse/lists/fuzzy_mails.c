@@ -1,0 +1,222 @@
+/*
+ * fuzzy_mails.c - what servers say of a mail, together.
+ */
+#include "clearinghouse/lists/fuzzy_mails.h"
+
+#include "clearinghouse/lists/counts.h"
+#include "clearinghouse/runtime/digest_text.h"
+
+#include <string.h>
+
+enum {
+    FOUND = 128, /* records of one mail that are taken, at most: the time grows
+                    with its square */
+    SKEW = 3600  /* seconds that the clock of a peer may be ahead */
+};
+
+typedef struct found {
+    const uint8_t *origin;
+    um_near_record record;
+    bool live;   /* written, and not deleted since */
+    bool first;  /* ... of its server with that flag */
+    bool counts; /* ... with a flag that enough servers have */
+} found;
+
+void um_fuzzy_look(um_fuzzy_view *v, const um_house *h, unsigned list)
+{
+    const um_list *l = um_store_list(h->store, list);
+    umbel_sync_copy c;
+
+    v->house = h;
+    v->n = 0;
+    for (unsigned i = 0; i < um_list_epochs(l); i++)
+        v->source[v->n++].filter = um_list_filter(l, i);
+    v->own = v->n;
+    for (size_t i = 0; i < v->n; i++)
+        v->source[i].origin = NULL;
+    for (size_t at = 0;
+         v->n < UM_FUZZY_SOURCES && um_house_next_copy(h, list, &at, &c);)
+        if (um_is_near(c.filter))
+            v->source[v->n++] = (struct um_fuzzy_source){c.filter, c.origin};
+}
+
+/* Stamps win over earlier ones: one from the future would win over whatever is
+ * written until then. */
+static bool is_ahead(const um_fuzzy_view *v, const found *f)
+{
+    return f->origin && f->record.stamp > v->house->now + SKEW;
+}
+
+static size_t find_all(const um_fuzzy_view *v, const umbel_digest *d,
+                       const uint8_t *name, found out[FOUND])
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < v->n && n < FOUND; i++)
+        if (um_near_find(v->source[i].filter, d, name, &out[n].record)) {
+            out[n].origin = v->source[i].origin;
+            n += !is_ahead(v, &out[n]);
+        }
+    return n;
+}
+
+static bool same_origin(const uint8_t *a, const uint8_t *b)
+{
+    return a == b || (a && b && memcmp(a, b, UMBEL_ORIGIN_LEN) == 0);
+}
+
+/* Returns the latest deletion by a server, if that is record i; 0: it is
+ * another, or i is none. */
+static uint32_t last_deletion(const found *f, size_t n, size_t i)
+{
+    for (size_t k = 0; f[i].record.gone && k < n; k++)
+        if (k != i && f[k].record.gone &&
+            same_origin(f[k].origin, f[i].origin) &&
+            (f[k].record.stamp > f[i].record.stamp ||
+             (k < i && f[k].record.stamp == f[i].record.stamp)))
+            return 0;
+    return f[i].record.gone ? f[i].record.stamp : 0;
+}
+
+/*
+ * The stamp from which on quorum servers have deleted it; 0: they have not.
+ * That is the quorum-th of the latest deletions of each server, the latest
+ * first.
+ */
+static uint32_t deletion_of(const found *f, size_t n, uint64_t quorum)
+{
+    uint32_t last[FOUND];
+    uint64_t servers = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t stamp = last_deletion(f, n, i);
+        size_t at = servers;
+        if (!stamp)
+            continue;
+        for (; at && last[at - 1] < stamp; at--)
+            last[at] = last[at - 1];
+        last[at] = stamp;
+        servers++;
+    }
+    return quorum && quorum <= servers ? last[quorum - 1] : 0;
+}
+
+/* Returns true if a live record is the first of its server with that flag. */
+static bool is_first(const found *f, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (f[k].live && f[k].record.flag == f[i].record.flag &&
+            same_origin(f[k].origin, f[i].origin))
+            return false;
+    return f[i].live;
+}
+
+static bool has_quorum(const found *f, size_t n, uint8_t flag, uint64_t quorum)
+{
+    uint64_t servers = 0;
+
+    for (size_t i = 0; i < n && servers < quorum; i++)
+        servers += f[i].record.flag == flag && f[i].first;
+    return servers >= quorum;
+}
+
+/* A flag that too few servers have neither hides nor changes another one; where
+ * none has enough, all count, and the mail is not told. */
+static void find_counting(found *f, size_t n, uint64_t quorum, um_fuzzy_mail *m)
+{
+    bool some = false;
+
+    for (size_t i = 0; i < n; i++) {
+        f[i].live = !f[i].record.gone && f[i].record.stamp > m->deleted;
+        f[i].first = is_first(f, i);
+        m->written |= f[i].live;
+    }
+    for (size_t i = 0; i < n; i++) {
+        f[i].counts = f[i].live && has_quorum(f, n, f[i].record.flag, quorum);
+        some |= f[i].counts;
+    }
+    for (size_t i = 0; i < n && !some; i++)
+        f[i].counts = f[i].live;
+}
+
+static void find_flag(const found *f, size_t n, um_fuzzy_mail *m)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (f[i].record.stamp > m->latest)
+            m->latest = f[i].record.stamp;
+        if (f[i].counts && f[i].record.stamp > m->stamp) {
+            m->stamp = f[i].record.stamp;
+            m->flag = f[i].record.flag;
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        if (f[i].counts && f[i].record.flag != m->flag &&
+            f[i].record.stamp > m->other)
+            m->other = f[i].record.stamp;
+}
+
+static int64_t value_of(const found *f, uint64_t cap)
+{
+    int64_t value = f->record.value,
+            most = cap > INT32_MAX ? INT32_MAX : (int64_t)cap;
+
+    if (!f->origin || !cap)
+        return value;
+    return value > most ? most : value < -most ? -most : value;
+}
+
+static void sum_values(const found *f, size_t n, const um_peers_settings *s,
+                       um_fuzzy_mail *m)
+{
+    int64_t sum = 0;
+    uint64_t servers = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        bool counts = f[i].counts && f[i].record.flag == m->flag &&
+                      f[i].record.stamp > m->other;
+        if (!counts)
+            continue;
+        bool again = false;
+        for (size_t k = 0; k < i; k++)
+            again |= f[k].counts && f[k].record.flag == m->flag &&
+                     f[k].record.stamp > m->other &&
+                     same_origin(f[k].origin, f[i].origin);
+        servers += !again;
+        sum += value_of(&f[i], s->origin_cap);
+    }
+    m->value = sum > INT32_MAX   ? INT32_MAX
+               : sum < INT32_MIN ? INT32_MIN
+                                 : (int32_t)sum;
+    m->there = servers >= s->quorum;
+}
+
+void um_fuzzy_ask(const um_fuzzy_view *v, const umbel_digest *d,
+                  const uint8_t *name, um_fuzzy_mail *out)
+{
+    const um_peers_settings *s = &v->house->config.peers;
+    bool alone = !v->house->machine;
+    um_peers_settings none = {.quorum = 1, .revoke_quorum = 1};
+    found f[FOUND];
+    size_t n = find_all(v, d, name, f);
+
+    *out = (um_fuzzy_mail){0};
+    if (!n)
+        return;
+    if (alone)
+        s = &none;
+    out->deleted = deletion_of(f, n, s->revoke_quorum);
+    find_counting(f, n, s->quorum, out);
+    find_flag(f, n, out);
+    if (out->written)
+        sum_values(f, n, s, out);
+}
+
+umbel_digest um_fuzzy_digest(const um_house *h, const uint8_t *name)
+{
+    char text[UM_DIGEST_TEXT];
+    umbel_slice key = um_fuzzy_print_name(name, text);
+    umbel_digest d;
+
+    um_store_digest(h->store, &key, 1, &d);
+    return d;
+}

@@ -1,0 +1,53 @@
+/*
+ * fuzzy_mails.h - mails of rspamd's fuzzy storage: what this server and its
+ * peers say of one, together.
+ *
+ * Each server writes to filters of its own (kinds/near/near.h), one an epoch.
+ * All of them are asked. A deletion hides whatever has no later stamp, at any
+ * server, once revoke_quorum servers have one. Of what is left, flags that
+ * fewer than quorum servers have do not count. The flag is that of the latest
+ * record, and the value the sum of the records that have it and are later than
+ * any with another flag, of each server at most origin_cap. What a peer has
+ * stamped with a time that is more than an hour ahead does not count until
+ * then.
+ */
+#ifndef UM_CLEARINGHOUSE_FUZZY_MAILS_H
+#define UM_CLEARINGHOUSE_FUZZY_MAILS_H
+
+#include "clearinghouse/protocols/fuzzy/request.h"
+#include "clearinghouse/server/house.h"
+
+enum { UM_FUZZY_SOURCES = 512 }; /* filters that are asked, at most */
+
+/* Filters that count at this moment: valid until the store, or the machine of
+ * the peers, changes. */
+typedef struct um_fuzzy_view {
+    const um_house *house;
+    size_t n, own; /* own: the first ones are this server's */
+    struct um_fuzzy_source {
+        const umbel_filter *filter;
+        const uint8_t *origin; /* NULL: this server */
+    } source[UM_FUZZY_SOURCES];
+} um_fuzzy_view;
+
+void um_fuzzy_look(um_fuzzy_view *v, const um_house *h, unsigned list);
+
+typedef struct um_fuzzy_mail {
+    bool there;   /* clients are told */
+    bool written; /* some server has it, whatever the quorum says */
+    uint8_t flag;
+    int32_t value;
+    uint32_t stamp;   /* of the latest record */
+    uint32_t deleted; /* stamp of the deletion that holds; 0: none does */
+    uint32_t other;   /* the latest stamp with another flag; 0: none */
+    uint32_t latest;  /* stamp of anything about it; 0: nothing */
+} um_fuzzy_mail;
+
+/* Asks for a digest; name NULL: it is not known (um_near_find). */
+void um_fuzzy_ask(const um_fuzzy_view *v, const umbel_digest *d,
+                  const uint8_t *name, um_fuzzy_mail *out);
+
+/* The digest of a name, as lists hash its text. */
+umbel_digest um_fuzzy_digest(const um_house *h, const uint8_t *name);
+
+#endif

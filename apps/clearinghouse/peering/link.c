@@ -1,0 +1,530 @@
+/*
+ * peers_link.c - connections of peers, and messages over them.
+ *
+ * A connection becomes a link when both sides have proved their keys. If two
+ * servers call each other at the same time, both keep the link whose caller has
+ * the smaller key. Later on a new link replaces an old one: a server calls only
+ * when it has none, so the old one is dead, and we have not noticed.
+ *
+ * Nothing is queued. The machine makes the next message when the last one is
+ * with the system, so a peer that does not read costs one message. All links
+ * together get a fraction of a millisecond of a turn, and the machine works on
+ * some pages at a time; links that have to wait are paused, and come first in
+ * the next turn.
+ */
+#include "clearinghouse/peering/inside.h"
+
+#include "base/error.h"
+#include "publish/manifest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    GREETING_MS = 10000, /* until both keys are proved */
+    GREETINGS_MOST = 64, /* accepted connections in that time ... */
+    GREETINGS_EACH = 8,  /* ... and of one network */
+    ACCEPTED_MOST = 200, /* connections in a second: each costs a key */
+    CROSSING_MS = 10000, /* calls of both sides that may cross */
+    WORKED_MS = 10000,   /* a link that lasted so long worked */
+    ALIVE_MS = 15000,    /* a sign of life is sent when nothing else was */
+    SILENCE_MS = 60000,  /* without a byte: the link is dead */
+    TURN_US = 200 /* of one turn, for what comes, and for what goes: as long as
+                     a check may wait for it */
+};
+
+static uint64_t now_ms(const um_conn *c)
+{
+    return um_house_ms(c->peers->house);
+}
+
+/* --- the end of a connection ---------------------------------------------- */
+
+/* Takes a connection from its peer. */
+static void leave_remote(um_conn *c)
+{
+    um_remote *r = c->remote;
+
+    if (r && r->calling == c)
+        r->calling = NULL;
+    if (r && r->up == c) {
+        r->up = NULL;
+        um_remote_down(c->peers, r);
+    }
+    if (r && c->adopted) {
+        r->bytes_in += c->bytes_in;
+        r->bytes_out += c->bytes_out;
+    }
+    c->remote = NULL;
+}
+
+/* key is the one that it named, or empty. */
+static void log_stranger(um_peers *p, const um_stream *s, const char *text,
+                         const char *key)
+{
+    char where[UM_ADDRESS_TEXT];
+
+    p->refused_strangers++;
+    if (!um_log_wants(&p->house->log, &p->strangers))
+        return;
+    um_address_print(um_stream_peer(s), where);
+    um_log_limited(&p->house->log, &p->strangers, "peers: refused %s: %s%s%s",
+                   where, text, key[0] ? ": " : "", key);
+}
+
+/* Logs why it ended, and puts off the next call. A peer that cannot be reached
+ * for days, always for the same reason, is logged once. */
+static void note_end(um_conn *c, const char *text)
+{
+    um_remote *r = c->remote;
+    bool was_link = r && r->up == c;
+    char why[sizeof r->error];
+
+    if (!r) {
+        log_stranger(c->peers, c->stream, text, c->stranger);
+        return;
+    }
+    if (c->stranger[0])
+        snprintf(why, sizeof why,
+                 "the server at its address has another key than the one "
+                 "configured here: %s",
+                 c->stranger);
+    else
+        snprintf(why, sizeof why, "%s", text);
+    if (was_link || strcmp(why, r->error) != 0)
+        um_peers_log(c->peers, r, was_link ? UM_PEER_DOWN : UM_PEER_NO_CALL,
+                     "%s: %s", was_link ? "link ended" : "no link", why);
+    snprintf(r->error, sizeof r->error, "%s", why);
+    if (was_link || c->caller)
+        um_calls_put_off(c->peers, r,
+                         was_link && now_ms(c) - c->begun >= WORKED_MS);
+}
+
+static void free_conn(um_conn *c)
+{
+    um_peers *p = c->peers;
+
+    if (c->prev)
+        c->prev->next = c->next;
+    else
+        p->first = c->next;
+    if (c->next)
+        c->next->prev = c->prev;
+    for (um_conn **at = &p->waiting; *at; at = &(*at)->next_waiting)
+        if (*at == c) {
+            *at = c->next_waiting;
+            break;
+        }
+    p->greeting -= !c->caller && !c->adopted;
+    um_link_close(c->link);
+    free(c);
+}
+
+void um_conn_end(um_conn *c, const char *text)
+{
+    if (c->over)
+        return;
+    c->over = true;
+    if (text && !c->peers->closing)
+        note_end(c, text);
+    leave_remote(c);
+    um_stream_close(c->stream, UM_END_DONE); /* conn_closed frees it */
+}
+
+void um_conn_discard(um_conn *c, const char *text)
+{
+    note_end(c, text);
+    leave_remote(c);
+    free_conn(c);
+}
+
+static void conn_closed(um_stream *s)
+{
+    um_conn *c = um_stream_data(s);
+
+    if (!c)
+        return;
+    if (!c->over && !c->peers->closing)
+        note_end(c, um_stream_why(s));
+    c->over = true;
+    leave_remote(c);
+    free_conn(c);
+}
+
+/* --- messages ------------------------------------------------------------- */
+
+static void write_output(um_conn *c)
+{
+    umbel_slice out = um_link_output(c->link);
+
+    if (!out.len || c->over)
+        return;
+    c->said = now_ms(c);
+    c->bytes_out += out.len;
+    um_stream_write(c->stream, out);
+    um_link_sent(c->link, out.len);
+}
+
+/* Returns true if the new link stays, the old one having ended. */
+static bool settle_between(um_conn *old, um_conn *new)
+{
+    const uint8_t *ours = new->peers->keys.origin;
+    bool smaller = memcmp(ours, new->remote->key, UMBEL_TRUST_KEY_LEN) < 0;
+
+    if (old->caller != new->caller && now_ms(new) - old->begun < CROSSING_MS &&
+        old->caller == smaller)
+        return false;
+    um_conn_end(old, NULL);
+    return true;
+}
+
+/* Both keys are proved: the connection becomes the link of its peer. */
+static umbel_status adopt(um_conn *c, umbel_error *err)
+{
+    um_peers *p = c->peers;
+    um_remote *r = um_remote_find(p, um_link_peer(c->link));
+
+    if (!r)
+        return um_fail(err, UMBEL_E_REFUSED, "the peer was removed");
+    p->greeting -= !c->caller;
+    c->adopted = true;
+    c->remote = r;
+    if (r->calling == c)
+        r->calling = NULL;
+    if (r->up && !settle_between(r->up, c)) {
+        um_conn_end(c, NULL);
+        return um_fail(err, UMBEL_E_REFUSED, "there is a link already");
+    }
+    UM_TRY(umbel_sync_connect(p->machine, &r->number, err));
+    r->up = c;
+    r->since = p->house->now;
+    r->wants = p->wanted = true;
+    um_peers_log(p, r, UM_PEER_UP, "linked, %s called",
+                 c->caller ? "this server" : "the peer");
+    return UMBEL_OK;
+}
+
+static umbel_status take_message(void *ctx, umbel_slice message,
+                                 umbel_error *err)
+{
+    um_conn *c = ctx;
+
+    if (!c->adopted)
+        UM_TRY(adopt(c, err));
+    if (!message.len || c->over)
+        return UMBEL_OK;
+    um_remote *r = c->remote;
+    r->wants = c->peers->wanted = true;
+    /* A refusal is an event, and counted. */
+    umbel_sync_receive(c->peers->machine, r->number, message.data, message.len,
+                       c->peers->house->now, NULL);
+    return UMBEL_OK;
+}
+
+/* The key of a caller is one of ours; that of a peer that we called is its
+ * own. */
+static bool is_known(void *ctx, const uint8_t key[UMBEL_TRUST_KEY_LEN])
+{
+    um_conn *c = ctx;
+    const um_remote *r = um_remote_find(c->peers, key);
+
+    if (r && (!c->caller || r == c->remote))
+        return true;
+    um_digest_text(key, c->stranger);
+    return false;
+}
+
+/* The machine works on a message, or has made one, or the turn has been long
+ * enough. */
+static bool must_wait(const um_peers *p)
+{
+    return p->receiving > TURN_US || p->making || umbel_sync_busy(p->machine);
+}
+
+static bool has_no_turn(void *ctx)
+{
+    const um_conn *c = ctx;
+
+    return c->adopted && must_wait(c->peers);
+}
+
+/* Once in the list, a connection stays until it is resumed. */
+static void wait_for_turn(um_conn *c)
+{
+    um_peers *p = c->peers;
+    um_conn **end = &p->waiting;
+
+    while (*end && *end != c)
+        end = &(*end)->next_waiting;
+    if (!*end) {
+        *end = c;
+        c->next_waiting = NULL;
+        um_stream_pause(c->stream);
+    }
+    um_timer_set(p->again, 0, 0);
+}
+
+static void receive(um_conn *c, umbel_slice bytes)
+{
+    umbel_error err;
+    uint64_t begin = um_clock_us();
+    umbel_status status = um_link_receive(c->link, bytes, &err);
+
+    if (!status && !c->adopted && um_link_is_ready(c->link))
+        status = adopt(c, &err);
+    if (status)
+        um_conn_end(c, err.text);
+    write_output(c);
+    c->peers->receiving += um_clock_us() - begin;
+    if (!c->over &&
+        (um_link_holds(c->link) || umbel_sync_busy(c->peers->machine)))
+        wait_for_turn(c);
+}
+
+static size_t take_bytes(um_stream *s, const uint8_t *bytes, size_t len)
+{
+    um_conn *c = um_stream_data(s);
+
+    if (!c || c->over)
+        return len;
+    c->heard = now_ms(c);
+    if (has_no_turn(c)) {
+        wait_for_turn(c);
+        return 0;
+    }
+    c->bytes_in += len;
+    receive(c, (umbel_slice){bytes, len});
+    return len;
+}
+
+/* --- opening -------------------------------------------------------------- */
+
+um_conn *um_conn_open(um_peers *p, um_remote *call)
+{
+    um_conn *c = calloc(1, sizeof *c);
+
+    if (!c)
+        return NULL;
+    *c = (um_conn){.peers = p, .caller = call, .remote = call};
+    um_link_config config = {.sign_key = p->keys.sign_key,
+                             .caller = call,
+                             .is_known = is_known,
+                             .take = take_message,
+                             .is_busy = has_no_turn,
+                             .ctx = c,
+                             .message_max = UM_PEERS_MESSAGE};
+    if (um_link_open(&config, &c->link, NULL) != UMBEL_OK) {
+        free(c);
+        return NULL;
+    }
+    c->begun = c->heard = c->said = c->drained = now_ms(c);
+    c->next = p->first;
+    if (c->next)
+        c->next->prev = c;
+    p->first = c;
+    p->greeting += !call;
+    if (call)
+        call->calling = c;
+    return c;
+}
+
+/* Returns true if strangers, or those of this network, have enough. */
+static bool is_crowded(const um_peers *p, const um_stream *s)
+{
+    const um_address *from = um_stream_peer(s);
+    um_network network = um_address_network(from, NULL);
+    size_t n = 0;
+
+    if (p->greeting >= GREETINGS_MOST || p->accepted >= ACCEPTED_MOST)
+        return true;
+    if (um_address_is_loopback(from))
+        return false;
+    for (const um_conn *c = p->first; c; c = c->next)
+        if (!c->caller && !c->adopted)
+            n += um_network_equal(
+                um_address_network(um_stream_peer(c->stream), NULL), network);
+    return n >= GREETINGS_EACH;
+}
+
+static um_conn *accept_conn(um_stream *s)
+{
+    um_peers *p = um_stream_ctx(s);
+    um_conn *c = is_crowded(p, s) ? NULL : um_conn_open(p, NULL);
+
+    p->accepted++;
+    if (!c) {
+        log_stranger(p, s, "too many callers that have proved no key yet", "");
+        um_stream_close(s, UM_END_ALL_FULL);
+        return NULL;
+    }
+    um_stream_set_data(s, c);
+    c->stream = s;
+    return c;
+}
+
+static void conn_opened(um_stream *s)
+{
+    um_conn *c = um_stream_data(s) ? um_stream_data(s) : accept_conn(s);
+
+    if (!c || c->over)
+        return;
+    c->opened = true;
+    c->begun = c->heard = c->drained = now_ms(c);
+    write_output(c);
+}
+
+const um_stream_protocol um_peers_protocol = {
+    .opened = conn_opened, .take = take_bytes, .closed = conn_closed};
+
+/* --- time ----------------------------------------------------------------- */
+
+static const char *find_fault(um_conn *c, uint64_t now)
+{
+    size_t unread = um_stream_unread(c->stream);
+
+    if (unread == 0 || unread < c->unread)
+        c->drained = now;
+    c->unread = unread;
+    if (!c->adopted && now - c->begun >= GREETING_MS)
+        return c->opened ? "no greeting within 10 s" : "no answer within 10 s";
+    if (now - c->heard >= SILENCE_MS)
+        return "silent for 60 s";
+    if (now - c->drained >= SILENCE_MS)
+        return "it did not read for 60 s";
+    return NULL;
+}
+
+static void check_conn(um_conn *c, uint64_t now)
+{
+    const char *fault = c->over ? NULL : find_fault(c, now);
+
+    if (fault) {
+        um_conn_end(c, fault);
+    } else if (c->adopted && !c->over && now - c->said >= ALIVE_MS) {
+        um_link_send(c->link, (umbel_slice){NULL, 0}, NULL);
+        write_output(c);
+    }
+}
+
+void um_conns_tick(um_peers *p)
+{
+    uint64_t now = um_house_ms(p->house);
+
+    p->accepted = 0;
+    for (um_conn *c = p->first, *next; c; c = next) {
+        next = c->next;
+        check_conn(c, now);
+    }
+}
+
+/* --- turns ---------------------------------------------------------------- */
+
+/* Fills the bucket; returns true if something may be sent. */
+static bool has_tokens(um_peers *p, um_remote *r)
+{
+    uint64_t now = um_house_ms(p->house);
+    double rate = (double)p->house->config.peers.bandwidth;
+
+    r->tokens += (double)(now - r->filled) * rate / 1000;
+    /* Without a ceiling there are no debts: a reload may set one. */
+    if (r->tokens > rate || rate <= 0)
+        r->tokens = rate;
+    r->filled = now;
+    return rate <= 0 || r->tokens > 0;
+}
+
+/* Sends one message; false: there is none, or it cannot be sent now. */
+static bool send_next(um_peers *p, um_remote *r)
+{
+    umbel_slice message;
+    um_conn *c = r->up;
+    uint64_t before = c->bytes_out;
+
+    if (um_stream_unread(c->stream)) /* its turn comes when it is written */
+        return false;
+    if (!has_tokens(p, r))
+        return false;
+    r->wants = umbel_sync_next(p->machine, r->number, p->house->now, &message);
+    if (!r->wants) {
+        r->wants = umbel_sync_busy(p->machine);
+        return false;
+    }
+    um_link_send(c->link, message, NULL);
+    write_output(c);
+    r->tokens -= (double)(c->bytes_out - before);
+    return r->up == c && !c->over;
+}
+
+/* A message for each peer in turn, until nobody wants one or the time is over.
+ * The peer whose message takes several turns is the next one. */
+static void send_round(um_peers *p)
+{
+    uint64_t end = um_clock_us() + TURN_US;
+    size_t idle = 0, wanting = 0;
+
+    while (idle < p->nremotes) {
+        um_remote *r = p->remote[p->turn++ % p->nremotes];
+        bool sent = r->up && r->wants && send_next(p, r);
+
+        idle = sent ? 0 : idle + 1;
+        wanting = (sent ? 0 : wanting) + (r->up && r->wants);
+        p->making = umbel_sync_busy(p->machine);
+        if (p->making)
+            p->turn--;
+        else if (!sent || um_clock_us() <= end)
+            continue;
+        um_timer_set(p->again, 0, 0);
+        return;
+    }
+    p->wanted = wanting;
+}
+
+/* Sends what the last turns made. */
+static void send_made(um_peers *p)
+{
+    um_remote *r = p->nremotes ? p->remote[p->turn % p->nremotes] : NULL;
+
+    p->making = false;
+    if (r && r->up)
+        send_next(p, r);
+}
+
+/* Those that wait first take what they have. */
+static void resume_waiting(um_peers *p)
+{
+    while (p->waiting && !must_wait(p)) {
+        um_conn *c = p->waiting;
+
+        if (!c->over)
+            receive(c, (umbel_slice){NULL, 0});
+        if (p->waiting != c || must_wait(p))
+            continue; /* it has ended, or goes on in the next turn */
+        p->waiting = c->next_waiting;
+        if (!c->over)
+            um_stream_resume(c->stream);
+    }
+}
+
+/* Goes on with a message that takes several turns, for a part of this one. */
+static void work_on(um_peers *p)
+{
+    uint64_t end = um_clock_us() + TURN_US;
+
+    while (umbel_sync_work(p->machine) && um_clock_us() < end)
+        ;
+    um_timer_set(p->again, 0, 0);
+}
+
+void um_conns_work(um_peers *p)
+{
+    p->receiving = 0;
+    if (umbel_sync_busy(p->machine)) {
+        work_on(p);
+        return;
+    }
+    if (p->making)
+        send_made(p);
+    resume_waiting(p);
+    if (p->wanted && !umbel_sync_busy(p->machine) && !um_publish_holds(p))
+        send_round(p);
+}

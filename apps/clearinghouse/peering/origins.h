@@ -1,0 +1,73 @@
+/*
+ * origins.h - peers and origins as the operator sees them: who they are, what
+ * they said, and how far they are behind.
+ *
+ * A peer is a server of the configuration, an origin one that has reported;
+ * most are both, and have one row. Our own is the first.
+ */
+#ifndef UM_CLEARINGHOUSE_ORIGINS_H
+#define UM_CLEARINGHOUSE_ORIGINS_H
+
+#include "clearinghouse/config/config.h"
+#include "clearinghouse/peering/store.h"
+
+#include <stdio.h>
+
+enum { UM_ORIGIN_HEX = 2 * UMBEL_ORIGIN_LEN + 1 };
+
+typedef struct um_origin {
+    char key[UM_ORIGIN_HEX]; /* in hexadecimal digits */
+    const char *name; /* of the peer; NULL: not a peer of the configuration */
+    const char *address; /* that we call; NULL: none */
+    const char *state; /* "self", "dropped", "muted"; of a peer "up", "calling",
+                          "down"; of others "forwarded": peers send what it
+                          said */
+    const char
+        *error; /* why there is no link; "": there is, or none is known */
+    bool own, up, held;
+    uint64_t since;   /* when the link's state began; 0: no peer */
+    uint64_t version; /* the highest of its copies */
+    uint64_t digests; /* in all its copies */
+    uint64_t memory;  /* bytes of them */
+    double fill;      /* share of the fullest that is used */
+    uint64_t seen;    /* when its last version came; 0: before the start */
+    double lag;       /* seconds; NaN: not known */
+    uint64_t bytes_in, bytes_out;
+    uint64_t refused[UMBEL_SYNC_REASONS];
+    uint64_t refused_at[UMBEL_SYNC_REASONS]; /* when last; 0: never */
+} um_origin;
+
+/* What documents show; valid until the next turn of the loop. */
+typedef struct um_origins_view {
+    const um_origin *item;
+    size_t n;
+    uint64_t agreement[UM_MAX_LISTS];
+    bool alone[UM_MAX_LISTS]; /* an epoch of the list is not published */
+    um_peers_store_stats saved;
+    uint64_t strangers; /* connections that were refused */
+} um_origins_view;
+
+typedef struct um_origins um_origins;
+typedef struct um_house um_house;
+
+umbel_status um_origins_open(um_house *h, um_origins **out, umbel_error *err);
+/* NULL is accepted. */
+void um_origins_close(um_origins *o);
+/* Once a second: notes which peers have all that we have. NULL is accepted. */
+void um_origins_tick(um_origins *o);
+
+/* Returns the state of this moment; NULL: no origin is configured, or no
+ * memory. */
+const um_origins_view *um_origins_look(um_origins *o);
+
+/* Finds an origin by the name of a peer, its key or the first digits of it.
+ * E_RANGE says what to give instead. */
+umbel_status um_origins_find(um_origins *o, const char *text,
+                             uint8_t key[UMBEL_ORIGIN_LEN], umbel_error *err);
+
+uint64_t um_origin_refusals(const um_origin *o);
+/* The documents: for a terminal, and a JSON array. now: seconds since 1970. */
+void um_origins_print_text(FILE *out, const um_origins_view *v, uint64_t now);
+void um_origins_print_json(FILE *out, const um_origins_view *v, uint64_t now);
+
+#endif

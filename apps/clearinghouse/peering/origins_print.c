@@ -1,0 +1,238 @@
+/*
+ * origins_print.c - rows of peers and origins, for a terminal and as JSON.
+ */
+#include "clearinghouse/peering/origins.h"
+
+#include "base/error.h"
+#include "clearinghouse/runtime/words.h"
+#include "cli/framework/report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+uint64_t um_origin_refusals(const um_origin *o)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < UMBEL_SYNC_REASONS; i++)
+        n += o->refused[i];
+    return n;
+}
+
+static uint64_t seconds_since(uint64_t then, uint64_t now)
+{
+    return then < now ? now - then : 0;
+}
+
+/* --- for a terminal ------------------------------------------------------- */
+
+static um_words name_cell(const um_origin *o, uint64_t now)
+{
+    um_words w;
+
+    (void)now;
+    snprintf(w.text, sizeof w.text, "%.48s", o->name ? o->name : "-");
+    return w;
+}
+
+/* As many digits as tell origins apart; commands take them. */
+static um_words key_cell(const um_origin *o, uint64_t now)
+{
+    um_words w;
+
+    (void)now;
+    snprintf(w.text, sizeof w.text, "%.8s", o->key);
+    return w;
+}
+
+static um_words state_cell(const um_origin *o, uint64_t now)
+{
+    um_words w;
+
+    if (o->since)
+        snprintf(w.text, sizeof w.text, "%.24s %.32s", o->state,
+                 um_words_about(seconds_since(o->since, now)).text);
+    else
+        snprintf(w.text, sizeof w.text, "%s", o->state);
+    return w;
+}
+
+static um_words digests_cell(const um_origin *o, uint64_t now)
+{
+    (void)now;
+    return um_words_count(o->digests);
+}
+
+static um_words fill_cell(const um_origin *o, uint64_t now)
+{
+    (void)now;
+    return um_words_unit(UM_UNIT_SHARE, o->fill);
+}
+
+static um_words seen_cell(const um_origin *o, uint64_t now)
+{
+    um_words w = {"-"};
+
+    if (o->seen)
+        snprintf(w.text, sizeof w.text, "%.32s ago",
+                 um_words_about(seconds_since(o->seen, now)).text);
+    return w;
+}
+
+/* Only a peer has a link. */
+static um_words link_cell(const um_origin *o, um_words words)
+{
+    return o->name ? words : (um_words){"-"};
+}
+
+static um_words lag_cell(const um_origin *o, uint64_t now)
+{
+    (void)now;
+    return link_cell(o, um_words_unit(UM_UNIT_SECONDS, o->lag));
+}
+
+static um_words in_cell(const um_origin *o, uint64_t now)
+{
+    (void)now;
+    return link_cell(o, um_words_bytes(o->bytes_in));
+}
+
+static um_words out_cell(const um_origin *o, uint64_t now)
+{
+    (void)now;
+    return link_cell(o, um_words_bytes(o->bytes_out));
+}
+
+/* They fit into 80 characters; JSON and the page have more. What was refused
+ * stands below its row. */
+static const struct {
+    const char *head;
+    bool left; /* texts; figures stand at the right */
+    um_words (*cell)(const um_origin *o, uint64_t now);
+} columns[] = {
+    {"name", true, name_cell},   {"origin", true, key_cell},
+    {"state", true, state_cell}, {"digests", false, digests_cell},
+    {"full", false, fill_cell},  {"heard", false, seen_cell},
+    {"lag", false, lag_cell},    {"in", false, in_cell},
+    {"out", false, out_cell},
+};
+
+static void measure(const um_origins_view *v, uint64_t now,
+                    int width[UM_COUNT(columns)])
+{
+    for (size_t c = 0; c < UM_COUNT(columns); c++) {
+        width[c] = (int)strlen(columns[c].head);
+        for (size_t i = 0; i < v->n; i++) {
+            int len = (int)strlen(columns[c].cell(&v->item[i], now).text);
+            width[c] = len > width[c] ? len : width[c];
+        }
+    }
+}
+
+static void put_column(FILE *out, size_t c, const int *width, const char *text)
+{
+    bool last = c + 1 == UM_COUNT(columns);
+
+    fprintf(out, "%*s%s", columns[c].left ? -width[c] : width[c], text,
+            last ? "\n" : "  ");
+}
+
+/* What is wrong with one, below its row. */
+static void put_troubles(FILE *out, const um_origin *o)
+{
+    if (o->error[0])
+        fprintf(out, "    no link: %s\n", o->error);
+    if (o->held)
+        fputs("    held at its capacity: raise capacity of the list "
+              "everywhere\n",
+              out);
+    for (unsigned i = 0; i < UMBEL_SYNC_REASONS; i++)
+        if (o->refused[i])
+            fprintf(out, "    refused %s: %s\n",
+                    umbel_sync_reason_name((umbel_sync_reason)i),
+                    um_words_count(o->refused[i]).text);
+}
+
+void um_origins_print_text(FILE *out, const um_origins_view *v, uint64_t now)
+{
+    int width[UM_COUNT(columns)];
+
+    measure(v, now, width);
+    for (size_t c = 0; c < UM_COUNT(columns); c++)
+        put_column(out, c, width, columns[c].head);
+    for (size_t i = 0; i < v->n; i++) {
+        for (size_t c = 0; c < UM_COUNT(columns); c++)
+            put_column(out, c, width, columns[c].cell(&v->item[i], now).text);
+        put_troubles(out, &v->item[i]);
+    }
+    fprintf(out, "\n%-16s agreement\n", "list");
+    for (size_t i = 0; um_front_list(i); i++)
+        fprintf(out, "%-16s %016" PRIx64 "\n", um_front_list(i),
+                v->agreement[i]);
+}
+
+/* --- JSON ----------------------------------------------------------------- */
+
+static void put_text(FILE *out, const char *name, const char *text)
+{
+    fprintf(out, ", \"%s\": ", name);
+    if (text)
+        um_print_json_string(out, text, strlen(text));
+    else
+        fputs("null", out);
+}
+
+static void put_number(FILE *out, const char *name, uint64_t n)
+{
+    fprintf(out, ", \"%s\": %" PRIu64, name, n);
+}
+
+static void put_origin(FILE *out, const um_origin *o, uint64_t now)
+{
+    const char *between = "";
+
+    fprintf(out, "{\"origin\": \"%s\"", o->key);
+    put_text(out, "name", o->name);
+    put_text(out, "address", o->address);
+    put_text(out, "state", o->state);
+    fprintf(out, ", \"own\": %s, \"up\": %s, \"held\": %s",
+            o->own ? "true" : "false", o->up ? "true" : "false",
+            o->held ? "true" : "false");
+    put_number(out, "version", o->version);
+    put_number(out, "digests", o->digests);
+    fprintf(out, ", \"fill\": %.6g", o->fill);
+    put_number(out, "memory", o->memory);
+    if (o->seen)
+        put_number(out, "last_seen_seconds", seconds_since(o->seen, now));
+    else
+        put_text(out, "last_seen_seconds", NULL);
+    if (isnan(o->lag))
+        put_text(out, "lag_seconds", NULL);
+    else
+        put_number(out, "lag_seconds", (uint64_t)o->lag);
+    put_number(out, "bytes_in", o->bytes_in);
+    put_number(out, "bytes_out", o->bytes_out);
+    put_number(out, "refused", um_origin_refusals(o));
+    fputs(", \"reasons\": {", out);
+    for (unsigned i = 0; i < UMBEL_SYNC_REASONS; i++)
+        if (o->refused[i]) {
+            fprintf(out, "%s\"%s\": %" PRIu64, between,
+                    umbel_sync_reason_name((umbel_sync_reason)i),
+                    o->refused[i]);
+            between = ", ";
+        }
+    putc('}', out);
+    put_text(out, "error", o->error[0] ? o->error : NULL);
+    putc('}', out);
+}
+
+void um_origins_print_json(FILE *out, const um_origins_view *v, uint64_t now)
+{
+    putc('[', out);
+    for (size_t i = 0; i < v->n; i++) {
+        fputs(i ? ",\n    " : "\n    ", out);
+        put_origin(out, &v->item[i], now);
+    }
+    putc(']', out);
+}

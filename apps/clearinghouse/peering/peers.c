@@ -1,0 +1,412 @@
+/*
+ * peers.c - opening, turns, reload and end of what servers that count together
+ * need.
+ *
+ * The order of a start: keys are read first, so that a wrong one is refused
+ * before anything is made. The store is opened next; it gives back the marks of
+ * what was published (peers_publish.c), for which the machine is opened. Then
+ * come copies of others, and links.
+ */
+#include "clearinghouse/peering/inside.h"
+
+#include "base/error.h"
+
+#include <limits.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+enum {
+    BEAT_MS = 100,
+    SHORT_BEAT_MS = 2,  /* while we publish */
+    INDEX_BEAT_MS = 10, /* while copies of others are indexed */
+    UNREAD_MOST = 4 * UM_PEERS_MESSAGE
+};
+
+/* --- trust ---------------------------------------------------------------- */
+
+static bool has_standing(const um_peers *p, const uint8_t *origin)
+{
+    umbel_sync_standing s;
+
+    for (size_t at = 0; umbel_sync_next_standing(p->machine, &at, &s);)
+        if (memcmp(s.origin, origin, UMBEL_ORIGIN_LEN) == 0)
+            return true;
+    return false;
+}
+
+/* Peers of the configuration are allowed, unless the operator dropped or muted
+ * them: with strict nobody else is, and otherwise the limit of origins is for
+ * others. */
+static umbel_status allow_peers(um_peers *p, umbel_error *err)
+{
+    for (size_t i = 0; i < p->nremotes; i++)
+        if (!has_standing(p, p->remote[i]->key))
+            UM_TRY(umbel_sync_allow(p->machine, p->remote[i]->key, err));
+    return UMBEL_OK;
+}
+
+/* The list that takes back what others report has a quorum of its own. */
+static uint32_t quorum_of(const um_config *c, size_t list)
+{
+    return (uint32_t)(um_front_list_revokes(list) ? c->peers.revoke_quorum
+                                                  : c->peers.quorum);
+}
+
+static void set_trust(um_peers *p)
+{
+    const um_config *c = &p->house->config;
+
+    for (size_t i = 0; um_front_list(i); i++)
+        umbel_sync_set_trust(p->machine, i, quorum_of(c, i),
+                             c->peers.origin_cap);
+}
+
+umbel_status um_peers_reload(um_peers *p, umbel_error *err)
+{
+    um_peers_keys keys;
+    um_remote **fresh;
+
+    if (!p)
+        return UMBEL_OK;
+    UM_TRY(um_peers_keys_read(&p->house->config, &keys, err));
+    umbel_status status =
+        um_make_remotes(&p->house->config, &keys, &fresh, err);
+    um_peers_keys_fini(&keys);
+    UM_TRY(status);
+    um_replace_remotes(p, fresh, p->house->config.npeers);
+    set_trust(p);
+    um_peers_want_all(p);
+    return allow_peers(p, err);
+}
+
+/* --- the machine ---------------------------------------------------------- */
+
+/* What a list agrees on beside its shape; "": nothing. */
+static void agree_of(const um_config *c, size_t list,
+                     char out[UMBEL_SYNC_MAX_AGREE])
+{
+    const um_front *f = um_front_of_list(list);
+
+    out[0] = '\0';
+    if (f->agree)
+        f->agree(um_config_front(c, f), out);
+}
+
+um_sync_terms um_peers_terms(const um_config *c, size_t list,
+                             const uint8_t *key)
+{
+    um_list_config l = um_house_list_config(c, list);
+    um_sync_terms t = {.epoch_seconds = l.epoch_seconds,
+                       .epochs = l.epochs,
+                       .page_bytes = UM_PEERS_PAGE,
+                       .quorum = quorum_of(c, list),
+                       .origin_cap = c->peers.origin_cap,
+                       .has_server = true};
+
+    snprintf(t.list, sizeof t.list, "%s", l.name);
+    memcpy(t.server, key, sizeof t.server);
+    agree_of(c, list, t.agree);
+    return t;
+}
+
+static umbel_status make_shapes(const um_config *c, const uint8_t *secret,
+                                umbel_sync_list *list, umbel_filter **shape,
+                                char agree[][UMBEL_SYNC_MAX_AGREE],
+                                umbel_error *err)
+{
+    for (size_t i = 0; um_front_list(i); i++) {
+        um_list_config l = um_house_list_config(c, i);
+        agree_of(c, i, agree[i]);
+        UM_TRY(um_list_shape(&l, secret, &shape[i], err));
+        list[i] = (umbel_sync_list){.name = l.name,
+                                    .shape = shape[i],
+                                    .epoch_seconds = l.epoch_seconds,
+                                    .epochs = l.epochs,
+                                    .page_bytes = UM_PEERS_PAGE,
+                                    .quorum = quorum_of(c, i),
+                                    .origin_cap = c->peers.origin_cap,
+                                    .agree = agree[i][0] ? agree[i] : NULL,
+                                    .indexed = true};
+    }
+    return UMBEL_OK;
+}
+
+static umbel_status open_machine(um_peers *p, uint64_t incarnation,
+                                 const umbel_sync_list *list, umbel_error *err)
+{
+    const um_peers_settings *s = &p->house->config.peers;
+    umbel_sync_params params = UMBEL_SYNC_INIT;
+
+    params.lists = list;
+    while (um_front_list(params.nlists))
+        params.nlists++;
+    params.sign_key = p->keys.sign_key;
+    params.incarnation = incarnation;
+    while (!params.session)
+        randombytes_buf(&params.session, sizeof params.session);
+    params.strict = s->strict;
+    params.announce = true; /* umbel sync ends when it has all */
+    params.drop_quorum = (uint32_t)s->drop_quorum;
+    params.limits = um_peers_limits(&p->house->config);
+    params.event = um_peers_event;
+    params.ctx = p;
+    return umbel_sync_open(&params, &p->machine, err);
+}
+
+umbel_status um_peers_open_machine(um_peers *p, uint64_t incarnation,
+                                   const uint8_t *secret, umbel_error *err)
+{
+    umbel_sync_list list[UM_MAX_LISTS] = {{0}};
+    umbel_filter *shape[UM_MAX_LISTS] = {NULL};
+    char agree[UM_MAX_LISTS][UMBEL_SYNC_MAX_AGREE];
+
+    umbel_sync_close(p->machine);
+    p->machine = p->house->machine = NULL;
+    umbel_status status =
+        make_shapes(&p->house->config, secret, list, shape, agree, err);
+    if (status == UMBEL_OK)
+        status = open_machine(p, incarnation, list, err);
+    for (size_t i = 0; um_front_list(i); i++)
+        umbel_close(shape[i]);
+    if (status == UMBEL_OK)
+        umbel_sync_tick(p->machine, p->house->now);
+    p->house->machine = p->machine;
+    return status;
+}
+
+umbel_sync *um_peers_machine(const um_peers *p)
+{
+    return p ? p->machine : NULL;
+}
+
+/* --- opening -------------------------------------------------------------- */
+
+static const char *const no_ops[] = {NULL};
+static const um_verdict no_verdicts[] = {{0}};
+
+/* What the line "ready" calls the addresses. */
+static const um_front peers_front = {.name = "peers",
+                                     .summary = "servers that count together",
+                                     .ops = no_ops,
+                                     .verdicts = no_verdicts};
+
+static void free_peers(um_peers *p)
+{
+    um_free_remotes(p->remote, p->nremotes);
+    um_peers_keys_fini(&p->keys);
+    free(p->latest.item);
+    free(p->mails.item);
+    free(p->listener);
+    free(p);
+}
+
+static void listener_gone(void *ctx)
+{
+    um_peers *p = ctx;
+
+    if (--p->open == 0)
+        free_peers(p);
+}
+
+static umbel_status open_listener(um_peers *p, int fd, umbel_error *err)
+{
+    um_listener_config c = {.protocol = &um_peers_protocol,
+                            .limits = {.request = UNREAD_MOST,
+                                       .unread = UNREAD_MOST,
+                                       .idle_ms = 120000,
+                                       .total_ms = UINT64_MAX},
+                            .duplex = true,
+                            .gone = listener_gone,
+                            .ctx = p};
+
+    UM_TRY(um_listener_open(p->house->loop, fd, &c, &p->listener[p->nlisteners],
+                            err));
+    p->nlisteners++;
+    p->open++;
+    return UMBEL_OK;
+}
+
+static umbel_status open_listeners(um_peers *p, umbel_error *err)
+{
+    const um_texts *listen = &p->house->config.peers.listen;
+    int fd;
+
+    p->listener = calloc(listen->n + 1, sizeof(um_listener *));
+    if (!p->listener)
+        return um_no_memory(err, sizeof(um_listener *));
+    UM_TRY(open_listener(p, -1, err));
+    for (size_t i = 0; i < listen->n; i++) {
+        UM_TRY(um_house_listen(p->house, &peers_front, listen->item[i],
+                               SOCK_STREAM, &fd, err));
+        UM_TRY(open_listener(p, fd, err));
+    }
+    return UMBEL_OK;
+}
+
+umbel_status um_peers_open(um_house *h, um_peers **out, umbel_error *err)
+{
+    if (!h->config.origin)
+        return UMBEL_OK;
+    um_peers *p = calloc(1, sizeof *p);
+    if (!p)
+        return um_no_memory(err, sizeof *p);
+    *out = p; /* closed with the house */
+    p->house = h;
+    p->strangers = (um_log_topic){.source = "peers", .name = "stranger"};
+    UM_TRY(um_latest_open(p, err));
+    UM_TRY(um_mails_open(p, err));
+    UM_TRY(um_peers_keys_read(&h->config, &p->keys, err));
+    UM_TRY(um_make_remotes(&h->config, &p->keys, &p->remote, err));
+    p->nremotes = h->config.npeers;
+    return UMBEL_OK;
+}
+
+uint64_t um_clock_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+/* --- turns ---------------------------------------------------------------- */
+
+/* What makes look-ups fast where there are peers: in their copies, and in our
+ * own lists. */
+static bool go_on_indexing(um_peers *p)
+{
+    bool ours = um_store_sum(p->house->store);
+
+    return umbel_sync_index(p->machine) || ours;
+}
+
+static void beat(void *ctx)
+{
+    um_peers *p = ctx;
+
+    if (p->news)
+        um_peers_want_all(p);
+    p->news = false;
+    um_calls_make(p);
+    if (um_publish_beat(p))
+        um_timer_set(p->beat, SHORT_BEAT_MS, BEAT_MS);
+    else if (p->indexing && (p->indexing = go_on_indexing(p)))
+        um_timer_set(p->beat, INDEX_BEAT_MS, BEAT_MS);
+}
+
+/* The turn itself is all that is wanted. */
+static void no_work(void *ctx)
+{
+    (void)ctx;
+}
+
+static void log_copies(void *ctx, const char *text)
+{
+    um_peers *p = ctx;
+
+    um_peers_log(p, NULL, 0, "%s", text);
+}
+
+static umbel_status load_copies(um_peers *p, umbel_error *err)
+{
+    const um_config *c = &p->house->config;
+    char dir[PATH_MAX];
+    um_peers_store_config config = {.dir = dir,
+                                    .machine = p->machine,
+                                    .list = um_front_list,
+                                    .interval = c->peers.save / 1000,
+                                    .memory = c->peers.memory,
+                                    .log = log_copies,
+                                    .ctx = p};
+
+    if ((size_t)snprintf(dir, sizeof dir, "%s/peers", c->data) >= sizeof dir)
+        return um_fail(err, UMBEL_E_IO,
+                       "the name of the data directory is too "
+                       "long");
+    UM_TRY(um_peers_store_open(&config, &p->copies, err));
+    return um_peers_store_load(p->copies, err);
+}
+
+umbel_status um_peers_start(um_peers *p, umbel_error *err)
+{
+    if (!p)
+        return UMBEL_OK;
+    UM_TRY(um_peers_load_log(p, err));
+    UM_TRY(allow_peers(p, err)); /* what was saved may say otherwise */
+    UM_TRY(load_copies(p, err));
+    UM_TRY(open_listeners(p, err));
+    UM_TRY(um_timer_open(p->house->loop, BEAT_MS, BEAT_MS, beat, p, &p->beat,
+                         err));
+    return um_timer_open(p->house->loop, 0, 0, no_work, p, &p->again, err);
+}
+
+void um_peers_tick(um_peers *p)
+{
+    if (!p || p->closing)
+        return;
+    umbel_sync_tick(p->machine, p->house->now);
+    p->indexing = true;
+    um_conns_tick(p);
+    um_peers_store_tick(p->copies, p->house->now);
+    um_peers_want_all(p); /* what was not answered is repeated */
+}
+
+void um_peers_end_turn(um_peers *p)
+{
+    if (!p || p->closing)
+        return;
+    if (p->renewed)
+        um_peers_renew(p);
+    um_conns_work(p);
+}
+
+uint64_t um_peers_strangers(const um_peers *p)
+{
+    return p->refused_strangers;
+}
+
+um_peers_store *um_peers_copies(const um_peers *p)
+{
+    return p->copies;
+}
+
+void um_peers_child_ended(um_peers *p)
+{
+    if (p && p->copies)
+        um_peers_store_tick(p->copies, p->house->now);
+}
+
+static void save_copies(um_peers *p)
+{
+    umbel_error err;
+
+    if (p->copies && um_peers_store_save(p->copies, &err) != UMBEL_OK)
+        um_peers_log(p, NULL, 0, "what others said was not saved: %s",
+                     err.text);
+    um_peers_store_close(p->copies);
+    p->copies = NULL;
+}
+
+void um_peers_close(um_peers *p)
+{
+    if (!p)
+        return;
+    p->closing = true;
+    p->open++; /* until all of them are told */
+    um_timer_close(p->beat);
+    um_timer_close(p->again);
+    for (um_conn *c = p->first, *next; c; c = next) {
+        next = c->next;
+        um_conn_end(c, NULL);
+    }
+    for (size_t i = 0; i < p->nlisteners; i++)
+        um_listener_close(p->listener[i]);
+    save_copies(p);
+    umbel_sync_close(p->machine);
+    p->machine = p->house->machine = NULL;
+    listener_gone(p);
+}

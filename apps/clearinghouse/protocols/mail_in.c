@@ -1,0 +1,67 @@
+/*
+ * mail_in.c - a mail that a client is sending.
+ */
+#include "clearinghouse/protocols/mail_in.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_ROOM = 16384 };
+
+uint8_t *um_mail_in_give(um_mail_in *m, size_t *len)
+{
+    uint8_t *bytes = m->bytes;
+
+    *len = m->len;
+    m->room->used -= m->cap;
+    m->bytes = NULL;
+    m->len = m->cap = 0;
+    return bytes;
+}
+
+void um_mail_in_drop(um_mail_in *m)
+{
+    size_t len;
+
+    free(um_mail_in_give(m, &len));
+}
+
+/* Makes room for len more bytes of a mail of which keep bytes are kept. */
+static um_mail_in_state make_room(um_mail_in *m, size_t len, size_t keep)
+{
+    size_t cap = m->cap ? m->cap : FIRST_ROOM;
+
+    while (cap < m->len + len)
+        cap *= 2;
+    cap = cap < keep ? cap : keep;
+    if (cap == m->cap)
+        return UM_MAIL_IN_FINE;
+    if (m->room->used + (cap - m->cap) > m->room->most)
+        return UM_MAIL_IN_BUSY;
+    uint8_t *grown = realloc(m->bytes, cap);
+    if (!grown)
+        return UM_MAIL_IN_BUSY;
+    m->room->used += cap - m->cap;
+    m->bytes = grown;
+    m->cap = cap;
+    return UM_MAIL_IN_FINE;
+}
+
+um_mail_in_state um_mail_in_take(um_mail_in *m, const uint8_t *bytes,
+                                 size_t len, size_t keep, uint64_t largest)
+{
+    size_t left = keep > m->len ? keep - m->len : 0;
+
+    m->received += len;
+    if (m->received > largest)
+        return UM_MAIL_IN_LARGE;
+    len = len < left ? len : left;
+    if (len == 0)
+        return UM_MAIL_IN_FINE;
+    um_mail_in_state state = make_room(m, len, keep);
+    if (state == UM_MAIL_IN_FINE) {
+        memcpy(m->bytes + m->len, bytes, len);
+        m->len += len;
+    }
+    return state;
+}

@@ -1,0 +1,139 @@
+/*
+ * pyzor_request.c - the lines of a request, as pyzord understands them.
+ *
+ * pyzord replaces every LF LF by LF, because old clients send a blank line
+ * before Sig, and hands the rest to Python's parser of mail headers. So one
+ * blank line between fields is skipped and a second one ends the request, as
+ * does a line that is no field. A line that begins with a blank continues the
+ * value before it.
+ */
+#include "clearinghouse/protocols/pyzor/request.h"
+
+#include <string.h>
+#include <strings.h>
+
+bool um_pyzor_is(umbel_slice s, const char *text)
+{
+    return s.data && s.len == strlen(text) && memcmp(s.data, text, s.len) == 0;
+}
+
+bool um_pyzor_is_named(const um_pyzor_field *f, const char *name)
+{
+    return f->name.len == strlen(name) &&
+           strncasecmp(f->name.data, name, f->name.len) == 0;
+}
+
+um_pyzor_walk um_pyzor_begin(umbel_slice text)
+{
+    const char *at = text.data;
+
+    return (um_pyzor_walk){at, at + text.len};
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* The end of the line at at: its LF, or the end of the text. */
+static const char *line_end(const char *at, const char *end)
+{
+    const char *lf = memchr(at, '\n', (size_t)(end - at));
+
+    return lf ? lf : end;
+}
+
+/* Behind the line that ends at lf, and behind one blank line. */
+static const char *skip_line_end(const char *lf, const char *end)
+{
+    const char *at = lf < end ? lf + 1 : end;
+
+    return lf < end && at < end && *at == '\n' ? at + 1 : at;
+}
+
+/* The colon behind the name of a field; NULL if the line is none. */
+static const char *find_colon(const char *at, const char *end)
+{
+    for (; at < end; at++) {
+        if (*at == ':')
+            return at;
+        if (*at <= ' ' || *at > '~')
+            return NULL;
+    }
+    return NULL;
+}
+
+/* The end of a value: of its line, and of those that continue it. */
+static const char *value_end(const char *at, const char *end)
+{
+    const char *lf = line_end(at, end);
+
+    while (lf + 1 < end && is_blank(lf[1]))
+        lf = line_end(lf + 1, end);
+    return lf;
+}
+
+bool um_pyzor_next(um_pyzor_walk *w, um_pyzor_field *out)
+{
+    const char *colon = NULL, *lf, *from;
+
+    do { /* fields without a name are skipped */
+        if (w->at == w->end || !(colon = find_colon(w->at, w->end)))
+            return w->at = w->end, false;
+        out->name = (umbel_slice){w->at, (size_t)(colon - w->at)};
+        lf = value_end(colon, w->end);
+        w->at = skip_line_end(lf, w->end);
+    } while (out->name.len == 0);
+    for (from = colon + 1; from < lf && is_blank(*from); from++)
+        ;
+    while (lf > from && lf[-1] == '\r')
+        lf--;
+    out->value = (umbel_slice){from, (size_t)(lf - from)};
+    return true;
+}
+
+bool um_pyzor_next_digest(um_pyzor_walk *w, umbel_slice *out)
+{
+    um_pyzor_field f;
+
+    while (um_pyzor_next(w, &f))
+        if (um_pyzor_is_named(&f, "Op-Digest"))
+            return *out = f.value, true;
+    return false;
+}
+
+static void keep_first(umbel_slice *kept, umbel_slice value)
+{
+    if (!kept->data)
+        *kept = value;
+}
+
+static void keep_field(um_pyzor_request *r, const um_pyzor_field *f)
+{
+    const struct {
+        const char *name;
+        umbel_slice *target;
+    } rows[] = {
+        {"Op", &r->op},     {"Thread", &r->thread}, {"PV", &r->pv},
+        {"User", &r->user}, {"Time", &r->time},     {"Sig", &r->sig},
+        {"Code", &r->code},
+    };
+
+    if (um_pyzor_is_named(f, "Op-Digest")) {
+        keep_first(&r->digest, f->value);
+        r->ndigests++;
+        return;
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (um_pyzor_is_named(f, rows[i].name))
+            keep_first(rows[i].target, f->value);
+}
+
+void um_pyzor_parse(const void *bytes, size_t len, um_pyzor_request *out)
+{
+    um_pyzor_field f;
+
+    *out = (um_pyzor_request){.text = {bytes, len}};
+    for (um_pyzor_walk w = um_pyzor_begin(out->text); um_pyzor_next(&w, &f);)
+        keep_field(out, &f);
+}

@@ -1,0 +1,102 @@
+/*
+ * pyzor_sign.c - signatures of requests by accounts.
+ *
+ * The client signs the text that it sends, and pyzord the text that it prints
+ * again from the fields it parsed. Both are the same for what clients send, so
+ * only the second is computed here.
+ */
+#include "clearinghouse/protocols/pyzor/sign.h"
+
+#include <sha1.h>
+#include <stdio.h>
+#include <string.h>
+
+static void print_hex(const uint8_t digest[SHA1_DIGEST_LENGTH],
+                      char out[UM_SHA1_HEX + 1])
+{
+    for (size_t i = 0; i < SHA1_DIGEST_LENGTH; i++)
+        snprintf(out + 2 * i, 3, "%02x", digest[i]);
+}
+
+void um_pyzor_hash_key(umbel_slice user, umbel_slice key,
+                       char out[UM_SHA1_HEX + 1])
+{
+    SHA1_CTX ctx;
+    uint8_t digest[SHA1_DIGEST_LENGTH];
+    const char *at = key.data;
+
+    SHA1Init(&ctx);
+    SHA1Update(&ctx, user.data, user.len);
+    SHA1Update(&ctx, (const uint8_t *)":", 1);
+    for (size_t i = 0; i < key.len; i++) {
+        bool capital = at[i] >= 'A' && at[i] <= 'Z';
+        uint8_t c = (uint8_t)(capital ? at[i] - 'A' + 'a' : at[i]);
+        SHA1Update(&ctx, &c, 1);
+    }
+    SHA1Final(digest, &ctx);
+    print_hex(digest, out);
+}
+
+static char *append(char *at, const void *data, size_t len)
+{
+    memcpy(at, data, len);
+    return at + len;
+}
+
+/*
+ * Writes M to out, which has room: a field of n >= 2 bytes becomes n + 1 at
+ * most, and one more LF.
+ */
+static size_t signed_text(umbel_slice text, char out[2 * UM_PYZOR_MAX])
+{
+    um_pyzor_field f;
+    char *at = out;
+
+    for (um_pyzor_walk w = um_pyzor_begin(text); um_pyzor_next(&w, &f);) {
+        if (um_pyzor_is_named(&f, "Sig"))
+            continue;
+        at = append(at, f.name.data, f.name.len);
+        at = append(at, ": ", 2);
+        at = append(at, f.value.data, f.value.len);
+        at = append(at, "\n", 1);
+    }
+    while (at > out && (at[-1] == '\n' || at[-1] == ' ' || at[-1] == '\t'))
+        at--;
+    return (size_t)(at - out);
+}
+
+void um_pyzor_sign(umbel_slice text, uint64_t time,
+                   const char hashed_key[UM_SHA1_HEX + 1],
+                   char out[UM_SHA1_HEX + 1])
+{
+    char message[2 * UM_PYZOR_MAX], tail[2 * UM_SHA1_HEX];
+    uint8_t digest[SHA1_DIGEST_LENGTH];
+    SHA1_CTX ctx;
+
+    SHA1Init(&ctx);
+    SHA1Update(&ctx, (const uint8_t *)message, signed_text(text, message));
+    SHA1Final(digest, &ctx);
+    SHA1Init(&ctx);
+    SHA1Update(&ctx, digest, sizeof digest);
+    int len = snprintf(tail, sizeof tail, ":%llu:%s", (unsigned long long)time,
+                       hashed_key);
+    SHA1Update(&ctx, (const uint8_t *)tail, (size_t)len);
+    SHA1Final(digest, &ctx);
+    print_hex(digest, out);
+}
+
+bool um_pyzor_time(umbel_slice value, uint64_t *out)
+{
+    const char *at = value.data;
+    uint64_t time = 0;
+
+    if (value.len == 0 || value.len > 18)
+        return false;
+    for (size_t i = 0; i < value.len; i++) {
+        if (at[i] < '0' || at[i] > '9')
+            return false;
+        time = 10 * time + (uint64_t)(at[i] - '0');
+    }
+    *out = time;
+    return true;
+}

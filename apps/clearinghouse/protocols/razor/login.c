@@ -1,0 +1,187 @@
+/*
+ * razor_login.c - registration, challenge and answer.
+ */
+#include "clearinghouse/protocols/razor/front.h"
+
+#include "base/error.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct credentials {
+    char name[UM_RAZOR_NAME + 1], password[UM_RAZOR_PASSWORD + 1];
+    umbel_slice name_slice, password_slice;
+} credentials;
+
+/* Unescapes a name or a password; false: it is not one. */
+static bool read_text(umbel_slice value, char out[UM_RAZOR_NAME + 1],
+                      umbel_slice *slice)
+{
+    size_t len;
+
+    if (!um_razor_unescape(value, out, UM_RAZOR_NAME, &len))
+        return false;
+    out[len] = '\0';
+    *slice = (umbel_slice){out, len};
+    return um_razor_is_name(*slice);
+}
+
+/* --- registration --------------------------------------------------------- */
+
+/* What a client leaves out is invented. */
+static bool read_credentials(const um_razor_query *q, credentials *c)
+{
+    char invented[UM_RAZOR_INVENTED + 1];
+    umbel_slice name = q->value[UM_RAZOR_USER];
+    umbel_slice password = q->value[UM_RAZOR_PASS];
+    char other[UM_RAZOR_INVENTED + 1];
+
+    um_razor_invent(invented);
+    um_razor_invent(other);
+    if (!name.data)
+        name = (umbel_slice){invented, UM_RAZOR_INVENTED};
+    if (!password.data)
+        password = (umbel_slice){other, UM_RAZOR_INVENTED};
+    return read_text(name, c->name, &c->name_slice) &&
+           read_text(password, c->password, &c->password_slice);
+}
+
+/* A network may register as many accounts in an hour as the settings say: each
+ * costs that share of the hour. */
+static bool is_within_signups(um_razor_session *s)
+{
+    const um_razor_settings *set = um_razor_settings_of(s->front);
+
+    return !set->registrations ||
+           um_limits_take(s->front->signup, um_stream_peer(s->stream),
+                          UM_LIMIT_REQUESTS,
+                          UM_RAZOR_SIGNUP_SECONDS / set->registrations,
+                          um_house_ms(s->front->house));
+}
+
+static um_razor_outcome
+judge_registration(um_razor_session *s, const um_razor_query *q, credentials *c)
+{
+    um_razor_front *f = s->front;
+    umbel_slice old;
+
+    if (um_razor_settings_of(f)->registration)
+        return UM_RAZOR_CLOSED;
+    if (!read_credentials(q, c))
+        return UM_RAZOR_MALFORMED;
+    if (um_razor_find_account(f, c->name_slice, &old))
+        return UM_RAZOR_NAME_TAKEN;
+    if (f->accounts >= UM_RAZOR_ACCOUNTS)
+        return UM_RAZOR_ACCOUNTS_FULL;
+    return is_within_signups(s) ? UM_RAZOR_OK : UM_RAZOR_SIGNUP_LIMIT;
+}
+
+static size_t print_credentials(const credentials *c, char out[UM_RAZOR_REPLY])
+{
+    char name[3 * UM_RAZOR_NAME + 1], password[3 * UM_RAZOR_PASSWORD + 1];
+
+    um_razor_escape(c->name_slice, name);
+    um_razor_escape(c->password_slice, password);
+    return (size_t)snprintf(out, UM_RAZOR_REPLY, "pass=%s&res=1&user=%s\r\n",
+                            password, name);
+}
+
+/* Writes an account, and with accounts = "shared" an entry for peers. */
+static umbel_status store_account(um_razor_front *f, const credentials *c,
+                                  uint64_t *ticket)
+{
+    um_house *h = f->house;
+
+    UM_TRY(um_razor_account_put(h->store, c->name_slice, c->password_slice,
+                                h->now, ticket, NULL));
+    f->accounts++;
+    if (!um_razor_settings_of(f)->accounts || !h->peers)
+        return UMBEL_OK;
+    /* If the log takes no entry now, um_razor_shared_publish appends it. */
+    if (um_razor_shared_append(h, c->name_slice, c->password_slice, ticket,
+                               NULL) != UMBEL_OK)
+        um_razor_shared_again(f->shared);
+    return UMBEL_OK;
+}
+
+void um_razor_register(um_razor_session *s, const um_razor_query *q)
+{
+    um_razor_front *f = s->front;
+    const uint8_t counted[UM_RAZOR_OPS] = {[UM_RAZOR_OP_REGISTER] = 1};
+    const um_razor_answer not_stored = {.outcome = UM_RAZOR_NOT_STORED};
+    credentials c;
+    char text[UM_RAZOR_REPLY], failed[UM_RAZOR_REPLY];
+    uint64_t ticket;
+    um_razor_outcome outcome = judge_registration(s, q, &c);
+
+    if (outcome == UM_RAZOR_OK && store_account(f, &c, &ticket) != UMBEL_OK)
+        outcome = UM_RAZOR_NOT_STORED;
+    if (outcome != UM_RAZOR_OK) {
+        um_razor_refuse(s, UM_RAZOR_OP_REGISTER, outcome);
+        return;
+    }
+    um_razor_send_committed(
+        s, ticket, counted, (umbel_slice){text, print_credentials(&c, text)},
+        (umbel_slice){failed, um_razor_print(&not_stored, failed)});
+}
+
+/* --- challenge and answer ------------------------------------------------- */
+
+void um_razor_challenge(um_razor_session *s, const um_razor_query *q)
+{
+    char text[UM_RAZOR_CHALLENGE + 16];
+    umbel_slice name, password;
+    bool known = read_text(q->value[UM_RAZOR_USER], s->user, &name);
+
+    s->authenticated = false;
+    s->challenge[0] = '\0';
+    if (!known) {
+        s->user[0] = '\0';
+        um_razor_refuse(s, UM_RAZOR_OP_LOGIN, UM_RAZOR_MALFORMED);
+        return;
+    }
+    if (!um_razor_find_account(s->front, name, &password)) {
+        um_razor_refuse(s, UM_RAZOR_OP_LOGIN, UM_RAZOR_UNKNOWN_USER);
+        return;
+    }
+    um_razor_invent_challenge(s->challenge);
+    int len = snprintf(text, sizeof text, "achal=%s\r\n", s->challenge);
+    um_razor_send(s, (umbel_slice){text, (size_t)len});
+}
+
+/* A challenge is for one answer. */
+static bool is_right_answer(um_razor_session *s, umbel_slice answer)
+{
+    umbel_slice password;
+    umbel_slice challenge = {s->challenge, UM_RAZOR_CHALLENGE};
+    char right[UM_RAZOR_DIGEST_TEXT + 1], given[UM_RAZOR_DIGEST_TEXT];
+    size_t len;
+
+    if (!um_razor_find_account(
+            s->front, (umbel_slice){s->user, strlen(s->user)}, &password) ||
+        !um_razor_unescape(answer, given, sizeof given, &len) ||
+        len != sizeof given)
+        return false;
+    um_razor_mac(password, challenge, right);
+    return sodium_memcmp(given, right, sizeof given) == 0;
+}
+
+void um_razor_authenticate(um_razor_session *s, const um_razor_query *q)
+{
+    static const umbel_slice accepted = {"res=1\r\n", 7};
+
+    if (!s->challenge[0]) {
+        um_razor_refuse(s, UM_RAZOR_OP_LOGIN, UM_RAZOR_NOT_AUTHENTICATED);
+        return;
+    }
+    s->authenticated = is_right_answer(s, q->value[UM_RAZOR_ARESP]);
+    s->challenge[0] = '\0';
+    if (!s->authenticated) {
+        um_razor_refuse(s, UM_RAZOR_OP_LOGIN, UM_RAZOR_WRONG_PASSWORD);
+        return;
+    }
+    um_razor_note(s->front, UM_RAZOR_OP_LOGIN, UM_RAZOR_OK,
+                  um_stream_peer(s->stream), (umbel_slice){NULL, 0});
+    um_razor_send(s, accepted);
+}

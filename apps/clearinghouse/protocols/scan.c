@@ -1,0 +1,409 @@
+/*
+ * front_scan.c - rspamd's scanners pyzor and razor, without their daemons.
+ *
+ * rspamd sends a whole mail over TCP and ends its side. The scanner pyzor wants
+ * the line of a Pyzor client, razor the word spam or ham. A worker reads the
+ * mail, and the lists of the server answer; nothing is counted. What cannot be
+ * answered is closed without a word: rspamd then has no result, and no wrong
+ * one.
+ */
+#include "clearinghouse/protocols/scan.h"
+
+#include "base/error.h"
+#include "clearinghouse/admin/doctor_rows.h"
+#include "clearinghouse/lists/counts.h"
+#include "clearinghouse/lists/mail_counts.h"
+#include "clearinghouse/protocols/mail_in.h"
+#include "clearinghouse/protocols/pyzor/protocol.h"
+#include "clearinghouse/protocols/stream.h"
+#include "mail/pool.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { IDLE_MS = 10000, TOTAL_MS = 120000 };
+
+static const um_setting settings[] = {
+    {"pyzor", &um_type_addresses, offsetof(um_scan_settings, pyzor), NULL,
+     .help = "TCP addresses for rspamd's scanner pyzor, such as "
+             "127.0.0.1:5953"},
+    {"razor", &um_type_addresses, offsetof(um_scan_settings, razor), NULL,
+     .help = "TCP addresses for rspamd's scanner razor, such as "
+             "127.0.0.1:11342"},
+    {"reports", &um_type_count, offsetof(um_scan_settings, reports), "5",
+     .help = "razor: reports in Pyzor's list from which on a mail is spam",
+     .low = 1, .high = 1e9, .live = true},
+    {"connections", &um_type_count, offsetof(um_scan_settings, connections),
+     "256", .help = "connections at the same time", .low = 1, .high = 1e5},
+    {"largest", &um_type_size, offsetof(um_scan_settings, largest), "16MB",
+     .help = "bytes of a mail; a longer one is not answered", .low = 1e4,
+     .high = 1e9, .live = true},
+    {"mails", &um_type_size, offsetof(um_scan_settings, mails), "32MB",
+     .help = "bytes of all mails that are being received", .low = 1e5,
+     .high = 1e12},
+    {0}};
+
+static const char *const ops[] = {"pyzor", "razor", "connection", NULL};
+typedef enum scan_op { SCAN_PYZOR, SCAN_RAZOR, SCAN_CONNECTION } scan_op;
+
+enum { SERVED, LARGE, RATE_LIMIT, UNREADABLE, BUSY, EMPTY, ENDS };
+
+static const um_verdict verdicts[] = {
+    [SERVED] = {200, "OK", NULL},
+    [LARGE] = {413, "the mail is longer than the limit", "large_mail"},
+    [RATE_LIMIT] = {429, "too many mails of its network", "rate_limit"},
+    [UNREADABLE] = {422, "no worker could read the mail", "unreadable"},
+    [BUSY] = {503, "too many mails at the same time", "busy"},
+    [EMPTY] = {400, "no mail was sent", "empty"},
+    UM_END_VERDICTS(ENDS)};
+_Static_assert(UM_COUNT(verdicts) <= UM_MAX_VERDICTS, "room for verdicts");
+
+typedef struct scan_front {
+    um_house *house;
+    um_front_stats *stats;
+    um_front_stream streams;
+    um_mail_room room;
+    size_t reading; /* jobs */
+} scan_front;
+
+/* A connection. It outlives its stream while a worker reads the mail. */
+typedef struct scan_job {
+    scan_front *front;
+    um_stream *stream; /* NULL: the client is gone */
+    um_address client;
+    scan_op op;
+    um_mail_in mail;
+    um_mail_in_state state;
+    bool reading;
+} scan_job;
+
+static const um_scan_settings *settings_of(const scan_front *f)
+{
+    return um_config_front(&f->house->config, &um_front_scan);
+}
+
+/* --- answers ---------------------------------------------------------------
+ */
+
+static void free_job(scan_job *job)
+{
+    um_mail_in_drop(&job->mail);
+    free(job);
+}
+
+/* Answers if there is a text, and ends the connection. */
+static void finish(scan_job *job, unsigned verdict, const char *text)
+{
+    scan_front *f = job->front;
+
+    um_front_count(f->stats, job->op, verdict);
+    if (verdict != SERVED)
+        um_house_log_refusal(f->house, &um_front_scan, verdict, &job->client,
+                             NULL);
+    if (!job->stream) {
+        free_job(job);
+        return;
+    }
+    um_mail_in_drop(&job->mail);
+    if (text)
+        um_stream_write(job->stream, (umbel_slice){text, strlen(text)});
+    um_stream_end(job->stream, UM_END_DONE);
+}
+
+/* Counts of Pyzor's lists: reports, whitelistings. */
+static void ask_pyzor(const um_house *h, const um_mail_counts *c,
+                      uint64_t count[2])
+{
+    unsigned list = um_house_first_list(&um_front_pyzor);
+
+    count[0] = count[1] = 0;
+    for (size_t i = 0; i < c->keys.n; i++)
+        if (c->keys.kind[i] == UM_KEY_PYZOR) {
+            um_house_count(h, list + UM_PYZOR_REPORTS, &c->digest[i], 1,
+                           &count[0]);
+            um_house_count(h, list + UM_PYZOR_WHITELISTED, &c->digest[i], 1,
+                           &count[1]);
+        }
+}
+
+static void answer_pyzor(scan_job *job, const um_mail_counts *c)
+{
+    const scan_front *f = job->front;
+    char text[UM_ADDRESS_TEXT + 64];
+    uint64_t count[2];
+
+    ask_pyzor(f->house, c, count);
+    snprintf(text, sizeof text, "%s\t(200, 'OK')\t%" PRIu64 "\t%" PRIu64 "\n",
+             um_house_address_of(f->house, &um_front_scan), count[0], count[1]);
+    f->stats->hits += count[0] && !count[1];
+    finish(job, SERVED, text);
+}
+
+/* Reported often enough to Pyzor's list, and not whitelisted. */
+static bool is_reported(const um_house *h, const um_mail_counts *c,
+                        uint64_t reports)
+{
+    unsigned list = um_house_first_list(&um_front_pyzor);
+    bool reported = false, whitelisted = false;
+
+    for (size_t i = 0; i < c->keys.n; i++)
+        if (c->keys.kind[i] == UM_KEY_PYZOR) {
+            um_house_reaches(h, list + UM_PYZOR_REPORTS, &c->digest[i], 1,
+                             reports, &reported);
+            um_house_reaches(h, list + UM_PYZOR_WHITELISTED, &c->digest[i], 1,
+                             1, &whitelisted);
+        }
+    return reported && !whitelisted;
+}
+
+/* Bulk by a list of dccifd, or reported often enough to Pyzor's. */
+static bool is_spam(const scan_front *f, um_mail_counts *c)
+{
+    const um_house *h = f->house;
+    unsigned many = um_front_dccifd.threshold(
+        um_config_front(&h->opened, &um_front_dccifd));
+
+    if (is_reported(h, c, settings_of(f)->reports))
+        return true;
+    um_mail_counts_ask_many(c, h, many);
+    for (int kind = 0; kind < UM_MAIL_KEY_KINDS; kind++)
+        if (um_mail_counts_of(c, (um_mail_key)kind) >= many)
+            return true;
+    return false;
+}
+
+static void answer_razor(scan_job *job, um_mail_counts *c)
+{
+    bool spam = is_spam(job->front, c);
+
+    job->front->stats->hits += spam;
+    finish(job, SERVED, spam ? "spam" : "ham");
+}
+
+static void take_facts(void *arg, const um_mail_facts *facts, um_mail_fail why)
+{
+    scan_job *job = arg;
+    const um_house *h = job->front->house;
+    um_mail_counts c;
+
+    job->reading = false;
+    job->front->reading--;
+    if (!facts) {
+        finish(job,
+               why == UM_MAIL_FAIL_CLOSING || why == UM_MAIL_FAIL_BUSY
+                   ? BUSY
+                   : UNREADABLE,
+               NULL);
+        return;
+    }
+    um_mail_counts_init(&c, h, facts);
+    if (um_mail_is_welcome(h, facts, &c.keys, "", "", NULL))
+        c.keys.n = 0; /* nothing is known about it */
+    if (job->op == SCAN_PYZOR)
+        answer_pyzor(job, &c);
+    else
+        answer_razor(job, &c);
+}
+
+static void ask_worker(scan_job *job)
+{
+    scan_front *f = job->front;
+    size_t len;
+    uint8_t *mail = um_mail_in_give(&job->mail, &len);
+
+    job->reading = true;
+    f->reading++;
+    if (um_mail_pool_ask(f->house->pool, mail, len, take_facts, job) ==
+        UMBEL_OK)
+        return;
+    job->reading = false;
+    f->reading--;
+    finish(job, BUSY, NULL);
+}
+
+/* --- the stream ------------------------------------------------------------
+ */
+
+static void opened(um_stream *s, scan_op op)
+{
+    scan_job *job = calloc(1, sizeof *job);
+
+    if (!job) {
+        um_stream_close(s, UM_END_MEMORY);
+        return;
+    }
+    job->front = um_front_stream_owner(s);
+    job->stream = s;
+    job->client = *um_stream_peer(s);
+    job->op = op;
+    job->mail.room = &job->front->room;
+    um_stream_set_data(s, job);
+}
+
+static void opened_pyzor(um_stream *s)
+{
+    opened(s, SCAN_PYZOR);
+}
+
+static void opened_razor(um_stream *s)
+{
+    opened(s, SCAN_RAZOR);
+}
+
+static size_t take(um_stream *s, const uint8_t *bytes, size_t len)
+{
+    scan_job *job = um_stream_data(s);
+    const scan_front *f = job->front;
+
+    if (job->state == UM_MAIL_IN_FINE)
+        job->state = um_mail_in_take(&job->mail, bytes, len,
+                                     (size_t)f->house->opened.mail.bytes + 1,
+                                     settings_of(f)->largest);
+    if (job->state != UM_MAIL_IN_FINE)
+        um_mail_in_drop(&job->mail);
+    return len;
+}
+
+static void last(um_stream *s, const uint8_t *bytes, size_t len)
+{
+    scan_job *job = um_stream_data(s);
+    um_house *h = job->front->house;
+
+    (void)bytes;
+    (void)len;
+    if (!um_limits_take(h->limits, &job->client, UM_LIMIT_REQUESTS, 1,
+                        um_house_ms(h)))
+        finish(job, RATE_LIMIT, NULL);
+    else if (job->state != UM_MAIL_IN_FINE)
+        finish(job, job->state == UM_MAIL_IN_LARGE ? LARGE : BUSY, NULL);
+    else if (!job->mail.len)
+        finish(job, EMPTY, NULL);
+    else
+        ask_worker(job);
+}
+
+static void closed(um_stream *s)
+{
+    scan_job *job = um_stream_data(s);
+
+    if (!job)
+        return;
+    job->stream = NULL;
+    if (!job->reading)
+        free_job(job);
+}
+
+static const um_stream_protocol pyzor_protocol = {opened_pyzor, take, last,
+                                                  closed},
+                                razor_protocol = {opened_razor, take, last,
+                                                  closed};
+
+/* --- the front -------------------------------------------------------------
+ */
+
+static umbel_status add_memory(const um_config *c, uint64_t *need,
+                               umbel_error *err)
+{
+    const um_scan_settings *s = um_config_front(c, &um_front_scan);
+
+    if (!s->pyzor.n && !s->razor.n)
+        return UMBEL_OK;
+    if (s->mails <= c->mail.bytes)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "scan: mails = %" PRIu64
+                       " is too small for one mail (mail.bytes = %" PRIu64 ")",
+                       s->mails, c->mail.bytes);
+    *need += s->mails + s->connections * (sizeof(scan_job) + 4096);
+    return UMBEL_OK;
+}
+
+static umbel_status open_streams(scan_front *f, umbel_error *err)
+{
+    const um_scan_settings *s = settings_of(f);
+    uint64_t reading = 2 * f->house->opened.mail.time + 1000;
+    um_stream_limits limits = {.request = 4096,
+                               .idle_ms = reading > IDLE_MS ? reading : IDLE_MS,
+                               .total_ms = TOTAL_MS};
+
+    UM_TRY(um_front_stream_open(&f->streams, (size_t)s->connections, err));
+    UM_TRY(um_front_stream_listen(&f->streams, &s->pyzor, &pyzor_protocol,
+                                  &limits, err));
+    return um_front_stream_listen(&f->streams, &s->razor, &razor_protocol,
+                                  &limits, err);
+}
+
+static umbel_status open_front(um_house *h, void **state, umbel_error *err)
+{
+    scan_front *f = calloc(1, sizeof *f);
+
+    if (!f)
+        return um_no_memory(err, sizeof *f);
+    *state = f; /* closed with the house */
+    f->house = h;
+    f->stats = um_house_stats(h, &um_front_scan);
+    f->room.most = settings_of(f)->mails;
+    f->streams = (um_front_stream){.house = h,
+                                   .front = &um_front_scan,
+                                   .op = SCAN_CONNECTION,
+                                   .ends = ENDS,
+                                   .owner = f,
+                                   .gone = free};
+    return open_streams(f, err);
+}
+
+static void stop(void *state)
+{
+    um_front_stream_stop(&((scan_front *)state)->streams);
+}
+
+static bool busy(const void *state)
+{
+    return ((const scan_front *)state)->reading;
+}
+
+/* The pool is closed before, so no job is with a worker. */
+static void close_front(void *state)
+{
+    um_front_stream_close(&((scan_front *)state)->streams);
+}
+
+static void hint(const void *state, FILE *out)
+{
+    const scan_front *f = state;
+    const um_scan_settings *s = settings_of(f);
+
+    if (s->pyzor.n)
+        fprintf(out,
+                "rspamd, in local.d/external_services.conf:\n"
+                "    pyzor { servers = \"%s\"; }\n",
+                s->pyzor.item[0]);
+    if (s->razor.n)
+        fprintf(out,
+                "rspamd, in local.d/external_services.conf:\n"
+                "    razor { servers = \"%s\"; }\n",
+                s->razor.item[0]);
+}
+
+static const um_doctor_row doctor[] = {
+    {"scan pyzor", offsetof(um_scan_settings, pyzor), SOCK_STREAM,
+     um_doctor_scan_pyzor, NULL},
+    {"scan razor", offsetof(um_scan_settings, razor), SOCK_STREAM,
+     um_doctor_scan_razor, NULL},
+    {0}};
+
+const um_front um_front_scan = {
+    .name = "scan",
+    .summary = "rspamd's scanners pyzor and razor, over TCP",
+    .settings = settings,
+    .settings_len = sizeof(um_scan_settings),
+    .ops = ops,
+    .verdicts = verdicts,
+    .memory = add_memory,
+    .open = open_front,
+    .stop = stop,
+    .busy = busy,
+    .close = close_front,
+    .hint = hint,
+    .doctor = doctor,
+};

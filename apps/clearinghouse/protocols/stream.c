@@ -1,0 +1,94 @@
+/*
+ * front_stream.c - the listeners of a front.
+ */
+#include "clearinghouse/protocols/stream.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <sys/socket.h>
+
+enum { NETWORKS = 4 }; /* a client network has a fourth of all places */
+
+static void count_ended(void *ctx, const um_address *client, um_end why)
+{
+    um_front_stream *s = ctx;
+    unsigned v = s->ends + (unsigned)why;
+
+    if (!um_end_is_refusal(why))
+        return;
+    um_front_count(s->stats, s->op, v);
+    um_house_log_refusal(s->house, s->front, v, client, NULL);
+}
+
+static void listener_gone(void *ctx)
+{
+    um_front_stream *s = ctx;
+
+    if (--s->open > 0)
+        return;
+    um_places_close(s->places);
+    free(s->listener);
+    s->gone(s->owner);
+}
+
+umbel_status um_front_stream_open(um_front_stream *s, size_t connections,
+                                  umbel_error *err)
+{
+    const um_house *h = s->house;
+    um_places_config c = {.total = connections,
+                          .per_network = connections / NETWORKS + 1,
+                          .prefixes = *um_limits_prefixes(h->limits),
+                          .limit_loopback = h->config.limits.loopback};
+
+    s->stats = um_house_stats(s->house, s->front);
+    return um_places_open(&c, &s->places, err);
+}
+
+static umbel_status listen_on(um_front_stream *s, const char *address,
+                              const um_listener_config *c, umbel_error *err)
+{
+    int fd;
+
+    UM_TRY(um_house_listen(s->house, s->front, address, SOCK_STREAM, &fd, err));
+    UM_TRY(um_listener_open(s->house->loop, fd, c, &s->listener[s->n], err));
+    s->n++;
+    s->open++;
+    return UMBEL_OK;
+}
+
+umbel_status um_front_stream_listen(um_front_stream *s, const um_texts *listen,
+                                    const um_stream_protocol *protocol,
+                                    const um_stream_limits *limits,
+                                    umbel_error *err)
+{
+    um_listener_config c = {.protocol = protocol,
+                            .limits = *limits,
+                            .places = s->places,
+                            .ended = count_ended,
+                            .gone = listener_gone,
+                            .ctx = s};
+    um_listener **more =
+        realloc(s->listener, (s->n + listen->n + 1) * sizeof(um_listener *));
+
+    if (!more)
+        return um_no_memory(err, sizeof(um_listener *));
+    s->listener = more;
+    for (size_t i = 0; i < listen->n; i++)
+        UM_TRY(listen_on(s, listen->item[i], &c, err));
+    return UMBEL_OK;
+}
+
+void um_front_stream_stop(um_front_stream *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        um_listener_stop(s->listener[i]);
+}
+
+void um_front_stream_close(um_front_stream *s)
+{
+    s->open++; /* until all of them are told */
+    for (size_t i = 0; i < s->n; i++)
+        um_listener_close(s->listener[i]);
+    listener_gone(s);
+}

@@ -1,0 +1,65 @@
+/*
+ * front_stream.h - the listeners of a front that speaks over connections, and
+ * how their ends are counted.
+ */
+#ifndef UM_CLEARINGHOUSE_FRONT_STREAM_H
+#define UM_CLEARINGHOUSE_FRONT_STREAM_H
+
+#include "clearinghouse/server/house.h"
+#include "net/server/stream.h"
+
+typedef struct um_front_stream {
+    um_house *house;
+    const um_front *front;
+    um_front_stats *stats;
+    unsigned op;   /* of connections in the metrics of the front */
+    unsigned ends; /* its first verdict of UM_END_VERDICTS */
+    void *owner;   /* the front's state */
+    /* Called when everything is closed: owner is free to go. */
+    void (*gone)(void *owner);
+    um_places *places;
+    um_listener **listener;
+    size_t n, open; /* open: those whose last callback is to come */
+} um_front_stream;
+
+/* Makes places for connections; the fields above places are set. */
+umbel_status um_front_stream_open(um_front_stream *s, size_t connections,
+                                  umbel_error *err);
+/* Listens on addresses. */
+umbel_status um_front_stream_listen(um_front_stream *s, const um_texts *listen,
+                                    const um_stream_protocol *protocol,
+                                    const um_stream_limits *limits,
+                                    umbel_error *err);
+/* Accepts no more. */
+void um_front_stream_stop(um_front_stream *s);
+/* Closes all; gone is called now or in a later turn. */
+void um_front_stream_close(um_front_stream *s);
+
+/* The owner, of a connection. */
+static inline void *um_front_stream_owner(const um_stream *s)
+{
+    return ((um_front_stream *)um_stream_ctx(s))->owner;
+}
+
+/* Rows of a front's verdicts for connections that ended. */
+#define UM_END_VERDICTS(ends)                                                  \
+    [(ends) +                                                                  \
+        UM_END_DONE] = {200, "served", NULL},                                  \
+        [(ends) + UM_END_CLIENT] = {200, "closed by the client", NULL},        \
+        [(ends) + UM_END_BAD] = {400, "malformed", "bad_request"},             \
+        [(ends) + UM_END_TOO_LONG] = {431, "too long", "too_long"},            \
+        [(ends) + UM_END_TOO_MUCH] = {413, "too much", "too_much"},            \
+        [(ends) + UM_END_IDLE] = {408, "idle", "idle"},                        \
+        [(ends) + UM_END_TOO_SLOW] = {408, "too slow", "too_slow"},            \
+        [(ends) + UM_END_UNREAD] = {408, "does not read", "unread"},           \
+        [(ends) +                                                              \
+            UM_END_NETWORK_FULL] = {429,                                       \
+                                    "too many connections of its network",     \
+                                    "network_full"},                           \
+        [(ends) + UM_END_ALL_FULL] = {503, "too many connections", "full"},    \
+        [(ends) + UM_END_IO] = {400, "the connection broke", "io"},            \
+        [(ends) + UM_END_MEMORY] = {503, "no memory", "memory"},               \
+        [(ends) + UM_END_SHUTDOWN] = {200, "the server stops", NULL},          \
+        [(ends) + UM_END_COUNT] = {0}
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * limits.h - how much a client network may ask for and report in a second.
+ */
+#ifndef UM_CLEARINGHOUSE_LIMITS_H
+#define UM_CLEARINGHOUSE_LIMITS_H
+
+#include "clearinghouse/config/config.h"
+#include "net/server/address.h"
+
+typedef enum um_limit {
+    UM_LIMIT_REQUESTS,
+    UM_LIMIT_REPORTS,
+    UM_LIMIT_COUNT
+} um_limit;
+
+typedef struct um_limits um_limits;
+
+umbel_status um_limits_open(const um_limit_settings *s, um_limits **out,
+                            umbel_error *err);
+void um_limits_close(um_limits *l);
+/* Changes rates and prefixes. */
+void um_limits_set(um_limits *l, const um_limit_settings *s);
+
+/*
+ * Returns true if the client may do n more; false: refuse it, and nothing was
+ * taken. More than a whole burst is granted to a client that has taken nothing
+ * for that long. now is in milliseconds.
+ */
+bool um_limits_take(um_limits *l, const um_address *client, um_limit which,
+                    uint64_t n, uint64_t now);
+
+/* The network of a client, as it is limited. */
+um_network um_limits_network(const um_limits *l, const um_address *client);
+const um_prefixes *um_limits_prefixes(const um_limits *l);
+
+/* Bytes that such limits need. */
+uint64_t um_limits_bytes(const um_limit_settings *s);
+
+#endif

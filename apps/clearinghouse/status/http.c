@@ -1,0 +1,263 @@
+/*
+ * front_http.c - status documents over HTTP.
+ */
+#include "net/server/http.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "clearinghouse/admin/doctor_rows.h"
+#include "clearinghouse/server/house.h"
+#include "clearinghouse/status/page_files.h"
+#include "net/server/host.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* Connections of a client network, of 64 in all. */
+enum { PER_NETWORK = 16 };
+
+typedef struct http_settings {
+    um_texts listen, hosts;
+} http_settings;
+
+static const um_setting settings[] = {
+    {"listen", &um_type_addresses, offsetof(http_settings, listen),
+     "127.0.0.1:8053", .help = "TCP addresses"},
+    {"hosts", &um_type_hosts, offsetof(http_settings, hosts), NULL,
+     .help = "names that browsers may call the server by, beside localhost and "
+             "addresses",
+     .live = true},
+    {0}};
+
+typedef struct http_server {
+    um_http *http;
+} http_server;
+
+typedef struct http_front {
+    um_house *house;
+    http_server *server;
+    size_t n;
+} http_front;
+
+/* --- documents ------------------------------------------------------------ */
+
+static unsigned write_page(void *ctx, FILE *out)
+{
+    um_status s;
+
+    um_house_status(((http_front *)ctx)->house, &s);
+    um_status_print_page(out, &s);
+    return 200;
+}
+
+static unsigned write_json(void *ctx, FILE *out)
+{
+    um_status s;
+
+    um_house_status(((http_front *)ctx)->house, &s);
+    um_status_print_json(out, &s);
+    return 200;
+}
+
+static unsigned write_metrics(void *ctx, FILE *out)
+{
+    um_status s;
+
+    um_house_status(((http_front *)ctx)->house, &s);
+    um_status_print_metrics(out, &s);
+    return 200;
+}
+
+static unsigned write_health(void *ctx, FILE *out)
+{
+    um_status s;
+
+    um_house_status(((http_front *)ctx)->house, &s);
+    um_status_print_health(out, &s);
+    return um_status_health(&s);
+}
+
+static unsigned write_script(void *ctx, FILE *out)
+{
+    (void)ctx;
+    fputs(um_page_js, out);
+    return 200;
+}
+
+static unsigned write_style(void *ctx, FILE *out)
+{
+    (void)ctx;
+    fputs(um_page_css, out);
+    return 200;
+}
+
+static unsigned write_icon(void *ctx, FILE *out)
+{
+    (void)ctx;
+    fputs(um_icon_svg, out);
+    return 200;
+}
+
+static const um_http_row documents[] = {
+    {"/", "text/html; charset=utf-8", write_page},
+    {"/status.json", "application/json", write_json},
+    {"/metrics", "text/plain; version=0.0.4; charset=utf-8", write_metrics},
+    {"/health", "text/plain; charset=utf-8", write_health},
+    {"/page.js", "text/javascript; charset=utf-8", write_script},
+    {"/page.css", "text/css; charset=utf-8", write_style},
+    {"/icon.svg", "image/svg+xml", write_icon},
+    {0}};
+
+static bool check_host(void *ctx, const char *host, FILE *why)
+{
+    const http_front *f = ctx;
+    const http_settings *s = um_config_front(&f->house->config, &um_front_http);
+    char shown[256];
+
+    if (um_host_is_ours(host, s->hosts.item, s->hosts.n))
+        return true;
+    snprintf(shown, sizeof shown, "%.*s", (int)strcspn(host, ":"), host);
+    um_disarm(shown);
+    fprintf(why,
+            "This server is not known as %s. If that is its name, set in its "
+            "configuration\n    http { hosts = {\"%s\"} }\nand send it "
+            "SIGHUP. Addresses and localhost need no setting.\n",
+            shown, um_host_is_name(shown) ? shown : "NAME");
+    return false;
+}
+
+/* --- metrics -------------------------------------------------------------- */
+
+/* Operations are the documents, in the same order; then unknown paths, and
+ * connections that ended otherwise. */
+static const char *const ops[] = {"page",       "status", "metrics", "health",
+                                  "script",     "style",  "icon",    "other",
+                                  "connection", NULL};
+enum { OTHER = UM_COUNT(documents) - 1, CONNECTION };
+
+/* Codes of answers, then ends of connections. */
+enum { ENDS = 6 };
+static const um_verdict verdicts[] = {
+    {200, "OK", NULL},
+    {404, "Not Found", "not_found"},
+    {405, "Method Not Allowed", "method"},
+    {503, "Service Unavailable", NULL},
+    {421, "Misdirected Request", "host"},
+    {400, "Bad Request", "malformed"},
+    [ENDS + UM_END_DONE] = {200, "served", NULL},
+    [ENDS + UM_END_CLIENT] = {200, "closed by the client", NULL},
+    [ENDS + UM_END_BAD] = {400, "malformed", "bad_request"},
+    [ENDS + UM_END_TOO_LONG] = {431, "too long", "too_long"},
+    [ENDS + UM_END_TOO_MUCH] = {413, "too much", "too_much"},
+    [ENDS + UM_END_IDLE] = {408, "idle", "idle"},
+    [ENDS + UM_END_TOO_SLOW] = {408, "too slow", "too_slow"},
+    [ENDS + UM_END_UNREAD] = {408, "does not read", "unread"},
+    [ENDS + UM_END_NETWORK_FULL] = {429, "too many connections of its network",
+                                    "network_full"},
+    [ENDS + UM_END_ALL_FULL] = {503, "too many connections", "full"},
+    [ENDS + UM_END_IO] = {400, "the connection broke", "io"},
+    [ENDS + UM_END_MEMORY] = {503, "no memory", "memory"},
+    [ENDS + UM_END_SHUTDOWN] = {200, "the server stops", NULL},
+    [ENDS + UM_END_COUNT] = {0}};
+_Static_assert(UM_COUNT(verdicts) <= UM_MAX_VERDICTS, "room for verdicts");
+
+static void count_served(void *ctx, const um_address *client,
+                         const um_http_row *row, unsigned code)
+{
+    http_front *f = ctx;
+    unsigned op = row ? (unsigned)(row - documents) : (unsigned)OTHER;
+    unsigned v = 0;
+
+    while (v < ENDS - 1 && verdicts[v].code != code)
+        v++;
+    um_front_count(um_house_stats(f->house, &um_front_http), op, v);
+    if (verdicts[v].reason)
+        um_house_log_refusal(f->house, &um_front_http, v, client, NULL);
+}
+
+static void count_ended(void *ctx, const um_address *client, um_end why)
+{
+    http_front *f = ctx;
+    unsigned v = ENDS + (unsigned)why;
+
+    if (!um_end_is_refusal(why))
+        return;
+    um_front_count(um_house_stats(f->house, &um_front_http), CONNECTION, v);
+    um_house_log_refusal(f->house, &um_front_http, v, client, NULL);
+}
+
+/* --- the front ------------------------------------------------------------ */
+
+static umbel_status open_server(http_front *f, const char *address,
+                                umbel_error *err)
+{
+    const um_house *h = f->house;
+    um_http_config c = {.rows = documents,
+                        .limits = {.per_network = PER_NETWORK,
+                                   .limit_loopback = h->config.limits.loopback,
+                                   .prefixes = *um_limits_prefixes(h->limits)},
+                        .host = check_host,
+                        .served = count_served,
+                        .ended = count_ended,
+                        .ctx = f};
+    int fd;
+
+    UM_TRY(um_house_listen(f->house, &um_front_http, address, SOCK_STREAM, &fd,
+                           err));
+    UM_TRY(um_http_open(f->house->loop, fd, &c, &f->server[f->n].http, err));
+    f->n++;
+    return UMBEL_OK;
+}
+
+static umbel_status open_front(um_house *h, void **state, umbel_error *err)
+{
+    const http_settings *s = um_config_front(&h->config, &um_front_http);
+    http_front *f = calloc(1, sizeof *f);
+
+    if (!f)
+        return um_no_memory(err, sizeof *f);
+    *state = f; /* closed with the house */
+    f->house = h;
+    f->server = calloc(s->listen.n + 1, sizeof *f->server);
+    if (!f->server)
+        return um_no_memory(err, sizeof *f->server);
+    for (size_t i = 0; i < s->listen.n; i++)
+        UM_TRY(open_server(f, s->listen.item[i], err));
+    return UMBEL_OK;
+}
+
+static void close_front(void *state)
+{
+    http_front *f = state;
+
+    for (size_t i = 0; i < f->n; i++)
+        um_http_close(f->server[i].http);
+    free(f->server);
+    free(f);
+}
+
+static void hint(const void *state, FILE *out)
+{
+    const http_front *f = state;
+    const char *address = um_house_address_of(f->house, &um_front_http);
+
+    if (address)
+        fprintf(out, "status:\n    http://%s/\n", address);
+}
+
+static const um_doctor_row doctor[] = {{"http", offsetof(http_settings, listen),
+                                        SOCK_STREAM, um_doctor_http, NULL},
+                                       {0}};
+
+const um_front um_front_http = {
+    .name = "http",
+    .summary = "status documents, over HTTP",
+    .settings = settings,
+    .settings_len = sizeof(http_settings),
+    .ops = ops,
+    .verdicts = verdicts,
+    .open = open_front,
+    .close = close_front,
+    .hint = hint,
+    .doctor = doctor,
+};

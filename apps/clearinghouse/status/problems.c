@@ -1,0 +1,383 @@
+/*
+ * status_problems.c - the checks: a row each, the worst first.
+ */
+#include "clearinghouse/status/problems.h"
+
+#include "base/error.h"
+#include "clearinghouse/runtime/words.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+enum {
+    AHEAD_SECONDS = 3600,
+    REFUSED_MINUTES = 5,
+    REFUSED_REQUESTS = 100, /* fewer say nothing about a share */
+    AWAY_SECONDS = 600,     /* that a peer may have no link: a restart */
+    RECENT_SECONDS = 600,
+    NAMES_SHOWN = 3,
+    NAMES_LEN = 160
+};
+
+/* The place of another problem; the last place when all are taken. */
+static um_problem *next_problem(um_problems *out, um_level level)
+{
+    um_problem *p = &out->item[out->n];
+
+    if (out->n + 1 < UM_MAX_PROBLEMS)
+        out->n++;
+    p->level = level;
+    return p;
+}
+
+__attribute__((format(printf, 2, 3))) static void say(char out[UM_PROBLEM_LEN],
+                                                      const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(out, UM_PROBLEM_LEN, format, args);
+    va_end(args);
+}
+
+static void check_store(const um_status *s, um_problems *out)
+{
+    if (!s->store.failed)
+        return;
+    um_problem *p = next_problem(out, UM_FAILED);
+    say(p->what, "Reports are refused: %s. Look-ups are still answered.",
+        s->store.failed);
+    say(p->advice,
+        "Make room on the disk of %s, or repair it. The server tries again "
+        "by itself, and no restart is needed.",
+        s->data);
+}
+
+/* A worker that has just died is back in a moment; only if it is not, this is
+ * seen for longer. */
+static void check_workers(const um_status *s, um_problems *out)
+{
+    if (!s->pool.workers || s->pool.ready)
+        return;
+    um_problem *p = next_problem(out, UM_WARNING);
+    say(p->what, "No worker runs that could read mails: clients of dccifd are "
+                 "told to try again.");
+    say(p->advice, "The server starts workers again by itself. If this stays, "
+                   "look whether it may start processes, open files and use "
+                   "memory (ulimit -a).");
+}
+
+static void check_reload(const um_status *s, um_problems *out)
+{
+    if (!s->not_reloaded || !s->not_reloaded[0])
+        return;
+    um_problem *p = next_problem(out, UM_WARNING);
+    say(p->what,
+        "The last reload was refused: %s. The settings before it hold.",
+        s->not_reloaded);
+    say(p->advice, "Correct it, try it with --check, and send SIGHUP again.");
+}
+
+static void check_snapshot(const um_status *s, um_problems *out)
+{
+    if (!s->store.snapshot_error || s->store.failed)
+        return;
+    um_problem *p = next_problem(out, UM_WARNING);
+    say(p->what,
+        "The last snapshot could not be written: %s. Reports are accepted "
+        "until the journal, now %s, has %s.",
+        strerror(s->store.snapshot_error),
+        um_words_bytes(s->store.journal_bytes).text,
+        um_words_bytes(s->store.journal_most).text);
+    say(p->advice,
+        "Make room on the disk of %s, or repair it. The server tries again "
+        "by itself.",
+        s->data);
+}
+
+/* Seconds and minutes are a clock that was corrected. */
+static void check_clock(const um_status *s, um_problems *out)
+{
+    if (s->store.ahead < AHEAD_SECONDS)
+        return;
+    um_problem *p = next_problem(out, UM_WARNING);
+    say(p->what,
+        "The clock is %s behind the data in %s: until it has caught up no "
+        "epoch ends, and no count expires.",
+        um_words_about(s->store.ahead).text, s->data);
+    say(p->advice,
+        "Set the clock. If it was wrong before, and not now, stop the "
+        "server, move snapshot-*, journal-* and peers out of %s, and start it. "
+        "Its own counts begin anew; peers send theirs again.",
+        s->data);
+}
+
+static void check_memory(const um_status *s, um_problems *out)
+{
+    if (s->memory <= s->memory_limit || !s->memory_limit)
+        return;
+    um_problem *p = next_problem(out, UM_WARNING);
+    say(p->what, "The server uses %s of memory, more than its limit of %s.",
+        um_words_bytes(s->memory).text, um_words_bytes(s->memory_limit).text);
+    say(p->advice, "Raise memory in the configuration if the machine has "
+                   "it, or lower the capacity of a list.");
+}
+
+static void check_errors(const um_status *s, um_problems *out)
+{
+    for (size_t i = 0; i < s->nlists; i++) {
+        const um_list_stats *l = &s->list[i];
+        if (l->error <= l->max_error)
+            continue;
+        um_problem *p = next_problem(out, UM_WARNING);
+        say(p->what,
+            "List %s finds %s of the digests that nobody reported, more than "
+            "the %s that is configured.",
+            l->name, um_words_chance(l->error).text,
+            um_words_chance(l->max_error).text);
+        say(p->advice,
+            "Raise capacity in list \"%s\" { } and restart; it holds from "
+            "the next epoch on.",
+            l->name);
+    }
+}
+
+static void check_held(const um_status *s, um_problems *out)
+{
+    for (size_t i = 0; i < s->nlists; i++) {
+        const um_list_stats *l = &s->list[i];
+        if (!l->held)
+            continue;
+        um_problem *p = next_problem(out, UM_WARNING);
+        say(p->what,
+            "List %s is full until %s: it counts the digests that it has, and "
+            "no new ones.",
+            l->name,
+            l->over_at == UINT64_MAX ? "its capacity is raised"
+                                     : um_words_time(l->over_at).text);
+        say(p->advice,
+            "Raise capacity in list \"%s\" { } and restart; it holds from "
+            "the next epoch on.",
+            l->name);
+    }
+}
+
+static void check_refusals(const um_status *s, um_problems *out)
+{
+    for (size_t i = 0; i < s->nfronts; i++) {
+        um_totals t = um_front_last_minutes(s->front[i], REFUSED_MINUTES);
+        if (t.requests < REFUSED_REQUESTS || t.refused <= t.requests / 2)
+            continue;
+        um_problem *p = next_problem(out, UM_WARNING);
+        say(p->what, "%s refused %s of %s requests in the last %d minutes.",
+            s->front[i]->front->name, um_words_count(t.refused).text,
+            um_words_count(t.requests).text, REFUSED_MINUTES);
+        say(p->advice, "The reasons are listed in the status; the log names "
+                       "the clients.");
+    }
+}
+
+/* --- peers ---------------------------------------------------------------- */
+
+typedef bool origin_test(const um_origin *o, uint64_t now);
+
+/* Writes names of origins that pass: "a, b, c and 4 more"; returns how many. */
+static size_t name_origins(const um_status *s, origin_test *test,
+                           char out[NAMES_LEN], const um_origin **first)
+{
+    size_t n = 0, len = 0;
+
+    for (size_t i = 0; s->peers && i < s->peers->n; i++) {
+        const um_origin *o = &s->peers->item[i];
+        if (!test(o, s->now))
+            continue;
+        if (!n)
+            *first = o;
+        if (n++ < NAMES_SHOWN)
+            len += (size_t)snprintf(out + len, NAMES_LEN - len, "%s%.*s",
+                                    len ? ", " : "", o->name ? 32 : 12,
+                                    o->name ? o->name : o->key);
+    }
+    if (n > NAMES_SHOWN)
+        snprintf(out + len, NAMES_LEN - len, " and %zu more", n - NAMES_SHOWN);
+    return n;
+}
+
+/* A dropped one has no link, as it should be. */
+static bool is_away(const um_origin *o, uint64_t now)
+{
+    return o->name && !o->up && strcmp(o->state, "dropped") != 0 &&
+           now > o->since + AWAY_SECONDS;
+}
+
+static void check_away(const um_status *s, um_problems *out)
+{
+    char names[NAMES_LEN];
+    const um_origin *o = NULL;
+    size_t n = name_origins(s, is_away, names, &o);
+
+    if (!n)
+        return;
+    um_problem *p = next_problem(out, UM_WARNING);
+    say(p->what,
+        "%s %s has no link for %s%s%.200s. What is reported there does not "
+        "count here.",
+        n > 1 ? "Each of the peers" : "Peer", names,
+        um_words_about(s->now - o->since).text, o->error[0] ? ": " : "",
+        o->error);
+    say(p->advice,
+        "Look whether the server runs, and at address and key of peer \"%s\" "
+        "{ } there and here. It is called again and again by itself.",
+        o->name);
+}
+
+static bool is_recent(uint64_t then, uint64_t now)
+{
+    return then && now < then + RECENT_SECONDS;
+}
+
+static bool has_other_lists(const um_origin *o, uint64_t now)
+{
+    return is_recent(o->refused_at[UMBEL_SYNC_SHAPE], now) ||
+           is_recent(o->refused_at[UMBEL_SYNC_LIST], now);
+}
+
+static void check_shapes(const um_status *s, um_problems *out)
+{
+    char names[NAMES_LEN];
+    const um_origin *o = NULL;
+
+    if (!name_origins(s, has_other_lists, names, &o))
+        return;
+    um_problem *p = next_problem(out, UM_WARNING);
+    say(p->what,
+        "Lists of %s have another shape, seed or secret than here: they are "
+        "not exchanged.",
+        names);
+    say(p->advice, "The log names the field. Give all servers the same secret "
+                   "and the same list \"...\" { } settings, and restart.");
+}
+
+static void check_alone(const um_status *s, um_problems *out)
+{
+    char names[UM_PROBLEM_LEN / 2] = "";
+    size_t len = 0;
+
+    for (size_t i = 0; s->peers && i < s->nlists; i++)
+        if (s->peers->alone[i] && len < sizeof names)
+            len += (size_t)snprintf(names + len, sizeof names - len, "%s%s",
+                                    len ? ", " : "", s->list[i].name);
+    if (!len)
+        return;
+    um_problem *p = next_problem(out, UM_WARNING);
+    say(p->what,
+        "Epochs of lists have other settings than now, and their counts are "
+        "not exchanged with peers: %s.",
+        names);
+    say(p->advice, "They go when they expire. To exchange them until then, set "
+                   "list \"...\" { } back as it was, and restart.");
+}
+
+/* Reasons that are no sign of a peer that lies or is damaged. */
+static bool is_common(unsigned reason)
+{
+    return reason == UMBEL_SYNC_SHAPE || reason == UMBEL_SYNC_LIST ||
+           reason == UMBEL_SYNC_EPOCH || reason == UMBEL_SYNC_CAPACITY;
+}
+
+static bool is_refused(const um_origin *o, uint64_t now)
+{
+    for (unsigned i = 0; i < UMBEL_SYNC_REASONS; i++)
+        if (!is_common(i) && is_recent(o->refused_at[i], now))
+            return true;
+    return false;
+}
+
+static void check_refused_peers(const um_status *s, um_problems *out)
+{
+    char names[NAMES_LEN];
+    const um_origin *o = NULL;
+    unsigned i = 0;
+
+    if (!name_origins(s, is_refused, names, &o))
+        return;
+    while (is_common(i) || !is_recent(o->refused_at[i], s->now))
+        i++;
+    um_problem *p = next_problem(out, UM_WARNING);
+    say(p->what,
+        "Some of what %s sent was refused in the last %d minutes (%s).", names,
+        RECENT_SECONDS / 60, umbel_sync_reason_name((umbel_sync_reason)i));
+    say(p->advice, "The log names the origin and the reason. If it lies: umbel "
+                   "clearinghouse drop ORIGIN.");
+}
+
+static bool is_held(const um_origin *o, uint64_t now)
+{
+    (void)now;
+    return o->held && !o->own;
+}
+
+static void check_held_origins(const um_status *s, um_problems *out)
+{
+    char names[NAMES_LEN];
+    const um_origin *o = NULL;
+
+    if (!name_origins(s, is_held, names, &o))
+        return;
+    um_problem *p = next_problem(out, UM_WARNING);
+    say(p->what,
+        "%s reported more digests than a list holds: what is above its "
+        "capacity does not count here.",
+        names);
+    say(p->advice, "If it floods: umbel clearinghouse drop ORIGIN. Else raise "
+                   "capacity of the list at all servers, and restart.");
+}
+
+static void check_saved(const um_status *s, um_problems *out)
+{
+    if (s->peers && s->peers->saved.error) {
+        um_problem *p = next_problem(out, UM_WARNING);
+        say(p->what,
+            "What peers said could not be saved: %s. It counts, and after a "
+            "restart peers send it again.",
+            strerror(s->peers->saved.error));
+        say(p->advice,
+            "Make room on the disk of %s, or repair it. The server tries again "
+            "by itself.",
+            s->data);
+    }
+    if (s->peers && s->peers->saved.state_lost) {
+        um_problem *p = next_problem(out, UM_WARNING);
+        say(p->what,
+            "%s/peers/state was damaged: which origins were dropped "
+            "or muted is not known any more.",
+            s->data);
+        say(p->advice, "Drop and mute them again (umbel clearinghouse peers "
+                       "lists origins). The next restart ends this message.");
+    }
+}
+
+static void (*const checks[])(const um_status *s, um_problems *out) = {
+    check_store,         check_workers,      check_reload, check_clock,
+    check_snapshot,      check_memory,       check_errors, check_held,
+    check_refusals,      check_away,         check_shapes, check_alone,
+    check_refused_peers, check_held_origins, check_saved};
+
+void um_status_problems(const um_status *s, um_problems *out)
+{
+    *out = (um_problems){.n = 0};
+    for (size_t i = 0; i < UM_COUNT(checks); i++)
+        checks[i](s, out);
+}
+
+um_level um_problems_level(const um_problems *p)
+{
+    return p->n ? p->item[0].level : UM_WELL;
+}
+
+const char *um_level_name(um_level l)
+{
+    static const char *const names[] = {"well", "warning", "failed"};
+
+    return names[l];
+}

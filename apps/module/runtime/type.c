@@ -1,0 +1,220 @@
+/*
+ * type.c - the data type umbel-flt.
+ *
+ * RDB: the total of the file's bytes, then the file in strings of UM_PIECE
+ * bytes, the last one shorter. A payload may come from anyone (RESTORE), so it
+ * is decoded as a file from anyone, within the server's limits.
+ */
+#include "module/runtime/type.h"
+
+#include "base/error.h"
+#include "filter/handle.h"
+#include "module/runtime/memory.h"
+#include "module/runtime/pieces.h"
+#include "module/runtime/settings.h"
+
+#include <umbel/admit.h>
+#include <umbel/file.h>
+
+um_type *um_filter_type;
+_Atomic uint64_t um_refused_loads;
+
+/* --- RDB ---------------------------------------------------------------------
+ */
+
+static bool save_piece(void *ctx, uint64_t offset, uint64_t total,
+                       const void *bytes, size_t len)
+{
+    if (offset == 0)
+        um_api.SaveUnsigned(ctx, total);
+    um_api.SaveStringBuffer(ctx, bytes, len);
+    return true;
+}
+
+/* A value that cannot be written must not look like one: the total 0 is no
+ * filter's. */
+static void rdb_save(um_io *io, void *value)
+{
+    const um_body *b = value;
+
+    if (um_pieces_write(b->filter, save_piece, io))
+        return;
+    um_api.LogIOError(io, "warning", "umbel: no memory to save a filter");
+    um_api.SaveUnsigned(io, 0);
+}
+
+static umbel_status load_pieces(um_io *io, umbel_decoder *d, uint64_t total,
+                                umbel_error *err)
+{
+    for (uint64_t fed = 0; fed < total;) {
+        size_t len = 0;
+        char *bytes = um_api.LoadStringBuffer(io, &len);
+        umbel_status status;
+
+        if (!bytes || um_api.IsIOError(io) || len == 0)
+            status = um_fail(err, UMBEL_E_FORMAT, "cut short");
+        else
+            status = umbel_decoder_feed(d, bytes, len, err);
+        if (bytes)
+            um_api.Free(bytes);
+        UM_TRY(status);
+        fed += len;
+    }
+    return UMBEL_OK;
+}
+
+static umbel_status check_admission(const umbel_filter *f, umbel_error *err)
+{
+    umbel_admission wants = UMBEL_ADMISSION_INIT;
+    umbel_ruling ruling;
+
+    UM_TRY(umbel_admit(f, &wants, &ruling, err));
+    if (!ruling.admitted)
+        return um_fail(err, UMBEL_E_REFUSED, "%s", ruling.reason[0].text);
+    return UMBEL_OK;
+}
+
+static umbel_status load(um_io *io, um_body **out, umbel_error *err)
+{
+    uint64_t total = um_api.LoadUnsigned(io);
+    umbel_filter *f = NULL;
+    umbel_decoder *d = NULL;
+    umbel_status status;
+
+    if (um_api.IsIOError(io))
+        return um_fail(err, UMBEL_E_FORMAT, "cut short");
+    UM_TRY(um_pieces_open(total, &d, err));
+    status = load_pieces(io, d, total, err);
+    if (!status)
+        status = umbel_decoder_finish(d, &f, err);
+    umbel_decoder_close(d);
+    if (!status && um_settings.admission)
+        status = check_admission(f, err);
+    if (status) {
+        umbel_close(f);
+        return status;
+    }
+    um_try_unlock(f);
+    return um_body_open(f, out, err);
+}
+
+enum { ENCODING = 0 };
+
+static void *rdb_load(um_io *io, int encver)
+{
+    um_body *b = NULL;
+    umbel_error err;
+
+    if (encver > ENCODING)
+        um_set_error(&err, UMBEL_E_VERSION,
+                     "a newer umbel wrote it, with encoding %d", encver);
+    else if (load(io, &b, &err) == UMBEL_OK)
+        return b;
+    um_refused_loads++;
+    um_api.LogIOError(io, "warning", "umbel: a filter was not loaded: %s",
+                      err.text);
+    return NULL;
+}
+
+/* --- AOF -------------------------------------------------------------------
+ */
+
+typedef struct aof_target {
+    um_io *io;
+    um_str *key;
+} aof_target;
+
+static bool emit_piece(void *ctx, uint64_t offset, uint64_t total,
+                       const void *bytes, size_t len)
+{
+    const aof_target *t = ctx;
+
+    um_api.EmitAOF(t->io, "UMB.IMPORT", "sllb", t->key, (long long)offset,
+                   (long long)total, bytes, len);
+    return true;
+}
+
+static void aof_rewrite(um_io *io, um_str *key, void *value)
+{
+    aof_target target = {io, key};
+
+    if (!um_pieces_write(((const um_body *)value)->filter, emit_piece, &target))
+        um_api.LogIOError(io, "warning",
+                          "umbel: no memory to rewrite a filter");
+}
+
+/* --- the rest ----------------------------------------------------------------
+ */
+
+static size_t mem_usage(const void *value)
+{
+    return sizeof(um_body) + (size_t)um_body_bytes(value);
+}
+
+/* The head of the file has the checksum of the rest. */
+static void digest(um_md *md, void *value)
+{
+    const um_body *b = value;
+    uint64_t total = umbel_encoded_size(b->filter);
+    char head[4096];
+    size_t len = total < sizeof head ? (size_t)total : sizeof head;
+
+    if (umbel_encode_part(b->filter, 0, head, len, NULL) == UMBEL_OK)
+        um_api.DigestAddStringBuffer(md, head, len);
+    um_api.DigestEndSequence(md);
+}
+
+static void free_value(void *value)
+{
+    um_body_release(value);
+}
+
+/* Above 64 the server frees it in the background. */
+static size_t free_effort(um_str *key, const void *value)
+{
+    (void)key;
+    return 1 + (size_t)um_body_bytes(value) / 4096;
+}
+
+static void *copy(um_str *from, um_str *to, void *value)
+{
+    (void)from;
+    (void)to;
+    return um_body_hold(value);
+}
+
+static void *move_block(void *ctx, void *block)
+{
+    return um_api.DefragAlloc(ctx, block);
+}
+
+/* A block is moved as a whole; the server leaves large ones where they are. A
+ * thread may read a body that has another holder. */
+static int defrag(um_defrag *ctx, um_str *key, void **value)
+{
+    um_body *b = *value, *moved;
+
+    (void)key;
+    if (b->holders > 1)
+        return 0;
+    b->filter = um_filter_move(b->filter, move_block, ctx);
+    moved = um_api.DefragAlloc(ctx, b);
+    if (moved)
+        *value = moved;
+    return 0;
+}
+
+const um_module_type um_module_filter_type = {
+    .name = "umbel-flt",
+    .encoding = ENCODING,
+    .methods = {.version = UM_METHODS_VERSION,
+                .rdb_load = rdb_load,
+                .rdb_save = rdb_save,
+                .aof_rewrite = aof_rewrite,
+                .mem_usage = mem_usage,
+                .digest = digest,
+                .free = free_value,
+                .free_effort = free_effort,
+                .copy = copy,
+                .defrag = defrag},
+    .type = &um_filter_type};

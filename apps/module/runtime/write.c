@@ -1,0 +1,129 @@
+/*
+ * write.c - keys that a command changes.
+ */
+#include "module/runtime/write.h"
+
+#include "module/runtime/jobs.h"
+#include "module/runtime/keys.h"
+#include "module/runtime/memory.h"
+#include "module/runtime/type.h"
+
+#include "base/alloc.h"
+
+typedef struct copy_job {
+    um_job job;
+    um_body *from, *copy;
+    um_command_run *again;
+} copy_job;
+
+bool um_peek_body(um_ctx *ctx, um_str *name, um_body **out)
+{
+    um_key *key = um_api.OpenKey(ctx, name, UM_READ);
+    bool ours;
+
+    *out = NULL;
+    if (!key)
+        return true;
+    ours = um_api.ModuleTypeGetType(key) == um_filter_type;
+    if (ours)
+        *out = um_api.ModuleTypeGetValue(key);
+    um_api.CloseKey(key);
+    return ours;
+}
+
+void um_put_body(um_ctx *ctx, um_str *name, um_body *b)
+{
+    um_key *key = um_api.OpenKey(ctx, name, UM_READ | UM_WRITE);
+    void *old = NULL;
+
+    if (um_api.ModuleTypeGetType(key) == um_filter_type)
+        um_api.ModuleTypeReplaceValue(key, um_filter_type, b, &old);
+    else
+        um_api.ModuleTypeSetValue(key, um_filter_type, b);
+    um_api.CloseKey(key);
+    um_body_release(old);
+}
+
+void um_end_change(um_ctx *ctx, um_str *name, const char *event)
+{
+    um_api.ReplicateVerbatim(ctx);
+    um_api.NotifyKeyspaceEvent(ctx, UM_NOTIFY_MODULE, event, name);
+}
+
+/* --- copies before a change -------------------------------------------------
+ */
+
+static void work_copy(um_job *job)
+{
+    copy_job *c = (copy_job *)job;
+
+    job->status = um_body_copy(c->from, &c->copy, &job->err);
+}
+
+static int reply_copy(um_job *job, um_ctx *ctx, um_str **argv, int argc)
+{
+    copy_job *c = (copy_job *)job;
+    um_body *now;
+
+    if (job->status)
+        return um_reply_error(ctx, &job->err);
+    if (um_peek_body(ctx, argv[1], &now) && now == c->from) {
+        um_put_body(ctx, argv[1], c->copy);
+        c->copy = NULL;
+    }
+    return c->again(ctx, argv, argc);
+}
+
+static void free_copy(um_job *job)
+{
+    copy_job *c = (copy_job *)job;
+
+    um_body_release(c->from);
+    um_body_release(c->copy);
+    um_api.Free(c);
+}
+
+static void copy_in_thread(um_ctx *ctx, um_str **argv, int argc,
+                           um_command_run *again, um_body *b)
+{
+    copy_job *c = um_api.Alloc(sizeof *c);
+
+    *c = (copy_job){.job = {work_copy, reply_copy, free_copy, .writes = true},
+                    .from = um_body_hold(b),
+                    .again = again};
+    um_job_run(&c->job, ctx, argv, argc, UINT64_MAX);
+}
+
+static um_body *copy_at_once(um_ctx *ctx, um_str *name, const um_body *b)
+{
+    um_body *copy;
+    umbel_error err;
+
+    if (um_body_copy(b, &copy, &err) != UMBEL_OK) {
+        um_reply_error(ctx, &err);
+        return NULL;
+    }
+    um_put_body(ctx, name, copy);
+    return copy;
+}
+
+um_body *um_begin_change(um_ctx *ctx, um_str **argv, int argc,
+                         um_command_run *again)
+{
+    um_key *key = um_api.OpenKey(ctx, argv[1], UM_READ | UM_WRITE);
+    um_body *b = NULL;
+
+    if (um_api.ModuleTypeGetType(key) == um_filter_type)
+        b = um_api.ModuleTypeGetValue(key);
+    else if (um_api.KeyType(key) != UM_KEY_EMPTY)
+        um_api.ReplyWithError(ctx, UM_WRONG_TYPE);
+    else
+        um_reply_text(ctx, UM_NO_FILTER);
+    um_api.CloseKey(key);
+    if (!b || b->holders == 1)
+        return b;
+    if (!um_may_wait(ctx, um_body_bytes(b)))
+        return copy_at_once(ctx, argv[1], b);
+    copy_in_thread(ctx, argv, argc, again, b);
+    return NULL;
+}

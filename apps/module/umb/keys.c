@@ -1,0 +1,319 @@
+/*
+ * umb_keys.c - single keys of a filter: add, check, count, remove.
+ */
+#include "module/runtime/keys.h"
+#include "base/xxh3.h"
+#include "filter/handle.h"
+#include "module/runtime/hint.h"
+#include "module/runtime/memory.h"
+#include "module/runtime/stats.h"
+#include "module/runtime/write.h"
+#include "module/umb/umb.h"
+
+#include <string.h>
+#include <umbel/counting.h>
+
+/* --- check -------------------------------------------------------------------
+ */
+
+/* Blocks of bits, which the first half of a digest leads to. */
+static void fetch_block(const um_hint *h, umbel_slice item)
+{
+    uint64_t lo = um_xxh3(item.data, item.len, h->seed);
+
+    __builtin_prefetch((const uint8_t *)h->cells +
+                       um_scale(lo, h->places) * h->more);
+}
+
+um_look_up um_look_up_check = {.name = "umb.check", .fetch = fetch_block};
+
+static void take_hint(um_ctx *ctx, const um_str *name, const umbel_filter *f)
+{
+    const um_hint *h = um_hint_now(&um_look_up_check, name);
+
+    if (um_is_hint(h, f->payload, f->payload_len))
+        return;
+    bool far = f->payload_len >= UM_HINT_FROM && f->layout.blocks > 1 &&
+               f->hasher.row->fused && um_has_bits(f->kind);
+    if (far)
+        um_write_hint(ctx, &um_look_up_check, name,
+                      (um_hint){.cells = f->payload,
+                                .len = f->payload_len,
+                                .places = f->layout.blocks,
+                                .more = f->layout.row->block / 8,
+                                .seed = f->hasher.seed});
+}
+
+int um_umb_check(um_ctx *ctx, um_str **argv, int argc)
+{
+    umbel_status status;
+    umbel_error err;
+    umbel_slice item;
+    um_body *b;
+    bool hit;
+
+    if (argc != 3)
+        return um_api.WrongArity(ctx);
+    if (!um_find_body(ctx, argv[1], &b))
+        return UM_DONE;
+    item.data = um_api.StringPtrLen(argv[2], &item.len);
+    do
+        status = umbel_query(b->filter, item.data, item.len, &hit, &err);
+    while (status && um_unlocked_now(b, status));
+    if (status)
+        return um_reply_error(ctx, &err);
+    take_hint(ctx, argv[1], b->filter);
+    um_stats.queries++;
+    return um_api.ReplyWithBool(ctx, hit);
+}
+
+static int reply_flags(um_ctx *ctx, const um_items *items)
+{
+    um_api.ReplyWithArray(ctx, (long)items->n);
+    for (size_t i = 0; i < items->n; i++)
+        um_api.ReplyWithBool(ctx, items->flag[i]);
+    return UM_DONE;
+}
+
+int um_umb_mcheck(um_ctx *ctx, um_str **argv, int argc)
+{
+    umbel_status status;
+    umbel_error err;
+    um_items items;
+    um_body *b;
+
+    if (argc < 3)
+        return um_api.WrongArity(ctx);
+    if (!um_find_body(ctx, argv[1], &b) ||
+        !um_items_init(ctx, &items, argv + 2, argc - 2))
+        return UM_DONE;
+    do
+        status =
+            umbel_query_many(b->filter, items.key, items.n, items.flag, &err);
+    while (um_unlocked_now(b, status));
+    um_stats.queries += items.n;
+    if (status)
+        um_reply_error(ctx, &err);
+    else
+        reply_flags(ctx, &items);
+    um_items_fini(&items);
+    return UM_DONE;
+}
+
+/* --- add ---------------------------------------------------------------------
+ */
+
+/* Only a filter that grows needs memory for an item. */
+static int refuse_add(um_ctx *ctx, umbel_status status, const umbel_error *err)
+{
+    if (status != UMBEL_E_NOMEM)
+        return um_reply_error(ctx, err);
+    return um_reply_text(ctx,
+                         "key: the filter cannot grow: %s, or "
+                         "umbel.max-filter-bytes is reached",
+                         err->text);
+}
+
+int um_umb_add(um_ctx *ctx, um_str **argv, int argc)
+{
+    umbel_status status;
+    umbel_error err;
+    umbel_slice item;
+    um_body *b;
+    bool fresh;
+
+    if (argc != 3)
+        return um_api.WrongArity(ctx);
+    b = um_begin_change(ctx, argv, argc, um_umb_add);
+    if (!b)
+        return UM_DONE;
+    item.data = um_api.StringPtrLen(argv[2], &item.len);
+    um_memory_growing(!um_from_primary(ctx));
+    do
+        status = umbel_add(b->filter, item.data, item.len, &fresh, &err);
+    while (um_unlocked_now(b, status));
+    um_memory_growing(false);
+    if (status)
+        return refuse_add(ctx, status, &err);
+    um_stats.adds++;
+    um_end_change(ctx, argv[1], "umb.add");
+    return um_api.ReplyWithBool(ctx, fresh);
+}
+
+/*
+ * Kind table may be full after some keys, kind scalable may find no memory to
+ * grow: what was added stays, on replicas as well. A replica could find memory
+ * for the rest, so it gets the items up to the last one that was new.
+ */
+static void replicate_madd(um_ctx *ctx, um_str **argv, const um_items *items,
+                           umbel_status status)
+{
+    size_t n = items->n;
+
+    if (!status || status == UMBEL_E_FULL) {
+        um_end_change(ctx, argv[1], "umb.madd");
+        return;
+    }
+    while (n > 0 && !items->flag[n - 1])
+        n--;
+    if (n == 0)
+        return;
+    um_api.Replicate(ctx, "UMB.MADD", "v", argv + 1, n + 1);
+    um_api.NotifyKeyspaceEvent(ctx, UM_NOTIFY_MODULE, "umb.madd", argv[1]);
+}
+
+int um_umb_madd(um_ctx *ctx, um_str **argv, int argc)
+{
+    umbel_status status;
+    umbel_error err;
+    um_items items;
+    um_body *b;
+
+    if (argc < 3)
+        return um_api.WrongArity(ctx);
+    b = um_begin_change(ctx, argv, argc, um_umb_madd);
+    if (!b || !um_items_init(ctx, &items, argv + 2, argc - 2))
+        return UM_DONE;
+    memset(items.flag, 0, items.n);
+    um_memory_growing(!um_from_primary(ctx));
+    do
+        status =
+            umbel_add_many(b->filter, items.key, items.n, items.flag, &err);
+    while (um_unlocked_now(b, status));
+    um_memory_growing(false);
+    um_stats.adds += items.n;
+    replicate_madd(ctx, argv, &items, status);
+    if (status)
+        refuse_add(ctx, status, &err);
+    else
+        reply_flags(ctx, &items);
+    um_items_fini(&items);
+    return UM_DONE;
+}
+
+/* --- count -------------------------------------------------------------------
+ */
+
+/* Replies with one number, or with an array of them. */
+static int reply_counts(um_ctx *ctx, um_body *b, const um_items *items,
+                        bool single)
+{
+    uint64_t few[UM_FEW_ITEMS], *count = few;
+    umbel_status status;
+    umbel_error err;
+
+    if (items->n > UM_FEW_ITEMS)
+        count = um_api.Alloc(items->n * sizeof *count);
+    do
+        status = umbel_count_many(b->filter, items->key, items->n, count, &err);
+    while (um_unlocked_now(b, status));
+    if (status)
+        um_reply_error(ctx, &err);
+    if (!status && !single)
+        um_api.ReplyWithArray(ctx, (long)items->n);
+    for (size_t i = 0; !status && i < items->n; i++)
+        um_api.ReplyWithLongLong(ctx, (long long)count[i]);
+    if (count != few)
+        um_api.Free(count);
+    return UM_DONE;
+}
+
+static int count_items(um_ctx *ctx, um_str **argv, int argc, bool single)
+{
+    um_items items;
+    um_body *b;
+
+    if (!um_find_body(ctx, argv[1], &b) ||
+        !um_items_init(ctx, &items, argv + 2, argc - 2))
+        return UM_DONE;
+    um_stats.queries += items.n;
+    reply_counts(ctx, b, &items, single);
+    um_items_fini(&items);
+    return UM_DONE;
+}
+
+int um_umb_count(um_ctx *ctx, um_str **argv, int argc)
+{
+    return argc == 3 ? count_items(ctx, argv, argc, true)
+                     : um_api.WrongArity(ctx);
+}
+
+int um_umb_mcount(um_ctx *ctx, um_str **argv, int argc)
+{
+    return argc >= 3 ? count_items(ctx, argv, argc, false)
+                     : um_api.WrongArity(ctx);
+}
+
+/* --- amounts -----------------------------------------------------------------
+ */
+
+/* Adds the pairs of item and amount in pair[0..2n). */
+static int add_pairs(um_ctx *ctx, um_body *b, um_str **pair, um_items *items,
+                     um_str *name)
+{
+    uint64_t *amount = um_api.Alloc(items->n * sizeof *amount);
+    umbel_status status = UMBEL_OK;
+    umbel_error err;
+    bool good = true;
+
+    for (size_t i = 0; good && i < items->n; i++) {
+        items->key[i].data =
+            um_api.StringPtrLen(pair[2 * i], &items->key[i].len);
+        good = um_whole_arg(ctx, "increment", pair[2 * i + 1],
+                            umbel_count_limit(b->filter)
+                                ? umbel_count_limit(b->filter)
+                                : UINT64_MAX,
+                            &amount[i]);
+    }
+    if (good)
+        do
+            status = umbel_add_amounts(b->filter, items->key, amount, items->n,
+                                       NULL, &err);
+        while (um_unlocked_now(b, status));
+    um_api.Free(amount);
+    if (!good)
+        return UM_DONE;
+    if (!status || status == UMBEL_E_FULL) {
+        um_stats.adds += items->n;
+        um_end_change(ctx, name, "umb.incrby");
+    }
+    return status ? um_reply_error(ctx, &err)
+                  : reply_counts(ctx, b, items, false);
+}
+
+int um_umb_incrby(um_ctx *ctx, um_str **argv, int argc)
+{
+    um_items items;
+    um_body *b;
+
+    if (argc < 4 || argc % 2 != 0)
+        return um_api.WrongArity(ctx);
+    b = um_begin_change(ctx, argv, argc, um_umb_incrby);
+    if (!b || !um_items_init(ctx, &items, argv + 2, (argc - 2) / 2))
+        return UM_DONE;
+    add_pairs(ctx, b, argv + 2, &items, argv[1]);
+    um_items_fini(&items);
+    return UM_DONE;
+}
+
+int um_umb_remove(um_ctx *ctx, um_str **argv, int argc)
+{
+    umbel_status status;
+    umbel_error err;
+    um_items items;
+    um_body *b;
+
+    if (argc < 3)
+        return um_api.WrongArity(ctx);
+    b = um_begin_change(ctx, argv, argc, um_umb_remove);
+    if (!b || !um_items_init(ctx, &items, argv + 2, argc - 2))
+        return UM_DONE;
+    do
+        status = umbel_remove_many(b->filter, items.key, items.n, &err);
+    while (um_unlocked_now(b, status));
+    um_items_fini(&items);
+    if (status)
+        return um_reply_error(ctx, &err);
+    um_end_change(ctx, argv[1], "umb.remove");
+    return um_api.ReplyWithLongLong(ctx, argc - 2);
+}

@@ -1,0 +1,37 @@
+/*
+ * output.h - traces as scamper writes them: a row a format.
+ */
+#ifndef UM_STOPSET_OUTPUT_H
+#define UM_STOPSET_OUTPUT_H
+
+#include "stopset/tracer/rules.h"
+
+#include <stdio.h>
+
+/* What all traces of a run have in common. */
+typedef struct ss_run_facts {
+    bool udp; /* else ICMP */
+    ss_policy policy;
+    uint8_t attempts;
+    uint8_t wait;        /* seconds, rounded up */
+    uint16_t probe_size; /* bytes of a probe, without its IP head */
+    uint64_t start;      /* seconds since 1970 */
+} ss_run_facts;
+
+typedef struct ss_output_format {
+    const char *name;
+    void (*begin)(FILE *out, const ss_run_facts *run);
+    void (*trace)(FILE *out, const ss_run_facts *run, const ss_trace *t,
+                  unsigned probes);
+    void (*end)(FILE *out, const ss_run_facts *run, uint64_t now);
+} ss_output_format;
+
+extern const ss_output_format ss_output_json, ss_output_warts;
+
+/* Writes a trace of an unknown run as scamper's JSON, a line. */
+void ss_trace_write_json(const ss_trace *t, FILE *out);
+
+/* Returns the format of that name, or NULL. */
+const ss_output_format *ss_output_find(const char *name);
+
+#endif

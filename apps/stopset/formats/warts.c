@@ -1,0 +1,288 @@
+/*
+ * warts.c - traces in scamper's binary format.
+ *
+ * A file is a row of objects, all numbers big endian:
+ *
+ *     u16 0x1205, u16 type, u32 length     type 6 is a trace
+ *     flags       7 bits a byte, low bit first, top bit: another byte follows
+ *     u16         length of the fields; absent when no flag is set
+ *     fields      bit i of the flags: field i + 1 is there
+ *     u16         number of hops; each again flags, length, fields
+ *
+ * Fields are read up to the last one that we need; the length passes over the
+ * rest, which may be newer than this file. An address is written out once in
+ * an object; later it is its number, in the order of first appearance.
+ */
+#include "stopset/formats/format.h"
+
+#include "base/bits.h"
+#include "base/error.h"
+
+#include <string.h>
+
+enum {
+    MAGIC = 0x1205,
+    HEAD = 8,
+    TRACE_OBJECT = 6,
+    MAX_OBJECT = SS_MAX_ITEM - HEAD
+};
+
+/* Bytes of an object. A read past the end is remembered. */
+typedef struct cursor {
+    const uint8_t *start, *at, *end;
+    const char *wrong; /* NULL: nothing is */
+    ss_addr *address;  /* those written so far */
+    size_t naddresses;
+} cursor;
+
+static void go_wrong(cursor *c, const char *what)
+{
+    if (!c->wrong)
+        c->wrong = what;
+}
+
+static uint32_t get(cursor *c, size_t len)
+{
+    uint32_t x = 0;
+
+    if (c->wrong || (size_t)(c->end - c->at) < len) {
+        go_wrong(c, "a field runs past the end of its object");
+        return 0;
+    }
+    for (size_t i = 0; i < len; i++)
+        x = x << 8 | c->at[i];
+    c->at += len;
+    return x;
+}
+
+static void pass_over(cursor *c, size_t len)
+{
+    if (c->wrong || (size_t)(c->end - c->at) < len)
+        go_wrong(c, "a field runs past the end of its object");
+    else
+        c->at += len;
+}
+
+static ss_addr get_address(cursor *c)
+{
+    uint32_t len = get(c, 1);
+    ss_addr a = {0};
+
+    if (len == 0) {
+        uint32_t number = get(c, 4);
+        if (!c->wrong && number >= c->naddresses)
+            go_wrong(c, "a reference to an address that was not written");
+        return c->wrong ? a : c->address[number];
+    }
+    uint32_t type = get(c, 1);
+    const uint8_t *bytes = c->at;
+    pass_over(c, len);
+    if (!c->wrong && ((type == 1 && len == 4) || (type == 2 && len == 16)))
+        a = ss_addr_from_bytes(bytes, len);
+    if (c->naddresses < SS_MAX_ADDRESSES)
+        c->address[c->naddresses++] = a;
+    else
+        go_wrong(c, "too many addresses in an object");
+    return a;
+}
+
+/* The first 35 flags, of which we know less. */
+static uint64_t get_flags(cursor *c)
+{
+    uint64_t flags = 0;
+    uint32_t byte;
+    unsigned shift = 0;
+
+    do {
+        byte = get(c, 1);
+        if (shift < 35)
+            flags |= (uint64_t)(byte & 0x7f) << shift;
+        shift += 7;
+    } while (byte & 0x80);
+    return flags;
+}
+
+/* A record: which fields are there, and where it ends. */
+typedef struct record {
+    uint64_t flags;
+    const uint8_t *end;
+} record;
+
+static record get_record(cursor *c)
+{
+    record r = {get_flags(c), NULL};
+    uint32_t len = r.flags ? get(c, 2) : 0;
+
+    if ((size_t)(c->end - c->at) < len)
+        go_wrong(c, "a record runs past the end of its object");
+    r.end = c->wrong ? c->at : c->at + len;
+    return r;
+}
+
+static bool has(const record *r, unsigned field)
+{
+    return r->flags >> (field - 1) & 1;
+}
+
+static void leave_record(cursor *c, const record *r)
+{
+    if (c->at > r->end)
+        go_wrong(c, "a record is longer than it says");
+    else if (!c->wrong)
+        c->at = r->end;
+}
+
+/* Lengths of the fields that are numbers; 0: has a shape of its own. */
+static const uint8_t trace_fields[] = {
+    [1] = 4,  [2] = 4,  [3] = 4,  [4] = 4,  [5] = 8,  [6] = 1,  [7] = 1,
+    [8] = 1,  [9] = 1,  [10] = 1, [11] = 1, [12] = 2, [13] = 2, [14] = 2,
+    [15] = 1, [16] = 1, [17] = 1, [18] = 1, [19] = 2, [20] = 1, [21] = 1,
+    [22] = 1, [23] = 2, [24] = 1, [25] = 1, [26] = 0, [27] = 0};
+enum { T_START = 5, T_STOP = 6, T_FIRST = 15, T_HOPS = 19, T_SRC = 26, T_DST };
+
+static const uint8_t hop_fields[] = {
+    [1] = 4,  [2] = 1,  [3] = 1,  [4] = 1,  [5] = 1,  [6] = 4,
+    [7] = 2,  [8] = 2,  [9] = 2,  [10] = 2, [11] = 1, [12] = 2,
+    [13] = 2, [14] = 1, [15] = 1, [16] = 1, [17] = 0, [18] = 0};
+enum { H_TTL = 2, H_ATTEMPT = 5, H_RTT, H_ICMP, H_EXTENSION = 17, H_ADDR };
+
+static unsigned get_trace_fields(cursor *c, ss_trace *t)
+{
+    record r = get_record(c);
+    unsigned first = 1, hops = 0;
+
+    for (unsigned i = 1; i < UM_COUNT(trace_fields) && !c->wrong; i++) {
+        if (!has(&r, i))
+            continue;
+        if (i == T_START) {
+            t->start = get(c, 4);
+            pass_over(c, 4);
+        } else if (i == T_STOP) {
+            uint32_t stop = get(c, 1);
+            t->stop = stop < SS_STOP_RED ? (ss_stop)stop : SS_STOP_OTHER;
+        } else if (i == T_FIRST) {
+            first = get(c, 1);
+        } else if (i == T_HOPS) {
+            hops = get(c, 2);
+        } else if (i == T_SRC) {
+            t->src = t->monitor = get_address(c);
+        } else if (i == T_DST) {
+            t->dst = get_address(c);
+        } else {
+            pass_over(c, trace_fields[i]);
+        }
+    }
+    leave_record(c, &r);
+    ss_trace_probed(t, first, hops < SS_MAX_TTL ? hops : SS_MAX_TTL);
+    return hops;
+}
+
+static void get_hop(cursor *c, ss_hop *hop)
+{
+    record r = get_record(c);
+
+    *hop = (ss_hop){0};
+    for (unsigned i = 1; i < UM_COUNT(hop_fields) && !c->wrong; i++) {
+        if (!has(&r, i))
+            continue;
+        if (i == H_TTL) {
+            hop->ttl = (uint8_t)get(c, 1);
+        } else if (i == H_ATTEMPT) {
+            hop->attempt = (uint8_t)get(c, 1);
+        } else if (i == H_RTT) {
+            hop->rtt = get(c, 4);
+        } else if (i == H_ICMP) {
+            hop->icmp_type = (uint8_t)get(c, 1);
+            hop->icmp_code = (uint8_t)get(c, 1);
+        } else if (i == H_EXTENSION) {
+            pass_over(c, get(c, 2));
+        } else if (i == H_ADDR) {
+            hop->addr = get_address(c);
+        } else {
+            pass_over(c, hop_fields[i]);
+        }
+    }
+    leave_record(c, &r);
+}
+
+static ss_took get_trace(cursor *c, ss_trace *t)
+{
+    get_trace_fields(c, t);
+    uint32_t n = get(c, 2);
+    if (!c->wrong && n > SS_MAX_REPLIES)
+        return SS_TOOK_LONG;
+    for (uint32_t i = 0; i < n && !c->wrong; i++) {
+        ss_hop hop;
+        get_hop(c, &hop);
+        if (!c->wrong && hop.ttl && !ss_addr_none(hop.addr))
+            ss_trace_add(t, &hop);
+    }
+    return ss_addr_none(t->dst) ? SS_TOOK_BAD : SS_TOOK_TRACE;
+}
+
+static uint32_t load(const uint8_t *bytes, size_t len)
+{
+    uint32_t x = 0;
+
+    for (size_t i = 0; i < len; i++)
+        x = x << 8 | bytes[i];
+    return x;
+}
+
+static umbel_status take_trace(const uint8_t *bytes, size_t len, size_t *used,
+                               ss_trace_room *room, ss_took *took,
+                               umbel_error *err)
+{
+    cursor c = {.start = bytes,
+                .at = bytes,
+                .end = bytes + len,
+                .address = room->address};
+
+    *took = get_trace(&c, ss_trace_begin(room));
+    *used = HEAD + len;
+    if (!c.wrong)
+        return UMBEL_OK;
+    *used = HEAD + (size_t)(c.at - c.start);
+    return um_fail(err, UMBEL_E_FORMAT, "%s", c.wrong);
+}
+
+/* Objects that are no traces are passed over, and need not fit into memory. */
+static umbel_status take_warts(ss_format_state *state, const uint8_t *bytes,
+                               size_t len, size_t *used, ss_trace_room *room,
+                               ss_took *took, umbel_error *err)
+{
+    *used = 0;
+    *took = SS_NEED_MORE;
+    if (state->skip) {
+        *used = state->skip < len ? (size_t)state->skip : len;
+        state->skip -= *used;
+        *took = SS_TOOK_NONE;
+        return UMBEL_OK;
+    }
+    if (len >= 2 && load(bytes, 2) != MAGIC)
+        return um_fail(err, UMBEL_E_FORMAT, "no warts object begins here");
+    if (len < HEAD)
+        return UMBEL_OK;
+    uint32_t length = load(bytes + 4, 4);
+    if (load(bytes + 2, 2) != TRACE_OBJECT) {
+        state->skip = length;
+        *used = HEAD;
+        *took = SS_TOOK_OTHER;
+        return UMBEL_OK;
+    }
+    if (length > MAX_OBJECT)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "a trace of %u bytes; at most %u are read", length,
+                       (unsigned)MAX_OBJECT);
+    if (len - HEAD < length)
+        return UMBEL_OK;
+    return take_trace(bytes + HEAD, length, used, room, took, err);
+}
+
+static bool begins_warts(const uint8_t *bytes, size_t len)
+{
+    return len >= 2 && load(bytes, 2) == MAGIC;
+}
+
+const ss_format ss_format_warts = {
+    .name = "warts", .begins = begins_warts, .take = take_warts};

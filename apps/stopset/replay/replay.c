@@ -1,0 +1,217 @@
+/*
+ * replay.c - walk recorded traces again with a stopping rule.
+ *
+ * One probe a TTL. The record answers: with a node, with nothing, or, from the
+ * TTL of the destination on, with the destination.
+ */
+#include "stopset/replay/replay.h"
+
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool ss_found_init(ss_found *f, const ss_corpus *c)
+{
+    f->node = calloc((size_t)c->nnodes + 1, sizeof *f->node);
+    f->link = calloc((size_t)c->links.n + 1, sizeof *f->link);
+    return f->node && f->link;
+}
+
+void ss_found_fini(ss_found *f)
+{
+    free(f->node);
+    free(f->link);
+    *f = (ss_found){0};
+}
+
+double ss_missed(const bool *all, const bool *some, size_t n)
+{
+    size_t there = 0, gone = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        there += all[i];
+        gone += all[i] && !some[i];
+    }
+    return there ? (double)gone / (double)there : 0;
+}
+
+static bool is_node(uint32_t node)
+{
+    return node < SS_UNPROBED;
+}
+
+/* Marks the nodes of TTLs low to high, and the links between them. */
+static void mark(const ss_corpus *c, const ss_route *route, unsigned low,
+                 unsigned high, ss_found *found)
+{
+    const ss_step *step = c->step + route->start;
+
+    for (unsigned ttl = low; ttl <= high && ttl <= route->steps; ttl++) {
+        if (is_node(step[ttl - 1].node))
+            found->node[step[ttl - 1].node] = true;
+        if (ttl > low && step[ttl - 1].link != SS_SILENT)
+            found->link[step[ttl - 1].link] = true;
+    }
+}
+
+void ss_find_all(const ss_corpus *c, ss_found *found)
+{
+    for (size_t i = 0; i < c->nroutes; i++)
+        mark(c, &c->route[i], 1, SS_MAX_TTL, found);
+}
+
+/* --- one trace -------------------------------------------------------------
+ */
+
+typedef struct run {
+    const ss_replay *r;
+    ss_index locals; /* (monitor, node) */
+    ss_outcome *out;
+} run;
+
+static bool answer(const ss_answers *a, size_t step, uint32_t node)
+{
+    return a->hit && a->hit[a->key ? a->key[step] : node];
+}
+
+static bool is_local(const run *u, const ss_route *route, uint32_t node)
+{
+    return u->r->local &&
+           ss_index_find(&u->locals, ss_pair(route->monitor, node)) !=
+               SS_NO_NUMBER;
+}
+
+/* What the record says about a TTL. *probed: it was, so it costs a probe. */
+static ss_reply reply_at(const run *u, const ss_route *route, uint8_t ttl,
+                         bool back, bool *probed)
+{
+    size_t i = route->start + ttl - 1u;
+
+    *probed = true;
+    if (ttl > route->steps && route->reached)
+        return (ss_reply){.destination = true};
+    uint32_t node =
+        ttl > route->steps ? SS_UNPROBED : u->r->corpus->step[i].node;
+    *probed = node != SS_UNPROBED;
+    if (!is_node(node))
+        return (ss_reply){.silent = true};
+    if (back)
+        return (ss_reply){.local = is_local(u, route, node)};
+    return (ss_reply){.red = answer(&u->r->red, i, node),
+                      .global = answer(&u->r->global, i, node)};
+}
+
+/* The TTLs that a walk probed: all between these. */
+typedef struct span {
+    uint8_t low, high;
+    bool hit; /* the destination */
+} span;
+
+static span walk_route(run *u, const ss_route *route, ss_walk *w)
+{
+    ss_policy policy = u->r->policy;
+    span s = {0};
+
+    if (!route->reached) /* the record ends there */
+        policy.max_ttl = route->steps > policy.first ? route->steps
+                         : policy.first              ? policy.first
+                                                     : 1;
+    ss_walk_begin(w, &policy);
+    s.low = s.high = w->ttl;
+    while (w->ttl) {
+        bool probed;
+        uint8_t ttl = w->ttl;
+        ss_reply reply = reply_at(u, route, ttl, w->back, &probed);
+        u->out->probes += probed;
+        u->out->destination_probes += reply.destination;
+        s.hit |= reply.destination;
+        s.low = ttl < s.low ? ttl : s.low;
+        s.high = ttl > s.high ? ttl : s.high;
+        ss_walk_take(w, &reply);
+    }
+    return s;
+}
+
+/* After the walk: within one trace no set changes. */
+static bool learn_locals(run *u, const ss_route *route, span s)
+{
+    const ss_step *step = u->r->corpus->step + route->start;
+
+    for (unsigned ttl = s.low; ttl <= s.high && ttl <= route->steps; ttl++)
+        if (is_node(step[ttl - 1].node) &&
+            ss_index_add(&u->locals,
+                         ss_pair(route->monitor, step[ttl - 1].node)) ==
+                SS_NO_NUMBER)
+            return false;
+    return true;
+}
+
+static void learn_globals(run *u, const ss_route *route, unsigned from,
+                          unsigned to)
+{
+    const ss_answers *g = &u->r->global;
+
+    for (unsigned ttl = from; ttl <= to && ttl <= route->steps; ttl++) {
+        size_t i = route->start + ttl - 1;
+        uint32_t node = u->r->corpus->step[i].node;
+        if (is_node(node))
+            g->hit[g->key ? g->key[i] : node] = true;
+    }
+}
+
+static void count_stop(const run *u, const ss_route *route, const ss_walk *w,
+                       bool hit)
+{
+    const ss_replay *r = u->r;
+    bool stopped = w->stop == SS_STOP_RED || w->stop == SS_STOP_GSS;
+
+    if (hit) {
+        u->out->collision++;
+    } else if (!stopped) {
+        u->out->never++;
+    } else if (!route->reached || w->at < route->steps) {
+        u->out->shorter++;
+    } else {
+        size_t i = route->start + w->at - 1u;
+        bool lucky =
+            w->stop == SS_STOP_RED && r->listed &&
+            !r->listed[r->red.key ? r->red.key[i] : r->corpus->step[i].node];
+        u->out->lucky += lucky;
+        u->out->genuine += !lucky;
+    }
+}
+
+static uint64_t full_probes(const ss_corpus *c, const ss_route *route)
+{
+    uint64_t n = route->reached;
+
+    for (size_t i = 0; i < route->steps; i++)
+        n += c->step[route->start + i].node != SS_UNPROBED;
+    return n;
+}
+
+umbel_status ss_replay_run(const ss_replay *r, ss_found *found, ss_outcome *out,
+                           umbel_error *err)
+{
+    const ss_corpus *c = r->corpus;
+    run u = {.r = r, .out = out};
+    bool fine = true;
+
+    *out = (ss_outcome){.traces = c->nroutes};
+    for (size_t i = 0; fine && i < c->nroutes; i++) {
+        const ss_route *route = &c->route[i];
+        ss_walk w;
+        span s = walk_route(&u, route, &w);
+        mark(c, route, s.low, s.high, found);
+        count_stop(&u, route, &w, s.hit);
+        out->probes_full += full_probes(c, route);
+        if (r->grow && r->global.hit)
+            learn_globals(&u, route, r->policy.first ? r->policy.first : 1,
+                          s.high);
+        fine = !r->local || learn_locals(&u, route, s);
+    }
+    ss_index_fini(&u.locals);
+    return fine ? UMBEL_OK
+                : um_fail(err, UMBEL_E_NOMEM, "no memory for the local sets");
+}

@@ -1,0 +1,421 @@
+/*
+ * make.c - stop sets in their forms: one row each.
+ *
+ *     list       the members as text
+ *     bloom      a plain Bloom filter: it can be merged
+ *     retouched  the same, with bits cleared where false positives stop more
+ *                traces short than members stop in the right place (2006)
+ *     groups     members go where known negatives do not match; none is lost
+ *     exact      static; no known negative matches and no member is lost
+ */
+#include "stopset/sets/make.h"
+
+#include "base/bits.h"
+#include "base/error.h"
+
+#include <umbel/experimental.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static umbel_key_list list_members(const ss_task *t)
+{
+    umbel_key_list k = UMBEL_KEY_LIST(t->member, t->nmembers);
+
+    k.weights = t->ending;
+    return k;
+}
+
+static umbel_key_list list_never(const ss_task *t)
+{
+    umbel_key_list k = UMBEL_KEY_LIST(t->never, t->nnever);
+
+    k.weights = t->through;
+    return k;
+}
+
+/* --- filters ---------------------------------------------------------------
+ */
+
+static umbel_status create(const ss_task *t, const ss_make_params *p,
+                           uint64_t bits, uint32_t groups, umbel_filter **out,
+                           umbel_error *err)
+{
+    umbel_setting setting = {"groups", groups};
+    umbel_params params = UMBEL_PARAMS_INIT;
+
+    params.addressing = "classic";
+    params.cells = bits;
+    params.capacity = p->hashes ? 0 : t->nmembers;
+    params.hashes = p->hashes;
+    params.seed = p->seed;
+    params.settings = &setting;
+    params.nsettings = groups > 1;
+    return umbel_create("bloom", &params, out, err);
+}
+
+/* How a form fills a filter of that many bits. */
+typedef umbel_status fill(const ss_task *t, const ss_make_params *p,
+                          uint64_t bits, umbel_filter **out, umbel_error *err);
+
+static umbel_status fill_bloom(const ss_task *t, const ss_make_params *p,
+                               uint64_t bits, umbel_filter **out,
+                               umbel_error *err)
+{
+    umbel_filter *f;
+
+    UM_TRY(create(t, p, bits, 1, &f, err));
+    umbel_status status =
+        umbel_add_digests(f, t->member, t->nmembers, NULL, err);
+    if (status != UMBEL_OK)
+        umbel_close(f);
+    else
+        *out = f;
+    return status;
+}
+
+static umbel_status fill_retouched(const ss_task *t, const ss_make_params *p,
+                                   uint64_t bits, umbel_filter **out,
+                                   umbel_error *err)
+{
+    umbel_key_list members = list_members(t), never = list_never(t);
+    umbel_retouch_params how = UMBEL_RETOUCH_INIT;
+    umbel_retouch_result result;
+    umbel_filter *f;
+
+    how.method = p->method;
+    how.max_fn = 1;
+    how.cost = p->method || p->beta > 0 ? 0 : 1;
+    how.beta = p->beta > 0 ? p->beta : 1;
+    how.heaviest = true;
+    how.count_outside = true;
+    how.seed = p->seed;
+    UM_TRY(fill_bloom(t, p, bits, &f, err));
+    umbel_status status =
+        umbel_retouch(f, &members, &never, &how, &result, NULL, err);
+    if (status != UMBEL_OK)
+        umbel_close(f);
+    else
+        *out = f;
+    return status;
+}
+
+static umbel_status fill_groups(const ss_task *t, const ss_make_params *p,
+                                uint64_t bits, umbel_filter **out,
+                                umbel_error *err)
+{
+    umbel_key_list members = list_members(t), never = list_never(t);
+    umbel_choose_result result;
+    umbel_filter *f;
+
+    UM_TRY(create(t, p, bits, 2, &f, err));
+    umbel_status status = umbel_choose(f, &members, &never, NULL, &result, err);
+    if (status != UMBEL_OK)
+        umbel_close(f);
+    else
+        *out = f;
+    return status;
+}
+
+static umbel_status fill_exact(const ss_task *t, const ss_make_params *p,
+                               uint64_t bits, umbel_filter **out,
+                               umbel_error *err)
+{
+    umbel_key_list members = list_members(t), never = list_never(t);
+    umbel_params params = UMBEL_PARAMS_INIT;
+    umbel_exact_result result;
+    umbel_exact *x;
+
+    params.cells = bits;
+    params.seed = p->seed;
+    UM_TRY(umbel_exact_open(&params, &members, NULL, t->nnever, &x, err));
+    umbel_status status = umbel_exact_never(x, &never, NULL, err);
+    if (status == UMBEL_OK)
+        status = umbel_exact_finish(x, out, &result, err);
+    umbel_exact_close(x);
+    return status;
+}
+
+static const struct form {
+    fill *fill;           /* NULL: the list */
+    bool needs_size;      /* cannot choose its own */
+    bool needs_negatives; /* is of no use without */
+} forms[SS_FORMS] = {[SS_LIST] = {NULL, false, false},
+                     [SS_BLOOM] = {fill_bloom, true, false},
+                     [SS_RETOUCHED] = {fill_retouched, true, true},
+                     [SS_GROUPS] = {fill_groups, true, true},
+                     [SS_EXACT] = {fill_exact, false, true}};
+
+/* --- files -----------------------------------------------------------------
+ */
+
+static umbel_status describe(const ss_task *t, ss_form form, umbel_filter *f,
+                             umbel_error *err)
+{
+    ss_set_info info = t->info;
+    char text[SS_INFO_TEXT];
+
+    info.form = form;
+    return umbel_set_data(f, text, ss_info_format(&info, text), err);
+}
+
+/* What is left for the cells when the file was that much too long. */
+static uint64_t fewer_bits(uint64_t bits, uint64_t excess)
+{
+    uint64_t over = (excess + UM_LINE - 1) / UM_LINE * UM_LINE * 8;
+
+    return over < bits ? bits - over : bits / 2;
+}
+
+/*
+ * Fills a file of at most p->bytes bytes: head and description take some, and
+ * how many is known when the filter is there. Payloads are whole lines, so the
+ * second try fits a filter, and a few more a static set, unless it has to be
+ * smaller than its members allow.
+ */
+static umbel_status fill_bytes(const ss_task *t, ss_form form,
+                               const ss_make_params *p, umbel_filter **out,
+                               umbel_error *err)
+{
+    uint64_t bits = 8 * p->bytes, least = 0;
+
+    while (bits > 0) {
+        umbel_filter *f;
+        umbel_status status = forms[form].fill(t, p, bits, &f, err);
+        if (status == UMBEL_E_RANGE && least)
+            break;
+        UM_TRY(status);
+        status = describe(t, form, f, err);
+        uint64_t len = umbel_encoded_len(f);
+        if (status == UMBEL_OK && len <= p->bytes) {
+            *out = f;
+            return UMBEL_OK;
+        }
+        umbel_close(f);
+        UM_TRY(status);
+        least = least && least < len ? least : len;
+        bits = fewer_bits(bits, len - p->bytes);
+    }
+    return um_fail(err, UMBEL_E_RANGE,
+                   "%s does not fit into %llu bytes: with its description and "
+                   "%zu members it takes %llu",
+                   ss_form_names[form], (unsigned long long)p->bytes,
+                   t->nmembers, (unsigned long long)least);
+}
+
+static umbel_status make_filter(const ss_task *t, ss_form form,
+                                const ss_make_params *p, umbel_filter **out,
+                                umbel_error *err)
+{
+    umbel_filter *f;
+
+    if (forms[form].needs_negatives && !t->nnever && t->info.kind == SS_GLOBAL)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%s needs pairs that were not seen, and there are none, "
+                       "or more than 16 million: use bloom",
+                       ss_form_names[form]);
+    if (forms[form].needs_size && !p->bytes && !p->bits)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%s needs a size: --bytes, --bits or --success",
+                       ss_form_names[form]);
+    if (p->bytes)
+        return fill_bytes(t, form, p, out, err);
+    UM_TRY(forms[form].fill(t, p, p->bits, &f, err));
+    umbel_status status = describe(t, form, f, err);
+    if (status != UMBEL_OK)
+        umbel_close(f);
+    else
+        *out = f;
+    return status;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const ss_question *x = a, *y = b;
+    int order = ss_addr_compare(&x->hop, &y->hop);
+
+    return order ? order : ss_addr_compare(&x->dst, &y->dst);
+}
+
+static ss_question *sort_members(const ss_task *t)
+{
+    ss_question *list = calloc(t->nmembers + 1, sizeof *list);
+    size_t n = 0;
+
+    for (uint32_t i = 0; list && i < t->seen.n; i++)
+        if (t->info.kind == SS_GLOBAL || t->use[i].ending)
+            list[n++] = (ss_question){t->hops.key[t->seen.key[i].hi],
+                                      t->targets.key[t->seen.key[i].lo]};
+    if (list)
+        qsort(list, n, sizeof *list, compare_keys);
+    return list;
+}
+
+static umbel_status write_list(const ss_task *t, char **bytes, size_t *len,
+                               umbel_error *err)
+{
+    ss_set_info info = t->info;
+    char text[SS_INFO_TEXT];
+    ss_question *list = sort_members(t);
+    FILE *out = list ? open_memstream(bytes, len) : NULL;
+
+    info.form = SS_LIST;
+    if (out) {
+        size_t head = ss_info_format(&info, text);
+        fwrite(text, 1, head, out);
+        for (size_t i = 0; i < t->nmembers; i++) {
+            size_t n = ss_key_format(&info, list[i].hop, list[i].dst, text);
+            text[n++] = '\n';
+            fwrite(text, 1, n, out);
+        }
+    }
+    free(list);
+    if (out && fclose(out) == 0)
+        return UMBEL_OK;
+    if (out)
+        free(*bytes);
+    *bytes = NULL;
+    return um_fail(err, UMBEL_E_NOMEM, "no memory for the list");
+}
+
+static umbel_status encode(const umbel_filter *f, char **bytes, size_t *len,
+                           umbel_error *err)
+{
+    *len = umbel_encoded_len(f);
+    *bytes = malloc(*len);
+    if (!*bytes)
+        return um_no_memory(err, *len);
+    umbel_status status = umbel_encode(f, *bytes, *len, len, err);
+    if (status != UMBEL_OK) {
+        free(*bytes);
+        *bytes = NULL;
+    }
+    return status;
+}
+
+/* --- what came out ---------------------------------------------------------
+ */
+
+/* Queries a list; counts answers that are `counted`, and their weight. */
+static umbel_status tally(const umbel_filter *f, const umbel_key_list *keys,
+                          bool counted, uint64_t *n, double *weight,
+                          umbel_error *err)
+{
+    bool *hit = calloc(keys->n + 1, sizeof *hit);
+
+    if (!hit)
+        return um_no_memory(err, keys->n);
+    umbel_status status =
+        umbel_query_digests(f, keys->digests, keys->n, hit, err);
+    for (size_t i = 0; status == UMBEL_OK && i < keys->n; i++)
+        if (hit[i] == counted) {
+            ++*n;
+            *weight += keys->weights[i];
+        }
+    free(hit);
+    return status;
+}
+
+/* A trace that passes two nodes which match is counted twice: what is left is
+ * the least that succeeds. */
+static double least_success(const ss_task *t, const ss_made *m)
+{
+    double short_of = m->lost_weight + m->matched_weight + t->passed_members;
+
+    return t->info.kind == SS_RED ? fmax(0, 1 - short_of / t->reached) : NAN;
+}
+
+static umbel_status measure(const ss_task *t, const umbel_filter *f,
+                            ss_made *out, umbel_error *err)
+{
+    umbel_key_list members = list_members(t), never = list_never(t);
+
+    UM_TRY(tally(f, &members, false, &out->lost, &out->lost_weight, err));
+    return tally(f, &never, true, &out->matched, &out->matched_weight, err);
+}
+
+umbel_status ss_make(const ss_task *t, ss_form form, const ss_make_params *p,
+                     char **bytes, size_t *len, ss_made *out, umbel_error *err)
+{
+    umbel_filter *f = NULL;
+    umbel_status status;
+    ss_made made = {0};
+
+    if (form == SS_LIST) {
+        status = write_list(t, bytes, len, err);
+    } else {
+        UM_TRY(make_filter(t, form, p, &f, err));
+        status = measure(t, f, &made, err);
+        if (status == UMBEL_OK)
+            status = encode(f, bytes, len, err);
+        umbel_close(f);
+    }
+    if (status == UMBEL_OK) {
+        made.bytes = *len;
+        made.success = least_success(t, &made);
+        *out = made;
+    }
+    return status;
+}
+
+/* --- by success ------------------------------------------------------------
+ */
+
+static umbel_status check_possible(const ss_task *t, double success,
+                                   umbel_error *err)
+{
+    double best = least_success(t, &(ss_made){0});
+
+    if (t->info.kind != SS_RED)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "--success is for red sets: give --bytes");
+    if (success <= best)
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_RANGE,
+                   "even a list promises a success of %.4f only, because "
+                   "traces pass penultimate nodes of others: --key hop+prefix "
+                   "or hop+destination tells them apart",
+                   best);
+}
+
+/* A size that succeeds, replaced by one about a hundredth above the least. */
+umbel_status ss_make_for(const ss_task *t, ss_form form, double success,
+                         const ss_make_params *p, char **bytes, size_t *len,
+                         ss_made *out, umbel_error *err)
+{
+    ss_make_params try = *p;
+    uint64_t low = 0, high = 0;
+
+    if (form == SS_LIST)
+        return ss_make(t, form, p, bytes, len, out, err);
+    UM_TRY(check_possible(t, success, err));
+    *bytes = NULL;
+    try.bytes = 512;
+    while (!high || high - low > 8 + high / 100) {
+        char *got = NULL;
+        size_t got_len;
+        ss_made made;
+        umbel_status status =
+            ss_make(t, form, &try, &got, &got_len, &made, err);
+        if (status != UMBEL_OK && status != UMBEL_E_RANGE) {
+            free(*bytes);
+            return status;
+        }
+        if (status == UMBEL_OK && made.success >= success) {
+            free(*bytes);
+            *bytes = got;
+            *len = got_len;
+            *out = made;
+            high = try.bytes;
+        } else {
+            free(got);
+            low = try.bytes;
+        }
+        if (!high && low > UINT64_C(1) << 32)
+            return um_fail(err, UMBEL_E_RANGE,
+                           "no size gives a success of %.4f", success);
+        try.bytes = high ? low + (high - low) / 2 : 2 * low;
+    }
+    return UMBEL_OK;
+}

@@ -1,0 +1,99 @@
+/*
+ * set.h - a stop set: what it holds, its file, and its answers.
+ *
+ * A file is a list, which is text, or a filter of umbel that carries its
+ * description as data:
+ *
+ *     umbel-stopset set 1
+ *     set red
+ *     key hop+prefix
+ *     prefix 24 48
+ *     form bloom
+ *     monitors 10
+ *     learned 1574867159 1574867900
+ *     members 50
+ *
+ * In a list the members follow, a line each, written as they are hashed:
+ *
+ *     198.51.100.1                      key hop
+ *     198.51.100.1 203.0.113.0/24       key hop+prefix
+ *     198.51.100.1 203.0.113.7          key hop+destination
+ *
+ * So 'umbel check red.umb 198.51.100.1' works.
+ */
+#ifndef UM_STOPSET_SET_H
+#define UM_STOPSET_SET_H
+
+#include "stopset/sets/index.h"
+
+#include <umbel/umbel.h>
+
+#include <stdio.h>
+
+typedef enum ss_kind { SS_RED, SS_GLOBAL } ss_kind;
+typedef enum ss_key { SS_HOP, SS_HOP_PREFIX, SS_HOP_DESTINATION } ss_key;
+typedef enum ss_form {
+    SS_LIST,
+    SS_BLOOM,
+    SS_RETOUCHED,
+    SS_GROUPS,
+    SS_EXACT,
+    SS_FORMS
+} ss_form;
+
+/* Their names, for options and files; end with NULL. */
+extern const char *const ss_kind_names[], *const ss_key_names[],
+                                              *const ss_form_names[];
+
+typedef struct ss_set_info {
+    ss_kind kind;
+    ss_key key;
+    ss_prefix_len prefix; /* of key hop+prefix */
+    ss_form form;
+    uint64_t members, monitors;
+    uint64_t first, last; /* start of the first and last trace; 0: unknown */
+} ss_set_info;
+
+enum { SS_KEY_TEXT = 2 * SS_ADDR_TEXT + 8, SS_INFO_TEXT = 512 };
+
+/* Returns the lengths of prefixes that a key has; 0: those that are usual. */
+ss_prefix_len ss_key_prefix(ss_key key, uint8_t v4, uint8_t v6);
+/* Returns what a key is by: the destination itself, its prefix, or nothing. */
+ss_addr ss_key_target(const ss_set_info *info, ss_addr dst);
+/* Writes a key as it is hashed; returns its length. target: ss_key_target. */
+size_t ss_key_format(const ss_set_info *info, ss_addr hop, ss_addr target,
+                     char out[SS_KEY_TEXT]);
+
+/* Writes the description; returns its length. */
+size_t ss_info_format(const ss_set_info *info, char out[SS_INFO_TEXT]);
+/* Reads one. *used is its length, the last line included. */
+umbel_status ss_info_parse(const char *text, size_t len, size_t *used,
+                           ss_set_info *out, umbel_error *err);
+
+/* A set that was read. */
+typedef struct ss_set {
+    ss_set_info info;
+    uint64_t bytes;       /* of the file */
+    umbel_filter *filter; /* NULL: a list */
+    ss_index hops, targets, list;
+} ss_set;
+
+/* Reads a file. Messages begin with its name. */
+umbel_status ss_set_open(ss_set *s, const char *path, umbel_error *err);
+/* Reads the bytes of a file. */
+umbel_status ss_set_parse(ss_set *s, const void *bytes, size_t len,
+                          umbel_error *err);
+void ss_set_fini(ss_set *s);
+/* Adds a member to a list. False: no memory. */
+bool ss_set_add(ss_set *s, ss_addr hop, ss_addr dst);
+
+/* What is asked: a node on the way to a destination. */
+typedef struct ss_question {
+    ss_addr hop, dst;
+} ss_question;
+
+/* Queries n of them: hit[i] is true if question[i] is in the set. */
+umbel_status ss_set_query(const ss_set *s, const ss_question *question,
+                          size_t n, bool *hit, umbel_error *err);
+
+#endif

@@ -1,0 +1,80 @@
+/*
+ * probe.h - probes and the answers to them, as bytes.
+ *
+ * Nothing here sends or waits. A probe carries its own name (destination, TTL,
+ * attempt) under a key of the run, so that an answer is matched without a
+ * table, and a forged one is told from a genuine one.
+ */
+#ifndef UM_STOPSET_PROBE_H
+#define UM_STOPSET_PROBE_H
+
+#include "stopset/tracer/address.h"
+
+enum {
+    SS_PROBE_MAX = 512, /* bytes of a probe, without IP and UDP heads */
+    SS_CONTACT_MAX = 256,
+    SS_UDP_PORT = 33434 /* plus the flow: the port that traceroute knocks at */
+};
+
+/*
+ * Of a run. The key is random: only those who saw a probe can answer it.
+ * Routers that share load by flow show one path for each flow.
+ */
+typedef struct ss_stamp {
+    uint8_t key[16];
+    uint16_t flow;
+} ss_stamp;
+
+typedef struct ss_probe {
+    ss_addr to;
+    uint8_t ttl, attempt;
+} ss_probe;
+
+typedef enum ss_outcome {
+    SS_EXPIRED,     /* a router on the way: time exceeded */
+    SS_REACHED,     /* the destination */
+    SS_UNREACHABLE, /* somebody says that there is no way */
+    SS_UNANSWERED   /* whoever waited for it has given up */
+} ss_outcome;
+
+typedef struct ss_answer {
+    ss_probe probe;
+    ss_addr from;
+    ss_addr at; /* our address; none: not known */
+    ss_outcome outcome;
+    uint8_t icmp_type, icmp_code; /* as received; of ICMPv6 in IPv6 */
+    uint8_t reply_ttl, reply_tos; /* 0: not known */
+    uint16_t reply_id, reply_len; /* 0: not known */
+} ss_answer;
+
+/*
+ * Writes the ICMP echo request of a probe, or the payload of its UDP datagram,
+ * and returns its length. The checksum of an echo request is the same for all
+ * TTLs of a flow (Augustin et al. 2006, Paris traceroute). contact stands at
+ * the end, for whoever looks at the packet.
+ */
+size_t ss_write_echo(const ss_stamp *s, const ss_probe *p, const char *contact,
+                     uint8_t out[SS_PROBE_MAX]);
+size_t ss_write_udp(const ss_stamp *s, const ss_probe *p, const char *contact,
+                    uint8_t out[SS_PROBE_MAX]);
+
+/*
+ * Reads an ICMP message: with its IPv4 head as raw sockets give it, or an
+ * ICMPv6 message from that address. False: not an answer to a probe of ours.
+ */
+bool ss_read_icmp4(const ss_stamp *s, const uint8_t *packet, size_t len,
+                   ss_answer *out);
+bool ss_read_icmp6(const ss_stamp *s, ss_addr from, const uint8_t *message,
+                   size_t len, ss_answer *out);
+
+/*
+ * Names the probe whose UDP payload came back in an error from the network.
+ * False when it is not of ours; so are quotes too short to know.
+ */
+bool ss_read_udp(const ss_stamp *s, ss_addr to, const uint8_t *payload,
+                 size_t len, ss_probe *out);
+
+/* What an ICMP error of that type and code means. */
+ss_outcome ss_outcome_of(bool v6, uint8_t type, uint8_t code, bool from_target);
+
+#endif

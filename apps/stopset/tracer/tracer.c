@@ -1,0 +1,422 @@
+/*
+ * tracer.c - many traces at once.
+ *
+ * A slot holds a trace under way. It is in one of two queues: ready to send, or
+ * waiting for an answer. All wait equally long, so the one that has waited
+ * longest is at the front of its queue, and no heap is needed. Answers find
+ * their slot by destination.
+ */
+#include "stopset/tracer/tracer.h"
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/rng.h"
+
+#include <string.h>
+
+#define NOWHERE UINT32_MAX /* no slot */
+
+/* A burst may make up for this much lateness of the caller. */
+#define CATCH_UP UINT64_C(20000)
+
+typedef struct queue {
+    uint32_t first, last;
+} queue;
+
+typedef struct slot {
+    ss_walk walk;
+    ss_trace trace;
+    ss_hop *hops; /* room for one a TTL */
+    queue *in;
+    uint32_t before, after; /* in its queue; after: the next free one */
+    uint32_t chain;         /* the next slot with the same hash */
+    bool refresh;           /* ignores the sets */
+    uint8_t attempt;
+    unsigned probes;
+    uint64_t sent;
+} slot;
+
+struct ss_tracer {
+    ss_tracer_config config;
+    um_pool pool;
+    slot *slots;
+    uint32_t *heads; /* chains of slots by the hash of their destination */
+    uint32_t nheads; /* a power of two */
+    uint32_t free, given;
+    queue ready, waiting;
+    uint64_t interval, allowed; /* between probes; when the next may go */
+    bool no_more, held;         /* no destination left; `next_dst` waits */
+    ss_addr next_dst;
+    um_rng rng;
+    ss_tracer_counts counts;
+};
+
+/* --- queues -------------------------------------------------------------- */
+
+static void queue_push(ss_tracer *t, queue *q, uint32_t i)
+{
+    slot *s = &t->slots[i];
+
+    s->in = q;
+    s->before = q->last;
+    s->after = NOWHERE;
+    *(q->last == NOWHERE ? &q->first : &t->slots[q->last].after) = i;
+    q->last = i;
+}
+
+static void queue_remove(ss_tracer *t, uint32_t i)
+{
+    slot *s = &t->slots[i];
+    queue *q = s->in;
+
+    if (!q)
+        return;
+    *(s->before == NOWHERE ? &q->first : &t->slots[s->before].after) = s->after;
+    *(s->after == NOWHERE ? &q->last : &t->slots[s->after].before) = s->before;
+    s->in = NULL;
+}
+
+/* --- slots by destination ------------------------------------------------ */
+
+static uint32_t *chain_of(const ss_tracer *t, ss_addr dst)
+{
+    return &t->heads[um_mix(dst.lo ^ um_mix(dst.hi)) & (t->nheads - 1)];
+}
+
+static uint32_t find_slot(const ss_tracer *t, ss_addr dst)
+{
+    uint32_t i = *chain_of(t, dst);
+
+    while (i != NOWHERE && !ss_addr_equal(t->slots[i].trace.dst, dst))
+        i = t->slots[i].chain;
+    return i;
+}
+
+static void unchain(ss_tracer *t, uint32_t i)
+{
+    uint32_t *at = chain_of(t, t->slots[i].trace.dst);
+
+    while (*at != i)
+        at = &t->slots[*at].chain;
+    *at = t->slots[i].chain;
+}
+
+/* --- a trace begins and ends --------------------------------------------- */
+
+static bool wants_refresh(ss_tracer *t)
+{
+    return t->config.refresh > 0 &&
+           (double)(um_random(&t->rng) >> 11) * 0x1p-53 < t->config.refresh;
+}
+
+/* The next destination that is not under way already. */
+static bool take_destination(ss_tracer *t)
+{
+    if (!t->held && !t->no_more) {
+        t->held = t->config.next(t->config.ctx, &t->next_dst);
+        t->no_more = !t->held;
+    }
+    return t->held && find_slot(t, t->next_dst) == NOWHERE;
+}
+
+static bool begin_trace(ss_tracer *t)
+{
+    uint32_t i = t->free;
+
+    if (i == NOWHERE || !take_destination(t))
+        return false;
+    slot *s = &t->slots[i];
+    t->free = s->after;
+    t->held = false;
+    ss_walk_begin(&s->walk, &t->config.policy);
+    s->refresh = wants_refresh(t);
+    memset(&s->trace, 0, sizeof s->trace);
+    s->trace.dst = t->next_dst;
+    s->trace.hop = s->hops;
+    s->attempt = 0;
+    s->probes = 0;
+    uint32_t *chain = chain_of(t, t->next_dst);
+    s->chain = *chain;
+    *chain = i;
+    queue_push(t, &t->ready, i);
+    return true;
+}
+
+static void count_trace(ss_tracer_counts *c, const slot *s)
+{
+    c->traces++;
+    c->stopped_red += s->walk.stop == SS_STOP_RED;
+    c->stopped_global += s->walk.stop == SS_STOP_GSS;
+    c->stopped_local += s->walk.back_at != 0;
+    c->reached += s->walk.stop == SS_STOP_COMPLETED;
+    c->silent += s->trace.nhops == 0;
+}
+
+/* Late answers, and the way back, come out of order. */
+static void sort_hops(ss_trace *t)
+{
+    for (size_t i = 1; i < t->nhops; i++) {
+        ss_hop hop = t->hop[i];
+        size_t at = i;
+        for (; at > 0 && t->hop[at - 1].ttl > hop.ttl; at--)
+            t->hop[at] = t->hop[at - 1];
+        t->hop[at] = hop;
+    }
+}
+
+static void end_trace(ss_tracer *t, uint32_t i, ss_stop stop)
+{
+    slot *s = &t->slots[i];
+
+    s->trace.stop = stop;
+    sort_hops(&s->trace);
+    queue_remove(t, i);
+    unchain(t, i);
+    count_trace(&t->counts, s);
+    t->config.finished(t->config.ctx, &s->trace, s->probes);
+    s->after = t->free;
+    t->free = i;
+}
+
+static void step(ss_tracer *t, uint32_t i, const ss_reply *reply)
+{
+    slot *s = &t->slots[i];
+
+    queue_remove(t, i);
+    ss_walk_take(&s->walk, reply);
+    s->attempt = 0;
+    if (s->walk.ttl == 0)
+        end_trace(t, i, s->walk.stop);
+    else
+        queue_push(t, &t->ready, i);
+}
+
+/* --- time ---------------------------------------------------------------- */
+
+static const ss_reply silence = {.silent = true};
+
+static void give_up(ss_tracer *t, uint32_t i)
+{
+    if (t->slots[i].attempt < t->config.attempts) {
+        queue_remove(t, i);
+        queue_push(t, &t->ready, i);
+    } else {
+        step(t, i, &silence);
+    }
+}
+
+static void give_up_waiting(ss_tracer *t, uint64_t now)
+{
+    uint32_t i;
+
+    while ((i = t->waiting.first) != NOWHERE &&
+           now - t->slots[i].sent >= t->config.wait)
+        give_up(t, i);
+}
+
+bool ss_tracer_send(ss_tracer *t, uint64_t now, ss_probe *out)
+{
+    give_up_waiting(t, now);
+    if (now < t->allowed)
+        return false;
+    if (t->ready.first == NOWHERE && !begin_trace(t))
+        return false;
+
+    uint32_t i = t->given = t->ready.first;
+    slot *s = &t->slots[i];
+    queue_remove(t, i);
+    queue_push(t, &t->waiting, i);
+    *out = (ss_probe){s->trace.dst, s->walk.ttl, s->attempt++};
+    ss_trace_probed(&s->trace, out->ttl, out->ttl);
+    s->sent = now;
+    if (s->probes++ == 0)
+        s->trace.start = now;
+    t->counts.probes++;
+    if (now - t->allowed > CATCH_UP)
+        t->allowed = now - CATCH_UP;
+    t->allowed += t->interval;
+    return true;
+}
+
+void ss_tracer_unsent(ss_tracer *t)
+{
+    t->slots[t->given].probes--;
+    t->counts.probes--;
+    step(t, t->given, &silence);
+}
+
+uint64_t ss_tracer_due(const ss_tracer *t)
+{
+    uint64_t due = UINT64_MAX;
+
+    if (t->waiting.first != NOWHERE)
+        due = t->slots[t->waiting.first].sent + t->config.wait;
+    if ((t->ready.first != NOWHERE || (t->free != NOWHERE && !t->no_more)) &&
+        t->allowed < due)
+        due = t->allowed;
+    return due;
+}
+
+/* --- answers ------------------------------------------------------------- */
+
+static bool is_answered(const ss_trace *t, uint8_t ttl)
+{
+    for (size_t i = 0; i < t->nhops; i++)
+        if (t->hop[i].ttl == ttl)
+            return true;
+    return false;
+}
+
+/*
+ * Did the node answer before, with another hop between? Twice in a row is no
+ * loop: some routers answer for the one behind them.
+ */
+static bool is_loop(const slot *s, ss_addr hop)
+{
+    for (size_t i = 0; i < s->trace.nhops; i++)
+        if (s->hops[i].ttl + 1 < s->walk.ttl &&
+            ss_addr_equal(s->hops[i].addr, hop))
+            return true;
+    return false;
+}
+
+static ss_reply judge(ss_tracer *t, const slot *s, const ss_answer *a)
+{
+    ss_reply r = {.destination = a->outcome == SS_REACHED,
+                  .unreachable = a->outcome == SS_UNREACHABLE,
+                  .seen = !s->walk.back && is_loop(s, a->from)};
+
+    if (a->outcome == SS_EXPIRED && t->config.ask && !s->refresh)
+        t->config.ask(t->config.ctx, a->from, s->trace.dst, &r);
+    return r;
+}
+
+/*
+ * An answer to an earlier TTL is late. It is written down, shows that no gap is
+ * there, and ends the way forwards if it is the destination's. What was never
+ * asked, or is answered already, is strange.
+ */
+void ss_tracer_answer(ss_tracer *t, uint64_t now, const ss_answer *a)
+{
+    uint32_t i = find_slot(t, a->probe.to);
+    slot *s = &t->slots[i == NOWHERE ? 0 : i];
+    uint8_t ttl = a->probe.ttl;
+
+    if (i == NOWHERE || !(s->trace.probed[ttl / 8] >> ttl % 8 & 1) ||
+        is_answered(&s->trace, ttl)) {
+        t->counts.strange++;
+        return;
+    }
+    bool current = ttl == s->walk.ttl && s->in == &t->waiting;
+    if (a->outcome == SS_UNANSWERED) {
+        if (current)
+            give_up(t, i);
+        return;
+    }
+    bool timed = current && a->probe.attempt + 1 == s->attempt;
+    ss_hop hop = {.addr = a->from,
+                  .rtt = timed ? (uint32_t)(now - s->sent) : 0,
+                  .ttl = ttl,
+                  .attempt = a->probe.attempt,
+                  .icmp_type = a->icmp_type,
+                  .icmp_code = a->icmp_code};
+    t->counts.replies++;
+    if (!ss_addr_none(a->at))
+        s->trace.src = a->at;
+    t->counts.destination_probes += a->outcome == SS_REACHED;
+    s->hops[s->trace.nhops++] = hop;
+    if (ttl == s->walk.ttl || (a->outcome == SS_REACHED && !s->walk.back)) {
+        ss_reply reply = judge(t, s, a);
+        step(t, i, &reply);
+    } else {
+        s->walk.gap = 0;
+    }
+}
+
+void ss_tracer_halt(ss_tracer *t)
+{
+    t->no_more = true;
+    t->held = false;
+    while (t->waiting.first != NOWHERE)
+        end_trace(t, t->waiting.first, SS_STOP_HALTED);
+    while (t->ready.first != NOWHERE)
+        end_trace(t, t->ready.first, SS_STOP_HALTED);
+}
+
+const ss_tracer_counts *ss_tracer_counted(const ss_tracer *t)
+{
+    return &t->counts;
+}
+
+/* --- life ---------------------------------------------------------------- */
+
+static umbel_status check_config(const ss_tracer_config *c, umbel_error *err)
+{
+    const ss_policy *p = &c->policy;
+
+    if (p->first < 1 || p->first > p->max_ttl)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "first hop %u: must be 1 to %u, the largest TTL",
+                       p->first, p->max_ttl);
+    if (p->gap_limit < 1 || c->attempts < 1 || c->window < 1)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "gap limit, attempts and window must be at least 1");
+    if (!(c->rate > 0 && c->rate <= 1e6))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "rate %g: must be above 0, at most 1000000 a second",
+                       c->rate);
+    return UMBEL_OK;
+}
+
+static umbel_status get_memory(ss_tracer *t, umbel_error *err)
+{
+    uint32_t n = t->config.window;
+
+    for (t->nheads = 1; t->nheads < n; t->nheads *= 2)
+        ;
+    t->slots = um_pool_get(&t->pool, n, sizeof *t->slots);
+    t->heads = um_pool_get(&t->pool, t->nheads, sizeof *t->heads);
+    ss_hop *hops = um_pool_get(&t->pool, (size_t)n * t->config.policy.max_ttl,
+                               sizeof *hops);
+    if (t->pool.failed)
+        return um_no_memory(err, n * sizeof *t->slots);
+    for (uint32_t i = 0; i < t->nheads; i++)
+        t->heads[i] = NOWHERE;
+    for (uint32_t i = 0; i < n; i++) {
+        t->slots[i].hops = hops + (size_t)i * t->config.policy.max_ttl;
+        t->slots[i].after = i + 1 < n ? i + 1 : NOWHERE;
+    }
+    return UMBEL_OK;
+}
+
+umbel_status ss_tracer_open(const ss_tracer_config *config, ss_tracer **out,
+                            umbel_error *err)
+{
+    umbel_alloc alloc = um_alloc_or_default(NULL);
+
+    UM_TRY(check_config(config, err));
+    ss_tracer *t = um_get(&alloc, sizeof *t);
+    if (!t)
+        return um_no_memory(err, sizeof *t);
+    t->config = *config;
+    t->ready = t->waiting = (queue){NOWHERE, NOWHERE};
+    t->interval = (uint64_t)(1e6 / config->rate);
+    t->rng.state = config->seed;
+    um_pool_init(&t->pool, &alloc);
+    umbel_status status = get_memory(t, err);
+    if (status) {
+        ss_tracer_close(t);
+        return status;
+    }
+    *out = t;
+    return UMBEL_OK;
+}
+
+void ss_tracer_close(ss_tracer *t)
+{
+    if (!t)
+        return;
+    umbel_alloc alloc = t->pool.alloc;
+    um_pool_fini(&t->pool);
+    um_put(&alloc, t, sizeof *t);
+}

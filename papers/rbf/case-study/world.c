@@ -1,0 +1,275 @@
+/*
+ * world.c - how the synthetic internet is grown.
+ *
+ * A core of routers grows by preferential attachment. Its links are chains of a
+ * geometric number of hops. Last-hop routers hang on core routers, some on two,
+ * some behind another last hop; destinations hang on these. Monitors look at
+ * the core from behind a few private hops. An address belongs to a directed
+ * link, as routers answer from the interface that a probe came in by. Routes
+ * are shortest paths; links of last hops are too costly for transit.
+ *
+ * Between the two cycles some destinations move to a last hop nobody has seen,
+ * some get one more router before them, and some core links a new weight. The
+ * shares below were tuned by hand, so that an exact list does about what the
+ * paper's list did: 8,006 stops, 0.7812 / 0.0936 / 0.1251.
+ */
+#include "papers/rbf/case-study/world.h"
+
+#include "papers/rbf/case-study/grow.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double BEHIND = 0.055;   /* last hops behind another */
+static const double DUAL = 0.3;       /* last hops on two core routers */
+static const double MOVED = 0.125;    /* destinations that move */
+static const double INSERTED = 0.045; /* destinations behind a new router */
+static const double REWEIGHED = 0.05; /* core links of a new weight */
+
+enum { LAST_HOPS = 6650, PRIVATE_MIN = 3, PRIVATE_SPAN = 3, NONE = -1 };
+
+typedef struct last_hop {
+    uint32_t core[2]; /* where it hangs; both the same when on one */
+    uint32_t address[2];
+    double cost[2];
+    int behind; /* another last hop, or NONE */
+} last_hop;
+
+typedef struct monitor {
+    uint32_t core;
+    uint32_t hops, address; /* private ones, numbered on from address */
+} monitor;
+
+/* Where a destination hangs: on last, perhaps with one router more. */
+typedef struct place {
+    uint32_t last;
+    bool inserted;
+    uint32_t address; /* of the inserted router */
+} place;
+
+typedef struct growth {
+    core_graph core;
+    last_hop *last; /* LAST_HOPS, then one for each destination that moved */
+    size_t nlast;
+    monitor monitor[MONITORS];
+    place *place; /* by destination */
+    um_rng *rng;
+} growth;
+
+static double uniform(um_rng *rng)
+{
+    return (double)(um_random(rng) >> 11) * 0x1p-53;
+}
+
+static bool by_chance(um_rng *rng, double p)
+{
+    return uniform(rng) < p;
+}
+
+/* --- what is there in the first cycle ------------------------------------- */
+
+static uint32_t some_core(growth *g)
+{
+    return (uint32_t)um_random_below(g->rng, g->core.routers);
+}
+
+static void hang(growth *g, last_hop *l, double dual)
+{
+    l->behind = NONE;
+    l->core[0] = l->core[1] = some_core(g);
+    if (by_chance(g->rng, dual))
+        l->core[1] = some_core(g);
+    for (size_t i = 0; i < 2; i++) {
+        l->address[i] =
+            i && l->core[1] == l->core[0] ? l->address[0] : g->core.addresses++;
+        l->cost[i] = uniform(g->rng);
+    }
+}
+
+/* Some hang behind an earlier one that does not itself. */
+static void hang_all(growth *g)
+{
+    for (g->nlast = 0; g->nlast < LAST_HOPS; g->nlast++) {
+        last_hop *l = &g->last[g->nlast];
+        hang(g, l, DUAL);
+        if (!g->nlast || !by_chance(g->rng, BEHIND))
+            continue;
+        l->behind = (int)um_random_below(g->rng, g->nlast);
+        if (g->last[l->behind].behind != NONE)
+            l->behind = g->last[l->behind].behind;
+    }
+}
+
+/* Every last hop serves somebody; the rest choose at random. */
+static void settle_destinations(growth *g)
+{
+    for (uint32_t d = 0; d < DESTINATIONS; d++)
+        g->place[d].last =
+            d < LAST_HOPS ? d : (uint32_t)um_random_below(g->rng, LAST_HOPS);
+}
+
+static void place_monitors(growth *g)
+{
+    for (size_t i = 0; i < MONITORS; i++) {
+        monitor *m = &g->monitor[i];
+        m->core = some_core(g);
+        m->hops =
+            (uint32_t)(PRIVATE_MIN + um_random_below(g->rng, PRIVATE_SPAN));
+        m->address = g->core.addresses;
+        g->core.addresses += m->hops;
+    }
+}
+
+/* --- what happens before the second --------------------------------------- */
+
+static void change(growth *g)
+{
+    core_reweigh(&g->core, REWEIGHED, g->rng);
+    for (uint32_t d = 0; d < DESTINATIONS; d++) {
+        place *p = &g->place[d];
+        double dice = uniform(g->rng);
+        if (dice < MOVED) {
+            p->last = (uint32_t)g->nlast;
+            hang(g, &g->last[g->nlast++], 0);
+        } else if (dice < MOVED + INSERTED) {
+            p->inserted = true;
+            p->address = g->core.addresses++;
+        }
+    }
+}
+
+/* --- routes --------------------------------------------------------------- */
+
+static void add_hop(world *w, routes *r, uint32_t address)
+{
+    if (r->n == r->cap && !w->bad) {
+        size_t cap = r->cap ? 2 * r->cap : 1 << 20;
+        uint32_t *larger = realloc(r->hop, cap * sizeof *larger);
+        w->bad = !larger;
+        if (larger) {
+            r->hop = larger;
+            r->cap = cap;
+        }
+    }
+    if (!w->bad)
+        r->hop[r->n++] = address;
+}
+
+static void add_core_path(world *w, routes *r, const core_tree *t, uint32_t to)
+{
+    uint32_t path[MAX_CORE];
+    size_t n = 0;
+
+    for (uint32_t at = to; t->link[at] >= 0; at = t->from[at])
+        path[n++] = at;
+    while (n-- > 0) {
+        uint32_t first, hops = core_hops(t, path[n], &first);
+        for (uint32_t i = 0; i < hops; i++)
+            add_hop(w, r, first + i);
+    }
+}
+
+/* The way to a last hop: over the nearer of its core routers. */
+static void add_last_hop(world *w, routes *r, const growth *g,
+                         const core_tree *t, uint32_t last)
+{
+    const last_hop *l = &g->last[last];
+
+    if (l->behind != NONE) {
+        add_last_hop(w, r, g, t, (uint32_t)l->behind);
+        add_hop(w, r, l->address[0]);
+        return;
+    }
+    size_t side = t->distance[l->core[1]] + l->cost[1] <
+                  t->distance[l->core[0]] + l->cost[0];
+    add_core_path(w, r, t, l->core[side]);
+    add_hop(w, r, l->address[side]);
+}
+
+static void trace_all(world *w, routes *r, const growth *g)
+{
+    core_tree tree;
+
+    r->start = calloc(TRACES + 1, sizeof *r->start);
+    w->bad |= !r->start;
+    for (size_t i = 0; !w->bad && i < MONITORS; i++) {
+        const monitor *m = &g->monitor[i];
+        core_shortest(&g->core, m->core, &tree);
+        for (uint32_t d = 0; d < DESTINATIONS; d++) {
+            const place *p = &g->place[d];
+            for (uint32_t j = 0; j < m->hops; j++)
+                add_hop(w, r, m->address + j);
+            add_last_hop(w, r, g, &tree, p->last);
+            if (p->inserted)
+                add_hop(w, r, p->address);
+            r->start[i * DESTINATIONS + d + 1] = (uint32_t)r->n;
+        }
+    }
+}
+
+/* --- what follows from the routes ----------------------------------------- */
+
+static void count_learned(world *w)
+{
+    const routes *r = &w->learn;
+
+    w->through = calloc(w->addresses, sizeof *w->through);
+    w->ending = calloc(w->addresses, sizeof *w->ending);
+    w->stop = calloc(w->addresses, sizeof *w->stop);
+    w->bad |= !w->through || !w->ending || !w->stop;
+    for (size_t i = 0; !w->bad && i < r->n; i++)
+        w->through[r->hop[i]]++;
+    for (size_t t = 0; !w->bad && t < TRACES; t++) {
+        uint32_t last = r->hop[r->start[t + 1] - 1];
+        w->ending[last]++;
+        w->stops += !w->stop[last];
+        w->stop[last] = true;
+    }
+}
+
+static bool grow(world *w, growth *g, uint32_t core)
+{
+    if (!core_grow(&g->core, core, g->rng))
+        return false;
+    hang_all(g);
+    settle_destinations(g);
+    place_monitors(g);
+    trace_all(w, &w->learn, g);
+    change(g);
+    trace_all(w, &w->probe, g);
+    w->addresses = g->core.addresses;
+    return !w->bad;
+}
+
+bool world_make(world *w, uint32_t core, um_rng *rng)
+{
+    growth g = {.rng = rng};
+
+    memset(w, 0, sizeof *w);
+    g.last = calloc(LAST_HOPS + DESTINATIONS, sizeof *g.last);
+    g.place = calloc(DESTINATIONS, sizeof *g.place);
+    bool fine = g.last && g.place && grow(w, &g, core);
+    if (fine)
+        count_learned(w);
+    core_fini(&g.core);
+    free(g.last);
+    free(g.place);
+    return fine && !w->bad;
+}
+
+static void routes_fini(routes *r)
+{
+    free(r->start);
+    free(r->hop);
+}
+
+void world_fini(world *w)
+{
+    routes_fini(&w->learn);
+    routes_fini(&w->probe);
+    free(w->through);
+    free(w->ending);
+    free(w->stop);
+    memset(w, 0, sizeof *w);
+}

@@ -1,0 +1,482 @@
+/*
+ * admit.c - hold a filter from outside against what its receiver demands.
+ *
+ * The claimed number of keys determines how full a filter is;
+ * occupancy_bounds.c bounds how far chance may take it from there, as a whole
+ * and in each block. What a stranger's key then meets is the mean over blocks
+ * of the block's own chance, which follows from the cells and needs no belief:
+ * it is held against the budget. Addressings whose cells depend on each other
+ * are sampled as well (certify.h).
+ *
+ * A kind in which each key has an entry is held by their number: it is that in
+ * the head, and a claim may exceed it by keys that share one.
+ *
+ * The number in the head counts keys that were new. Others matched already and
+ * changed nothing, so there may have been more. A key matches with the chance e
+ * that the cells of that moment give it, at most that of the cells now; so, for
+ * any x > 0, exp(x M - (exp(x) - 1) n e) of n keys and M that matched has a
+ * mean of 1 at most, and bounds M. most_keys takes the best of some x.
+ *
+ * An honest filter is refused with at most this chance:
+ *
+ *   for each claim (the receiver's, the head's)
+ *     more keys than most_keys                  1e-10
+ *     cells in use, above and below             1e-10 each
+ *     any of its blocks                         1e-12
+ *   for an error that its shape keeps           1e-10, and 1e-12 for blocks
+ *                                        in all below 1e-9
+ */
+#include "analysis/admit.h"
+
+#include "analysis/certify.h"
+#include "analysis/occupancy_bounds.h"
+#include "base/error.h"
+#include "filter/handle.h"
+#include "filter/sizing.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#define CHANCE 1e-10
+/* A filter that matches every second key is useless. */
+#define DEFAULT_MAX_ERROR 0.5
+
+/* Within this many standard deviations no bound is computed. */
+#define USUAL 3.0
+
+typedef struct judging {
+    const umbel_filter *f;
+    const umbel_admission *wants;
+    umbel_ruling *out;
+    um_bits_look cells;
+    uint64_t used; /* cells, or entries */
+    bool bounded;  /* n keys use at most a known number of cells */
+    bool chance;   /* ... and more or less than that by chance only */
+    bool counted;  /* each key has an entry, and used counts them */
+    bool doubted;  /* a claim was refused */
+    double most;   /* keys, by the claims that were held; INFINITY: none was */
+} judging;
+
+void um_add_reason(umbel_ruling *out, umbel_refusal code, const char *text)
+{
+    umbel_reason *r = &out->reason[out->n];
+
+    out->admitted = false;
+    if (out->n == UMBEL_MAX_REASONS)
+        return;
+    r->code = code;
+    memcpy(r->text, text, sizeof r->text);
+    out->n++;
+}
+
+#define refuse(out, code, ...)                                                 \
+    do {                                                                       \
+        umbel_error reason_;                                                   \
+        um_set_error(&reason_, UMBEL_OK, __VA_ARGS__);                         \
+        um_add_reason(out, code, reason_.text);                                \
+    } while (0)
+
+/* --- demands --- */
+
+static bool some_kind_has(const char *addressing)
+{
+    for (size_t i = 0; um_kind_row(i); i++)
+        if (um_kind_addressing(um_kind_row(i), addressing))
+            return true;
+    return false;
+}
+
+static umbel_status check_names(const umbel_admission *w, umbel_error *err)
+{
+    if (w->kind && !um_kind_find(w->kind))
+        return um_fail(err, UMBEL_E_UNKNOWN, "there is no kind \"%.40s\"",
+                       w->kind);
+    if (w->addressing && !some_kind_has(w->addressing))
+        return um_fail(err, UMBEL_E_UNKNOWN, "there is no addressing \"%.40s\"",
+                       w->addressing);
+    if (w->hash && !um_hash_find(w->hash))
+        return um_fail(err, UMBEL_E_UNKNOWN, "there is no hash \"%.40s\"",
+                       w->hash);
+    return UMBEL_OK;
+}
+
+umbel_status um_check_admission(const umbel_admission **wants, umbel_error *err)
+{
+    static const umbel_admission none = UMBEL_ADMISSION_INIT;
+
+    if (!*wants)
+        *wants = &none;
+    /* The first version: later ones will read what size says is there. */
+    if ((*wants)->size < sizeof(umbel_admission))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "admission.size is not set: start from "
+                       "UMBEL_ADMISSION_INIT");
+    if (!((*wants)->max_error >= 0 && (*wants)->max_error <= 1))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "the error allowed must lie between 0 and 1, got %g",
+                       (*wants)->max_error);
+    return check_names(*wants, err);
+}
+
+umbel_ruling um_ruling_begin(const umbel_admission *wants)
+{
+    return (umbel_ruling){.admitted = true,
+                          .fill = NAN,
+                          .error = NAN,
+                          .max_error = wants->max_error > 0 ? wants->max_error
+                                                            : DEFAULT_MAX_ERROR,
+                          .claimed = wants->claimed};
+}
+
+bool um_hold_bytes(const umbel_admission *wants, uint64_t bytes,
+                   umbel_ruling *out)
+{
+    out->bytes = bytes;
+    if (!wants->max_bytes || bytes <= wants->max_bytes)
+        return true;
+    refuse(out, UMBEL_REFUSED_BYTES,
+           "it has %" PRIu64 " bytes, more than the %" PRIu64 " allowed", bytes,
+           wants->max_bytes);
+    return false;
+}
+
+static void hold_name(umbel_ruling *out, umbel_refusal code, const char *what,
+                      const char *want, const char *got)
+{
+    if (want && strcmp(want, got) != 0)
+        refuse(out, code, "its %s is %s, not %s", what, got, want);
+}
+
+static void hold_secret(const um_shape *s, uint64_t want, umbel_ruling *out)
+{
+    if (!want || s->secret_id == want)
+        return;
+    if (!s->hash->keyed)
+        refuse(out, UMBEL_REFUSED_SECRET,
+               "it has no secret key, its hash is %s: not made with key "
+               "%016" PRIx64,
+               s->hash->name, want);
+    else
+        refuse(out, UMBEL_REFUSED_SECRET,
+               "it was made with secret key %016" PRIx64
+               ", not with %016" PRIx64,
+               s->secret_id, want);
+}
+
+static void hold_shape(judging *j)
+{
+    const um_shape *s = um_shape_of(j->f);
+    const umbel_admission *w = j->wants;
+
+    um_hold_bytes(w, umbel_encoded_len(j->f), j->out);
+    hold_name(j->out, UMBEL_REFUSED_KIND, "kind", w->kind, s->kind->name);
+    hold_name(j->out, UMBEL_REFUSED_ADDRESSING, "addressing", w->addressing,
+              s->addressing->name);
+    hold_name(j->out, UMBEL_REFUSED_HASH, "hash", w->hash, s->hash->name);
+    hold_secret(s, w->secret_id, j->out);
+}
+
+/* --- cells --- */
+
+/*
+ * Whether the cells in use are those of a bloom filter of the keys; and whether
+ * chance alone decides which.
+ */
+static void look_at_cells(judging *j)
+{
+    const um_shape *s = um_shape_of(j->f);
+
+    if (s->kind->bits) {
+        s->kind->bits->look(j->f->self, &j->cells);
+        j->used = j->cells.used;
+        j->out->fill = (double)j->used / (double)s->cells;
+    }
+    if (s->kind->entries)
+        j->used = s->kind->entries(j->f->self);
+    j->counted = s->kind->entries != NULL;
+    j->bounded = s->kind->bits && !s->difference;
+    j->chance = j->bounded && um_used_by_chance(j->f) && !s->hash->identity;
+    j->out->error = s->kind->bits ? j->cells.error : umbel_predict(j->f);
+}
+
+/* --- claims --- */
+
+/* Keys behind claimed new ones, where a key matches with chance error. */
+static double most_keys(double claimed, double error)
+{
+    enum { FIRST = -10, LAST = 4 };
+    double least = INFINITY, ln = log((LAST - FIRST + 1) / CHANCE);
+
+    for (int i = FIRST; i <= LAST; i++) {
+        double x = ldexp(1, i), share = 1 - error * expm1(x) / x;
+        if (share > 0)
+            least = fmin(least, (claimed + ln / x) / share);
+    }
+    return floor(least);
+}
+
+static void refuse_fill(judging *j, umbel_refusal code, const char *who,
+                        uint64_t claimed)
+{
+    j->doubted = true;
+    refuse(j->out, code,
+           "%.4g %% of its cells are in use, too %s for the %" PRIu64
+           " keys %s: these use about %.4g %%",
+           100 * j->out->fill, code == UMBEL_REFUSED_TOO_FULL ? "many" : "few",
+           claimed, who, 100 * um_model_fill(&j->f->layout, (double)claimed));
+}
+
+static bool is_unusual(const um_layout *l, double keys, double used)
+{
+    double mean = um_model_fill(l, keys) * (double)l->cells;
+    double variance = um_model_covariance(l, keys, keys, keys);
+
+    return used > mean + USUAL * sqrt(fmax(variance, 0));
+}
+
+/* The block's spread is that of its load, and at most one cell in four. */
+static bool is_unusual_block(const um_layout *l, double keys, double used)
+{
+    double size = (double)l->cells / (double)l->blocks;
+    double fill = um_model_fill(l, keys), load = keys / (double)l->blocks;
+    double slope = l->hashes * (1 - fill);
+
+    return used > size * fill + USUAL * sqrt(slope * slope * load +
+                                             size * fill * (1 - fill));
+}
+
+static void refuse_block(judging *j, const char *who, uint64_t claimed)
+{
+    const um_layout *l = &j->f->layout;
+
+    j->doubted = true;
+    refuse(j->out, UMBEL_REFUSED_BLOCK,
+           "block %" PRIu64 " of %" PRIu64 " has %" PRIu64 " of its %" PRIu64
+           " cells in use: more than chance puts there with the %" PRIu64
+           " keys %s",
+           j->cells.fullest, l->blocks, j->cells.in_block, l->cells / l->blocks,
+           claimed, who);
+}
+
+/*
+ * Cells in use, less those that chance would have spared. Of a digest of 64
+ * bits, cells of the same key coincide less often than chance has it: the words
+ * that an addressing makes of it are not independent. In a filter with few keys
+ * per block that shows, so it is taken off whether it happened or not.
+ */
+static uint64_t used_at_least(const judging *j, double keys)
+{
+    const um_layout *l = &j->f->layout;
+    double own = l->throws;
+    double pairs = l->lanes * own * (own - 1) / 2 + l->extra * own;
+    double spared = keys * pairs / (double)l->width;
+
+    if (j->f->hasher.row->entropy > 64)
+        return j->used;
+    return (double)j->used > spared ? j->used - (uint64_t)spared : 0;
+}
+
+static umbel_status hold_above(judging *j, double most, const char *who,
+                               uint64_t claimed, umbel_error *err)
+{
+    const um_layout *l = &j->f->layout;
+    double limit = log(UM_TAIL_BLOCKS / (double)l->blocks);
+    uint64_t used = used_at_least(j, most);
+    bool all = is_unusual(l, most, (double)used);
+    bool block =
+        l->blocks > 1 && is_unusual_block(l, most, (double)j->cells.in_block);
+    um_occupancy t;
+
+    if (!all && !block)
+        return UMBEL_OK;
+    UM_TRY(um_occupancy_init(&t, l, most, &j->f->alloc, err));
+    if (all && um_occupancy_above(&t, used) < log(CHANCE))
+        refuse_fill(j, UMBEL_REFUSED_TOO_FULL, who, claimed);
+    if (block && um_occupancy_block(&t, j->cells.in_block) < limit)
+        refuse_block(j, who, claimed);
+    um_occupancy_fini(&t);
+    return UMBEL_OK;
+}
+
+static umbel_status hold_by_chance(judging *j, const char *who,
+                                   uint64_t claimed, umbel_error *err)
+{
+    const um_shape *s = um_shape_of(j->f);
+    double keys = (double)claimed, most = most_keys(keys, j->out->error);
+    double few = um_occupancy_below(&j->f->layout, keys, j->used);
+
+    j->most = fmin(j->most, most);
+    if (!s->denied && few < log(CHANCE))
+        refuse_fill(j, UMBEL_REFUSED_TOO_EMPTY, who, claimed);
+    return s->intersected ? UMBEL_OK : hold_above(j, most, who, claimed, err);
+}
+
+/* New keys use a cell at least, and one for each hash at most. */
+static umbel_status hold_claim(judging *j, const char *who, uint64_t claimed,
+                               umbel_error *err)
+{
+    const um_shape *s = um_shape_of(j->f);
+
+    j->out->held = true;
+    if (!s->intersected &&
+        j->used / s->hashes + (j->used % s->hashes > 0) > claimed) {
+        refuse_fill(j, UMBEL_REFUSED_TOO_FULL, who, claimed);
+        return UMBEL_OK;
+    }
+    return j->chance && claimed ? hold_by_chance(j, who, claimed, err)
+                                : UMBEL_OK;
+}
+
+static void refuse_entries(judging *j, uint64_t claimed, const char *who)
+{
+    bool many = j->used > claimed;
+
+    j->doubted = true;
+    refuse(j->out, many ? UMBEL_REFUSED_TOO_FULL : UMBEL_REFUSED_TOO_EMPTY,
+           "it has %" PRIu64 " entries, too %s for the %" PRIu64 " keys %s",
+           j->used, many ? "many" : "few", claimed, who);
+}
+
+/*
+ * The head counts entries. The receiver counts keys, some of which may share
+ * an entry with an earlier one.
+ */
+static void hold_entries(judging *j)
+{
+    const um_shape *s = um_shape_of(j->f);
+    uint64_t claimed = j->wants->claimed;
+
+    j->out->held = true;
+    j->most = most_keys((double)j->used, j->out->error);
+    if (claimed && (j->used > claimed || (double)claimed > j->most))
+        refuse_entries(j, claimed, "claimed");
+    if (!claimed)
+        j->out->claimed = s->added;
+    if (s->added != j->used)
+        refuse_entries(j, s->added, "in its head");
+}
+
+static umbel_status hold_claims(judging *j, umbel_error *err)
+{
+    const um_shape *s = um_shape_of(j->f);
+    uint64_t claimed = j->wants->claimed;
+
+    if (j->counted) {
+        hold_entries(j);
+        return UMBEL_OK;
+    }
+    if (claimed && !j->bounded)
+        refuse(j->out, UMBEL_REFUSED_UNTOLD,
+               s->difference
+                   ? "a difference of refined counts (kind %s) does not tell "
+                     "its keys: their number cannot be held against it"
+                   : "cells of kind %s do not tell its keys: their number "
+                     "cannot be held against it, only its error",
+               s->kind->name);
+    if (claimed && j->bounded)
+        UM_TRY(hold_claim(j, "claimed", claimed, err));
+    if (!j->bounded || s->estimated || (claimed && s->added == claimed))
+        return UMBEL_OK;
+    if (!claimed)
+        j->out->claimed = s->added;
+    return hold_claim(j, "in its head", s->added, err);
+}
+
+/* --- the budget --- */
+
+/* No spread is less than that of blocks which err as their mean does. */
+static bool is_usual_error(const um_layout *l, double keys, double error)
+{
+    double over = error / um_model_error(l, keys) - 1;
+
+    return over * over * (double)l->blocks < USUAL * USUAL;
+}
+
+/*
+ * A filter made for an error lies above it as often as below. One that keeps it
+ * on average, for the keys that it has, may pass it by what chance explains, up
+ * to twice. In a single block the fill explains it, which has been held
+ * already.
+ */
+static umbel_status keeps_on_average(const judging *j, bool *out,
+                                     umbel_error *err)
+{
+    const um_layout *l = &j->f->layout;
+    um_occupancy t;
+
+    *out = false;
+    if (!(j->chance || j->counted) || j->doubted || isinf(j->most) ||
+        j->f->intersected || j->out->error > um_most_error(j->out->max_error) ||
+        um_shape_error(um_shape_of(j->f), (double)j->out->claimed) >
+            j->out->max_error)
+        return UMBEL_OK;
+    *out = true;
+    if (j->counted || l->blocks == 1 ||
+        is_usual_error(l, j->most, j->out->error))
+        return UMBEL_OK;
+    UM_TRY(um_occupancy_init(&t, l, j->most, &j->f->alloc, err));
+    *out = um_occupancy_error(&t, j->out->error) >= log(CHANCE);
+    um_occupancy_fini(&t);
+    return UMBEL_OK;
+}
+
+/* A limit on the error from which on a sample proves nothing. */
+static const double ANYTHING = 0.99;
+
+/* Cells that depend on each other err more than the fill says. */
+static void hold_sample(judging *j)
+{
+    if (!j->f->layout.row->dependent || j->out->max_error >= ANYTHING)
+        return;
+    um_sample s = um_certify(j->f, j->out->max_error);
+    if (!s.certain)
+        refuse(j->out, UMBEL_REFUSED_ERROR,
+               "%" PRIu64 " of %" PRIu64 " sampled keys match, and cells of "
+               "addressing %s may depend on each other: it is not certain to "
+               "match at most %.4g %% of the keys that are not in it",
+               s.hits, s.asked, j->f->layout.row->name,
+               100 * um_most_error(j->out->max_error));
+}
+
+static umbel_status hold_error(judging *j, umbel_error *err)
+{
+    bool kept = true;
+
+    if (isnan(j->out->error)) {
+        refuse(j->out, UMBEL_REFUSED_UNTOLD,
+               "cells of kind %s do not tell how often it errs: it cannot be "
+               "held against the error allowed",
+               j->f->kind->name);
+        return UMBEL_OK;
+    }
+    if (j->out->error > j->out->max_error)
+        UM_TRY(keeps_on_average(j, &kept, err));
+    if (kept)
+        hold_sample(j);
+    else
+        refuse(j->out, UMBEL_REFUSED_ERROR,
+               "it matches %.4g %% of the keys that are not in it, more than "
+               "the %.4g %% allowed",
+               100 * j->out->error, 100 * j->out->max_error);
+    return UMBEL_OK;
+}
+
+/* --- the verb --- */
+
+umbel_status umbel_admit(const umbel_filter *f, const umbel_admission *wants,
+                         umbel_ruling *out, umbel_error *err)
+{
+    UM_TRY(um_check_admission(&wants, err));
+    umbel_ruling ruling = um_ruling_begin(wants);
+    judging j = {.f = f, .wants = wants, .out = &ruling, .most = INFINITY};
+
+    ruling.may_deny = umbel_may_deny(f);
+    ruling.denied = f->denied;
+    hold_shape(&j);
+    look_at_cells(&j);
+    UM_TRY(hold_claims(&j, err));
+    UM_TRY(hold_error(&j, err));
+    *out = ruling;
+    return UMBEL_OK;
+}

@@ -1,0 +1,58 @@
+/*
+ * build.h - a filter from the keys of a source, whatever its kind.
+ *
+ * Files are read twice: to count the keys, and to add them. A pipe is read
+ * once, into a large filter that is folded to size at the end. Static kinds
+ * keep the digests of all members in memory, unless that is limited
+ * (build_spilled.h).
+ */
+#ifndef UM_KEYS_BUILD_H
+#define UM_KEYS_BUILD_H
+
+#include "keylist/source.h"
+
+enum {
+    UM_PIPE_MEMORY = 256000000, /* bytes for keys of a pipe without a limit */
+    UM_VALUE_FIELD = 2          /* of a line of a map: its value */
+};
+
+/* What to build. Sources without paths have no keys. */
+typedef struct um_build_job {
+    const char *kind;    /* NULL: bloom */
+    umbel_params params; /* without capacity and cells: sized for the keys. A
+                            setting value_bits makes a map of a static kind */
+    um_key_source members;
+    um_key_source never;    /* keys that must not match, with weights */
+    um_key_source universe; /* static kinds: all keys of which only members may
+                               match */
+    int partition; /* with universe: keys with the same field of that number, or
+                      the same first -partition bytes, are a partition; 0: none.
+                      The hash in params is that of um_hash_of_part */
+    const umbel_filter *like; /* with never: an older filter, whose shape and
+                                 choices are kept; or NULL */
+    bool allow_members;       /* keys of never may be members, and match */
+    uint64_t max_bytes;       /* static kinds: of the whole file; 0: no limit */
+    uint64_t max_memory;      /* of the process; 0: as much as it takes */
+    const char *temp_dir;     /* with max_memory: of temporary files */
+    bool coded;               /* the file will be: that takes memory */
+} um_build_job;
+
+typedef struct um_build_result {
+    umbel_filter *filter;
+    uint64_t keys;     /* in the input */
+    uint64_t distinct; /* different ones, about, that it was sized for; or 0 */
+    bool chosen;       /* by never, among groups: choice is set */
+    umbel_choose_result choice; /* what it did */
+    bool exact;                 /* static kinds with lists: exclusion is set */
+    umbel_exact_result exclusion;
+} um_build_result;
+
+/* Builds a filter; release out->filter with umbel_close. */
+umbel_status um_build(const um_build_job *job, um_build_result *out,
+                      umbel_error *err);
+
+/* The same for static kinds. */
+umbel_status um_build_static(const um_build_job *job, um_build_result *out,
+                             umbel_error *err);
+
+#endif

@@ -1,0 +1,162 @@
+/*
+ * cmd_add.c - umbel add: more keys into a filter file.
+ *
+ * The file is locked, read, and replaced.
+ */
+#include "base/error.h"
+#include "cli/commands/files.h"
+#include "cli/framework/report.h"
+#include "cli/framework/table.h"
+#include "filter/lock.h"
+#include "sync/dir.h"
+
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct add_args {
+    const char *file;
+    um_list keys;
+    bool remove, turn;
+    um_amount_args amounts;
+    um_key_args key;
+    um_open_args open;
+} add_args;
+
+static const um_option options[] = {
+    {"remove", 0, NULL, "counting: remove every key once instead",
+     UM_TARGET(add_args, remove), .excludes = "times amount-field"},
+    {"turn", 0, NULL,
+     "aging: forget the older generation first, and begin a new one",
+     UM_TARGET(add_args, turn), .excludes = "remove"},
+    {0}};
+
+static void report(const um_args *args, const umbel_filter *f, uint64_t n,
+                   uint64_t before)
+{
+    const add_args *a = args->values;
+    uint64_t now = umbel_added(f);
+    um_report r = {0};
+
+    um_report_file(&r, "file", NULL, a->file);
+    um_report_count(&r, "keys", a->remove ? "keys removed" : NULL, NULL, n);
+    if (a->remove)
+        um_report_count(&r, "gone", "keys gone", NULL, before - now);
+    else
+        um_report_count(&r, "new", "new keys", NULL, now - before);
+    um_report_rate(&r, "predicted_error", NULL, umbel_predict(f));
+    um_note_overfull(&r, f, a->remove ? now : before + n, false);
+    um_note_counts(&r, f);
+    um_note_retouched(&r, f, "new keys may bring back keys that were removed");
+    um_report_print(args, &r);
+    um_report_fini(&r);
+}
+
+static umbel_status change_filter(const um_args *args, um_key_source *source,
+                                  umbel_error *err)
+{
+    const add_args *a = args->values;
+    umbel_filter *f;
+    umbel_status status;
+    uint64_t n = 0, before;
+
+    UM_TRY(um_load_filter(&a->open, a->file, &f, err));
+    status = um_obey_key_form(f, &source->format, err);
+    if (status)
+        goto done;
+    if (a->turn)
+        status = umbel_turn(f, err);
+    if (status)
+        goto done;
+    before = umbel_added(f);
+    status = (a->remove ? um_keys_remove : um_keys_add)(source, f, &n, err);
+    if (status)
+        goto done;
+    status = umbel_save(f, a->file, err);
+    if (status)
+        goto done;
+    report(args, f, n, before);
+done:
+    umbel_close(f);
+    return status;
+}
+
+/* A directory of 'umbel sync': the filter that is ours, and a new version. */
+static umbel_status change_own(const um_args *args, um_key_source *source,
+                               umbel_error *err)
+{
+    const add_args *a = args->values;
+    umbel_filter *f = NULL;
+    um_sync_dir dir;
+    uint64_t n = 0, before;
+    umbel_status status;
+
+    if (a->remove)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "others have copies of this filter, which only grow: "
+                       "keys cannot be removed");
+    UM_TRY(um_sync_dir_open(&dir, a->file, (uint64_t)time(NULL), err));
+    status = um_sync_dir_own(&dir, &f, err);
+    if (!status)
+        status = um_unlock_filter(&a->open, f, err);
+    if (!status)
+        status = um_obey_key_form(f, &source->format, err);
+    if (status)
+        goto done;
+    before = umbel_added(f);
+    status = um_keys_add(source, f, &n, err);
+    if (!status)
+        status = um_sync_dir_publish(&dir, f, err);
+    if (!status)
+        status = um_sync_dir_save(&dir, err);
+    if (!status)
+        report(args, f, n, before);
+done:
+    umbel_close(f);
+    um_sync_dir_close(&dir);
+    return status;
+}
+
+static umbel_status add(const um_args *args, umbel_error *err)
+{
+    const add_args *a = args->values;
+    um_key_source source;
+    umbel_status status;
+    int fd;
+
+    if (!a->keys.n)
+        UM_TRY(um_claim_stdin(args, err));
+    UM_TRY(um_key_source_from_args(args, &a->key, NULL, a->keys, &source, err));
+    um_set_amounts(&a->amounts, &source.format);
+    if (um_is_sync_dir(a->file))
+        return change_own(args, &source, err);
+    UM_TRY(um_lock(a->file, O_RDONLY, &fd, err));
+    status = change_filter(args, &source, err);
+    close(fd);
+    return status;
+}
+
+static int run(const um_args *args)
+{
+    umbel_error err;
+
+    return add(args, &err) ? um_trouble(args, &err) : UM_EXIT_FINE;
+}
+
+const um_command um_cmd_add = {
+    .name = "add",
+    .summary = "add keys to a filter, safely beside other processes",
+    .section = UM_EVERYDAY,
+    .values_len = sizeof(add_args),
+    .operands = {{"FILE", UM_TEXT, offsetof(add_args, file), .role = UM_INPUT,
+                  .min = 1},
+                 {"KEYS", UM_LIST, offsetof(add_args, keys), .role = UM_INPUT}},
+    .options = {{.rows = options},
+                {um_amount_options, .base = offsetof(add_args, amounts)},
+                {um_key_options, .base = offsetof(add_args, key)},
+                {um_open_options, .base = offsetof(add_args, open)}},
+    .run = run,
+    .example = "words.umb more",
+    .details = "KEYS are files with one key per line; none, or -, is standard "
+               "input. While one process changes the file, others wait.",
+};

@@ -1,0 +1,359 @@
+/*
+ * check_answers.c - batches of keys, queried and formatted.
+ *
+ * Workers format what they can, so that printing in the order of the input is a
+ * single write. What they left out is formatted when it is printed.
+ */
+#include "cli/commands/check_answers.h"
+
+#include "base/error.h"
+#include "cli/framework/progress.h"
+#include "cli/framework/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The answers to a batch. */
+typedef struct answers {
+    um_query_result result; /* of several filters, values are masks of them */
+    bool *other;            /* hits of one of several filters */
+    size_t n, room;         /* answers there are, and fit */
+    uint64_t selected;
+    char *out; /* the first of them, formatted */
+    size_t nout, cap;
+    size_t formatted; /* how many */
+} answers;
+
+static bool is_printed(const um_check_ctx *c, bool hit)
+{
+    return !c->count && !c->quiet && (c->print_all || hit != c->invert);
+}
+
+/* A count at the limit of its cells may have gone on. */
+static bool is_at_limit(const um_check_ctx *c, uint64_t value)
+{
+    return c->count_limit && value >= c->count_limit;
+}
+
+static bool is_in(uint64_t mask, size_t filter)
+{
+    return mask >> filter & 1;
+}
+
+static void print_json_filters(const um_check_ctx *c, FILE *out, uint64_t mask)
+{
+    const char *between = "";
+
+    fputs(", \"filters\": [", out);
+    for (size_t i = 0; i < c->nfilters; i++)
+        if (is_in(mask, i)) {
+            fputs(between, out);
+            um_print_json_string(out, c->names[i], strlen(c->names[i]));
+            between = ", ";
+        }
+    putc(']', out);
+}
+
+/* Prints a line for every filter that the key matches. */
+static void print_filters(const um_check_ctx *c, const umbel_slice *line,
+                          uint64_t mask)
+{
+    for (size_t i = 0; i < c->nfilters; i++)
+        if (is_in(mask, i)) {
+            fwrite(line->data, 1, line->len, c->out);
+            fprintf(c->out, "\t%s%c", c->names[i], c->end);
+        }
+}
+
+static void print_json(const um_check_ctx *c, FILE *out,
+                       const umbel_slice *line, const um_query_result *in,
+                       size_t i)
+{
+    putc('{', out);
+    um_print_json_key(out, line);
+    fprintf(out, ", \"match\": %s", in->hit[i] ? "true" : "false");
+    if (c->query.values)
+        fprintf(out, ", \"%s\": %" PRIu64, c->query.map ? "value" : "count",
+                in->values[i]);
+    if (c->query.values && is_at_limit(c, in->values[i]))
+        fputs(", \"at_limit\": true", out);
+    if (c->nfilters > 1)
+        print_json_filters(c, out, in->values[i]);
+    fputs("}\n", out);
+}
+
+static void print_answer(const um_check_ctx *c, const umbel_slice *line,
+                         const um_query_result *in, size_t i)
+{
+    if (c->json) {
+        print_json(c, c->out, line, in, i);
+        return;
+    }
+    if (c->nfilters > 1 && in->values[i]) {
+        print_filters(c, line, in->values[i]);
+        return;
+    }
+    fwrite(line->data, 1, line->len, c->out);
+    if (c->query.values)
+        fprintf(c->out, "\t%" PRIu64 "%s", in->values[i],
+                is_at_limit(c, in->values[i]) ? "+" : "");
+    putc(c->end, c->out);
+}
+
+/* --- in worker threads ------------------------------------------------------
+ */
+
+static umbel_status make_room(answers *a, size_t n, umbel_error *err)
+{
+    um_query_result *r = &a->result;
+
+    if (n <= a->room)
+        return UMBEL_OK;
+    free(r->hit);
+    free(r->values);
+    free(a->other);
+    r->hit = malloc(n * sizeof *r->hit);
+    r->values = calloc(n, sizeof *r->values);
+    a->other = malloc(n * sizeof *a->other);
+    bool fine = r->hit && r->values && a->other;
+    a->room = fine ? n : 0;
+    return fine ? UMBEL_OK
+                : um_fail(err, UMBEL_E_NOMEM, "no memory for answers");
+}
+
+enum { LONGEST_VALUE = 24 }; /* a tab, a number, a plus, snprintf's NUL */
+
+static size_t lines_len(const um_check_ctx *c, const um_key_batch *b,
+                        const answers *a)
+{
+    size_t len = 0, more = c->query.values ? LONGEST_VALUE + 1 : 1;
+
+    for (size_t i = 0; i < a->n; i++)
+        len += is_printed(c, a->result.hit[i]) ? b->lines[i].len + more : 0;
+    return len;
+}
+
+static umbel_status format_lines(const um_check_ctx *c, const um_key_batch *b,
+                                 answers *a, umbel_error *err)
+{
+    size_t need = lines_len(c, b, a);
+
+    if (need > a->cap) {
+        free(a->out);
+        a->out = malloc(need);
+        a->cap = a->out ? need : 0;
+    }
+    if (need > a->cap)
+        return um_no_memory(err, need);
+    char *at = a->out; /* NULL only if nothing is printed */
+    for (size_t i = 0; at && i < a->n; i++) {
+        if (!is_printed(c, a->result.hit[i]))
+            continue;
+        memcpy(at, b->lines[i].data, b->lines[i].len);
+        at += b->lines[i].len;
+        if (c->query.values)
+            at += snprintf(at, LONGEST_VALUE, "\t%" PRIu64 "%s",
+                           a->result.values[i],
+                           is_at_limit(c, a->result.values[i]) ? "+" : "");
+        *at++ = c->end;
+    }
+    a->formatted = a->n;
+    a->nout = need ? (size_t)(at - a->out) : 0;
+    return UMBEL_OK;
+}
+
+/* JSON may be six times as long as the keys: what is past the limit is left
+ * out, so that answers which wait do not fill the memory. */
+static umbel_status format_json(const um_check_ctx *c, const um_key_batch *b,
+                                answers *a, umbel_error *err)
+{
+    enum { LIMIT = 1 << 20, LONGEST_BYTE = 6, AROUND = 96 };
+    size_t most = 0;
+
+    free(a->out);
+    a->out = NULL;
+    a->cap = 0;
+    FILE *memory = open_memstream(&a->out, &a->nout);
+    if (!memory)
+        return um_fail_errno(err, "no memory for answers");
+    for (size_t i = 0; i < a->n; a->formatted = ++i) {
+        most += LONGEST_BYTE * b->lines[i].len + AROUND;
+        if (most > LIMIT)
+            break;
+        if (is_printed(c, a->result.hit[i]))
+            print_json(c, memory, &b->lines[i], &a->result, i);
+    }
+    return fclose(memory) ? um_fail_errno(err, "no memory for answers")
+                          : UMBEL_OK;
+}
+
+/* Makes masks of the filters that keys match. A key that one of them refuses
+ * ends the answers. */
+static umbel_status query_others(const um_check_ctx *c, const um_key_batch *b,
+                                 answers *a, umbel_error *err)
+{
+    um_query_result other = {.hit = a->other};
+    umbel_status first = UMBEL_OK;
+
+    for (size_t i = 0; i < a->n; i++)
+        a->result.values[i] = a->result.hit[i];
+    for (size_t f = 1; f < c->nfilters; f++) {
+        um_query q = {.filter = c->filters[f]};
+        umbel_status status =
+            um_query_keys(&q, b->keys, a->n, &other, &a->n, err);
+        for (size_t i = 0; i < a->n; i++)
+            a->result.values[i] |= (uint64_t)other.hit[i] << f;
+        first = status ? status : first;
+    }
+    for (size_t i = 0; i < a->n; i++)
+        a->result.hit[i] = a->result.values[i] != 0;
+    return first;
+}
+
+/* a has room for the batch. */
+static umbel_status query_batch(const um_check_ctx *c, const um_key_batch *b,
+                                answers *a, umbel_error *err)
+{
+    a->result.cost = (umbel_unless_cost){0};
+    umbel_status status =
+        um_query_keys(&c->query, b->keys, b->n, &a->result, &a->n, err);
+    if (c->nfilters > 1) {
+        umbel_status others = query_others(c, b, a, err);
+        status = others ? others : status;
+    }
+    for (size_t i = 0; i < a->n; i++)
+        a->selected += a->result.hit[i] != c->invert;
+    return status;
+}
+
+/* The keys before one that is refused are answered. */
+static umbel_status answer_batch(const void *ctx, const um_key_batch *b,
+                                 void *result, umbel_error *err)
+{
+    const um_check_ctx *c = ctx;
+    answers *a = result;
+    umbel_error late;
+
+    a->n = a->nout = a->formatted = 0;
+    a->selected = 0;
+    UM_TRY(make_room(a, b->n, err));
+    umbel_status status = query_batch(c, b, a, err);
+    if (c->count || c->quiet || c->top || c->nfilters > 1)
+        return status;
+    umbel_status formatted =
+        c->json ? format_json(c, b, a, &late) : format_lines(c, b, a, &late);
+    if (formatted != UMBEL_OK && err)
+        *err = late;
+    return formatted != UMBEL_OK ? formatted : status;
+}
+
+/* --- in the order of the input ----------------------------------------------
+ */
+
+static void print_batch(const um_check_ctx *c, const um_key_batch *b,
+                        const answers *a)
+{
+    if (a->nout)
+        fwrite(a->out, 1, a->nout, c->out);
+    for (size_t i = a->formatted; i < a->n; i++)
+        if (is_printed(c, a->result.hit[i]))
+            print_answer(c, &b->lines[i], &a->result, i);
+}
+
+static umbel_status take_top(const um_check_ctx *c, const um_key_batch *b,
+                             const answers *a, umbel_error *err)
+{
+    const umbel_slice *texts = c->log_keys ? b->keys : b->lines;
+
+    for (size_t i = 0; i < a->n; i++)
+        if (a->result.hit[i])
+            UM_TRY(um_top_take(c->top, c->query.filter, &b->keys[i], &texts[i],
+                               a->result.values[i], err));
+    return UMBEL_OK;
+}
+
+void um_check_print_bad(const um_check_ctx *c, const umbel_slice *line,
+                        const char *what)
+{
+    if (!c->json || c->count || c->quiet || c->top)
+        return;
+    um_progress_pause();
+    putc('{', c->out);
+    um_print_json_key(c->out, line);
+    fputs(", \"error\": ", c->out);
+    um_print_json_string(c->out, what, strlen(what));
+    fputs("}\n", c->out);
+    um_progress_resume();
+}
+
+void um_check_print_top(um_check_ctx *c)
+{
+    bool hit = true;
+
+    um_progress_end();
+    um_top_sort(c->top);
+    for (size_t i = 0; !c->quiet && i < c->top->n; i++) {
+        um_top_key *k = &c->top->key[i];
+        um_query_result result = {.hit = &hit, .values = &k->count};
+        print_answer(c, &(umbel_slice){k->text, k->len}, &result, 0);
+    }
+}
+
+static umbel_status print_answers(void *ctx, const um_key_batch *b,
+                                  void *result, umbel_error *err)
+{
+    um_check_ctx *c = ctx;
+    const answers *a = result;
+
+    c->selected += a->selected;
+    c->cost.keys += a->result.cost.keys;
+    c->cost.asked_filter += a->result.cost.asked_filter;
+    c->cost.asked_revoked += a->result.cost.asked_revoked;
+    c->decided = c->quiet && c->selected && !c->log.path;
+    UM_TRY(um_key_log_append(&c->log, c->log_keys ? b->keys : b->lines,
+                             a->result.hit, a->n, err));
+    if (c->top)
+        return take_top(c, b, a, err);
+    if (c->on_terminal) {
+        um_progress_pause();
+        print_batch(c, b, a);
+        fflush(c->out);
+        um_progress_resume();
+    } else {
+        print_batch(c, b, a);
+    }
+    return ferror(c->out) ? um_fail_errno(err, "standard output") : UMBEL_OK;
+}
+
+static void free_answers(void *result)
+{
+    answers *a = result;
+
+    free(a->result.hit);
+    free(a->result.values);
+    free(a->other);
+    free(a->out);
+}
+
+um_key_job um_check_job(um_check_ctx *c)
+{
+    return (um_key_job){.ctx = c,
+                        .result_len = sizeof(answers),
+                        .work = answer_batch,
+                        .use = print_answers,
+                        .fini = free_answers};
+}
+
+umbel_status um_check_one(um_check_ctx *c, const umbel_slice *key,
+                          const umbel_slice *line, umbel_error *err)
+{
+    um_key_batch batch = {.n = 1, .keys = key, .lines = line};
+    bool hit, other;
+    uint64_t value = 0;
+    answers a = {
+        .result = {.hit = &hit, .values = &value}, .other = &other, .room = 1};
+
+    UM_TRY(query_batch(c, &batch, &a, err));
+    return print_answers(c, &batch, &a, err);
+}

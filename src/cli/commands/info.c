@@ -1,0 +1,171 @@
+/*
+ * cmd_info.c - umbel info: describe one filter, or compare two.
+ */
+#include "base/error.h"
+#include "cli/commands/files.h"
+#include "cli/framework/report.h"
+#include "cli/framework/table.h"
+#include "publish/manifest.h"
+#include "sync/dir.h"
+
+#include <time.h>
+
+typedef struct info_args {
+    const char *file, *other;
+    bool data, cpu;
+    um_open_args open;
+} info_args;
+
+enum { DESCRIBE, DATA };
+
+static const um_option options[] = {
+    {"data", 0, NULL, "print the bytes that the filter carries, as they are",
+     UM_TARGET(info_args, data), .excludes = "json"},
+    {"cpu", 0, NULL, "also print which instructions serve it here",
+     UM_TARGET(info_args, cpu), .modes = UM_MODE(DESCRIBE)},
+    {0}};
+
+static unsigned mode(const void *values)
+{
+    return UM_MODE(((const info_args *)values)->data ? DATA : DESCRIBE);
+}
+
+static umbel_status describe(const um_args *args, umbel_error *err)
+{
+    static const char *const keys[] = {"keys", "keys_low", "keys_high"};
+    const info_args *a = args->values;
+    um_report report = {0};
+    umbel_interval interval;
+    umbel_info info;
+    umbel_filter *f;
+
+    UM_TRY(um_open_filter(&a->open, a->file, &f, err));
+    umbel_describe(f, &info);
+    um_report_info(&report, &info);
+    if (umbel_estimate_keys(f, &interval, NULL) == UMBEL_OK)
+        um_report_interval(&report, keys, NULL, &interval, UM_OF_WHOLE);
+    if (a->cpu)
+        um_report_text(&report, "fast_path", NULL, umbel_fast_path(f));
+    um_note_retouched(&report, f, "its cells do not show how many keys it has");
+    um_report_print(args, &report);
+    um_report_fini(&report);
+    umbel_close(f);
+    return UMBEL_OK;
+}
+
+/* A directory of 'umbel sync'. */
+static umbel_status describe_directory(const um_args *args, umbel_error *err)
+{
+    const info_args *a = args->values;
+    char origin[UM_DIGEST_HEX];
+    um_report report = {0};
+    uint64_t copies = 0, keys = 0, own = 0;
+    umbel_sync_copy c;
+    um_sync_dir dir;
+
+    UM_TRY(um_sync_dir_open(&dir, a->file, (uint64_t)time(NULL), err));
+    for (size_t at = 0; umbel_sync_next_copy(dir.machine, &at, &c);) {
+        copies++;
+        keys += c.keys;
+        own += c.own ? c.keys : 0;
+    }
+    um_digest_text(umbel_sync_origin(dir.machine), origin);
+    um_report_text(&report, "name", NULL, dir.name);
+    um_report_text(&report, "origin", NULL, origin);
+    um_report_text(&report, "kind", NULL, umbel_kind(dir.shape));
+    um_report_count(&report, "filters", NULL, NULL, copies);
+    um_report_count(&report, "keys", "keys in all", NULL, keys);
+    um_report_count(&report, "own_keys", "keys of our own", NULL, own);
+    um_report_hex(&report, "agreement", NULL,
+                  umbel_sync_agreement(dir.machine, 0));
+    um_report_print(args, &report);
+    um_report_fini(&report);
+    um_sync_dir_close(&dir);
+    return UMBEL_OK;
+}
+
+static umbel_status print_data(const info_args *a, umbel_error *err)
+{
+    umbel_filter *f;
+
+    UM_TRY(um_open_filter(&a->open, a->file, &f, err));
+    umbel_slice data = umbel_data(f);
+    fwrite(data.data, 1, data.len, stdout);
+    umbel_close(f);
+    return UMBEL_OK;
+}
+
+static umbel_status compare(const um_args *args, const umbel_filter *a,
+                            const umbel_filter *b, umbel_error *err)
+{
+    static const char *const names[][3] = {
+        {"union", "union_low", "union_high"},
+        {"intersection", "intersection_low", "intersection_high"},
+        {"jaccard", "jaccard_low", "jaccard_high"}};
+    umbel_overlap overlap;
+    um_report report = {0};
+
+    UM_TRY(umbel_estimate_overlap(a, b, &overlap, err));
+    um_report_interval(&report, names[0], NULL, &overlap.both_or_one,
+                       UM_OF_WHOLE);
+    um_report_interval(&report, names[1], NULL, &overlap.both, UM_OF_WHOLE);
+    um_report_interval(&report, names[2], NULL, &overlap.jaccard, UM_OF_REAL);
+    um_report_print(args, &report);
+    um_report_fini(&report);
+    return UMBEL_OK;
+}
+
+static umbel_status compare_files(const um_args *args, umbel_error *err)
+{
+    const info_args *a = args->values;
+    umbel_filter *first = NULL, *second = NULL;
+    umbel_status status;
+
+    status = um_open_filter(&a->open, a->file, &first, err);
+    if (status)
+        goto done;
+    status = um_open_filter(&a->open, a->other, &second, err);
+    if (status)
+        goto done;
+    status = compare(args, first, second, err);
+done:
+    umbel_close(second);
+    umbel_close(first);
+    return status;
+}
+
+static int run(const um_args *args)
+{
+    const info_args *a = args->values;
+    umbel_error err;
+    umbel_status status = a->data    ? print_data(a, &err)
+                          : a->other ? compare_files(args, &err)
+                          : um_is_sync_dir(a->file)
+                              ? describe_directory(args, &err)
+                              : describe(args, &err);
+
+    return status ? um_trouble(args, &err) : UM_EXIT_FINE;
+}
+
+const um_command um_cmd_info = {
+    .name = "info",
+    .summary = "describe a filter, or compare two",
+    .section = UM_EVERYDAY,
+    .values_len = sizeof(info_args),
+    .operands = {{"FILE", UM_TEXT, offsetof(info_args, file), UM_INPUT,
+                  .min = 1},
+                 {"FILE", UM_TEXT, offsetof(info_args, other), .role = UM_INPUT,
+                  .modes = UM_MODE(DESCRIBE)}},
+    .options = {{.rows = options},
+                {.rows = um_open_options, .base = offsetof(info_args, open)}},
+    .modes = {[DESCRIBE] = {"to describe or compare filters", ""},
+              [DATA] = {"with --data", "--data"}},
+    .mode = mode,
+    .run = run,
+    .example = "words.umb",
+    .details = "Of two filters it estimates union, intersection and Jaccard "
+               "similarity. All intervals are 99 %. --data prints nothing for "
+               "a filter "
+               "that carries no data; 'umbel convert --data FILE' gives it "
+               "some.",
+};

@@ -1,0 +1,164 @@
+/*
+ * cmd_merge.c - umbel merge: the union, or intersection, of filters.
+ */
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/commands/files.h"
+#include "cli/framework/report.h"
+#include "cli/framework/table.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+typedef struct merge_args {
+    um_list filters;
+    const char *output;
+    um_choice op;
+    bool as_counts;
+    um_open_args open;
+} merge_args;
+
+/* In the order of ops. */
+static const char *const op_names[] = {"or",  "and",   "add",
+                                       "max", "minus", NULL};
+static const umbel_merge_op ops[] = {UMBEL_OR, UMBEL_AND, UMBEL_ADD, UMBEL_MAX,
+                                     UMBEL_MINUS};
+
+static const um_option options[] = {
+    {"output", 'o', "FILE", "write the result to FILE; - is standard output",
+     UM_TARGET(merge_args, output), .role = UM_UMBEL_OUTPUT, .required = true},
+    {"op", 0, "OP", "or (default), and; counts need one: add, max, minus ...",
+     UM_TARGET(merge_args, op), .choices = op_names},
+    {"as-counts", 0, NULL,
+     "differences are plain counts: add them to any, or make one",
+     UM_TARGET(merge_args, as_counts), .needs = "op"},
+    {0}};
+
+/* The data of the first filter stays; that of others is left out. */
+static void note_data(um_report *r, const umbel_filter *into,
+                      const umbel_filter *f, const char *path)
+{
+    umbel_slice kept = umbel_data(into), lost = umbel_data(f);
+
+    if (lost.len &&
+        (lost.len != kept.len || memcmp(kept.data, lost.data, kept.len) != 0))
+        um_report_note(r, "The data in %s, %s, is left out.", path,
+                       um_counted(lost.len, "byte", "bytes").text);
+}
+
+static umbel_status merge_one(const merge_args *a, umbel_filter *into,
+                              const char *path, um_report *r, umbel_error *err)
+{
+    umbel_error inner;
+    umbel_filter *f;
+
+    UM_TRY(um_open_filter(&a->open, path, &f, err));
+    if (a->as_counts) {
+        umbel_as_counts(into);
+        umbel_as_counts(f);
+    }
+    bool alike = umbel_key_form_of(into) == umbel_key_form_of(f);
+    umbel_status status = umbel_merge(into, f, ops[a->op.index], &inner);
+    if (!status)
+        note_data(r, into, f, path);
+    if (!status && !alike)
+        um_report_note(r, "How the keys of one were read is not recorded, so "
+                          "it is not in the result.");
+    umbel_close(f);
+    if (!status)
+        return UMBEL_OK;
+    if (status == UMBEL_E_UNSUPPORTED) /* by the kind of the first */
+        path = a->filters.item[0];
+    return um_fail_detail(err, status, inner.detail, "%s%s: %s",
+                          um_path_dots(path), um_path_tail(path), inner.text);
+}
+
+/* Both are usual, and the wrong one gives wrong counts without a word. Asked
+ * last: a kind that cannot merge says why. */
+static umbel_status check_op(const merge_args *a, const umbel_filter *f,
+                             umbel_error *err)
+{
+    if (a->op.name || a->filters.n == 1 || !umbel_count_limit(f))
+        return UMBEL_OK;
+    return um_fail(err, UMBEL_E_RANGE,
+                   "counts can be merged in several ways: give --op add for "
+                   "what different servers counted, or --op max for copies of "
+                   "the same counts");
+}
+
+static umbel_status merge_all(const merge_args *a, umbel_filter *f,
+                              um_report *r, umbel_error *err)
+{
+    for (size_t i = 1; i < a->filters.n; i++)
+        UM_TRY(merge_one(a, f, a->filters.item[i], r, err));
+    UM_TRY(check_op(a, f, err));
+    if (a->as_counts)
+        umbel_as_counts(f);
+    return um_save_filter(f, a->output, err);
+}
+
+static void note_difference(um_report *r, const umbel_filter *f)
+{
+    umbel_field from, to;
+
+    if (umbel_info_get(f, "difference_from", &from, NULL) ||
+        umbel_info_get(f, "difference_to", &to, NULL))
+        return;
+    um_report_note(
+        r,
+        "It is a difference: added to cells with checksum %016" PRIx64
+        " it gives %016" PRIx64 ".",
+        from.value.count, to.value.count);
+}
+
+static void make_report(const merge_args *a, const umbel_filter *f,
+                        um_report *r)
+{
+    um_report_file(r, "file", NULL, a->output);
+    um_report_count(r, "merged", NULL, "filters", a->filters.n);
+    um_report_count(r, "keys", "keys, about", NULL, umbel_added(f));
+    um_report_count(r, "bytes", NULL, NULL, umbel_encoded_len(f));
+    um_report_rate(r, "predicted_error", NULL, umbel_predict(f));
+    um_report_hex(r, "payload_checksum", NULL, umbel_payload_checksum(f));
+    um_note_overfull(r, f, umbel_added(f), false);
+    um_note_counts(r, f);
+    note_difference(r, f);
+    um_note_retouched(r, f, "merging may bring back keys that were removed");
+}
+
+static int run(const um_args *args)
+{
+    const merge_args *a = args->values;
+    um_report report = {0};
+    umbel_filter *f = NULL;
+    umbel_error err;
+    umbel_status status;
+
+    status = um_load_filter(&a->open, a->filters.item[0], &f, &err);
+    if (status)
+        goto done;
+    status = merge_all(a, f, &report, &err);
+    if (status)
+        goto done;
+    make_report(a, f, &report);
+    um_report_print(args, &report);
+done:
+    um_report_fini(&report);
+    umbel_close(f);
+    return status ? um_trouble(args, &err) : UM_EXIT_FINE;
+}
+
+const um_command um_cmd_merge = {
+    .name = "merge",
+    .summary = "combine filters that were built alike",
+    .section = UM_EVERYDAY,
+    .values_len = sizeof(merge_args),
+    .operands = {{"FILE", UM_LIST, offsetof(merge_args, filters),
+                  UM_REPLACEABLE, .min = 1}},
+    .options = {{.rows = options},
+                {.rows = um_open_options, .base = offsetof(merge_args, open)}},
+    .run = run,
+    .example = "words.umb other.umb -o both.umb",
+    .details = "The output may be one of the filters: it is replaced when the "
+               "result is complete.",
+};

@@ -1,0 +1,287 @@
+/*
+ * plan_compare.c - umbel plan --members A --never B: the ways to keep the keys
+ * of B from matching, at equal bytes.
+ */
+#include "base/error.h"
+#include "build/clashes.h"
+#include "cli/commands/files.h"
+#include "cli/commands/plan.h"
+#include "cli/framework/progress.h"
+#include "draw/svg.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const char CRITERION[] =
+    "no member lost, then least weight left, then least error on unseen keys";
+
+typedef struct comparing {
+    const um_args *args;
+    const plan_args *a;
+    um_filter_params asked;
+    umbel_filter *empty; /* hashes keys as all of them do */
+    um_key_list members, never;
+    umbel_comparison result;
+} comparing;
+
+/* --- lists ------------------------------------------------------------------
+ */
+
+static umbel_status read_list(const comparing *c, um_list paths,
+                              um_weights weights, um_key_list *out,
+                              umbel_error *err)
+{
+    um_key_list_params params = {.filter = c->empty,
+                                 .keep_lines = weights != UM_WEIGHTS_NONE};
+    um_key_source source;
+
+    UM_TRY(um_key_source_from_args(c->args, &c->a->keys, NULL, paths, &source,
+                                   err));
+    source.format.weights = weights;
+    source.pass = weights == UM_WEIGHTS_NONE ? "reading members"
+                                             : "reading keys of --never";
+    return um_key_list_read(out, &source, &params, err);
+}
+
+static umbel_status read_lists(comparing *c, umbel_error *err)
+{
+    const plan_args *a = c->a;
+    umbel_params p = c->asked.params;
+
+    p.capacity = 1;
+    UM_TRY(umbel_create("bloom", &p, &c->empty, err));
+    UM_TRY(read_list(c, a->members, UM_WEIGHTS_NONE, &c->members, err));
+    UM_TRY(read_list(c, a->never, a->weights ? UM_WEIGHTS_ALL : UM_WEIGHTS_TSV,
+                     &c->never, err));
+    umbel_key_list members = um_key_list_view(&c->members);
+    return um_refuse_members(c->empty, &members, &c->never, "take members out",
+                             err);
+}
+
+static umbel_status compare(const comparing *c, uint64_t bytes,
+                            umbel_comparison *out, umbel_error *err)
+{
+    umbel_key_list members = um_key_list_view(&c->members);
+    umbel_key_list never = um_key_list_view(&c->never);
+    umbel_params p = c->asked.params;
+
+    um_progress_pass("comparing strategies");
+    if (bytes)
+        p.fpr = 0;
+    return umbel_compare_strategies(&p, bytes, &members, &never, out, err);
+}
+
+/* --- the report -------------------------------------------------------------
+ */
+
+static double share(double part, double whole)
+{
+    return whole > 0 ? part / whole : 0;
+}
+
+static umbel_status report_command(um_report *r, const comparing *c,
+                                   const umbel_strategy *way, umbel_error *err)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+
+    if (!out)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for a command");
+    if (way->status == UMBEL_OK)
+        um_print_strategy(out, c->args, way, c->result.bytes);
+    bool fine = fclose(out) == 0;
+    if (fine)
+        um_report_text(r, "command", NULL, text);
+    free(text);
+    return fine ? UMBEL_OK
+                : um_fail(err, UMBEL_E_NOMEM, "no memory for a command");
+}
+
+/* A count of a way, not known if the way is not possible. */
+static void report_number(um_report *r, const char *name, const char *label,
+                          const umbel_strategy *way, uint64_t n)
+{
+    if (way->status == UMBEL_OK)
+        um_report_count(r, name, label, NULL, n);
+    else
+        um_report_real(r, name, label, NULL, NAN);
+}
+
+static umbel_status report_way(um_report *r, const comparing *c, size_t i,
+                               umbel_error *err)
+{
+    const umbel_comparison *all = &c->result;
+    const umbel_strategy *way = &all->way[i];
+    bool can = way->status == UMBEL_OK;
+
+    um_report_text(r, "way", NULL, way->name);
+    report_number(r, "bytes", NULL, way, way->bytes);
+    report_number(r, "lost", "members lost", way, way->lost);
+    um_report_real(r, "weight_left", NULL, NULL, can ? way->weight_left : NAN);
+    um_report_rate(r, "share_left", "share left",
+                   can ? share(way->weight_left, all->weight) : NAN);
+    um_report_rate(r, "unseen", "unseen keys", can ? way->unseen : NAN);
+    report_number(r, "probes", NULL, way, way->probes);
+    um_report_flag(r, "readers_change", "readers change", way->readers_change);
+    um_report_flag(r, "best", NULL, i == all->best);
+    UM_TRY(report_command(r, c, way, err));
+    um_report_text(r, "reason", NULL, can ? "" : way->reason.text);
+    um_report_rate(r, "share_lost", "share lost",
+                   can ? share((double)way->lost, (double)all->members) : NAN);
+    if (can && way->next_bytes)
+        um_report_count(r, "next_bytes", "next edition", NULL, way->next_bytes);
+    else
+        um_report_real(r, "next_bytes", "next edition", NULL, NAN);
+    report_number(r, "sample", NULL, way, way->sample);
+    return UMBEL_OK;
+}
+
+static void report_notes(um_report *r, const umbel_comparison *c)
+{
+    um_text members = um_counted(c->members, "member", "members");
+    um_text listed = um_counted(c->listed, "key", "keys");
+
+    um_report_note(r, "%s, %s that must not match, at most %s bytes.",
+                   members.text, listed.text, um_grouped(c->bytes).text);
+    if (!isnan(c->plain_left))
+        um_report_note(r,
+                       "A plain filter leaves %s of their weight, and has an "
+                       "error of %s.",
+                       um_rate(share(c->plain_left, c->weight)).text,
+                       um_rate(c->plain_unseen).text);
+    if (c->plain_next_bytes)
+        um_report_note(
+            r,
+            "Next edition: bytes that readers fetch when one member in "
+            "1,000 is replaced; %s for a plain filter.",
+            um_grouped(c->plain_next_bytes).text);
+    for (size_t i = 0; i < c->n; i++)
+        if (c->way[i].sample > 1)
+            um_report_note(r,
+                           "The list is long: %s is estimated from a sample, "
+                           "one key in %s, and is not the best.",
+                           c->way[i].name, um_grouped(c->way[i].sample).text);
+    if (c->best < c->n)
+        um_report_note(r, "Best: %s (%s).", c->way[c->best].name, CRITERION);
+    else
+        um_report_note(r, "No way is possible: give more --bytes.");
+}
+
+static umbel_status report_comparison(const comparing *c, umbel_error *err)
+{
+    um_report *rows = calloc(UMBEL_MAX_STRATEGIES, sizeof *rows);
+    umbel_status status = UMBEL_OK;
+
+    if (!rows)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for a report");
+    for (size_t i = 0; !status && i < c->result.n; i++)
+        status = report_way(&rows[i], c, i, err);
+    if (!status) {
+        report_notes(&rows[0], &c->result);
+        um_report_print_table(c->args, rows, c->result.n);
+    }
+    for (size_t i = 0; i < c->result.n; i++)
+        um_report_fini(&rows[i]);
+    free(rows);
+    return status;
+}
+
+/* --- the picture ------------------------------------------------------------
+ */
+
+static const double budgets[] = {0.5, 0.625, 0.75, 0.875, 1, 1.25, 1.5};
+
+static umbel_status compare_budgets(const comparing *c, umbel_comparison *out,
+                                    umbel_error *err)
+{
+    for (size_t i = 0; i < UM_COUNT(budgets); i++) {
+        uint64_t bytes = (uint64_t)(budgets[i] * (double)c->result.bytes + 0.5);
+        if (bytes == c->result.bytes)
+            out[i] = c->result;
+        else
+            UM_TRY(compare(c, bytes ? bytes : 1, &out[i], err));
+    }
+    return UMBEL_OK;
+}
+
+/* One way through all budgets; dashed where it loses members. */
+static void draw_way(um_figure *f, const umbel_comparison *c, size_t way)
+{
+    char name[UM_TEXT_LEN];
+    double most = 0;
+
+    for (size_t i = 0; i < UM_COUNT(budgets); i++)
+        most =
+            fmax(most, share((double)c[i].way[way].lost, (double)c[i].members));
+    snprintf(name, sizeof name, "%s", c->way[way].name);
+    if (most > 0)
+        snprintf(name, sizeof name, "%s (loses up to %s of the members)",
+                 c->way[way].name, um_rate(most).text);
+    um_series *series = um_figure_series(f, name);
+    if (series)
+        series->faint = most > 0;
+    for (size_t i = 0; i < UM_COUNT(budgets); i++)
+        if (c[i].way[way].status == UMBEL_OK)
+            um_series_point(series, (double)c[i].bytes,
+                            100 * share(c[i].way[way].weight_left, c[i].weight),
+                            NAN);
+}
+
+static umbel_status save_figure(const um_figure *f, const char *path,
+                                umbel_error *err)
+{
+    um_draft text;
+    FILE *out = um_figure_bad(f) ? NULL : um_draft_open(&text, err);
+
+    if (!out)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for the picture");
+    um_svg_figure(out, f);
+    return um_draft_save(&text, path, err);
+}
+
+static umbel_status draw_comparison(const comparing *c, umbel_error *err)
+{
+    static umbel_comparison at[UM_COUNT(budgets)];
+    um_figure f;
+
+    UM_TRY(compare_budgets(c, at, err));
+    um_figure_init(&f, "never",
+                   "keys that must not match: weight left, against bytes",
+                   "bytes of the whole file", "weight left, per cent");
+    for (size_t i = 0; i < c->result.n; i++)
+        draw_way(&f, at, i);
+    umbel_status status = save_figure(&f, c->a->output, err);
+    um_figure_fini(&f);
+    return status;
+}
+
+/* --- all of it --------------------------------------------------------------
+ */
+
+static umbel_status compare_lists(comparing *c, umbel_error *err)
+{
+    const plan_args *a = c->a;
+
+    if (a->bytes.given && a->shape.fpr.given)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "give --bytes, or --fpr of a plain filter, not both");
+    UM_TRY(um_params_from_args(&a->shape, a->secret.key_file, &c->asked, err));
+    UM_TRY(read_lists(c, err));
+    UM_TRY(compare(c, a->bytes.n, &c->result, err));
+    return a->output ? draw_comparison(c, err) : UMBEL_OK;
+}
+
+umbel_status um_plan_compare(const um_args *args, umbel_error *err)
+{
+    comparing c = {.args = args, .a = args->values};
+    umbel_status status = compare_lists(&c, err);
+
+    if (!status)
+        status = report_comparison(&c, err);
+    um_key_list_fini(&c.members);
+    um_key_list_fini(&c.never);
+    umbel_close(c.empty);
+    um_filter_params_fini(&c.asked);
+    return status;
+}

@@ -1,0 +1,541 @@
+/*
+ * args.c - command lines against a command's rows.
+ *
+ * Long options may be written --name=value or --name value; letters may be
+ * joined (-cv). "--" ends the options, "-" is an operand. Parsing takes three
+ * steps: words into options and operands, values into the command's struct, and
+ * the rules that rows state (rules.c).
+ */
+#include "cli/framework/command.h"
+
+#include "base/error.h"
+#include "cli/framework/numbers.h"
+#include "cli/framework/progress.h"
+#include "cli/framework/rules.h"
+#include "cli/framework/suggest.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+const um_option um_common_options[] = {
+    {"json", 0, NULL, "print one JSON object per line",
+     UM_TARGET(um_common, json)},
+    {"quiet", 'q', NULL, "print no report", UM_TARGET(um_common, quiet)},
+    {"no-progress", 0, NULL, "show no progress on the terminal",
+     UM_TARGET(um_common, no_progress)},
+    {"help", 'h', NULL, "explain this command", UM_TARGET(um_common, help)},
+    {0}};
+
+/* --- rows -------------------------------------------------------------------
+ */
+
+bool um_has_word(const char *words, const char *word, size_t len)
+{
+    for (; words && *words; words += strspn(words, " ")) {
+        size_t n = strcspn(words, " ");
+        if (n == len && strncmp(words, word, len) == 0)
+            return true;
+        words += n;
+    }
+    return false;
+}
+
+static const um_option *row_at(const um_option_group *g, size_t *i)
+{
+    for (const um_option *o = g->rows; o->name; o++)
+        if (!um_has_word(g->ignored, o->name, strlen(o->name)) && (*i)-- == 0)
+            return o;
+    return NULL;
+}
+
+const um_option *um_option_at(const um_command *c, size_t i, size_t *base,
+                              unsigned *modes)
+{
+    static const um_option_group common = {.rows = um_common_options};
+
+    for (size_t g = 0; g <= UM_MAX_GROUPS; g++) {
+        bool own = g < UM_MAX_GROUPS && c->options[g].rows;
+        const um_option_group *group = own ? &c->options[g] : &common;
+        const um_option *o = row_at(group, &i);
+        if (o) {
+            *base = group->base;
+            *modes = o->modes ? o->modes : group->modes;
+            return o;
+        }
+        if (!own)
+            break;
+    }
+    return NULL;
+}
+
+um_found um_find_option(const um_command *c, const char *name, size_t len)
+{
+    um_found f = {0};
+
+    for (size_t i = 0; (f.option = um_option_at(c, i, &f.base, &f.modes)); i++)
+        if (strlen(f.option->name) == len &&
+            strncmp(f.option->name, name, len) == 0)
+            break;
+    return f;
+}
+
+static um_found find_letter(const um_command *c, char letter)
+{
+    um_found f = {0};
+
+    for (size_t i = 0; (f.option = um_option_at(c, i, &f.base, &f.modes)); i++)
+        if (f.option->letter == letter)
+            break;
+    return f;
+}
+
+static bool is_common(const um_option *o)
+{
+    return o >= um_common_options && o < um_common_options + 4;
+}
+
+/* --- words ------------------------------------------------------------------
+ */
+
+bool um_refuse(umbel_error *err, const char *format, ...)
+{
+    char text[256];
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    um_set_error(err, UMBEL_E_RANGE, "%s", text);
+    return false;
+}
+
+const um_command *(*um_other_command)(size_t i);
+
+/* Lists the commands that have an option: "check, plan". */
+static void list_owners(const char *name, size_t len, char *out, size_t cap)
+{
+    size_t at = 0;
+
+    *out = '\0';
+    for (size_t i = 0; um_other_command && um_other_command(i); i++) {
+        const um_command *c = um_other_command(i);
+        if (at < cap && um_find_option(c, name, len).option)
+            at += (size_t)snprintf(out + at, cap - at, "%s%s", at ? ", " : "",
+                                   c->name);
+    }
+}
+
+/* The nearest name, or the one that has this name formerly. */
+static bool refuse_unknown(const um_command *c, const char *name, size_t len,
+                           umbel_error *err)
+{
+    um_suggestion near = {0};
+    char owners[128];
+    const um_option *o;
+    size_t base;
+    unsigned modes;
+
+    for (size_t i = 0; (o = um_option_at(c, i, &base, &modes)); i++) {
+        um_suggest(&near, name, len, o->name);
+        if (um_has_word(o->formerly, name, len))
+            near = (um_suggestion){o->name, 0};
+    }
+    if (near.name)
+        return um_refuse(err, "there is no option --%.*s: did you mean --%s?",
+                         (int)len, name, near.name);
+    list_owners(name, len, owners, sizeof owners);
+    return um_refuse(err, "there is no option --%.*s%s%s", (int)len, name,
+                     *owners ? "; commands that have it: " : "", owners);
+}
+
+static bool is_option(const um_command *c, const char *word)
+{
+    if (word[0] != '-' || !word[1])
+        return false;
+    if (word[1] == '-')
+        return um_find_option(c, word + 2, strcspn(word + 2, "=")).option;
+    return !word[2] && find_letter(c, word[1]).option;
+}
+
+/* An option in the place of a value was not meant as one: it would do nothing.
+ * To pass such a value, write --name=value. */
+static bool check_value(const um_command *c, const char *name,
+                        const um_option *o, const char *word, umbel_error *err)
+{
+    if (!word)
+        return um_refuse(err, "%s needs a value: %s", name, o->arg);
+    if (is_option(c, word))
+        return um_refuse(err, "%s needs a value: %s; it is followed by %s",
+                         name, o->arg, word);
+    return true;
+}
+
+static void give(um_args *a, const um_found *f, const char *value)
+{
+    char *struct_of = is_common(f->option) ? (char *)&a->common : a->values;
+
+    a->given[a->ngiven++] =
+        (um_given){f->option, value, struct_of + f->base + f->option->target};
+}
+
+static bool take_long(um_args *a, char ***argv, umbel_error *err)
+{
+    const char *name = **argv + 2, *equals = strchr(name, '=');
+    size_t len = equals ? (size_t)(equals - name) : strlen(name);
+    um_found f = um_find_option(a->command, name, len);
+
+    if (!f.option)
+        return refuse_unknown(a->command, name, len, err);
+    if (!f.option->arg && equals)
+        return um_refuse(err, "--%s takes no value", f.option->name);
+    if (f.option->arg && !equals &&
+        !check_value(a->command, **argv, f.option, (*argv)[1], err))
+        return false;
+    give(a, &f, !f.option->arg ? NULL : equals ? equals + 1 : *++*argv);
+    return true;
+}
+
+static bool take_letters(um_args *a, char ***argv, umbel_error *err)
+{
+    for (const char *p = **argv + 1; *p; p++) {
+        um_found f = find_letter(a->command, *p);
+        if (!f.option)
+            return um_refuse(err, "there is no option -%c", *p);
+        if (!f.option->arg) {
+            give(a, &f, NULL);
+            continue;
+        }
+        const char letter[] = {'-', *p, '\0'};
+        if (!p[1] &&
+            !check_value(a->command, letter, f.option, (*argv)[1], err))
+            return false;
+        give(a, &f, p[1] ? p + 1 : *++*argv);
+        return true;
+    }
+    return true;
+}
+
+static bool take_words(um_args *a, char **argv, umbel_error *err)
+{
+    bool options = true, fine = true;
+
+    for (; fine && *argv; argv++) {
+        if (!options || **argv != '-' || strcmp(*argv, "-") == 0)
+            a->texts[a->noperands++] = *argv;
+        else if (strcmp(*argv, "--") == 0)
+            options = false;
+        else if ((*argv)[1] == '-')
+            fine = take_long(a, &argv, err);
+        else
+            fine = take_letters(a, &argv, err);
+    }
+    return fine;
+}
+
+/* --- values -----------------------------------------------------------------
+ */
+
+static bool set_whole(const um_given *g, umbel_error *err)
+{
+    const um_option *o = g->option;
+    um_whole *to = g->target;
+
+    if (!um_parse_whole(g->value, &to->n))
+        return um_refuse(err,
+                         "--%s needs a whole number such as 5000, 1e6, 850M or "
+                         "64MiB, got \"%s\"%s%s",
+                         o->name, g->value, o->advice ? "; " : "",
+                         o->advice ? o->advice : "");
+    if ((double)to->n < o->low && o->high == 0)
+        return um_refuse(err, "--%s must be at least %.0f", o->name, o->low);
+    if ((double)to->n < o->low || (o->high > 0 && (double)to->n > o->high))
+        return um_refuse(err, "--%s must be %.0f to %.0f, got %s", o->name,
+                         o->low, o->high, g->value);
+    to->given = true;
+    return true;
+}
+
+static bool set_share(const um_given *g, umbel_error *err)
+{
+    um_share *to = g->target;
+
+    to->given = um_parse_real(g->value, &to->x) && to->x > 0 && to->x < 1;
+    return to->given || um_refuse(err,
+                                  "--%s needs a share between 0 and 1, such as "
+                                  "0.001 or 0.1%%, got \"%s\"",
+                                  g->option->name, g->value);
+}
+
+static bool set_real(const um_given *g, umbel_error *err)
+{
+    const um_option *o = g->option;
+    um_real *to = g->target;
+
+    to->given =
+        um_parse_real(g->value, &to->x) && to->x >= o->low && to->x <= o->high;
+    return to->given ||
+           um_refuse(err, "--%s needs a number from %g to %g, got \"%s\"",
+                     o->name, o->low, o->high, g->value);
+}
+
+static bool set_choice(const um_given *g, umbel_error *err)
+{
+    um_choice *to = g->target;
+    char names[160] = "";
+
+    to->name = g->value;
+    for (size_t i = 0; g->option->choices[i]; i++) {
+        const char *name = g->option->choices[i];
+        to->index = i;
+        if (strcmp(name, g->value) == 0)
+            return true;
+        size_t len = strlen(names);
+        snprintf(names + len, sizeof names - len, "%s%s",
+                 !i                          ? ""
+                 : g->option->choices[i + 1] ? ", "
+                                             : " or ",
+                 name);
+    }
+    return um_refuse(err, "--%s is %s, got \"%s\"", g->option->name, names,
+                     g->value);
+}
+
+/* Appends an item to a list, whose items lie side by side in a->texts. */
+static void set_list(um_args *a, size_t *used, const um_given *g)
+{
+    um_list *to = g->target;
+
+    if (to->n)
+        return; /* with the first item all were taken */
+    to->item = a->texts + *used;
+    for (size_t i = 0; i < a->ngiven; i++)
+        if (a->given[i].target == g->target) {
+            a->texts[(*used)++] = a->given[i].value;
+            to->n++;
+        }
+}
+
+static bool is_repeated(const um_args *a, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (a->given[j].option == a->given[i].option)
+            return true;
+    return false;
+}
+
+static bool set_value(um_args *a, size_t i, size_t *used, umbel_error *err)
+{
+    const um_given *g = &a->given[i];
+    /* NOLINTNEXTLINE(clang-analyzer-*): every one given has its option */
+    um_option_type type = g->option->type;
+
+    if (type != UM_FLAG && type != UM_LIST && is_repeated(a, i))
+        return um_refuse(err, "--%s is given twice", g->option->name);
+    switch (type) {
+    case UM_FLAG:
+        *(bool *)g->target = true;
+        return true;
+    case UM_TEXT:
+        *(const char **)g->target = g->value;
+        return true;
+    case UM_WHOLE:
+        return set_whole(g, err);
+    case UM_SHARE:
+        return set_share(g, err);
+    case UM_REAL:
+        return set_real(g, err);
+    case UM_CHOICE:
+        return set_choice(g, err);
+    case UM_LIST:
+        set_list(a, used, g);
+        return true;
+    }
+    return true;
+}
+
+static bool set_operands(um_args *a, umbel_error *err)
+{
+    size_t at = 0;
+    char *values = a->values;
+
+    for (const um_operand *o = a->command->operands;
+         o < a->command->operands + UM_MAX_OPERANDS && o->name; o++) {
+        size_t left = a->noperands - at;
+        if (left < o->min)
+            return um_refuse(err, "%s is missing", o->name);
+        if (o->type == UM_LIST) {
+            *(um_list *)(void *)(values + o->target) =
+                (um_list){a->texts + at, left};
+            at = a->noperands;
+        } else if (left) {
+            *(const char **)(void *)(values + o->target) = a->texts[at++];
+        }
+    }
+    const char *meant = a->command->excess;
+    return at == a->noperands ||
+           (meant ? um_refuse(err,
+                              "\"%s\" is one operand too many: did you mean "
+                              "%s %s?",
+                              a->texts[at], meant, a->texts[at])
+                  : um_refuse(err, "\"%s\" is one operand too many",
+                              a->texts[at]));
+}
+
+static bool set_values(um_args *a, umbel_error *err)
+{
+    size_t used = a->noperands;
+
+    for (size_t i = 0; i < a->ngiven; i++)
+        if (!set_value(a, i, &used, err))
+            return false;
+    return a->common.help || set_operands(a, err);
+}
+
+/* --- all of it --------------------------------------------------------------
+ */
+
+static size_t count_words(char **argv)
+{
+    size_t n = 0;
+
+    while (argv[n])
+        n++;
+    return n;
+}
+
+/* Every letter of a joined option may be one. */
+static size_t most_given(char **argv)
+{
+    size_t n = 1;
+
+    for (; *argv; argv++)
+        n += strlen(*argv) + 1;
+    return n;
+}
+
+bool um_args_init(um_args *out, const um_command *command, char **argv,
+                  umbel_error *err)
+{
+    um_args *a = out;
+
+    *a = (um_args){.command = command};
+    a->given = calloc(most_given(argv), sizeof *a->given);
+    a->texts =
+        calloc(most_given(argv) + count_words(argv) + 1, sizeof *a->texts);
+    a->values = calloc(1, command->values_len + 1);
+    bool fine = a->given && a->texts && a->values;
+    if (!fine)
+        um_set_error(err, UMBEL_E_NOMEM, "no memory for the arguments");
+    fine = fine && take_words(a, argv, err) && set_values(a, err) &&
+           (a->common.help || um_check_rules(a, err));
+    if (!fine)
+        um_args_fini(a);
+    return fine;
+}
+
+void um_args_fini(um_args *args)
+{
+    free(args->given);
+    free(args->texts);
+    free(args->values);
+    *args = (um_args){.command = args->command};
+}
+
+bool um_is_given(const um_args *args, const char *name, size_t len)
+{
+    for (size_t i = 0; i < args->ngiven; i++)
+        if (strlen(args->given[i].option->name) == len &&
+            strncmp(args->given[i].option->name, name, len) == 0)
+            return true;
+    return false;
+}
+
+umbel_status um_claim_stdin(const um_args *args, umbel_error *err)
+{
+    return args->stdin_uses ? um_fail(err, UMBEL_E_RANGE,
+                                      "standard input can be read only once")
+                            : UMBEL_OK;
+}
+
+/* What the user can do about a failure that the library cannot know of. */
+static const char *advice(const um_args *args, const umbel_error *err)
+{
+    static const char keygen_sign[] = ": make one with umbel keygen --sign";
+    static const struct {
+        umbel_detail detail;
+        bool always; /* also when the option is given */
+        const char *option, *text;
+    } rows[] = {
+        {UMBEL_D_SECRET_MISSING, false, "key-file", " (with --key-file FILE)"},
+        {UMBEL_D_MEMORY_LIMIT, false, "max-memory",
+         ": allow more with --max-memory, if you trust the file"},
+        {UMBEL_D_BYTES_LIMIT, true, "max-bytes",
+         ": allow more with --max-bytes"},
+        {UMBEL_D_OTHER_KEY, false, "trust",
+         "; if that is right, name it with --trust"},
+        {UMBEL_D_STATE, true, "output", " (remove FILE.pull beside FILE)"},
+        {UMBEL_D_NOT_A_SECRET, true, "key-file",
+         ": make one with umbel keygen"},
+        {UMBEL_D_NOT_A_KEY, true, "sign", keygen_sign},
+        {UMBEL_D_NOT_A_KEY, true, "trust", keygen_sign},
+        {UMBEL_D_DIFFERENCE, false, "as-counts",
+         "; if it is meant as plain counts, give --as-counts"},
+    };
+
+    for (size_t i = 0; i < UM_COUNT(rows); i++)
+        if (err->detail == rows[i].detail &&
+            um_find_option(args->command, rows[i].option,
+                           strlen(rows[i].option))
+                .option &&
+            (rows[i].always ||
+             !um_is_given(args, rows[i].option, strlen(rows[i].option))))
+            return rows[i].text;
+    return "";
+}
+
+int um_trouble(const um_args *args, const umbel_error *err)
+{
+    const char *filter =
+        err->status == UMBEL_E_FORMAT ? um_suggest_filter(args) : NULL;
+
+    um_progress_pause();
+    fprintf(stderr, "umbel %s: %s%s", args->command->name, err->text,
+            advice(args, err));
+    if (filter)
+        fprintf(stderr, "; %s is a filter: did you mean it as FILE?", filter);
+    putc('\n', stderr);
+    um_progress_resume();
+    return UM_EXIT_TROUBLE;
+}
+
+void um_warn(const um_args *args, const char *format, ...)
+{
+    va_list list;
+
+    um_progress_pause();
+    fprintf(stderr, "umbel %s: warning: ", args->command->name);
+    va_start(list, format);
+    vfprintf(stderr, format, list);
+    va_end(list);
+    putc('\n', stderr);
+    um_progress_resume();
+}
+
+int um_misuse(const um_args *args, const char *format, ...)
+{
+    char text[256];
+    umbel_error err;
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    um_set_error(&err, UMBEL_E_RANGE, "%s", text);
+    um_progress_pause();
+    um_trouble(args, &err);
+    fprintf(stderr, "Try 'umbel help %s'.\n", args->command->name);
+    um_progress_resume();
+    return UM_EXIT_TROUBLE;
+}

@@ -1,0 +1,145 @@
+/*
+ * groups.c - digests, cells and errors of filters with groups.
+ *
+ * A key that is added goes where it costs least; among equals, to the first
+ * group. In a filter of one block the cost is the number of new cells. In many
+ * blocks that would draw keys to the fullest ones, and the error follows the
+ * fullest; there a new cell costs about what it adds to the error of its block.
+ * (A cell that a key owns twice counts twice.)
+ */
+#include "filter/addressing/groups.h"
+
+#include "base/bits.h"
+
+#include <math.h>
+
+void um_group_cells(const um_layout *l, uint32_t groups, umbel_digest d,
+                    uint64_t pos[UM_GROUPED_CELLS])
+{
+    umbel_digest each[UM_MAX_HASH_GROUPS];
+
+    for (uint32_t g = 0; g < groups; g++)
+        each[g] = um_group_digest(d, g);
+    l->row->positions(l, each, groups, pos);
+}
+
+/*
+ * A block with u cells in use gets the worse the more b new ones it takes, and
+ * the more it has. b (u+b)^2 kept the error lowest, or nearly so, from 3 to 16
+ * hashes; whole numbers, so that every machine chooses alike.
+ */
+uint64_t um_group_cost(const um_layout *l, const uint8_t *bits,
+                       const uint64_t *pos)
+{
+    uint64_t clear = 0, size = l->cells / l->blocks;
+
+    for (uint32_t j = 0; j < l->hashes; j++)
+        clear += !um_bit(bits, pos[j]);
+    if (l->blocks == 1 || clear == 0)
+        return clear;
+    uint64_t used = um_popcount(bits, pos[0] / size * size, size) + clear;
+    return clear * used * used;
+}
+
+uint32_t um_cheapest_group(const um_layout *l, uint32_t groups,
+                           const uint8_t *bits,
+                           const uint64_t pos[UM_GROUPED_CELLS], uint64_t *cost)
+{
+    uint32_t best = 0;
+
+    *cost = UINT64_MAX;
+    for (uint32_t g = 0; g < groups && *cost; g++) {
+        uint64_t this_one = um_group_cost(l, bits, pos + (size_t)g * l->hashes);
+        if (this_one < *cost)
+            *cost = this_one, best = g;
+    }
+    return best;
+}
+
+double um_groups_any(double chance, uint32_t groups)
+{
+    return groups == 1 ? chance : -expm1(groups * log1p(-chance));
+}
+
+/* Returns x to the power n. Faster than pow: a size takes many calls. */
+static double power(double x, uint32_t n)
+{
+    double all = 1;
+
+    for (; n; n >>= 1, x *= x)
+        if (n & 1)
+            all *= x;
+    return all;
+}
+
+/*
+ * New cells of a key that takes the best of D groups, when a cell is unused
+ * with chance q: the mean of the least of D binomial numbers, summed over its
+ * tails.
+ */
+static double least_of(uint32_t groups, uint32_t hashes, double q)
+{
+    double term = power(1 - q, hashes), tail = 1, sum = 0;
+
+    for (uint32_t j = 1; j <= hashes; j++) {
+        tail -= term; /* at least j of the cells are unused */
+        if (!(tail > 0))
+            break;
+        sum += power(tail, groups);
+        term *= (hashes - j + 1.0) / j * q / (1 - q);
+    }
+    return sum;
+}
+
+/*
+ * Keys that choose fill cells as fewer keys without choice would. Along the
+ * throws x of the latter, the former pass at k q / least_of for each; q is
+ * exp(-x). One cell in e^40 unused: full.
+ */
+#define STEP (1.0 / 64)
+#define FULL 40.0
+
+/* With choice, how many throws make as many cells used as x without. */
+static double throws_spent(const um_layout *l, uint32_t groups, double x)
+{
+    double k = l->hashes, spent = 0;
+
+    for (double at = 0; at < x && at < FULL; at += STEP) {
+        double step = fmin(STEP, x - at), q = exp(-at - step / 2);
+        spent += step * k * q / least_of(groups, l->hashes, q);
+    }
+    return spent;
+}
+
+/* The inverse. */
+static double throws_worth(const um_layout *l, uint32_t groups, double spent)
+{
+    double k = l->hashes, at = 0, left = spent;
+
+    while (at < FULL) {
+        double q = exp(-at - STEP / 2);
+        double cost = STEP * k * q / least_of(groups, l->hashes, q);
+        if (cost >= left)
+            return at + STEP * left / cost;
+        left -= cost;
+        at += STEP;
+    }
+    return fmin(spent, FULL);
+}
+
+double um_groups_error(const um_layout *l, uint32_t groups, double keys)
+{
+    if (groups == 1)
+        return um_model_error(l, keys);
+    double a_key = l->hashes / (double)l->cells;
+    double worth = throws_worth(l, groups, keys * a_key) / a_key;
+    return um_groups_any(um_model_error(l, worth), groups);
+}
+
+double um_groups_keys(const um_layout *l, uint32_t groups, uint64_t used)
+{
+    double a_key = l->hashes / (double)l->cells;
+    double keys = um_model_keys(l, used);
+
+    return isinf(keys) ? keys : throws_spent(l, groups, keys * a_key) / a_key;
+}

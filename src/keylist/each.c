@@ -1,0 +1,309 @@
+/*
+ * each.c - all keys of a source, in order, by several threads.
+ *
+ * The input is cut into pieces of whole lines (keylist/piece.h). A pipeline
+ * (base/pipeline.h) splits them, hashes and queries in any thread. What changes
+ * something, and the search for the first bad line, follows the order of the
+ * pieces.
+ */
+#include "keylist/source.h"
+
+#include "base/error.h"
+#include "base/pipeline.h"
+#include "base/text.h"
+#include "keylist/grow.h"
+#include "keylist/sniff.h"
+#include "keylist/split.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+/* With its result a piece takes up to 4 MB; together they stay below 64 MB. */
+enum { MAX_PIECES = 16 };
+
+enum { LINE_NAME = 160 }; /* bytes of a path's tail, and a number */
+
+typedef struct slot {
+    um_piece piece;
+    void *result;
+} slot;
+
+typedef struct reading {
+    um_piece_reader reader;
+    const um_key_source *source;
+    const um_key_job *job;
+    uint64_t line; /* number of the last one used, in its file */
+    umbel_status status;
+    umbel_error *err;
+} reading;
+
+bool um_keys_rereadable(const um_key_source *s)
+{
+    struct stat st;
+
+    for (size_t i = 0; i < s->npaths; i++)
+        if (strcmp(s->paths[i], "-") == 0 ||
+            (stat(s->paths[i], &st) == 0 && !S_ISREG(st.st_mode)))
+            return false;
+    return s->npaths > 0;
+}
+
+/* --- the steps of the pipeline ---------------------------------------------
+ */
+
+static um_key_batch batch_of(const reading *r, const um_piece *p)
+{
+    bool same = um_lines_are_keys(&r->source->format);
+    return (um_key_batch){p->n, p->keys, same ? p->keys : p->lines, p->weights,
+                          p->amounts};
+}
+
+static bool fill_slot(void *ctx, void *piece)
+{
+    return um_piece_read(&((reading *)ctx)->reader, &((slot *)piece)->piece);
+}
+
+static void work_on_slot(void *ctx, void *piece)
+{
+    const reading *r = ctx;
+    slot *s = piece;
+
+    um_split_piece(&r->source->format, &s->piece);
+    if (!s->piece.n || !r->job->work)
+        return;
+    um_key_batch batch = batch_of(r, &s->piece);
+    umbel_error err;
+    umbel_status status = r->job->work(r->job->ctx, &batch, s->result, &err);
+    if (status != UMBEL_OK) { /* comes before what stopped the splitting */
+        s->piece.status = status;
+        s->piece.err = err;
+    }
+}
+
+/* Returns "list, line 7", which the caller's text has room for. */
+static const char *line_name(const um_piece *p, uint64_t line,
+                             char out[LINE_NAME])
+{
+    snprintf(out, LINE_NAME, "%s%s, line %" PRIu64, um_path_dots(p->file),
+             um_path_tail(p->file), line);
+    return out;
+}
+
+/* Only in the turn of a piece are the numbers of its lines known. */
+static void report_skipped(const reading *r, const um_piece *p)
+{
+    char where[LINE_NAME], why[UM_WHY_LEN];
+
+    for (size_t i = 0; i < p->nskipped; i++) {
+        const um_bad_line *b = &p->skipped[i];
+        if (!b->what)
+            um_why_not_hex(b->key.data, b->key.len, why);
+        line_name(p, (p->first ? 0 : r->line) + b->number, where);
+        r->source->bad_line(r->source->bad_ctx, where, b->line,
+                            b->what ? b->what : why);
+    }
+}
+
+/* Returns what is wrong with a piece. */
+static umbel_status judge_piece(reading *r, const um_piece *p)
+{
+    r->line = (p->first ? 0 : r->line) + p->nlines;
+    if (p->status != UMBEL_OK) {
+        *r->err = p->err;
+        return p->status;
+    }
+    if (!p->bad)
+        return UMBEL_OK;
+    char where[LINE_NAME];
+    return um_fail(r->err, UMBEL_E_KEY, "%s: %s", line_name(p, r->line, where),
+                   p->bad);
+}
+
+/* Looks at the beginning of each file, which is enough to find most. */
+static void warn_of_piece(const um_key_source *s, const um_piece *p)
+{
+    const char *text = s->warn && p->first ? um_what_is_odd(s, p) : NULL;
+
+    if (text)
+        s->warn(s->warn_ctx, p->file, text);
+}
+
+static bool drain_slot(void *ctx, void *piece)
+{
+    reading *r = ctx;
+    slot *s = piece;
+    um_key_batch batch = batch_of(r, &s->piece);
+    const bool *stop = r->source->stop;
+
+    warn_of_piece(r->source, &s->piece);
+    if (batch.n)
+        r->status = r->job->use(r->job->ctx, &batch, s->result, r->err);
+    report_skipped(r, &s->piece);
+    if (r->source->flush && um_input_waits(r->reader.stream))
+        r->source->flush(r->source->flush_ctx);
+    if (r->status == UMBEL_OK)
+        r->status = judge_piece(r, &s->piece);
+    if (r->status == UMBEL_OK && !(stop && *stop))
+        return true;
+    um_input_stop(r->reader.stream);
+    return false;
+}
+
+/* --- all of it -------------------------------------------------------------
+ */
+
+static void free_slots(slot *slots, size_t n, const um_key_job *job)
+{
+    for (size_t i = 0; i < n; i++) {
+        um_piece_fini(&slots[i].piece);
+        if (slots[i].result && job->fini)
+            job->fini(slots[i].result);
+        free(slots[i].result);
+    }
+    free(slots);
+}
+
+static slot *make_slots(size_t n, const um_key_job *job)
+{
+    slot *slots = calloc(n, sizeof *slots);
+
+    for (size_t i = 0; slots && job->result_len && i < n; i++)
+        if (!(slots[i].result = calloc(1, job->result_len))) {
+            free_slots(slots, n, job);
+            return NULL;
+        }
+    return slots;
+}
+
+static umbel_status run_pipeline(reading *r, unsigned threads)
+{
+    size_t n = threads < 2 ? 1 : 2 * (size_t)threads;
+    void *pieces[MAX_PIECES];
+    um_pipeline pipeline = {.threads = threads,
+                            .pieces = pieces,
+                            .npieces = n < MAX_PIECES ? n : MAX_PIECES,
+                            .ctx = r,
+                            .fill = fill_slot,
+                            .work = work_on_slot,
+                            .drain = drain_slot};
+    slot *slots = make_slots(pipeline.npieces, r->job);
+
+    if (!slots)
+        return um_fail(r->err, UMBEL_E_NOMEM, "no memory to read keys");
+    for (size_t i = 0; i < pipeline.npieces; i++)
+        pieces[i] = &slots[i];
+    um_pipeline_run(&pipeline);
+    free_slots(slots, pipeline.npieces, r->job);
+    return r->status;
+}
+
+static umbel_status check_format(const um_key_format *f, umbel_error *err)
+{
+    if (f->amount_field && f->amount_field == (f->field ? f->field : 1))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "the amount and the key are the same field: say which "
+                       "is the key with --field N");
+    return UMBEL_OK;
+}
+
+umbel_status um_keys_each(const um_key_source *s, const um_key_job *job,
+                          umbel_error *err)
+{
+    unsigned threads = s->threads ? s->threads : um_cores();
+    umbel_error ignored = {.status = UMBEL_OK};
+    reading r = {.reader.end = um_format_end(&s->format),
+                 .source = s,
+                 .job = job,
+                 .err = err ? err : &ignored};
+
+    UM_TRY(check_format(&s->format, err));
+    UM_TRY(um_input_open(s, threads > 1, &r.reader.stream, err));
+    umbel_status status = run_pipeline(&r, threads);
+    um_input_close(r.reader.stream);
+    return status;
+}
+
+/* --- batches and digests ---------------------------------------------------
+ */
+
+typedef struct batch_taker {
+    um_take_batch *take;
+    void *ctx;
+} batch_taker;
+
+static umbel_status take_batch(void *ctx, const um_key_batch *batch,
+                               void *result, umbel_error *err)
+{
+    const batch_taker *t = ctx;
+
+    (void)result;
+    return t->take(t->ctx, batch, err);
+}
+
+umbel_status um_keys_each_batch(const um_key_source *s, um_take_batch *take,
+                                void *ctx, umbel_error *err)
+{
+    batch_taker t = {take, ctx};
+    um_key_job job = {.ctx = &t, .use = take_batch};
+
+    return um_keys_each(s, &job, err);
+}
+
+typedef struct digest_taker {
+    const umbel_filter *filter;
+    um_take_digests *take;
+    void *ctx;
+} digest_taker;
+
+typedef struct digest_buffer {
+    umbel_digest *digests;
+    size_t cap;
+    bool made;
+} digest_buffer;
+
+static umbel_status make_digests(const void *ctx, const um_key_batch *batch,
+                                 void *result, umbel_error *err)
+{
+    const digest_taker *t = ctx;
+    digest_buffer *b = result;
+
+    b->made = false;
+    if (batch->n > b->cap) {
+        if (!um_grow(&b->digests, batch->n, sizeof *b->digests))
+            return um_fail(err, UMBEL_E_NOMEM, "no memory to hash keys");
+        b->cap = batch->n;
+    }
+    UM_TRY(
+        umbel_digest_many(t->filter, batch->keys, batch->n, b->digests, err));
+    b->made = true;
+    return UMBEL_OK;
+}
+
+static umbel_status take_digests(void *ctx, const um_key_batch *batch,
+                                 void *result, umbel_error *err)
+{
+    const digest_taker *t = ctx;
+    const digest_buffer *b = result;
+
+    return b->made ? t->take(t->ctx, batch, b->digests, err) : UMBEL_OK;
+}
+
+static void free_digests(void *result)
+{
+    free(((digest_buffer *)result)->digests);
+}
+
+umbel_status um_keys_each_digest(const um_key_source *s, const umbel_filter *f,
+                                 um_take_digests *take, void *ctx,
+                                 umbel_error *err)
+{
+    digest_taker t = {f, take, ctx};
+    um_key_job job = {.ctx = &t,
+                      .result_len = sizeof(digest_buffer),
+                      .work = make_digests,
+                      .use = take_digests,
+                      .fini = free_digests};
+
+    return um_keys_each(s, &job, err);
+}

@@ -1,0 +1,42 @@
+/*
+ * list.h - all keys of a source in memory: digests, weights, amounts, lines.
+ */
+#ifndef UM_KEYS_LIST_H
+#define UM_KEYS_LIST_H
+
+#include "keylist/source.h"
+
+typedef struct um_key_list {
+    size_t n;
+    umbel_digest *digests; /* NULL: no filter was given */
+    double *weights;       /* NULL: the format has none; all are 1 */
+    uint64_t *amounts;     /* NULL: the format has none; all are 1 */
+
+    size_t cap;
+    char *text;       /* lines one after the other, when kept */
+    size_t *line_end; /* NULL: no lines are kept */
+    size_t text_len, text_cap;
+} um_key_list;
+
+/* What to keep of the keys. Zeroed: weights and amounts that the format has. */
+typedef struct um_key_list_params {
+    const umbel_filter *filter; /* NULL: keep no digests */
+    bool keep_lines;
+    size_t max_keys; /* more are E_LIMIT; 0: as many as there is memory for */
+} um_key_list_params;
+
+/*
+ * Reads all keys of s. A source without paths gives an empty list, not standard
+ * input. On success release *out with um_key_list_fini; on failure it is empty.
+ */
+umbel_status um_key_list_read(um_key_list *out, const um_key_source *s,
+                              const um_key_list_params *params,
+                              umbel_error *err);
+void um_key_list_fini(um_key_list *k);
+
+/* Returns the list as the library takes it. Valid as long as the list. */
+umbel_key_list um_key_list_view(const um_key_list *k);
+/* Returns the line of key i. Only if lines are kept. */
+umbel_slice um_key_list_line(const um_key_list *k, size_t i);
+
+#endif

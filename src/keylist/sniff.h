@@ -1,0 +1,31 @@
+/*
+ * sniff.h - recognizes files by how they begin, for hints in refusals.
+ */
+#ifndef UM_KEYS_SNIFF_H
+#define UM_KEYS_SNIFF_H
+
+#include "keylist/piece.h"
+
+#include <umbel/base.h>
+
+/* Returns why a file that begins with these bytes is not a list of keys, and
+ * what to do with it; NULL if it may be one. */
+const char *um_why_not_keys(const void *bytes, size_t len);
+/* Returns true if more bytes are needed to say so. */
+bool um_may_begin_type(const void *bytes, size_t len);
+/* Why an open file is not a filter. Its offset stays. Of a pipe nothing is
+ * known. */
+const char *um_why_not_filter(int fd);
+
+/* Returns what is odd about the first piece of a list of keys, and what to do;
+ * NULL: nothing. */
+const char *um_what_is_odd(const um_key_source *s, const um_piece *p);
+
+/* Replaces *err, by which path was refused as a filter, by a better reason
+ * where one is known. */
+void um_explain_not_filter(const char *path, umbel_error *err);
+
+/* Returns true if there is a file of that name; *filter if it is a filter. */
+bool um_is_file(const char *path, bool *filter);
+
+#endif

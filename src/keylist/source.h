@@ -1,0 +1,124 @@
+/*
+ * source.h - keys from files and pipes, read by several threads.
+ */
+#ifndef UM_KEYS_SOURCE_H
+#define UM_KEYS_SOURCE_H
+
+#include "keylist/format.h"
+
+#include <umbel/experimental.h>
+#include <umbel/umbel.h>
+
+/*
+ * Called before the first read (done is 0), after each read with the bytes of
+ * the files, as stored, and when reading is over (pass is NULL). A total of 0
+ * is unknown. When a computation begins, done is UM_NO_BYTES.
+ */
+typedef void um_key_progress(void *ctx, const char *pass, uint64_t done,
+                             uint64_t total);
+#define UM_NO_BYTES UINT64_MAX
+
+/*
+ * Where keys come from. Files are read one after the other; those compressed
+ * with gzip are decompressed.
+ */
+typedef struct um_key_source {
+    const char *const *paths; /* "-": standard input */
+    size_t npaths;            /* 0: standard input */
+    um_key_format format;
+    unsigned threads;          /* 0: one per core */
+    const bool *stop;          /* reading ends when it becomes true; or NULL */
+    const char *pass;          /* what reading is for; NULL: "reading keys" */
+    const char *expected;      /* what a file should be, where there is none;
+                                  NULL: "a file of keys, one per line" */
+    um_key_progress *progress; /* or NULL */
+    void *progress_ctx;
+    /* Called when reading has to wait for input, and after each use of a batch
+     * meanwhile: whatever was printed should go out. From any thread; or NULL
+     */
+    void (*flush)(void *ctx);
+    void *flush_ctx;
+    /* Called, in the order of the input, with what is odd about a file; or NULL
+     */
+    void (*warn)(const void *ctx, const char *file, const char *text);
+    /* With format.skip_bad: called with each bad line, without its end, in the
+     * order of the input, after the keys that were read with it */
+    void (*bad_line)(void *ctx, const char *where, umbel_slice line,
+                     const char *what);
+    void *bad_ctx;
+    bool suggest_hex; /* warn of keys that look like hexadecimal ones */
+    const void *warn_ctx;
+} um_key_source;
+
+/* Shows that a computation on the keys begins. */
+static inline void um_key_compute(const um_key_source *s, const char *pass)
+{
+    if (s->progress)
+        s->progress(s->progress_ctx, pass, UM_NO_BYTES, 0);
+}
+
+/* Some thousand keys. Valid during a call. */
+typedef struct um_key_batch {
+    size_t n; /* at least 1 */
+    const umbel_slice *keys;
+    const umbel_slice *lines; /* of the input, without their ends */
+    const double *weights;    /* 1 each, unless the format has weights */
+    const uint64_t *amounts;  /* 1 each, unless the format has amounts */
+} um_key_batch;
+
+/*
+ * What to do with the keys. Calls of work make a result of a batch, and run in
+ * any thread, for many batches at once. Calls of use take the results one at a
+ * time in the order of the input, so that the outcome does not depend on the
+ * number of threads. Where work fails, use gets its unfinished result before
+ * the failure is returned.
+ */
+typedef struct um_key_job {
+    void *ctx;
+    size_t result_len; /* of zeroed memory that batches share in turns; or 0 */
+    umbel_status (*work)(const void *ctx, const um_key_batch *batch,
+                         void *result, umbel_error *err); /* or NULL */
+    umbel_status (*use)(void *ctx, const um_key_batch *batch, void *result,
+                        umbel_error *err);
+    void (*fini)(void *result); /* frees what a result holds; or NULL */
+} um_key_job;
+
+/*
+ * Reads all keys, until something fails or *stop becomes true. Returns the
+ * first failure in the order of the input; the keys before it have been used.
+ * A bad line is E_KEY, with its file and number.
+ */
+umbel_status um_keys_each(const um_key_source *s, const um_key_job *job,
+                          umbel_error *err);
+
+/* The same without work: calls take with each batch. */
+typedef umbel_status um_take_batch(void *ctx, const um_key_batch *batch,
+                                   umbel_error *err);
+umbel_status um_keys_each_batch(const um_key_source *s, um_take_batch *take,
+                                void *ctx, umbel_error *err);
+
+/* The same with the digests that f makes of the keys, in worker threads. */
+typedef umbel_status um_take_digests(void *ctx, const um_key_batch *batch,
+                                     const umbel_digest *digests,
+                                     umbel_error *err);
+umbel_status um_keys_each_digest(const um_key_source *s, const umbel_filter *f,
+                                 um_take_digests *take, void *ctx,
+                                 umbel_error *err);
+
+/* Counts the keys. Whole lines are counted without splitting them. */
+umbel_status um_keys_count(const um_key_source *s, uint64_t *n,
+                           umbel_error *err);
+
+/* Adds the keys to f, as often as their amounts say. *n is their number, also
+ * when it fails in the middle. */
+umbel_status um_keys_add(const um_key_source *s, umbel_filter *f, uint64_t *n,
+                         umbel_error *err);
+
+/* Removes each key from f once. The first one that is not in f is E_RANGE. */
+umbel_status um_keys_remove(const um_key_source *s, umbel_filter *f,
+                            uint64_t *n, umbel_error *err);
+
+/* Returns true if the source can be read twice: no pipe, no standard input. */
+bool um_keys_rereadable(const um_key_source *s);
+
+#endif

@@ -1,0 +1,477 @@
+/*
+ * split.c - lines, fields, weights, amounts, hexadecimal digits.
+ *
+ * Keys are slices of the text, which is not moved. Empty lines and empty keys
+ * are skipped. A line loses a carriage return at its end, and a file a byte
+ * order mark at its beginning; records that end with NUL lose nothing.
+ */
+#include "keylist/split.h"
+
+#include "base/batch.h"
+#include "base/bits.h"
+#include "base/error.h"
+#include "base/inline.h"
+#include "keylist/grow.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#define SEPARATED "(fields are separated by --delimiter, a tab by default)"
+
+/* Stores what is wrong with the last line. */
+static bool is_bad(um_piece *p, const char *what)
+{
+    p->bad = what;
+    return false;
+}
+
+static char delimiter(const um_key_format *f)
+{
+    if (f->delimiter)
+        return f->delimiter;
+    return '\t';
+}
+
+/* Finds field n of a line, or its last field. Returns false if it has none. */
+static bool find_field(const um_key_format *f, uint64_t n, umbel_slice line,
+                       umbel_slice *out)
+{
+    const char *at = line.data, *end = at + line.len;
+
+    for (uint64_t i = 1;; i++) {
+        const char *stop = memchr(at, delimiter(f), (size_t)(end - at));
+        if (i == n || (n == UM_LAST_FIELD && !stop)) {
+            *out = (umbel_slice){at, (size_t)((stop ? stop : end) - at)};
+            return true;
+        }
+        if (!stop)
+            return false;
+        at = stop + 1;
+    }
+}
+
+/* --- weights and amounts ---------------------------------------------------
+ */
+
+static bool is_tsv(const char *path)
+{
+    size_t len = strlen(path);
+
+    return len >= 4 && strcmp(path + len - 4, ".tsv") == 0;
+}
+
+bool um_file_has_weights(const um_key_format *f, const char *file)
+{
+    return f->weights == UM_WEIGHTS_TSV ? is_tsv(file)
+                                        : f->weights == UM_WEIGHTS_ALL;
+}
+
+static bool parse_weight(umbel_slice text, double *out)
+{
+    static const char digits[] = "0123456789+-.eE";
+    char number[64] = {0}, *end;
+
+    if (text.len == 0 || text.len >= sizeof number)
+        return false;
+    memcpy(number, text.data, text.len);
+    *out = strtod(number, &end);
+    return strspn(number, digits) == text.len && end == number + text.len &&
+           isfinite(*out);
+}
+
+/* Reads the last field of the line as a weight, and takes it off the line. */
+static bool take_weight(const um_key_format *f, um_piece *p, umbel_slice *line)
+{
+    umbel_slice text;
+    double *weight = &p->weights[p->n];
+
+    find_field(f, UM_LAST_FIELD, *line, &text);
+    if (text.data == line->data)
+        return is_bad(p, "no weight after the key " SEPARATED);
+    if (!parse_weight(text, weight))
+        return is_bad(p, "the weight is not a number");
+    if (*weight < 0)
+        return is_bad(p, "the weight is negative");
+    if (*weight != 0 && (*weight < 1e-100 || *weight > 1e100))
+        return is_bad(p, "the weight is neither 0 nor from 1e-100 to 1e100");
+    line->len -= text.len + 1;
+    return true;
+}
+
+/* Reads all 64 bits of an amount, which a weight's 53 do not hold. */
+static bool take_amount(const um_key_format *f, um_piece *p, umbel_slice line)
+{
+    umbel_slice text;
+    uint64_t amount = 0;
+
+    if (!find_field(f, f->amount_field, line, &text) || text.len == 0)
+        return is_bad(p, "there is no number in that field");
+    const char *digits = text.data;
+    if (digits[0] == '-')
+        return is_bad(p, "the number is negative");
+    for (size_t i = 0; i < text.len; i++) {
+        if (digits[i] < '0' || digits[i] > '9')
+            return is_bad(p, "not a whole number");
+        uint64_t digit = (uint64_t)(digits[i] - '0');
+        if (amount > (UINT64_MAX - digit) / 10)
+            return is_bad(p, "the number is larger than 2^64 - 1");
+        amount = amount * 10 + digit;
+    }
+    p->amounts[p->n] = amount;
+    return true;
+}
+
+/* --- keys ------------------------------------------------------------------
+ */
+
+static bool take_field(const um_key_format *f, um_piece *p, umbel_slice *key)
+{
+    uint64_t field = f->field || !f->amount_field ? f->field : 1;
+
+    if (!field || find_field(f, field, *key, key))
+        return true;
+    return is_bad(p, "too few fields for --field " SEPARATED);
+}
+
+/* Values of hexadecimal digits, with a bit that no other byte has. */
+enum { IS_DIGIT = 0x10 };
+#define DIGIT(c, value) [c] = IS_DIGIT | (value)
+#define LETTER(lower, upper, value) DIGIT(lower, value), DIGIT(upper, value)
+static const uint8_t hex_values[256] = {
+    DIGIT('0', 0),        DIGIT('1', 1),        DIGIT('2', 2),
+    DIGIT('3', 3),        DIGIT('4', 4),        DIGIT('5', 5),
+    DIGIT('6', 6),        DIGIT('7', 7),        DIGIT('8', 8),
+    DIGIT('9', 9),        LETTER('a', 'A', 10), LETTER('b', 'B', 11),
+    LETTER('c', 'C', 12), LETTER('d', 'D', 13), LETTER('e', 'E', 14),
+    LETTER('f', 'F', 15)};
+
+#define EACH_BYTE(x) ((x)*UINT64_C(0x0101010101010101))
+
+/* Returns 0x80 in every byte of x that is a hexadecimal digit, 0 in others. */
+static inline uint64_t find_digits(uint64_t x)
+{
+    uint64_t low = x & EACH_BYTE(0x7F), letter = low | EACH_BYTE(0x20);
+    uint64_t digits =
+        (low + EACH_BYTE(0x80 - '0')) & ~(low + EACH_BYTE(0x80 - '9' - 1));
+    uint64_t letters = (letter + EACH_BYTE(0x80 - 'a')) &
+                       ~(letter + EACH_BYTE(0x80 - 'f' - 1));
+
+    return (digits | letters) & ~x & EACH_BYTE(0x80);
+}
+
+/* Eight digits become four bytes, the low ones of what is returned. */
+static inline uint64_t join_digits(uint64_t x)
+{
+    x = (x & EACH_BYTE(0x0F)) + (x >> 6 & EACH_BYTE(0x01)) * 9;
+    x = (x << 4 | x >> 8) & UINT64_C(0x00FF00FF00FF00FF);
+    x = (x | x >> 8) & UINT64_C(0x0000FFFF0000FFFF);
+    return x | x >> 16;
+}
+
+#ifdef __SSE2__
+/* Returns which bytes of x are at most as large as those of most. */
+static inline __m128i up_to(__m128i x, __m128i most)
+{
+    return _mm_cmpeq_epi8(_mm_min_epu8(x, most), x);
+}
+
+/* Sixteen digits become eight bytes. Returns false if one is none. */
+static inline bool join_sixteen(const uint8_t *digits, uint8_t *out)
+{
+    __m128i x = _mm_loadu_si128((const __m128i *)(const void *)digits);
+    __m128i digit = _mm_sub_epi8(x, _mm_set1_epi8('0'));
+    __m128i letter =
+        _mm_sub_epi8(_mm_or_si128(x, _mm_set1_epi8(0x20)), _mm_set1_epi8('a'));
+    __m128i is_digit = up_to(digit, _mm_set1_epi8(9));
+    __m128i is_letter = up_to(letter, _mm_set1_epi8(5));
+    __m128i ten_up = _mm_add_epi8(letter, _mm_set1_epi8(10));
+    __m128i value = _mm_or_si128(_mm_and_si128(is_digit, digit),
+                                 _mm_and_si128(is_letter, ten_up));
+    __m128i high = _mm_slli_epi16(value, 4), low = _mm_srli_epi16(value, 8);
+    __m128i bytes =
+        _mm_and_si128(_mm_or_si128(high, low), _mm_set1_epi16(0xFF));
+
+    _mm_storel_epi64((__m128i *)(void *)out, _mm_packus_epi16(bytes, bytes));
+    return _mm_movemask_epi8(_mm_or_si128(is_digit, is_letter)) == 0xFFFF;
+}
+#endif
+
+/* Many digits at a time, and no branch: what is wrong shows at the end. */
+bool um_hex_decode(const void *text, size_t len, uint8_t *out)
+{
+    const uint8_t *digits = text;
+    uint64_t all = EACH_BYTE(0x80);
+    size_t i = 0;
+
+#ifdef __SSE2__
+    for (; i + 16 <= len; i += 16)
+        all &= (uint64_t)0 - join_sixteen(digits + i, out + i / 2);
+#endif
+    for (; i + 8 <= len; i += 8) {
+        uint64_t x = um_load64(digits + i), bytes = um_le64(join_digits(x));
+        all &= find_digits(x);
+        memcpy(out + i / 2, &bytes, 4);
+    }
+    for (; i + 2 <= len; i += 2) {
+        unsigned high = hex_values[digits[i]], low = hex_values[digits[i + 1]];
+        out[i / 2] = (uint8_t)(high << 4 | (low & 15));
+        all = high && low ? all : 0;
+    }
+    return all == EACH_BYTE(0x80) && len % 2 == 0;
+}
+
+void um_why_not_hex(const void *text, size_t len, char out[UM_WHY_LEN])
+{
+    const uint8_t *digits = text;
+    size_t n = 0;
+
+    while (n < len && hex_values[digits[n]])
+        n++;
+    if (n == len)
+        snprintf(out, UM_WHY_LEN, "an odd number of hexadecimal digits");
+    else
+        snprintf(out, UM_WHY_LEN,
+                 "not hexadecimal from character %zu on: \"%.*s\"", n + 1,
+                 (int)(len - n < 16 ? len - n : 16), (const char *)digits + n);
+}
+
+static bool take_hex(um_piece *p, umbel_slice *key)
+{
+    uint8_t *out = p->decoded + p->decoded_len;
+
+    if (!um_hex_decode(key->data, key->len, out)) {
+        p->keys[p->n] = *key;
+        um_why_not_hex(key->data, key->len, p->why);
+        return is_bad(p, p->why);
+    }
+    *key = (umbel_slice){out, key->len / 2};
+    p->decoded_len += key->len;
+    return true;
+}
+
+void um_fold_case(const uint8_t *from, size_t len, uint8_t *to)
+{
+    for (size_t i = 0; i < len; i++)
+        to[i] = (uint8_t)(from[i] >= 'A' && from[i] <= 'Z' ? from[i] | 0x20
+                                                           : from[i]);
+}
+
+static void take_folded(um_piece *p, umbel_slice *key)
+{
+    uint8_t *out = p->decoded + p->decoded_len;
+
+    um_fold_case(key->data, key->len, out);
+    *key = (umbel_slice){out, key->len};
+    p->decoded_len += key->len;
+}
+
+/* --- lines -----------------------------------------------------------------
+ */
+
+static bool no_memory(um_piece *p)
+{
+    p->status = um_fail(&p->err, UMBEL_E_NOMEM, "no memory to split lines");
+    return false;
+}
+
+/* Makes room for one more key. */
+static bool grow_keys(const um_key_format *f, um_piece *p)
+{
+    size_t room = p->room ? 2 * p->room : 4 * (size_t)UM_BATCH;
+
+    if (p->n < p->room)
+        return true;
+    if (!um_grow(&p->keys, room, sizeof *p->keys) ||
+        !um_grow(&p->lines, room, sizeof *p->lines) ||
+        !um_grow(&p->weights, room, sizeof *p->weights) ||
+        !um_grow(&p->amounts, room, sizeof *p->amounts))
+        return no_memory(p);
+    for (; p->room < room; p->room++) { /* as they are of plain lines */
+        p->weights[p->room] = 1;
+        p->amounts[p->room] = f->times ? f->times : 1;
+    }
+    return true;
+}
+
+/* Makes room for all keys of the text as they are hashed. */
+static bool grow_decoded(const um_key_format *f, um_piece *p)
+{
+    return (!f->hex && !f->fold_case) || um_grow(&p->decoded, p->len + 1, 1) ||
+           no_memory(p);
+}
+
+size_t um_mark_len(const uint8_t *text, size_t len)
+{
+    static const uint8_t mark[] = {0xEF, 0xBB, 0xBF};
+
+    return len >= sizeof mark && memcmp(text, mark, sizeof mark) == 0
+               ? sizeof mark
+               : 0;
+}
+
+/* Removes what some systems put around the lines of a text. */
+static umbel_slice trim_line(const um_key_format *f, const um_piece *p,
+                             const uint8_t *at, size_t len)
+{
+    size_t mark = 0;
+
+    if (f->null_ended)
+        return (umbel_slice){at, len};
+    if (p->first && p->nlines == 0)
+        mark = um_mark_len(at, len);
+    if (len > mark && at[len - 1] == '\r')
+        len--;
+    return (umbel_slice){at + mark, len - mark};
+}
+
+/* Takes the key of a line. Returns false after a bad line. */
+static bool take_line(const um_key_format *f, um_piece *p, const uint8_t *at,
+                      size_t len)
+{
+    umbel_slice line = trim_line(f, p, at, len), key = line;
+
+    p->nlines++;
+    if (line.len == 0)
+        return true;
+    if (!grow_keys(f, p))
+        return false;
+    p->lines[p->n] = line;
+    if (line.len > UM_MAX_KEY_LEN)
+        return is_bad(p, "longer than 1 MiB, the limit for a key");
+    p->weights[p->n] = 1;
+    p->amounts[p->n] = f->times ? f->times : 1;
+    if ((f->amount_field && !take_amount(f, p, line)) ||
+        (um_file_has_weights(f, p->file) && !take_weight(f, p, &key)) ||
+        !take_field(f, p, &key) || (f->hex && !take_hex(p, &key)))
+        return false;
+    if (f->fold_case)
+        take_folded(p, &key);
+    p->keys[p->n] = key;
+    p->n += key.len > 0;
+    return true;
+}
+
+/* Keeps the bad line, which was the last one, and lets the others go on. */
+static bool skip_line(um_piece *p)
+{
+    size_t room = p->skipped_room ? 2 * p->skipped_room : 16;
+
+    if (p->nskipped == p->skipped_room) {
+        if (!um_grow(&p->skipped, room, sizeof *p->skipped))
+            return no_memory(p);
+        p->skipped_room = room;
+    }
+    p->skipped[p->nskipped++] =
+        (um_bad_line){.number = p->nlines,
+                      .what = p->bad == p->why ? NULL : p->bad,
+                      .line = p->lines[p->n],
+                      .key = p->keys[p->n]};
+    p->bad = NULL;
+    return true;
+}
+
+/* Takes a line, of whatever format. Returns false if no further one counts. */
+static bool take_any(const um_key_format *f, um_piece *p, const uint8_t *at,
+                     const uint8_t *end)
+{
+    return take_line(f, p, at, (size_t)(end - at)) ||
+           (f->skip_bad && p->bad && skip_line(p));
+}
+
+/* --- plain lines -----------------------------------------------------------
+ */
+
+bool um_lines_are_keys(const um_key_format *f)
+{
+    return !f->null_ended && !f->hex && !f->field && !f->amount_field &&
+           !f->weights && !f->fold_case;
+}
+
+/* Bit i is set if a line ends at p[i]. */
+static inline uint64_t find_ends(const uint8_t *p, char end)
+{
+    uint64_t ends = 0;
+
+#ifdef __SSE2__
+    const __m128i all = _mm_set1_epi8(end);
+    for (unsigned i = 0; i < 4; i++) {
+        __m128i x = _mm_loadu_si128((const __m128i *)(const void *)p + i);
+        int some = _mm_movemask_epi8(_mm_cmpeq_epi8(x, all));
+        ends |= (uint64_t)(unsigned)some << 16 * i;
+    }
+#else
+    for (unsigned i = 0; i < 64; i++)
+        ends |= (uint64_t)(p[i] == (uint8_t)end) << i;
+#endif
+    return ends;
+}
+
+/* As take_any, where the whole line is the key and is not the first. */
+static inline bool take_plain(const um_key_format *f, um_piece *p,
+                              const uint8_t *at, const uint8_t *end)
+{
+    size_t len = (size_t)(end - at);
+
+    if (len > UM_MAX_KEY_LEN || p->n == p->room)
+        return take_any(f, p, at, end);
+    p->nlines++;
+    len -= len && at[len - 1] == '\r';
+    p->keys[p->n] = (umbel_slice){at, len};
+    p->n += len > 0;
+    return true;
+}
+
+/* Takes the lines that end in whole blocks of the text, from at on. Returns the
+ * beginning of the next one; NULL: no further one counts. */
+UM_INLINE const uint8_t *take_blocks(const um_key_format *f, um_piece *p,
+                                     const uint8_t *at, bool plain)
+{
+    const uint8_t *block = at, *stop = p->text + p->len;
+    char last = um_format_end(f);
+
+    for (; stop - block >= 64; block += 64)
+        for (uint64_t ends = find_ends(block, last); ends; ends &= ends - 1) {
+            const uint8_t *end = block + __builtin_ctzll(ends);
+            if (!(plain ? take_plain(f, p, at, end) : take_any(f, p, at, end)))
+                return NULL;
+            at = end + 1;
+        }
+    return at;
+}
+
+/* --- all of it -------------------------------------------------------------
+ */
+
+/* Takes the line at at, and returns the beginning of the next one; NULL: none
+ * counts, or there is none. */
+static const uint8_t *take_next(const um_key_format *f, um_piece *p,
+                                const uint8_t *at)
+{
+    size_t left = (size_t)(p->text + p->len - at);
+    const uint8_t *end = memchr(at, um_format_end(f), left);
+
+    if (!end)
+        end = at + left; /* the last line of a file may lack its end */
+    return take_any(f, p, at, end) && end + 1 < at + left ? end + 1 : NULL;
+}
+
+void um_split_piece(const um_key_format *f, um_piece *p)
+{
+    p->n = p->decoded_len = 0;
+    p->nlines = p->nskipped = 0;
+    p->bad = NULL;
+    if (p->len == 0 || !grow_decoded(f, p))
+        return;
+    const uint8_t *at = take_next(f, p, p->text); /* it may have a mark */
+    if (at)
+        at = um_lines_are_keys(f) ? take_blocks(f, p, at, true)
+                                  : take_blocks(f, p, at, false);
+    while (at && at < p->text + p->len)
+        at = take_next(f, p, at);
+}

@@ -1,0 +1,39 @@
+/*
+ * stream.h - the bytes of files and pipes, one file after the other.
+ */
+#ifndef UM_KEYS_STREAM_H
+#define UM_KEYS_STREAM_H
+
+#include "keylist/source.h"
+
+enum { UM_READ_LEN = 1 << 16 }; /* bytes of a read */
+
+typedef struct um_input um_input;
+
+/* Opens no file yet. waking: um_input_stop will be called by another thread.
+ */
+umbel_status um_input_open(const um_key_source *s, bool waking, um_input **out,
+                           umbel_error *err);
+void um_input_close(um_input *s);
+
+/* Opens the next file; *more is false after the last one. */
+umbel_status um_input_next_file(um_input *s, bool *more, umbel_error *err);
+/* Returns true if a file is open. */
+bool um_input_has_file(const um_input *s);
+/* Returns the name of the last file, as messages print it. */
+const char *um_input_name(const um_input *s);
+
+/*
+ * Reads up to cap bytes of the file, decompressed. *got is 0 at its end, which
+ * closes it, and after um_input_stop.
+ */
+umbel_status um_input_read(um_input *s, void *to, size_t cap, size_t *got,
+                           umbel_error *err);
+
+/* Returns true while a read waits for input. From any thread. */
+bool um_input_waits(const um_input *s);
+
+/* Ends all reading, also a read that waits for input. From any thread. */
+void um_input_stop(um_input *s);
+
+#endif

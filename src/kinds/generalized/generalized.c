@@ -1,0 +1,344 @@
+/*
+ * generalized.c - keys that clear some cells and set others (Laufer, Velloso,
+ * Duarte 2011).
+ *
+ * A key clears k0 cells and sets k1, and matches when all of them are so. Bits
+ * from a stranger can then match few keys that he did not choose: ones alone
+ * match none, nor do zeros, and the best mixture matches F_p = (k0/k)^k0
+ * (k1/k)^k1 of them, k = k0 + k1: 6 % at 2 + 2, 0.4 % at 4 + 4. The price is
+ * that later keys undo what earlier ones did: the filter forgets, at random,
+ * the old ones first, however large it is; and that it takes some thirty times
+ * the bits of a plain filter whose fill is judged on arrival, which has a
+ * similar bound. So it is for cases where it cannot be judged: where a stranger
+ * chooses the bits and honest parties add theirs afterwards, as in packets.
+ *
+ * The bound is for keys that the author of the bits could not foresee. Whoever
+ * knows which keys will be asked inserts them, and they match.
+ *
+ * Settings reset (k0) and set (k1); all cells of a key are distinct
+ * (generalized_cells.c), so that none is cleared and set by one key, which the
+ * paper allows and then denies for ever. Setting collide: the functions of a
+ * key are those of the addressing, classic or universal, and may coincide;
+ * where they do, the cell is cleared. That is the paper's filter, to repeat its
+ * tables. With k0 = 0 it is a plain filter, cell
+ * for cell, with k1 = 0 its mirror. Setting start: the share of ones before the
+ * first key, drawn from the seed. One section as in bloom.
+ *
+ * Which key came last decides a cell, and two filters have no common order: no
+ * merge, no fold.
+ */
+#include "kinds/generalized/generalized.h"
+
+#include "base/error.h"
+#include "base/rng.h"
+#include "kinds/blocked/each.h"
+#include "kinds/bloom/bloom.h"
+#include "kinds/rows.h"
+
+#include <umbel/experimental/generalized.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static const umbel_setting_info settings[] = {
+    [UM_RESET] = {"reset", "functions that clear a cell", 0, 32, 2},
+    [UM_SET] = {"set", "functions that set a cell", 0, 32, 2},
+    [UM_START] = {"start", "billionths of ones before the first key", 0,
+                  UM_START_ALL, 0},
+    [UM_COLLIDE] = {"collide",
+                    "1: cells of a key may coincide, as in the paper", 0, 1, 0},
+    {NULL, NULL, 0, 0, 0}};
+
+static uint32_t hashes(const um_shape *s)
+{
+    return (uint32_t)(s->setting[UM_RESET] + s->setting[UM_SET]);
+}
+
+/* One lane: every function may reach every cell. */
+static bool is_free(const um_addressing *a)
+{
+    return strcmp(a->name, "classic") == 0 || strcmp(a->name, "universal") == 0;
+}
+
+static umbel_status check(const um_shape *s, umbel_error *err)
+{
+    const um_addressing *a = s->addressing;
+    uint32_t k = hashes(s);
+    bool collide = s->setting[UM_COLLIDE] != 0;
+
+    if (collide && !is_free(a))
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "kind generalized with collide cannot be on %s: the "
+                       "paper's functions reach every cell; take classic or "
+                       "universal",
+                       a->name);
+    if (!collide && (a->distinct == UM_MAX_HASHES || a->hash))
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "kind generalized cannot be on %s: %s; take classic "
+                       "or a blocked one",
+                       a->name,
+                       a->hash ? "its cells may coincide"
+                               : "zeros in some slices and ones in the others "
+                                 "would match every key");
+    if (k == 0)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "reset and set cannot both be 0: a key would own no "
+                       "cell");
+    if (s->hashes && s->hashes != k)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%" PRIu32 " hashes are not reset + set, %" PRIu64
+                       " + %" PRIu64 ": leave hashes out",
+                       s->hashes, s->setting[UM_RESET], s->setting[UM_SET]);
+    if (s->cells && s->cells < k && !collide)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "%" PRIu64 " bits have no room for %" PRIu32
+                       " distinct cells: take %" PRIu32 " bits or more",
+                       s->cells, k, k);
+    return UMBEL_OK;
+}
+
+static void attach(void *self, const um_shape *s, const um_layout *l,
+                   void *const memory[])
+{
+    *(um_generalized *)self = (um_generalized){
+        .layout = l,
+        .bits = memory[0],
+        .reset = (uint32_t)s->setting[UM_RESET],
+        .set = (uint32_t)s->setting[UM_SET],
+        .start = s->setting[UM_START],
+        .collide = s->setting[UM_COLLIDE] != 0,
+    };
+}
+
+static void use_added(void *self, const uint64_t *added)
+{
+    ((um_generalized *)self)->added = added;
+}
+
+/* --- before the first key ------------------------------------------------ */
+
+/*
+ * 64 bits, each of them 1 with chance t / 2^32: from the last binary digit of t
+ * to the first, a 0 halves the chance and a 1 puts a half before it.
+ */
+static uint64_t random_word(um_rng *rng, uint64_t t)
+{
+    uint64_t word = 0;
+
+    if (t >> 32)
+        return UINT64_MAX;
+    for (int i = t ? __builtin_ctzll(t) : 32; i < 32; i++) {
+        uint64_t more = um_random(rng);
+        word = t >> i & 1 ? word | more : word & more;
+    }
+    return word;
+}
+
+static void start(void *self)
+{
+    const um_generalized *g = self;
+    uint64_t cells = g->layout->cells;
+    um_rng rng = {g->layout->seed ^ UINT64_C(0x67656E6572616C69)};
+    uint64_t t = ((g->start << 32) + UM_START_ALL / 2) / UM_START_ALL;
+
+    for (uint64_t i = 0; g->start && i < cells; i += 64) {
+        uint64_t word = random_word(&rng, t);
+        uint64_t last = cells - i < 64 ? cells - i : 64;
+        um_store64(g->bits + i / 8,
+                   last < 64 ? word & ((UINT64_C(1) << last) - 1) : word);
+    }
+}
+
+/* --- keys ---------------------------------------------------------------- */
+
+static void clear_bit(uint8_t *bits, uint64_t i)
+{
+    bits[i >> 3] &= (uint8_t) ~(1u << (i & 7));
+}
+
+UM_INLINE bool matches(const void *self, const uint64_t *pos)
+{
+    const um_generalized *g = self;
+
+    for (uint32_t j = 0; j < g->reset; j++)
+        if (um_bit(g->bits, pos[j]))
+            return false;
+    for (uint32_t j = g->reset; j < g->reset + g->set; j++)
+        if (!um_bit(g->bits, pos[j]))
+            return false;
+    return true;
+}
+
+UM_INLINE bool put(void *self, um_each_key key)
+{
+    const um_generalized *g = self;
+    bool is_new = !matches(g, key.pos);
+
+    /* Clearing comes last: it wins where cells coincide. */
+    for (uint32_t j = g->reset; j < g->reset + g->set; j++)
+        um_set_bit(g->bits, key.pos[j]);
+    for (uint32_t j = 0; j < g->reset; j++)
+        clear_bit(g->bits, key.pos[j]);
+    return is_new;
+}
+
+static void locate(const void *self, const umbel_digest *d, size_t n,
+                   uint64_t *pos)
+{
+    const um_generalized *g = self;
+
+    if (g->collide)
+        g->layout->row->positions(g->layout, d, n, pos);
+    else
+        um_role_cells(g->layout, g->reset, g->set, d, n, pos);
+}
+
+static size_t add(void *self, const umbel_digest *d, const uint64_t *amounts,
+                  size_t n, bool *fresh)
+{
+    const um_generalized *g = self;
+
+    (void)amounts;
+    return um_each_add(self, g->layout, locate, put, d, NULL, n, fresh);
+}
+
+static void query(const void *self, const umbel_digest *d, size_t n, bool *hit)
+{
+    const um_generalized *g = self;
+    um_each_query(self, g->layout, locate, matches, d, n, hit);
+}
+
+/* --- what it says of itself ---------------------------------------------- */
+
+/* With roles of one sort it is the plain filter, and has its formulas. */
+static bool is_plain(uint32_t reset, uint32_t set, uint64_t start_at)
+{
+    return (reset == 0 && start_at == 0) ||
+           (set == 0 && start_at == UM_START_ALL);
+}
+
+static double error(const um_shape *s, const um_layout *l, double keys)
+{
+    uint32_t reset = (uint32_t)s->setting[UM_RESET];
+    uint32_t set = (uint32_t)s->setting[UM_SET];
+    um_roles r = um_roles_of(l, reset, set);
+
+    if (s->setting[UM_COLLIDE] && reset && set) {
+        umbel_generalized paper = {
+            (double)l->cells, reset, set,
+            1 - (double)s->setting[UM_START] / (double)UM_START_ALL, keys};
+        return umbel_generalized_fp(&paper);
+    }
+    if (l->cells < reset + set)
+        return 1;
+    if (is_plain(reset, set, s->setting[UM_START]))
+        return um_model_error(l, keys);
+    return um_roles_fp(&r, (double)s->setting[UM_START] / (double)UM_START_ALL,
+                       keys);
+}
+
+static uint64_t zeros_in(const void *bits, uint64_t from, uint64_t n)
+{
+    return n - um_popcount(bits, from, n);
+}
+
+/* Lane i of a block: equal stretches of its first and its second half. */
+static double lanes_chance(const um_generalized *g, const um_roles *r,
+                           uint64_t from)
+{
+    uint64_t part = r->cells / r->lanes / 2;
+    double p = 1;
+
+    for (uint32_t i = 0; i < r->lanes; i++) {
+        uint64_t at = from + i * part;
+        uint64_t z = zeros_in(g->bits, at, part) +
+                     zeros_in(g->bits, at + r->cells / 2, part);
+        p *= um_distinct_chance((double)z, 2 * (double)part, 1, 1);
+    }
+    return p;
+}
+
+static double predict(const void *self)
+{
+    const um_generalized *g = self;
+    um_roles r = um_roles_of(g->layout, g->reset, g->set);
+    double sum = 0;
+
+    if (g->reset == 0 || g->set == 0)
+        return um_bloom_chance(g->layout, g->set ? um_bits_used_in : zeros_in,
+                               g->bits);
+    if (g->collide) {
+        double p = (double)zeros_in(g->bits, 0, g->layout->cells) /
+                   (double)g->layout->cells;
+        return pow(p, g->reset) * pow(1 - p, g->set);
+    }
+    for (uint64_t i = 0; i < r.blocks; i++) {
+        uint64_t from = i * r.cells;
+        double z = (double)zeros_in(g->bits, from, r.cells);
+        sum += r.lanes > 1
+                   ? lanes_chance(g, &r, from)
+                   : um_distinct_chance(z, (double)r.cells, g->reset, g->set);
+    }
+    return sum / (double)r.blocks;
+}
+
+static void bounds(const void *self, umbel_bounds *out)
+{
+    const um_generalized *g = self;
+    um_roles r = um_roles_of(g->layout, g->reset, g->set);
+    double cells = (double)g->layout->cells, keys = (double)*g->added;
+
+    out->fp_bound = !g->reset || !g->set ? 1
+                    : g->collide ? umbel_generalized_fp_bound(g->reset, g->set)
+                                 : um_roles_bound(&r);
+    out->fn_bound =
+        keys > 0 ? umbel_generalized_fn_bound(g->reset, g->set, cells / keys)
+                 : 0;
+}
+
+/* By the paper, for the keys that it was given; the bound as its cells are. */
+static void info(const void *self, umbel_info *out)
+{
+    const um_generalized *g = self;
+    double m = (double)g->layout->cells, n = (double)*g->added;
+    double ones = (double)g->start / (double)UM_START_ALL;
+    umbel_generalized paper = {m, g->reset, g->set, 1 - ones, n};
+    umbel_bounds bound;
+
+    bounds(self, &bound);
+    um_info_real(out, "fill",
+                 (double)um_popcount(g->bits, 0, g->layout->cells) / m);
+    um_info_real(out, "fp_bound", bound.fp_bound);
+    um_info_real(out, "fp_bound_paper",
+                 umbel_generalized_fp_bound(g->reset, g->set));
+    um_info_real(out, "fp_paper", umbel_generalized_fp(&paper));
+    um_info_real(out, "fn_bound", bound.fn_bound);
+    um_info_real(out, "fn_first",
+                 n > 0 ? umbel_generalized_fn_at(&paper, 1) : 0);
+    um_info_real(out, "fn", umbel_generalized_fn(&paper));
+}
+
+const um_kind um_kind_generalized = {
+    .name = "generalized",
+    .summary = "keys clear and set bits: a bounded error whatever the bits "
+               "are; forgets",
+    .forgets = true,
+    .settings = settings,
+    .self_len = sizeof(um_generalized),
+    .check = check,
+    .hashes = hashes,
+    .sections = um_bloom_sections,
+    .attach = attach,
+    .use_added = use_added,
+    .start = start,
+    .add = add,
+    .query = query,
+    .unsupported_reason =
+        {.join = "which key came last decides a cell, and two filters "
+                 "have no common order: build one from all keys"},
+    .error = error,
+    .predict = predict,
+    .bounds = bounds,
+    .info = info,
+};

@@ -1,0 +1,157 @@
+/*
+ * near_records.c - what a record of kind near is made of.
+ */
+#include "kinds/near/records.h"
+
+#include "base/bytes.h"
+
+#include <string.h>
+
+static uint8_t *name_at(const um_near *t, uint64_t i)
+{
+    return t->names + i * UM_NEAR_NAME_ROOM;
+}
+
+static uint32_t get32(const uint8_t *at)
+{
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
+           (uint32_t)at[3] << 24;
+}
+
+static void set32(uint8_t *at, uint32_t x)
+{
+    for (int i = 0; i < 4; i++)
+        at[i] = (uint8_t)(x >> 8 * i);
+}
+
+/* The bits of a digest that its tag comes from, and more. */
+static uint32_t print_of(const umbel_digest *d)
+{
+    return (uint32_t)(d->hi >> 40);
+}
+
+static uint32_t print_at(const uint8_t *name)
+{
+    return (uint32_t)name[UM_NEAR_PRINT] |
+           (uint32_t)name[UM_NEAR_PRINT + 1] << 8 |
+           (uint32_t)name[UM_NEAR_PRINT + 2] << 16;
+}
+
+bool um_near_read(const um_near *t, uint64_t i, um_near_record *out)
+{
+    const uint8_t *numbers = t->numbers + i * UM_NEAR_NUMBER_ROOM;
+    uint32_t value = get32(numbers + 4);
+
+    *out = (um_near_record){.name = name_at(t, i),
+                            .flag = name_at(t, i)[UM_NEAR_FLAG],
+                            .gone = value == 0,
+                            .value = (int32_t)(value ^ 0x80000000),
+                            .stamp = get32(numbers)};
+    return out->stamp != 0;
+}
+
+static void set_numbers(const um_near *t, uint64_t i, uint32_t stamp,
+                        uint32_t value)
+{
+    set32(t->numbers + i * UM_NEAR_NUMBER_ROOM, stamp);
+    set32(t->numbers + i * UM_NEAR_NUMBER_ROOM + 4, value);
+}
+
+void um_near_raise(const um_near *t, uint64_t i, uint32_t stamp, int32_t value)
+{
+    um_near_record r;
+
+    um_near_read(t, i, &r);
+    set_numbers(t, i, stamp > r.stamp ? stamp : r.stamp,
+                (uint32_t)value ^ 0x80000000);
+}
+
+void um_near_write_record(const um_near *t, const um_near_write *w,
+                          int32_t value, uint64_t i)
+{
+    uint8_t *at = name_at(t, i);
+    uint32_t print = print_of(&w->digest);
+
+    memcpy(at, w->name, UM_NEAR_NAME);
+    for (int k = 0; k < 3; k++)
+        at[UM_NEAR_PRINT + k] = (uint8_t)(print >> 8 * k);
+    at[UM_NEAR_FLAG] = w->flag;
+    if (w->has_shingles) {
+        um_near_marks m = um_near_marks_of(w->shingle);
+        memcpy(t->marks + i * UM_NEAR_MARK_ROOM, m.at, sizeof m.at);
+    }
+    set_numbers(t, i, w->stamp, w->gone ? 0 : (uint32_t)value ^ 0x80000000);
+}
+
+/* --- marks ---------------------------------------------------------------- */
+
+/* The line of a key comes from its high bits, its mark from the low ones. */
+um_near_marks um_near_marks_of(const uint64_t shingle[UM_NEAR_SHINGLES])
+{
+    um_near_marks m;
+
+    for (size_t i = 0; i < UM_NEAR_SHINGLES; i++) {
+        m.at[2 * i] = (uint8_t)shingle[i];
+        m.at[2 * i + 1] = (uint8_t)(shingle[i] >> 8);
+    }
+    return m;
+}
+
+uint32_t um_near_agree(const um_near *t, uint64_t i, const um_near_marks *m)
+{
+    uint16_t a[UM_NEAR_SHINGLES], b[UM_NEAR_SHINGLES];
+    uint32_t bits = 0;
+
+    memcpy(a, t->marks + i * UM_NEAR_MARK_ROOM, sizeof a);
+    memcpy(b, m->at, sizeof b);
+    for (unsigned k = 0; k < UM_NEAR_SHINGLES; k++)
+        bits |= (uint32_t)(a[k] == b[k]) << k;
+    return bits;
+}
+
+bool um_near_agrees_at(const um_near *t, uint64_t i, const um_near_marks *m,
+                       unsigned position)
+{
+    return memcmp(t->marks + i * UM_NEAR_MARK_ROOM + 2 * (size_t)position,
+                  m->at + 2 * (size_t)position, 2) == 0;
+}
+
+/* --- names ---------------------------------------------------------------- */
+
+bool um_near_is_of(const um_near *t, uint64_t i, const umbel_digest *d,
+                   const uint8_t *name)
+{
+    const uint8_t *at = name_at(t, i);
+    um_near_record r;
+
+    return print_at(at) == print_of(d) &&
+           (!name || memcmp(at, name, UM_NEAR_NAME) == 0) &&
+           um_near_read(t, i, &r);
+}
+
+bool um_near_may_be_name(const um_near *t, uint64_t i, uint8_t tag)
+{
+    uint64_t hi = (uint64_t)print_at(name_at(t, i)) << 40;
+    uint64_t of_name = um_probe_of(0, hi).tags & 0xff;
+
+    /* The bits below the print may make it one more. */
+    return tag == of_name || tag == of_name + 1;
+}
+
+bool um_near_find_name(const um_near *t, const umbel_digest *d,
+                       const uint8_t *name, um_voice *out)
+{
+    um_probe p = um_probe_of(d->lo, d->hi);
+    um_voices v;
+    bool found = false;
+
+    um_near_hear(&t->lines, &p, 1, &v);
+    for (unsigned i = 0; i < v.n; i++) {
+        if (!um_near_is_of(t, v.at[i].number, d, name) ||
+            (found && v.at[i].number < out->number))
+            continue;
+        *out = v.at[i];
+        found = true;
+    }
+    return found;
+}

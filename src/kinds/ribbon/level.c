@@ -1,0 +1,324 @@
+/*
+ * ribbon_level.c - how a level lies in memory, and its tail.
+ *
+ *   words of layer 0 | of layer 1 | bumps of each, from a byte on | the tail,
+ *   from a byte on | zeros up to a multiple of 8 bytes
+ */
+#include "kinds/ribbon/level.h"
+
+#include <math.h>
+
+static uint64_t shards_of(uint64_t starts)
+{
+    uint64_t shard = (uint64_t)1 << UM_RIBBON_SHARD_BITS;
+    return (starts + shard - 1) / shard;
+}
+
+uint64_t um_ribbon_step_words(const um_ribbon_layer *l, uint64_t group)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < l->nsteps; i++)
+        sum += group > l->step_group[i] ? group - l->step_group[i] : 0;
+    return sum;
+}
+
+uint32_t um_ribbon_steps_at(const um_ribbon_layer *l, uint64_t start)
+{
+    uint32_t n = 0;
+
+    while (n < l->nsteps && start >= l->step[n])
+        n++;
+    return n;
+}
+
+uint32_t um_ribbon_steps_in(const um_ribbon_layer *l, uint64_t group)
+{
+    uint32_t n = 0;
+
+    while (n < l->nsteps && group >= l->step_group[n])
+        n++;
+    return n;
+}
+
+uint32_t um_ribbon_most_more(const um_ribbon_form *form,
+                             const uint16_t steps[UM_RIBBON_STEPS])
+{
+    uint32_t n = form->finer != 0;
+
+    while (n && n <= UM_RIBBON_STEPS && steps[n - 1])
+        n++;
+    return n;
+}
+
+/* 65536ths of the starts that have that many columns more. */
+static uint32_t beyond(const um_ribbon_form *form,
+                       const uint16_t steps[UM_RIBBON_STEPS], uint32_t more)
+{
+    if (more == 0)
+        return UM_RIBBON_FINE;
+    if (more == 1)
+        return form->finer;
+    return more - 2 < UM_RIBBON_STEPS ? steps[more - 2] : 0;
+}
+
+um_ribbon_share um_ribbon_share_of(const um_ribbon_form *form,
+                                   const uint16_t steps[UM_RIBBON_STEPS],
+                                   uint32_t more)
+{
+    uint32_t here = beyond(form, steps, more);
+
+    return (um_ribbon_share){.from = UM_RIBBON_FINE - here,
+                             .width = here - beyond(form, steps, more + 1)};
+}
+
+/* The finer starts are the last ones, so that no row leaves them. */
+static uint64_t split_at(const um_ribbon_layer *l, uint64_t buckets,
+                         uint32_t finer)
+{
+    uint64_t fine = (buckets * finer + UM_RIBBON_FINE - 1) / UM_RIBBON_FINE;
+    return (buckets - fine) << l->bucket_bits;
+}
+
+static uint64_t lay_layer(um_ribbon_layer *l, const um_ribbon_form *form,
+                          const um_ribbon_sizes *sizes, uint64_t buckets)
+{
+    const uint16_t *steps = sizes->steps;
+
+    l->wide = sizes->wide;
+    l->bucket_bits =
+        l->wide ? UM_RIBBON_WIDE_BUCKET_BITS : UM_RIBBON_BUCKET_BITS;
+    l->gap = l->wide ? UM_RIBBON_WIDE : UM_RIBBON_WIDTH;
+    l->gone =
+        l->wide ? UINT64_C(0x0200006000200000) : UINT64_C(0x00800020000C0000);
+    l->starts = buckets << l->bucket_bits;
+    l->split = split_at(l, buckets, form->finer);
+    l->split_group = um_ribbon_slot(l, l->split) / 64;
+    if (!form->finer)
+        l->split_group = UINT64_MAX;
+    l->columns = form->columns;
+    l->nsteps = um_ribbon_most_more(form, steps);
+    l->nsteps -= l->nsteps != 0; /* the finer column */
+    for (uint32_t i = 0; i < l->nsteps; i++) {
+        l->step[i] = split_at(l, buckets, steps[i]);
+        l->step_group[i] = um_ribbon_slot(l, l->step[i]) / 64;
+    }
+    return um_ribbon_words(l, l->starts / 64 +
+                                  shards_of(l->starts) * (l->gap / 64)) *
+           8;
+}
+
+static uint8_t *at_byte(uint8_t *memory, uint64_t offset)
+{
+    return memory ? memory + offset : NULL;
+}
+
+/*
+ * Slots at both ends are in the rows of few starts, and would stay free. So the
+ * first and the last start are those of more keys: then 1,000 keys fit into
+ * 1,000 slots with one salt in five, where they fitted into 1,007 with one in
+ * thirteen.
+ */
+static void lay_starts(um_ribbon_level *l)
+{
+    bool uniform = l->salt < UM_RIBBON_UNIFORM_SALTS;
+
+    l->tail_reach = uniform ? 0 : UM_RIBBON_REACH;
+    if (l->tail >= UM_RIBBON_WIDTH)
+        l->tail_starts =
+            l->tail - UM_RIBBON_WIDTH + 1 + 2 * (uint64_t)l->tail_reach;
+}
+
+void um_ribbon_lay(um_ribbon_level *l, const um_ribbon_form *form,
+                   const um_ribbon_sizes *sizes, uint8_t *memory)
+{
+    uint64_t at = 0;
+
+    *l = (um_ribbon_level){
+        .form = *form, .tail = sizes->tail, .salt = sizes->salt};
+    for (int i = 0; i < UM_RIBBON_LAYERS; i++) {
+        l->layer[i].words = at_byte(memory, at);
+        at += lay_layer(&l->layer[i], form, sizes, sizes->buckets[i]);
+    }
+    for (int i = 0; i < UM_RIBBON_LAYERS; i++) {
+        l->layer[i].bumps = at_byte(memory, at);
+        at += (sizes->buckets[i] + 3) / 4;
+    }
+    lay_starts(l);
+    l->tail_columns = form->columns + um_ribbon_most_more(form, sizes->steps);
+    l->tail_bits = at_byte(memory, at);
+    l->tail_bytes = (l->tail * l->tail_columns + 7) / 8;
+    l->bytes = (at + l->tail_bytes + 7) / 8 * 8;
+}
+
+bool um_ribbon_can(const um_ribbon_form *form, const um_ribbon_sizes *sizes)
+{
+    for (int i = 0; i < UM_RIBBON_LAYERS; i++)
+        if (sizes->buckets[i] > UM_RIBBON_MOST_BUCKETS)
+            return false;
+    for (int i = 0; i < UM_RIBBON_STEPS; i++)
+        if (sizes->steps[i] > (i ? sizes->steps[i - 1] : form->finer))
+            return false;
+    return form->finer < UM_RIBBON_FINE &&
+           form->columns + um_ribbon_most_more(form, sizes->steps) <=
+               UM_RIBBON_MOST_COLUMNS &&
+           sizes->tail <= UM_RIBBON_MOST_BUCKETS &&
+           sizes->salt < UM_RIBBON_SALTS;
+}
+
+uint64_t um_ribbon_some_wide(const um_ribbon_place *p, uint32_t from,
+                             uint32_t n)
+{
+    uint64_t value = 0;
+
+    for (uint32_t j = 0; j < n; j++) {
+        size_t at = 8 * (size_t)(from + j);
+        uint64_t x = (um_load64(p->at + at) & p->low) ^
+                     (um_load64(p->next + at) & p->high) ^
+                     (um_load64(p->third + at) & p->top);
+        value |= (uint64_t)um_ribbon_parity(x) << j;
+    }
+    return value;
+}
+
+static uint64_t tail_start(const um_ribbon_level *l, uint64_t nth)
+{
+    uint64_t last = l->tail - UM_RIBBON_WIDTH;
+
+    nth -= nth < l->tail_reach ? nth : l->tail_reach;
+    return nth < last ? nth : last;
+}
+
+/* A tail of up to 64 slots has one start, and rows as long as it is. */
+void um_ribbon_place_tail(const um_ribbon_level *l, uint64_t x, uint64_t hi,
+                          um_ribbon_place *out)
+{
+    x = um_ribbon_next(x, l->salt);
+    uint64_t row = um_ribbon_row(x, hi);
+    bool narrow = l->tail < UM_RIBBON_WIDTH;
+
+    out->low = narrow ? 0 : tail_start(l, um_scale(x, l->tail_starts));
+    out->high = narrow ? row & um_ribbon_mask((uint32_t)l->tail) : row | 1;
+    out->columns = l->tail_columns;
+    out->salted = 1;
+    out->wide = false;
+    out->at = out->next = NULL;
+}
+
+/* The 64 bits from bit at on; zeros behind the end. */
+static uint64_t window(const uint8_t *bits, uint64_t bytes, uint64_t at)
+{
+    uint64_t first = at / 8, low = 0;
+    uint32_t shift = at % 8;
+
+    if (first + 9 <= bytes)
+        return um_load64(bits + first) >> shift | (uint64_t)bits[first + 8]
+                                                      << 1 << (63 - shift);
+    for (uint32_t i = 0; i < 8 && first + i < bytes; i++)
+        low |= (uint64_t)bits[first + i] << 8 * i;
+    low >>= shift;
+    if (shift && first + 8 < bytes)
+        low |= (uint64_t)bits[first + 8] << (64 - shift);
+    return low;
+}
+
+uint64_t um_ribbon_get_tail(const um_ribbon_level *l, const um_ribbon_place *p)
+{
+    uint64_t value = 0;
+
+    for (uint32_t j = 0; j < p->columns; j++) {
+        uint64_t x = window(l->tail_bits, l->tail_bytes, j * l->tail + p->low);
+        value |= (uint64_t)um_ribbon_parity(x & p->high) << j;
+    }
+    return value;
+}
+
+bool um_ribbon_tail_agrees(const um_ribbon_level *l, const um_ribbon_place *p,
+                           uint64_t print, uint32_t from)
+{
+    for (uint32_t j = from; j < p->columns; j++, print >>= 1) {
+        uint64_t x = window(l->tail_bits, l->tail_bytes, j * l->tail + p->low);
+        if ((um_ribbon_parity(x & p->high) ^ print) & 1)
+            return false;
+    }
+    return true;
+}
+
+/* --- the chance of a one ------------------------------------------------- */
+
+static double chance_of_row(uint64_t slots)
+{
+    return slots >> 1 ? 0.5 : (double)slots;
+}
+
+/* Of a wide layer, all slots behind the first 63 are as one. */
+static uint64_t slots_from(const um_ribbon_layer *l, uint64_t start)
+{
+    um_ribbon_place p;
+
+    um_ribbon_place_in(l, start, UINT64_MAX, &p);
+    uint64_t shift = um_ribbon_slot(l, start) & 63;
+    if (l->wide) {
+        um_ribbon_place_in(l, start, 0, &p);
+        p.low = UINT64_MAX << shift;
+        uint64_t first = um_load64(p.at) >> shift & 1;
+        uint64_t others = (um_load64(p.at) & p.low & (p.low << 1)) |
+                          um_load64(p.next) | (um_load64(p.third) & ~p.low);
+        return first | (others ? 2 : 0);
+    }
+    return (um_load64(p.at) & p.low) >> shift | (um_load64(p.next) & p.high)
+                                                    << 1 << (63 - shift);
+}
+
+/* Of all starts; *bumped becomes the share of keys that go on. */
+static double chance_in_layer(const um_ribbon_layer *l, double *bumped)
+{
+    double sum = 0;
+    uint64_t gone = 0;
+
+    for (uint64_t b = 0; b < l->starts >> l->bucket_bits; b++) {
+        uint32_t n = um_ribbon_bumped(l, um_ribbon_code(l, b));
+        gone += n;
+        for (uint64_t i = n; i < um_ribbon_bucket(l); i++)
+            sum += chance_of_row(slots_from(l, (b << l->bucket_bits) + i));
+    }
+    *bumped = (double)gone / (double)l->starts;
+    return sum / (double)l->starts;
+}
+
+/* Rows of a narrow tail have no slot for certain. */
+static double chance_in_tail(const um_ribbon_level *l)
+{
+    double sum = 0;
+    if (l->tail < UM_RIBBON_WIDTH)
+        return window(l->tail_bits, l->tail_bytes, 0) &
+                       um_ribbon_mask((uint32_t)l->tail)
+                   ? 0.5
+                   : 0;
+    for (uint64_t i = 0; i < l->tail_starts; i++)
+        sum += chance_of_row(
+            window(l->tail_bits, l->tail_bytes, tail_start(l, i)));
+    return sum / (double)l->tail_starts;
+}
+
+double um_ribbon_chance_of_one(const um_ribbon_level *l)
+{
+    double here = 1, sum = 0, bumped;
+
+    for (int i = 0; i < UM_RIBBON_LAYERS; i++)
+        if (l->layer[i].starts) {
+            sum += here * chance_in_layer(&l->layer[i], &bumped);
+            here *= bumped;
+        }
+    return sum + here * chance_in_tail(l);
+}
+
+double um_ribbon_guess(double keys, const um_ribbon_form *form)
+{
+    double columns = form->columns + (double)form->finer / UM_RIBBON_FINE;
+    double few = fmin(keys, UM_RIBBON_FEW), many = keys - few;
+
+    /* Measured: behind a layer, 2 % of the slots of few keys are empty. */
+    few *= many > 0 ? 1.02 : UM_RIBBON_SLOTS;
+    return columns * (many * UM_RIBBON_SLOTS + few) + many * 2 / 128 + 64;
+}

@@ -1,0 +1,151 @@
+/*
+ * ribbon.h - the inside of kind ribbon, for negatives/exact/exact.c, which
+ * makes two levels.
+ */
+#ifndef UM_KINDS_RIBBON_H
+#define UM_KINDS_RIBBON_H
+
+#include "filter/kind.h"
+#include "kinds/ribbon/level.h"
+
+/*
+ * The parts of a filter: a level of fingerprints (and values) of the members,
+ * and for exact sets a level of one column that separates members, 1, from
+ * listed keys which the first level lets pass, 0.
+ */
+/*
+ * How keys of a partition are answered: what the index says of it. From FIRST
+ * on, by both levels, with so many columns more than the fewest in the first.
+ */
+enum {
+    UM_RIBBON_NONE,   /* it has no members */
+    UM_RIBBON_ALL,    /* it has no other keys */
+    UM_RIBBON_SECOND, /* by the second level alone */
+    UM_RIBBON_FIRST,
+    UM_RIBBON_MOST_MORE = UM_RIBBON_STEPS + 1, /* columns */
+    UM_RIBBON_INDEX_BITS = 5                   /* of an entry, at most */
+};
+
+/* Keys in partitions: an index, by the hash of a partition, and the shares of
+ * the first level that belong to keys of each width. */
+typedef struct um_ribbon_parts {
+    um_ribbon_level index;
+    uint32_t most; /* columns more than the fewest */
+    um_ribbon_share share[UM_RIBBON_MOST_MORE + 1];
+} um_ribbon_parts;
+
+typedef struct um_ribbon {
+    um_ribbon_level members, never;
+    bool empty, two, parted;
+    uint32_t value_bits;
+    um_ribbon_parts parts;
+} um_ribbon;
+
+enum { UM_RIBBON_MOST_PRINT = 32 }; /* bits of a fingerprint */
+
+/* The least columns that keep a mean error of that many keys; false: too
+ * many. */
+bool um_ribbon_form_for(double fpr, double keys, um_ribbon_form *out);
+/* Returns the form that fills these bits with n keys; at most as above. */
+void um_ribbon_form_within(double bits, double keys, um_ribbon_form *out);
+
+/* What the first level asks for, and the key as the second level sees it. */
+static inline uint64_t um_ribbon_print(const umbel_digest *d)
+{
+    return um_ribbon_mix(d->hi + UM_RIBBON_STEP);
+}
+
+static inline uint64_t um_ribbon_second(const umbel_digest *d)
+{
+    return um_ribbon_mix(d->lo ^ UM_RIBBON_STEP);
+}
+
+/* Of keys in partitions, whose hi is that of the partition. */
+static inline uint64_t um_ribbon_part_print(const umbel_digest *d)
+{
+    return um_ribbon_mix(d->lo + UM_RIBBON_STEP);
+}
+
+/* Returns true if the first level alone matches. */
+void um_ribbon_pass(const um_ribbon_level *l, const umbel_digest *d, size_t n,
+                    bool *hit);
+
+/* For one key, in whatever layer: does the first level match, does the second
+ * agree? */
+bool um_ribbon_match(const um_ribbon *r, const umbel_digest *d);
+/* The first of them, of a key whose place is known. */
+bool um_ribbon_match_at(const um_ribbon *r, const um_ribbon_place *p,
+                        const umbel_digest *d);
+bool um_ribbon_confirm(const um_ribbon *r, const umbel_digest *d);
+/* Returns true if keys are in layers of less than 2^31 starts, not in
+ * partitions, and all fingerprints have at least that many columns. */
+bool um_ribbon_leads(const um_shape *s, uint32_t columns);
+
+/* Makes an index ready, beside a first level of that form. */
+void um_ribbon_lay_parts(um_ribbon_parts *p, const um_ribbon_form *form,
+                         const um_ribbon_sizes *members, uint32_t bits,
+                         const um_ribbon_sizes *index, uint8_t *memory);
+/* Returns how keys of this one's partition are answered. */
+uint32_t um_ribbon_part_of(const um_ribbon_parts *p, const umbel_digest *d);
+/* Returns true if the first level, if the key's partition has one, matches. */
+bool um_ribbon_pass_part(const um_ribbon_parts *p, const um_ribbon_level *l,
+                         const umbel_digest *d);
+
+/* The shape of a filter of these levels, the second of which may be empty. */
+void um_ribbon_shape(um_shape *s, const um_ribbon_form *form,
+                     uint32_t value_bits, const um_ribbon_sizes *members,
+                     const um_ribbon_sizes *never);
+/* Of keys in partitions, with an index of entries of that many bits. */
+void um_ribbon_shape_parts(um_shape *s, const um_ribbon_form *form,
+                           const um_ribbon_sizes *members,
+                           const um_ribbon_sizes *never, uint32_t bits,
+                           const um_ribbon_sizes *index);
+
+/* Items of members: E_NOMEM, or *out of n, the caller's. */
+umbel_status um_ribbon_items(const um_members *in, uint32_t value_bits,
+                             um_ribbon_item **out, umbel_error *err);
+
+/* Returns the bytes of a payload of that many bits. */
+size_t um_ribbon_room(uint64_t bits);
+/* A payload of two parts, of n and m bytes, which are released; or NULL. */
+uint8_t *um_ribbon_whole(const umbel_alloc *alloc, uint8_t *first, size_t n,
+                         uint8_t *second, size_t m);
+umbel_status um_ribbon_build(um_shape *s, const um_members *in,
+                             uint8_t **payload, umbel_error *err);
+/* The same of members in a temporary file (ribbon_spilled.c). */
+umbel_status um_ribbon_build_spilled(um_shape *s, const um_spilled_members *in,
+                                     um_spool *payload, umbel_error *err);
+/* Return the memory that these two take. */
+double um_ribbon_build_memory(const um_shape *s, double keys, unsigned threads);
+double um_ribbon_spilled_memory(const um_shape *s, double keys,
+                                double largest_heap);
+
+/* Chooses the columns of n keys, which may have that share of given cells. */
+umbel_status um_ribbon_choose_form(const um_shape *s, size_t n, double share,
+                                   um_ribbon_form *out, umbel_error *err);
+/* Returns the share of the cells to aim for in the next try, after a try with
+ * share took made cells instead of asked. */
+double um_ribbon_next_share(double share, uint64_t asked, uint64_t made);
+/* Fails with E_RANGE: the cells do not hold n keys. */
+umbel_status um_ribbon_cells_too_few(const um_shape *s, size_t n,
+                                     umbel_error *err);
+/* Fails with E_KEY, and tells the caller of members whose key it is. */
+umbel_status um_ribbon_two_values(const um_ribbon_item *key,
+                                  umbel_digest *clash, umbel_error *err);
+umbel_status um_ribbon_refuse_parts(const um_shape *s, uint64_t n,
+                                    umbel_error *err);
+/* Completes the shape that was made of s, where cells were asked for. */
+void um_ribbon_settle(um_shape *s, const um_shape *made);
+
+/* Fails with E_RANGE: the bits do not hold the keys; says how many would. */
+umbel_status um_ribbon_too_few(const um_shape *s, uint64_t bits, double least,
+                               uint64_t keys, umbel_error *err);
+
+/* Returns true if wide layers are asked for. */
+bool um_ribbon_is_wide(const um_shape *s);
+/* Settings that follow from the keys must not be given. */
+umbel_status um_ribbon_want_free(const um_shape *s, umbel_error *err);
+
+extern const um_kind um_kind_ribbon;
+
+#endif

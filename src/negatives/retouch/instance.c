@@ -1,0 +1,283 @@
+/*
+ * retouch_instance.c - from positions to small numbers.
+ *
+ * Only bits that a key to be removed owns can be worth clearing; a member's
+ * other bits need not be looked at again. A bit vector with counts marks them
+ * and numbers them, so that the arrays of a method are as small as the job,
+ * whatever the size of the filter.
+ */
+#include "base/error.h"
+#include "negatives/retouch/retouch.h"
+
+#include <math.h>
+
+/* 64 cells, which of them count, and how many do before them. */
+typedef struct stretch {
+    uint64_t marks;
+    uint64_t before;
+} stretch;
+
+static bool counts(const stretch *s, uint64_t cell)
+{
+    return s[cell >> 6].marks >> (cell & 63) & 1;
+}
+
+static uint32_t number_of(const stretch *s, uint64_t cell)
+{
+    const stretch *at = &s[cell >> 6];
+    uint64_t below = ((uint64_t)1 << (cell & 63)) - 1;
+
+    return (uint32_t)(at->before + um_ones(at->marks & below));
+}
+
+static void mark_keys(stretch *s, const um_problem *p, size_t nkeys)
+{
+    for (size_t i = 0; i < nkeys * p->hashes; i++)
+        s[p->keys.pos[i] >> 6].marks |= (uint64_t)1 << (p->keys.pos[i] & 63);
+}
+
+static void mark_all(stretch *s, const um_problem *p)
+{
+    for (uint64_t cell = 0; cell < p->cells; cell++)
+        if (um_bit(p->bits, cell))
+            s[cell >> 6].marks |= (uint64_t)1 << (cell & 63);
+}
+
+static uint64_t number_bits(stretch *s, uint64_t cells)
+{
+    uint64_t n = 0;
+
+    for (uint64_t i = 0; i < (cells + 63) / 64; i++) {
+        s[i].before = n;
+        n += um_ones(s[i].marks);
+    }
+    return n;
+}
+
+static void list_cells(const stretch *s, uint64_t cells, uint64_t *out)
+{
+    for (uint64_t i = 0; i < (cells + 63) / 64; i++)
+        for (uint64_t marks = s[i].marks; marks; marks &= marks - 1)
+            *out++ = i * 64 + (uint64_t)__builtin_ctzll(marks);
+}
+
+static bool repeated(const uint64_t *pos, uint32_t j)
+{
+    for (uint32_t i = 0; i < j; i++)
+        if (pos[i] == pos[j])
+            return true;
+    return false;
+}
+
+/* The numbers of the bits that count, of each of n keys. */
+static bool list_bits(um_pool *pool, const stretch *s, const uint64_t *pos,
+                      size_t n, uint32_t hashes, um_lists *out)
+{
+    uint32_t at = 0;
+
+    out->n = n;
+    out->start = um_pool_get(pool, n + 1, sizeof *out->start);
+    out->item = um_pool_get(pool, n * hashes, sizeof *out->item);
+    if (!out->start || !out->item)
+        return false;
+    for (size_t i = 0; i < n; i++, pos += hashes) {
+        out->start[i] = at;
+        for (uint32_t j = 0; j < hashes; j++)
+            if (counts(s, pos[j]) && !repeated(pos, j))
+                out->item[at++] = number_of(s, pos[j]);
+    }
+    out->start[n] = at;
+    return true;
+}
+
+/* Which lists hold each of n numbers. */
+static bool turn_round(um_pool *pool, const um_lists *from, size_t n,
+                       um_lists *out)
+{
+    uint32_t total = from->start[from->n];
+    uint32_t *start = um_pool_get(pool, n + 1, sizeof *start);
+    uint32_t *item = um_pool_get(pool, total, sizeof *item);
+
+    if (!start || !item)
+        return false;
+    for (uint32_t i = 0; i < total; i++)
+        start[from->item[i]]++;
+    for (size_t i = 0, sum = 0; i <= n; i++) {
+        sum += start[i];
+        start[i] = (uint32_t)sum; /* the end of list i, for now */
+    }
+    for (size_t i = from->n; i-- > 0;)
+        for (uint32_t j = from->start[i]; j < from->start[i + 1]; j++)
+            item[--start[from->item[j]]] = (uint32_t)i;
+    *out = (um_lists){n, start, item};
+    return true;
+}
+
+bool um_check_bit_members(um_instance *in)
+{
+    return in->bit_members.start ||
+           turn_round(in->pool, &in->member_bits, in->nbits, &in->bit_members);
+}
+
+bool um_check_bit_keys(um_instance *in)
+{
+    return in->bit_keys.start ||
+           turn_round(in->pool, &in->key_bits, in->nbits, &in->bit_keys);
+}
+
+static bool all_equal(const double *w, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (w[i] != w[0])
+            return false;
+    return true;
+}
+
+/* Returns true if the weights are whole numbers of a small enough sum. */
+static bool are_units(const double *w, size_t n, double most)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (w[i] != floor(w[i]))
+            return false;
+        sum += w[i];
+    }
+    return sum <= most;
+}
+
+/*
+ * Whole units, of which there are fewer than 2^32 / hashes together: a member
+ * may own that many bits, and a key weighs on each. What weighs anything weighs
+ * at least one unit. *unit is what one is worth.
+ */
+static bool weigh(um_pool *pool, const double *w, size_t n, uint32_t hashes,
+                  uint32_t **out, double *unit)
+{
+    double most = 4294967295.0 / hashes - (double)n, sum = 0;
+
+    *out = NULL;
+    *unit = w && n && w[0] > 0 ? w[0] : 1;
+    if (!w || n == 0 || (w[0] > 0 && all_equal(w, n)))
+        return true;
+    if (!(*out = um_pool_get(pool, n, sizeof **out)))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        sum += w[i];
+    *unit = are_units(w, n, most) ? 1 : sum / most;
+    for (size_t i = 0; i < n; i++) {
+        double units = floor(w[i] / *unit);
+        (*out)[i] = w[i] > 0 && units < 1 ? 1 : (uint32_t)units;
+    }
+    return true;
+}
+
+/* Keys that beta spared weigh little beside those that must go. */
+enum { OTHERS_WEIGH = 20 };
+
+static bool weigh_others(um_instance *in)
+{
+    if (in->nkeys == in->ntargets)
+        return true;
+    bool given = in->key_weight != NULL;
+    if (!given &&
+        !(in->key_weight = um_pool_get(in->pool, in->nkeys, sizeof(uint32_t))))
+        return false;
+    for (uint32_t i = 0; i < in->nkeys; i++) {
+        uint32_t units = given ? in->key_weight[i] : OTHERS_WEIGH;
+        in->key_weight[i] = i < in->ntargets ? units : units / OTHERS_WEIGH;
+    }
+    in->key_unit /= given ? 1 : OTHERS_WEIGH;
+    return true;
+}
+
+/*
+ * Where few bits count, members that are worth the same differ in what else
+ * goes with them: bits that only they own, and with these keys nobody listed.
+ */
+static bool count_spare(um_instance *in, const um_problem *p, const stretch *s)
+{
+    size_t len = (size_t)(p->cells / 8 + 1), n = p->members.n * p->hashes;
+
+    if (in->member_bits.start[in->nmembers] > n / 2)
+        return true;
+    uint8_t *once = um_pool_get(in->pool, len, 1);
+    uint8_t *again = um_pool_get(in->pool, len, 1);
+    in->spare = um_pool_get(in->pool, in->nmembers, sizeof *in->spare);
+    if (!once || !again || !in->spare)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (!um_set_bit(once, p->members.pos[i]))
+            um_set_bit(again, p->members.pos[i]);
+    for (size_t i = 0; i < n; i++)
+        if (!um_bit(again, p->members.pos[i]) && !counts(s, p->members.pos[i]))
+            in->spare[i / p->hashes]++;
+    return true;
+}
+
+static umbel_status check_size(const um_problem *p, bool all_bits,
+                               umbel_error *err)
+{
+    size_t most = (UINT32_MAX - 1) / p->hashes / 2 / OTHERS_WEIGH;
+
+    if (p->members.n > most || p->keys.n > most)
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "at most %zu members, and as many keys, can be "
+                       "retouched at a time with %u hashes",
+                       most, (unsigned)p->hashes);
+    if (all_bits && p->cells > UINT32_MAX)
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "this method numbers every bit, and takes filters of "
+                       "less than 2^32 bits only");
+    return UMBEL_OK;
+}
+
+static bool make(um_instance *in, const um_problem *p,
+                 const umbel_retouch_params *params, bool all_bits)
+{
+    um_pool *pool = in->pool;
+    stretch *s =
+        um_pool_get(pool, (size_t)((p->cells + 63) / 64), sizeof(stretch));
+
+    if (!s)
+        return false;
+    if (all_bits)
+        mark_all(s, p);
+    else
+        mark_keys(s, p, in->nkeys);
+    in->nbits = (uint32_t)number_bits(s, p->cells);
+    in->cell = um_pool_get(pool, in->nbits, sizeof *in->cell);
+    if (!in->cell)
+        return false;
+    list_cells(s, p->cells, in->cell);
+    bool weighed = params->max_fn < 1 || params->cost > 0;
+    return list_bits(pool, s, p->members.pos, in->nmembers, p->hashes,
+                     &in->member_bits) &&
+           list_bits(pool, s, p->keys.pos, in->nkeys, p->hashes,
+                     &in->key_bits) &&
+           weigh(pool, p->members.weights, in->nmembers, p->hashes,
+                 &in->member_weight, &in->member_unit) &&
+           /* Where all must go, it does not matter what each is worth. */
+           weigh(pool, weighed ? p->keys.weights : NULL, in->nkeys, p->hashes,
+                 &in->key_weight, &in->key_unit) &&
+           count_spare(in, p, s);
+}
+
+umbel_status um_instance_make(um_instance *out, const um_problem *p,
+                              const umbel_retouch_params *params, bool all_bits,
+                              um_pool *pool, umbel_error *err)
+{
+    size_t nkeys = params->count_outside ? p->keys.n : p->ntargets;
+
+    UM_TRY(check_size(p, all_bits, err));
+    *out = (um_instance){.pool = pool,
+                         .nmembers = (uint32_t)p->members.n,
+                         .nkeys = (uint32_t)nkeys,
+                         .ntargets = (uint32_t)p->ntargets,
+                         .key_worth = p->keys.weights};
+    if (!make(out, p, params, all_bits) || !weigh_others(out))
+        return um_fail(err, UMBEL_E_NOMEM,
+                       "no memory to retouch %zu members and %zu keys",
+                       p->members.n, p->keys.n);
+    return UMBEL_OK;
+}

@@ -1,0 +1,369 @@
+/*
+ * fetch.c - one transfer with libcurl.
+ *
+ * Knows nothing of filters: it passes bytes on, and what the server says about
+ * them.
+ */
+#include <umbel/fetch.h>
+
+#include "base/error.h"
+#include "net/fetch/meter.h"
+
+#include <curl/curl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+    REDIRECTS = 5,
+    BUFFER = 1 << 15, /* libcurl reads a hundred times between two checks */
+    SETTLED = 2       /* seconds */
+};
+
+typedef struct transfer {
+    CURL *curl;
+    um_meter meter;
+    const umbel_request *request;
+    umbel_response *out;
+    umbel_error *err;
+    umbel_status refused; /* by us; err is filled */
+    uint64_t at;          /* of the next byte */
+    uint64_t range;       /* where the server's range starts; or UINT64_MAX */
+    time_t sent, changed; /* by the server's clock; -1 */
+} transfer;
+
+static bool begins_with(const char *text, size_t len, const char *start)
+{
+    size_t n = strlen(start);
+    return len >= n && strncasecmp(text, start, n) == 0;
+}
+
+static bool has_scheme(const char *url, const char *scheme)
+{
+    return begins_with(url, strlen(url), scheme);
+}
+
+/* Returns the address for messages: without a user's name and password. */
+static const char *shown(const char *url)
+{
+    const char *start = strstr(url, "://");
+    const char *host = start ? start + 3 : url;
+    size_t len = strcspn(host, "/?#");
+
+    while (len > 0 && host[len - 1] != '@')
+        len--;
+    return len > 0 ? host + len : url;
+}
+
+static umbel_status check_url(const char *url, umbel_error *err)
+{
+    if (!has_scheme(url, "http://") && !has_scheme(url, "https://") &&
+        !has_scheme(url, "file://"))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "only addresses that begin with http://, https:// or "
+                       "file:// can be fetched");
+    if (has_scheme(url, "file://") && url[7] != '/' &&
+        strncmp(url + 7, "localhost/", 10) != 0)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "file:// needs an absolute path, as in "
+                       "file:///srv/shelf/words");
+    return UMBEL_OK;
+}
+
+static size_t refuse(transfer *t, umbel_status status)
+{
+    t->refused = status;
+    return 0; /* libcurl ends the transfer */
+}
+
+/* Finds out, from the first bytes, where the server begins. */
+static umbel_status find_start(transfer *t, long code)
+{
+    t->at = code == 200 ? 0 : t->request->from;
+    t->out->bad_range =
+        t->request->from && code == 206 && t->range != t->request->from;
+    if (t->out->bad_range)
+        return um_fail(t->err, UMBEL_E_IO,
+                       "the server sends another part of the file than it was "
+                       "asked for");
+    return UMBEL_OK;
+}
+
+static size_t body(char *bytes, size_t one, size_t len, void *ctx)
+{
+    transfer *t = ctx;
+    umbel_slice piece = {bytes, len * one};
+    umbel_status status = UMBEL_OK;
+    long code = 0;
+
+    curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &code);
+    if (code >= 300) /* a page for people; on_progress bounds it */
+        return piece.len;
+    if (t->out->bytes == 0)
+        status = find_start(t, code);
+    if (status != UMBEL_OK)
+        return refuse(t, status);
+    t->out->bytes += piece.len;
+    status = t->request->take(t->request->ctx, t->at, piece, t->err);
+    t->at += piece.len;
+    return status == UMBEL_OK ? piece.len : refuse(t, status);
+}
+
+/* Bounds what libcurl drops unseen: pages, redirects, the framing of chunks. */
+static int on_progress(void *ctx, curl_off_t total, curl_off_t now,
+                       curl_off_t up_all, curl_off_t up_now)
+{
+    transfer *t = ctx;
+    long code = 0;
+    umbel_status status;
+
+    (void)total;
+    (void)up_all;
+    (void)up_now;
+    if (t->refused)
+        return 1;
+    curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &code);
+    if (code >= 300 && now > UM_METER_EXTRA)
+        status = um_fail(t->err, UMBEL_E_IO,
+                         "the server answers %ld to %.120s, and does not stop",
+                         code, shown(t->request->url));
+    else
+        status = um_meter_check(&t->meter, (uint64_t)now, t->err);
+    if (status)
+        refuse(t, status);
+    return status != UMBEL_OK;
+}
+
+static void keep_tag(transfer *t, const char *text, size_t len)
+{
+    if (len >= sizeof t->out->tag)
+        len = 0;
+    memcpy(t->out->tag, text, len);
+    t->out->tag[len] = '\0';
+}
+
+static time_t read_time(const char *text, size_t len)
+{
+    char copy[64];
+
+    if (len >= sizeof copy)
+        return -1;
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    return curl_getdate(copy, NULL);
+}
+
+/* Reads 1000 from "bytes 1000-1999/2000". */
+static void read_range(transfer *t, const char *text, size_t len)
+{
+    char copy[64], *end;
+
+    if (!begins_with(text, len, "bytes ") || len >= sizeof copy)
+        return;
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    unsigned long long from = strtoull(copy + 6, &end, 10);
+    if (end > copy + 6 && *end == '-')
+        t->range = from;
+}
+
+static void take_header(transfer *t, const char *name, size_t skip,
+                        const char *text, size_t len)
+{
+    if (begins_with(name, skip, "etag:")) {
+        keep_tag(t, text, len);
+    } else if (begins_with(name, skip, "last-modified:")) {
+        t->changed = read_time(text, len);
+        if (!t->out->tag[0])
+            keep_tag(t, text, len);
+    } else if (begins_with(name, skip, "date:")) {
+        t->sent = read_time(text, len);
+    } else if (begins_with(name, skip, "content-range:")) {
+        read_range(t, text, len);
+    }
+}
+
+/* Takes a line; those of a redirect are forgotten when the next answer begins.
+ */
+static size_t header(char *line, size_t one, size_t len, void *ctx)
+{
+    transfer *t = ctx;
+
+    len *= one;
+    umbel_status status = um_meter_header(&t->meter, line, len, t->err);
+    if (status)
+        return refuse(t, status);
+    const char *colon = memchr(line, ':', len), *end = line + len;
+    if (begins_with(line, len, "http/")) {
+        t->out->tag[0] = '\0';
+        t->range = UINT64_MAX;
+        t->sent = t->changed = -1;
+    } else if (colon) {
+        const char *from = colon + 1;
+        while (from < end && (*from == ' ' || *from == '\t'))
+            from++;
+        while (end > from && (unsigned char)end[-1] <= ' ')
+            end--;
+        take_header(t, line, (size_t)(colon + 1 - line), from,
+                    (size_t)(end - from));
+    }
+    return len;
+}
+
+/*
+ * Drops a tag of a file that changed just now. Servers make tags from the time
+ * in seconds and the length: a second change within that second would have the
+ * same tag, and a reader that remembers it would never see that change.
+ */
+static void settle_tag(transfer *t)
+{
+    if (t->changed >= 0 && (t->sent < 0 || t->sent - t->changed < SETTLED))
+        t->out->tag[0] = '\0';
+}
+
+/* Asks for it only when it changed: by tag, which is quoted, or by time. */
+static struct curl_slist *make_headers(const umbel_request *r)
+{
+    char line[UMBEL_MAX_TAG + 32];
+    struct curl_slist *list = NULL;
+
+    if (r->fresh)
+        list = curl_slist_append(list, "Cache-Control: no-cache");
+    if (!r->tag || !*r->tag)
+        return list;
+    snprintf(line, sizeof line, "%s: %s",
+             strchr(r->tag, '"') ? "If-None-Match" : "If-Modified-Since",
+             r->tag);
+    return curl_slist_append(list, line);
+}
+
+/*
+ * libcurl's own way to resume always fails with a server that cannot; asking
+ * for a range leaves the answer to us. For a file it is the other way round.
+ */
+static void set_start(CURL *c, const umbel_request *r)
+{
+    char range[32];
+
+    if (r->from && has_scheme(r->url, "file:"))
+        curl_easy_setopt(c, CURLOPT_RESUME_FROM_LARGE, (curl_off_t)r->from);
+    else if (r->from) {
+        snprintf(range, sizeof range, "%" PRIu64 "-", r->from);
+        curl_easy_setopt(c, CURLOPT_RANGE, range);
+    }
+}
+
+/* CURLOPT_NOSIGNAL stays off: with it a server that hangs up could end the
+ * process (SIGPIPE). */
+static void prepare(transfer *t, const umbel_fetch_params *params, char *reason,
+                    struct curl_slist *headers)
+{
+    CURL *c = t->curl;
+    const char *url = t->request->url;
+    bool safe = has_scheme(url, "https:");
+
+    curl_easy_setopt(c, CURLOPT_URL, url);
+    curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https,file");
+    curl_easy_setopt(c, CURLOPT_REDIR_PROTOCOLS_STR,
+                     safe ? "https" : "http,https");
+    curl_easy_setopt(c, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 1L);
+    curl_easy_setopt(c, CURLOPT_MAXREDIRS, (long)REDIRECTS);
+    curl_easy_setopt(c, CURLOPT_FAILONERROR, 1L); /* without its page */
+    curl_easy_setopt(c, CURLOPT_USERAGENT, "umbel/" UM_VERSION);
+    curl_easy_setopt(c, CURLOPT_ERRORBUFFER, reason);
+    curl_easy_setopt(c, CURLOPT_BUFFERSIZE, (long)BUFFER);
+    curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, body);
+    curl_easy_setopt(c, CURLOPT_WRITEDATA, t);
+    curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, header);
+    curl_easy_setopt(c, CURLOPT_HEADERDATA, t);
+    curl_easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, on_progress);
+    curl_easy_setopt(c, CURLOPT_XFERINFODATA, t);
+    curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers);
+    if (params->ca) {
+        curl_easy_setopt(c, CURLOPT_CAINFO, params->ca);
+        curl_easy_setopt(c, CURLOPT_CAPATH, NULL);
+    }
+    um_meter_attach(&t->meter, c, params->timeout, params->min_rate,
+                    t->request->max);
+    set_start(c, t->request);
+}
+
+/* A file has the answer 0. */
+static bool is_answer(const transfer *t, long answer)
+{
+    return answer == 0 || answer == 200 ||
+           (answer == 206 && t->request->from) || t->out->unchanged;
+}
+
+static umbel_status conclude(transfer *t, CURLcode code, const char *reason)
+{
+    const char *url = shown(t->request->url), *tag = t->request->tag;
+    bool no_file = code == CURLE_FILE_COULDNT_READ_FILE;
+    long answer = 0;
+
+    curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &answer);
+    t->out->missing =
+        (answer >= 400 && answer < 500 && answer != 416) || no_file;
+    t->out->bad_range |= answer == 416;
+    t->out->unchanged = answer == 304 && tag && *tag;
+    if (answer == 404 || answer == 410 || no_file)
+        return um_fail(t->err, UMBEL_E_IO, "%.150s is not there", url);
+    if (t->refused)
+        return t->refused;
+    if (code == CURLE_OK && is_answer(t, answer))
+        return UMBEL_OK;
+    if (code == CURLE_OK || code == CURLE_HTTP_RETURNED_ERROR)
+        return um_fail(t->err, UMBEL_E_IO, "the server answers %ld to %.150s",
+                       answer, url);
+    return um_fail(t->err, UMBEL_E_IO, "%.120s: %.70s%s", url,
+                   *reason ? reason : curl_easy_strerror(code),
+                   code == CURLE_SSL_CONNECT_ERROR
+                       ? ": does the server speak https? If not, its address "
+                         "begins with http://"
+                       : "");
+}
+
+static umbel_status fetch(void *ctx, const umbel_request *request,
+                          umbel_response *out, umbel_error *err)
+{
+    const umbel_fetch_params defaults = UMBEL_FETCH_INIT,
+                             *params = ctx ? ctx : &defaults;
+    char reason[CURL_ERROR_SIZE] = "";
+    transfer t = {.request = request,
+                  .out = out,
+                  .err = err,
+                  .range = UINT64_MAX,
+                  .sent = -1,
+                  .changed = -1};
+
+    *out = (umbel_response){.bytes = 0};
+    if (params->size < sizeof *params)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "params.size is not set: start from UMBEL_FETCH_INIT");
+    UM_TRY(check_url(request->url, err));
+    t.curl = curl_easy_init();
+    if (!t.curl)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for a transfer");
+    struct curl_slist *headers = make_headers(request);
+    prepare(&t, params, reason, headers);
+    umbel_status status = conclude(&t, curl_easy_perform(t.curl), reason);
+    settle_tag(&t);
+    curl_slist_free_all(headers);
+    curl_easy_cleanup(t.curl);
+    return status;
+}
+
+umbel_fetcher umbel_fetch_curl(const umbel_fetch_params *params)
+{
+    union {
+        const umbel_fetch_params *given;
+        void *ctx; /* fetch takes it as const again */
+    } same = {params};
+
+    return (umbel_fetcher){
+        .size = sizeof(umbel_fetcher), .ctx = same.ctx, .get = fetch};
+}

@@ -1,0 +1,289 @@
+/*
+ * control.c - the control socket's server, a protocol of stream.h.
+ */
+#include "net/server/control.h"
+
+#include "base/error.h"
+#include "net/server/socket.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TIMEOUT_MS = 10000 };
+
+struct um_control {
+    um_control_config config;
+    um_listener *listener;
+    um_places *places;
+    char *path;
+    size_t held; /* bytes behind lines that were not handed on yet */
+};
+
+/* A line that bytes follow. */
+struct um_control_request {
+    um_stream *stream; /* NULL: the client is gone */
+    uint8_t *bytes;
+    size_t len, cap, limit;
+    bool handed_on; /* until its reply it belongs to the server */
+    char line[UM_CONTROL_LINE];
+};
+
+/* --- one request ------------------------------------------------------------
+ */
+
+static void answer_line(um_stream *s, const char *line)
+{
+    um_control *c = um_stream_ctx(s);
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+
+    if (!out) {
+        um_stream_close(s, UM_END_MEMORY);
+        return;
+    }
+    c->config.answer(c->config.ctx, line, out);
+    if (fclose(out) == 0)
+        um_stream_write(s, (umbel_slice){text, len});
+    free(text);
+    um_stream_end(s, UM_END_DONE);
+}
+
+/* --- bytes behind a line ----------------------------------------------------
+ */
+
+static void free_request(um_control_request *r)
+{
+    free(r->bytes);
+    free(r);
+}
+
+void um_control_reply(um_control_request *r, umbel_slice text)
+{
+    um_stream *s = r->stream;
+
+    if (s) {
+        um_stream_set_data(s, NULL);
+        um_stream_write(s, text);
+        um_stream_end(s, UM_END_DONE);
+    }
+    free_request(r);
+}
+
+static bool make_room(um_control *c, um_control_request *r, size_t len)
+{
+    size_t cap = r->cap ? r->cap : 4096;
+
+    while (cap < r->len + len)
+        cap *= 2;
+    if (cap == r->cap)
+        return true;
+    uint8_t *more = realloc(r->bytes, cap);
+    if (!more)
+        return false;
+    c->held += cap - r->cap;
+    r->bytes = more;
+    r->cap = cap;
+    return true;
+}
+
+static void keep_bytes(um_stream *s, um_control_request *r,
+                       const uint8_t *bytes, size_t len)
+{
+    um_control *c = um_stream_ctx(s);
+
+    if (r->handed_on || len == 0)
+        return;
+    if (len > r->limit - r->len || c->held + len > UM_CONTROL_HELD) {
+        um_stream_close(s, UM_END_TOO_LONG);
+    } else if (!make_room(c, r, len)) {
+        um_stream_close(s, UM_END_MEMORY);
+    } else {
+        memcpy(r->bytes + r->len, bytes, len);
+        r->len += len;
+    }
+}
+
+static void begin_request(um_stream *s, const char *line, size_t limit)
+{
+    um_control_request *r = calloc(1, sizeof *r);
+
+    if (!r) {
+        um_stream_close(s, UM_END_MEMORY);
+        return;
+    }
+    r->stream = s;
+    r->limit = limit;
+    memcpy(r->line, line, strlen(line) + 1);
+    um_stream_set_data(s, r);
+}
+
+static void hand_on(um_stream *s, um_control_request *r)
+{
+    um_control *c = um_stream_ctx(s);
+    uint8_t *bytes = r->bytes;
+
+    c->held -= r->cap;
+    r->bytes = NULL;
+    r->handed_on = true;
+    c->config.take(c->config.ctx, r, r->line, bytes, r->len);
+}
+
+static void connection_closed(um_stream *s)
+{
+    um_control *c = um_stream_ctx(s);
+    um_control_request *r = um_stream_data(s);
+
+    if (!r)
+        return;
+    r->stream = NULL;
+    if (r->handed_on)
+        return;
+    c->held -= r->cap;
+    free_request(r);
+}
+
+/* --- connections ------------------------------------------------------------
+ */
+
+static void take_line(um_stream *s, const char *line, const uint8_t *more,
+                      size_t len)
+{
+    um_control *c = um_stream_ctx(s);
+    size_t limit = c->config.follow ? c->config.follow(c->config.ctx, line) : 0;
+
+    if (!limit) {
+        answer_line(s, line); /* one line, one reply */
+        return;
+    }
+    begin_request(s, line, limit);
+    if (um_stream_data(s))
+        keep_bytes(s, um_stream_data(s), more, len);
+}
+
+static size_t take_bytes(um_stream *s, const uint8_t *bytes, size_t len)
+{
+    char line[UM_CONTROL_LINE];
+    const uint8_t *end = memchr(bytes, '\n', len);
+    size_t n = end ? (size_t)(end - bytes) : 0;
+
+    if (um_stream_data(s)) {
+        keep_bytes(s, um_stream_data(s), bytes, len);
+        return len;
+    }
+    if (!end)
+        return 0;
+    if (n >= sizeof line) {
+        um_stream_end(s, UM_END_TOO_LONG);
+        return len;
+    }
+    memcpy(line, bytes, n);
+    line[n] = '\0';
+    if (strlen(line) == n)
+        take_line(s, line, end + 1, len - n - 1);
+    else
+        um_stream_end(s, UM_END_BAD);
+    return len;
+}
+
+static void take_end(um_stream *s, const uint8_t *bytes, size_t len)
+{
+    um_control_request *r = um_stream_data(s);
+
+    (void)bytes;
+    if (r && !r->handed_on)
+        hand_on(s, r);
+    else if (!r)
+        um_stream_end(s, len ? UM_END_BAD : UM_END_CLIENT);
+}
+
+static const um_stream_protocol protocol = {
+    .take = take_bytes, .last = take_end, .closed = connection_closed};
+
+static void report_end(void *ctx, const um_address *client, um_end why)
+{
+    um_control *c = ctx;
+
+    if (c->config.ended)
+        c->config.ended(c->config.ctx, client, why);
+}
+
+/* --- life -------------------------------------------------------------------
+ */
+
+static void free_control(void *ctx)
+{
+    um_control *c = ctx;
+
+    um_places_close(c->places);
+    free(c->path);
+    free(c);
+}
+
+static umbel_status control_socket(um_control *c, int *fd, umbel_error *err)
+{
+    um_address a;
+
+    *fd = c->config.fd;
+    if (*fd >= 0)
+        return UMBEL_OK;
+    UM_TRY(um_address_parse(c->path, &a, err));
+    if (!a.path)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "the control socket needs a path that begins with "
+                       "\"/\", got \"%s\"",
+                       c->path);
+    return um_socket_listen(&a, SOCK_STREAM, 0600, fd, err);
+}
+
+static umbel_status start_control(um_loop *l, um_control *c, umbel_error *err)
+{
+    uint64_t ms = c->config.timeout_ms ? c->config.timeout_ms : TIMEOUT_MS;
+    um_listener_config config = {.protocol = &protocol,
+                                 .limits = {.request = UM_CONTROL_LINE,
+                                            .unread = UM_CONTROL_REPLY,
+                                            .idle_ms = ms,
+                                            .total_ms = ms},
+                                 .ended = report_end,
+                                 .gone = free_control,
+                                 .ctx = c};
+    int fd;
+
+    UM_TRY(um_places_open(&(um_places_config){.total = UM_CONTROL_CLIENTS},
+                          &c->places, err));
+    UM_TRY(control_socket(c, &fd, err));
+    config.places = c->places;
+    return um_listener_open(l, fd, &config, &c->listener, err);
+}
+
+umbel_status um_control_open(um_loop *l, const um_control_config *config,
+                             um_control **out, umbel_error *err)
+{
+    um_control *c = calloc(1, sizeof *c);
+    char *path = strdup(config->path);
+    umbel_status status;
+
+    if (!c || !path) {
+        free(c);
+        free(path);
+        return um_no_memory(err, sizeof *c);
+    }
+    c->config = *config;
+    c->path = path;
+    status = start_control(l, c, err);
+    if (status)
+        free_control(c);
+    else
+        *out = c;
+    return status;
+}
+
+void um_control_close(um_control *c)
+{
+    if (!c)
+        return;
+    if (c->config.fd < 0)
+        unlink(c->path);
+    um_listener_close(c->listener);
+}

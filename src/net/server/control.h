@@ -1,0 +1,62 @@
+/*
+ * control.h - a unix socket of mode 0600: one line in, one document out.
+ *
+ * Whoever runs the server, and root, may ask it; the file's mode decides. After
+ * some lines bytes follow, up to the client's end of sending; their answers may
+ * come later.
+ */
+#ifndef UM_NET_CONTROL_H
+#define UM_NET_CONTROL_H
+
+#include "net/server/loop.h"
+#include "net/server/stream.h"
+
+#include <stdio.h>
+
+typedef struct um_control um_control;
+typedef struct um_control_request um_control_request;
+
+enum {
+    UM_CONTROL_LINE = 1024,      /* bytes of a request, with its newline */
+    UM_CONTROL_REPLY = 16 << 20, /* bytes of a reply */
+    UM_CONTROL_CLIENTS = 16,     /* at the same time */
+    UM_CONTROL_HELD = 16 << 20   /* bytes behind lines, of all clients */
+};
+
+typedef struct um_control_config {
+    const char *path;
+    int fd; /* a socket that was passed; -1: open one at path */
+    /* Writes the reply to a line, which has no newline and no NUL. */
+    void (*answer)(void *ctx, const char *line, FILE *out);
+    /* Returns how many bytes may follow a line; 0: none, and answer is called.
+     * NULL: after no line. */
+    size_t (*follow)(void *ctx, const char *line);
+    /* Takes such a line and its bytes, from malloc (NULL: none), and calls
+     * um_control_reply once, at once or later. */
+    void (*take)(void *ctx, um_control_request *r, const char *line,
+                 uint8_t *bytes, size_t len);
+    /* As in um_listener_config; may be NULL. */
+    void (*ended)(void *ctx, const um_address *client, um_end why);
+    void *ctx;
+    uint64_t timeout_ms; /* of a connection; 0: 10 s */
+} um_control_config;
+
+umbel_status um_control_open(um_loop *l, const um_control_config *c,
+                             um_control **out, umbel_error *err);
+/* Closes it and removes its file. NULL is fine. */
+void um_control_close(um_control *c);
+
+/* Sends the reply, unless the client is gone, and releases the request. May be
+ * called after um_control_close. */
+void um_control_reply(um_control_request *r, umbel_slice text);
+
+/*
+ * The other side: sends line and more (empty: nothing) to the server at path,
+ * and copies its reply to out; waits at most timeout_ms for each. Nothing
+ * listens at path: E_IO.
+ */
+umbel_status um_control_ask(const char *path, const char *line,
+                            umbel_slice more, uint64_t timeout_ms, FILE *out,
+                            umbel_error *err);
+
+#endif

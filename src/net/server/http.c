@@ -1,0 +1,486 @@
+/*
+ * http.c - libmicrohttpd, whose epoll descriptor is one of our loop's.
+ *
+ * The daemon has no thread: it runs when its descriptor is readable, or when it
+ * says that it must. Limits are kept here, because its own close connections
+ * without a reason, or leave them waiting: a client without a place is refused
+ * when it is accepted; one that has not had a reply for too long is shut down,
+ * whether it is silent, slow, or does not read.
+ */
+#include "net/server/http.h"
+
+#include "base/error.h"
+
+#include <linux/tcp.h>
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    DEFAULT_TOTAL = 64,
+    DEFAULT_REQUEST = 16384,
+    DEFAULT_IDLE_MS = 10000,
+    DEFAULT_TOTAL_MS = 300000,
+    SWEEP_MIN_MS = 5,
+    SWEEP_MAX_MS = 1000,
+    SPARE = 8 /* the daemon's limit is beyond ours, which names a reason */
+};
+
+typedef struct visit visit;
+
+/* A connection. */
+struct visit {
+    visit *next, *prev;
+    um_address peer;
+    int fd;
+    uint64_t opened, served; /* when it began, when its last reply was done */
+    size_t requests;
+    bool replying; /* a reply is on its way */
+    um_end why;    /* DONE: not ended by us */
+};
+
+struct um_http {
+    um_loop *loop;
+    um_http_config config;
+    struct MHD_Daemon *daemon;
+    um_watch *watch;
+    um_timer *again, *sweep;
+    visit *first;
+    size_t connections;
+    bool stopping;
+};
+
+/* --- connections ------------------------------------------------------------
+ */
+
+static void peer_from(const struct sockaddr *name, um_address *out)
+{
+    *out = (um_address){.path = NULL};
+    if (name->sa_family == AF_INET)
+        memcpy(&out->ip.v4, name, sizeof out->ip.v4);
+    else if (name->sa_family == AF_INET6)
+        memcpy(&out->ip.v6, name, sizeof out->ip.v6);
+    else
+        out->path = "";
+}
+
+static size_t count_network(const um_http *h, const um_address *client)
+{
+    um_network n = um_address_network(client, &h->config.limits.prefixes);
+    size_t count = 0;
+
+    for (const visit *v = h->first; v; v = v->next)
+        count += um_network_equal(
+            n, um_address_network(&v->peer, &h->config.limits.prefixes));
+    return count;
+}
+
+static void report_end(um_http *h, const um_address *client, um_end why)
+{
+    if (h->config.ended)
+        h->config.ended(h->config.ctx, client, why);
+}
+
+static bool is_limited(const um_http_limits *l, const um_address *client)
+{
+    return l->per_network &&
+           (l->limit_loopback || !um_address_is_loopback(client));
+}
+
+static enum MHD_Result admit(void *ctx, const struct sockaddr *name,
+                             socklen_t len)
+{
+    um_http *h = ctx;
+    const um_http_limits *limits = &h->config.limits;
+    um_address client;
+    um_end why = UM_END_DONE;
+
+    (void)len;
+    peer_from(name, &client);
+    if (h->connections >= limits->total)
+        why = UM_END_ALL_FULL;
+    else if (is_limited(limits, &client) &&
+             count_network(h, &client) >= limits->per_network)
+        why = UM_END_NETWORK_FULL;
+    if (why == UM_END_DONE)
+        return MHD_YES;
+    report_end(h, &client, why);
+    return MHD_NO;
+}
+
+static visit *open_visit(um_http *h, struct MHD_Connection *connection)
+{
+    visit *v = calloc(1, sizeof *v);
+    um_address peer;
+
+    peer_from(
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)
+            ->client_addr,
+        &peer);
+    if (!v) {
+        report_end(h, &peer, UM_END_MEMORY);
+        return NULL; /* its first request closes it */
+    }
+    v->peer = peer;
+    v->fd =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)
+            ->connect_fd;
+    v->opened = v->served = um_loop_now(h->loop);
+    v->next = h->first;
+    if (h->first)
+        h->first->prev = v;
+    h->first = v;
+    h->connections++;
+    return v;
+}
+
+/* The system counts the end of the stream as a byte, too. */
+static bool sent_something(int fd)
+{
+    struct tcp_info info = {.tcpi_bytes_received = 0};
+    socklen_t len = sizeof info;
+
+    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0 &&
+           info.tcpi_bytes_received > 1;
+}
+
+static um_end visit_end(const um_http *h, const visit *v)
+{
+    if (v->why != UM_END_DONE)
+        return v->why;
+    if (h->stopping)
+        return UM_END_SHUTDOWN;
+    if (v->requests)
+        return UM_END_DONE;
+    return sent_something(v->fd) ? UM_END_BAD : UM_END_CLIENT;
+}
+
+static void close_visit(um_http *h, visit *v)
+{
+    if (v->prev)
+        v->prev->next = v->next;
+    else
+        h->first = v->next;
+    if (v->next)
+        v->next->prev = v->prev;
+    h->connections--;
+    report_end(h, &v->peer, visit_end(h, v));
+    free(v);
+}
+
+static void on_connection(void *ctx, struct MHD_Connection *connection,
+                          void **socket_context,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    if (what == MHD_CONNECTION_NOTIFY_STARTED)
+        *socket_context = open_visit(ctx, connection);
+    else if (*socket_context)
+        close_visit(ctx, *socket_context);
+}
+
+static visit *visit_of(struct MHD_Connection *connection)
+{
+    return MHD_get_connection_info(connection,
+                                   MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+        ->socket_context;
+}
+
+/* --- requests ---------------------------------------------------------------
+ */
+
+static const um_http_row *find_row(const um_http *h, const char *path)
+{
+    for (const um_http_row *r = h->config.rows; r->path; r++)
+        if (strcmp(r->path, path) == 0)
+            return r;
+    return NULL;
+}
+
+/* A request: a document that was asked for, and whether it may be had. */
+typedef struct request {
+    const um_http_row *row; /* NULL: an unknown path */
+    const char *host;       /* to be checked; NULL: none */
+    bool get;
+} request;
+
+typedef struct document {
+    unsigned code;
+    const char *type;
+    char *text;
+    size_t len;
+} document;
+
+static request read_request(const um_http *h, struct MHD_Connection *connection,
+                            const visit *v, const char *path,
+                            const char *method)
+{
+    request r = {.row = find_row(h, path),
+                 .get =
+                     strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0};
+
+    if (h->config.host && !v->peer.path)
+        r.host =
+            MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
+    return r;
+}
+
+/* Writes the document, or a line that says why there is none. */
+static void write_text(um_http *h, const request *r, document *d, FILE *out)
+{
+    d->type = "text/plain; charset=utf-8";
+    if (!r->get) {
+        d->code = MHD_HTTP_METHOD_NOT_ALLOWED;
+        fputs("Only GET and HEAD are served here.\n", out);
+    } else if (r->host && !h->config.host(h->config.ctx, r->host, out)) {
+        d->code = MHD_HTTP_MISDIRECTED_REQUEST;
+    } else if (!r->row) {
+        d->code = MHD_HTTP_NOT_FOUND;
+        fputs("There is no such document. These are served:\n", out);
+        for (const um_http_row *row = h->config.rows; row->path; row++)
+            fprintf(out, "%s\n", row->path);
+    } else {
+        d->type = r->row->type;
+        d->code = r->row->write(h->config.ctx, out);
+    }
+}
+
+/* Returns false if there is no memory. */
+static bool write_document(um_http *h, const request *r, document *d)
+{
+    FILE *out = open_memstream(&d->text, &d->len);
+
+    if (!out)
+        return false;
+    write_text(h, r, d, out);
+    if (fclose(out) == 0)
+        return true;
+    free(d->text);
+    return false;
+}
+
+/* A document may use what this server serves, and nothing else: no other
+ * server, no script or style within the page, no frame around it. */
+static const struct {
+    const char *name, *value;
+} headers[] = {
+    {"Cache-Control", "no-store"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+    {"Content-Security-Policy",
+     "default-src 'none'; script-src 'self'; style-src 'self'; "
+     "img-src 'self'; connect-src 'self'; base-uri 'none'; "
+     "form-action 'none'; frame-ancestors 'none'"},
+};
+
+static enum MHD_Result send_document(struct MHD_Connection *connection,
+                                     const document *d)
+{
+    struct MHD_Response *reply =
+        MHD_create_response_from_buffer(d->len, d->text, MHD_RESPMEM_MUST_FREE);
+    enum MHD_Result done;
+
+    if (!reply) {
+        free(d->text);
+        return MHD_NO;
+    }
+    MHD_add_response_header(reply, "Content-Type", d->type);
+    for (size_t i = 0; i < UM_COUNT(headers); i++)
+        MHD_add_response_header(reply, headers[i].name, headers[i].value);
+    if (d->code == MHD_HTTP_METHOD_NOT_ALLOWED)
+        MHD_add_response_header(reply, "Allow", "GET, HEAD");
+    done = MHD_queue_response(connection, d->code, reply);
+    MHD_destroy_response(reply);
+    return done;
+}
+
+static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection,
+                                  const char *path, const char *method,
+                                  const char *version, const char *body,
+                                  size_t *body_len, void **begun)
+{
+    um_http *h = ctx;
+    visit *v = visit_of(connection);
+    document d;
+
+    (void)version;
+    (void)body;
+    if (!v)
+        return MHD_NO;
+    request r = read_request(h, connection, v, path, method);
+    if (r.get && !*begun) { /* the head has come; a reply waits for the end */
+        *begun = h;
+        return MHD_YES;
+    }
+    if (*body_len && r.get) { /* a body that nobody asked for is forgotten */
+        *body_len = 0;
+        return MHD_YES;
+    }
+    if (!write_document(h, &r, &d))
+        return MHD_NO;
+    v->requests++;
+    v->replying = true;
+    if (h->config.served)
+        h->config.served(h->config.ctx, &v->peer, r.row, d.code);
+    return send_document(connection, &d);
+}
+
+static void on_completed(void *ctx, struct MHD_Connection *connection,
+                         void **begun, enum MHD_RequestTerminationCode how)
+{
+    um_http *h = ctx;
+    visit *v = visit_of(connection);
+
+    (void)begun;
+    (void)how;
+    if (v) {
+        v->served = um_loop_now(h->loop);
+        v->replying = false;
+    }
+}
+
+/* --- the loop ---------------------------------------------------------------
+ */
+
+static void run_daemon(void *ctx)
+{
+    um_http *h = ctx;
+    MHD_UNSIGNED_LONG_LONG ms;
+
+    MHD_run(h->daemon);
+    if (MHD_get_timeout(h->daemon, &ms) == MHD_YES)
+        um_timer_set(h->again, ms, 0);
+    else
+        um_timer_stop(h->again);
+}
+
+static void on_ready(void *ctx, unsigned events)
+{
+    (void)events;
+    run_daemon(ctx);
+}
+
+/* The daemon waits for the rest of a request, also of a client that has ended
+ * its side. */
+static bool says_no_more(const visit *v)
+{
+    char byte;
+
+    return !v->replying && recv(v->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+/* Shut down, a connection is closed by the daemon when that runs again. */
+static void check_visit(um_http *h, visit *v)
+{
+    uint64_t now = um_loop_now(h->loop);
+
+    if (v->why != UM_END_DONE)
+        return;
+    if (says_no_more(v))
+        shutdown(v->fd, SHUT_RDWR);
+    if (now - v->opened >= h->config.limits.total_ms)
+        v->why = UM_END_TOO_SLOW;
+    else if (now - v->served >= h->config.limits.idle_ms)
+        v->why = v->replying   ? UM_END_UNREAD
+                 : v->requests ? UM_END_CLIENT
+                               : UM_END_IDLE;
+    if (v->why != UM_END_DONE)
+        shutdown(v->fd, SHUT_RDWR);
+}
+
+static void sweep(void *ctx)
+{
+    um_http *h = ctx;
+
+    for (visit *v = h->first; v; v = v->next)
+        check_visit(h, v);
+}
+
+/* --- life -------------------------------------------------------------------
+ */
+
+static void set_limits(um_http_limits *l)
+{
+    l->total = l->total ? l->total : DEFAULT_TOTAL;
+    l->request = l->request ? l->request : DEFAULT_REQUEST;
+    l->idle_ms = l->idle_ms ? l->idle_ms : DEFAULT_IDLE_MS;
+    l->total_ms = l->total_ms ? l->total_ms : DEFAULT_TOTAL_MS;
+    if (!l->prefixes.v4 && !l->prefixes.v6)
+        l->prefixes = (um_prefixes){UM_PREFIX_V4, UM_PREFIX_V6};
+}
+
+static umbel_status start_daemon(um_http *h, int fd, umbel_error *err)
+{
+    const um_http_limits *l = &h->config.limits;
+
+    h->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL, 0, admit, h, on_request, h, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)(l->total + SPARE),
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, l->request,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(l->total_ms / 1000 + 1),
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, h,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_END);
+    if (h->daemon)
+        return UMBEL_OK;
+    close(fd);
+    return um_fail(err, UMBEL_E_IO, "libmicrohttpd does not start");
+}
+
+static umbel_status join_loop(um_http *h, umbel_error *err)
+{
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    uint64_t ms = h->config.limits.idle_ms / 8;
+
+    if (!info)
+        return um_fail(err, UMBEL_E_UNSUPPORTED,
+                       "libmicrohttpd was built without epoll");
+    ms = ms < SWEEP_MIN_MS ? SWEEP_MIN_MS : ms;
+    ms = ms > SWEEP_MAX_MS ? SWEEP_MAX_MS : ms;
+    UM_TRY(um_timer_open(h->loop, 0, 0, run_daemon, h, &h->again, err));
+    UM_TRY(um_timer_open(h->loop, ms, ms, sweep, h, &h->sweep, err));
+    return um_watch_open(h->loop, info->epoll_fd, UM_READABLE, on_ready, h,
+                         &h->watch, err);
+}
+
+umbel_status um_http_open(um_loop *l, int fd, const um_http_config *c,
+                          um_http **out, umbel_error *err)
+{
+    um_http *h = calloc(1, sizeof *h);
+    umbel_status status;
+
+    if (!h) {
+        close(fd);
+        return um_no_memory(err, sizeof *h);
+    }
+    *h = (um_http){.loop = l, .config = *c};
+    set_limits(&h->config.limits);
+    status = start_daemon(h, fd, err);
+    if (!status)
+        status = join_loop(h, err);
+    if (status)
+        um_http_close(h);
+    else
+        *out = h;
+    return status;
+}
+
+size_t um_http_connections(const um_http *h)
+{
+    return h->connections;
+}
+
+void um_http_close(um_http *h)
+{
+    if (!h)
+        return;
+    h->stopping = true;
+    um_watch_close(h->watch);
+    um_timer_close(h->again);
+    um_timer_close(h->sweep);
+    if (h->daemon)
+        MHD_stop_daemon(h->daemon);
+    free(h);
+}

@@ -1,0 +1,55 @@
+/*
+ * http.h - documents for GET over HTTP (libmicrohttpd in our loop).
+ */
+#ifndef UM_NET_HTTP_H
+#define UM_NET_HTTP_H
+
+#include "net/server/loop.h"
+#include "net/server/stream.h"
+
+#include <stdio.h>
+
+typedef struct um_http um_http;
+
+/* A document: writes itself, and returns the status, 200 as a rule. */
+typedef struct um_http_row {
+    const char *path; /* "/status.json" */
+    const char *type; /* "application/json" */
+    unsigned (*write)(void *ctx, FILE *out);
+} um_http_row;
+
+/* 0 is the default. */
+typedef struct um_http_limits {
+    size_t total;         /* connections: 64 */
+    size_t per_network;   /* of one client network: no limit */
+    bool limit_loopback;  /* per_network holds for local clients, too */
+    um_prefixes prefixes; /* of client networks */
+    size_t request;       /* bytes of a request, and room for the reply's head:
+                             16 KiB */
+    uint64_t idle_ms;     /* for a request and its reply: 10 s */
+    uint64_t total_ms;    /* of a connection: 300 s */
+} um_http_limits;
+
+typedef struct um_http_config {
+    const um_http_row *rows; /* ends with a path of NULL */
+    um_http_limits limits;
+    /* Returns true if a Host header names this server; otherwise writes why
+     * not. Clients of unix sockets are not asked, since no browser is among
+     * them. NULL: any name. */
+    bool (*host)(void *ctx, const char *host, FILE *why);
+    /* Called for each request: row NULL is an unknown path. May be NULL. */
+    void (*served)(void *ctx, const um_address *client, const um_http_row *row,
+                   unsigned code);
+    /* Called once for each connection, as in um_listener_config. */
+    void (*ended)(void *ctx, const um_address *client, um_end why);
+    void *ctx;
+} um_http_config;
+
+/* Takes over fd, which listens; on failure it is closed. */
+umbel_status um_http_open(um_loop *l, int fd, const um_http_config *c,
+                          um_http **out, umbel_error *err);
+size_t um_http_connections(const um_http *h);
+/* Closes it and its connections, whose ended is called. NULL is fine. */
+void um_http_close(um_http *h);
+
+#endif

@@ -1,0 +1,172 @@
+/*
+ * content.c - all bytes of a file: mapped, read from a pipe, or computed.
+ */
+#include "publish/content.h"
+
+#include "base/error.h"
+
+#include <umbel/umbel.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+umbel_status um_fail_open(umbel_error *err, const char *path)
+{
+    umbel_status status = errno == ENOENT ? UMBEL_E_UNKNOWN : UMBEL_E_IO;
+
+    um_set_error_path(err, path);
+    if (err)
+        err->status = status;
+    return status;
+}
+
+void um_content_fini(um_content *c)
+{
+    if (c->mapped)
+        munmap(c->bytes, c->len);
+    else
+        free(c->bytes);
+    *c = (um_content){0};
+}
+
+umbel_status um_content_grow(um_content *c, umbel_error *err)
+{
+    size_t cap = c->cap ? 2 * c->cap : (size_t)1 << 20;
+
+    if (c->len < c->cap)
+        return UMBEL_OK;
+    if (c->cap > c->limit)
+        return um_fail_detail(
+            err, UMBEL_E_LIMIT, UMBEL_D_COMPRESSED,
+            "more than %zu bytes come out of it: make it a plain "
+            "file first",
+            c->limit);
+    cap = cap <= c->limit ? cap : c->limit + 1; /* one byte too many */
+    uint8_t *bytes = realloc(c->bytes, cap);
+    if (!bytes)
+        return um_no_memory(err, cap);
+    c->bytes = bytes;
+    c->cap = cap;
+    return UMBEL_OK;
+}
+
+static umbel_status read_all(int fd, um_content *c, umbel_error *err)
+{
+    for (;;) {
+        UM_TRY(um_content_grow(c, err));
+        ssize_t got = read(fd, c->bytes + c->len, c->cap - c->len);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return um_fail_errno(err, "cannot read");
+        if (got == 0)
+            return UMBEL_OK;
+        c->len += (size_t)got;
+    }
+}
+
+/* Maps a file; an empty one cannot be mapped, and need not be. */
+static umbel_status map_all(int fd, const struct stat *st, um_content *c,
+                            umbel_error *err)
+{
+    size_t len = (size_t)st->st_size;
+    void *map = len ? mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
+
+    if (map == MAP_FAILED)
+        return um_fail_errno(err, "cannot map");
+    c->bytes = map;
+    c->len = len;
+    c->mapped = len > 0;
+    return UMBEL_OK;
+}
+
+static umbel_status take_file(int fd, um_content *c, umbel_error *err)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) != 0)
+        return um_fail_errno(err, "cannot read");
+    if (!S_ISREG(st.st_mode))
+        return um_fail(err, UMBEL_E_IO,
+                       "not a regular file: keep it in one first");
+    return map_all(fd, &st, c, err);
+}
+
+/* Maps a file, or reads where the length is not known: files in /proc say 0. */
+static umbel_status take_any(int fd, um_content *c, umbel_error *err)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+        return map_all(fd, &st, c, err);
+    return read_all(fd, c, err);
+}
+
+/* Passes a failure on, with the path before its text. */
+static umbel_status conclude(um_content *c, umbel_status status,
+                             const char *path, umbel_error *err)
+{
+    if (status != UMBEL_OK)
+        um_content_fini(c);
+    return um_name_file(status, path, err);
+}
+
+/* O_NONBLOCK: opening a pipe would wait for a writer. */
+umbel_status um_content_read(um_content *c, const char *path, umbel_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    *c = (um_content){.len = 0};
+    if (fd < 0)
+        return um_fail_open(err, path);
+    umbel_status status = take_file(fd, c, err);
+    close(fd);
+    return conclude(c, status, path, err);
+}
+
+umbel_status um_content_read_within(um_content *c, const char *path,
+                                    size_t limit, umbel_error *err)
+{
+    bool piped = strcmp(path, "-") == 0;
+    int fd = piped ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+
+    *c = (um_content){.limit = limit};
+    if (fd < 0)
+        return um_fail_path(err, path);
+    umbel_status status = take_any(fd, c, err);
+    if (!piped)
+        close(fd);
+    return conclude(c, status, path, err);
+}
+
+umbel_status um_content_diff(um_content *c, const umbel_filter *old,
+                             const umbel_filter *now, umbel_diff_result *cost,
+                             umbel_error *err)
+{
+    size_t room = umbel_diff_room(now);
+
+    *c = (um_content){.bytes = malloc(room), .cap = room};
+    if (!c->bytes)
+        return um_no_memory(err, room);
+    umbel_status status = umbel_diff(old, now, c->bytes, c->cap, cost, err);
+    if (status == UMBEL_OK)
+        c->len = (size_t)cost->bytes;
+    else
+        um_content_fini(c);
+    return status;
+}
+
+um_name_text um_name_of(const umbel_filter *f)
+{
+    uint8_t name[UMBEL_CONTENT_LEN];
+    um_name_text out = {""};
+
+    umbel_content_name(f, name);
+    um_digest_text(name, out.text);
+    return out;
+}

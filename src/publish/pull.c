@@ -1,0 +1,507 @@
+/*
+ * pull.c - a reader: manifest, judgement, the cheaper route, admission,
+ * replace.
+ *
+ * A manifest is remembered as soon as it is accepted, before anything else is
+ * fetched: a server that lets a new manifest pass and holds its filter back
+ * cannot return to an older one.
+ */
+#include "base/error.h"
+#include "filter/coded.h"
+#include "filter/head.h"
+#include "publish/download.h"
+#include "publish/judge.h"
+#include "publish/pull_state.h"
+#include "publish/store.h"
+
+#include <umbel/diff.h>
+
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { URL_MAX = 2048, MAX_BYTES = 1 << 30 };
+
+/* Names in the store. */
+static const char filter_name[] = "", state_name[] = ".pull";
+
+struct umbel_puller {
+    umbel_fetcher fetcher;
+    umbel_store store;
+    char base_url[URL_MAX]; /* up to the name */
+    char name[UM_NAME_MAX + 1];
+    const uint8_t *trust;
+    umbel_admission wants;
+    umbel_source source;
+
+    uint8_t admitted[UM_DIGEST_LEN]; /* the filter that was admitted last */
+    bool has_admitted;
+
+    /* Of the last round. */
+    uint64_t now;
+    um_manifest last; /* accepted before, without steps */
+    char last_tag[UMBEL_MAX_TAG];
+    bool there; /* the store has a filter: */
+    um_blob have;
+    um_manifest manifest;
+    char tag[UMBEL_MAX_TAG];
+    um_route route;
+    uint64_t moved;
+    bool new_key;
+    bool gone; /* what the manifest names: there may be a newer one */
+};
+
+/* --- opening ----------------------------------------------------------------
+ */
+
+/* Splits the address before the filter's name; .manifest may follow it. */
+static bool set_name(umbel_puller *p)
+{
+    static const char ending[] = ".manifest";
+    const char *scheme = strstr(p->base_url, "://");
+    char *slash = strrchr(p->base_url, '/');
+    size_t end = sizeof ending - 1;
+
+    if (!slash || (scheme && slash < scheme + 3))
+        return false;
+    size_t len = strlen(++slash);
+    if (len > end && strcmp(slash + len - end, ending) == 0)
+        len -= end;
+    if (!um_name_is_fine(slash, len))
+        return false;
+    memcpy(p->name, slash, len);
+    p->name[len] = '\0';
+    *slash = '\0';
+    return true;
+}
+
+static umbel_status set_url(umbel_puller *p, const char *url, umbel_error *err)
+{
+    if (url && strlen(url) >= URL_MAX)
+        return um_fail(err, UMBEL_E_RANGE, "the address is too long");
+    snprintf(p->base_url, URL_MAX, "%s", url ? url : "");
+    if (!set_name(p))
+        return um_fail(err, UMBEL_E_RANGE,
+                       "an address ends with the name of a filter, as in "
+                       "https://example.org/lists/words");
+    return UMBEL_OK;
+}
+
+static umbel_status set_params(umbel_puller *p, const umbel_pull_params *params,
+                               umbel_error *err)
+{
+    p->trust = params->trust_key;
+    p->source = (umbel_source)UMBEL_SOURCE_INIT;
+    p->source.memory_limit = params->memory_limit;
+    p->wants = (umbel_admission)UMBEL_ADMISSION_INIT;
+    if (params->wants)
+        p->wants = *params->wants;
+    if (p->wants.max_bytes == 0)
+        p->wants.max_bytes = MAX_BYTES;
+    return set_url(p, params->url, err);
+}
+
+umbel_status umbel_pull_open(const umbel_pull_params *params,
+                             const umbel_fetcher *fetcher,
+                             const umbel_store *store, umbel_puller **out,
+                             umbel_error *err)
+{
+    if (!params || params->size < sizeof *params)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "params.size is not set: start from UMBEL_PULL_INIT");
+    if (!fetcher || fetcher->size < sizeof *fetcher || !fetcher->get)
+        return um_fail(err, UMBEL_E_RANGE,
+                       "the fetcher's size is not set, or it lacks a call");
+    UM_TRY(um_store_check(store, true, err));
+    if (sodium_init() < 0) /* picks the fast digest */
+        return um_fail(err, UMBEL_E_IO, "the system gives no random numbers");
+    umbel_puller *p = calloc(1, sizeof *p);
+    if (!p)
+        return um_fail(err, UMBEL_E_NOMEM, "no memory for a reader");
+    p->fetcher = *fetcher;
+    p->store = *store;
+    umbel_status status = set_params(p, params, err);
+    if (status == UMBEL_OK)
+        *out = p;
+    else
+        free(p);
+    return status;
+}
+
+void umbel_pull_close(umbel_puller *p)
+{
+    free(p);
+}
+
+/* --- state ------------------------------------------------------------------
+ */
+
+/* An empty state is that of a reader that never pulled. */
+static umbel_status read_state(umbel_puller *p, umbel_error *err)
+{
+    const umbel_store *s = &p->store;
+    umbel_slice text;
+
+    p->last = (um_manifest){.serial = 0};
+    *p->last_tag = '\0';
+    umbel_status status = s->get(s->ctx, state_name, &text, err);
+    if (status != UMBEL_OK)
+        return status == UMBEL_E_UNKNOWN ? UMBEL_OK : status;
+    if (text.len)
+        status =
+            um_pull_state_read(text.data, text.len, &p->last, p->last_tag, err);
+    s->release(s->ctx, text);
+    return um_name_file(status, um_store_where(s, state_name), err);
+}
+
+static umbel_status write_state(umbel_puller *p, umbel_error *err)
+{
+    char text[UM_PULL_STATE_MAX], before[UM_PULL_STATE_MAX];
+    umbel_slice part = {text, um_pull_state_write(&p->manifest, p->tag, text)};
+
+    if (p->last.serial &&
+        um_pull_state_write(&p->last, p->last_tag, before) == part.len &&
+        memcmp(text, before, part.len) == 0)
+        return UMBEL_OK;
+    return p->store.put(p->store.ctx, state_name, &part, 1, err);
+}
+
+/* Refuses to replace what is neither a filter nor of an earlier pull. */
+static umbel_status spare_other_file(const umbel_puller *p, umbel_error *err)
+{
+    umbel_slice all;
+
+    UM_TRY(p->store.get(p->store.ctx, filter_name, &all, err));
+    bool is_filter = um_is_umbel_file(all.data, all.len);
+    p->store.release(p->store.ctx, all);
+    if (is_filter)
+        return UMBEL_OK;
+    um_set_error(err, UMBEL_E_IO,
+                 "this is not a filter, and would be replaced by one: remove "
+                 "it first, or pull to another file");
+    return um_name_file(UMBEL_E_IO, um_store_where(&p->store, filter_name),
+                        err);
+}
+
+static umbel_status look_at_filter(umbel_puller *p, umbel_error *err)
+{
+    umbel_status status =
+        um_store_object_digest(&p->store, filter_name, &p->have, err);
+
+    p->there = status == UMBEL_OK;
+    if (p->there && p->have.len && !p->last.serial)
+        return spare_other_file(p, err);
+    return status == UMBEL_E_UNKNOWN ? UMBEL_OK : status;
+}
+
+/* --- the manifest -----------------------------------------------------------
+ */
+
+typedef struct text {
+    char bytes[UM_MANIFEST_MAX];
+    size_t len;
+} text;
+
+static umbel_status take_text(void *ctx, uint64_t at, umbel_slice bytes,
+                              umbel_error *err)
+{
+    text *t = ctx;
+
+    if (at > sizeof t->bytes || bytes.len > sizeof t->bytes - at)
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "the server sends more than %zu bytes: it is not what "
+                       "was published",
+                       sizeof t->bytes);
+    memcpy(t->bytes + at, bytes.data, bytes.len);
+    t->len = (size_t)at + bytes.len;
+    return UMBEL_OK;
+}
+
+static umbel_status doubt_address(umbel_status status, umbel_error *err)
+{
+    umbel_error said = {.text = ""};
+
+    if (err)
+        said = *err;
+    return um_fail(err, status,
+                   "%.170s: an address ends with the filter's name, without / "
+                   "and .umb",
+                   said.text);
+}
+
+/* Keeps a tag of one plain line: it goes into the state, and back as it is. */
+static void set_tag(umbel_puller *p, const char *tag)
+{
+    size_t len = strnlen(tag, UMBEL_MAX_TAG);
+    bool plain = len < UMBEL_MAX_TAG && tag[0] != ' ';
+
+    for (size_t i = 0; plain && i < len; i++)
+        plain = tag[i] >= ' ' && tag[i] <= '~';
+    snprintf(p->tag, sizeof p->tag, "%s", plain ? tag : "");
+}
+
+/* Asks only for a change where we have what the last manifest was about. */
+static umbel_status fetch_manifest(umbel_puller *p, umbel_error *err)
+{
+    text t = {.len = 0};
+    um_terms terms = {.name = p->name, .trust = p->trust, .now = p->now};
+    umbel_response response = {.bytes = 0};
+    char url[URL_MAX + UM_NAME_MAX + 16];
+    umbel_request request = {.url = url,
+                             .max = UM_MANIFEST_MAX,
+                             .fresh = true,
+                             .take = take_text,
+                             .ctx = &t};
+
+    snprintf(url, sizeof url, "%s%s.manifest", p->base_url, p->name);
+    if (p->there && um_same_digest(p->have.digest, p->last.filter.digest) &&
+        um_judge_unchanged(&p->last, &terms))
+        request.tag = p->last_tag;
+    umbel_status status =
+        p->fetcher.get(p->fetcher.ctx, &request, &response, err);
+    p->moved += response.bytes;
+    if (status != UMBEL_OK)
+        return response.missing ? doubt_address(status, err) : status;
+    if (response.unchanged && request.tag && *request.tag) {
+        p->manifest = p->last;
+        p->manifest.filter = p->have;
+        memcpy(p->tag, p->last_tag, sizeof p->tag);
+        return um_judge_again(&p->last, p->now, err);
+    }
+    set_tag(p, response.tag);
+    UM_TRY(um_manifest_read(t.bytes, t.len, &p->manifest, err));
+    return um_judge(&p->manifest, &p->last, &terms, err);
+}
+
+/* --- admission --------------------------------------------------------------
+ */
+
+static umbel_status hear_ruling(umbel_puller *p, const umbel_ruling *ruling,
+                                const uint8_t *digest, umbel_error *err)
+{
+    if (!ruling->admitted) {
+        const umbel_reason *why = &ruling->reason[0];
+        bool memory = why->code == UMBEL_REFUSED_BYTES &&
+                      ruling->bytes <= p->wants.max_bytes;
+        return um_fail_detail(err, UMBEL_E_REFUSED,
+                              memory ? UMBEL_D_MEMORY_LIMIT : UMBEL_D_NONE,
+                              "not admitted: %.160s", why->text);
+    }
+    memcpy(p->admitted, digest, sizeof p->admitted);
+    p->has_admitted = true;
+    return UMBEL_OK;
+}
+
+/* Admits a file of the store, once for the same bytes. */
+static umbel_status admit_file(umbel_puller *p, const char *name,
+                               const uint8_t *digest, umbel_error *err)
+{
+    umbel_ruling ruling;
+    umbel_slice all;
+
+    if (p->has_admitted && um_same_digest(p->admitted, digest))
+        return UMBEL_OK;
+    UM_TRY(p->store.get(p->store.ctx, name, &all, err));
+    umbel_status status = umbel_admit_bytes(all.data, all.len, &p->source,
+                                            &p->wants, NULL, &ruling, err);
+    p->store.release(p->store.ctx, all);
+    return status ? status : hear_ruling(p, &ruling, digest, err);
+}
+
+/* Admits a filter that differences made: as strictly as if decoded here. */
+static umbel_status admit_filter(umbel_puller *p, const umbel_filter *f,
+                                 umbel_error *err)
+{
+    umbel_ruling ruling;
+    uint64_t limit = p->source.memory_limit;
+
+    if (!limit && umbel_coded(f))
+        limit = um_open_limit(p->manifest.filter.len);
+    if (limit && f->payload_len > limit)
+        return um_fail_detail(err, UMBEL_E_REFUSED, UMBEL_D_MEMORY_LIMIT,
+                              "not admitted: the filter takes %zu bytes, the "
+                              "limit is %" PRIu64,
+                              f->payload_len, limit);
+    UM_TRY(umbel_admit(f, &p->wants, &ruling, err));
+    return hear_ruling(p, &ruling, p->manifest.filter.digest, err);
+}
+
+/* --- the filter -------------------------------------------------------------
+ */
+
+/* Fetches a blob of the manifest: it is then a part that has the digest. */
+static umbel_status fetch_blob(umbel_puller *p, const um_blob *blob,
+                               um_blob_kind kind, um_download *d,
+                               umbel_error *err)
+{
+    char name[UM_BLOB_NAME], url[URL_MAX + UM_BLOB_NAME];
+
+    um_blob_name(blob, kind, name);
+    snprintf(url, sizeof url, "%s%s", p->base_url, name);
+    *d = (um_download){
+        .fetcher = &p->fetcher, .store = &p->store, .url = url, .blob = blob};
+    umbel_status status = um_download_run(d, err);
+    d->url = NULL;
+    p->moved += d->moved;
+    return status;
+}
+
+/* A filter that is refused stays a part, so that it is not fetched again. */
+static umbel_status take_whole(umbel_puller *p, umbel_error *err)
+{
+    um_download d;
+    const um_blob *filter = &p->manifest.filter;
+    umbel_status status = fetch_blob(p, filter, UM_BLOB_FILTER, &d, err);
+
+    p->gone = status != UMBEL_OK && d.missing;
+    if (status != UMBEL_OK)
+        return status;
+    UM_TRY(admit_file(p, d.part, filter->digest, err));
+    return p->store.move(p->store.ctx, d.part, filter_name, err);
+}
+
+static umbel_status load_filter(const umbel_puller *p, umbel_filter **out,
+                                umbel_error *err)
+{
+    umbel_slice all;
+
+    UM_TRY(p->store.get(p->store.ctx, filter_name, &all, err));
+    umbel_status status = umbel_decode(all.data, all.len, &p->source, out, err);
+    p->store.release(p->store.ctx, all);
+    return status;
+}
+
+/* Turns *f into the filter after a step. */
+static umbel_status apply_step(umbel_puller *p, const um_step *step,
+                               umbel_filter **f, bool *final, umbel_error *err)
+{
+    um_download d;
+    umbel_slice all;
+    umbel_filter *next = NULL;
+    umbel_status status = fetch_blob(p, &step->file, UM_BLOB_STEP, &d, err);
+
+    *final = status == UMBEL_E_IO && !d.missing;
+    if (status != UMBEL_OK)
+        return status;
+    UM_TRY(p->store.get(p->store.ctx, d.part, &all, err));
+    status = umbel_patch(*f, all.data, all.len, &next, err);
+    p->store.release(p->store.ctx, all);
+    p->store.remove(p->store.ctx, d.part, NULL);
+    if (status != UMBEL_OK)
+        return status;
+    umbel_close(*f);
+    *f = next;
+    return UMBEL_OK;
+}
+
+/* Replaces the stored filter by f, if f is the published file to the byte. */
+static umbel_status put_filter(umbel_puller *p, const umbel_filter *f,
+                               bool *final, umbel_error *err)
+{
+    uint8_t digest[UM_DIGEST_LEN];
+    um_parts parts;
+
+    UM_TRY(um_parts_init(&parts, f, err));
+    um_digest_parts(parts.part, UM_COUNT(parts.part), digest);
+    *final = um_same_digest(digest, p->manifest.filter.digest);
+    umbel_status status = UMBEL_OK;
+    if (!*final)
+        status = um_fail(err, UMBEL_E_REFUSED,
+                         "the differences lead to another filter than the "
+                         "published one");
+    if (status == UMBEL_OK)
+        status = admit_filter(p, f, err);
+    if (status == UMBEL_OK)
+        status = p->store.put(p->store.ctx, filter_name, parts.part,
+                              UM_COUNT(parts.part), err);
+    um_parts_fini(&parts, f);
+    return status;
+}
+
+/*
+ * Takes the steps. *final: the whole file would not help, because the network
+ * or the store fails that as well, or the published filter is not admitted.
+ */
+static umbel_status take_steps(umbel_puller *p, bool *final, umbel_error *err)
+{
+    umbel_filter *f = NULL;
+    umbel_status status = load_filter(p, &f, err);
+
+    for (size_t i = p->route.first; !status && i < p->manifest.nsteps; i++)
+        status = apply_step(p, &p->manifest.step[i], &f, final, err);
+    if (status == UMBEL_OK)
+        status = put_filter(p, f, final, err);
+    umbel_close(f);
+    return status;
+}
+
+static umbel_status take_route(umbel_puller *p, umbel_error *err)
+{
+    bool final = false;
+
+    if (p->manifest.filter.len > p->wants.max_bytes)
+        return um_fail_detail(err, UMBEL_E_REFUSED, UMBEL_D_BYTES_LIMIT,
+                              "the published filter has %" PRIu64
+                              " bytes, the limit is %" PRIu64,
+                              p->manifest.filter.len, p->wants.max_bytes);
+    if (p->route.by_steps) {
+        umbel_status status = take_steps(p, &final, err);
+        if (status == UMBEL_OK || final)
+            return status;
+    }
+    p->route.by_steps = false;
+    return take_whole(p, err);
+}
+
+/* --- a round ----------------------------------------------------------------
+ */
+
+static umbel_status round_locked(umbel_puller *p, umbel_error *err)
+{
+    p->gone = false;
+    UM_TRY(read_state(p, err));
+    UM_TRY(look_at_filter(p, err));
+    UM_TRY(fetch_manifest(p, err));
+    if (p->manifest.is_signed && !p->trust && !p->last.is_signed)
+        p->new_key = true;
+    p->route = um_route_from(&p->manifest, p->there ? p->have.digest : NULL);
+    UM_TRY(write_state(p, err));
+    if (p->route.current)
+        UM_TRY(admit_file(p, filter_name, p->have.digest, err));
+    else
+        UM_TRY(take_route(p, err));
+    um_download_clear(&p->store, NULL); /* also of a round that was killed */
+    return UMBEL_OK;
+}
+
+static void report_round(const umbel_puller *p, umbel_pulled *out)
+{
+    *out = (umbel_pulled){.serial = p->manifest.serial,
+                          .route = p->route.current    ? UMBEL_PULL_CURRENT
+                                   : p->route.by_steps ? UMBEL_PULL_STEPS
+                                                       : UMBEL_PULL_WHOLE,
+                          .bytes = p->manifest.filter.len,
+                          .moved = p->moved,
+                          .is_signed = p->manifest.is_signed,
+                          .new_key = p->new_key,
+                          .expires = p->manifest.expires};
+    memcpy(out->key, p->manifest.key, sizeof out->key);
+}
+
+umbel_status umbel_pull_round(umbel_puller *p, uint64_t now, umbel_pulled *out,
+                              umbel_error *err)
+{
+    UM_TRY(p->store.lock(p->store.ctx, err));
+    p->now = now;
+    p->moved = 0;
+    p->new_key = false;
+    umbel_status status = round_locked(p, err);
+    if (status != UMBEL_OK && p->gone) /* replaced by a newer one meanwhile? */
+        status = round_locked(p, err);
+    p->store.unlock(p->store.ctx);
+    if (status == UMBEL_OK && out)
+        report_round(p, out);
+    return status;
+}

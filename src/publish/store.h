@@ -1,0 +1,20 @@
+/*
+ * store.h - calls of a store that need more than the call.
+ */
+#ifndef UM_EXCHANGE_STORE_H
+#define UM_EXCHANGE_STORE_H
+
+#include "publish/manifest.h"
+
+/* Checks that a store has the calls that a publisher or a reader needs. */
+umbel_status um_store_check(const umbel_store *s, bool for_reader,
+                            umbel_error *err);
+
+/* Gives the digest and the length of name's bytes. */
+umbel_status um_store_object_digest(const umbel_store *s, const char *name,
+                                    um_blob *out, umbel_error *err);
+
+/* Returns what messages call a name. */
+const char *um_store_where(const umbel_store *s, const char *name);
+
+#endif

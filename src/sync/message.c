@@ -1,0 +1,170 @@
+/*
+ * sync_message.c - messages as bytes, and back.
+ *
+ *   type 1 | length of the body 4 | body | XXH3-64 of all before 8
+ */
+#include "base/error.h"
+#include "base/hash.h"
+#include "sync/inside.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { START = 5, END = 8, LIST_LEN = 8 };
+
+uint8_t *um_bytes_room(um_bytes *b, size_t len)
+{
+    if (b->cap - b->len < len) {
+        size_t cap = b->len + len + b->cap / 2 + 256;
+        uint8_t *at = b->failed ? NULL : realloc(b->at, cap);
+        if (!at) {
+            b->failed = true;
+            return NULL;
+        }
+        b->at = at;
+        b->cap = cap;
+    }
+    return b->at + b->len;
+}
+
+void um_bytes_put(um_bytes *b, const void *data, size_t len)
+{
+    uint8_t *at = um_bytes_room(b, len);
+
+    if (!at)
+        return;
+    if (len)
+        memcpy(at, data, len);
+    b->len += len;
+}
+
+void um_bytes_u64(um_bytes *b, uint64_t x)
+{
+    uint8_t bytes[8];
+
+    um_store64(bytes, x);
+    um_bytes_put(b, bytes, sizeof bytes);
+}
+
+void um_bytes_varint(um_bytes *b, uint64_t x)
+{
+    uint8_t bytes[10];
+    um_writer w = {bytes, bytes + sizeof bytes, false};
+
+    um_put_varint(&w, x);
+    um_bytes_put(b, bytes, (size_t)(w.at - bytes));
+}
+
+void um_bytes_fini(um_bytes *b)
+{
+    free(b->at);
+    *b = (um_bytes){.len = 0};
+}
+
+void um_message_begin(um_bytes *b, um_message_type type)
+{
+    uint8_t start[START] = {(uint8_t)type};
+
+    b->len = 0;
+    b->failed = false;
+    um_bytes_put(b, start, sizeof start);
+}
+
+void um_message_end(um_bytes *b)
+{
+    if (b->failed)
+        return;
+    um_writer w = {b->at + 1, b->at + START, false};
+    um_put_u32(&w, (uint32_t)(b->len - START));
+    um_bytes_u64(b, um_checksum(b->at, b->len));
+}
+
+umbel_status umbel_sync_split(const umbel_sync *s, const void *bytes,
+                              size_t len, size_t *used, umbel_error *err)
+{
+    const uint8_t *at = bytes;
+    um_reader r = {at, at + len, false};
+    uint8_t type;
+
+    *used = 0;
+    if (!len)
+        return UMBEL_OK;
+    um_get_bytes(&r, &type, 1);
+    if (type < UM_MSG_HELLO || type > UM_MSG_LOG)
+        return um_fail(err, UMBEL_E_FORMAT, "a message of unknown type %u",
+                       type);
+    uint64_t body = um_get_u32(&r);
+    if (r.bad)
+        return UMBEL_OK;
+    if (body + START + END > s->limit.message_bytes)
+        return um_fail(err, UMBEL_E_LIMIT,
+                       "a message of %" PRIu64 " bytes, message_bytes is "
+                       "%" PRIu32,
+                       body + START + END, s->limit.message_bytes);
+    if (len >= body + START + END)
+        *used = (size_t)body + START + END;
+    return UMBEL_OK;
+}
+
+umbel_status um_message_open(const umbel_sync *s, const void *bytes, size_t len,
+                             um_message_type *type, um_reader *body,
+                             umbel_error *err)
+{
+    const uint8_t *at = bytes;
+    size_t used;
+
+    UM_TRY(umbel_sync_split(s, bytes, len, &used, err));
+    if (used != len || !len)
+        return um_fail(err, UMBEL_E_FORMAT,
+                       "a message of %zu bytes has another length", len);
+    if (um_checksum(at, len - END) != um_load64(at + len - END))
+        return um_fail(err, UMBEL_E_CHECKSUM,
+                       "a message does not match its checksum");
+    *type = (um_message_type)at[0];
+    *body = (um_reader){at + START, at + len - END, false};
+    return UMBEL_OK;
+}
+
+void um_put_id(um_bytes *b, const umbel_sync *s, const um_sync_id *id)
+{
+    um_bytes_put(b, s->list[id->list].digest, LIST_LEN);
+    um_bytes_put(b, id->origin, UMBEL_ORIGIN_LEN);
+    um_bytes_u64(b, id->incarnation);
+    um_bytes_varint(b, id->epoch);
+}
+
+umbel_status um_get_id(um_reader *r, const umbel_sync *s, um_sync_id *out,
+                       umbel_error *err)
+{
+    uint8_t digest[LIST_LEN];
+
+    um_get_bytes(r, digest, sizeof digest);
+    um_get_bytes(r, out->origin, UMBEL_ORIGIN_LEN);
+    out->incarnation = um_get_u64(r);
+    out->epoch = um_get_varint(r);
+    if (r->bad)
+        return um_fail(err, UMBEL_E_FORMAT, "a message is cut short: id");
+    for (out->list = 0; out->list < s->nlists; out->list++)
+        if (memcmp(s->list[out->list].digest, digest, sizeof digest) == 0)
+            return UMBEL_OK;
+    return um_fail(err, UMBEL_E_UNKNOWN,
+                   "a list that is not here, or of another shape: digest "
+                   "%016" PRIx64,
+                   __builtin_bswap64(um_load64(digest)));
+}
+
+void um_put_statement(um_bytes *b, const um_statement *st)
+{
+    um_bytes_varint(b, st->version);
+    um_bytes_varint(b, st->keys);
+    um_bytes_put(b, st->root, sizeof st->root);
+    um_bytes_put(b, st->signature, sizeof st->signature);
+}
+
+void um_get_statement(um_reader *r, um_statement *st)
+{
+    st->version = um_get_varint(r);
+    st->keys = um_get_varint(r);
+    um_get_bytes(r, st->root, sizeof st->root);
+    um_get_bytes(r, st->signature, sizeof st->signature);
+}

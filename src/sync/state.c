@@ -1,0 +1,348 @@
+/*
+ * sync_state.c - restarts: a copy as a filter that carries the rest as its
+ * data, and everything else as bytes.
+ *
+ *   data of a copy    "umbel-copy-1", incarnation 8, epoch 8, origin 32, name
+ *                     of the list (length 1), statement; used, pages (varints),
+ *                     the version that changed each page, as gaps below that of
+ *                     the copy; steps: statement, length, bytes
+ *   state             "umbel-sync-state-1", oldest epoch of each list (name,
+ *                     number), rules, contradictions, logs
+ */
+#include "base/error.h"
+#include "sync/inside.h"
+
+#include <stdlib.h>
+
+#define COPY_MAGIC "umbel-copy-1"
+#define STATE_MAGIC "umbel-sync-state-1"
+enum { COPY_MAGIC_LEN = 12, STATE_MAGIC_LEN = 18 };
+
+/* --- copies --------------------------------------------------------------- */
+
+static void put_name(um_bytes *b, const char *name)
+{
+    uint8_t len = (uint8_t)strlen(name);
+
+    um_bytes_put(b, &len, 1);
+    um_bytes_put(b, name, len);
+}
+
+static bool get_list(um_reader *r, const umbel_sync *s, size_t *list)
+{
+    char name[256] = "";
+    uint8_t len;
+
+    um_get_bytes(r, &len, 1);
+    um_get_bytes(r, name, len);
+    for (*list = 0; !r->bad && *list < s->nlists; ++*list)
+        if (strcmp(s->list[*list].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void put_copy_data(const umbel_sync *s, const um_copy *c, um_bytes *b)
+{
+    const um_sync_of_list *l = &s->list[c->id.list];
+
+    um_bytes_put(b, COPY_MAGIC, COPY_MAGIC_LEN);
+    um_bytes_u64(b, c->id.incarnation);
+    um_bytes_u64(b, c->id.epoch);
+    um_bytes_put(b, c->id.origin, UMBEL_ORIGIN_LEN);
+    put_name(b, l->name);
+    um_put_statement(b, &c->now);
+    um_bytes_varint(b, c->used);
+    um_bytes_varint(b, l->pages.n);
+    for (uint64_t i = 0; i < l->pages.n; i++)
+        um_bytes_varint(b, c->now.version - c->changed[i]);
+    um_bytes_varint(b, c->nsteps);
+    for (size_t i = 0; i < c->nsteps; i++) {
+        um_put_statement(b, &c->step[i].from);
+        um_bytes_varint(b, c->step[i].old.len);
+        um_bytes_put(b, c->step[i].old.at, c->step[i].old.len);
+    }
+}
+
+umbel_status umbel_sync_export(const umbel_sync *s, size_t at,
+                               umbel_filter **out, umbel_error *err)
+{
+    um_bytes data = {.len = 0};
+    umbel_filter *f;
+
+    if (!at || at > s->norder)
+        return um_fail(err, UMBEL_E_RANGE, "there is no such copy");
+    const um_copy *c = s->copy[s->order[at - 1]];
+    UM_TRY(umbel_copy(c->filter, &f, err));
+    put_copy_data(s, c, &data);
+    umbel_status status = um_no_memory(err, data.len);
+    if (!data.failed)
+        status = umbel_set_data(f, data.at, data.len, err);
+    um_bytes_fini(&data);
+    if (status)
+        umbel_close(f);
+    else
+        *out = f;
+    return status;
+}
+
+/* Steps come from our own disk; still, a damaged one must do no harm. */
+static bool is_sound_step(const um_pages *pages, um_reader r)
+{
+    while (r.at < r.end) {
+        uint64_t number = um_get_varint(&r), len = um_get_varint(&r), i = 0;
+        if (r.bad || number >= pages->n || len > (uint64_t)(r.end - r.at))
+            return false;
+        um_page p = um_page_of(pages, number);
+        uint64_t most = um_entry_most(&pages->section[p.section].form);
+        um_reader e = {r.at, r.at + len, false};
+        for (; e.at < e.end; i++) {
+            uint64_t gap = um_get_varint(&e);
+            uint64_t count = um_get_varint(&e);
+            if (e.bad || i >= p.n || gap >= p.n - i || count > most)
+                return false;
+            i += gap;
+        }
+        r.at += len;
+    }
+    return !r.bad;
+}
+
+static umbel_status get_steps(const umbel_sync *s, um_copy *c, um_reader *r,
+                              umbel_error *err)
+{
+    const um_pages *pages = &s->list[c->id.list].pages;
+    uint64_t n = um_get_varint(r);
+
+    for (uint64_t i = 0; i < n && !r->bad; i++) {
+        um_step step = {.old = {.len = 0}};
+        um_get_statement(r, &step.from);
+        uint64_t len = um_get_varint(r);
+        if (r->bad || len > (uint64_t)(r->end - r->at) ||
+            !is_sound_step(pages, (um_reader){r->at, r->at + len, false}))
+            return um_fail(err, UMBEL_E_FORMAT, "a saved copy is damaged");
+        um_bytes_put(&step.old, r->at, (size_t)len);
+        r->at += len;
+        um_step *all = NULL;
+        if (!step.old.failed && um_step_index(&step))
+            all = um_grow_array(c->step, &c->nsteps, sizeof *all);
+        if (!all) {
+            um_step_fini(&step);
+            return um_no_memory(err, len);
+        }
+        c->step = all;
+        c->step[c->nsteps - 1] = step;
+        c->history_bytes += um_step_bytes(&step);
+    }
+    return r->bad ? um_fail(err, UMBEL_E_FORMAT, "a saved copy is damaged")
+                  : UMBEL_OK;
+}
+
+static umbel_status fill_copy(umbel_sync *s, um_copy *c, const umbel_filter *f,
+                              um_reader *r, umbel_error *err)
+{
+    const um_sync_of_list *l = &s->list[c->id.list];
+    um_statement now;
+
+    um_get_statement(r, &now);
+    c->used = um_get_varint(r);
+    if (um_get_varint(r) != l->pages.n)
+        r->bad = true;
+    for (uint64_t i = 0; i < l->pages.n && !r->bad; i++)
+        c->changed[i] = now.version - um_get_varint(r);
+    UM_TRY(get_steps(s, c, r, err));
+    memcpy(c->filter->payload, f->payload, f->payload_len - um_data_room(f));
+    for (uint64_t i = 0; i < l->pages.n; i++) {
+        um_page p = um_page_of(&l->pages, i);
+        um_tree_hash_page(c->filter->payload + p.offset, p.len,
+                          um_tree_leaf(&c->tree, i));
+        um_tree_touch(&c->tree, i);
+    }
+    um_tree_end(&c->tree);
+    if (memcmp(now.root, um_tree_root(&c->tree), UM_HASH_LEN) != 0 ||
+        !um_statement_holds(s, &c->id, &now))
+        return um_fail(err, UMBEL_E_REFUSED,
+                       "a saved copy is not what its origin signed");
+    c->now = now;
+    c->filter->added = now.keys;
+    c->admitted = c->used;
+    c->claimed = now.keys;
+    return UMBEL_OK;
+}
+
+umbel_status umbel_sync_import(umbel_sync *s, const umbel_filter *f,
+                               umbel_error *err)
+{
+    umbel_slice data = umbel_data(f);
+    um_reader r = {data.data, (const uint8_t *)data.data + data.len, false};
+    char magic[COPY_MAGIC_LEN];
+    um_sync_id id;
+    um_copy *c;
+    size_t slot;
+
+    um_get_bytes(&r, magic, sizeof magic);
+    id.incarnation = um_get_u64(&r);
+    id.epoch = um_get_u64(&r);
+    um_get_bytes(&r, id.origin, sizeof id.origin);
+    if (r.bad || memcmp(magic, COPY_MAGIC, sizeof magic) != 0)
+        return um_fail(err, UMBEL_E_FORMAT, "the filter is not a saved copy");
+    if (!get_list(&r, s, &id.list))
+        return um_fail(err, UMBEL_E_MISMATCH,
+                       "the copy is of a list that is not here");
+    UM_TRY(umbel_same_shape(s->list[id.list].shape, f, err));
+    if (id.epoch < s->list[id.list].oldest ||
+        um_standing_of(s, id.origin) == UM_DROPPED ||
+        um_is_contradicted(s, id.origin, id.incarnation) ||
+        um_copy_find(s, &id, NULL))
+        return um_fail(err, UMBEL_E_REFUSED,
+                       "the copy is of an epoch that is over, of an origin "
+                       "that was dropped, or there already");
+    UM_TRY(um_copy_make(s, &id, &c, err));
+    umbel_status status = fill_copy(s, c, f, &r, err);
+    if (status && um_copy_find(s, &id, &slot))
+        um_copy_free(s, slot);
+    return status;
+}
+
+/* --- everything else ------------------------------------------------------ */
+
+static void put_log_state(const um_sync_log *log, um_bytes *b)
+{
+    um_bytes_put(b, log->origin, UMBEL_ORIGIN_LEN);
+    um_bytes_u64(b, log->incarnation);
+    um_bytes_varint(b, log->n);
+    for (size_t i = 0; i < log->n; i++) {
+        const um_log_entry *e = &log->entry[i];
+        um_bytes_put(b, &e->type, 1);
+        um_bytes_varint(b, e->len);
+        um_bytes_put(b, e->body, e->len);
+        um_bytes_put(b, e->signature, sizeof e->signature);
+    }
+}
+
+static void put_state(const umbel_sync *s, um_bytes *b)
+{
+    um_bytes_put(b, STATE_MAGIC, STATE_MAGIC_LEN);
+    um_bytes_varint(b, s->nlists);
+    for (size_t i = 0; i < s->nlists; i++) {
+        put_name(b, s->list[i].name);
+        um_bytes_varint(b, s->list[i].oldest);
+    }
+    um_bytes_varint(b, s->nrules);
+    for (size_t i = 0; i < s->nrules; i++) {
+        uint8_t standing = (uint8_t)s->rule[i].standing;
+        um_bytes_put(b, s->rule[i].origin, UMBEL_ORIGIN_LEN);
+        um_bytes_put(b, &standing, 1);
+    }
+    um_bytes_varint(b, s->ncontradictions);
+    for (size_t i = 0; i < s->ncontradictions; i++) {
+        um_put_id(b, s, &s->contradiction[i].id);
+        um_put_statement(b, &s->contradiction[i].one);
+        um_put_statement(b, &s->contradiction[i].other);
+    }
+    um_bytes_varint(b, s->nlogs);
+    for (size_t i = 0; i < s->nlogs; i++)
+        put_log_state(&s->log[i], b);
+}
+
+umbel_status umbel_sync_export_state(const umbel_sync *s, void *out, size_t cap,
+                                     size_t *len, umbel_error *err)
+{
+    um_bytes b = {.len = 0};
+    umbel_status status = UMBEL_OK;
+
+    put_state(s, &b);
+    *len = b.len;
+    if (b.failed)
+        status = um_no_memory(err, b.len);
+    else if (b.len > cap)
+        status =
+            um_fail(err, UMBEL_E_RANGE, "the state takes %zu bytes", b.len);
+    else
+        memcpy(out, b.at, b.len);
+    um_bytes_fini(&b);
+    return status;
+}
+
+static umbel_status bad_state(umbel_error *err)
+{
+    return um_fail(err, UMBEL_E_FORMAT, "the saved state is damaged");
+}
+
+static umbel_status get_state_rules(umbel_sync *s, um_reader *r,
+                                    umbel_error *err)
+{
+    uint64_t n = um_get_varint(r);
+    uint8_t origin[UMBEL_ORIGIN_LEN], standing;
+
+    for (uint64_t i = 0; i < n; i++) {
+        um_get_bytes(r, origin, sizeof origin);
+        um_get_bytes(r, &standing, 1);
+        if (r->bad || standing > UM_DROPPED)
+            return bad_state(err);
+        UM_TRY(standing == UM_DROPPED ? umbel_sync_drop(s, origin, false, err)
+               : standing == UM_MUTED ? umbel_sync_mute(s, origin, err)
+                                      : umbel_sync_allow(s, origin, err));
+    }
+    n = um_get_varint(r);
+    for (uint64_t i = 0; i < n && !r->bad; i++) {
+        um_sync_id id;
+        um_statement one, other;
+        umbel_status status = um_get_id(r, s, &id, NULL);
+        um_get_statement(r, &one);
+        um_get_statement(r, &other);
+        if (!r->bad && !status)
+            UM_TRY(um_contradiction_add(s, &id, &one, &other, -1, err));
+    }
+    return r->bad ? bad_state(err) : UMBEL_OK;
+}
+
+static umbel_status get_state_log(umbel_sync *s, um_reader *r, umbel_error *err)
+{
+    uint8_t origin[UMBEL_ORIGIN_LEN];
+
+    um_get_bytes(r, origin, sizeof origin);
+    uint64_t incarnation = um_get_u64(r), n = um_get_varint(r);
+    for (uint64_t i = 0; i < n; i++) {
+        um_log_entry e = {.taken_back = false};
+        um_get_bytes(r, &e.type, 1);
+        uint64_t len = um_get_varint(r);
+        if (r->bad || len > (uint64_t)(r->end - r->at))
+            return bad_state(err);
+        um_bytes body = {.len = 0};
+        um_bytes_put(&body, r->at, (size_t)len);
+        r->at += len;
+        um_get_bytes(r, e.signature, sizeof e.signature);
+        e.body = body.at;
+        e.len = (uint32_t)len;
+        umbel_status status = bad_state(err);
+        if (!r->bad && !body.failed)
+            status = um_log_take(s, -1, origin, incarnation, i + 1, &e, err);
+        um_bytes_fini(&body);
+        UM_TRY(status);
+    }
+    return r->bad ? bad_state(err) : UMBEL_OK;
+}
+
+umbel_status umbel_sync_import_state(umbel_sync *s, const void *bytes,
+                                     size_t len, umbel_error *err)
+{
+    um_reader r = {bytes, (const uint8_t *)bytes + len, false};
+    char magic[STATE_MAGIC_LEN];
+
+    um_get_bytes(&r, magic, sizeof magic);
+    if (r.bad || memcmp(magic, STATE_MAGIC, sizeof magic) != 0)
+        return bad_state(err);
+    uint64_t n = um_get_varint(&r);
+    for (uint64_t i = 0; i < n && !r.bad; i++) {
+        size_t list;
+        bool here = get_list(&r, s, &list);
+        uint64_t oldest = um_get_varint(&r);
+        if (here && oldest > s->list[list].oldest)
+            s->list[list].oldest = oldest;
+    }
+    UM_TRY(get_state_rules(s, &r, err));
+    n = um_get_varint(&r);
+    for (uint64_t i = 0; i < n && !r.bad; i++)
+        UM_TRY(get_state_log(s, &r, err));
+    return r.bad || r.at != r.end ? bad_state(err) : UMBEL_OK;
+}

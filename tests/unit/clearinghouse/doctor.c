@@ -1,0 +1,74 @@
+/*
+ * doctor.c - the mail of the doctor, and what it prints.
+ */
+#include "support/test.h"
+
+#include "clearinghouse/admin/doctor.h"
+#include "clearinghouse/runtime/digest_text.h"
+#include "mail/signature.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The digest that Pyzor's list is asked for is the one of the mail that the
+ * others get. */
+static void the_digest_is_the_one_of_the_mail(void **state)
+{
+    um_mail_reader *reader;
+    um_mail_facts facts = {0};
+    um_mail m;
+    char text[UM_DIGEST_TEXT];
+
+    (void)state;
+    assert_ok(um_mail_reader_open(&reader, &test_refusal));
+    assert_ok(um_mail_read(reader, (const uint8_t *)um_doctor_mail,
+                           strlen(um_doctor_mail), NULL, &m, &test_refusal));
+    um_mail_sign(&m, &facts);
+    assert_true(facts.exact.present && facts.pyzor.present);
+    assert_int_equal(facts.nshingles, UM_SHINGLES);
+    um_signature_print(facts.pyzor.digest, text);
+    assert_string_equal(text, um_doctor_digest);
+    um_mail_reader_close(reader);
+}
+
+/* A table that is full keeps its first findings, and does not grow. */
+static void there_is_room_for_so_many_findings(void **state)
+{
+    um_doctor *d = calloc(1, sizeof *d);
+
+    (void)state;
+    assert_non_null(d);
+    for (int i = 0; i < 2 * UM_FINDINGS; i++)
+        um_doctor_add(d, "a name that is longer than the column of names",
+                      "an address")
+            ->health = UM_WORKS;
+    assert_int_equal(d->n, UM_FINDINGS);
+    assert_true(um_doctor_is_well(d));
+    um_doctor_add(d, "last", "")->health = UM_BROKEN;
+    assert_false(um_doctor_is_well(d));
+    free(d);
+}
+
+/* Every front that listens can be tried. */
+static void each_front_has_a_row(void **state)
+{
+    (void)state;
+    for (size_t i = 0; um_front_row(i); i++) {
+        const um_doctor_row *row = um_front_row(i)->doctor;
+        if (!row || !row->name || (!row->probe && !row->run))
+            fail_msg("front %s has no row for the doctor",
+                     um_front_row(i)->name);
+    }
+}
+
+TEST_GROUP(doctor)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_digest_is_the_one_of_the_mail),
+        cmocka_unit_test(there_is_room_for_so_many_findings),
+        cmocka_unit_test(each_front_has_a_row),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

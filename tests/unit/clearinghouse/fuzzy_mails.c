@@ -1,0 +1,178 @@
+/*
+ * fuzzy_mails.c - what servers say of a mail, together, if one of
+ * them lies.
+ */
+#include "clearinghouse/lists/fuzzy_mails.h"
+#include "support/test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SERVERS = 4, NOW = 1000000, FLAG = 11, OTHER = 12 };
+
+typedef struct scene {
+    um_house house;
+    um_fuzzy_view view;
+    umbel_filter *filter[SERVERS];
+    uint8_t origin[SERVERS][UMBEL_ORIGIN_LEN];
+} scene;
+
+/* The first one is our own server. */
+static scene *open_scene(uint64_t quorum)
+{
+    umbel_params p = UMBEL_PARAMS_INIT;
+    scene *s = calloc(1, sizeof *s);
+
+    assert_non_null(s);
+    s->house.now = NOW;
+    s->house.machine = (umbel_sync *)(void *)s; /* that there is one */
+    s->house.config.peers.quorum = quorum;
+    s->house.config.peers.revoke_quorum = quorum;
+    s->view = (um_fuzzy_view){.house = &s->house, .n = SERVERS, .own = 1};
+    p.capacity = 100;
+    for (unsigned i = 0; i < SERVERS; i++) {
+        assert_ok(umbel_create(UM_NEAR_KIND, &p, &s->filter[i], &test_refusal));
+        s->origin[i][0] = (uint8_t)i;
+        s->view.source[i].filter = s->filter[i];
+        s->view.source[i].origin = i ? s->origin[i] : NULL;
+    }
+    return s;
+}
+
+static void close_scene(scene *s)
+{
+    for (unsigned i = 0; i < SERVERS; i++)
+        umbel_close(s->filter[i]);
+    free(s);
+}
+
+static void put(scene *s, unsigned server, uint8_t flag, bool gone,
+                uint32_t stamp)
+{
+    um_near_write w = {.digest = {1, 2},
+                       .name = {3},
+                       .flag = flag,
+                       .gone = gone,
+                       .amount = 10,
+                       .stamp = stamp};
+
+    assert_ok(um_near_put(s->filter[server], &w, &test_refusal));
+}
+
+static um_fuzzy_mail ask(const scene *s)
+{
+    um_fuzzy_mail m;
+
+    um_fuzzy_ask(&s->view, &(umbel_digest){1, 2}, NULL, &m);
+    return m;
+}
+
+/* Servers that had deleted the mail at a time. */
+static uint64_t deleters(const scene *s, uint32_t since)
+{
+    uint64_t n = 0;
+
+    for (unsigned i = 0; i < SERVERS; i++) {
+        bool deleted = false;
+        for (unsigned k = 0; k < SERVERS; k++) {
+            const uint8_t *a = s->view.source[i].origin;
+            const uint8_t *b = s->view.source[k].origin;
+            um_near_record r;
+            if (a == b &&
+                um_near_find(s->filter[k], &(umbel_digest){1, 2}, NULL, &r))
+                deleted |= r.gone && r.stamp >= since;
+        }
+        for (unsigned k = 0; k < i; k++) /* each server once */
+            deleted &= s->view.source[k].origin != s->view.source[i].origin;
+        n += deleted;
+    }
+    return n;
+}
+
+/* Every state of four filters, of which two may be of one server: nothing,
+ * a mail, or a deletion at one of three times. */
+static void a_deletion_holds_from_where_enough_servers_have_one(void **state)
+{
+    enum { STATES = 5, ALL = STATES * STATES * STATES * STATES };
+
+    (void)state;
+    for (unsigned run = 0; run < 2 * SERVERS * ALL; run++) {
+        unsigned quorum = run % SERVERS + 1, rest = run / SERVERS / 2;
+        scene *s = open_scene(quorum);
+        uint32_t want = 0;
+        if (run / SERVERS % 2)
+            s->view.source[3].origin = s->view.source[2].origin;
+        for (unsigned i = 0; i < SERVERS; i++, rest /= STATES)
+            if (rest % STATES)
+                put(s, i, FLAG, rest % STATES > 1, NOW - rest % STATES);
+        for (uint32_t at = NOW - STATES; at <= NOW; at++)
+            if (deleters(s, at) >= quorum)
+                want = at;
+        assert_int_equal(ask(s).deleted, want);
+        close_scene(s);
+    }
+}
+
+static void one_server_with_another_flag_hides_nothing(void **state)
+{
+    scene *s = open_scene(2);
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++)
+        put(s, i, FLAG, false, NOW - 10);
+    put(s, 3, OTHER, false, NOW);
+    um_fuzzy_mail m = ask(s);
+    assert_true(m.there && m.written);
+    assert_int_equal(m.flag, FLAG);
+    assert_int_equal(m.value, 30);
+    put(s, 2, OTHER, false, NOW + 1); /* two have it, and they are later */
+    m = ask(s);
+    assert_true(m.there);
+    assert_int_equal(m.flag, OTHER);
+    assert_int_equal(m.value, 20);
+    close_scene(s);
+}
+
+static void stamps_from_the_future_do_not_count(void **state)
+{
+    scene *s = open_scene(1);
+
+    (void)state;
+    put(s, 0, FLAG, false, NOW - 10);
+    put(s, 1, OTHER, false, UINT32_MAX);
+    put(s, 2, FLAG, false, UINT32_MAX);
+    put(s, 3, FLAG, true, UINT32_MAX);
+    um_fuzzy_mail m = ask(s);
+    assert_true(m.there);
+    assert_int_equal(m.flag, FLAG);
+    assert_int_equal(m.value, 10);
+    assert_int_equal(m.latest, NOW - 10);
+    assert_int_equal(m.deleted, 0);
+    close_scene(s);
+}
+
+/* Without enough servers it is not told, but somebody has it. */
+static void too_few_servers_tell_nothing(void **state)
+{
+    scene *s = open_scene(2);
+
+    (void)state;
+    put(s, 1, FLAG, false, NOW - 10);
+    put(s, 2, OTHER, false, NOW - 5);
+    um_fuzzy_mail m = ask(s);
+    assert_true(m.written && !m.there);
+    assert_int_equal(m.flag, OTHER);
+    close_scene(s);
+}
+
+TEST_GROUP(fuzzy_mails)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_deletion_holds_from_where_enough_servers_have_one),
+        cmocka_unit_test(one_server_with_another_flag_hides_nothing),
+        cmocka_unit_test(stamps_from_the_future_do_not_count),
+        cmocka_unit_test(too_few_servers_tell_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

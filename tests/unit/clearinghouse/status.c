@@ -1,0 +1,366 @@
+/*
+ * status.c - the last hour, the busiest reporters, problems, and
+ * names that strangers choose.
+ */
+#include "clearinghouse/status/status.h"
+#include "clearinghouse/status/graph.h"
+#include "clearinghouse/status/problems.h"
+#include "support/test.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the last hour -------------------------------------------------------- */
+
+static void minutes_are_differences_and_the_last_is_not_over(void **state)
+{
+    um_hour h = {0};
+    um_totals now = {3, 2, 1}, minute[UM_HOUR_MINUTES];
+
+    (void)state;
+    um_hour_tick(&h, 0, &now);
+    assert_int_equal(um_hour_read(&h, &now, minute), 1);
+    assert_int_equal(minute[0].requests, 3);
+    um_hour_tick(&h, 1, &now);
+    now.requests = 10;
+    um_hour_tick(&h, 1, &now);
+    assert_int_equal(um_hour_read(&h, &now, minute), 2);
+    assert_int_equal(minute[0].requests, 3);
+    assert_int_equal(minute[0].refused, 1);
+    assert_int_equal(minute[1].requests, 7);
+    assert_int_equal(minute[1].hits, 0);
+    um_hour_tick(&h, 4, &now); /* two minutes without a tick */
+    assert_int_equal(um_hour_read(&h, &now, minute), 5);
+    assert_int_equal(minute[1].requests, 7);
+    assert_int_equal(minute[2].requests + minute[3].requests, 0);
+}
+
+static void an_hour_has_sixty_minutes_however_long_it_runs(void **state)
+{
+    um_hour h = {0};
+    um_totals now = {0}, minute[UM_HOUR_MINUTES];
+
+    (void)state;
+    for (uint64_t m = 0; m < 1000; m++) {
+        um_hour_tick(&h, m, &now);
+        now.requests += m;
+    }
+    assert_int_equal(um_hour_read(&h, &now, minute), UM_HOUR_MINUTES);
+    for (uint64_t i = 0; i < UM_HOUR_MINUTES; i++)
+        assert_int_equal(minute[i].requests, 940 + i);
+    assert_int_equal(um_hour_sum(&h, &now, 2).requests, 998 + 999);
+    um_hour_tick(&h, UINT64_C(1) << 40, &now); /* it was stopped for long */
+    assert_int_equal(um_hour_sum(&h, &now, UM_HOUR_MINUTES).requests, 0);
+}
+
+static char *graph(const um_front_stats *f)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+
+    um_status_print_graph(out, f);
+    fclose(out);
+    return text;
+}
+
+static void a_bar_has_hits_below_and_refusals_on_top(void **state)
+{
+    um_front_stats f;
+
+    (void)state;
+    um_front_stats_init(&f, &um_front_pyzor);
+    um_front_tick(&f, 0);
+    f.count[0][0] = 8;
+    f.count[0][1] = 2;
+    f.hits = 5;
+    char *text = graph(&f);
+    assert_non_null(strstr(text, "\"hits\" d=\"M591 100.0v-50.0h8v50.0z\""));
+    assert_non_null(strstr(text, "\"rest\" d=\"M591 50.0v-30.0h8v30.0z\""));
+    assert_non_null(strstr(text, "\"refused\" d=\"M591 20.0v-20.0h8v20.0z\""));
+    assert_non_null(strstr(text, "10 requests, 5 hits, 2 refused; at most 10"));
+    free(text);
+}
+
+static void a_graph_takes_any_count(void **state)
+{
+    um_front_stats f;
+
+    (void)state;
+    um_front_stats_init(&f, &um_front_pyzor);
+    f.hits = 7; /* ahead of its request */
+    f.count[0][0] = UINT64_MAX;
+    char *text = graph(&f);
+    assert_non_null(strstr(text, "\"hits\" d=\"M591 100.0v-1.5h8v1.5z\""));
+    assert_null(strstr(text, "nan"));
+    assert_null(strstr(text, "inf"));
+    free(text);
+}
+
+/* --- busiest -------------------------------------------------------------- */
+
+static void count_network(um_busiest *b, uint32_t ip, uint64_t n)
+{
+    um_network net = {0, UINT64_C(0xFFFF00000000) | ip};
+
+    um_busiest_count(b, &um_front_pyzor, NULL, net, NULL, n, 7);
+}
+
+static void few_reporters_are_counted_exactly(void **state)
+{
+    static um_busiest b;
+    um_busy_reporter top[UM_BUSIEST_SHOWN];
+
+    (void)state;
+    b.n = 0;
+    for (unsigned i = 0; i < 20; i++)
+        for (unsigned j = 0; j <= i; j++)
+            count_network(&b, 0xC0000200 + (i << 8), 2);
+    um_busiest_count(&b, &um_front_pyzor, "alice", (um_network){0}, NULL, 100,
+                     9);
+    assert_int_equal(um_busiest_read(&b, top), UM_BUSIEST_SHOWN);
+    assert_string_equal(top[0].name, "alice");
+    assert_int_equal(top[0].last, 9);
+    for (unsigned i = 1; i < UM_BUSIEST_SHOWN; i++) {
+        assert_int_equal(top[i].reports, 2 * (21 - i));
+        assert_int_equal(top[i].surplus, 0);
+    }
+    assert_string_equal(top[1].name, "192.0.21.0/24");
+}
+
+/* One in sixty reports is its own; the others come from a network each. */
+static void a_busy_reporter_is_found_among_many_networks(void **state)
+{
+    static um_busiest b;
+    um_busy_reporter top[UM_BUSIEST_SHOWN];
+    uint64_t own = 0;
+
+    (void)state;
+    b.n = 0;
+    for (uint32_t i = 0; i < 60000; i++) {
+        count_network(&b, 0x0A000000 + (i << 8), 1);
+        if (i % 60 == 0) {
+            um_busiest_count(&b, &um_front_pyzor, "busy", (um_network){0}, NULL,
+                             1, i);
+            own++;
+        }
+    }
+    um_busiest_read(&b, top);
+    assert_string_equal(top[0].name, "busy");
+    assert_true(top[0].reports >= own);
+    assert_true(top[0].reports - top[0].surplus <= own);
+}
+
+/* --- problems ------------------------------------------------------------- */
+
+static um_status well(um_front_stats *f)
+{
+    um_front_stats_init(f, &um_front_pyzor);
+    return (um_status){.data = "house",
+                       .memory = 1,
+                       .memory_limit = 2,
+                       .nfronts = 1,
+                       .front = {f},
+                       .nlists = 1,
+                       .list = {{.name = "pyzor-reports",
+                                 .kind = "table",
+                                 .error = 1e-6,
+                                 .max_error = 1e-5}}};
+}
+
+static void a_server_that_is_well_has_no_problem(void **state)
+{
+    um_front_stats f;
+    um_status s = well(&f);
+    um_problems p;
+
+    (void)state;
+    um_status_problems(&s, &p);
+    assert_int_equal(p.n, 0);
+    assert_int_equal(um_problems_level(&p), UM_WELL);
+}
+
+static void every_problem_is_named_the_worst_first(void **state)
+{
+    um_front_stats f;
+    um_status s = well(&f);
+    um_problems p;
+
+    (void)state;
+    s.memory = 3;
+    s.list[0].error = 1e-4;
+    f.count[0][1] = 100;
+    s.store.snapshot_error = ENOSPC;
+    um_status_problems(&s, &p);
+    assert_int_equal(p.n, 4);
+    assert_int_equal(um_problems_level(&p), UM_WARNING);
+    assert_int_equal(um_status_health(&s), 200);
+    s.store.failed = "journal-1: No space left on device";
+    um_status_problems(&s, &p); /* which says enough about the disk */
+    assert_int_equal(p.n, 4);
+    assert_int_equal(um_problems_level(&p), UM_FAILED);
+    assert_non_null(strstr(p.item[0].what, "journal-1: No space left"));
+    assert_non_null(strstr(p.item[0].advice, "house"));
+    assert_int_equal(um_status_health(&s), 503);
+}
+
+static void a_server_without_workers_is_not_well(void **state)
+{
+    um_front_stats f;
+    um_status s = well(&f);
+    um_problems p;
+
+    (void)state;
+    s.pool.workers = 2;
+    s.pool.ready = 1;
+    um_status_problems(&s, &p);
+    assert_int_equal(p.n, 0);
+    s.pool.ready = 0;
+    um_status_problems(&s, &p);
+    assert_int_equal(p.n, 1);
+    assert_non_null(strstr(p.item[0].what, "No worker runs"));
+    assert_int_equal(um_status_health(&s), 200); /* the others are served */
+}
+
+static void a_clock_that_is_behind_the_data_is_a_problem(void **state)
+{
+    um_front_stats f;
+    um_status s = well(&f);
+    um_problems p;
+
+    (void)state;
+    s.store.ahead = 3599;
+    um_status_problems(&s, &p);
+    assert_int_equal(p.n, 0);
+    s.store.ahead = 400 * 86400;
+    um_status_problems(&s, &p);
+    assert_int_equal(p.n, 1);
+    assert_non_null(strstr(p.item[0].what, "The clock is 400 d behind"));
+    assert_non_null(strstr(p.item[0].advice, "move snapshot-*, journal-* and"));
+    assert_non_null(strstr(p.item[0].advice, "send theirs again."));
+}
+
+static void a_list_that_is_held_is_named_with_its_end(void **state)
+{
+    um_front_stats f;
+    um_status s = well(&f);
+    um_problems p;
+
+    (void)state;
+    s.list[0].held = true;
+    s.list[0].over_at = 1794960000;
+    um_status_problems(&s, &p);
+    assert_int_equal(p.n, 1);
+    assert_non_null(strstr(
+        p.item[0].what, "List pyzor-reports is full until 2026-11-18 00:00"));
+    assert_non_null(strstr(p.item[0].advice, "Raise capacity"));
+    s.list[0].over_at = UINT64_MAX;
+    um_status_problems(&s, &p);
+    assert_non_null(strstr(p.item[0].what, "until its capacity is raised"));
+}
+
+static void many_problems_keep_their_room(void **state)
+{
+    um_front_stats f;
+    um_status s = well(&f);
+    um_problems p;
+
+    (void)state;
+    for (s.nlists = 0; s.nlists < UM_MAX_LISTS; s.nlists++)
+        s.list[s.nlists] = (um_list_stats){.name = "many", .error = 1};
+    um_status_problems(&s, &p);
+    assert_true(p.n > 0 && p.n <= UM_MAX_PROBLEMS);
+}
+
+/* --- hostile names -------------------------------------------------------- */
+
+#define HOSTILE "<script>\"'&\\\n\033\xff"
+
+static const um_verdict hostile_verdicts[] = {
+    {200, "OK", NULL}, {403, HOSTILE, HOSTILE}, {0}};
+static const char *const hostile_ops[] = {HOSTILE, NULL};
+static const um_front hostile_front = {.name = HOSTILE,
+                                       .summary = HOSTILE,
+                                       .lists = {HOSTILE},
+                                       .ops = hostile_ops,
+                                       .verdicts = hostile_verdicts};
+
+static char *printed(void (*print)(FILE *, const um_status *))
+{
+    static um_busiest b;
+    um_front_stats f;
+    um_house_address a = {.front = &hostile_front, .text = HOSTILE};
+    char *text = NULL;
+    size_t len = 0;
+
+    um_status s = well(&f);
+    um_front_stats_init(&f, &hostile_front);
+    f.count[0][1] = 500;
+    s.list[0].name = s.list[0].kind = s.store.failed = HOSTILE;
+    s.address = &a;
+    s.naddresses = 1;
+    b.n = 0;
+    um_busiest_count(&b, &hostile_front, HOSTILE, (um_network){0}, NULL, 5, 1);
+    s.nbusiest = um_busiest_read(&b, s.busiest);
+    FILE *out = open_memstream(&text, &len);
+    print(out, &s);
+    fclose(out);
+    return text;
+}
+
+static void hostile_names_are_escaped_in_html(void **state)
+{
+    char *text = printed(um_status_print_page);
+
+    (void)state;
+    assert_non_null(strstr(text, "&lt;script&gt;&quot;&#39;&amp;"));
+    assert_null(strstr(text, "<script>"));
+    assert_null(strchr(text, '\033'));
+    free(text);
+}
+
+static void hostile_names_are_escaped_in_json(void **state)
+{
+    char *text = printed(um_status_print_json);
+
+    (void)state;
+    assert_non_null(strstr(text, "<script>\\\"'&\\\\\\u000a\\u001b"));
+    assert_null(strchr(text, '\033'));
+    assert_null(strchr(text, '\xff'));
+    free(text);
+}
+
+static void hostile_names_are_escaped_in_metrics(void **state)
+{
+    char *text = printed(um_status_print_metrics);
+
+    (void)state;
+    assert_non_null(strstr(text, "front=\"<script>\\\"'&\\\\\\n"));
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+        assert_true(strncmp(line, "umbel_", 6) == 0 || line[0] == '#');
+    free(text);
+}
+
+TEST_GROUP(status)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(minutes_are_differences_and_the_last_is_not_over),
+        cmocka_unit_test(an_hour_has_sixty_minutes_however_long_it_runs),
+        cmocka_unit_test(a_bar_has_hits_below_and_refusals_on_top),
+        cmocka_unit_test(a_graph_takes_any_count),
+        cmocka_unit_test(few_reporters_are_counted_exactly),
+        cmocka_unit_test(a_busy_reporter_is_found_among_many_networks),
+        cmocka_unit_test(a_server_that_is_well_has_no_problem),
+        cmocka_unit_test(every_problem_is_named_the_worst_first),
+        cmocka_unit_test(a_server_without_workers_is_not_well),
+        cmocka_unit_test(a_clock_that_is_behind_the_data_is_a_problem),
+        cmocka_unit_test(a_list_that_is_held_is_named_with_its_end),
+        cmocka_unit_test(many_problems_keep_their_room),
+        cmocka_unit_test(hostile_names_are_escaped_in_html),
+        cmocka_unit_test(hostile_names_are_escaped_in_json),
+        cmocka_unit_test(hostile_names_are_escaped_in_metrics),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,215 @@
+/*
+ * publish.c - what reproductions write: checks, pages, the directory.
+ */
+#include "support/markup.h"
+
+#include "draw/csv.h"
+#include "papers/frame/publish.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static void add_figure(um_record *r)
+{
+    um_figure *f = um_record_figure(r, "id", "a title", "x", "y");
+
+    um_series_point(um_figure_series(f, "one & only"), 1, 0.5, 0.1);
+}
+
+static const um_paper paper = {.name = "some-paper",
+                               .source = "a <script> of \"theirs\"",
+                               .claim = "1 < 2 & 3"};
+
+/* A study with checks that pass, fail and are not numbers. */
+static um_study some_study(void)
+{
+    um_study s = {.paper = &paper, .rounds = 3, .seed = 4};
+    const um_check checks[] = {
+        {.item = "in",
+         .paper = 1,
+         .ours = 1,
+         .error = 0.1,
+         .low = 0.8,
+         .high = 1.2},
+        {.item = "out,\"side\"",
+         .paper = NAN,
+         .ours = 9,
+         .error = NAN,
+         .low = -INFINITY,
+         .high = 2,
+         .note = "<i>"},
+        {.item = "at least",
+         .paper = NAN,
+         .ours = 9,
+         .error = NAN,
+         .low = 5,
+         .high = INFINITY},
+        {.item = "nothing", .paper = NAN, .ours = NAN, .low = 0, .high = 1}};
+    static const char *const heads[] = {"a", "b", NULL};
+
+    for (size_t i = 0; i < TEST_COUNT(checks); i++)
+        um_record_check(&s.record, checks[i]);
+    add_figure(&s.record);
+    um_sheet *sheet = um_record_sheet(&s.record, "table", "T <1>", heads);
+    um_sheet_cell(sheet, "%d", 7);
+    um_sheet_cell(sheet, "x,y");
+    um_record_note(&s.record, "Our reading: %s", "a & b");
+    return s;
+}
+
+static void pages_escape_what_they_show(void **state)
+{
+    um_study study = some_study();
+    test_stream s;
+
+    (void)state;
+    test_stream_open(&s);
+    um_html_study(s.file, &study);
+    const char *text = test_stream_text(&s);
+    assert_null(strstr(text, "<script>"));
+    assert_null(strstr(text, "<i>"));
+    assert_non_null(strstr(text, "a &lt;script&gt; of &quot;theirs&quot;"));
+    assert_non_null(strstr(text, "Our reading: a &amp; b"));
+    assert_non_null(strstr(text, "umbel reproduce some-paper --rounds 3 "
+                                 "--seed 4</code>"));
+    assert_non_null(strstr(text, "2 of 4 values"));
+    free(s.text);
+    um_study_fini(&study);
+}
+
+/* A bar that lets twice the value through, or half of it, checks nothing. */
+static void a_bar_that_a_wrong_value_passes_is_weak(void **state)
+{
+    static const struct {
+        double low, high, paper, ours;
+        bool weak;
+    } rows[] = {{0.8, 1.2, 1, 1, false},        {0.4, 1.2, 1, 1, true},
+                {0.8, 2, 1, 1, true},           {-1, 1, 0, 0.1, true},
+                {-1, 1, 0, 0, false},           {2, INFINITY, NAN, 3, false},
+                {2, INFINITY, NAN, 9, true},    {-INFINITY, 2, NAN, 1.5, false},
+                {-INFINITY, 2, NAN, 0.5, true}, {0, 0, NAN, 0, false},
+                {0, INFINITY, NAN, 3, false},   {-INFINITY, 0, NAN, -3, false}};
+    um_record r = {0};
+
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(rows); i++) {
+        um_record_check(&r, (um_check){.item = "a",
+                                       .low = rows[i].low,
+                                       .high = rows[i].high,
+                                       .paper = rows[i].paper,
+                                       .ours = rows[i].ours});
+        assert_true(r.check[i].pass);
+        assert_int_equal(r.check[i].weak, rows[i].weak);
+    }
+    assert_int_equal(um_record_verdicts(&r).weak, 5);
+    assert_int_equal(um_record_outcome(&r), UM_HOLDS_WITH_REMARKS);
+    um_record_fini(&r);
+}
+
+static void outcomes_follow_from_the_checks(void **state)
+{
+    um_record r = {0};
+    um_check c = {.item = "a", .low = 0.9, .high = 1.1, .paper = 1, .ours = 1};
+
+    (void)state;
+    assert_int_equal(um_record_outcome(&r), UM_NOT_CHECKED);
+    um_record_check(&r, c);
+    assert_int_equal(um_record_outcome(&r), UM_HOLDS);
+    um_record_note(&r, "Our reading: none");
+    assert_int_equal(um_record_outcome(&r), UM_HOLDS);
+    um_record_note(&r, "Errata: one");
+    assert_int_equal(um_record_outcome(&r), UM_HOLDS_WITH_REMARKS);
+    c.ours = 2;
+    um_record_check(&r, c);
+    assert_string_equal(um_outcome_name(um_record_outcome(&r)),
+                        "does not come out");
+    um_record_fini(&r);
+}
+
+static void checks_pass_inside_their_bars_only(void **state)
+{
+    um_study study = some_study();
+    const um_check *c = study.record.check;
+    test_stream s;
+
+    (void)state;
+    assert_true(c[0].pass && !c[1].pass && c[2].pass && !c[3].pass);
+    assert_int_equal(um_record_verdicts(&study.record).failed, 2);
+    assert_string_equal(um_show_bar(&c[0]).text, "0.8 to 1.2");
+    assert_string_equal(um_show_bar(&c[1]).text, "at most 2");
+    assert_string_equal(um_show_bar(&c[2]).text, "at least 5");
+    test_stream_open(&s);
+    um_svg_checks(s.file, &study.record);
+    test_assert_well_formed(test_stream_text(&s));
+    free(s.text);
+    um_study_fini(&study);
+}
+
+static void csv_quotes_where_it_must(void **state)
+{
+    um_study study = some_study();
+    test_stream s;
+
+    (void)state;
+    test_stream_open(&s);
+    um_csv_checks(s.file, &study.record);
+    um_csv_sheet(s.file, &study.record.sheet[0]);
+    um_csv_figure(s.file, &study.record.figure[0]);
+    const char *text = test_stream_text(&s);
+    assert_non_null(strstr(text, "\"out,\"\"side\"\"\",,9,,,2,no,no,<i>\n"));
+    assert_non_null(strstr(text, "a,b\n7,\"x,y\"\n"));
+    assert_non_null(strstr(text, "one & only,1,0.5,0.1\n"));
+    free(s.text);
+    um_study_fini(&study);
+}
+
+static void files_are_written_and_replaced(void **state)
+{
+    um_study study = some_study();
+    char *dir = test_dir_make(), *inner = test_path(dir, "new");
+
+    (void)state;
+    for (int twice = 0; twice < 2; twice++) {
+        assert_ok(um_publish_begin(inner, &test_refusal));
+        assert_ok(um_publish_study(inner, &study, &test_refusal));
+        assert_ok(um_publish_page(inner, &study, 1, &test_refusal));
+        assert_int_equal(test_dir_count(inner), 7);
+    }
+    test_dir_remove(inner);
+    test_dir_remove(dir);
+    um_study_fini(&study);
+}
+
+static void foreign_pages_and_files_are_spared(void **state)
+{
+    char *dir = test_dir_make(), *page = test_path(dir, "index.html");
+    char *deep = test_path(dir, "a/b");
+
+    (void)state;
+    test_write_file(page, "<html>mine", 10);
+    assert_refused(um_publish_begin(dir, &test_refusal), UMBEL_E_IO,
+                   "something else");
+    assert_refused(um_publish_begin(page, &test_refusal), UMBEL_E_IO,
+                   "Not a directory");
+    assert_refused(um_publish_begin(deep, &test_refusal), UMBEL_E_IO, "a/b");
+    free(page);
+    free(deep);
+    test_dir_remove(dir);
+}
+
+TEST_GROUP(publish)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pages_escape_what_they_show),
+        cmocka_unit_test(a_bar_that_a_wrong_value_passes_is_weak),
+        cmocka_unit_test(outcomes_follow_from_the_checks),
+        cmocka_unit_test(checks_pass_inside_their_bars_only),
+        cmocka_unit_test(csv_quotes_where_it_must),
+        cmocka_unit_test(files_are_written_and_replaced),
+        cmocka_unit_test(foreign_pages_and_files_are_spared),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

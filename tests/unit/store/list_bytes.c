@@ -1,0 +1,405 @@
+/*
+ * list_bytes.c - lists as bytes, and back; memory that runs out.
+ */
+#include "support/bytes.h"
+#include "support/epochs.h"
+
+#include "base/bits.h"
+
+#include <umbel/plan.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+static bytes encoded(const um_list *l)
+{
+    bytes b = {.cap = 1 << 20};
+
+    b.at = malloc(b.cap);
+    um_sink sink = {&b, write_bytes};
+    assert_ok(um_list_encode(l, &sink, &test_refusal));
+    return b;
+}
+
+static umbel_status decode_from(const um_list_config *c, const uint8_t *secret,
+                                const bytes *b, bool checked, um_list **out)
+{
+    bytes from = {.at = b->at, .len = b->len};
+    um_feed feed = {&from, read_bytes, b->len, checked};
+    return um_list_decode(c, secret, &feed, out, &test_refusal);
+}
+
+static umbel_status decode(const um_list_config *c, const uint8_t *secret,
+                           const bytes *b, um_list **out)
+{
+    return decode_from(c, secret, b, false, out);
+}
+
+/* Two epochs, with keys 0 .. 99 in the first and 50 .. 149 in the second. */
+static um_list *two_epochs(const um_list_config *c)
+{
+    um_list *l = open_list(c);
+
+    for (uint64_t i = 0; i < 100; i++)
+        add_key(l, i, 2);
+    turn(l, T0 + DAY);
+    for (uint64_t i = 50; i < 150; i++)
+        add_key(l, i, 3);
+    return l;
+}
+
+static void decoding_gives_the_same_list(void **state)
+{
+    (void)state;
+    um_list *l = two_epochs(&usual), *again = NULL;
+    bytes b = encoded(l);
+
+    assert_ok(decode(&usual, test_secret, &b, &again));
+    um_list_stats s = stats_of(l), t = stats_of(again);
+    assert_int_equal(s.digests, t.digests);
+    assert_int_equal(s.n, t.n);
+    assert_int_equal(s.bytes, t.bytes);
+    assert_memory_equal(s.epoch, t.epoch, s.n * sizeof *s.epoch);
+    for (uint64_t i = 0; i < 200; i++)
+        assert_int_equal(count_key(again, i), count_key(l, i));
+    bytes twice = encoded(again);
+    assert_int_equal(b.len, twice.len);
+    assert_memory_equal(b.at, twice.at, b.len);
+    turn(again, T0 + 2 * DAY);
+    add_key(again, 60, 1);
+    assert_int_equal(count_key(again, 60), 6);
+    free(b.at);
+    free(twice.at);
+    um_list_close(l);
+    um_list_close(again);
+}
+
+/* The paper's structure: five bits, refined, verdicts from 20 on. */
+static const um_list_config paper = {.name = "body",
+                                     .kind = "counting",
+                                     .addressing = "classic",
+                                     .capacity = 2000,
+                                     .error = 0.02,
+                                     .epochs = 1,
+                                     .cell_bits = 5,
+                                     .refined = true,
+                                     .threshold = 20};
+
+/* Key i comes i % 7 + 1 times, and every 50th of them 40 times. */
+static uint64_t times_of(uint64_t i)
+{
+    return i % 50 == 0 ? 40 : i % 7 + 1;
+}
+
+static void a_threshold_predicts_wrong_verdicts(void **state)
+{
+    enum { N = 2000 };
+    uint64_t counts[N];
+    um_list *l = open_list(&paper), *again = NULL;
+    umbel_setting settings[] = {{"cell_bits", 5}, {"update", 1}};
+    umbel_params p = {.size = sizeof p,
+                      .addressing = "classic",
+                      .capacity = paper.capacity + UM_LIST_BATCH,
+                      .fpr = paper.error,
+                      .settings = settings,
+                      .nsettings = 2,
+                      .exact_size = true};
+    umbel_count_plan plan;
+
+    (void)state;
+    for (uint64_t i = 0; i < N; i++) {
+        counts[i] = times_of(i);
+        add_key(l, i, 1);
+        add_key(l, i, (uint32_t)counts[i] - 1);
+    }
+    assert_int_equal(
+        umbel_plan_counts("counting", &p, 20, counts, N, &plan, NULL),
+        UMBEL_OK);
+    um_list_stats s = stats_of(l);
+    assert_int_equal(s.count_limit, 31);
+    assert_int_equal(s.threshold, 20);
+    /* A few keys of 2,000 are taken for others: 2 % is all that differs. */
+    assert_true(s.f_compound > 0.8 * plan.f_compound &&
+                s.f_compound < 1.25 * plan.f_compound);
+    assert_true(s.f_paper > 0 && s.f_paper <= plan.f_paper);
+    bytes b = encoded(l);
+    assert_int_equal(decode(&paper, test_secret, &b, &again), UMBEL_OK);
+    um_list_stats t = stats_of(again);
+    assert_true(t.f_compound >= s.f_compound && t.f_compound <= s.f_compound);
+    um_list_close(l);
+    um_list_close(again);
+    free(b.at);
+}
+
+static void another_configuration_holds_from_the_next_epoch_on(void **state)
+{
+    (void)state;
+    um_list *l = two_epochs(&usual), *again = NULL;
+    bytes b = encoded(l);
+    um_list_config c = usual;
+
+    c.kind = "tally";
+    c.cell_bits = 0;
+    c.capacity = 5000;
+    assert_ok(decode(&c, test_secret, &b, &again));
+    assert_int_equal(stats_of(again).epoch[0].capacity, 1000);
+    assert_int_equal(count_key(again, 60), 5);
+    turn(again, T0 + 2 * DAY);
+    assert_int_equal(stats_of(again).epoch[0].capacity, 5000);
+    add_key(again, 60, 1);
+    assert_int_equal(count_key(again, 60), 6);
+    um_list_close(again);
+
+    c = usual;
+    c.epochs = 1;
+    assert_ok(decode(&c, test_secret, &b, &again));
+    assert_int_equal(count_key(again, 60), 3);
+    um_list_close(again);
+    free(b.at);
+    um_list_close(l);
+}
+
+/* The length of the filter stands before it: here after the version, the
+ * number of epochs, two times and a threshold of 0. */
+static void another_layout_is_another_version_and_not_cut_short(void **state)
+{
+    enum { LEN_AT = 8 + 16 + 4 };
+    um_list_config c = usual;
+    c.threshold = 0;
+    um_list *l = open_list(&c), *again = NULL;
+    bytes b = encoded(l);
+
+    (void)state;
+    b.at[LEN_AT] ^= 64;
+    assert_refused(decode_from(&c, test_secret, &b, false, &again),
+                   UMBEL_E_FORMAT, "bytes");
+    assert_refused(decode_from(&c, test_secret, &b, true, &again),
+                   UMBEL_E_VERSION, "another version of this program");
+    assert_null(again);
+    free(b.at);
+    um_list_close(l);
+}
+
+static void epochs_of_two_shapes_are_not_added_up(void **state)
+{
+    (void)state;
+    um_list *l = two_epochs(&usual), *again = NULL;
+    bytes b = encoded(l);
+    um_list_config c = usual;
+    umbel_digest d = digest_of(l, 60);
+    uint64_t most;
+
+    c.capacity = 5000;
+    c.epochs = 4;
+    assert_ok(decode(&c, test_secret, &b, &again));
+    turn(again, T0 + 2 * DAY);
+    while (um_list_sum(again, 1 << 20, 1 << 10))
+        continue;
+    assert_false(um_list_bound(again, &d, 1, &most)); /* two are alike */
+    assert_in_range(most, 5, 10);
+    add_key(again, 60, 7);
+    turn(again, T0 + 3 * DAY);
+    assert_false(um_list_sum(again, 1 << 20, 1 << 10));
+    assert_true(um_list_bound(again, &d, 1, &most));
+    assert_int_equal(most, 12);
+    um_list_close(again);
+    free(b.at);
+    um_list_close(l);
+}
+
+static void another_secret_is_refused(void **state)
+{
+    (void)state;
+    um_list *l = two_epochs(&usual), *again = NULL;
+    bytes b = encoded(l);
+
+    assert_refused_as(decode(&usual, test_other_secret, &b, &again),
+                      UMBEL_E_SECRET, UMBEL_D_SECRET_WRONG, "secret");
+    assert_null(again);
+    free(b.at);
+    um_list_close(l);
+}
+
+static void a_list_cut_short_is_refused(void **state)
+{
+    (void)state;
+    um_list_config c = usual;
+    c.capacity = 20;
+    c.error = 0.1;
+    um_list *l = open_list(&c), *again = NULL;
+    bytes b = encoded(l), cut = b;
+
+    for (cut.len = 0; cut.len < b.len; cut.len++)
+        assert_int_not_equal(decode(&c, test_secret, &cut, &again), UMBEL_OK);
+    assert_null(again);
+    free(b.at);
+    um_list_close(l);
+}
+
+/* No byte can change unnoticed, except the epochs' times. */
+static void a_changed_byte_is_refused_or_harmless(void **state)
+{
+    (void)state;
+    um_list_config c = usual;
+    c.capacity = 20;
+    c.error = 0.1;
+    um_list *l = open_list(&c), *again;
+    bytes b = encoded(l);
+
+    for (size_t i = 0; i < b.len; i++) {
+        bool time = i >= 8 && i < 16;
+        b.at[i] ^= 0x41;
+        umbel_status status = decode(&c, test_secret, &b, &again);
+        b.at[i] ^= 0x41;
+        assert_int_equal(status == UMBEL_OK, time);
+        if (status == UMBEL_OK)
+            um_list_close(again);
+    }
+    free(b.at);
+    um_list_close(l);
+}
+
+static void another_version_is_refused_by_name(void **state)
+{
+    (void)state;
+    um_list *l = open_list(&usual), *again = NULL;
+    bytes b = encoded(l);
+
+    b.at[0] = 9;
+    assert_refused(decode(&usual, test_secret, &b, &again), UMBEL_E_VERSION,
+                   "version 9");
+    b.at[0] = 2;
+    b.at[4] = 65;
+    assert_refused(decode(&usual, test_secret, &b, &again), UMBEL_E_FORMAT,
+                   "65 epochs");
+    b.at[4] = 0;
+    assert_refused(decode(&usual, test_secret, &b, &again), UMBEL_E_FORMAT,
+                   "0 epochs");
+    free(b.at);
+    um_list_close(l);
+}
+
+/* A filter of another origin where an epoch should be. */
+static void filters_that_are_no_epoch_are_refused(void **state)
+{
+    (void)state;
+    umbel_setting bits = {"cell_bits", 8};
+    umbel_params plain = {.size = sizeof plain, .capacity = 1000};
+    umbel_params sip = {.size = sizeof sip,
+                        .capacity = 1000,
+                        .hash = "sip",
+                        .secret = test_secret};
+    umbel_params few = sip;
+    few.capacity = UM_LIST_BATCH;
+    const struct {
+        const char *kind;
+        const umbel_params *p;
+        bool coded;
+        const char *word;
+    } bad[] = {{"counting", &plain, false, "hash xxh3-64"},
+               {"bloom", &sip, false, "no epoch"},
+               {"counting", &few, false, "no epoch"},
+               {"counting", &sip, true, "no epoch"}};
+
+    plain.settings = &bits;
+    plain.nsettings = 1;
+    for (size_t i = 0; i < TEST_COUNT(bad); i++) {
+        umbel_filter *f;
+        um_list *l = NULL;
+        size_t len;
+
+        assert_ok(umbel_create(bad[i].kind, bad[i].p, &f, &test_refusal));
+        umbel_set_coded(f, bad[i].coded);
+        uint8_t *file = test_encode(f, &len);
+        bytes b = {.at = calloc(1, len + 36), .len = len + 36};
+        b.at[0] = 2;
+        b.at[4] = 1;
+        um_store64(b.at + 28, len); /* behind a threshold of 0 */
+        memcpy(b.at + 36, file, len);
+        assert_refused(decode(&usual, test_secret, &b, &l), UMBEL_E_FORMAT,
+                       bad[i].word);
+        free(file);
+        free(b.at);
+        umbel_close(f);
+    }
+}
+
+static void a_full_disk_is_reported(void **state)
+{
+    (void)state;
+    um_list *l = two_epochs(&usual);
+    bytes whole = encoded(l);
+
+    for (size_t cap = 0; cap < whole.len; cap += whole.len / 7 + 1) {
+        bytes b = {.at = malloc(whole.len), .cap = cap};
+        um_sink sink = {&b, write_bytes};
+        assert_refused(um_list_encode(l, &sink, &test_refusal), UMBEL_E_IO,
+                       "full");
+        free(b.at);
+    }
+    free(whole.at);
+    um_list_close(l);
+}
+/* --- memory --- */
+
+static void missing_memory_changes_nothing(void **state)
+{
+    (void)state;
+    test_memory m = {0};
+    umbel_alloc alloc = test_alloc(&m);
+    um_list_config c = usual;
+    um_list *l = NULL;
+
+    c.alloc = &alloc;
+    for (m.fail_at = 1; !l; m.fail_at++, m.calls = 0) {
+        if (um_list_open(&c, test_secret, T0, &l, &test_refusal) == UMBEL_OK)
+            break;
+        assert_int_equal(test_refusal.status, UMBEL_E_NOMEM);
+        assert_int_equal(m.live_blocks, 0);
+    }
+    assert_true(m.fail_at > 2);
+    m.fail_at = 0;
+    add_key(l, 1, 4);
+    bool turned = false;
+    for (m.fail_at = 1, m.calls = 0; !turned; m.fail_at++, m.calls = 0) {
+        turned = um_list_turn(l, T0 + 1, &test_refusal) == UMBEL_OK;
+        assert_int_equal(stats_of(l).n, turned ? 2 : 1);
+        assert_int_equal(count_key(l, 1), 4);
+    }
+    assert_true(m.fail_at > 2);
+    m.fail_at = 0;
+    bytes b = encoded(l);
+    um_list_close(l);
+    assert_int_equal(m.live_blocks, 0);
+
+    um_list *again = NULL;
+    for (m.fail_at = 1, m.calls = 0; !again; m.fail_at++, m.calls = 0) {
+        if (decode(&c, test_secret, &b, &again) == UMBEL_OK)
+            break;
+        assert_int_equal(test_refusal.status, UMBEL_E_NOMEM);
+        assert_int_equal(m.live_blocks, 0);
+    }
+    m.fail_at = 0;
+    assert_int_equal(count_key(again, 1), 4);
+    um_list_close(again);
+    assert_int_equal(m.live_blocks, 0);
+    free(b.at);
+}
+TEST_GROUP(list_bytes)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(decoding_gives_the_same_list),
+        cmocka_unit_test(a_threshold_predicts_wrong_verdicts),
+        cmocka_unit_test(another_configuration_holds_from_the_next_epoch_on),
+        cmocka_unit_test(another_layout_is_another_version_and_not_cut_short),
+        cmocka_unit_test(epochs_of_two_shapes_are_not_added_up),
+        cmocka_unit_test(another_secret_is_refused),
+        cmocka_unit_test(a_list_cut_short_is_refused),
+        cmocka_unit_test(a_changed_byte_is_refused_or_harmless),
+        cmocka_unit_test(another_version_is_refused_by_name),
+        cmocka_unit_test(filters_that_are_no_epoch_are_refused),
+        cmocka_unit_test(a_full_disk_is_reported),
+        cmocka_unit_test(missing_memory_changes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
